@@ -1,0 +1,10 @@
+//! Tests that run inside a server, with `cargo pgrx test`.
+
+/// Called once by the test framework.
+pub fn setup(_options: Vec<&str>) {}
+
+/// Settings of the test server.
+#[must_use]
+pub fn postgresql_conf_options() -> Vec<&'static str> {
+    vec![]
+}

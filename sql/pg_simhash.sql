@@ -1,0 +1,128 @@
+-- The SQL objects of pg_simhash, by topic, in the order of their dependencies.
+--
+-- No function finds another by search_path: each is one C function. All are IMMUTABLE, PARALLEL SAFE and, unless it is
+-- said, STRICT. COST is in units of one operator call: a fingerprint takes as long as some hundred of these.
+
+-- Fingerprints ---------------------------------------------------------------
+
+CREATE FUNCTION simhash(content text) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_text_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION simhash(text) IS
+    '64-bit SimHash fingerprint of a text; NULL if the text has no word';
+
+CREATE FUNCTION simhash(content text, options jsonb) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_text_options_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION simhash(text, jsonb) IS
+    'SimHash fingerprint of a text with the options tokens, ngram, weight, case_fold and top';
+
+CREATE FUNCTION simhash(features text[]) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_features_array_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION simhash(text[]) IS
+    'SimHash fingerprint of features of equal weight; one that occurs twice counts twice';
+
+CREATE FUNCTION simhash(features text[], weights double precision[]) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_weighted_array_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION simhash(text[], double precision[]) IS
+    'SimHash fingerprint of features with their weights, each from 0 to 1e9';
+
+CREATE FUNCTION simhash(document tsvector) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_tsvector_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION simhash(tsvector) IS
+    'SimHash fingerprint of lexemes; each weighs the sum of its positions'' labels: D 0.1, C 0.2, B 0.4, A 1.0';
+
+CREATE FUNCTION simhash_features(
+    content text, options jsonb DEFAULT '{}',
+    OUT feature text, OUT weight double precision, OUT hash bigint
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_features_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 200;
+COMMENT ON FUNCTION simhash_features(text, jsonb) IS
+    'the features that the fingerprint of a text is made of, with their weights and hashes';
+
+CREATE FUNCTION simhash_format() RETURNS integer
+    AS 'MODULE_PATHNAME', 'simhash_format_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_format() IS
+    'version of the fingerprint format: fingerprints of different versions cannot be compared';
+
+-- Fingerprints of rows -------------------------------------------------------
+
+CREATE FUNCTION simhash_agg_add(state internal, feature text, weight double precision) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_agg_add_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_add(internal, text, double precision) IS 'part of simhash_agg: adds a row';
+
+CREATE FUNCTION simhash_agg_combine(state internal, other internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_agg_combine_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_combine(internal, internal) IS 'part of simhash_agg: adds up two states';
+
+CREATE FUNCTION simhash_agg_serialize(state internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'simhash_agg_serialize_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_serialize(internal) IS 'part of simhash_agg: a state as bytes';
+
+CREATE FUNCTION simhash_agg_deserialize(bytes bytea, unused internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_agg_deserialize_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_deserialize(bytea, internal) IS 'part of simhash_agg: a state from bytes';
+
+CREATE FUNCTION simhash_agg_final(state internal) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_agg_final_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_final(internal) IS 'part of simhash_agg: the fingerprint of a state';
+
+CREATE AGGREGATE simhash_agg(feature text, weight double precision) (
+    SFUNC = simhash_agg_add,
+    STYPE = internal,
+    SSPACE = 1024,
+    FINALFUNC = simhash_agg_final,
+    COMBINEFUNC = simhash_agg_combine,
+    SERIALFUNC = simhash_agg_serialize,
+    DESERIALFUNC = simhash_agg_deserialize,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE simhash_agg(text, double precision) IS
+    'SimHash fingerprint of the features in a group of rows; rows with a NULL are left out';
+
+-- Distance -------------------------------------------------------------------
+
+CREATE FUNCTION hamming(a bigint, b bigint) RETURNS integer
+    AS 'MODULE_PATHNAME', 'hamming_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF;
+COMMENT ON FUNCTION hamming(bigint, bigint) IS
+    'Hamming distance: the number of bits, 0 to 64, in which two fingerprints differ';
+
+CREATE OPERATOR <~> (
+    LEFTARG = bigint,
+    RIGHTARG = bigint,
+    FUNCTION = hamming,
+    COMMUTATOR = <~>
+);
+COMMENT ON OPERATOR <~> (bigint, bigint) IS 'Hamming distance';
+
+CREATE FUNCTION simhash_similarity(a bigint, b bigint) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'simhash_similarity_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_similarity(bigint, bigint) IS
+    'cosine similarity of two texts, 1 to -1, as the distance of their fingerprints estimates it: cos(pi * d / 64)';
+
+-- Blocks ---------------------------------------------------------------------
+
+CREATE FUNCTION simhash_block(fingerprint bigint, block integer, blocks integer DEFAULT 4) RETURNS integer
+    AS 'MODULE_PATHNAME', 'simhash_block_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF;
+COMMENT ON FUNCTION simhash_block(bigint, integer, integer) IS
+    'a block of a fingerprint cut into 2 to 8 blocks; block 0 is the most significant';
+
+CREATE FUNCTION simhash_probes(fingerprint bigint, block integer, blocks integer, max_distance integer)
+    RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'simhash_probes_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF;
+COMMENT ON FUNCTION simhash_probes(bigint, integer, integer, integer) IS
+    'the values of a block that a search for fingerprints within a distance must look up';

@@ -1,0 +1,21 @@
+//! What two fingerprints tell about their texts.
+
+/// Number of bits in which two fingerprints differ, 0 to 64: their Hamming distance.
+#[inline]
+pub fn hamming(a: u64, b: u64) -> u32 {
+    (a ^ b).count_ones()
+}
+
+/// The cosine similarity of two feature vectors, as their fingerprints' distance estimates it: the share of differing
+/// bits estimates the angle between the vectors as a share of pi (Charikar 2002, section 3). From 1 to -1; unrelated
+/// texts are near 0.
+pub fn similarity(a: u64, b: u64) -> f64 {
+    // Math libraries may differ in the last digit of a cosine; a table with its symmetries exact does not.
+    let distance = hamming(a, b);
+    let cosine = |d: u32| (std::f64::consts::PI * f64::from(d) / 64.0).cos();
+    match distance {
+        32 => 0.0,
+        0..32 => cosine(distance),
+        _ => -cosine(64 - distance),
+    }
+}

@@ -1,0 +1,25 @@
+//! The algorithm: text to tokens to weighted features to a 64-bit SimHash fingerprint, and what is computed on
+//! fingerprints. Nothing here knows PostgreSQL.
+//!
+//! The path of a document: [`normalise`] brings the text into one form, [`tokens`] cuts it, [`shingle`] joins
+//! neighbouring tokens to features, [`features`] hashes and counts the distinct ones, [`tally`] lets each vote on every
+//! bit. [`fingerprint`] strings these together. [`distance`] and [`blocks`] are what search stands on.
+
+#![forbid(unsafe_code)]
+
+pub mod blocks;
+pub mod classes;
+pub mod distance;
+pub mod error;
+pub mod features;
+pub mod fingerprint;
+pub mod normalise;
+pub mod options;
+pub mod shingle;
+pub mod tally;
+pub mod tokens;
+pub mod top;
+pub mod weight;
+
+/// Version of the fingerprint format: two fingerprints may be compared only if it was the same for both.
+pub const FORMAT: i32 = 1;

@@ -1,0 +1,134 @@
+//! Step 1: Unicode NFKC, then full case folding (UAX #15; Unicode chapter 3.13, without the Turkic mappings).
+//!
+//! Most text is in that form already, except for ASCII capitals: such spans are copied, lower-casing ASCII. Whatever
+//! else changes goes through ICU4X together with its neighbourhood, from the last character before it across which
+//! normalisation never looks to the next one.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use icu_casemap::{CaseMapper, CaseMapperBorrowed};
+use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
+
+use super::classes::{BOUNDARY, PASSES, REORDERS, class};
+use super::error::{Error, MAX_COMBINING_SEQUENCE};
+
+/// Bytes copied, or characters looked at, between two ticks.
+const STRIDE: usize = 64 * 1024;
+/// Bytes after which a span for ICU4X is cut at the next boundary, so that its scratch memory stays small.
+const SPAN: usize = 4 * 1024;
+
+const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizer::new_nfkc();
+const FOLD: CaseMapperBorrowed<'static> = CaseMapper::new();
+
+/// Appends the normal form of `text` to `out`: at most 11 times as long as the text (U+FDFA), as a rule no longer.
+///
+/// Full-width punctuation and other separators that NFKC would turn into separators may stay as they are: no token
+/// contains them. `tick` is called every 64 kB or sooner.
+pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
+    out.try_reserve(text.len())?;
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(span) = next_changing_span(text, at, tick)? {
+        copy(&text[copied..span.start], case_fold, out, tick)?;
+        normalise_span(&text[span.clone()], case_fold, out)?;
+        copied = span.end;
+        at = span.end;
+        tick();
+    }
+    copy(&text[copied..], case_fold, out, tick)
+}
+
+/// Appends a span that normalisation leaves alone but for ASCII capitals.
+fn copy(span: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
+    out.try_reserve(span.len())?;
+    let mut rest = span;
+    while !rest.is_empty() {
+        let (part, after) = rest.split_at(rest.floor_char_boundary(STRIDE));
+        let start = out.len();
+        out.push_str(part);
+        if case_fold {
+            out[start..].make_ascii_lowercase();
+        }
+        rest = after;
+        tick();
+    }
+    Ok(())
+}
+
+fn normalise_span(span: &str, case_fold: bool, out: &mut String) -> Result<(), Error> {
+    let normal = NFKC.normalize(span);
+    let folded = if case_fold { FOLD.fold_string(&normal) } else { Cow::Borrowed(&*normal) };
+    out.try_reserve(folded.len())?;
+    out.push_str(&folded);
+    Ok(())
+}
+
+/// The next span at or after `from`, itself a boundary, that normalisation may change; it starts and ends at boundaries.
+#[inline]
+fn next_changing_span(text: &str, from: usize, tick: &impl Fn()) -> Result<Option<Range<usize>>, Error> {
+    let bytes = text.as_bytes();
+    let mut boundary = from;
+    let mut at = from;
+    let mut reorders = false;
+    let mut next_tick = from.saturating_add(STRIDE);
+    while at < bytes.len() {
+        if at >= next_tick {
+            tick();
+            next_tick = at + STRIDE;
+        }
+        let ascii = ascii_prefix(&bytes[at..bytes.len().min(next_tick)]);
+        if ascii > 0 {
+            at += ascii;
+            boundary = at - 1;
+            reorders = false;
+            continue;
+        }
+        let Some(c) = text[at..].chars().next() else { break };
+        let class = class(c);
+        if class & PASSES == 0 || (reorders && class & REORDERS != 0) {
+            if class & BOUNDARY != 0 {
+                boundary = at;
+            }
+            let end = changing_span_end(text, boundary, at + c.len_utf8())?;
+            return Ok(Some(boundary..end));
+        }
+        if class & BOUNDARY != 0 {
+            boundary = at;
+        }
+        reorders = class & REORDERS != 0;
+        at += c.len_utf8();
+    }
+    Ok(None)
+}
+
+/// Where a span that starts at `start` may end: the next character that passes and is a boundary, or any boundary once
+/// the span is long enough.
+fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Error> {
+    for (offset, c) in text[from..].char_indices() {
+        let end = from + offset;
+        let class = if c.is_ascii() { PASSES | BOUNDARY } else { class(c) };
+        if class & BOUNDARY != 0 && (class & PASSES != 0 || end - start >= SPAN) {
+            return Ok(end);
+        }
+        if end - start > MAX_COMBINING_SEQUENCE {
+            return Err(Error::CombiningSequenceTooLong);
+        }
+    }
+    Ok(text.len())
+}
+
+/// Length of the ASCII prefix, found eight bytes at a time.
+#[inline]
+fn ascii_prefix(bytes: &[u8]) -> usize {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let (words, tail) = bytes.as_chunks::<8>();
+    for (i, word) in words.iter().enumerate() {
+        let high = u64::from_le_bytes(*word) & HIGH;
+        if high != 0 {
+            return i * 8 + high.trailing_zeros() as usize / 8;
+        }
+    }
+    let tail_prefix = tail.iter().take_while(|b| b.is_ascii()).count();
+    words.len() * 8 + tail_prefix
+}

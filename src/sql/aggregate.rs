@@ -1,0 +1,104 @@
+//! `simhash_agg(feature, weight)`: the weighted sum over rows, in parallel if need be.
+//!
+//! The state is a [`Tally`], about 1 kB a group, in the memory of the aggregate.
+
+use std::ptr;
+
+use pgrx::datum::Internal;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::{PgMemoryContexts, pg_extern};
+
+use super::error::user_error;
+use super::fingerprint::{hash_of, to_bigint, weight_of};
+use super::text::RawText;
+use crate::simhash::tally::Tally;
+
+// The state is palloc'd and never dropped.
+const _: () = assert!(align_of::<Tally>() <= 8 && !std::mem::needs_drop::<Tally>());
+
+/// Adds a row; one with a NULL adds nothing.
+#[pg_extern(sql = false)]
+fn simhash_agg_add(
+    state: Internal,
+    feature: Option<RawText<'_>>,
+    weight: Option<f64>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<Internal, ErrorReport> {
+    let (Some(feature), Some(weight)) = (feature, weight) else {
+        return Ok(state);
+    };
+    let (hash, weight) = (hash_of(feature)?, weight_of(weight)?);
+    let (state, tally) = get_or_create(state, fcinfo)?;
+    tally.add(hash, weight)?;
+    Ok(state)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_agg_combine(
+    state: Internal,
+    other: Internal,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<Internal, ErrorReport> {
+    let Some(other) = get(&other) else {
+        return Ok(state);
+    };
+    let (state, tally) = get_or_create(state, fcinfo)?;
+    tally.merge(other)?;
+    Ok(state)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_agg_serialize(state: Internal) -> Option<Vec<u8>> {
+    get(&state).map(Tally::to_bytes)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_agg_deserialize(
+    bytes: &[u8],
+    _unused: Internal,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<Internal, ErrorReport> {
+    let (state, tally) = get_or_create(Internal::default(), fcinfo)?;
+    *tally = Tally::from_bytes(bytes)
+        .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_agg is corrupted"))?;
+    Ok(state)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_agg_final(state: Internal) -> Option<i64> {
+    get(&state)?.clone().fingerprint().map(to_bigint)
+}
+
+fn get(state: &Internal) -> Option<&Tally> {
+    // SAFETY: `internal` values come from these functions only, since SQL cannot make one, and those are tallies.
+    unsafe { state.get() }
+}
+
+/// The state's tally; a new one in the memory of the aggregate if there is no state yet.
+fn get_or_create<'a>(
+    mut state: Internal,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<(Internal, &'a mut Tally), ErrorReport> {
+    if !state.initialized() {
+        let mut context = ptr::null_mut();
+        // SAFETY: `fcinfo` is that of the running call.
+        if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {
+            let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
+            return Err(user_error(code, "simhash_agg's functions work in an aggregate only"));
+        }
+        // SAFETY: the context is alive, and the memory is as large as a tally and aligned for it.
+        let tally = unsafe {
+            let tally: *mut Tally = PgMemoryContexts::For(context).palloc_struct();
+            tally.write(Tally::default());
+            tally
+        };
+        state = Internal::from(Some(pg_sys::Datum::from(tally)));
+    }
+    // SAFETY: as in `get`; the tally lives as long as the aggregate, and only this call refers to it.
+    let tally = unsafe { state.get_mut::<Tally>().map(|tally| &mut *ptr::from_mut(tally)) };
+    match tally {
+        Some(tally) => Ok((state, tally)),
+        None => Err(user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_agg is missing")),
+    }
+}

@@ -1,0 +1,72 @@
+//! Arrays of features and of weights.
+
+use std::ptr;
+use std::slice;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::{AnyArray, FromDatum};
+
+use super::error::user_error;
+use super::text::RawText;
+
+/// The elements of a `text[]`; an error in the place of a NULL.
+pub fn features<'a>(
+    array: AnyArray,
+) -> Result<impl ExactSizeIterator<Item = Result<RawText<'a>, ErrorReport>>, ErrorReport> {
+    elements(array, "features", pg_sys::TEXTOID)
+}
+
+/// The elements of a `double precision[]`; an error in the place of a NULL.
+pub fn weights(array: AnyArray) -> Result<impl ExactSizeIterator<Item = Result<f64, ErrorReport>>, ErrorReport> {
+    elements(array, "weights", pg_sys::FLOAT8OID)
+}
+
+/// The elements of a one-dimensional array of `element_type`, which must be that of `T`.
+fn elements<T: FromDatum>(
+    array: AnyArray,
+    what: &'static str,
+    element_type: pg_sys::Oid,
+) -> Result<impl ExactSizeIterator<Item = Result<T, ErrorReport>>, ErrorReport> {
+    let (datums, nulls) = deconstruct(&array, what, element_type)?;
+    Ok(datums.iter().zip(nulls).enumerate().map(move |(i, (datum, null))| {
+        // SAFETY: the datum is an element of an array of `element_type`, and null just if `null` says so.
+        unsafe { T::from_datum(*datum, *null) }.ok_or_else(|| {
+            user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not contain NULL"))
+                .set_detail(format!("Element {} is NULL.", i + 1))
+                .set_hint("array_remove(array, NULL) removes NULLs.")
+        })
+    }))
+}
+
+type Deconstructed<'a> = (&'a [pg_sys::Datum], &'a [bool]);
+
+fn deconstruct<'a>(array: &AnyArray, what: &str, element_type: pg_sys::Oid) -> Result<Deconstructed<'a>, ErrorReport> {
+    let (mut length, mut by_value, mut align) = (0, false, 0);
+    let (mut datums, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
+    // SAFETY: the SQL declaration makes the argument an array; detoasted, it is an ArrayType. The elements are palloc'd
+    // in the context of this call and live as long as its arguments.
+    unsafe {
+        let array: *mut pg_sys::ArrayType = pg_sys::pg_detoast_datum(array.datum().cast_mut_ptr()).cast();
+        if (*array).ndim > 1 {
+            let message = format!("{what} must be a one-dimensional array");
+            return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
+                .set_detail(format!("It has {} dimensions.", (*array).ndim)));
+        }
+        pg_sys::get_typlenbyvalalign(element_type, &mut length, &mut by_value, &mut align);
+        pg_sys::deconstruct_array(
+            array,
+            element_type,
+            length.into(),
+            by_value,
+            align,
+            &mut datums,
+            &mut nulls,
+            &mut count,
+        );
+        if count == 0 {
+            return Ok((&[], &[]));
+        }
+        Ok((slice::from_raw_parts(datums, count as usize), slice::from_raw_parts(nulls, count as usize)))
+    }
+}

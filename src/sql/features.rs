@@ -1,0 +1,25 @@
+//! `simhash_features`: what a fingerprint was made of.
+
+use pgrx::pg_extern;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::error::tick;
+use super::fingerprint::to_bigint;
+use super::last::with_fingerprinter;
+use super::options::{self, RawJsonb};
+use super::text::{RawText, decode, encode};
+
+type Rows = TableIterator<'static, (name!(feature, Vec<u8>), name!(weight, f64), name!(hash, i64))>;
+
+#[pg_extern(sql = false)]
+fn simhash_features(content: RawText<'_>, document: RawJsonb<'_>) -> Result<Rows, ErrorReport> {
+    let options = options::read(document)?;
+    let content = decode(content)?;
+    let features = with_fingerprinter(|fingerprinter| fingerprinter.features(&content, &options, &tick))?;
+    Ok(TableIterator::new(
+        features
+            .into_iter()
+            .map(|feature| (encode(&feature.text).to_vec(), feature.weight.into(), to_bigint(feature.hash))),
+    ))
+}

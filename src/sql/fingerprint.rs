@@ -1,0 +1,86 @@
+//! `simhash` of texts and of feature arrays, and `simhash_format`.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::{AnyArray, pg_extern};
+
+use super::arrays::{features, weights};
+use super::error::{tick, user_error};
+use super::options::{self, RawJsonb};
+use super::text::{RawText, decode};
+use super::{error, last};
+use crate::simhash::features::hash;
+use crate::simhash::options::Options;
+use crate::simhash::tally::Tally;
+use crate::simhash::weight::{self, MAX_WEIGHT};
+use crate::simhash::{self as algorithm};
+
+/// Elements of an array handled between two checks for interrupts.
+const STRIDE: usize = 4096;
+
+/// A fingerprint as SQL's bigint: the same 64 bits.
+pub fn to_bigint(fingerprint: u64) -> i64 {
+    fingerprint.cast_signed()
+}
+
+#[pg_extern(sql = false)]
+fn simhash_text(content: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
+    Ok(last::fingerprint(content, &Options::default())?.map(to_bigint))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_text_options(content: RawText<'_>, document: RawJsonb<'_>) -> Result<Option<i64>, ErrorReport> {
+    Ok(last::fingerprint(content, &options::read(document)?)?.map(to_bigint))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
+    let mut tally = Tally::default();
+    for (i, feature) in features(feature_array)?.enumerate() {
+        if i % STRIDE == 0 {
+            tick();
+        }
+        tally.vote(hash_of(feature?)?, true);
+    }
+    Ok(tally.fingerprint().map(to_bigint))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
+    let features = features(feature_array)?;
+    let weights = weights(weight_array)?;
+    if features.len() != weights.len() {
+        let message = format!("{} features have {} weights", features.len(), weights.len());
+        return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
+            .set_hint("Give both arrays the same length."));
+    }
+    let mut tally = Tally::default();
+    for (i, (feature, weight)) in features.zip(weights).enumerate() {
+        if i % STRIDE == 0 {
+            tick();
+        }
+        tally.add(hash_of(feature?)?, weight_of(weight?)?)?;
+    }
+    Ok(tally.fingerprint().map(to_bigint))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_format() -> i32 {
+    algorithm::FORMAT
+}
+
+/// Hash of a caller's feature.
+pub fn hash_of(feature: RawText<'_>) -> Result<u64, ErrorReport> {
+    Ok(hash(decode(feature)?.as_bytes()))
+}
+
+/// A caller's weight in the units that tallies count in.
+pub fn weight_of(weight: f64) -> Result<u64, ErrorReport> {
+    weight::from_float(weight).ok_or_else(|| {
+        error::user_error(
+            PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+            format!("feature weight {weight} is out of range"),
+        )
+        .set_hint(format!("A weight must be from 0 to {MAX_WEIGHT}."))
+    })
+}

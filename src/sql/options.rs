@@ -1,0 +1,80 @@
+//! The options document: `jsonb` to [`Options`].
+
+use std::cell::RefCell;
+use std::ffi::CStr;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::error::user_error;
+use super::text::decode;
+use crate::simhash::options::{InvalidOptions, Options};
+
+/// The inside of a `jsonb` datum, without its length word.
+pub type RawJsonb<'a> = &'a [u8];
+
+thread_local! {
+    /// The last document and what it says. A query has one document for all its rows: reading it anew for each costs
+    /// more than fingerprinting a kilobyte of text.
+    static LAST: RefCell<Option<(Vec<u8>, Options)>> = const { RefCell::new(None) };
+}
+
+/// Documents longer than any valid one are not remembered.
+const MAX_REMEMBERED: usize = 1024;
+
+/// The options that a document asks for.
+pub fn read(document: RawJsonb<'_>) -> Result<Options, ErrorReport> {
+    let known = LAST.with_borrow(|last| {
+        let (last, options) = last.as_ref()?;
+        (last == document).then(|| options.clone())
+    });
+    if let Some(options) = known {
+        return Ok(options);
+    }
+    let json = to_json(document);
+    let value = serde_json::from_str(&decode(&json)?).map_err(|error| {
+        user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, "simhash options cannot be read")
+            .set_detail(format!("{error}."))
+    })?;
+    let options = Options::from_json(&value)?;
+    if document.len() <= MAX_REMEMBERED {
+        LAST.set(Some((document.to_vec(), options.clone())));
+    }
+    Ok(options)
+}
+
+/// The document as JSON, in the server's encoding.
+fn to_json(document: RawJsonb<'_>) -> Vec<u8> {
+    // A short datum is not aligned, as a container must be.
+    let mut aligned = vec![0u32; document.len().div_ceil(4)];
+    for (word, bytes) in aligned.iter_mut().zip(document.chunks(4)) {
+        let mut four = [0; 4];
+        four[..bytes.len()].copy_from_slice(bytes);
+        *word = u32::from_ne_bytes(four);
+    }
+    // SAFETY: `aligned` holds the container of a valid jsonb datum, whole and aligned to 4 bytes. A null buffer makes
+    // JsonbToCString palloc one; it returns a NUL-terminated string.
+    unsafe {
+        let json = pg_sys::JsonbToCString(std::ptr::null_mut(), aligned.as_mut_ptr().cast(), document.len() as i32);
+        CStr::from_ptr(json).to_bytes().to_vec()
+    }
+}
+
+impl From<InvalidOptions> for ErrorReport {
+    fn from(invalid: InvalidOptions) -> Self {
+        let error = |message| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
+        let keys = InvalidOptions::KEYS;
+        match invalid {
+            InvalidOptions::NotAnObject => {
+                error("simhash options must be a JSON object".to_owned()).set_hint(format!("Its keys may be {keys}."))
+            }
+            InvalidOptions::UnknownKey(key) => {
+                error(format!("unknown simhash option \"{key}\"")).set_hint(format!("The options are {keys}."))
+            }
+            InvalidOptions::Value { key, value, allowed } => {
+                error(format!("invalid value for simhash option \"{key}\": {value}"))
+                    .set_hint(format!("It must be {allowed}."))
+            }
+        }
+    }
+}

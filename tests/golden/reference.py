@@ -1,0 +1,414 @@
+"""Reference implementation of the pg_simhash text fingerprint.
+
+Written from the definition alone (docs, not the Rust code), to be read and
+judged by eye: it favours being obvious over being fast.
+
+    python reference.py write  texts.jsonl  > golden.jsonl
+    python reference.py check  golden.jsonl
+    python reference.py show   texts.jsonl NAME     (the features of one text)
+    python reference.py write-blocks        > blocks.jsonl
+    python reference.py check-blocks blocks.jsonl
+
+Needs Python 3.11 and the packages of requirements.txt.
+
+Unicode versions: normalisation, case folding and the check below use Python
+3.11's own tables, which are Unicode 14. The package `regex` has newer ones
+for scripts and categories. Golden texts therefore use only characters that
+were assigned in Unicode 14 or before (Unicode's stability policy keeps their
+normalisation and case folding for ever), and whose general category is the
+same in both tables. `check_characters` refuses every other text.
+"""
+
+import decimal
+import functools
+import itertools
+import json
+import sys
+import unicodedata
+
+import regex
+import xxhash
+
+UNICODE_VERSION = "14.0.0"
+
+# ---------------------------------------------------------------- characters
+
+MARK = "mark"
+WORD = "word"            # builds words: letters and numbers
+SPACELESS = "spaceless"  # a token of its own, as in Chinese
+SEPARATOR = "separator"
+
+IS_MARK = regex.compile(r"\p{M}")
+IS_LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
+IS_LETTER_OR_LETTER_NUMBER = regex.compile(r"[\p{L}\p{Nl}]")
+IS_SPACELESS_SCRIPT = regex.compile(
+    r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}"
+    r"\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]"
+)
+PROLONGED_SOUND_MARK = "\u30FC"  # Script=Common, but written among kana
+
+
+@functools.lru_cache(maxsize=None)
+def kind_of(character):
+    if IS_MARK.fullmatch(character):
+        return MARK
+    if character == PROLONGED_SOUND_MARK:
+        return SPACELESS
+    if (IS_LETTER_OR_LETTER_NUMBER.fullmatch(character)
+            and IS_SPACELESS_SCRIPT.fullmatch(character)):
+        return SPACELESS
+    if IS_LETTER_OR_NUMBER.fullmatch(character):
+        return WORD
+    return SEPARATOR
+
+
+@functools.lru_cache(maxsize=None)
+def why_not_allowed(character):
+    """Why a golden text must not have this character, or None."""
+    name = f"U+{ord(character):04X}"
+    category = unicodedata.category(character)
+    if character == "\0":
+        return f"{name}: PostgreSQL text cannot hold it"
+    if category == "Cs":
+        return f"{name}: a surrogate is not a character"
+    if category == "Cn":
+        return f"{name}: not assigned in Unicode {UNICODE_VERSION}"
+    if not regex.fullmatch(r"\p{%s}" % category, character):
+        return f"{name}: category {category} in Unicode {UNICODE_VERSION}, another in regex"
+    return None
+
+
+def check_characters(name, text):
+    if unicodedata.unidata_version != UNICODE_VERSION:
+        raise SystemExit(f"needs Python 3.11 (Unicode {UNICODE_VERSION}), "
+                         f"this one has Unicode {unicodedata.unidata_version}")
+    # Both the text and what normalising and folding make of it.
+    for character in sorted(set(text) | set(normalise(text, True)) | set(normalise(text, False))):
+        problem = why_not_allowed(character)
+        if problem:
+            raise SystemExit(f"{name}: {problem}")
+
+
+# --------------------------------------------------------------- fingerprint
+
+def normalise(text, case_fold):
+    """Step 1. str.casefold is Unicode full case folding (C + F)."""
+    text = unicodedata.normalize("NFKC", text)
+    if case_fold:
+        text = text.casefold()
+    return text
+
+
+def tokenize(text):
+    """Step 2: a list of (kind, string), kind being WORD or SPACELESS."""
+    tokens = []
+    # Does the character before the current one belong to the last token?
+    adjacent = False
+    for character in text:
+        kind = kind_of(character)
+        if kind == SEPARATOR:
+            adjacent = False
+        elif kind == MARK:
+            if adjacent:
+                last_kind, last = tokens[-1]
+                tokens[-1] = (last_kind, last + character)
+            # else: it belongs to no token and is dropped
+        elif kind == WORD and adjacent and tokens[-1][0] == WORD:
+            tokens[-1] = (WORD, tokens[-1][1] + character)
+        else:
+            tokens.append((kind, character))
+            adjacent = True
+    return tokens
+
+
+def every_n(run, n, joiner):
+    """Each n consecutive elements, joined; a shorter run gives itself."""
+    if len(run) < n:
+        return [joiner.join(run)]
+    return [joiner.join(run[i:i + n]) for i in range(len(run) - n + 1)]
+
+
+def features_of(tokens, options):
+    """Step 3: the list of all features, repeated ones included."""
+    if not tokens:
+        return []
+
+    if options["tokens"] == "chars":
+        characters = "".join(string for _, string in tokens)
+        return every_n(characters, options["ngram"] or 4, "")
+
+    features = []
+    # A run: consecutive tokens of one kind, whatever separates them.
+    for kind, group in itertools.groupby(tokens, key=lambda token: token[0]):
+        run = [string for _, string in group]
+        if kind == WORD:
+            features += every_n(run, options["ngram"] or 1, " ")
+        else:
+            features += every_n(run, options["ngram"] or 3, "")
+    return features
+
+
+@functools.lru_cache(maxsize=None)
+def log_weight(count):
+    """round(256 * (1 + ln count)), to 60 digits, so no tie is in doubt."""
+    with decimal.localcontext() as context:
+        context.prec = 60
+        exact = 256 * (1 + decimal.Decimal(count).ln())
+        return int(exact.to_integral_value(decimal.ROUND_HALF_UP))
+
+
+def weigh(features, weight):
+    """Step 4: a dictionary from each distinct feature to its integer weight."""
+    counts = {}
+    for feature in features:
+        counts[feature] = counts.get(feature, 0) + 1
+    if weight == "set":
+        return {feature: 1 for feature in counts}
+    if weight == "tf":
+        return counts
+    return {feature: log_weight(count) for feature, count in counts.items()}
+
+
+def hash_of(feature):
+    """Step 5: an unsigned 64-bit number."""
+    return xxhash.xxh3_64_intdigest(feature.encode("utf-8"), seed=0)
+
+
+def keep_heaviest(weights, top):
+    """The heaviest `top` features; of equally heavy ones the smaller hashes."""
+    order = sorted(weights, key=lambda feature: (-weights[feature], hash_of(feature)))
+    return {feature: weights[feature] for feature in order[:top]}
+
+
+def sum_bits(weights):
+    """Step 6 and 7: the fingerprint as a signed number, None without features."""
+    if not weights:
+        return None
+    hashes = [(hash_of(feature), weight) for feature, weight in weights.items()]
+    fingerprint = 0
+    for bit in range(64):
+        total = 0
+        for hashed, weight in hashes:
+            if hashed >> bit & 1:
+                total += weight
+            else:
+                total -= weight
+        if total > 0:
+            fingerprint |= 1 << bit
+    return signed(fingerprint, 64)
+
+
+def signed(number, bits):
+    """The two's complement reading of an unsigned number."""
+    return number - (1 << bits) if number >> (bits - 1) else number
+
+
+DEFAULTS = {"tokens": "words", "ngram": None, "weight": "set", "case_fold": True, "top": None}
+
+
+def complete_options(given):
+    options = dict(DEFAULTS)
+    for key, value in given.items():
+        allowed = {
+            "tokens": lambda: value in ("words", "chars"),
+            "ngram": lambda: type(value) is int and 1 <= value <= 16,
+            "weight": lambda: value in ("set", "log", "tf"),
+            "case_fold": lambda: type(value) is bool,
+            "top": lambda: type(value) is int and value >= 1,
+        }
+        if key not in allowed or not allowed[key]():
+            raise SystemExit(f"bad option {key}: {value!r}")
+        options[key] = value
+    return options
+
+
+def weighted_features(text, given_options):
+    """Steps 1 to 4: a dictionary from feature to weight."""
+    options = complete_options(given_options)
+    tokens = tokenize(normalise(text, options["case_fold"]))
+    weights = weigh(features_of(tokens, options), options["weight"])
+    if options["top"] is not None:
+        weights = keep_heaviest(weights, options["top"])
+    return weights
+
+
+# -------------------------------------------------------- blocks and probes
+
+def block_bits(block, blocks):
+    """(lowest bit, width) of a block; block 0 is the most significant."""
+    widths = [64 // blocks + (1 if i < 64 % blocks else 0) for i in range(blocks)]
+    lowest = 64 - sum(widths[:block + 1])
+    return lowest, widths[block]
+
+
+def block_unsigned(fingerprint, block, blocks):
+    lowest, width = block_bits(block, blocks)
+    return (fingerprint & (2**64 - 1)) >> lowest & (2**width - 1)
+
+
+def as_int32(number):
+    """A 32-bit block is read as signed; narrower ones never reach bit 31."""
+    return signed(number, 32)
+
+
+def simhash_block(fingerprint, block, blocks):
+    return as_int32(block_unsigned(fingerprint, block, blocks))
+
+
+def radius(block, blocks, max_distance):
+    """How many bits of this block may differ; -1: the block is not probed."""
+    extra = 1 if block < (max_distance + 1) % blocks else 0
+    return (max_distance + 1) // blocks - 1 + extra
+
+
+def simhash_probes(fingerprint, block, blocks, max_distance):
+    """The values of the block with up to `radius` bits flipped, sorted."""
+    _, width = block_bits(block, blocks)
+    value = block_unsigned(fingerprint, block, blocks)
+    probes = []
+    for flips in range(radius(block, blocks, max_distance) + 1):
+        for positions in itertools.combinations(range(width), flips):
+            probe = value
+            for position in positions:
+                probe ^= 1 << position
+            probes.append(as_int32(probe))
+    return sorted(probes)
+
+
+BLOCK_FINGERPRINTS = [
+    0, -1, 1, -2**63, 2**63 - 1,
+    0x0123456789ABCDEF,
+    signed(0xFEDCBA9876543210, 64),
+    signed(0x80000000_80000000, 64),
+    0x7FFFFFFF_7FFFFFFF,
+]
+
+# (fingerprint, block, blocks, max_distance)
+PROBE_CASES = [
+    (0x0123456789ABCDEF, 0, 4, 3), (0x0123456789ABCDEF, 3, 4, 3),   # radius 0
+    (0x0123456789ABCDEF, 2, 4, 2), (0x0123456789ABCDEF, 3, 4, 2),   # last: not probed
+    (-1, 0, 4, 0), (-1, 1, 4, 0),                                   # only block 0
+    (0, 0, 2, 3), (-1, 1, 2, 3),                                    # halves, radius 1
+    (signed(0xFEDCBA9876543210, 64), 0, 2, 3), (-2**63, 0, 2, 3),
+    (0x0123456789ABCDEF, 1, 2, 2), (0x0123456789ABCDEF, 0, 2, 2),   # radii 1, 0
+    (0x7FFFFFFF80000000, 1, 2, 5),                                  # radius 2: 529
+    (0x0123456789ABCDEF, 0, 3, 5), (0x0123456789ABCDEF, 2, 3, 5),   # 22 and 21 bits
+    (0x0123456789ABCDEF, 0, 3, 6), (-2, 2, 3, 6),
+    (0x0123456789ABCDEF, 1, 4, 5), (0x0123456789ABCDEF, 2, 4, 5),   # radii 1, 0
+    (0x0123456789ABCDEF, 0, 4, 8),                                  # radius 2: 137
+    (0x0123456789ABCDEF, 3, 4, 15),                                 # radius 3: 697
+    (-1, 0, 5, 5), (-1, 4, 5, 5),                                   # 13 and 12 bits
+    (-2**63, 5, 6, 12), (1, 6, 7, 13), (1, 7, 8, 7), (1, 7, 8, 15),
+    (1, 0, 8, 3), (1, 3, 8, 3), (1, 4, 8, 3),
+]
+
+
+def block_lines():
+    lines = []
+    # Every block of every layout for one fingerprint, the halves of the others.
+    for blocks in range(2, 9):
+        for block in range(blocks):
+            lines.append((0x0123456789ABCDEF, block, blocks))
+    for fingerprint in BLOCK_FINGERPRINTS:
+        if fingerprint != 0x0123456789ABCDEF:
+            lines += [(fingerprint, 0, 2), (fingerprint, 1, 2)]
+    for fingerprint, block, blocks in lines:
+        yield complete_block_line({"fingerprint": fingerprint, "block": block, "blocks": blocks})
+    for fingerprint, block, blocks, max_distance in PROBE_CASES:
+        yield complete_block_line({"fingerprint": fingerprint, "block": block,
+                                   "blocks": blocks, "max_distance": max_distance})
+
+
+def complete_block_line(line):
+    """The line with its expected result put in (or replaced)."""
+    fingerprint, block, blocks = line["fingerprint"], line["block"], line["blocks"]
+    if "max_distance" in line:
+        return {**line, "probes": simhash_probes(fingerprint, block, blocks, line["max_distance"])}
+    return {**line, "value": simhash_block(fingerprint, block, blocks)}
+
+
+# -------------------------------------------------------------- golden files
+
+def text_of(line):
+    """The text of a line: literal, or in one of two generator forms."""
+    forms = [form for form in ("text", "repeat", "numbered") if form in line]
+    if len(forms) != 1:
+        raise SystemExit(f"{line['name']}: needs exactly one of text, repeat, numbered")
+    if forms == ["text"]:
+        return line["text"]
+    piece, count = line[forms[0]]
+    if forms == ["repeat"]:
+        return piece * count
+    return "".join(piece.replace("{}", str(i)) for i in range(count))
+
+
+def complete_text_line(line):
+    """The line with its expected results put in (or replaced)."""
+    text = text_of(line)
+    check_characters(line["name"], text)
+    weights = weighted_features(text, line.get("options", {}))
+    return {**line, "fingerprint": sum_bits(weights), "features": len(weights)}
+
+
+def read_lines(path):
+    with open(path, encoding="ascii") as file:  # everything else is \u-escaped
+        return [json.loads(line) for line in file]
+
+
+def check_names(lines):
+    names = [line["name"] for line in lines]
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise SystemExit(f"names not unique: {sorted(repeated)}")
+
+
+def check(lines, complete, name_of):
+    passed = failed = 0
+    for line in lines:
+        expected = complete(line)
+        if expected == line:
+            passed += 1
+            continue
+        failed += 1
+        for key in expected:
+            if line.get(key, "missing") != expected[key]:
+                print(f"{name_of(line)}: {key} is {line.get(key, 'missing')}, "
+                      f"should be {expected[key]}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+def block_line_name(line):
+    return " ".join(f"{key}={line[key]}" for key in line if key not in ("value", "probes"))
+
+
+def main(arguments):
+    match arguments:
+        case ["write", path]:
+            lines = read_lines(path)
+            check_names(lines)
+            for line in lines:
+                print(json.dumps(complete_text_line(line)))
+        case ["check", path]:
+            lines = read_lines(path)
+            check_names(lines)
+            return check(lines, complete_text_line, lambda line: line["name"])
+        case ["show", path, name]:
+            for line in read_lines(path):
+                if line["name"] == name:
+                    weights = weighted_features(text_of(line), line.get("options", {}))
+                    for feature, weight in weights.items():
+                        print(f"{weight}\t{hash_of(feature):016x}\t{feature!r}\t{ascii(feature)}")
+        case ["write-blocks"]:
+            for line in block_lines():
+                print(json.dumps(line))
+        case ["check-blocks", path]:
+            return check(read_lines(path), complete_block_line, block_line_name)
+        case _:
+            print(__doc__)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
