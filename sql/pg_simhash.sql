@@ -12,10 +12,17 @@ COMMENT ON FUNCTION simhash(text) IS
     '64-bit SimHash fingerprint of a text; NULL if the text has no word';
 
 CREATE FUNCTION simhash(content text, options jsonb) RETURNS bigint
-    AS 'MODULE_PATHNAME', 'simhash_text_options_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_text_jsonb_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION simhash(text, jsonb) IS
     'SimHash fingerprint of a text with the options tokens, ngram, weight, case_fold and top';
+
+-- Without this one, simhash('text', '{"ngram": 2}') and simhash($1, $2) would be ambiguous.
+CREATE FUNCTION simhash(content text, options text) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_text_text_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION simhash(text, text) IS
+    'simhash(text, jsonb) for literals and parameters of no declared type';
 
 CREATE FUNCTION simhash(features text[]) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_features_array_wrapper'

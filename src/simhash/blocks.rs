@@ -92,7 +92,7 @@ fn words_of_weight(ones: u32, width: u32) -> impl Iterator<Item = u32> {
         }
         let lowest = word & word.wrapping_neg();
         let ripple = word + lowest;
-        let next = ((ripple ^ word) >> 2) / lowest | ripple;
+        let next = (((ripple ^ word) >> 2) / lowest) | ripple;
         (next < end).then_some(next)
     })
     .map(|word| word as u32)

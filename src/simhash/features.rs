@@ -1,5 +1,7 @@
 //! Step 3: a text's features, and the table of the distinct ones.
 
+use std::ops::Range;
+
 use super::error::Error;
 use super::options::{Options, Tokens};
 use super::shingle::Shingler;
@@ -19,12 +21,14 @@ pub fn each_feature(
     tick: &impl Fn(),
     emit: impl FnMut(&[u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
+    let text = normal.as_bytes();
     match options.tokens {
         Tokens::Words => {
             let mut sink = WordFeatures {
-                words: Shingler::new(options.words_per_feature(), Some(b' ')),
+                text,
+                words: Shingler::new(text, options.words_per_feature(), Some(b' ')),
                 single_words: options.words_per_feature() == 1,
-                spaceless: Shingler::new(options.spaceless_per_feature(), None),
+                spaceless: Shingler::new(text, options.spaceless_per_feature(), None),
                 emit,
             };
             tokenize(normal, &mut sink, tick)?;
@@ -32,67 +36,73 @@ pub fn each_feature(
             sink.end_spaceless()
         }
         Tokens::Chars => {
-            let mut sink = CharFeatures { characters: Shingler::new(options.chars_per_feature(), None), emit };
+            let characters = Shingler::new(text, options.chars_per_feature(), None);
+            let mut sink = CharFeatures { text, characters, emit };
             tokenize(normal, &mut sink, tick)?;
-            sink.characters.end_run().map_or(Ok(()), sink.emit)
+            sink.characters.end_run()?.map_or(Ok(()), sink.emit)
         }
     }
 }
 
 /// Shingles of words and of spaceless tokens; either ends a run of the other.
-struct WordFeatures<E> {
-    words: Shingler,
+struct WordFeatures<'t, E> {
+    text: &'t [u8],
+    words: Shingler<'t>,
     single_words: bool,
-    spaceless: Shingler,
+    spaceless: Shingler<'t>,
     emit: E,
 }
 
-impl<E: FnMut(&[u8]) -> Result<(), Error>> WordFeatures<E> {
+impl<E: FnMut(&[u8]) -> Result<(), Error>> WordFeatures<'_, E> {
     #[inline]
     fn end_words(&mut self) -> Result<(), Error> {
-        self.words.end_run().map_or(Ok(()), &mut self.emit)
+        self.words.end_run()?.map_or(Ok(()), &mut self.emit)
     }
 
     #[inline]
     fn end_spaceless(&mut self) -> Result<(), Error> {
-        self.spaceless.end_run().map_or(Ok(()), &mut self.emit)
+        self.spaceless.end_run()?.map_or(Ok(()), &mut self.emit)
     }
 }
 
-impl<E: FnMut(&[u8]) -> Result<(), Error>> TokenSink for WordFeatures<E> {
+impl<E: FnMut(&[u8]) -> Result<(), Error>> TokenSink for WordFeatures<'_, E> {
     #[inline(always)]
-    fn word(&mut self, token: &[u8]) -> Result<(), Error> {
+    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_spaceless()?;
         if self.single_words {
-            return (self.emit)(token);
+            return (self.emit)(&self.text[token]);
         }
         self.words.push(token)?.map_or(Ok(()), &mut self.emit)
     }
 
-    #[inline]
-    fn spaceless(&mut self, token: &[u8]) -> Result<(), Error> {
+    #[inline(always)]
+    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_words()?;
         self.spaceless.push(token)?.map_or(Ok(()), &mut self.emit)
     }
 }
 
 /// Shingles of the characters of all tokens, as one run: the text with its non-word characters removed.
-struct CharFeatures<E> {
-    characters: Shingler,
+struct CharFeatures<'t, E> {
+    text: &'t [u8],
+    characters: Shingler<'t>,
     emit: E,
 }
 
-impl<E: FnMut(&[u8]) -> Result<(), Error>> TokenSink for CharFeatures<E> {
-    #[inline(always)]
-    fn word(&mut self, token: &[u8]) -> Result<(), Error> {
-        for character in token.chunk_by(|_, next| next & 0b1100_0000 == 0b1000_0000) {
-            self.characters.push(character)?.map_or(Ok(()), &mut self.emit)?;
+impl<E: FnMut(&[u8]) -> Result<(), Error>> TokenSink for CharFeatures<'_, E> {
+    #[inline]
+    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
+        let mut start = token.start;
+        for character in self.text[token].chunk_by(|_, next| next & 0b1100_0000 == 0b1000_0000) {
+            let end = start + character.len();
+            self.characters.push(start..end)?.map_or(Ok(()), &mut self.emit)?;
+            start = end;
         }
         Ok(())
     }
 
     #[inline]
-    fn spaceless(&mut self, token: &[u8]) -> Result<(), Error> {
+    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.word(token)
     }
 }
@@ -112,23 +122,23 @@ pub struct DistinctFeatures {
     zero: u32,
 }
 
-/// Slots to start with: a quarter of the text's bytes, in these bounds.
+/// Slots to start with: half of the text's bytes, in these bounds.
 const FEWEST_SLOTS: usize = 64;
-const MOST_FIRST_SLOTS: usize = 8 * 1024;
+const MOST_FIRST_SLOTS: usize = 16 * 1024;
 /// Slots moved between two ticks when the table grows.
 const STRIDE: usize = 64 * 1024;
 
 impl DistinctFeatures {
     /// Forgets all features, and makes ready for a text of `bytes` bytes.
-    pub fn reset(&mut self, bytes: usize, counted: bool) -> Result<(), Error> {
-        let slots = (bytes / 4).clamp(FEWEST_SLOTS, MOST_FIRST_SLOTS).next_power_of_two();
+    pub fn reset(&mut self, bytes: usize, counted: bool, tick: &impl Fn()) -> Result<(), Error> {
+        let slots = (bytes / 2).clamp(FEWEST_SLOTS, MOST_FIRST_SLOTS).next_power_of_two();
         self.used = 0;
         self.zero = 0;
         self.hashes.clear();
         self.counts.clear();
-        fill(&mut self.hashes, slots)?;
+        fill(&mut self.hashes, slots, tick)?;
         if counted {
-            fill(&mut self.counts, slots)?;
+            fill(&mut self.counts, slots, tick)?;
         }
         Ok(())
     }
@@ -161,7 +171,7 @@ impl DistinctFeatures {
     }
 
     /// How many distinct features there are.
-    pub fn len(&self) -> usize {
+    pub fn distinct(&self) -> usize {
         self.used + usize::from(self.zero > 0)
     }
 
@@ -190,9 +200,9 @@ impl DistinctFeatures {
     #[cold]
     fn grow(&mut self, tick: &impl Fn()) -> Result<(), Error> {
         let mut larger = Self { used: self.used, zero: self.zero, ..Self::default() };
-        fill(&mut larger.hashes, self.hashes.len() * 4)?;
+        fill(&mut larger.hashes, self.hashes.len() * 4, tick)?;
         if !self.counts.is_empty() {
-            fill(&mut larger.counts, self.hashes.len() * 4)?;
+            fill(&mut larger.counts, self.hashes.len() * 4, tick)?;
         }
         for (i, hash) in self.hashes.iter().enumerate() {
             if i % STRIDE == 0 {
@@ -211,9 +221,12 @@ impl DistinctFeatures {
     }
 }
 
-/// Makes `slots` zeroes of an empty vector, or fails.
-fn fill<T: Clone + Default>(slots: &mut Vec<T>, length: usize) -> Result<(), Error> {
+/// Makes `length` zeroes of an empty vector, or fails. The first touch of new memory takes long enough to be cancelled.
+fn fill<T: Clone + Default>(slots: &mut Vec<T>, length: usize, tick: &impl Fn()) -> Result<(), Error> {
     slots.try_reserve_exact(length)?;
-    slots.resize(length, T::default());
+    while slots.len() < length {
+        slots.resize(length.min(slots.len() + STRIDE), T::default());
+        tick();
+    }
     Ok(())
 }

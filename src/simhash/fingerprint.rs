@@ -66,7 +66,7 @@ impl Fingerprinter {
         }
         self.normal.clear();
         normalise(text, options.case_fold, &mut self.normal, tick)?;
-        self.distinct.reset(self.normal.len(), counted)
+        self.distinct.reset(self.normal.len(), counted, tick)
     }
 
     fn tally_set(&mut self, options: &Options, tick: &impl Fn()) -> Result<Tally, Error> {

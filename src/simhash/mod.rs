@@ -19,6 +19,7 @@ pub mod shingle;
 pub mod tally;
 pub mod tokens;
 pub mod top;
+mod utf8;
 pub mod weight;
 
 /// Version of the fingerprint format: two fingerprints may be compared only if it was the same for both.

@@ -4,14 +4,15 @@
 //! else changes goes through ICU4X together with its neighbourhood, from the last character before it across which
 //! normalisation never looks to the next one.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use icu_casemap::{CaseMapper, CaseMapperBorrowed};
 use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
+use writeable::Writeable;
 
 use super::classes::{BOUNDARY, PASSES, REORDERS, class};
 use super::error::{Error, MAX_COMBINING_SEQUENCE};
+use super::utf8::decode;
 
 /// Bytes copied, or characters looked at, between two ticks.
 const STRIDE: usize = 64 * 1024;
@@ -27,11 +28,12 @@ const FOLD: CaseMapperBorrowed<'static> = CaseMapper::new();
 /// contains them. `tick` is called every 64 kB or sooner.
 pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
     out.try_reserve(text.len())?;
+    let mut scratch = String::new();
     let mut copied = 0;
     let mut at = 0;
     while let Some(span) = next_changing_span(text, at, tick)? {
         copy(&text[copied..span.start], case_fold, out, tick)?;
-        normalise_span(&text[span.clone()], case_fold, out)?;
+        normalise_span(&text[span.clone()], case_fold, &mut scratch, out)?;
         copied = span.end;
         at = span.end;
         tick();
@@ -56,11 +58,17 @@ fn copy(span: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Resu
     Ok(())
 }
 
-fn normalise_span(span: &str, case_fold: bool, out: &mut String) -> Result<(), Error> {
-    let normal = NFKC.normalize(span);
-    let folded = if case_fold { FOLD.fold_string(&normal) } else { Cow::Borrowed(&*normal) };
-    out.try_reserve(folded.len())?;
-    out.push_str(&folded);
+/// Appends the normal form of a span that starts and ends at boundaries; `scratch` is left in any state.
+fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<(), Error> {
+    scratch.clear();
+    let Ok(()) = NFKC.normalize_to(span, scratch) else { unreachable!("writing to a string does not fail") };
+    // Case folding makes at most three characters of one, of two bytes each.
+    out.try_reserve(scratch.len() * 3)?;
+    if case_fold {
+        let Ok(()) = FOLD.fold(scratch).write_to(out) else { unreachable!("writing to a string does not fail") };
+    } else {
+        out.push_str(scratch);
+    }
     Ok(())
 }
 
@@ -84,20 +92,20 @@ fn next_changing_span(text: &str, from: usize, tick: &impl Fn()) -> Result<Optio
             reorders = false;
             continue;
         }
-        let Some(c) = text[at..].chars().next() else { break };
+        let (c, length) = decode(bytes, at);
         let class = class(c);
         if class & PASSES == 0 || (reorders && class & REORDERS != 0) {
             if class & BOUNDARY != 0 {
                 boundary = at;
             }
-            let end = changing_span_end(text, boundary, at + c.len_utf8())?;
+            let end = changing_span_end(text, boundary, at + length)?;
             return Ok(Some(boundary..end));
         }
         if class & BOUNDARY != 0 {
             boundary = at;
         }
         reorders = class & REORDERS != 0;
-        at += c.len_utf8();
+        at += length;
     }
     Ok(None)
 }
@@ -107,7 +115,7 @@ fn next_changing_span(text: &str, from: usize, tick: &impl Fn()) -> Result<Optio
 fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Error> {
     for (offset, c) in text[from..].char_indices() {
         let end = from + offset;
-        let class = if c.is_ascii() { PASSES | BOUNDARY } else { class(c) };
+        let class = if c.is_ascii() { PASSES | BOUNDARY } else { class(c.into()) };
         if class & BOUNDARY != 0 && (class & PASSES != 0 || end - start >= SPAN) {
             return Ok(end);
         }

@@ -1,67 +1,87 @@
 //! Shingles: each `n` consecutive tokens of a run, as one string (Broder 1997 calls them so).
 
+use std::ops::Range;
+
 use super::error::Error;
 
 /// Largest number of tokens in a shingle.
 pub const MAX_NGRAM: usize = 16;
-/// Bytes of a run that are kept before those no shingle needs any more are dropped.
-const KEPT: usize = 4 * 1024;
+const RING: usize = MAX_NGRAM.next_power_of_two();
 
-/// Cuts runs of tokens into shingles. A run of fewer than `n` tokens is a shingle by itself.
+/// Cuts runs of tokens of a text into shingles. A run of fewer than `n` tokens is a shingle by itself.
 ///
-/// Memory: the last `n` tokens and 4 kB.
+/// Tokens that stand in the text just as they would in the shingle, as most do, are not copied. Memory: one shingle.
 #[derive(Debug)]
-pub struct Shingler {
+pub struct Shingler<'t> {
+    text: &'t [u8],
     n: usize,
     joiner: Option<u8>,
-    run: Vec<u8>,
-    /// Where in `run` the last `n` tokens start, by their number in the run modulo `n`.
-    starts: [usize; MAX_NGRAM],
+    /// The last `n` tokens, by their number in the run modulo `RING`.
+    last: [(usize, usize); RING],
+    /// Tokens of the run so far.
     tokens: usize,
+    /// How many tokens at its end have nothing but the joiner between them.
+    joined: usize,
+    shingle: Vec<u8>,
 }
 
-impl Shingler {
-    /// Shingles of `n` (1 to [`MAX_NGRAM`]) tokens, with `joiner` between two tokens.
-    pub fn new(n: usize, joiner: Option<u8>) -> Self {
+impl<'t> Shingler<'t> {
+    /// Shingles of `n` (1 to [`MAX_NGRAM`]) tokens of `text`, with `joiner` between two tokens.
+    pub fn new(text: &'t [u8], n: usize, joiner: Option<u8>) -> Self {
         debug_assert!((1..=MAX_NGRAM).contains(&n));
-        Self { n, joiner, run: Vec::new(), starts: [0; MAX_NGRAM], tokens: 0 }
+        Self { text, n, joiner, last: [(0, 0); RING], tokens: 0, joined: 0, shingle: Vec::new() }
     }
 
     /// Takes the next token of the run; the shingle that ends with it, if the run is long enough.
-    #[inline]
-    pub fn push(&mut self, token: &[u8]) -> Result<Option<&[u8]>, Error> {
-        if self.tokens == 0 {
-            self.run.clear();
-        } else if self.run.len() > KEPT {
-            self.drop_passed();
-        }
-        self.run.try_reserve(token.len() + 1)?;
-        if self.tokens > 0 {
-            self.run.extend(self.joiner);
-        }
-        self.starts[self.tokens % self.n] = self.run.len();
-        self.run.extend_from_slice(token);
+    #[inline(always)]
+    pub fn push(&mut self, token: Range<usize>) -> Result<Option<&[u8]>, Error> {
+        let (_, previous_end) = self.last[self.tokens.wrapping_sub(1) % RING];
+        let joined = self.tokens > 0
+            && match self.joiner {
+                None => previous_end == token.start,
+                Some(joiner) => previous_end + 1 == token.start && self.text[previous_end] == joiner,
+            };
+        self.joined = if joined { self.joined + 1 } else { 1 };
+        self.last[self.tokens % RING] = (token.start, token.end);
         self.tokens += 1;
         if self.tokens < self.n {
             return Ok(None);
         }
-        Ok(Some(&self.run[self.starts[self.tokens % self.n]..]))
+        self.shingle(self.tokens - self.n..self.tokens).map(Some)
     }
 
     /// Ends the run; the run itself if it was too short for a shingle, but not empty.
     #[inline]
-    pub fn end_run(&mut self) -> Option<&[u8]> {
+    pub fn end_run(&mut self) -> Result<Option<&[u8]>, Error> {
         let tokens = std::mem::take(&mut self.tokens);
-        (0 < tokens && tokens < self.n).then_some(&self.run[..])
+        if tokens == 0 || tokens >= self.n {
+            return Ok(None);
+        }
+        self.shingle(0..tokens).map(Some)
+    }
+
+    /// Tokens of the run, the last one included, joined.
+    #[inline(always)]
+    fn shingle(&mut self, tokens: Range<usize>) -> Result<&[u8], Error> {
+        if self.joined >= tokens.len() {
+            let (start, _) = self.last[tokens.start % RING];
+            let (_, end) = self.last[(tokens.end - 1) % RING];
+            return Ok(&self.text[start..end]);
+        }
+        self.copy(tokens)
     }
 
     #[cold]
-    fn drop_passed(&mut self) {
-        let known = self.tokens.min(self.n);
-        let passed = (self.tokens - known..self.tokens).map(|token| self.starts[token % self.n]).min().unwrap_or(0);
-        self.run.drain(..passed);
-        for start in &mut self.starts[..known] {
-            *start -= passed;
+    fn copy(&mut self, tokens: Range<usize>) -> Result<&[u8], Error> {
+        self.shingle.clear();
+        for number in tokens.clone() {
+            let (start, end) = self.last[number % RING];
+            self.shingle.try_reserve(end - start + 1)?;
+            if number > tokens.start {
+                self.shingle.extend(self.joiner);
+            }
+            self.shingle.extend_from_slice(&self.text[start..end]);
         }
+        Ok(&self.shingle)
     }
 }

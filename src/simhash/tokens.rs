@@ -7,25 +7,28 @@
 //! Blocks of 64 ASCII bytes are handled as one bit mask, eight bytes an operation; all other text character by
 //! character. `tests/properties.rs` compares both with one obvious loop.
 
+use std::ops::Range;
+
 use super::classes::{MARK, SEPARATOR, SPACELESS, WORD, kind};
 use super::error::Error;
+use super::utf8::decode;
 
 /// Bytes between two ticks.
 const STRIDE: usize = 64 * 1024;
 const BLOCK: usize = 64;
 
-/// Receives the tokens of a text in their order.
+/// Receives the tokens of a text in their order, as ranges of its bytes.
 pub trait TokenSink {
     /// A token of a script written with spaces, or a number.
-    fn word(&mut self, token: &[u8]) -> Result<(), Error>;
+    fn word(&mut self, token: Range<usize>) -> Result<(), Error>;
     /// A letter, with its marks, of a script written without spaces.
-    fn spaceless(&mut self, token: &[u8]) -> Result<(), Error>;
+    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error>;
 }
 
 /// Gives each token of a text in normal form to `sink`. One pass, no memory; `tick` is called every 64 kB.
 #[inline]
 pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &impl Fn()) -> Result<(), Error> {
-    let mut open = OpenToken { text: normal.as_bytes(), start: 0, kind: SEPARATOR };
+    let mut open = OpenToken { start: 0, kind: SEPARATOR };
     let mut at = 0;
     let mut next_tick = STRIDE;
     while at < normal.len() {
@@ -41,9 +44,9 @@ pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &impl Fn()) -> Re
             None => {
                 let end = normal.len().min(at + BLOCK);
                 while at < end {
-                    let Some(c) = normal[at..].chars().next() else { break };
+                    let (c, length) = decode(normal.as_bytes(), at);
                     open.character(at, kind(c), sink)?;
-                    at += c.len_utf8();
+                    at += length;
                 }
             }
         }
@@ -52,16 +55,15 @@ pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &impl Fn()) -> Re
 }
 
 /// The token that the scanner is in: `kind` is [`SEPARATOR`] between tokens.
-struct OpenToken<'a> {
-    text: &'a [u8],
+struct OpenToken {
     start: usize,
     kind: u8,
 }
 
-impl OpenToken<'_> {
+impl OpenToken {
     #[inline(always)]
     fn close(&mut self, end: usize, sink: &mut impl TokenSink) -> Result<(), Error> {
-        let token = &self.text[self.start..end];
+        let token = self.start..end;
         let kind = std::mem::replace(&mut self.kind, SEPARATOR);
         match kind {
             WORD => sink.word(token),
@@ -70,7 +72,7 @@ impl OpenToken<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn character(&mut self, at: usize, kind: u8, sink: &mut impl TokenSink) -> Result<(), Error> {
         let continues = kind == MARK || (kind == WORD && self.kind == WORD);
         if !continues {

@@ -27,7 +27,7 @@ impl Rank {
 /// Selects by digits, the most significant first, since unlike a sort this needs no memory and can be cancelled: twelve
 /// passes over the features.
 pub fn last_kept(features: &DistinctFeatures, options: &Options, tick: &impl Fn()) -> Rank {
-    let Some(top) = options.top.filter(|top| (top.get() as usize) < features.len()) else {
+    let Some(top) = options.top.filter(|top| (top.get() as usize) < features.distinct()) else {
         return Rank::LAST;
     };
     let mut wanted = u64::from(top.get());

@@ -34,7 +34,7 @@ fn elements<T: FromDatum>(
         unsafe { T::from_datum(*datum, *null) }.ok_or_else(|| {
             user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not contain NULL"))
                 .set_detail(format!("Element {} is NULL.", i + 1))
-                .set_hint("array_remove(array, NULL) removes NULLs.")
+                .set_hint("Leave NULLs out where the array is built: array_agg(...) FILTER (WHERE ... IS NOT NULL).")
         })
     }))
 }

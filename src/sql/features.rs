@@ -7,14 +7,16 @@ use pgrx::prelude::*;
 use super::error::tick;
 use super::fingerprint::to_bigint;
 use super::last::with_fingerprinter;
-use super::options::{self, RawJsonb};
+use super::options::{Document, RawJsonb, read};
 use super::text::{RawText, decode, encode};
 
-type Rows = TableIterator<'static, (name!(feature, Vec<u8>), name!(weight, f64), name!(hash, i64))>;
-
+#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
-fn simhash_features(content: RawText<'_>, document: RawJsonb<'_>) -> Result<Rows, ErrorReport> {
-    let options = options::read(document)?;
+fn simhash_features(
+    content: RawText<'_>,
+    options: RawJsonb<'_>,
+) -> Result<TableIterator<'static, (name!(feature, Vec<u8>), name!(weight, f64), name!(hash, i64))>, ErrorReport> {
+    let options = read(Document::Jsonb(options))?;
     let content = decode(content)?;
     let features = with_fingerprinter(|fingerprinter| fingerprinter.features(&content, &options, &tick))?;
     Ok(TableIterator::new(

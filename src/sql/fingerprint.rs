@@ -1,19 +1,19 @@
 //! `simhash` of texts and of feature arrays, and `simhash_format`.
 
+use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::{AnyArray, pg_extern};
 
 use super::arrays::{features, weights};
 use super::error::{tick, user_error};
-use super::options::{self, RawJsonb};
+use super::last;
+use super::options::{Document, RawJsonb, read};
 use super::text::{RawText, decode};
-use super::{error, last};
+use crate::simhash::FORMAT;
 use crate::simhash::features::hash;
 use crate::simhash::options::Options;
 use crate::simhash::tally::Tally;
 use crate::simhash::weight::{self, MAX_WEIGHT};
-use crate::simhash::{self as algorithm};
 
 /// Elements of an array handled between two checks for interrupts.
 const STRIDE: usize = 4096;
@@ -29,8 +29,15 @@ fn simhash_text(content: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
 }
 
 #[pg_extern(sql = false)]
-fn simhash_text_options(content: RawText<'_>, document: RawJsonb<'_>) -> Result<Option<i64>, ErrorReport> {
-    Ok(last::fingerprint(content, &options::read(document)?)?.map(to_bigint))
+fn simhash_text_jsonb(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<i64>, ErrorReport> {
+    Ok(last::fingerprint(content, &read(Document::Jsonb(options))?)?.map(to_bigint))
+}
+
+/// For literals and parameters of no declared type: with these, `simhash(text, jsonb)` and `simhash(text[], double
+/// precision[])` alone would be ambiguous.
+#[pg_extern(sql = false)]
+fn simhash_text_text(content: RawText<'_>, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
+    Ok(last::fingerprint(content, &read(Document::Text(options))?)?.map(to_bigint))
 }
 
 #[pg_extern(sql = false)]
@@ -66,7 +73,7 @@ fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Re
 
 #[pg_extern(sql = false)]
 fn simhash_format() -> i32 {
-    algorithm::FORMAT
+    FORMAT
 }
 
 /// Hash of a caller's feature.
@@ -77,7 +84,7 @@ pub fn hash_of(feature: RawText<'_>) -> Result<u64, ErrorReport> {
 /// A caller's weight in the units that tallies count in.
 pub fn weight_of(weight: f64) -> Result<u64, ErrorReport> {
     weight::from_float(weight).ok_or_else(|| {
-        error::user_error(
+        user_error(
             PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
             format!("feature weight {weight} is out of range"),
         )

@@ -1,4 +1,4 @@
-//! The options document: `jsonb` to [`Options`].
+//! The options document, `jsonb` or JSON as text, to [`Options`].
 
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -7,15 +7,22 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::error::user_error;
-use super::text::decode;
+use super::text::{RawText, decode};
 use crate::simhash::options::{InvalidOptions, Options};
 
 /// The inside of a `jsonb` datum, without its length word.
 pub type RawJsonb<'a> = &'a [u8];
 
+/// An options document as SQL gave it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Document<'a> {
+    Jsonb(RawJsonb<'a>),
+    Text(RawText<'a>),
+}
+
 thread_local! {
-    /// The last document and what it says. A query has one document for all its rows: reading it anew for each costs
-    /// more than fingerprinting a kilobyte of text.
+    /// The last `jsonb` document and what it says. A query has one document for all its rows: reading it anew for each
+    /// costs more than fingerprinting a kilobyte of text.
     static LAST: RefCell<Option<(Vec<u8>, Options)>> = const { RefCell::new(None) };
 }
 
@@ -23,24 +30,32 @@ thread_local! {
 const MAX_REMEMBERED: usize = 1024;
 
 /// The options that a document asks for.
-pub fn read(document: RawJsonb<'_>) -> Result<Options, ErrorReport> {
+pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
+    let jsonb = match document {
+        Document::Text(text) => return parse(text),
+        Document::Jsonb(jsonb) => jsonb,
+    };
     let known = LAST.with_borrow(|last| {
         let (last, options) = last.as_ref()?;
-        (last == document).then(|| options.clone())
+        (last == jsonb).then(|| options.clone())
     });
     if let Some(options) = known {
         return Ok(options);
     }
-    let json = to_json(document);
-    let value = serde_json::from_str(&decode(&json)?).map_err(|error| {
-        user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, "simhash options cannot be read")
-            .set_detail(format!("{error}."))
-    })?;
-    let options = Options::from_json(&value)?;
-    if document.len() <= MAX_REMEMBERED {
-        LAST.set(Some((document.to_vec(), options.clone())));
+    let options = parse(&to_json(jsonb))?;
+    if jsonb.len() <= MAX_REMEMBERED {
+        LAST.set(Some((jsonb.to_vec(), options.clone())));
     }
     Ok(options)
+}
+
+/// Reads JSON in the server's encoding.
+fn parse(json: RawText<'_>) -> Result<Options, ErrorReport> {
+    let value = serde_json::from_str(&decode(json)?).map_err(|error| {
+        user_error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, "simhash options are not valid JSON")
+            .set_detail(format!("{error}."))
+    })?;
+    Ok(Options::from_json(&value)?)
 }
 
 /// The document as JSON, in the server's encoding.
