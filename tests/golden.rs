@@ -62,7 +62,8 @@ fn blocks_and_probes_are_the_reference_s() {
             let mut probes: Vec<i32> = block.probes(fingerprint, radius).collect();
             assert_eq!(probes.len() as u64, block.probe_count(radius), "{entry}");
             probes.sort_unstable();
-            let expected: Vec<i64> = entry["probes"].as_array().expect("probes").iter().flat_map(Value::as_i64).collect();
+            let expected: Vec<i64> =
+                entry["probes"].as_array().expect("probes").iter().flat_map(Value::as_i64).collect();
             assert_eq!(probes.into_iter().map(i64::from).collect::<Vec<_>>(), expected, "{entry}");
         }
     }
