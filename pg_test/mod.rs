@@ -1,5 +1,11 @@
 //! Tests that run inside a server, with `cargo pgrx test`.
 
+mod golden;
+mod parallel;
+mod random;
+mod random_arrays;
+mod random_texts;
+
 /// Called once by the test framework.
 pub fn setup(_options: Vec<&str>) {}
 

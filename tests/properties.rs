@@ -10,6 +10,7 @@ use pg_simhash::simhash::blocks::{Block, radius};
 use pg_simhash::simhash::distance::{hamming, similarity};
 use pg_simhash::simhash::features::each_feature;
 use pg_simhash::simhash::fingerprint::Fingerprinter;
+use pg_simhash::simhash::hash::{hash, hash_at};
 use pg_simhash::simhash::normalise::normalise;
 use pg_simhash::simhash::options::{Options, Tokens, Weight};
 use pg_simhash::simhash::tally::Tally;
@@ -64,7 +65,8 @@ fn features(text: &str, options: &Options) -> Vec<String> {
     let mut normal = String::new();
     normalise(text, options.case_fold, &mut normal, &|| ()).expect("memory suffices");
     let mut features = Vec::new();
-    each_feature(&normal, options, &|| (), |feature| {
+    each_feature(&normal, options, &|| (), |feature, hashed| {
+        assert_eq!(hashed, hash(feature));
         features.push(String::from_utf8(feature.to_vec()).expect("a feature is cut between characters"));
         Ok(())
     })
@@ -78,7 +80,7 @@ fn sorted(mut features: Vec<String>) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn default_fingerprint_is_the_oracle_s(text in text()) {
@@ -157,6 +159,12 @@ proptest! {
         tallies[0].merge(&second).expect("the sum is in range");
         let all: Vec<(u64, u64)> = weighted.iter().copied().chain(votes.iter().map(|&hash| (hash, 1))).collect();
         prop_assert_eq!(tallies[0].clone().fingerprint(), oracle::fingerprint_of(&all));
+    }
+
+    #[test]
+    fn hash_in_a_text_is_the_hash(before in 0usize..4, feature in prop::collection::vec(any::<u8>(), 0..20), after in 0usize..12) {
+        let text = [&vec![b'x'; before], &feature[..], &vec![b'y'; after]].concat();
+        prop_assert_eq!(hash_at(&text, before, before + feature.len()), hash(&feature));
     }
 
     #[test]

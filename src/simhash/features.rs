@@ -3,23 +3,19 @@
 use std::ops::Range;
 
 use super::error::Error;
+use super::hash::{hash, hash_at};
 use super::options::{Options, Tokens};
 use super::shingle::Shingler;
 use super::tokens::{TokenSink, tokenize};
 
-/// Hash of a feature: xxh3-64, seed 0, of its UTF-8 bytes.
-#[inline]
-pub fn hash(feature: &[u8]) -> u64 {
-    xxhash_rust::xxh3::xxh3_64(feature)
-}
-
-/// Gives each feature of a text in normal form to `emit`, as often as it occurs, in the order of their ends.
+/// Gives each feature of a text in normal form, with its hash, to `emit`: as often as it occurs, in the order of their
+/// ends.
 #[inline]
 pub fn each_feature(
     normal: &str,
     options: &Options,
     tick: &impl Fn(),
-    emit: impl FnMut(&[u8]) -> Result<(), Error>,
+    emit: impl FnMut(&[u8], u64) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let text = normal.as_bytes();
     match options.tokens {
@@ -39,9 +35,14 @@ pub fn each_feature(
             let characters = Shingler::new(text, options.chars_per_feature(), None);
             let mut sink = CharFeatures { text, characters, emit };
             tokenize(normal, &mut sink, tick)?;
-            sink.characters.end_run()?.map_or(Ok(()), sink.emit)
+            emit_hashed(sink.characters.end_run()?, &mut sink.emit)
         }
     }
+}
+
+#[inline(always)]
+fn emit_hashed(feature: Option<&[u8]>, emit: &mut impl FnMut(&[u8], u64) -> Result<(), Error>) -> Result<(), Error> {
+    feature.map_or(Ok(()), |feature| emit(feature, hash(feature)))
 }
 
 /// Shingles of words and of spaceless tokens; either ends a run of the other.
@@ -53,32 +54,33 @@ struct WordFeatures<'t, E> {
     emit: E,
 }
 
-impl<E: FnMut(&[u8]) -> Result<(), Error>> WordFeatures<'_, E> {
+impl<E: FnMut(&[u8], u64) -> Result<(), Error>> WordFeatures<'_, E> {
     #[inline]
     fn end_words(&mut self) -> Result<(), Error> {
-        self.words.end_run()?.map_or(Ok(()), &mut self.emit)
+        emit_hashed(self.words.end_run()?, &mut self.emit)
     }
 
     #[inline]
     fn end_spaceless(&mut self) -> Result<(), Error> {
-        self.spaceless.end_run()?.map_or(Ok(()), &mut self.emit)
+        emit_hashed(self.spaceless.end_run()?, &mut self.emit)
     }
 }
 
-impl<E: FnMut(&[u8]) -> Result<(), Error>> TokenSink for WordFeatures<'_, E> {
+impl<E: FnMut(&[u8], u64) -> Result<(), Error>> TokenSink for WordFeatures<'_, E> {
     #[inline(always)]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_spaceless()?;
         if self.single_words {
-            return (self.emit)(&self.text[token]);
+            let hash = hash_at(self.text, token.start, token.end);
+            return (self.emit)(&self.text[token], hash);
         }
-        self.words.push(token)?.map_or(Ok(()), &mut self.emit)
+        emit_hashed(self.words.push(token)?, &mut self.emit)
     }
 
     #[inline(always)]
     fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_words()?;
-        self.spaceless.push(token)?.map_or(Ok(()), &mut self.emit)
+        emit_hashed(self.spaceless.push(token)?, &mut self.emit)
     }
 }
 
@@ -89,13 +91,13 @@ struct CharFeatures<'t, E> {
     emit: E,
 }
 
-impl<E: FnMut(&[u8]) -> Result<(), Error>> TokenSink for CharFeatures<'_, E> {
+impl<E: FnMut(&[u8], u64) -> Result<(), Error>> TokenSink for CharFeatures<'_, E> {
     #[inline]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         let mut start = token.start;
         for character in self.text[token].chunk_by(|_, next| next & 0b1100_0000 == 0b1000_0000) {
             let end = start + character.len();
-            self.characters.push(start..end)?.map_or(Ok(()), &mut self.emit)?;
+            emit_hashed(self.characters.push(start..end)?, &mut self.emit)?;
             start = end;
         }
         Ok(())

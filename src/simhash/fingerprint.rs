@@ -1,7 +1,7 @@
 //! A document's fingerprint, and the features it was made of.
 
 use super::error::Error;
-use super::features::{DistinctFeatures, each_feature, hash};
+use super::features::{DistinctFeatures, each_feature};
 use super::normalise::normalise;
 use super::options::{Options, Weight};
 use super::tally::Tally;
@@ -41,8 +41,7 @@ impl Fingerprinter {
         self.prepare(text, options, true, tick)?;
         let Self { normal, distinct } = self;
         let mut list = FeatureList::default();
-        each_feature(normal, options, tick, |feature| {
-            let hash = hash(feature);
+        each_feature(normal, options, tick, |feature, hash| {
             if distinct.insert(hash, tick)? {
                 list.push(feature, hash)?;
             }
@@ -72,8 +71,7 @@ impl Fingerprinter {
     fn tally_set(&mut self, options: &Options, tick: &impl Fn()) -> Result<Tally, Error> {
         let Self { normal, distinct } = self;
         let mut tally = Tally::default();
-        each_feature(normal, options, tick, |feature| {
-            let hash = hash(feature);
+        each_feature(normal, options, tick, |_, hash| {
             let new = distinct.insert(hash, tick)?;
             tally.vote(hash, new);
             Ok(())
@@ -83,7 +81,7 @@ impl Fingerprinter {
 
     fn tally_weighted(&mut self, options: &Options, tick: &impl Fn()) -> Result<Tally, Error> {
         let Self { normal, distinct } = self;
-        each_feature(normal, options, tick, |feature| distinct.insert(hash(feature), tick).map(drop))?;
+        each_feature(normal, options, tick, |_, hash| distinct.insert(hash, tick).map(drop))?;
         let last = last_kept(distinct, options, tick);
         let mut tally = Tally::default();
         for (i, (hash, count)) in distinct.iter().enumerate() {

@@ -2,8 +2,8 @@
 //! fingerprints. Nothing here knows PostgreSQL.
 //!
 //! The path of a document: [`normalise`] brings the text into one form, [`tokens`] cuts it, [`shingle`] joins
-//! neighbouring tokens to features, [`features`] hashes and counts the distinct ones, [`tally`] lets each vote on every
-//! bit. [`fingerprint`] strings these together. [`distance`] and [`blocks`] are what search stands on.
+//! neighbouring tokens to features, [`hash`] hashes these, [`features`] keeps the distinct ones, [`tally`] lets each
+//! vote on every bit. [`fingerprint`] strings these together. [`distance`] and [`blocks`] are what search stands on.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,7 @@ pub mod distance;
 pub mod error;
 pub mod features;
 pub mod fingerprint;
+pub mod hash;
 pub mod normalise;
 pub mod options;
 pub mod shingle;

@@ -10,7 +10,7 @@ use super::last;
 use super::options::{Document, RawJsonb, read};
 use super::text::{RawText, decode};
 use crate::simhash::FORMAT;
-use crate::simhash::features::hash;
+use crate::simhash::hash::hash;
 use crate::simhash::options::Options;
 use crate::simhash::tally::Tally;
 use crate::simhash::weight::{self, MAX_WEIGHT};

@@ -1,0 +1,31 @@
+# Each target is one script of tools/ (bench: of benches/); the variables reach it through the environment.
+#
+#   PG_CONFIG=path   the PostgreSQL to build for (default: the newest installed one that Cargo.toml has a feature for)
+#   DOCS=folder      the documents of `make demo`
+#   KEEP=1           `make demo` leaves its server running
+
+.PHONY: help demo test install bench clean
+
+help:
+	@echo 'make demo     near-duplicates among the files of DOCS=folder (default: the copyright files in /usr/share/doc)'
+	@echo 'make test     format, lints, unit, property, SQL, encoding and README tests'
+	@echo 'make install  the extension into the PostgreSQL of PG_CONFIG=path'
+	@echo 'make bench    the benchmarks'
+	@echo 'make clean    removes all that was built'
+	@echo
+	@echo 'demo and test first install what is missing (see tools/setup) and leave the installed PostgreSQL as it is.'
+
+demo:
+	@tools/demo
+
+test:
+	@tools/test
+
+install:
+	@tools/install
+
+bench:
+	@benches/run
+
+clean:
+	cargo clean

@@ -1,0 +1,198 @@
+//! Gathers the documents that the other benchmarks measure on, from files that every machine of a developer has.
+//!
+//! `cargo bench --bench corpus -- OUT [DATA]` writes into the folder OUT, one JSON object with "id" and "text" a line:
+//!
+//! - `english.jsonl`: copyright files and changelogs of the installed packages (`/usr/share/doc`);
+//! - `source.jsonl`: C headers (`/usr/include`) and the Rust source of the crates in cargo's registry;
+//! - `chinese.jsonl`: the set of Chinese laws of `quality.rs`, where the folder DATA holds it (`laws*.jsonl.gz`);
+//! - `lines.jsonl`: 200 thousand lines of English, as short documents;
+//! - `pages.jsonl`: 100 thousand pages of all these and of other text files beside them, at most 4,000 bytes each.
+//!
+//! In an order that depends on nothing but the files. Files of more than 1 MB, or with a zero byte, which PostgreSQL's
+//! `text` cannot hold, are left out. With `QUICK=1` a tenth of everything.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::json;
+use xxhash_rust::xxh3::xxh3_64;
+
+mod documents;
+
+use documents::Document;
+
+const LARGEST: usize = 1_000_000;
+/// Bytes of a set of documents.
+const SET: usize = 60_000_000;
+const LINES: usize = 200_000;
+const PAGES: usize = 100_000;
+const PAGE: usize = 4_000;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let Some(out) = arguments.first() else {
+        println!("skipped: no folder to write to");
+        return ExitCode::SUCCESS;
+    };
+    match gather(Path::new(out), arguments.get(1).map(Path::new)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cannot gather documents in {out}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn gather(out: &Path, data: Option<&Path>) -> io::Result<()> {
+    let part = if std::env::var_os("QUICK").is_some_and(|quick| !quick.is_empty()) { 10 } else { 1 };
+    std::fs::create_dir_all(out)?;
+
+    let docs = Path::new("/usr/share/doc");
+    let headers = Path::new("/usr/include");
+    let crates = cargo_home().join("registry/src");
+
+    let english = read_files(&files(&[docs], is_english), SET / part)?;
+    let source = read_files(&files(&[headers, &crates], is_source), SET / part)?;
+    let chinese = read_laws(data)?;
+    write(out, "english", "/usr/share/doc: copyright, changelog", &english)?;
+    write(out, "source", "/usr/include: headers; cargo's registry: Rust", &source)?;
+    write(out, "chinese", "laws set of the quality data", &chinese)?;
+
+    write(out, "lines", "lines of the English set", &lines(&english, LINES / part))?;
+
+    let others = files(&[docs, headers, &crates], |path| !is_english(path) && !is_source(path) && is_text(path));
+    let mut all = chinese;
+    all.extend(english);
+    all.extend(read_files(&files(&[headers, &crates], is_source), usize::MAX)?);
+    all.extend(read_files(&others, usize::MAX)?);
+    write(out, "pages", "pages of all of these and of README, Markdown and TOML files", &pages(&all, PAGES / part))
+}
+
+fn cargo_home() -> PathBuf {
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cargo");
+    std::env::var_os("CARGO_HOME").map_or_else(home, PathBuf::from)
+}
+
+fn name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+fn is_english(path: &Path) -> bool {
+    let name = name(path).to_lowercase();
+    name == "copyright" || name.starts_with("changelog")
+}
+
+fn is_source(path: &Path) -> bool {
+    [".h", ".hpp", ".rs"].iter().any(|extension| name(path).ends_with(extension))
+}
+
+fn is_text(path: &Path) -> bool {
+    let name = name(path);
+    [".md", ".toml", ".txt", ".c", ".html"].iter().any(|ending| name.ends_with(ending)) || name.starts_with("README")
+}
+
+/// The files in and below the folders, in an order that mixes them.
+fn files(folders: &[&Path], wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in folders {
+        find(folder, &wanted, &mut found);
+    }
+    found.sort_by_cached_key(|path| (xxh3_64(path.as_os_str().as_encoded_bytes()), path.clone()));
+    found
+}
+
+fn find(folder: &Path, wanted: &impl Fn(&Path) -> bool, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => find(&path, wanted, found),
+            Ok(kind) if kind.is_file() && wanted(&path) => found.push(path),
+            _ => (),
+        }
+    }
+}
+
+fn fits(text: &str) -> bool {
+    (1..=LARGEST).contains(&text.len()) && !text.contains('\0')
+}
+
+/// The documents in these files until they have so many bytes together; files of the same content once.
+fn read_files(files: &[PathBuf], bytes: usize) -> io::Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    let mut seen = HashSet::new();
+    let mut sum = 0;
+    for path in files {
+        let Ok(text) = documents::read_text(path) else { continue };
+        if fits(&text) && seen.insert(xxh3_64(text.as_bytes())) {
+            sum += text.len();
+            documents.push(Document { id: path.to_string_lossy().into_owned(), text });
+        }
+        if sum >= bytes {
+            break;
+        }
+    }
+    Ok(documents)
+}
+
+fn read_laws(data: Option<&Path>) -> io::Result<Vec<Document>> {
+    let Some(data) = data.filter(|data| data.is_dir()) else { return Ok(Vec::new()) };
+    let mut documents = Vec::new();
+    for entry in std::fs::read_dir(data)? {
+        let path = entry?.path();
+        if name(&path).starts_with("laws") && name(&path).ends_with(".jsonl.gz") {
+            documents.extend(documents::read(&path)?.into_iter().filter(|document| fits(&document.text)));
+        }
+    }
+    Ok(documents)
+}
+
+/// The lines that hold more than white space.
+fn lines(documents: &[Document], most: usize) -> Vec<Document> {
+    let lines = documents.iter().flat_map(|document| document.text.lines()).filter(|line| !line.trim().is_empty());
+    let document = |(i, line): (usize, &str)| Document { id: i.to_string(), text: line.to_owned() };
+    lines.enumerate().map(document).take(most).collect()
+}
+
+/// The documents cut at line ends (in a line where it is longer than a page), in an order that mixes them.
+fn pages(documents: &[Document], most: usize) -> Vec<Document> {
+    let mut pages = Vec::new();
+    for document in documents {
+        let mut rest = document.text.as_str();
+        while !rest.is_empty() {
+            let fitting = &rest[..rest.floor_char_boundary(PAGE)];
+            let line_end = fitting.rfind('\n').map_or(fitting.len(), |newline| newline + 1);
+            let (page, after) = rest.split_at(if fitting.len() == rest.len() { rest.len() } else { line_end });
+            pages.push(Document { id: format!("{} {}", document.id, pages.len()), text: page.to_owned() });
+            rest = after;
+        }
+    }
+    pages.sort_by_cached_key(|page| xxh3_64(page.id.as_bytes()));
+    pages.truncate(most);
+    pages
+}
+
+fn write(out: &Path, name: &str, origin: &str, documents: &[Document]) -> io::Result<()> {
+    let path = out.join(format!("{name}.jsonl"));
+    if documents.is_empty() {
+        println!("{name:<8} none ({origin})");
+        return std::fs::remove_file(path).or(Ok(()));
+    }
+    let mut file = BufWriter::new(File::create(path)?);
+    for document in documents {
+        writeln!(file, "{}", json!({"id": document.id, "text": document.text}))?;
+    }
+    file.flush()?;
+    let bytes: usize = documents.iter().map(|document| document.text.len()).sum();
+    let ascii = documents.iter().flat_map(|document| document.text.bytes()).filter(u8::is_ascii).count();
+    println!(
+        "{name:<8} {:>7} documents, {:>6.1} MB, {:>5.1} % ASCII: {origin}",
+        documents.len(),
+        bytes as f64 / 1e6,
+        ascii as f64 * 100.0 / bytes as f64
+    );
+    Ok(())
+}

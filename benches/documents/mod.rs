@@ -1,0 +1,65 @@
+//! Documents to measure on, from files.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// A document of a set.
+pub struct Document {
+    /// What the set calls it.
+    #[allow(dead_code, reason = "not every benchmark names its documents")]
+    pub id: String,
+    pub text: String,
+}
+
+/// The documents of a `.jsonl` or `.jsonl.gz` file, one JSON object with "id" and "text" a line; those of a folder are
+/// the UTF-8 files in and below it.
+pub fn read(path: &Path) -> io::Result<Vec<Document>> {
+    if path.is_dir() {
+        let mut documents = Vec::new();
+        read_folder(path, &mut documents)?;
+        return Ok(documents);
+    }
+    let lines = read_text(path)?;
+    let document = |line: &str| {
+        let fields: Value = serde_json::from_str(line)?;
+        let field = |name: &str| {
+            fields[name].as_str().map(str::to_owned).ok_or_else(|| io::Error::other(format!("a line lacks \"{name}\"")))
+        };
+        Ok(Document { id: field("id")?, text: field("text")? })
+    };
+    lines.lines().map(document).collect()
+}
+
+/// A text file's content, unpacked if its name ends in `.gz`.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    if path.extension().is_none_or(|extension| extension != "gz") {
+        return std::fs::read_to_string(path);
+    }
+    let mut gzip = Command::new("gzip").arg("-dc").arg(path).stdout(Stdio::piped()).spawn()?;
+    let mut text = String::new();
+    if let Some(output) = &mut gzip.stdout {
+        output.read_to_string(&mut text)?;
+    }
+    if !gzip.wait()?.success() {
+        return Err(io::Error::other("gzip failed"));
+    }
+    Ok(text)
+}
+
+fn read_folder(folder: &Path, documents: &mut Vec<Document>) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_symlink() {
+            continue;
+        }
+        if path.is_dir() {
+            read_folder(&path, documents)?;
+        } else if let Ok(text) = std::fs::read_to_string(&path) {
+            documents.push(Document { id: path.to_string_lossy().into_owned(), text });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! The golden vectors through SQL.
+
+#[pgrx::pg_schema]
+mod tests {
+    use pgrx::JsonB;
+    use pgrx::prelude::*;
+    use serde_json::Value;
+
+    fn lines(file: &str) -> Vec<Value> {
+        file.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+    }
+
+    /// The text of an entry: literal, a repeated piece, or a piece with the numbers from 0 put in.
+    fn text(entry: &Value) -> String {
+        let piece_and_count = |key| {
+            let pair: &Value = entry.get(key)?;
+            Some((pair[0].as_str()?, pair[1].as_u64()?))
+        };
+        if let Some((piece, count)) = piece_and_count("repeat") {
+            return piece.repeat(count as usize);
+        }
+        if let Some((piece, count)) = piece_and_count("numbered") {
+            return (0..count).map(|i| piece.replace("{}", &i.to_string())).collect();
+        }
+        entry["text"].as_str().expect("an entry has a text").to_owned()
+    }
+
+    #[pg_test]
+    fn golden_texts() {
+        let entries = lines(include_str!("../tests/golden/golden.jsonl"));
+        assert!(entries.len() >= 60, "only {} golden texts", entries.len());
+        for entry in entries {
+            let (name, text, expected) = (&entry["name"], text(&entry), entry["fingerprint"].as_i64());
+            let options = match &entry["options"] {
+                Value::Null => {
+                    let fingerprint = Spi::get_one_with_args::<i64>("SELECT simhash($1)", &[text.as_str().into()]);
+                    assert_eq!(fingerprint, Ok(expected), "{name}");
+                    Value::Object(serde_json::Map::new())
+                }
+                options => options.clone(),
+            };
+            let written = options.to_string();
+            for (query, options) in [
+                ("SELECT simhash($1, $2)", JsonB(options.clone()).into()),
+                ("SELECT simhash($1, $2)", written.as_str().into()),
+                (
+                    "SELECT simhash(array_agg(feature), array_agg(weight)) FROM simhash_features($1, $2)",
+                    JsonB(options.clone()).into(),
+                ),
+                ("SELECT simhash_agg(feature, weight) FROM simhash_features($1, $2)", JsonB(options.clone()).into()),
+            ] {
+                let fingerprint = Spi::get_one_with_args::<i64>(query, &[text.as_str().into(), options]);
+                assert_eq!(fingerprint, Ok(expected), "{name}: {query}");
+            }
+            let features = Spi::get_one_with_args::<i64>(
+                "SELECT count(*) FROM simhash_features($1, $2)",
+                &[text.as_str().into(), JsonB(options).into()],
+            );
+            assert_eq!(features, Ok(entry["features"].as_i64()), "{name}");
+        }
+    }
+
+    #[pg_test]
+    fn golden_blocks() {
+        let entries = lines(include_str!("../tests/golden/blocks.jsonl"));
+        assert!(entries.len() >= 60, "only {} golden blocks", entries.len());
+        for entry in entries {
+            let number = |key: &str| entry[key].as_i64().unwrap_or_else(|| panic!("{key} in {entry}"));
+            let (fingerprint, block, blocks) = (number("fingerprint"), number("block") as i32, number("blocks") as i32);
+            if let Some(value) = entry.get("value") {
+                let found = Spi::get_one_with_args::<i32>(
+                    "SELECT simhash_block($1, $2, $3)",
+                    &[fingerprint.into(), block.into(), blocks.into()],
+                );
+                assert_eq!(found.map(|block| block.map(i64::from)), Ok(value.as_i64()), "{entry}");
+            } else {
+                let found = Spi::get_one_with_args::<Vec<i32>>(
+                    "SELECT array(SELECT unnest(simhash_probes($1, $2, $3, $4)) ORDER BY 1)",
+                    &[fingerprint.into(), block.into(), blocks.into(), (number("max_distance") as i32).into()],
+                );
+                let expected = entry["probes"].as_array().expect("probes");
+                let expected: Vec<i32> = expected.iter().flat_map(Value::as_i64).map(|probe| probe as i32).collect();
+                assert_eq!(found, Ok(Some(expected)), "{entry}");
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Texts and options in SQL against the pure algorithm.
+
+#[pgrx::pg_schema]
+mod tests {
+    use pgrx::JsonB;
+    use pgrx::prelude::*;
+    use serde_json::{Map, Value, json};
+
+    use crate::pg_test::random::Random;
+    use crate::simhash::fingerprint::Fingerprinter;
+    use crate::simhash::options::Options;
+
+    const PIECES: [&str; 22] = [
+        "word",
+        "Word",
+        "WORLD",
+        "a",
+        "ß",
+        "ﬁ",
+        "é",
+        "e\u{301}",
+        "\u{301}",
+        "한국",
+        "検",
+        "索",
+        "の",
+        "ー",
+        "ไทย",
+        "３",
+        "7",
+        "😀",
+        " ",
+        "-",
+        "。",
+        "\n",
+    ];
+
+    fn text(random: &mut Random) -> String {
+        let longest = *random.one_of(&[1, 8, 40, 400]);
+        (0..random.below(longest)).map(|_| *random.one_of(&PIECES)).collect()
+    }
+
+    fn options(random: &mut Random) -> Value {
+        let mut options = Map::new();
+        for (key, value) in [
+            ("tokens", json!(random.one_of(&["words", "chars"]))),
+            ("ngram", json!(1 + random.below(16))),
+            ("weight", json!(random.one_of(&["set", "log", "tf"]))),
+            ("case_fold", json!(random.one_of(&[true, false]))),
+            ("top", json!(1 + random.below(20))),
+        ] {
+            if random.below(3) == 0 {
+                options.insert(key.to_owned(), value);
+            }
+        }
+        Value::Object(options)
+    }
+
+    /// Each in turns with the one before and again, so that what a backend remembers cannot hide a mistake.
+    #[pg_test]
+    fn random_texts() {
+        let (mut random, mut fingerprinter) = (Random(1), Fingerprinter::default());
+        let mut last: Option<(String, Value, Option<i64>)> = None;
+        for i in 0..2000 {
+            let (text, options) = match &last {
+                Some((text, _, _)) if i % 4 == 1 => (text.clone(), options(&mut random)),
+                Some((_, options, _)) if i % 4 == 2 => (self::text(&mut random), options.clone()),
+                _ => (self::text(&mut random), options(&mut random)),
+            };
+            let parsed = Options::from_json(&options).expect("options are valid");
+            let expected = fingerprinter.fingerprint(&text, &parsed, &|| ()).expect("memory suffices");
+            let this = (text, options, expected.map(u64::cast_signed));
+            for (text, options, expected) in [Some(&this), last.as_ref(), Some(&this)].into_iter().flatten() {
+                let found = Spi::get_one_with_args::<i64>(
+                    "SELECT simhash($1, $2)",
+                    &[text.as_str().into(), JsonB(options.clone()).into()],
+                );
+                assert_eq!(found, Ok(*expected), "{text:?} with {options}");
+            }
+            last = Some(this);
+        }
+    }
+}

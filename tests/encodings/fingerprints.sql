@@ -1,0 +1,29 @@
+-- All that is made of the texts on standard input. Every database must print the same for the same texts, whatever its
+-- encoding. A text comes with a boolean: whether the encoding has all characters of its normalised form, in which
+-- simhash_features shows it (LATIN1 has the micro sign, but not the Greek letter that it stands for).
+\set ON_ERROR_STOP on
+\pset format unaligned
+\pset tuples_only on
+CREATE TABLE texts (id bigint GENERATED ALWAYS AS IDENTITY, features_fit boolean, body text);
+\copy texts (features_fit, body) FROM pstdin
+
+\echo simhash(text)
+SELECT id, body, simhash(body) FROM texts ORDER BY id;
+
+\echo simhash(text, jsonb)
+SELECT id, simhash(body, '{"tokens": "chars", "ngram": 3}'), simhash(body, '{"case_fold": false, "ngram": 2}')
+FROM texts ORDER BY id;
+
+CREATE VIEW words AS
+SELECT id, word, number::double precision AS weight
+FROM texts, unnest(string_to_array(body, ' ')) WITH ORDINALITY AS words (word, number);
+
+\echo simhash(text[]), simhash(text[], double precision[]), simhash_agg
+SELECT id, simhash(array_agg(word)), simhash(array_agg(word), array_agg(weight)), simhash_agg(word, weight)
+FROM words GROUP BY id ORDER BY id;
+
+\echo simhash_features
+SELECT id, features.*
+FROM texts, simhash_features(body) AS features
+WHERE features_fit
+ORDER BY id, hash;

@@ -1,0 +1,33 @@
+-- What the extension declares.
+CREATE TEMP VIEW functions AS
+SELECT p.*, p.oid::regprocedure AS function
+FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+    AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash');
+SELECT function, pg_get_function_arguments(oid) AS arguments, pg_get_function_result(oid) AS result
+FROM functions ORDER BY function::text COLLATE "C";
+
+-- All are immutable and parallel safe, and have a comment; all but the aggregate and its parts are strict.
+SELECT count(*), bool_and(provolatile = 'i') AS immutable, bool_and(proparallel = 's') AS parallel_safe,
+    bool_and(obj_description(oid, 'pg_proc') <> '') AS commented, bool_and(NOT prosecdef AND proconfig IS NULL) AS plain
+FROM functions;
+SELECT function FROM functions WHERE NOT proisstrict ORDER BY function::text COLLATE "C";
+-- LEAKPROOF are those that a search puts between the policy and the index.
+SELECT function FROM functions WHERE proleakproof ORDER BY function::text COLLATE "C";
+-- A fingerprint of a text costs a planner much more than a comparison.
+SELECT DISTINCT proname, procost, prorows FROM functions WHERE procost <> 1 ORDER BY proname, procost;
+
+-- The aggregate is parallel, by functions of its own.
+SELECT aggfnoid, aggtransfn, aggcombinefn, aggserialfn, aggdeserialfn, aggfinalfn, aggfinalmodify, aggtranstype::regtype
+FROM pg_aggregate WHERE aggfnoid = 'simhash_agg(text, double precision)'::regprocedure \gx
+
+-- The operator is its own commutator, so that an index or a join can have it either way round.
+SELECT oid::regoperator AS operator, oprcom::regoperator AS commutator, oprcode, oprresult::regtype,
+    obj_description(oid, 'pg_operator') AS comment
+FROM pg_operator WHERE oprname = '<~>';
+
+-- All are of the extension's library, which anybody who may create in the database may install, in any schema.
+SELECT DISTINCT lanname, probin FROM functions JOIN pg_language l ON l.oid = prolang WHERE prokind = 'f';
+SELECT extrelocatable, extconfig, trusted, superuser, obj_description(e.oid, 'pg_extension') AS comment
+FROM pg_extension e JOIN pg_available_extension_versions v ON name = extname AND version = extversion
+WHERE extname = 'pg_simhash';

@@ -1,0 +1,38 @@
+-- hamming, <~> and simhash_similarity.
+SELECT hamming(0, 0) AS zero, hamming(0, -1) AS all, hamming(-9223372036854775808, 9223372036854775807) AS ends,
+    hamming(-9223372036854775808, 0) AS sign, hamming(b'10101'::bigint, b'00110'::bigint) AS textbook,
+    hamming(simhash('to be or not to be'), simhash('to be or not')) AS texts;
+
+-- It counts the bits of the exclusive or, from 0 to 64, either way round; it is 0 just for equal ones.
+CREATE TEMP TABLE pairs AS
+SELECT ('x' || left(md5('a' || n), 16))::bit(64)::bigint AS a, ('x' || left(md5('b' || n), 16))::bit(64)::bigint AS b
+FROM generate_series(1, 1000) n
+UNION ALL
+SELECT 1::bigint << i, 1::bigint << j FROM generate_series(0, 63) i, generate_series(0, 63) j
+UNION ALL
+SELECT 0, ~(-1::bigint << n) FROM generate_series(0, 63) n;
+SELECT count(*), bool_and(hamming(a, b) = bit_count((a # b)::bit(64))) AS counts_bits,
+    bool_and(a <~> b = hamming(a, b)) AS operator,
+    bool_and(a <~> b = b <~> a) AS symmetric, bool_and(a <~> b BETWEEN 0 AND 64) AS in_range,
+    bool_and((a <~> b = 0) = (a = b)) AS zero_if_equal, bool_and(a <~> ~b = 64 - (a <~> b)) AS complement
+FROM pairs;
+SELECT bool_and((a <~> c) <= (a <~> b) + (b <~> c)) AS triangle
+FROM (SELECT a, b, lag(a) OVER (ORDER BY a, b) FROM pairs) AS triples (a, b, c);
+
+-- Binds as other operators do: weaker than +, stronger than =.
+SELECT 1 <~> 2 = 2 AS "=", 7 <~> 3 + 4 AS "+", 5 # 1 <~> 4 AS "left to right";
+
+-- An estimate of the cosine, from 1 through 0 to -1.
+SELECT distance, simhash_similarity(0, ~(-1::bigint << distance))::numeric(10, 9) AS similarity,
+    cos(pi() * distance / 64)::numeric(10, 9) AS cosine
+FROM unnest(ARRAY[0, 1, 3, 8, 16, 32, 48, 63]) AS distance;
+SELECT simhash_similarity(0, -1) AS opposite, simhash_similarity(5, 5) AS equal,
+    simhash_similarity(-4294967296, 0) AS unrelated,
+    (SELECT bool_and(simhash_similarity(a, b) BETWEEN -1 AND 1) FROM pairs) AS in_range,
+    (SELECT bool_and((simhash_similarity(a, b) < simhash_similarity(b, c)) = (a <~> b > b <~> c))
+     FROM (SELECT a, b, lag(a) OVER (ORDER BY a, b) FROM pairs) AS triples (a, b, c)) AS falls_with_distance;
+
+-- NULL in, NULL out.
+SELECT hamming(NULL, 1) IS NULL AND hamming(1, NULL) IS NULL AND NULL <~> 1::bigint IS NULL
+    AND 1::bigint <~> NULL IS NULL
+    AND simhash_similarity(NULL, 1) IS NULL AND simhash_similarity(1, NULL) IS NULL AS nulls;

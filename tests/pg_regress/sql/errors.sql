@@ -1,0 +1,91 @@
+-- Bad input: an error with a SQLSTATE, what is wrong with which value, and a hint where there is something to do.
+CREATE FUNCTION pg_temp.errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    statement text;
+    detail text;
+    hint text;
+BEGIN
+    FOREACH statement IN ARRAY statements LOOP
+        RETURN NEXT statement;
+        BEGIN
+            EXECUTE 'SELECT ' || statement;
+            RETURN NEXT '  no error';
+        EXCEPTION WHEN OTHERS THEN
+            GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+            RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
+            RETURN QUERY SELECT '  DETAIL: ' || detail WHERE detail <> '';
+            RETURN QUERY SELECT '  HINT: ' || hint WHERE hint <> '';
+        END;
+    END LOOP;
+END
+$$;
+\pset format unaligned
+\pset tuples_only on
+
+-- Options that there are not, as jsonb and as text, and in every function.
+SELECT pg_temp.errors(
+    $$simhash('a', '{"ngrams": 2}'::jsonb)$$, $$simhash('a', '{"ngrams": 2}')$$,
+    $$simhash_features('a', '{"ngrams": 2}')$$, $$simhash('a', '{"": 1}')$$, $$simhash('a', '{"Tokens": "words"}')$$,
+    $$simhash('', '{"ngrams": 2}')$$, $$simhash('a', '{"ngram": 2, "é\"\\": null}')$$);
+-- Values that they do not take.
+SELECT pg_temp.errors(
+    $$simhash('a', '{"tokens": "letters"}')$$, $$simhash('a', '{"tokens": "WORDS"}')$$,
+    $$simhash('a', '{"tokens": 1}')$$,
+    $$simhash('a', '{"tokens": null}'::jsonb)$$, $$simhash('a', '{"tokens": ["words"]}'::jsonb)$$,
+    $$simhash('a', '{"ngram": 0}')$$, $$simhash('a', '{"ngram": 17}'::jsonb)$$, $$simhash('a', '{"ngram": -1}')$$,
+    $$simhash('a', '{"ngram": 256}')$$, $$simhash('a', '{"ngram": 2.5}'::jsonb)$$, $$simhash('a', '{"ngram": "2"}')$$,
+    $$simhash('a', '{"ngram": null}')$$, $$simhash('a', '{"ngram": 99999999999999999999999999}'::jsonb)$$,
+    $$simhash('a', '{"weight": "idf"}')$$, $$simhash('a', '{"weight": 2}')$$,
+    $$simhash('a', '{"weight": {"a": 1}}'::jsonb)$$,
+    $$simhash('a', '{"case_fold": 1}')$$, $$simhash('a', '{"case_fold": "true"}'::jsonb)$$,
+    $$simhash('a', '{"case_fold": null}')$$,
+    $$simhash('a', '{"top": 0}')$$, $$simhash('a', '{"top": -1}'::jsonb)$$, $$simhash('a', '{"top": 4294967296}')$$,
+    $$simhash('a', '{"top": true}')$$, $$simhash_features('a', '{"top": 0}')$$);
+-- What is no object, or no JSON.
+SELECT pg_temp.errors(
+    $$simhash('a', '[]'::jsonb)$$, $$simhash('a', '"ngram"'::jsonb)$$, $$simhash('a', 'null')$$, $$simhash('a', '3')$$,
+    $$simhash_features('a', '[{"ngram": 2}]')$$, $$simhash('a', '')$$, $$simhash('a', 'ngram=2')$$,
+    $$simhash('a', '{"ngram": 2')$$,
+    $$simhash('a', '{"ngram": 2} {}')$$);
+
+-- Arrays.
+SELECT pg_temp.errors(
+    $$simhash(ARRAY['a', 'b'], ARRAY[1])$$, $$simhash(ARRAY['a'], ARRAY[1, 2])$$, $$simhash(ARRAY['a'], '{}')$$,
+    $$simhash('{}'::text[], ARRAY[1])$$,
+    $$simhash(ARRAY['a', NULL, 'c'])$$, $$simhash(ARRAY[NULL]::text[], ARRAY[1])$$,
+    $$simhash(ARRAY['a', 'b'], ARRAY[NULL, 1])$$,
+    $$simhash(ARRAY['a'], ARRAY['NaN'::float8])$$, $$simhash(ARRAY['a'], ARRAY['Infinity'::float8])$$,
+    $$simhash(ARRAY['a'], ARRAY['-Infinity'::float8])$$, $$simhash(ARRAY['a'], ARRAY[-1])$$,
+    $$simhash(ARRAY['a', 'b'], ARRAY[1, -0.5])$$, $$simhash(ARRAY['a'], ARRAY[1000000000.5])$$,
+    $$simhash(ARRAY[['a', 'b'], ['c', 'd']])$$, $$simhash(ARRAY[['a']], ARRAY[1])$$,
+    $$simhash(ARRAY['a'], ARRAY[[1]])$$);
+-- Rows.
+SELECT pg_temp.errors(
+    $$simhash_agg('a', 'NaN')$$, $$simhash_agg('a', 'Infinity')$$, $$simhash_agg('a', -1)$$,
+    $$simhash_agg('a', 1000000001)$$,
+    $$simhash_agg(f, w) FROM (VALUES ('a', 1), ('b', -2)) AS rows (f, w)$$);
+-- The aggregate's parts cannot be called.
+SELECT pg_temp.errors(
+    $$simhash_agg_add(NULL::internal, 'a'::text, 1::float8)$$, $$simhash_agg_deserialize('', NULL)$$);
+
+-- Blocks.
+SELECT pg_temp.errors(
+    $$simhash_block(1, -1)$$, $$simhash_block(1, 4)$$, $$simhash_block(1, 2, 2)$$, $$simhash_block(1, 2147483647, 8)$$,
+    $$simhash_block(1, 0, 1)$$, $$simhash_block(1, 0, 9)$$, $$simhash_block(1, 0, 0)$$,
+    $$simhash_block(1, -2147483648, -2147483648)$$,
+    $$simhash_probes(1, 4, 4, 3)$$, $$simhash_probes(1, -1, 4, 3)$$, $$simhash_probes(1, 0, 9, 3)$$,
+    $$simhash_probes(1, 0, 2, 12)$$, $$simhash_probes(1, 1, 2, 2147483647)$$, $$simhash_probes(1, 0, 3, 64)$$);
+
+-- The same without a function around it, and in a prepared statement's generic plan.
+\pset format aligned
+\pset tuples_only off
+SELECT simhash('a', '{"ngram": 0}');
+SELECT simhash(ARRAY['a', NULL]);
+SET plan_cache_mode = force_generic_plan;
+PREPARE block (bigint, int, int) AS SELECT simhash_block($1, $2, $3);
+EXECUTE block (-1, 3, 4);
+EXECUTE block (-1, 4, 4);
+-- Valid text that has no fingerprint.
+SELECT simhash('a' || repeat(U&'\0301', 600000));
+-- Nothing else happened.
+SELECT simhash('hello');

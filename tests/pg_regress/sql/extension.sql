@@ -1,0 +1,94 @@
+-- Installing, moving and removing the extension, in a database of its own. In any schema its functions work: none finds
+-- another by search_path.
+CREATE DATABASE regress_simhash_extension;
+\set database :DBNAME
+\c regress_simhash_extension
+CREATE SCHEMA fingerprints;
+CREATE EXTENSION pg_simhash SCHEMA fingerprints;
+SELECT simhash('off the search path');
+
+-- Every function, with nothing but the catalogue on the search path.
+SET search_path = pg_catalog;
+SELECT fingerprints.simhash('a b') = fingerprints.simhash('{a,b}'::text[]) AS text,
+    fingerprints.simhash('a b', '{"ngram": 2}') = fingerprints.simhash('{a b}'::text[]) AS options,
+    fingerprints.simhash('a b', '{"ngram": 2}'::jsonb) = fingerprints.simhash('{a b}'::text[], '{3}') AS jsonb,
+    fingerprints.simhash('a b'::tsvector) = fingerprints.simhash('a b') AS tsvector,
+    fingerprints.simhash_format() AS format;
+SELECT fingerprints.simhash_agg(feature, weight) = fingerprints.simhash('a b', '{"weight": "log"}') AS aggregate
+FROM fingerprints.simhash_features('a b', '{"weight": "log"}');
+SELECT fingerprints.hamming(1, 2), 1::bigint OPERATOR(fingerprints.<~>) 2 AS operator,
+    fingerprints.simhash_similarity(1, 1) AS similarity,
+    fingerprints.simhash_block(-1, 0) AS block, fingerprints.simhash_probes(-1, 0, 4, 3) AS probes;
+CREATE TABLE public.docs (
+    id integer,
+    body text,
+    simhash bigint GENERATED ALWAYS AS (fingerprints.simhash(body)) STORED,
+    chars bigint GENERATED ALWAYS AS (fingerprints.simhash(body, '{"tokens": "chars"}')) STORED,
+    block integer GENERATED ALWAYS AS (fingerprints.simhash_block(fingerprints.simhash(body), 0)) STORED,
+    CHECK (fingerprints.hamming(simhash, simhash) = 0)
+);
+CREATE INDEX ON public.docs (fingerprints.simhash_block(simhash, 1));
+CREATE VIEW public.near AS
+SELECT a.id AS a, b.id AS b FROM public.docs a, public.docs b WHERE a.simhash OPERATOR(fingerprints.<~>) b.simhash <= 3;
+INSERT INTO public.docs (id, body) SELECT n, 'document ' || n / 2 FROM generate_series(1, 10) n;
+-- In parallel workers too, which have the library but not the path.
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+EXPLAIN (COSTS OFF) SELECT fingerprints.simhash_agg(body, 1) FROM public.docs;
+SELECT fingerprints.simhash_agg(body, 1) = fingerprints.simhash(array_agg(body)) AS parallel FROM public.docs;
+RESET ALL;
+
+-- Moved, with all that uses it.
+CREATE SCHEMA "Other schema";
+ALTER EXTENSION pg_simhash SET SCHEMA "Other schema";
+SET search_path = pg_catalog;
+INSERT INTO public.docs (id, body) VALUES (11, 'document 5'), (12, 'another');
+UPDATE public.docs SET body = 'document 0' WHERE id = 12;
+SELECT count(*), count(DISTINCT simhash) AS distinct, bool_and(simhash = "Other schema".simhash(body)) AS simhash,
+    bool_and(chars = "Other schema".simhash(body, '{"tokens": "chars"}')) AS chars,
+    bool_and(block = "Other schema".simhash_block("Other schema".simhash(body), 0)) AS block
+FROM public.docs;
+SELECT count(*) FROM public.near WHERE a < b;
+SELECT fingerprints.simhash('gone from there');
+ALTER EXTENSION pg_simhash SET SCHEMA public;
+RESET search_path;
+SELECT simhash('on the search path') = simhash(ARRAY['on', 'the', 'search', 'path']) AS same;
+
+-- All that it consists of.
+SELECT pg_describe_object(classid, objid, objsubid) AS object
+FROM pg_depend JOIN pg_extension e ON refobjid = e.oid
+WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND extname = 'pg_simhash'
+ORDER BY pg_describe_object(classid, objid, objsubid) COLLATE "C";
+
+-- Dropped: refused while a table needs it, or with that table's columns.
+DROP EXTENSION pg_simhash;
+DROP EXTENSION pg_simhash CASCADE;
+SELECT attname FROM pg_attribute WHERE attrelid = 'docs'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum;
+SELECT (SELECT count(*) FROM pg_proc WHERE probin LIKE '%simhash%' OR proname LIKE '%simhash%') AS functions,
+    (SELECT count(*) FROM pg_operator WHERE oprname = '<~>') AS operators, to_regclass('near') AS near;
+CREATE EXTENSION pg_simhash;
+DROP EXTENSION pg_simhash;
+
+-- Anyone who may create in the database can install it, and use it; others can use it.
+CREATE ROLE regress_simhash_owner;
+CREATE ROLE regress_simhash_user;
+SET ROLE regress_simhash_owner;
+CREATE EXTENSION pg_simhash;
+RESET ROLE;
+GRANT CREATE ON DATABASE regress_simhash_extension TO regress_simhash_owner;
+CREATE SCHEMA owned AUTHORIZATION regress_simhash_owner;
+SET ROLE regress_simhash_owner;
+CREATE EXTENSION pg_simhash SCHEMA owned;
+SELECT owned.simhash('hello');
+GRANT USAGE ON SCHEMA owned TO regress_simhash_user;
+SET ROLE regress_simhash_user;
+SELECT owned.simhash('hello');
+DROP EXTENSION pg_simhash;
+SET ROLE regress_simhash_owner;
+DROP EXTENSION pg_simhash;
+RESET ROLE;
+
+\c :database
+DROP DATABASE regress_simhash_extension;
+DROP ROLE regress_simhash_owner, regress_simhash_user;

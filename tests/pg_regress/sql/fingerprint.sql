@@ -1,0 +1,60 @@
+-- simhash(text): the default fingerprint. The numbers are those of tests/golden/reference.py.
+SELECT simhash('hello'), simhash('HELLO, World!') AS hello_world, simhash('Größe ﬁn Straße') AS folded,
+    simhash('全文を検索する。') AS japanese, simhash('การค้นหา text 検索') AS mixed;
+
+-- No feature, no fingerprint: NULL, never 0.
+SELECT simhash(content) IS NULL AS none
+FROM (VALUES (NULL), (''), (' '), (E'\t\r\n'), ('?!'), ('...---...'), (U&'\0301'), ('—「」')) AS texts (content);
+
+-- Every type that casts to text implicitly, and a literal.
+SELECT simhash('Hello world'::text) = simhash('Hello world') AS text,
+    simhash('Hello world'::varchar) = simhash('Hello world') AS "varchar",
+    simhash('Hello world'::char(20)) = simhash('Hello world') AS "char",
+    simhash('Hello world'::name) = simhash('Hello world') AS name,
+    simhash(content => 'Hello world') = simhash('Hello world') AS named;
+
+-- Case, form, order, repetition and what separates words do not matter.
+SELECT a, b, simhash(a) = simhash(b) AS same
+FROM (VALUES
+    ('The quick fox', 'the QUICK fox'),
+    ('the quick fox', 'fox, the quick'),
+    ('the quick fox', 'the the quick, quick fox'),
+    ('the quick fox', E'the\n\nquick\u2014fox.'),
+    (U&'caf\00e9', U&'cafe\0301'),
+    (U&'\ff28ello', 'hello'),
+    (U&'\fb01ne', 'fine'),
+    ('Straße', 'STRASSE'),
+    ('the quick fox', 'the quick fix')) AS pairs (a, b);
+
+-- Nor does how the text is stored: inline, short, compressed, out of line.
+CREATE TEMP TABLE stored (form text, body text);
+ALTER TABLE stored ALTER body SET STORAGE EXTERNAL;
+INSERT INTO stored SELECT 'out of line', string_agg('word' || i, ' ' ORDER BY i) FROM generate_series(1, 3000) i;
+ALTER TABLE stored ALTER body SET STORAGE MAIN;
+INSERT INTO stored SELECT 'compressed', body FROM stored;
+UPDATE stored SET body = body || '' WHERE form = 'compressed';
+INSERT INTO stored VALUES ('short', 'a short one');
+SELECT form, pg_column_size(body) < octet_length(body) AS compressed, pg_column_size(body) < 127 AS short,
+    simhash(body) = simhash(body || '') AS same
+FROM stored ORDER BY form;
+SELECT count(DISTINCT simhash(body)) FROM stored WHERE form <> 'short';
+
+-- The fingerprint of a text is that of the array of its features.
+SELECT count(*), bool_and(simhash(body) = (SELECT simhash(array_agg(feature)) FROM simhash_features(body))) AS same
+FROM (SELECT string_agg(word, ' ' ORDER BY n)
+      FROM (SELECT n, n % 50, md5((n % 997)::text) || CASE WHEN n % 7 = 0 THEN '検索の文' ELSE '' END
+            FROM generate_series(1, 5000) n) AS words (n, document, word)
+      GROUP BY document) AS documents (body);
+
+-- A parallel scan computes what a serial one does.
+CREATE TABLE texts AS SELECT n, 'document ' || md5(n::text) || ' of ' || n % 10 AS body FROM generate_series(1, 2000) n;
+CREATE TEMP TABLE serial AS SELECT n, simhash(body) FROM texts;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_leader_participation = off;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT n, simhash(body) FROM texts;
+CREATE TEMP TABLE parallel AS SELECT n, simhash(body) FROM texts;
+SELECT count(*), bool_and(serial.simhash = parallel.simhash) AS same FROM serial JOIN parallel USING (n);
+DROP TABLE texts;

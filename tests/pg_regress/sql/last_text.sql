@@ -1,0 +1,66 @@
+-- Each backend remembers the last text with its fingerprint. Nobody may notice, but by the time it takes.
+CREATE FUNCTION pg_temp.right(content text, options jsonb) RETURNS boolean LANGUAGE sql AS $$
+    SELECT simhash(content, options) IS NOT DISTINCT FROM
+        (SELECT simhash(array_agg(feature), array_agg(weight)) FROM simhash_features(content, options))
+$$;
+-- The same text with other options, and the same options with another text, in turns and in a row.
+SELECT count(*), bool_and(pg_temp.right(content, options)) AS right,
+    count(DISTINCT simhash(content, options)) AS fingerprints
+FROM (SELECT content, options
+      FROM generate_series(1, 4) AS round,
+          unnest(ARRAY['To be or not to be', 'to be or not to be', 'To be or not to b', 'To be or not to be ', '',
+              '生存か死か']) WITH ORDINALITY AS texts (content, n),
+          unnest(ARRAY['{}', '{"ngram": 2}', '{"weight": "tf"}', '{"case_fold": false}', '{"tokens": "chars"}', '{"top": 1}',
+              '{"top": 2}']::jsonb[]) WITH ORDINALITY AS documents (options, m)
+      ORDER BY round, CASE WHEN round % 2 = 0 THEN n ELSE m END, n, m) AS calls;
+SELECT simhash('a b', '{"ngram": 2}') = simhash(ARRAY['a b']) AS pair,
+    simhash('a b') = simhash(ARRAY['a', 'b']) AS words,
+    simhash('a b', '{"ngram": 2}') = simhash(ARRAY['a b']) AS pair_again,
+    simhash('a b ') = simhash(ARRAY['a', 'b']) AS longer,
+    simhash('a') = simhash(ARRAY['a']) AS shorter, simhash('a', '{"ngram": 2}') = simhash(ARRAY['a']) AS one,
+    simhash('') IS NULL AS none, simhash('a') = simhash(ARRAY['a']) AS some;
+
+-- Texts of one length that differ in their last byte, their first, and in the middle; prefixes of one another.
+SELECT count(DISTINCT simhash(content)), bool_and(pg_temp.right(content, '{}')) AS right
+FROM unnest(ARRAY['aaaaa bbbbb', 'aaaaa bbbbc', 'caaaa bbbbb', 'aaaab bbbbb', 'aaaaa', 'aaaaa b',
+    'aaaaa bbbbb bbbbb']) AS content;
+
+-- After an error, in the text or in the options, and in a subtransaction.
+CREATE FUNCTION pg_temp.failing(content text, options text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN simhash(content, options);
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLSTATE;
+END
+$$;
+SELECT pg_temp.failing('remember me', '{}') = simhash(ARRAY['remember', 'me'])::text AS before,
+    pg_temp.failing('remember me', '{"ngram": 0}') AS options,
+    pg_temp.failing('remember me', '{}') = simhash(ARRAY['remember', 'me'])::text AS after;
+SELECT pg_temp.failing('a' || repeat(U&'\0301', 600000), '{}') AS error,
+    pg_temp.failing('a' || repeat(U&'\0301', 600000), '{}') AS again,
+    simhash('remember me') = simhash(ARRAY['remember', 'me']) AS after,
+    simhash('') IS NULL AS none;
+
+-- After a statement that was cancelled within a text: the text that was remembered before, that text again, another
+-- one.
+CREATE TEMP TABLE long (content text);
+ALTER TABLE long ALTER content SET STORAGE EXTERNAL;
+INSERT INTO long SELECT repeat('ab', 10000000);
+SELECT simhash(content, '{"tokens": "chars", "ngram": 16}') AS long, simhash('short') AS short FROM long \gset
+\set VERBOSITY sqlstate
+SET statement_timeout = '20ms';
+SELECT simhash(content, '{"tokens": "chars", "ngram": 16, "top": 3}') FROM long;
+RESET statement_timeout;
+SELECT simhash('short') = :short AS short;
+SET statement_timeout = '20ms';
+SELECT simhash(content, '{"tokens": "chars", "ngram": 16, "top": 3}') FROM long;
+RESET statement_timeout;
+SELECT simhash(content, '{"tokens": "chars", "ngram": 16, "top": 3}') = :long AS long FROM long;
+SELECT simhash(content, '{"tokens": "chars", "ngram": 16}') = :long AS long,
+    simhash('short') = :short AS short
+FROM long;
+SELECT simhash(left(content, 1000)) = simhash(ARRAY[left(content, 1000)]) AS another FROM long;
+
+-- Longer than what is remembered (8 MB), and one byte less.
+SELECT bool_and(simhash(content) = simhash(ARRAY[content]) AND simhash(content) = simhash(ARRAY[content])) AS right
+FROM (SELECT repeat('x', (8 << 20) + n) FROM generate_series(-1, 1) n) AS texts (content);

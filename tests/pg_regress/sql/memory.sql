@@ -1,0 +1,39 @@
+-- Nothing leaks, neither PostgreSQL's memory nor the allocator's: not in a million rows, nor in errors and unread rows.
+CREATE FUNCTION pg_temp.in_contexts() RETURNS bigint LANGUAGE sql AS
+    $$ SELECT sum(total_bytes)::bigint FROM pg_backend_memory_contexts $$;
+-- Linux tells how much memory a process has; elsewhere there is nothing to compare.
+CREATE FUNCTION pg_temp.resident() RETURNS bigint LANGUAGE sql AS
+    $$ SELECT substring(pg_read_file('/proc/self/status', 0, 10000, true) FROM 'RssAnon:\s*(\d+) kB')::bigint * 1024 $$;
+CREATE PROCEDURE pg_temp.work(rows integer) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM count(simhash('document ' || n || ' of many words')) FROM generate_series(1, rows) n;
+    PERFORM count(simhash('document ' || n, '{"ngram": 2, "weight": "log", "top": 2}'))
+        FROM generate_series(1, rows / 10) n;
+    PERFORM count(simhash(ARRAY['a', n::text])) + count(simhash(ARRAY['a', n::text], ARRAY[n, 2]))
+        FROM generate_series(1, rows / 10) n;
+    PERFORM count(simhash(('a:1A ' || n)::tsvector)) FROM generate_series(1, rows / 10) n;
+    PERFORM count(f) FROM (SELECT simhash_agg(n::text, 1)
+                           FROM generate_series(1, rows / 10) n GROUP BY n / 5) AS groups (f);
+    PERFORM sum(cardinality(simhash_probes(n, 0, 4, 7))) + sum(simhash_block(n, 3))
+        FROM generate_series(1, rows / 10) n;
+    PERFORM count(*) FROM generate_series(1, rows / 20) n, simhash_features('document ' || n);
+    FOR n IN 1 .. rows / 200 LOOP
+        PERFORM simhash_features(repeat('unread ' || n || ' ', 50)) LIMIT 1;
+        BEGIN
+            PERFORM simhash('error ' || n, '{"ngram": 17}');
+        EXCEPTION WHEN invalid_parameter_value THEN
+        END;
+        BEGIN
+            PERFORM simhash(ARRAY[repeat('error', 100), NULL]);
+        EXCEPTION WHEN null_value_not_allowed THEN
+        END;
+    END LOOP;
+END
+$$;
+-- As much before as after: what is kept for the next time is allocated then.
+CALL pg_temp.work(1000000);
+SELECT pg_temp.in_contexts() AS in_contexts, coalesce(pg_temp.resident(), 0) AS resident \gset
+CALL pg_temp.work(1000000);
+-- A byte a row would be 1 MB, and an allocation a row at least 16 MB.
+SELECT pg_temp.in_contexts() - :in_contexts < 1000000 AS contexts,
+    coalesce(pg_temp.resident(), 0) - :resident < 12000000 AS resident;

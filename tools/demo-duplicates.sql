@@ -1,0 +1,123 @@
+-- Groups of duplicates, and the search for those of one document.
+\pset footer off
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+
+-- The first paths of a group.
+CREATE FUNCTION pg_temp.some(paths text[]) RETURNS text
+    LANGUAGE sql
+    RETURN array_to_string(paths[1:3], ', ')
+        || CASE WHEN cardinality(paths) > 3 THEN format(' and %s more', cardinality(paths) - 3) ELSE '' END;
+
+\echo
+\echo 'Exact duplicates: the same text, hence the same fingerprint. The largest groups:'
+SELECT count(*) AS documents, pg_size_pretty(octet_length(min(body))::bigint) AS size, simhash,
+    pg_temp.some(array_agg(path ORDER BY path)) AS paths
+FROM docs
+GROUP BY simhash, md5(body)
+HAVING count(*) > 1
+ORDER BY 1 DESC, 3
+LIMIT 5;
+
+-- Near-duplicates, from here on among different fingerprints. Two at a distance of at most 3 agree on a whole block.
+CREATE TEMP TABLE fingerprints AS
+SELECT DISTINCT simhash, simhash_block0, simhash_block1, simhash_block2, simhash_block3 FROM docs
+WHERE simhash IS NOT NULL;
+ANALYZE fingerprints;
+
+SELECT clock_timestamp() AS start \gset
+CREATE TEMP TABLE pairs AS
+    SELECT a.simhash AS a, b.simhash AS b FROM fingerprints a JOIN fingerprints b USING (simhash_block0)
+    WHERE a.simhash < b.simhash AND a.simhash <~> b.simhash <= 3
+UNION
+    SELECT a.simhash, b.simhash FROM fingerprints a JOIN fingerprints b USING (simhash_block1)
+    WHERE a.simhash < b.simhash AND a.simhash <~> b.simhash <= 3
+UNION
+    SELECT a.simhash, b.simhash FROM fingerprints a JOIN fingerprints b USING (simhash_block2)
+    WHERE a.simhash < b.simhash AND a.simhash <~> b.simhash <= 3
+UNION
+    SELECT a.simhash, b.simhash FROM fingerprints a JOIN fingerprints b USING (simhash_block3)
+    WHERE a.simhash < b.simhash AND a.simhash <~> b.simhash <= 3;
+ANALYZE pairs;
+SELECT format('Near-duplicates: %s pairs among %s different fingerprints are at most 3 bits apart (found in %s ms).',
+    (SELECT count(*) FROM pairs), (SELECT count(*) FROM fingerprints),
+    round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS near_duplicates \gset
+
+-- A group is what pairs connect. Each member takes the least name among its neighbours' until nothing changes.
+CREATE TEMP TABLE members AS SELECT simhash AS member, simhash AS name FROM fingerprints;
+CREATE INDEX ON members (member);
+DO $$
+BEGIN
+    LOOP
+        UPDATE members SET name = least_name
+        FROM (
+            SELECT member, min(name) AS least_name
+            FROM (
+                SELECT b AS member, name FROM pairs JOIN members ON member = a
+                UNION ALL
+                SELECT a, name FROM pairs JOIN members ON member = b
+            ) AS neighbours
+            GROUP BY member
+        ) AS nearest
+        WHERE nearest.member = members.member AND least_name < name;
+        EXIT WHEN NOT FOUND;
+    END LOOP;
+END $$;
+
+CREATE TEMP TABLE groups AS
+SELECT name, count(*) AS documents, count(DISTINCT simhash) AS fingerprints,
+    array_agg(DISTINCT simhash) AS members, array_agg(path ORDER BY path) AS paths
+FROM docs JOIN members ON member = simhash
+GROUP BY name
+HAVING count(DISTINCT simhash) > 1
+ORDER BY documents DESC, name
+LIMIT 5;
+
+\echo
+\echo :near_duplicates
+SELECT EXISTS (SELECT FROM pairs) AS found, (SELECT count(*) < 2000 FROM docs) AS small \gset
+\if :found
+\echo 'The largest groups that such pairs connect:'
+SELECT documents, fingerprints, min(a <~> b) AS "nearest", max(a <~> b) AS "farthest", pg_temp.some(paths) AS paths
+FROM groups, unnest(members) AS a, unnest(members) AS b
+WHERE a < b
+GROUP BY documents, fingerprints, name, paths
+ORDER BY documents DESC, name;
+\else
+-- Two fingerprints at a distance of at most 7 agree on one of 8 blocks.
+\echo 'The nearest pairs:'
+SELECT a <~> b AS distance, (SELECT min(path) FROM docs WHERE simhash = a) AS path,
+    (SELECT min(path) FROM docs WHERE simhash = b) AS other_path
+FROM (
+    SELECT DISTINCT a.simhash AS a, b.simhash AS b
+    FROM generate_series(0, 7) AS block, fingerprints a, fingerprints b
+    WHERE simhash_block(a.simhash, block, 8) = simhash_block(b.simhash, block, 8) AND a.simhash < b.simhash
+) AS candidates
+WHERE a <~> b <= 7
+ORDER BY distance, path
+LIMIT 5;
+\endif
+
+-- A document to search for: one of the largest group of near-duplicates, or else of exact ones.
+SELECT path, coalesce(docs.simhash, 0) AS simhash
+FROM docs LEFT JOIN groups ON simhash = ANY (members)
+ORDER BY groups.documents DESC NULLS LAST, docs.simhash IS NULL, count(*) OVER (PARTITION BY docs.simhash) DESC, docs.id
+LIMIT 1 \gset lookup_
+
+\echo
+\echo 'A search, for what is like' :lookup_path
+\set ECHO queries
+PREPARE search(bigint) AS
+SELECT id, path, simhash <~> $1 AS distance
+FROM docs
+WHERE (simhash_block0 = simhash_block($1, 0) OR simhash_block1 = simhash_block($1, 1)
+    OR simhash_block2 = simhash_block($1, 2) OR simhash_block3 = simhash_block($1, 3))
+  AND simhash <~> $1 <= 3
+ORDER BY distance, id
+LIMIT 10;
+EXECUTE search(:lookup_simhash);
+\if :small
+\echo '-- So small a table is read whole, which is faster; this is how a large one is searched:'
+SET enable_seqscan = off;
+\endif
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE search(:lookup_simhash);
