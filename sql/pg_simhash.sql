@@ -121,15 +121,21 @@ COMMENT ON FUNCTION simhash_similarity(bigint, bigint) IS
 
 -- Blocks ---------------------------------------------------------------------
 
+CREATE FUNCTION simhash_block_support(request internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_block_support_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_block_support(internal) IS
+    'part of simhash_block and simhash_probes: reports, at plan time, a layout that does not exist';
+
 CREATE FUNCTION simhash_block(fingerprint bigint, block integer, blocks integer DEFAULT 4) RETURNS integer
     AS 'MODULE_PATHNAME', 'simhash_block_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF;
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_block_support;
 COMMENT ON FUNCTION simhash_block(bigint, integer, integer) IS
     'a block of a fingerprint cut into 2 to 8 blocks; block 0 is the most significant';
 
 CREATE FUNCTION simhash_probes(fingerprint bigint, block integer, blocks integer, max_distance integer)
     RETURNS integer[]
     AS 'MODULE_PATHNAME', 'simhash_probes_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF;
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_block_support;
 COMMENT ON FUNCTION simhash_probes(bigint, integer, integer, integer) IS
     'the values of a block that a search for fingerprints within a distance must look up';

@@ -28,16 +28,21 @@ impl Fingerprinter {
     ///
     /// One pass over the text: about 2 ns a byte of English. `tick` is called every 64 kB or so and may unwind.
     pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
-        let plain_set = options.weight == Weight::Set && options.top.is_none();
-        self.prepare(text, options, !plain_set, tick)?;
-        let tally = if plain_set { self.tally_set(options, tick)? } else { self.tally_weighted(options, tick)? };
-        Ok(tally.fingerprint())
+        let tally = self.tally(text, options, tick);
+        self.shrink();
+        Ok(tally?.fingerprint())
     }
 
     /// The features that the fingerprint of a text is made of, in the order in which they first end in it.
     ///
     /// Memory beyond that of [`Fingerprinter::fingerprint`]: the features' bytes and 16 bytes for each.
     pub fn features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
+        let list = self.list(text, options, tick);
+        self.shrink();
+        list
+    }
+
+    fn list(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
         self.prepare(text, options, true, tick)?;
         let Self { normal, distinct } = self;
         let mut list = FeatureList::default();
@@ -60,12 +65,26 @@ impl Fingerprinter {
     }
 
     fn prepare(&mut self, text: &str, options: &Options, counted: bool, tick: &impl Fn()) -> Result<(), Error> {
-        if self.normal.capacity() + self.distinct.memory() > KEPT {
-            *self = Self::default();
-        }
         self.normal.clear();
         normalise(text, options.case_fold, &mut self.normal, tick)?;
         self.distinct.reset(self.normal.len(), counted, tick)
+    }
+
+    /// Gives back the memory that a long text took.
+    fn shrink(&mut self) {
+        if self.normal.capacity() + self.distinct.memory() > KEPT {
+            *self = Self::default();
+        }
+    }
+
+    fn tally(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Tally, Error> {
+        if options.weight == Weight::Set && options.top.is_none() {
+            self.prepare(text, options, false, tick)?;
+            self.tally_set(options, tick)
+        } else {
+            self.prepare(text, options, true, tick)?;
+            self.tally_weighted(options, tick)
+        }
     }
 
     fn tally_set(&mut self, options: &Options, tick: &impl Fn()) -> Result<Tally, Error> {

@@ -1,14 +1,14 @@
 //! `simhash` of texts and of feature arrays, and `simhash_format`.
 
-use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use pgrx::{AnyArray, AnyElement};
 
 use super::arrays::{features, weights};
 use super::error::{tick, user_error};
 use super::last;
 use super::options::{Document, RawJsonb, read};
-use super::text::{RawText, decode};
+use super::text::{RawText, TextArgument, decode};
 use crate::simhash::FORMAT;
 use crate::simhash::hash::hash;
 use crate::simhash::options::Options;
@@ -24,20 +24,20 @@ pub fn to_bigint(fingerprint: u64) -> i64 {
 }
 
 #[pg_extern(sql = false)]
-fn simhash_text(content: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
-    Ok(last::fingerprint(content, &Options::default())?.map(to_bigint))
+fn simhash_text(content: AnyElement) -> Result<Option<i64>, ErrorReport> {
+    Ok(last::fingerprint(TextArgument::new(&content), &Options::default())?.map(to_bigint))
 }
 
 #[pg_extern(sql = false)]
-fn simhash_text_jsonb(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<i64>, ErrorReport> {
-    Ok(last::fingerprint(content, &read(Document::Jsonb(options))?)?.map(to_bigint))
+fn simhash_text_jsonb(content: AnyElement, options: RawJsonb<'_>) -> Result<Option<i64>, ErrorReport> {
+    Ok(last::fingerprint(TextArgument::new(&content), &read(Document::Jsonb(options))?)?.map(to_bigint))
 }
 
 /// For literals and parameters of no declared type: with these, `simhash(text, jsonb)` and `simhash(text[], double
 /// precision[])` alone would be ambiguous.
 #[pg_extern(sql = false)]
-fn simhash_text_text(content: RawText<'_>, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
-    Ok(last::fingerprint(content, &read(Document::Text(options))?)?.map(to_bigint))
+fn simhash_text_text(content: AnyElement, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
+    Ok(last::fingerprint(TextArgument::new(&content), &read(Document::Text(options))?)?.map(to_bigint))
 }
 
 #[pg_extern(sql = false)]
@@ -57,7 +57,7 @@ fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Re
     let features = features(feature_array)?;
     let weights = weights(weight_array)?;
     if features.len() != weights.len() {
-        let message = format!("{} features have {} weights", features.len(), weights.len());
+        let message = format!("numbers of features ({}) and of weights ({}) differ", features.len(), weights.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
             .set_hint("Give both arrays the same length."));
     }
@@ -84,10 +84,9 @@ pub fn hash_of(feature: RawText<'_>) -> Result<u64, ErrorReport> {
 /// A caller's weight in the units that tallies count in.
 pub fn weight_of(weight: f64) -> Result<u64, ErrorReport> {
     weight::from_float(weight).ok_or_else(|| {
-        user_error(
-            PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-            format!("feature weight {weight} is out of range"),
-        )
-        .set_hint(format!("A weight must be from 0 to {MAX_WEIGHT}."))
+        let shown = if weight.abs() < 1e15 { format!("{weight}") } else { format!("{weight:e}") };
+        let message = format!("feature weight {} is out of range", shown.replace("inf", "Infinity"));
+        user_error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, message)
+            .set_hint(format!("A weight must be from 0 to {MAX_WEIGHT}."))
     })
 }

@@ -32,7 +32,7 @@ const MAX_REMEMBERED: usize = 1024;
 /// The options that a document asks for.
 pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
     let jsonb = match document {
-        Document::Text(text) => return parse(text),
+        Document::Text(text) => return parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION),
         Document::Jsonb(jsonb) => jsonb,
     };
     let known = LAST.with_borrow(|last| {
@@ -42,19 +42,17 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
     if let Some(options) = known {
         return Ok(options);
     }
-    let options = parse(&to_json(jsonb))?;
+    let options = parse(&to_json(jsonb), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)?;
     if jsonb.len() <= MAX_REMEMBERED {
         LAST.set(Some((jsonb.to_vec(), options.clone())));
     }
     Ok(options)
 }
 
-/// Reads JSON in the server's encoding.
-fn parse(json: RawText<'_>) -> Result<Options, ErrorReport> {
-    let value = serde_json::from_str(&decode(json)?).map_err(|error| {
-        user_error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, "simhash options are not valid JSON")
-            .set_detail(format!("{error}."))
-    })?;
+/// Reads JSON in the server's encoding; `unreadable` is the code of the error where that fails.
+fn parse(json: RawText<'_>, unreadable: PgSqlErrorCode) -> Result<Options, ErrorReport> {
+    let value = serde_json::from_str(&decode(json)?)
+        .map_err(|error| user_error(unreadable, "simhash options cannot be read").set_detail(format!("{error}.")))?;
     Ok(Options::from_json(&value)?)
 }
 
@@ -83,13 +81,21 @@ impl From<InvalidOptions> for ErrorReport {
             InvalidOptions::NotAnObject => {
                 error("simhash options must be a JSON object".to_owned()).set_hint(format!("Its keys may be {keys}."))
             }
-            InvalidOptions::UnknownKey(key) => {
-                error(format!("unknown simhash option \"{key}\"")).set_hint(format!("The options are {keys}."))
-            }
+            InvalidOptions::UnknownKey(key) => error(format!("unknown simhash option \"{}\"", shorten(&key)))
+                .set_hint(format!("The options are {keys}.")),
             InvalidOptions::Value { key, value, allowed } => {
-                error(format!("invalid value for simhash option \"{key}\": {value}"))
+                error(format!("invalid value for simhash option \"{key}\": {}", shorten(&value)))
                     .set_hint(format!("It must be {allowed}."))
             }
         }
+    }
+}
+
+/// The start of what may be long.
+fn shorten(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
     }
 }

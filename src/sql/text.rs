@@ -6,13 +6,86 @@ use std::str;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use pgrx::varlena::{varatt_is_1b_e, varsize_any, vartag_1b_e};
+use pgrx::{AnyElement, FromDatum};
 
 use super::error::user_error;
 
-/// The bytes of a `text` argument or element, in the server's encoding, detoasted.
+/// The bytes of a text, in the server's encoding, detoasted.
 ///
 /// pgrx takes `&[u8]` for `bytea`, which is laid out as `text` is; its `&str` would trust the bytes to be UTF-8.
 pub type RawText<'a> = &'a [u8];
+
+/// A `text` argument as PostgreSQL passes it: it may be compressed, and it may be stored elsewhere.
+#[derive(Clone, Copy)]
+pub struct TextArgument<'a> {
+    datum: pg_sys::Datum,
+    /// As it was passed.
+    varlena: &'a [u8],
+}
+
+impl<'a> TextArgument<'a> {
+    /// The argument, which the SQL declaration makes a `text`.
+    pub fn new(argument: &'a AnyElement) -> Self {
+        let datum = argument.datum();
+        // SAFETY: a `text` is a varlena, and that has as many bytes as its header says.
+        let varlena = unsafe {
+            let varlena: *const pg_sys::varlena = datum.cast_mut_ptr();
+            slice::from_raw_parts(varlena.cast(), varsize_any(varlena))
+        };
+        Self { datum, varlena }
+    }
+
+    /// Its bytes. Costs reading and decompressing where it is stored or compressed.
+    pub fn detoast(self) -> RawText<'a> {
+        // SAFETY: the datum is a `text`, and not null.
+        unsafe { RawText::from_datum(self.datum, false) }.unwrap_or_default()
+    }
+
+    /// What tells whether another argument is the same text; at no cost, and None if that cannot be told.
+    pub fn identity(self) -> Option<TextIdentity<'a>> {
+        let varlena: *const pg_sys::varlena = self.datum.cast_mut_ptr();
+        // SAFETY: as in `new`; the tag is there if the value is external.
+        let tag = unsafe { varatt_is_1b_e(varlena).then(|| vartag_1b_e(varlena)) };
+        match tag {
+            None => Some(TextIdentity { varlena: self.varlena, command: None }),
+            Some(tag) if u32::from(tag) == pg_sys::vartag_external::VARTAG_ONDISK => {
+                Some(TextIdentity { varlena: self.varlena, command: Some(Command::current()) })
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+/// Equal for equal texts only (not for all of them).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct TextIdentity<'a> {
+    /// The text, perhaps compressed, or the reference to where it is stored.
+    pub varlena: &'a [u8],
+    /// A reference means the same text only as long as its table cannot have been changed and vacuumed.
+    pub command: Option<Command>,
+}
+
+/// A command of a transaction of this backend.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Command {
+    transaction_start: pg_sys::TimestampTz,
+    statement_start: pg_sys::TimestampTz,
+    id: pg_sys::CommandId,
+}
+
+impl Command {
+    fn current() -> Self {
+        // SAFETY: no arguments that matter, and a transaction is running, as always when a function is called.
+        unsafe {
+            Self {
+                transaction_start: pg_sys::GetCurrentTransactionStartTimestamp(),
+                statement_start: pg_sys::GetCurrentStatementStartTimestamp(),
+                id: pg_sys::GetCurrentCommandId(false),
+            }
+        }
+    }
+}
 
 /// The text as UTF-8, whatever the server's encoding.
 ///

@@ -76,13 +76,22 @@ SELECT pg_temp.errors(
     $$simhash_probes(1, 4, 4, 3)$$, $$simhash_probes(1, -1, 4, 3)$$, $$simhash_probes(1, 0, 9, 3)$$,
     $$simhash_probes(1, 0, 2, 12)$$, $$simhash_probes(1, 1, 2, 2147483647)$$, $$simhash_probes(1, 0, 3, 64)$$);
 
--- The same without a function around it, and in a prepared statement's generic plan.
+-- The same without a function around it.
 \pset format aligned
 \pset tuples_only off
 SELECT simhash('a', '{"ngram": 0}');
 SELECT simhash(ARRAY['a', NULL]);
-SET plan_cache_mode = force_generic_plan;
+-- A block of a column: an error when the query is planned, rows or no rows.
+SELECT simhash_block(fingerprint, 4) FROM (SELECT 1::bigint WHERE false) AS none (fingerprint);
+EXPLAIN SELECT simhash_probes(n, 0, 2, 12) FROM generate_series(1::bigint, 2) AS n;
+CREATE TEMP TABLE blocks (fingerprint bigint, block int GENERATED ALWAYS AS (simhash_block(fingerprint, 8, 8)) STORED);
+-- A parameter: an error where the plan is made for its value. A general plan finds out while it runs, when a leakproof
+-- function must not fail.
 PREPARE block (bigint, int, int) AS SELECT simhash_block($1, $2, $3);
+SET plan_cache_mode = force_custom_plan;
+EXECUTE block (-1, 3, 4);
+EXECUTE block (-1, 4, 4);
+SET plan_cache_mode = force_generic_plan;
 EXECUTE block (-1, 3, 4);
 EXECUTE block (-1, 4, 4);
 -- Valid text that has no fingerprint.

@@ -64,3 +64,24 @@ SELECT simhash(left(content, 1000)) = simhash(ARRAY[left(content, 1000)]) AS ano
 -- Longer than what is remembered (8 MB), and one byte less.
 SELECT bool_and(simhash(content) = simhash(ARRAY[content]) AND simhash(content) = simhash(ARRAY[content])) AS right
 FROM (SELECT repeat('x', (8 << 20) + n) FROM generate_series(-1, 1) n) AS texts (content);
+
+-- Texts as they are stored: whole, compressed, out of line, and both; each row twice in a row, and the rows in turns.
+CREATE TABLE stored (id int, storage text, body text);
+INSERT INTO stored
+SELECT id, storage, repeat((SELECT string_agg(md5((n * id)::text), ' ') FROM generate_series(1, words) AS n), times)
+FROM (VALUES ('whole', 3, 1), ('compressed', 3, 100), ('out of line', 300, 1), ('both', 300, 100)) AS kinds (storage, words, times),
+    generate_series(1, 3) AS id;
+SELECT storage, min(length(body)) AS length, max(pg_column_size(body)) < min(length(body)) AS compressed,
+    bool_and(simhash(body) = simhash(body || '')) AS right, count(DISTINCT simhash(body)) AS distinct
+FROM stored GROUP BY storage ORDER BY 2, 1;
+SELECT count(*), bool_and(a = b) AS right
+FROM (SELECT simhash(body) AS a, simhash(body || '') AS b FROM stored, generate_series(1, 3) AS round
+      ORDER BY round, CASE WHEN round = 2 THEN storage END, id) AS turns;
+-- Changed in the same transaction, in the same command, and back.
+BEGIN;
+SELECT count(DISTINCT simhash(body)) FROM stored WHERE storage = 'both';
+UPDATE stored SET body = 'changed ' || body WHERE storage = 'both' RETURNING simhash(body) = simhash(body || '') AS right;
+SELECT bool_and(simhash(body) = simhash(body || '')) AS right FROM stored;
+ROLLBACK;
+SELECT bool_and(simhash(body) = simhash(body || '')) AS right FROM stored;
+DROP TABLE stored;

@@ -40,6 +40,17 @@ SELECT id, simhash_block(fingerprint, block) AS number, simhash_block(fingerprin
     simhash_probes(fingerprint, 0, blocks, distance) AS probed
 FROM documents WHERE id IN (42, 44) ORDER BY id;
 SELECT count(*) FROM documents WHERE hamming(fingerprint, id) = -1;
+-- A wrong layout that is written in the query is an error whether there is such a row, hidden or not, or none.
+SELECT id FROM documents WHERE id = 41 AND simhash_block(fingerprint, 9) IS NULL;
+SELECT id FROM documents WHERE id = 42 AND simhash_block(fingerprint, 9) IS NULL;
+SELECT id FROM documents WHERE id = 5000 AND simhash_block(fingerprint, 9) IS NULL;
+SELECT id FROM documents WHERE id = 5000 AND simhash_probes(fingerprint, 0, 2, 64) IS NULL;
+-- In a parameter it is none, nor depends on a row.
+SET plan_cache_mode = force_generic_plan;
+PREPARE hidden (int, int) AS SELECT id FROM documents WHERE id = $1 AND simhash_block(fingerprint, $2) IS NULL;
+EXECUTE hidden (41, 9);
+EXECUTE hidden (42, 9);
+RESET plan_cache_mode;
 RESET ROLE;
 -- Nor does it matter who asks.
 SELECT count(*) FROM documents WHERE simhash_block(fingerprint, block, blocks) IS NULL;
