@@ -158,7 +158,7 @@ proptest! {
         let second = Tally::from_bytes(&tallies[1].to_bytes()).expect("the bytes of a tally");
         tallies[0].merge(&second).expect("the sum is in range");
         let all: Vec<(u64, u64)> = weighted.iter().copied().chain(votes.iter().map(|&hash| (hash, 1))).collect();
-        prop_assert_eq!(tallies[0].clone().fingerprint(), oracle::fingerprint_of(&all));
+        prop_assert_eq!(tallies[0].fingerprint(), oracle::fingerprint_of(&all));
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn sums_turn_into_bits_by_their_sign() {
 #[test]
 fn a_tie_is_0_and_nothing_is_none() {
     let mut tally = Tally::default();
-    assert_eq!(tally.clone().fingerprint(), None);
+    assert_eq!(tally.fingerprint(), None);
     tally.vote(0b01, true);
     tally.vote(0b10, true);
     assert_eq!(tally.fingerprint(), Some(0));

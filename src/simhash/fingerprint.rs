@@ -28,9 +28,9 @@ impl Fingerprinter {
     ///
     /// One pass over the text: about 2 ns a byte of English. `tick` is called every 64 kB or so and may unwind.
     pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
-        let tally = self.tally(text, options, tick);
+        let fingerprint = self.tally(text, options, tick);
         self.shrink();
-        Ok(tally?.fingerprint())
+        fingerprint
     }
 
     /// The features that the fingerprint of a text is made of, in the order in which they first end in it.
@@ -77,7 +77,7 @@ impl Fingerprinter {
         }
     }
 
-    fn tally(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Tally, Error> {
+    fn tally(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
         if options.weight == Weight::Set && options.top.is_none() {
             self.prepare(text, options, false, tick)?;
             self.tally_set(options, tick)
@@ -87,7 +87,7 @@ impl Fingerprinter {
         }
     }
 
-    fn tally_set(&mut self, options: &Options, tick: &impl Fn()) -> Result<Tally, Error> {
+    fn tally_set(&mut self, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
         let Self { normal, distinct } = self;
         let mut tally = Tally::default();
         each_feature(normal, options, tick, |_, hash| {
@@ -95,10 +95,10 @@ impl Fingerprinter {
             tally.vote(hash, new);
             Ok(())
         })?;
-        Ok(tally)
+        Ok(tally.fingerprint())
     }
 
-    fn tally_weighted(&mut self, options: &Options, tick: &impl Fn()) -> Result<Tally, Error> {
+    fn tally_weighted(&mut self, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
         let Self { normal, distinct } = self;
         each_feature(normal, options, tick, |_, hash| distinct.insert(hash, tick).map(drop))?;
         let last = last_kept(distinct, options, tick);
@@ -112,7 +112,7 @@ impl Fingerprinter {
                 tally.add(hash, weight.into())?;
             }
         }
-        Ok(tally)
+        Ok(tally.fingerprint())
     }
 }
 

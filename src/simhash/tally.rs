@@ -72,8 +72,8 @@ impl Tally {
     }
 
     /// The fingerprint: bit `i` is 1 where the features with bit `i` set weigh more than all others together; None
-    /// where nothing with a weight was added.
-    pub fn fingerprint(mut self) -> Option<u64> {
+    /// where nothing with a weight was added. More may be added afterwards.
+    pub fn fingerprint(&mut self) -> Option<u64> {
         self.flush();
         let planes = self.total().checked_ilog2()? as usize + 1;
         let half = self.total() / 2;
@@ -126,18 +126,16 @@ impl Tally {
         self.total[0] += units as u64;
     }
 
+    /// Adds the pending votes: a last batch, with features that vote for nothing in it.
     fn flush(&mut self) {
-        let pending = std::mem::take(&mut self.pending_len);
-        self.count_units(pending);
-        for i in 0..pending {
-            self.ripple(0, self.pending[i]);
-        }
+        self.pending[self.pending_len..].fill(0);
+        self.add_batch();
     }
 
-    /// Adds `BATCH` pending votes with 15 adders and one carry.
+    /// Adds `BATCH` votes, of which `pending_len` count, with 15 adders and one carry.
     fn add_batch(&mut self) {
+        self.count_units(self.pending_len);
         self.pending_len = 0;
-        self.count_units(BATCH);
         let mut votes = self.pending;
         let mut len = BATCH;
         for plane in 0..BATCH_PLANES {
@@ -148,12 +146,12 @@ impl Tally {
             self.planes[plane] = sum;
             len /= 2;
         }
-        self.ripple(BATCH_PLANES, votes[0]);
+        self.ripple(votes[0]);
     }
 
-    /// Adds 2^`plane` to the counters whose bit is set in `carry`.
-    #[inline]
-    fn ripple(&mut self, mut plane: usize, mut carry: u64) {
+    /// Adds a vote for each of a whole batch to the counters whose bit is set in `carry`.
+    fn ripple(&mut self, mut carry: u64) {
+        let mut plane = BATCH_PLANES;
         while carry != 0 {
             (self.planes[plane], carry) = (self.planes[plane] ^ carry, self.planes[plane] & carry);
             plane += 1;
