@@ -34,9 +34,8 @@ impl Set {
             return None;
         }
         let mut fingerprinter = Fingerprinter::default();
-        let mut count = |text: &String| {
-            fingerprinter.features(text, &Options::default(), &|| ()).map_or(0, |f| f.into_iter().count())
-        };
+        let mut count =
+            |text: &String| fingerprinter.features(text, &Options::default(), &|| ()).map_or(0, |f| f.iter().count());
         let features = documents.iter().map(&mut count).sum();
         let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path).to_owned();
         Some(Self { name, documents, bytes, features, seconds: Vec::new() })

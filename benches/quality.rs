@@ -266,7 +266,7 @@ fn rehashed(set: &Set, options: &Options, seeds: u64) -> Vec<Outcome> {
     let mut fingerprinter = Fingerprinter::default();
     let mut features = |text| {
         let features = fingerprinter.features(text, options, &|| ()).expect("the features");
-        features.into_iter().map(|feature| (feature.hash, feature.weight)).collect()
+        features.iter().map(|feature| (feature.hash, feature.weight)).collect()
     };
     let features: Vec<Vec<(u64, u32)>> = set.texts.iter().map(|text| features(text)).collect();
     let rehash = |seed| -> Vec<Option<u64>> { features.iter().map(|features| rehash(features, seed)).collect() };

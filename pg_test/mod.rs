@@ -1,6 +1,7 @@
 //! Tests that run inside a server, with `cargo pgrx test`.
 
 mod golden;
+mod last_text;
 mod parallel;
 mod random;
 mod random_arrays;

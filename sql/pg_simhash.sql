@@ -131,11 +131,11 @@ CREATE FUNCTION simhash_block(fingerprint bigint, block integer, blocks integer 
     AS 'MODULE_PATHNAME', 'simhash_block_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_block_support;
 COMMENT ON FUNCTION simhash_block(bigint, integer, integer) IS
-    'a block of a fingerprint cut into 2 to 8 blocks; block 0 is the most significant';
+    'a block of a fingerprint cut into 2 to 8 blocks; block 0 is the most significant; NULL if data names no such block';
 
 CREATE FUNCTION simhash_probes(fingerprint bigint, block integer, blocks integer, max_distance integer)
     RETURNS integer[]
     AS 'MODULE_PATHNAME', 'simhash_probes_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_block_support;
 COMMENT ON FUNCTION simhash_probes(bigint, integer, integer, integer) IS
-    'the values of a block that a search for fingerprints within a distance must look up';
+    'the values of a block that a search for fingerprints within a distance must look up; NULL if data names no such block';

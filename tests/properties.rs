@@ -119,7 +119,8 @@ proptest! {
     fn fingerprint_is_that_of_its_feature_list(text in text(), options in options()) {
         let mut fingerprinter = Fingerprinter::default();
         let mut tally = Tally::default();
-        for feature in fingerprinter.features(&text, &options, &|| ()).expect("memory suffices") {
+        let features = fingerprinter.features(&text, &options, &|| ()).expect("memory suffices");
+        for feature in features.iter() {
             tally.add(feature.hash, feature.weight.into()).expect("weights are small");
         }
         prop_assert_eq!(fingerprinter.fingerprint(&text, &options, &|| ()), Ok(tally.fingerprint()));

@@ -1,4 +1,4 @@
-//! The two ways in which an otherwise valid document cannot be fingerprinted.
+//! Why an otherwise valid document may have no fingerprint: limits that keep its cost in bounds.
 
 use std::collections::TryReserveError;
 use std::fmt;
@@ -8,14 +8,24 @@ use std::fmt;
 /// Unicode puts no bound on how many marks follow a letter, and sorting them can be neither cancelled nor done in
 /// bounded memory. The longest sequence in use in any language is a few dozen bytes.
 pub const MAX_COMBINING_SEQUENCE: usize = 1 << 20;
+/// Longest normal form of a text, and longest list of its features, in bytes: what one PostgreSQL value can hold.
+pub const MAX_BYTES: usize = (1 << 30) - (1 << 16);
+/// Most distinct features of a text: a table of 1 GB.
+pub const MAX_FEATURES: usize = 1 << 26;
 
-/// Why a document has no fingerprint, though it is valid text.
+/// Why a document has no fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The allocator refused.
     OutOfMemory,
     /// A combining sequence of more than [`MAX_COMBINING_SEQUENCE`] bytes.
     CombiningSequenceTooLong,
+    /// A normal form of more than [`MAX_BYTES`].
+    NormalFormTooLong,
+    /// More than [`MAX_FEATURES`] distinct features.
+    TooManyFeatures,
+    /// A list of features of more than [`MAX_BYTES`].
+    FeaturesTooLong,
     /// The sum of the weights left the range that [`crate::simhash::tally::Tally`] counts in.
     WeightOverflow,
 }
@@ -33,6 +43,9 @@ impl fmt::Display for Error {
             Error::CombiningSequenceTooLong => {
                 write!(f, "text has a combining sequence of more than {MAX_COMBINING_SEQUENCE} bytes")
             }
+            Error::NormalFormTooLong => write!(f, "normal form of the text is longer than {MAX_BYTES} bytes"),
+            Error::TooManyFeatures => write!(f, "text has more than {MAX_FEATURES} distinct features"),
+            Error::FeaturesTooLong => write!(f, "features of the text are longer than {MAX_BYTES} bytes in all"),
             Error::WeightOverflow => write!(f, "sum of the weights is out of range"),
         }
     }

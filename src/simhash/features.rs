@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
-use super::error::Error;
+use super::error::{Error, MAX_FEATURES};
 use super::hash::{hash, hash_at};
 use super::options::{Options, Tokens};
 use super::shingle::Shingler;
 use super::tokens::{TokenSink, tokenize};
+
+/// Steps of a loop between two ticks.
+const STRIDE: usize = 64 * 1024;
 
 /// Gives each feature of a text in normal form, with its hash, to `emit`: as often as it occurs, in the order of their
 /// ends.
@@ -33,7 +36,7 @@ pub fn each_feature(
         }
         Tokens::Chars => {
             let characters = Shingler::new(text, options.chars_per_feature(), None);
-            let mut sink = CharFeatures { text, characters, emit };
+            let mut sink = CharFeatures { text, characters, emit, tick };
             tokenize(normal, &mut sink, tick)?;
             emit_hashed(sink.characters.end_run()?, &mut sink.emit)
         }
@@ -85,17 +88,23 @@ impl<E: FnMut(&[u8], u64) -> Result<(), Error>> TokenSink for WordFeatures<'_, E
 }
 
 /// Shingles of the characters of all tokens, as one run: the text with its non-word characters removed.
-struct CharFeatures<'t, E> {
+struct CharFeatures<'t, E, T> {
     text: &'t [u8],
     characters: Shingler<'t>,
     emit: E,
+    tick: &'t T,
 }
 
-impl<E: FnMut(&[u8], u64) -> Result<(), Error>> TokenSink for CharFeatures<'_, E> {
+impl<E: FnMut(&[u8], u64) -> Result<(), Error>, T: Fn()> TokenSink for CharFeatures<'_, E, T> {
     #[inline]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         let mut start = token.start;
-        for character in self.text[token].chunk_by(|_, next| next & 0b1100_0000 == 0b1000_0000) {
+        let characters = self.text[token].chunk_by(|_, next| next & 0b1100_0000 == 0b1000_0000);
+        for (i, character) in characters.enumerate() {
+            // A token may be as long as the text, in which the tokenizer ticks between tokens only.
+            if i % STRIDE == STRIDE - 1 {
+                (self.tick)();
+            }
             let end = start + character.len();
             emit_hashed(self.characters.push(start..end)?, &mut self.emit)?;
             start = end;
@@ -112,8 +121,8 @@ impl<E: FnMut(&[u8], u64) -> Result<(), Error>> TokenSink for CharFeatures<'_, E
 /// The distinct features of a text by their hash, with the number of times each occurs if that is asked for.
 ///
 /// Two features of one 64-bit hash are one feature: by the definition of the format, for they could not be told apart
-/// by any fingerprint. Linear probing from the hash's low bits, at most half full; 16 to 32 bytes a distinct feature
-/// once large, or half as much again with counts.
+/// by any fingerprint. Linear probing from the hash's low bits, a quarter to half full: 16 to 32 bytes a distinct
+/// feature once large, 48 while it grows, and half as much again with counts.
 #[derive(Debug, Default)]
 pub struct DistinctFeatures {
     /// 0: free. The feature whose hash is 0 is `zero`.
@@ -127,9 +136,6 @@ pub struct DistinctFeatures {
 /// Slots to start with: half of the text's bytes, in these bounds.
 const FEWEST_SLOTS: usize = 64;
 const MOST_FIRST_SLOTS: usize = 16 * 1024;
-/// Slots moved between two ticks when the table grows.
-const STRIDE: usize = 64 * 1024;
-
 impl DistinctFeatures {
     /// Forgets all features, and makes ready for a text of `bytes` bytes.
     pub fn reset(&mut self, bytes: usize, counted: bool, tick: &impl Fn()) -> Result<(), Error> {
@@ -201,10 +207,13 @@ impl DistinctFeatures {
 
     #[cold]
     fn grow(&mut self, tick: &impl Fn()) -> Result<(), Error> {
+        if self.used > MAX_FEATURES {
+            return Err(Error::TooManyFeatures);
+        }
         let mut larger = Self { used: self.used, zero: self.zero, ..Self::default() };
-        fill(&mut larger.hashes, self.hashes.len() * 4, tick)?;
+        fill(&mut larger.hashes, self.hashes.len() * 2, tick)?;
         if !self.counts.is_empty() {
-            fill(&mut larger.counts, self.hashes.len() * 4, tick)?;
+            fill(&mut larger.counts, self.hashes.len() * 2, tick)?;
         }
         for (i, hash) in self.hashes.iter().enumerate() {
             if i % STRIDE == 0 {

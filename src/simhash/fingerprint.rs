@@ -1,6 +1,6 @@
 //! A document's fingerprint, and the features it was made of.
 
-use super::error::Error;
+use super::error::{Error, MAX_BYTES};
 use super::features::{DistinctFeatures, each_feature};
 use super::normalise::normalise;
 use super::options::{Options, Weight};
@@ -15,8 +15,8 @@ const STRIDE: usize = 64 * 1024;
 
 /// Makes fingerprints of texts; keeps its scratch memory, up to 1 MB, from one to the next.
 ///
-/// Memory while it runs: the length of the text for its normal form, and 16 to 32 bytes (24 to 48 with `weight` or
-/// `top`) for each distinct feature. Every allocation that grows with the text may fail with [`Error::OutOfMemory`].
+/// Memory while it runs: the normal form of the text, and the table of [`DistinctFeatures`]. Every allocation that
+/// grows with the text may fail with [`Error::OutOfMemory`].
 #[derive(Debug, Default)]
 pub struct Fingerprinter {
     normal: String,
@@ -35,7 +35,7 @@ impl Fingerprinter {
 
     /// The features that the fingerprint of a text is made of, in the order in which they first end in it.
     ///
-    /// Memory beyond that of [`Fingerprinter::fingerprint`]: the features' bytes and 16 bytes for each.
+    /// Memory beyond that of [`Fingerprinter::fingerprint`]: the features' bytes and 24 bytes for each.
     pub fn features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
         let list = self.list(text, options, tick);
         self.shrink();
@@ -127,15 +127,35 @@ pub struct FeatureList {
 }
 
 /// A feature of a text: what it adds to or subtracts from each bit is its weight.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Feature {
-    pub text: String,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feature<'a> {
+    pub text: &'a str,
     pub weight: u32,
     pub hash: u64,
 }
 
 impl FeatureList {
+    /// The features, in the order in which they first end in the text.
+    pub fn iter(&self) -> impl Iterator<Item = Feature<'_>> {
+        (0..self.places()).filter_map(|place| self.get(place))
+    }
+
+    /// How many places there are for [`FeatureList::get`].
+    pub fn places(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// The feature at a place; None if it is not among the heaviest, of which alone the fingerprint is made.
+    pub fn get(&self, place: usize) -> Option<Feature<'_>> {
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let weight = self.weights[place]?;
+        Some(Feature { text: &self.bytes[start..self.ends[place]], weight, hash: self.hashes[place] })
+    }
+
     fn push(&mut self, feature: &[u8], hash: u64) -> Result<(), Error> {
+        if self.bytes.len() + feature.len() > MAX_BYTES {
+            return Err(Error::FeaturesTooLong);
+        }
         self.bytes.try_reserve(feature.len())?;
         self.ends.try_reserve(1)?;
         self.hashes.try_reserve(1)?;
@@ -144,21 +164,6 @@ impl FeatureList {
         self.ends.push(self.bytes.len());
         self.hashes.push(hash);
         Ok(())
-    }
-}
-
-impl IntoIterator for FeatureList {
-    type Item = Feature;
-    type IntoIter = Box<dyn Iterator<Item = Feature>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        let mut start = 0;
-        Box::new((0..self.hashes.len()).filter_map(move |i| {
-            let text = start..self.ends[i];
-            start = text.end;
-            let weight = self.weights[i]?;
-            Some(Feature { text: self.bytes[text].to_owned(), weight, hash: self.hashes[i] })
-        }))
     }
 }
 

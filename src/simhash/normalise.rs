@@ -11,7 +11,7 @@ use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
 use writeable::Writeable;
 
 use super::classes::{BOUNDARY, PASSES, REORDERS, class};
-use super::error::{Error, MAX_COMBINING_SEQUENCE};
+use super::error::{Error, MAX_BYTES, MAX_COMBINING_SEQUENCE};
 use super::utf8::decode;
 
 /// Bytes copied, or characters looked at, between two ticks.
@@ -22,12 +22,13 @@ const SPAN: usize = 4 * 1024;
 const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizer::new_nfkc();
 const FOLD: CaseMapperBorrowed<'static> = CaseMapper::new();
 
-/// Appends the normal form of `text` to `out`: at most 11 times as long as the text (U+FDFA), as a rule no longer.
+/// Appends the normal form of `text` to `out`: at most 11 times as long as the text (U+FDFA), as a rule no longer, and
+/// never longer than [`MAX_BYTES`].
 ///
 /// Full-width punctuation and other separators that NFKC would turn into separators may stay as they are: no token
 /// contains them. `tick` is called every 64 kB or sooner.
 pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
-    out.try_reserve(text.len())?;
+    make_room(out, text.len())?;
     let mut scratch = String::new();
     let mut copied = 0;
     let mut at = 0;
@@ -43,7 +44,7 @@ pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &impl Fn()
 
 /// Appends a span that normalisation leaves alone but for ASCII capitals.
 fn copy(span: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
-    out.try_reserve(span.len())?;
+    make_room(out, span.len())?;
     let mut rest = span;
     while !rest.is_empty() {
         let (part, after) = rest.split_at(rest.floor_char_boundary(STRIDE));
@@ -58,12 +59,19 @@ fn copy(span: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Resu
     Ok(())
 }
 
+fn make_room(out: &mut String, bytes: usize) -> Result<(), Error> {
+    if out.len() + bytes > MAX_BYTES {
+        return Err(Error::NormalFormTooLong);
+    }
+    Ok(out.try_reserve(bytes)?)
+}
+
 /// Appends the normal form of a span that starts and ends at boundaries; `scratch` is left in any state.
 fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<(), Error> {
     scratch.clear();
     let Ok(()) = NFKC.normalize_to(span, scratch) else { unreachable!("writing to a string does not fail") };
     // Case folding makes at most three characters of one, of two bytes each.
-    out.try_reserve(scratch.len() * 3)?;
+    make_room(out, scratch.len() * 3)?;
     if case_fold {
         let Ok(()) = FOLD.fold(scratch).write_to(out) else { unreachable!("writing to a string does not fail") };
     } else {

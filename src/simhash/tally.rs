@@ -9,14 +9,16 @@
 
 use super::error::Error;
 
-/// Bits of each counter.
-const PLANES: usize = 96;
+/// Bits of the largest total that weights may reach.
+const TOTAL_BITS: usize = 96;
+/// Bits of each counter: one more, for unit votes, of which there are never 2^96.
+const PLANES: usize = TOTAL_BITS + 1;
 /// Unit votes that are added together.
 const BATCH: usize = 16;
 /// `BATCH` = 2^`BATCH_PLANES`.
 const BATCH_PLANES: usize = 4;
 
-/// The votes of a set of weighted features: 64 counters of 96 bits, and the total.
+/// The votes of a set of weighted features: 64 counters of 97 bits, and the total.
 #[derive(Clone, Debug)]
 pub struct Tally {
     planes: [u64; PLANES],
@@ -115,15 +117,14 @@ impl Tally {
     }
 
     fn grow_total(&mut self, weight: u128) -> Result<(), Error> {
-        let total = self.total().checked_add(weight).filter(|total| total >> PLANES == 0);
+        let total = self.total().checked_add(weight).filter(|total| total >> TOTAL_BITS == 0);
         let total = total.ok_or(Error::WeightOverflow)?;
-        self.total = [total as u64, (total >> 64) as u64];
+        self.set_total(total);
         Ok(())
     }
 
-    /// Unit votes are of texts, whose length keeps the total far below 2^64.
-    fn count_units(&mut self, units: usize) {
-        self.total[0] += units as u64;
+    fn set_total(&mut self, total: u128) {
+        self.total = [total as u64, (total >> 64) as u64];
     }
 
     /// Adds the pending votes: a last batch, with features that vote for nothing in it.
@@ -134,7 +135,7 @@ impl Tally {
 
     /// Adds `BATCH` votes, of which `pending_len` count, with 15 adders and one carry.
     fn add_batch(&mut self) {
-        self.count_units(self.pending_len);
+        self.set_total(self.total() + self.pending_len as u128);
         self.pending_len = 0;
         let mut votes = self.pending;
         let mut len = BATCH;

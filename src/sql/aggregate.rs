@@ -54,15 +54,11 @@ fn simhash_agg_serialize(state: Internal) -> Option<Vec<u8>> {
 }
 
 #[pg_extern(sql = false)]
-fn simhash_agg_deserialize(
-    bytes: &[u8],
-    _unused: Internal,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<Internal, ErrorReport> {
-    let (state, tally) = get_or_create(Internal::default(), fcinfo)?;
-    *tally = Tally::from_bytes(bytes)
+fn simhash_agg_deserialize(bytes: &[u8], _unused: Internal) -> Result<Internal, ErrorReport> {
+    let tally = Tally::from_bytes(bytes)
         .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_agg is corrupted"))?;
-    Ok(state)
+    // It is combined at once and needed no longer, so it need not be in the aggregate's memory.
+    Ok(store(tally, PgMemoryContexts::CurrentMemoryContext))
 }
 
 #[pg_extern(sql = false)]
@@ -87,13 +83,7 @@ fn get_or_create<'a>(
             let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
             return Err(user_error(code, "simhash_agg's functions work in an aggregate only"));
         }
-        // SAFETY: the context is alive, and the memory is as large as a tally and aligned for it.
-        let tally = unsafe {
-            let tally: *mut Tally = PgMemoryContexts::For(context).palloc_struct();
-            tally.write(Tally::default());
-            tally
-        };
-        state = Internal::from(Some(pg_sys::Datum::from(tally)));
+        state = store(Tally::default(), PgMemoryContexts::For(context));
     }
     // SAFETY: as in `get`; the tally lives as long as the aggregate, and only this call refers to it.
     let tally = unsafe { state.get_mut::<Tally>().map(|tally| &mut *ptr::from_mut(tally)) };
@@ -101,4 +91,14 @@ fn get_or_create<'a>(
         Some(tally) => Ok((state, tally)),
         None => Err(user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_agg is missing")),
     }
+}
+
+fn store(tally: Tally, mut context: PgMemoryContexts) -> Internal {
+    // SAFETY: the context is alive, and the memory is as large as a tally and aligned for it.
+    let tally = unsafe {
+        let place: *mut Tally = context.palloc_struct();
+        place.write(tally);
+        place
+    };
+    Internal::from(Some(pg_sys::Datum::from(tally)))
 }

@@ -11,24 +11,24 @@ use super::error::user_error;
 use super::text::RawText;
 
 /// The elements of a `text[]`; an error in the place of a NULL.
-pub fn features<'a>(
-    array: AnyArray,
-) -> Result<impl ExactSizeIterator<Item = Result<RawText<'a>, ErrorReport>>, ErrorReport> {
+pub fn features(
+    array: &AnyArray,
+) -> Result<impl ExactSizeIterator<Item = Result<RawText<'_>, ErrorReport>>, ErrorReport> {
     elements(array, "features", pg_sys::TEXTOID)
 }
 
 /// The elements of a `double precision[]`; an error in the place of a NULL.
-pub fn weights(array: AnyArray) -> Result<impl ExactSizeIterator<Item = Result<f64, ErrorReport>>, ErrorReport> {
+pub fn weights(array: &AnyArray) -> Result<impl ExactSizeIterator<Item = Result<f64, ErrorReport>>, ErrorReport> {
     elements(array, "weights", pg_sys::FLOAT8OID)
 }
 
 /// The elements of a one-dimensional array of `element_type`, which must be that of `T`.
-fn elements<T: FromDatum>(
-    array: AnyArray,
+fn elements<'a, T: FromDatum + 'a>(
+    array: &'a AnyArray,
     what: &'static str,
     element_type: pg_sys::Oid,
-) -> Result<impl ExactSizeIterator<Item = Result<T, ErrorReport>>, ErrorReport> {
-    let (datums, nulls) = deconstruct(&array, what, element_type)?;
+) -> Result<impl ExactSizeIterator<Item = Result<T, ErrorReport>> + 'a, ErrorReport> {
+    let (datums, nulls) = deconstruct(array, what, element_type)?;
     Ok(datums.iter().zip(nulls).enumerate().map(move |(i, (datum, null))| {
         // SAFETY: the datum is an element of an array of `element_type`, and null just if `null` says so.
         unsafe { T::from_datum(*datum, *null) }.ok_or_else(|| {
@@ -41,7 +41,11 @@ fn elements<T: FromDatum>(
 
 type Deconstructed<'a> = (&'a [pg_sys::Datum], &'a [bool]);
 
-fn deconstruct<'a>(array: &AnyArray, what: &str, element_type: pg_sys::Oid) -> Result<Deconstructed<'a>, ErrorReport> {
+fn deconstruct<'a>(
+    array: &'a AnyArray,
+    what: &str,
+    element_type: pg_sys::Oid,
+) -> Result<Deconstructed<'a>, ErrorReport> {
     let (mut length, mut by_value, mut align) = (0, false, 0);
     let (mut datums, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
     // SAFETY: the SQL declaration makes the argument an array; detoasted, it is an ArrayType. The elements are palloc'd

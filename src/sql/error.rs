@@ -15,7 +15,10 @@ impl From<Error> for ErrorReport {
     fn from(error: Error) -> Self {
         let code = match error {
             Error::OutOfMemory => PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
-            Error::CombiningSequenceTooLong => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            Error::CombiningSequenceTooLong
+            | Error::NormalFormTooLong
+            | Error::TooManyFeatures
+            | Error::FeaturesTooLong => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Error::WeightOverflow => PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
         };
         user_error(code, error.to_string())

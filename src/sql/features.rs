@@ -1,6 +1,6 @@
 //! `simhash_features`: what a fingerprint was made of.
 
-use pgrx::pg_extern;
+use pgrx::AnyElement;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
@@ -8,20 +8,23 @@ use super::error::tick;
 use super::fingerprint::to_bigint;
 use super::last::with_fingerprinter;
 use super::options::{Document, RawJsonb, read};
-use super::text::{RawText, decode, encode};
+use super::text::{RawText, decode, to_datum};
 
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
 fn simhash_features(
     content: RawText<'_>,
     options: RawJsonb<'_>,
-) -> Result<TableIterator<'static, (name!(feature, Vec<u8>), name!(weight, f64), name!(hash, i64))>, ErrorReport> {
+) -> Result<
+    TableIterator<'static, (name!(feature, Option<AnyElement>), name!(weight, f64), name!(hash, i64))>,
+    ErrorReport,
+> {
     let options = read(Document::Jsonb(options))?;
     let content = decode(content)?;
     let features = with_fingerprinter(|fingerprinter| fingerprinter.features(&content, &options, &tick))?;
-    Ok(TableIterator::new(
-        features
-            .into_iter()
-            .map(|feature| (encode(&feature.text).to_vec(), feature.weight.into(), to_bigint(feature.hash))),
-    ))
+    // A text is made of each feature when its row is asked for, in that row's memory.
+    Ok(TableIterator::new((0..features.places()).filter_map(move |place| {
+        let feature = features.get(place)?;
+        Some((to_datum(feature.text), feature.weight.into(), to_bigint(feature.hash)))
+    })))
 }

@@ -43,7 +43,7 @@ fn simhash_text_text(content: AnyElement, options: RawText<'_>) -> Result<Option
 #[pg_extern(sql = false)]
 fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
     let mut tally = Tally::default();
-    for (i, feature) in features(feature_array)?.enumerate() {
+    for (i, feature) in features(&feature_array)?.enumerate() {
         if i % STRIDE == 0 {
             tick();
         }
@@ -54,8 +54,8 @@ fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>, ErrorR
 
 #[pg_extern(sql = false)]
 fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
-    let features = features(feature_array)?;
-    let weights = weights(weight_array)?;
+    let features = features(&feature_array)?;
+    let weights = weights(&weight_array)?;
     if features.len() != weights.len() {
         let message = format!("numbers of features ({}) and of weights ({}) differ", features.len(), weights.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)

@@ -33,6 +33,12 @@ struct Last {
     fingerprint: Option<u64>,
 }
 
+#[cfg(any(test, feature = "pg_test"))]
+thread_local! {
+    /// How many fingerprints were computed, for `pg_test/last_text.rs`.
+    pub(crate) static COMPUTED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 thread_local! {
     static BACKEND: RefCell<Backend> = RefCell::default();
 }
@@ -50,6 +56,8 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
         }
         // Forget first: an error or a cancelled query must not leave this text with that fingerprint.
         backend.last = None;
+        #[cfg(any(test, feature = "pg_test"))]
+        COMPUTED.set(COMPUTED.get() + 1);
         let text = decode(content.detoast())?;
         let fingerprint =
             backend.with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(&text, options, &tick))?;

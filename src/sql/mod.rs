@@ -9,7 +9,7 @@ mod distance;
 mod error;
 mod features;
 mod fingerprint;
-mod last;
+pub(crate) mod last;
 mod options;
 mod text;
 mod tsvector;

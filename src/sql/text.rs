@@ -1,6 +1,7 @@
 //! Text between the server's encoding and the algorithm's UTF-8.
 
 use std::borrow::Cow;
+use std::ffi::CStr;
 use std::slice;
 use std::str;
 
@@ -66,7 +67,8 @@ pub struct TextIdentity<'a> {
     pub command: Option<Command>,
 }
 
-/// A command of a transaction of this backend.
+/// A command of a transaction of this backend. (Two transactions in one query string may share all three: only one that
+/// also deleted, vacuumed and used again the number of a stored value could mistake it.)
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Command {
     transaction_start: pg_sys::TimestampTz,
@@ -104,11 +106,7 @@ pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
     // PostgreSQL reports by an error, which pgrx turns into unwinding, what it cannot convert.
     let converted = unsafe {
         let converted = pg_sys::pg_server_to_any(text.as_ptr().cast(), length, pg_sys::pg_enc::PG_UTF8 as i32);
-        if converted.cast_const() == text.as_ptr().cast() {
-            text
-        } else {
-            std::ffi::CStr::from_ptr(converted).to_bytes()
-        }
+        if converted.cast_const() == text.as_ptr().cast() { text } else { CStr::from_ptr(converted).to_bytes() }
     };
     check(converted).map(Cow::Borrowed)
 }
@@ -123,17 +121,18 @@ fn check(text: &[u8]) -> Result<&str, ErrorReport> {
     })
 }
 
-/// The text in the server's encoding; an error of PostgreSQL's where that has no such character.
-pub fn encode(text: &str) -> RawText<'_> {
-    // SAFETY: the pointer is to `text.len()` readable bytes, of less than 1 GB since they are part of a text. The
-    // result is either that pointer or a palloc'd, NUL-terminated string.
+/// The text as a `text` value, in the server's encoding; an error of PostgreSQL's where that has no such character, or
+/// where there is no memory. Never None.
+///
+/// The text must be shorter than 1 GB.
+pub fn to_datum(text: &str) -> Option<AnyElement> {
+    // SAFETY: the pointer is to `text.len()` readable bytes, which fit into an i32. The result of the conversion is
+    // either that pointer, or a palloc'd, NUL-terminated string; that of the copy is a `text`.
     unsafe {
-        let pointer = text.as_ptr().cast();
-        let encoded = pg_sys::pg_any_to_server(pointer, text.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
-        if encoded.cast_const() == pointer {
-            text.as_bytes()
-        } else {
-            slice::from_raw_parts(encoded.cast(), std::ffi::CStr::from_ptr(encoded).count_bytes())
-        }
+        let bytes = text.as_ptr().cast();
+        let encoded = pg_sys::pg_any_to_server(bytes, text.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
+        let length = if encoded.cast_const() == bytes { text.len() } else { CStr::from_ptr(encoded).count_bytes() };
+        let datum = pg_sys::Datum::from(pg_sys::cstring_to_text_with_len(encoded, length as i32));
+        AnyElement::from_polymorphic_datum(datum, false, pg_sys::TEXTOID)
     }
 }
