@@ -13,7 +13,7 @@ help:
 	@echo 'make bench    the benchmarks'
 	@echo 'make clean    removes all that was built'
 	@echo
-	@echo 'demo and test first install what is missing (see tools/setup) and leave the installed PostgreSQL as it is.'
+	@echo 'Each first installs what is missing (see tools/setup). Only make install touches the installed PostgreSQL.'
 
 demo:
 	@tools/demo

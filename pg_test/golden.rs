@@ -1,33 +1,18 @@
 //! The golden vectors through SQL.
 
+#[path = "../tests/golden/entries.rs"]
+mod entries;
+
 #[pgrx::pg_schema]
 mod tests {
+    use super::entries::{entries, text};
     use pgrx::JsonB;
     use pgrx::prelude::*;
     use serde_json::Value;
 
-    fn lines(file: &str) -> Vec<Value> {
-        file.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
-    }
-
-    /// The text of an entry: literal, a repeated piece, or a piece with the numbers from 0 put in.
-    fn text(entry: &Value) -> String {
-        let piece_and_count = |key| {
-            let pair: &Value = entry.get(key)?;
-            Some((pair[0].as_str()?, pair[1].as_u64()?))
-        };
-        if let Some((piece, count)) = piece_and_count("repeat") {
-            return piece.repeat(count as usize);
-        }
-        if let Some((piece, count)) = piece_and_count("numbered") {
-            return (0..count).map(|i| piece.replace("{}", &i.to_string())).collect();
-        }
-        entry["text"].as_str().expect("an entry has a text").to_owned()
-    }
-
     #[pg_test]
     fn golden_texts() {
-        let entries = lines(include_str!("../tests/golden/golden.jsonl"));
+        let entries = entries(include_str!("../tests/golden/golden.jsonl"));
         assert!(entries.len() >= 60, "only {} golden texts", entries.len());
         for entry in entries {
             let (name, text, expected) = (&entry["name"], text(&entry), entry["fingerprint"].as_i64());
@@ -62,7 +47,7 @@ mod tests {
 
     #[pg_test]
     fn golden_blocks() {
-        let entries = lines(include_str!("../tests/golden/blocks.jsonl"));
+        let entries = entries(include_str!("../tests/golden/blocks.jsonl"));
         assert!(entries.len() >= 60, "only {} golden blocks", entries.len());
         for entry in entries {
             let number = |key: &str| entry[key].as_i64().unwrap_or_else(|| panic!("{key} in {entry}"));

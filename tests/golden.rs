@@ -1,35 +1,18 @@
 //! Golden vectors: fingerprints, features and blocks that `tests/golden/reference.py`, an independent implementation,
 //! computed from the definition alone. They pin the on-disk format.
 
+#[path = "golden/entries.rs"]
+mod entries;
+
+use entries::{entries, text};
 use pg_simhash::simhash::blocks::{Block, radius};
 use pg_simhash::simhash::fingerprint::Fingerprinter;
 use pg_simhash::simhash::options::Options;
 use serde_json::Value;
 
-fn lines(file: &str) -> Vec<Value> {
-    let path = format!("{}/tests/golden/{file}", env!("CARGO_MANIFEST_DIR"));
-    let lines = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    lines.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
-}
-
-/// The text of an entry: literal, a repeated piece, or a piece with the numbers from 0 put in.
-fn text(entry: &Value) -> String {
-    let piece_and_count = |key| {
-        let pair: &Value = entry.get(key)?;
-        Some((pair[0].as_str()?, pair[1].as_u64()?))
-    };
-    if let Some((piece, count)) = piece_and_count("repeat") {
-        return piece.repeat(count as usize);
-    }
-    if let Some((piece, count)) = piece_and_count("numbered") {
-        return (0..count).map(|i| piece.replace("{}", &i.to_string())).collect();
-    }
-    entry["text"].as_str().expect("an entry has a text").to_owned()
-}
-
 #[test]
 fn fingerprints_are_the_reference_s() {
-    let entries = lines("golden.jsonl");
+    let entries = entries(include_str!("golden/golden.jsonl"));
     assert!(entries.len() >= 60, "only {} golden texts", entries.len());
     let mut fingerprinter = Fingerprinter::default();
     for entry in entries {
@@ -48,7 +31,7 @@ fn fingerprints_are_the_reference_s() {
 
 #[test]
 fn blocks_and_probes_are_the_reference_s() {
-    let entries = lines("blocks.jsonl");
+    let entries = entries(include_str!("golden/blocks.jsonl"));
     assert!(entries.len() >= 60, "only {} golden blocks", entries.len());
     for entry in entries {
         let number = |key: &str| entry[key].as_i64().unwrap_or_else(|| panic!("{key} in {entry}"));
