@@ -36,7 +36,7 @@ pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &impl Fn()) -> Re
             tick();
             next_tick = at + STRIDE;
         }
-        match normal.as_bytes()[at..].first_chunk::<BLOCK>().and_then(ascii_words) {
+        match ascii_words(&block(&normal.as_bytes()[at..])) {
             Some(words) => {
                 open.ascii_block(at, words, sink)?;
                 at += BLOCK;
@@ -101,6 +101,19 @@ impl OpenToken {
             }
         }
         Ok(())
+    }
+}
+
+/// The first 64 bytes; spaces after the last.
+#[inline(always)]
+fn block(text: &[u8]) -> [u8; BLOCK] {
+    match text.first_chunk() {
+        Some(block) => *block,
+        None => {
+            let mut block = [b' '; BLOCK];
+            block[..text.len()].copy_from_slice(text);
+            block
+        }
     }
 }
 
