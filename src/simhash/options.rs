@@ -2,14 +2,14 @@
 
 use std::num::NonZeroU32;
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::shingle::MAX_NGRAM;
 
 /// What features are made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tokens {
     /// Words, and the letters of scripts written without spaces.
@@ -20,7 +20,7 @@ pub enum Tokens {
 }
 
 /// What a feature weighs that occurs tf times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weight {
     /// 1.
