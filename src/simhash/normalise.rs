@@ -3,6 +3,9 @@
 //! Most text is in that form already, except for ASCII capitals: such spans are copied, lower-casing ASCII. Whatever
 //! else changes goes through ICU4X together with its neighbourhood, from the last character before it across which
 //! normalisation never looks to the next one.
+//!
+//! ICU4X and not the unicode-rs crates, because it is the faster of the two: 1.0 to 1.7 times at this, 5 to 11 times at
+//! looking up properties (`benches/unicode.rs`).
 
 use std::ops::Range;
 
