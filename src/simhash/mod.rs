@@ -14,6 +14,7 @@ pub mod error;
 pub mod features;
 pub mod fingerprint;
 pub mod hash;
+pub mod layout;
 pub mod normalise;
 pub mod options;
 pub mod shingle;
