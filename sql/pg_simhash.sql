@@ -138,4 +138,18 @@ CREATE FUNCTION simhash_probes(fingerprint bigint, block integer, blocks integer
     AS 'MODULE_PATHNAME', 'simhash_probes_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_block_support;
 COMMENT ON FUNCTION simhash_probes(bigint, integer, integer, integer) IS
-    'the values of a block that a search for fingerprints within a distance must look up; NULL if data names no such block';
+    'the values of a block that a search within a distance must look up; NULL if data names no such block or the distance is negative';
+
+-- Search ---------------------------------------------------------------------
+
+CREATE FUNCTION simhash_near_support(request internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_near_support_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_near_support(internal) IS
+    'part of simhash_near: makes it a condition on the blocks that a table has indexed';
+
+CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance integer DEFAULT 3) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'simhash_near_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
+COMMENT ON FUNCTION simhash_near(bigint, bigint, integer) IS
+    'whether two fingerprints differ in at most max_distance bits; a table with indexed blocks is searched by them';

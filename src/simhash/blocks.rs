@@ -9,6 +9,8 @@ use std::ops::RangeInclusive;
 
 /// Numbers of blocks that a layout may have.
 pub const LAYOUTS: RangeInclusive<i32> = 2..=8;
+/// The number of blocks where none is named, also in SQL.
+pub const DEFAULT_BLOCKS: i32 = 4;
 /// Most probe values that one search may need of one block.
 pub const MAX_PROBES: u64 = 1 << 20;
 

@@ -19,3 +19,14 @@ pub fn similarity(a: u64, b: u64) -> f64 {
         _ => -cosine(64 - distance),
     }
 }
+
+/// The share of all pairs of fingerprints whose distance is at most `max_distance`.
+pub fn share_within(max_distance: i32) -> f64 {
+    let mut pairs = 2f64.powi(-64);
+    let mut share = 0.0;
+    for distance in 0..=max_distance.min(64) {
+        share += pairs;
+        pairs *= f64::from(64 - distance) / f64::from(distance + 1);
+    }
+    share
+}

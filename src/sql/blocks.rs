@@ -36,6 +36,9 @@ fn simhash_probes(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<Option<Vec<i32>>, ErrorReport> {
     match cut_to_probe(block, blocks, max_distance) {
+        // NULL, for no fingerprint is within a negative distance, and whether one is within a distance is unknown if the
+        // fingerprint is: with an empty array, `block = ANY (probes)` would be false.
+        Ok(_) if max_distance < 0 => Ok(None),
         Ok((cut, radius)) => Ok(Some(cut.probes(fingerprint.cast_unsigned(), radius).collect())),
         Err(error) => null_unless_planning(error, fcinfo),
     }

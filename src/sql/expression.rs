@@ -1,0 +1,316 @@
+//! Expression trees of PostgreSQL, as far as they are read and built here.
+//!
+//! The only place that follows a node's pointers: an [`Expression`] is known to be valid, so the rest of the code reads
+//! and builds expressions without `unsafe`.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use pgrx::pg_sys::{self, NodeTag, Oid};
+
+/// A valid expression node (PostgreSQL's `nodes/primnodes.h`), in the planner's memory.
+///
+/// Nodes are never changed through it, apart from those that it has built or copied itself.
+#[derive(Clone, Copy)]
+pub struct Expression(NonNull<pg_sys::Node>);
+
+/// A column reference: column `number` of the relation `relation` of the query's range table, `levels_up` queries out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    pub relation: i32,
+    pub number: i16,
+    pub levels_up: u32,
+}
+
+impl Expression {
+    /// None for a null pointer.
+    ///
+    /// # Safety
+    /// `node` points to a valid expression, or is null. It lives in a memory context that outlives all uses of the
+    /// result, as that of the running planner does for what is made while it plans.
+    pub unsafe fn new<T>(node: *mut T) -> Option<Self> {
+        NonNull::new(node.cast()).map(Self)
+    }
+
+    pub fn as_ptr(self) -> *mut pg_sys::Node {
+        self.0.as_ptr()
+    }
+
+    /// The node as its type; None if it is of another.
+    fn of<T>(self, tag: NodeTag) -> Option<NonNull<T>> {
+        // SAFETY: every node starts with its tag, which tells its type.
+        (unsafe { self.0.as_ref() }.type_ == tag).then_some(self.0.cast())
+    }
+
+    /// A function call: the function and its arguments.
+    pub fn call(self) -> Option<(Oid, Vec<Expression>)> {
+        let call = self.of::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
+        // SAFETY: a valid FuncExpr, whose arguments are a list of expressions.
+        unsafe { Some((call.as_ref().funcid, list(call.as_ref().args))) }
+    }
+
+    pub fn column(self) -> Option<Column> {
+        let var = self.of::<pg_sys::Var>(NodeTag::T_Var)?;
+        // SAFETY: a valid Var.
+        let var = unsafe { var.as_ref() };
+        #[allow(clippy::unnecessary_cast)] // unsigned in PostgreSQL 14
+        Some(Column { relation: var.varno as i32, number: var.varattno, levels_up: var.varlevelsup })
+    }
+
+    /// The value of an integer constant that is not NULL.
+    pub fn integer(self) -> Option<i32> {
+        self.datum(pg_sys::INT4OID).map(|datum| datum.value() as i32)
+    }
+
+    fn datum(self, of_type: Oid) -> Option<pg_sys::Datum> {
+        let constant = self.of::<pg_sys::Const>(NodeTag::T_Const)?;
+        // SAFETY: a valid Const.
+        let constant = unsafe { constant.as_ref() };
+        (constant.consttype == of_type && !constant.constisnull).then_some(constant.constvalue)
+    }
+
+    /// Without the casts that change nothing but the type's name, such as that from a domain.
+    pub fn without_relabelling(self) -> Self {
+        let mut inner = self;
+        while let Some(relabel) = inner.of::<pg_sys::RelabelType>(NodeTag::T_RelabelType) {
+            // SAFETY: a valid RelabelType, which has an argument.
+            match unsafe { Self::new(relabel.as_ref().arg) } {
+                Some(argument) => inner = argument,
+                None => break,
+            }
+        }
+        inner
+    }
+
+    /// Whether the two are the same expression: equal in all that matters for their values.
+    pub fn equals(self, other: Self) -> bool {
+        // SAFETY: two valid nodes, which are only read.
+        unsafe { pg_sys::equal(self.0.as_ptr().cast(), other.0.as_ptr().cast()) }
+    }
+
+    /// Whether it may give another result each time.
+    pub fn is_volatile(self) -> bool {
+        // SAFETY: a valid node, which is only read.
+        unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
+    }
+
+    /// Whether it is computed from more than one row, or to more than one.
+    pub fn is_computed_from_groups(self) -> bool {
+        // SAFETY: a valid node, which is only read.
+        unsafe {
+            pg_sys::contain_agg_clause(self.as_ptr())
+                || pg_sys::contain_window_function(self.as_ptr())
+                || pg_sys::expression_returns_set(self.as_ptr())
+        }
+    }
+
+    /// Whether it is a column that an outer join below may make NULL. Not told before PostgreSQL 16, nor needed.
+    pub fn is_nullable(self) -> bool {
+        #[cfg(any(feature = "pg16", feature = "pg17", feature = "pg18"))]
+        if let Some(var) = self.without_relabelling().of::<pg_sys::Var>(NodeTag::T_Var) {
+            // SAFETY: a valid Var.
+            return unsafe { !var.as_ref().varnullingrels.is_null() };
+        }
+        false
+    }
+
+    /// With constant parts computed, and arguments that were left out put in.
+    pub fn simplified(self, root: *mut pg_sys::PlannerInfo) -> Self {
+        // SAFETY: a valid node, of which a changed copy is made; the planner accepts no root as well as one.
+        unsafe { Self::new(pg_sys::eval_const_expressions(root, self.as_ptr())) }.unwrap_or(self)
+    }
+
+    pub fn copy(self) -> Self {
+        // SAFETY: a valid node; its copy is one, and not null.
+        unsafe { Self(NonNull::new_unchecked(pg_sys::copyObjectImpl(self.0.as_ptr().cast()).cast())) }
+    }
+
+    /// A copy in which the columns of one relation of the range table are those of another.
+    pub fn moved(self, from: i32, to: i32) -> Self {
+        let copy = self.copy();
+        // SAFETY: a valid node, of which nobody else knows.
+        unsafe { pg_sys::ChangeVarNodes(copy.as_ptr(), from, to, 0) };
+        copy
+    }
+
+    /// A reference to an integer column: like this one, but for the column's number.
+    pub fn sibling(self, number: i16) -> Option<Self> {
+        let copy = self.copy();
+        let mut var = copy.of::<pg_sys::Var>(NodeTag::T_Var)?;
+        // SAFETY: a valid Var, of which nobody else knows. What remains is that of the row it stands for, for example
+        // the outer joins that make it NULL.
+        let var = unsafe { var.as_mut() };
+        var.varattno = number;
+        var.vartype = pg_sys::INT4OID;
+        var.vartypmod = -1;
+        var.varcollid = Oid::INVALID;
+        var.varnosyn = var.varno as pg_sys::Index;
+        var.varattnosyn = number;
+        var.location = -1;
+        Some(copy)
+    }
+
+    /// A reference to an integer column of a relation of the range table.
+    pub fn of_column(relation: i32, number: i16) -> Self {
+        // SAFETY: makes a new node. The type of `varno` differs between versions of PostgreSQL.
+        Self::made(unsafe { pg_sys::makeVar(relation as _, number, pg_sys::INT4OID, -1, Oid::INVALID, 0) })
+    }
+
+    pub fn of_integer(value: i32) -> Self {
+        // SAFETY: makes a new node.
+        Self::made(unsafe {
+            pg_sys::makeConst(pg_sys::INT4OID, -1, Oid::INVALID, 4, pg_sys::Datum::from(value), false, true)
+        })
+    }
+
+    /// A call of a function whose arguments have exactly the types it declares, none of them with a collation.
+    pub fn of_call(function: Oid, result: Oid, arguments: &[Self]) -> Self {
+        // SAFETY: makes a new node.
+        Self::made(unsafe {
+            pg_sys::makeFuncExpr(
+                function,
+                result,
+                list_of(arguments),
+                Oid::INVALID,
+                Oid::INVALID,
+                pg_sys::CoercionForm::COERCE_EXPLICIT_CALL,
+            )
+        })
+    }
+
+    /// A comparison of two integers, by one of PostgreSQL's own operators.
+    pub fn of_comparison(operator: IntegerOperator, left: Self, right: Self) -> Self {
+        // SAFETY: makes a new node.
+        Self::made(unsafe {
+            let comparison = pg_sys::make_opclause(
+                operator.operator(),
+                pg_sys::BOOLOID,
+                false,
+                left.as_ptr().cast(),
+                right.as_ptr().cast(),
+                Oid::INVALID,
+                Oid::INVALID,
+            );
+            (*comparison.cast::<pg_sys::OpExpr>()).opfuncid = operator.function();
+            comparison
+        })
+    }
+
+    /// `left = ANY (array)` for integers.
+    pub fn of_equality_with_any(left: Self, array: Self) -> Self {
+        // SAFETY: makes a new node: zeros, which are valid values of all its fields, with a tag of its type.
+        unsafe {
+            let size = size_of::<pg_sys::ScalarArrayOpExpr>();
+            let node = pg_sys::palloc0(size).cast::<pg_sys::ScalarArrayOpExpr>();
+            (*node).xpr.type_ = NodeTag::T_ScalarArrayOpExpr;
+            (*node).opno = IntegerOperator::Equal.operator();
+            (*node).opfuncid = IntegerOperator::Equal.function();
+            (*node).useOr = true;
+            (*node).args = list_of(&[left, array]);
+            (*node).location = -1;
+            Self::made(node)
+        }
+    }
+
+    /// `CASE WHEN condition THEN value END` for integers.
+    pub fn of_integer_where(condition: Self, value: Self) -> Self {
+        // SAFETY: makes new nodes: zeros, which are valid values of all their fields, with tags of their types.
+        unsafe {
+            let when = pg_sys::palloc0(size_of::<pg_sys::CaseWhen>()).cast::<pg_sys::CaseWhen>();
+            (*when).xpr.type_ = NodeTag::T_CaseWhen;
+            (*when).expr = condition.as_ptr().cast();
+            (*when).result = value.as_ptr().cast();
+            (*when).location = -1;
+            let case = pg_sys::palloc0(size_of::<pg_sys::CaseExpr>()).cast::<pg_sys::CaseExpr>();
+            (*case).xpr.type_ = NodeTag::T_CaseExpr;
+            (*case).casetype = pg_sys::INT4OID;
+            (*case).args = list_of(&[Self::made(when)]);
+            (*case).defresult = pg_sys::makeNullConst(pg_sys::INT4OID, -1, Oid::INVALID).cast();
+            (*case).location = -1;
+            Self::made(case)
+        }
+    }
+
+    pub fn of_any(conditions: &[Self]) -> Self {
+        Self::of_conditions(pg_sys::BoolExprType::OR_EXPR, conditions)
+    }
+
+    pub fn of_all(conditions: &[Self]) -> Self {
+        Self::of_conditions(pg_sys::BoolExprType::AND_EXPR, conditions)
+    }
+
+    fn of_conditions(operation: pg_sys::BoolExprType::Type, conditions: &[Self]) -> Self {
+        match conditions {
+            [condition] => *condition,
+            // SAFETY: makes a new node.
+            _ => Self::made(unsafe { pg_sys::makeBoolExpr(operation, list_of(conditions), -1) }),
+        }
+    }
+
+    fn made<T>(node: *mut T) -> Self {
+        // SAFETY: PostgreSQL's functions that make a node raise an error rather than return null.
+        Self(unsafe { NonNull::new_unchecked(node.cast()) })
+    }
+}
+
+/// PostgreSQL's own comparisons of two integers.
+#[derive(Clone, Copy)]
+pub enum IntegerOperator {
+    Equal,
+    Greater,
+    GreaterOrEqual,
+    LessOrEqual,
+}
+
+impl IntegerOperator {
+    /// PostgreSQL's `catalog/pg_operator.dat`.
+    fn operator(self) -> Oid {
+        Oid::from(match self {
+            Self::Equal => 96,
+            Self::Greater => 521,
+            Self::GreaterOrEqual => 525,
+            Self::LessOrEqual => 523,
+        })
+    }
+
+    /// PostgreSQL's `catalog/pg_proc.dat`.
+    fn function(self) -> Oid {
+        Oid::from(match self {
+            Self::Equal => 65,
+            Self::Greater => 147,
+            Self::GreaterOrEqual => 150,
+            Self::LessOrEqual => 149,
+        })
+    }
+}
+
+/// The elements of a list of expressions.
+///
+/// # Safety
+/// `list` is a valid list of valid expressions, or null.
+pub unsafe fn list(list: *mut pg_sys::List) -> Vec<Expression> {
+    if list.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: by the contract; `list_nth` is asked for elements that there are.
+    unsafe { (0..(*list).length).filter_map(|i| Expression::new(pg_sys::list_nth(list, i))).collect() }
+}
+
+/// The elements of a list of OIDs.
+///
+/// # Safety
+/// `list` is a valid list of OIDs, or null.
+pub unsafe fn oids(list: *mut pg_sys::List) -> Vec<Oid> {
+    if list.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: as above.
+    unsafe { (0..(*list).length).map(|i| pg_sys::list_nth_oid(list, i)).collect() }
+}
+
+fn list_of(expressions: &[Expression]) -> *mut pg_sys::List {
+    expressions.iter().fold(std::ptr::null_mut(), |list, expression| {
+        // SAFETY: a list that was made here, and a valid node.
+        unsafe { pg_sys::lappend(list, expression.as_ptr().cast::<c_void>()) }
+    })
+}

@@ -1,0 +1,278 @@
+//! The layouts of blocks that a table has indexed.
+//!
+//! A block is indexed where a btree has it as a key: either a stored generated column, computed by
+//! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
+
+use std::ffi::{CStr, CString, c_char};
+
+use pgrx::pg_sys::{self, Oid};
+
+use super::expression::{self, Expression};
+use super::functions::Functions;
+use crate::simhash::blocks::DEFAULT_BLOCKS;
+
+/// The fingerprint whose blocks are looked for.
+#[derive(Clone, Copy)]
+pub enum Fingerprint {
+    /// A column of the table.
+    Column(i16),
+    /// An expression of the table's columns, which are those of relation 1, as in the catalogue.
+    Expression(Expression),
+}
+
+/// What stands for a block in a table's indexes.
+#[derive(Clone, Copy)]
+pub enum Key {
+    /// A generated column.
+    Column(i16),
+    /// `simhash_block` of the fingerprint as the search names it.
+    OfFingerprint,
+    /// An expression of the table's columns, which are those of relation 1.
+    Expression(Expression),
+}
+
+/// A block that an index has as a key.
+#[derive(Clone, Copy)]
+pub struct IndexedBlock {
+    pub block: i32,
+    pub blocks: i32,
+    pub key: Key,
+    /// Whether any search can use the index: it has all rows, and the block is its first key.
+    pub unconditional: bool,
+}
+
+/// What a search in a table can use.
+pub struct Indexed {
+    pub blocks: Vec<IndexedBlock>,
+    /// The number of rows, as of the last VACUUM or ANALYZE.
+    pub rows: f64,
+}
+
+impl Indexed {
+    /// What one table has; None if it is no more.
+    pub fn of_table(table: Oid, fingerprint: Fingerprint, functions: &Functions) -> Option<Self> {
+        let table = Relation::open(table)?;
+        Some(Self { blocks: indexed_blocks(&table, fingerprint, functions), rows: table.rows() })
+    }
+
+    /// What a partitioned table's partitions have in common, or a table and those that inherit from it.
+    ///
+    /// From PostgreSQL 16 on, a partition may compute a column otherwise than its parent does, so that each has to be
+    /// looked at.
+    pub fn of_tree(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
+        let name = column_name(root, fingerprint)?;
+        let mut common: Option<Self> = None;
+        for member in inheritors(root) {
+            // One that has just been dropped is not searched, and a partitioned table has no rows of its own.
+            let Some(table) = Relation::open(member).filter(|table| !table.is_partitioned()) else { continue };
+            let fingerprint = Fingerprint::Column(column_number(member, &name)?);
+            let mut blocks = indexed_blocks(&table, fingerprint, functions);
+            if member != root {
+                // Their columns have other numbers.
+                blocks.retain(|block| !matches!(block.key, Key::Expression(_)));
+            }
+            for block in &mut blocks {
+                if let Key::Column(number) = block.key {
+                    block.key = Key::Column(column_number(root, &column_name(member, number)?)?);
+                }
+            }
+            let own = Self { blocks, rows: table.rows() };
+            common = Some(match common {
+                Some(others) => others.and(&own),
+                None => own,
+            });
+        }
+        common
+    }
+
+    fn and(mut self, other: &Self) -> Self {
+        self.rows += other.rows;
+        self.blocks.retain_mut(|block| {
+            let same: Vec<_> = other.blocks.iter().filter(|other| block.is_same_as(other)).collect();
+            block.unconditional &= same.iter().any(|same| same.unconditional);
+            !same.is_empty()
+        });
+        self
+    }
+}
+
+impl IndexedBlock {
+    /// Whether they are the same in two tables of a tree.
+    fn is_same_as(&self, other: &Self) -> bool {
+        let same_key = match (self.key, other.key) {
+            (Key::Column(a), Key::Column(b)) => a == b,
+            (Key::OfFingerprint, Key::OfFingerprint) => true,
+            _ => false, // expressions of different tables
+        };
+        same_key && (self.block, self.blocks) == (other.block, other.blocks)
+    }
+}
+
+/// The blocks of a fingerprint that indexes of a table have as keys.
+fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functions) -> Vec<IndexedBlock> {
+    let generation = match fingerprint {
+        Fingerprint::Column(number) => table.generation_expression(number),
+        Fingerprint::Expression(expression) => Some(expression),
+    };
+    let mut found = Vec::new();
+    for index in table.indexes() {
+        for (key, unconditional) in index.integer_keys() {
+            let expression = match key {
+                IndexKey::Column(number) => table.generation_expression(number),
+                IndexKey::Expression(expression) => Some(expression),
+            };
+            let Some((of, block, blocks)) = expression.and_then(|call| block_call(call, functions)) else { continue };
+            let is_column = matches!(fingerprint, Fingerprint::Column(number) if is_column(of, number));
+            if !is_column && !generation.is_some_and(|generation| generation.equals(of)) {
+                continue;
+            }
+            let key = match key {
+                IndexKey::Column(number) => Key::Column(number),
+                IndexKey::Expression(_) if is_column => Key::OfFingerprint,
+                IndexKey::Expression(expression) => Key::Expression(expression),
+            };
+            found.push(IndexedBlock { block, blocks, key, unconditional });
+        }
+    }
+    found
+}
+
+/// Recognises `simhash_block(fingerprint, block, blocks)` with numbers that are written out.
+fn block_call(expression: Expression, functions: &Functions) -> Option<(Expression, i32, i32)> {
+    let (function, arguments) = expression.call()?;
+    if function != functions.simhash_block {
+        return None;
+    }
+    match arguments[..] {
+        [fingerprint, block, blocks] => Some((fingerprint, block.integer()?, blocks.integer()?)),
+        [fingerprint, block] => Some((fingerprint, block.integer()?, DEFAULT_BLOCKS)),
+        _ => None,
+    }
+}
+
+fn is_column(expression: Expression, number: i16) -> bool {
+    expression.without_relabelling().column().is_some_and(|column| column.number == number)
+}
+
+/// A table or index, open and locked against changes of its definition until it is dropped.
+struct Relation(pg_sys::Relation);
+
+enum IndexKey {
+    Column(i16),
+    Expression(Expression),
+}
+
+impl Relation {
+    const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+
+    /// None if there is no such relation any more.
+    fn open(relation: Oid) -> Option<Self> {
+        // SAFETY: any relation may be opened; what there is not gives null.
+        let relation = unsafe { pg_sys::try_relation_open(relation, Self::LOCK) };
+        (!relation.is_null()).then_some(Self(relation))
+    }
+
+    fn is_partitioned(&self) -> bool {
+        // SAFETY: an open relation has its row of pg_class.
+        unsafe { (*(*self.0).rd_rel).relkind == pg_sys::RELKIND_PARTITIONED_TABLE as c_char }
+    }
+
+    fn rows(&self) -> f64 {
+        // SAFETY: as above.
+        f64::from(unsafe { (*(*self.0).rd_rel).reltuples })
+    }
+
+    /// The expression of a generated column that is stored.
+    ///
+    /// As it was written: to fold its constants would be to run what functions the table's owner has put there.
+    fn generation_expression(&self, number: i16) -> Option<Expression> {
+        // SAFETY: an open relation has a description of its columns, which has as many as it says; a column that is
+        // generated has an expression, which is copied.
+        unsafe {
+            let columns = (*self.0).rd_att;
+            if !(1..=(*columns).natts).contains(&number.into()) {
+                return None;
+            }
+            let attribute = pgrx::PgTupleDesc::from_pg_unchecked(columns);
+            if attribute.get(number as usize - 1)?.attgenerated != pg_sys::ATTRIBUTE_GENERATED_STORED as c_char {
+                return None;
+            }
+            Expression::new(pg_sys::build_column_default(self.0, number.into()))
+        }
+    }
+
+    fn indexes(&self) -> impl Iterator<Item = Relation> {
+        // SAFETY: an open table, whose list is a copy.
+        let list = unsafe { expression::oids(pg_sys::RelationGetIndexList(self.0)) };
+        list.into_iter().filter_map(Self::open)
+    }
+
+    /// The keys of a valid btree that compare integers as `=` does, and whether any search can use them.
+    fn integer_keys(&self) -> Vec<(IndexKey, bool)> {
+        // SAFETY: an open index has a description with an entry for each of its keys; the lists are copies.
+        unsafe {
+            let index = &*self.0;
+            let description = &*index.rd_index;
+            if !description.indisvalid || (*index.rd_rel).relam != pg_sys::BTREE_AM_OID {
+                return Vec::new();
+            }
+            let partial = !pg_sys::RelationGetIndexPredicate(self.0).is_null();
+            let mut expressions = expression::list(pg_sys::RelationGetIndexExpressions(self.0)).into_iter();
+            let keys = description.indnkeyatts as usize;
+            let columns = description.indkey.values.as_slice(keys);
+            let families = std::slice::from_raw_parts(index.rd_opfamily, keys);
+            let types = std::slice::from_raw_parts(index.rd_opcintype, keys);
+            let mut found = Vec::new();
+            for position in 0..keys {
+                let key = match columns[position] {
+                    0 => match expressions.next() {
+                        Some(expression) => IndexKey::Expression(expression),
+                        None => break,
+                    },
+                    number => IndexKey::Column(number),
+                };
+                let compares_integers =
+                    types[position] == pg_sys::INT4OID && families[position] == pg_sys::INTEGER_BTREE_FAM_OID;
+                if compares_integers {
+                    found.push((key, position == 0 && !partial));
+                }
+            }
+            found
+        }
+    }
+}
+
+impl Drop for Relation {
+    fn drop(&mut self) {
+        // SAFETY: opened with this lock, and closed only here.
+        unsafe { pg_sys::relation_close(self.0, Self::LOCK) };
+    }
+}
+
+fn column_name(table: Oid, number: i16) -> Option<CString> {
+    // SAFETY: reads the catalogue; the name is a copy, or null.
+    unsafe {
+        let name = pg_sys::get_attname(table, number, true);
+        (!name.is_null()).then(|| CStr::from_ptr(name).to_owned())
+    }
+}
+
+fn column_number(table: Oid, name: &CStr) -> Option<i16> {
+    // SAFETY: reads the catalogue.
+    let number = unsafe { pg_sys::get_attnum(table, name.as_ptr()) };
+    (number > 0).then_some(number)
+}
+
+/// A table and all that inherit from it, or are its partitions, and so on.
+fn inheritors(root: Oid) -> Vec<Oid> {
+    // SAFETY: reads the catalogue, without a lock on what it finds; the list is a copy.
+    unsafe {
+        let list = || find_all_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE, std::ptr::null_mut());
+        expression::oids(pg_sys::ffi::pg_guard_ffi_boundary(list))
+    }
+}
+
+unsafe extern "C-unwind" {
+    /// PostgreSQL's `catalog/pg_inherits.h`, which pgrx leaves out.
+    fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE, parents: *mut *mut pg_sys::List) -> *mut pg_sys::List;
+}

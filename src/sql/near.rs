@@ -1,0 +1,62 @@
+//! `simhash_near`, and what it tells the planner.
+
+use pgrx::datum::Internal;
+use pgrx::pg_sys::NodeTag;
+use pgrx::prelude::*;
+
+use super::expression::{self, Expression};
+use super::planner::Planner;
+use super::rewrite::rewrite;
+use crate::simhash::distance::{self, share_within};
+
+#[pg_extern(sql = false)]
+fn simhash_near(fingerprint: i64, query: i64, max_distance: i32) -> bool {
+    distance::hamming(fingerprint.cast_unsigned(), query.cast_unsigned()).cast_signed() <= max_distance
+}
+
+/// The planner support function: a call becomes a condition on indexed blocks where it can, and where it cannot, the
+/// planner is told how few rows it leaves.
+#[pg_extern(sql = false)]
+fn simhash_near_support(request: Internal) -> Internal {
+    let nothing = pg_sys::Datum::null();
+    // SAFETY: the planner passes a support request, a node, whose tag tells its type. What it points to is valid, and
+    // the result is a node or the request itself.
+    let answer = unsafe {
+        match request.get::<pg_sys::Node>().map(|node| node.type_) {
+            Some(NodeTag::T_SupportRequestSimplify) => request
+                .get::<pg_sys::SupportRequestSimplify>()
+                .and_then(|request| rewrite(request.root, Expression::new(request.fcall)?))
+                .map_or(nothing, |rewritten| pg_sys::Datum::from(rewritten.as_ptr())),
+            Some(NodeTag::T_SupportRequestSelectivity) => {
+                let datum = request.unwrap().unwrap_or(nothing);
+                let request = datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();
+                (*request).selectivity = selectivity(&*request);
+                datum
+            }
+            _ => nothing,
+        }
+    };
+    // A null pointer, which is not NULL: no answer.
+    Internal::from(Some(answer))
+}
+
+/// Near-duplicates that the planner is told to expect of a fingerprint, beside those by chance.
+const NEAR_DUPLICATES: f64 = 2.0;
+/// What it is told of a distance that is not known to it.
+const USUAL_DISTANCE: i32 = 3;
+
+/// The share of the rows, or of the pairs of rows in a join, that are near: those that are so by chance, and a few
+/// near-duplicates of each fingerprint.
+///
+/// # Safety
+/// The request is the planner's.
+unsafe fn selectivity(request: &pg_sys::SupportRequestSelectivity) -> f64 {
+    // SAFETY: by the contract.
+    let (planner, arguments) = unsafe { (Planner::new(request.root), expression::list(request.args)) };
+    let (Some(planner), [a, b, max_distance]) = (planner, &arguments[..]) else { return share_within(USUAL_DISTANCE) };
+    let distance = max_distance.integer().unwrap_or(USUAL_DISTANCE);
+    let rows =
+        [a, b].into_iter().flat_map(|&argument| planner.relations(argument)).map(|relation| planner.rows(relation));
+    let rows = rows.fold(1.0, f64::max);
+    (share_within(distance) + if distance < 0 { 0.0 } else { NEAR_DUPLICATES / rows }).min(1.0)
+}
