@@ -37,8 +37,13 @@ pub fn probes(blocks: i32, max_distance: i32) -> Option<u64> {
 
 /// The share of all possible fingerprints that a search visits: those with at least one block within its radius.
 pub fn uniform_share(blocks: i32, max_distance: i32) -> f64 {
+    share_of(probed_blocks(blocks, max_distance))
+}
+
+/// The share of all possible fingerprints that have at least one of these blocks within its radius.
+pub fn share_of(probed: impl Iterator<Item = (Block, u32)>) -> f64 {
     // The blocks of a uniform fingerprint are independent. Shares of 1e-9 would vanish in a difference of products.
-    let missed_by_all: f64 = probed_blocks(blocks, max_distance)
+    let missed_by_all: f64 = probed
         .map(|(block, radius)| -(block.probe_count(Some(radius)) as f64 / (block.width() as f64).exp2()))
         .map(f64::ln_1p)
         .sum();
@@ -54,6 +59,85 @@ pub fn uniform_candidates(rows: f64, blocks: i32, max_distance: i32) -> f64 {
 /// to a page, change the figure.
 pub fn cost(probes: u64, candidates: f64) -> f64 {
     probes as f64 * PROBE_MICROSECONDS + candidates * CANDIDATE_MICROSECONDS
+}
+
+/// How the values of one block are spread over the rows of a table, and over the queries that are like them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distribution {
+    /// The commonest values and their shares of all rows.
+    pub commonest: Vec<(i32, f64)>,
+    /// The share of all rows that have none of these.
+    pub rest: f64,
+    /// How many values these have.
+    pub rest_values: f64,
+}
+
+impl Distribution {
+    /// All values of the block are equally common.
+    pub fn uniform(block: Block) -> Self {
+        Self { commonest: Vec::new(), rest: 1.0, rest_values: f64::from(block.width()).exp2() }
+    }
+
+    /// The share of all rows that a search visits in this block. Without a query, it is one of the rows.
+    pub fn share_visited(&self, block: Block, radius: u32, query: Option<u64>) -> f64 {
+        let probes = block.probe_count(Some(radius)) as f64;
+        let rest_of_probe = self.rest / f64::from(block.width()).exp2();
+        let visited = |value: i32| {
+            let near = |other: i32| (value ^ other).count_ones() <= radius;
+            let common: f64 = self.commonest.iter().filter(|(other, _)| near(*other)).map(|(_, share)| share).sum();
+            common + probes * rest_of_probe
+        };
+        // Where a row has the query's own value, so have others.
+        let visited_from_rest = probes * rest_of_probe + self.rest / self.rest_values.max(1.0);
+        let share = match query.map(|query| block.of(query)) {
+            Some(value) => visited(value),
+            None => {
+                let common: f64 = self.commonest.iter().map(|&(value, share)| share * visited(value)).sum();
+                common + self.rest * visited_from_rest
+            }
+        };
+        share.min(1.0)
+    }
+}
+
+/// The radii, one a block, with which a search at distance at most `max_distance` costs least, and what it costs; None
+/// if there are none.
+///
+/// No match is missed with any radii that add up to `max_distance` + 1, counting 1 for each block that is looked at:
+/// if two fingerprints differ in each block by more than its radius, they differ in more bits altogether. Those of
+/// [`radius`] are as small and as even as can be; where a value of a block is very common, it is better to look closer at
+/// the other blocks instead. `cost_of` tells what a block costs with a radius, None if it cannot be looked at; blocks add
+/// up. It takes time and space proportional to `blocks` times `max_distance` squared, at most.
+pub fn cheapest_radii(
+    blocks: i32,
+    max_distance: i32,
+    cost_of: impl Fn(i32, u32) -> Option<f64>,
+) -> Option<(f64, Vec<Option<u32>>)> {
+    let needed = usize::try_from(max_distance.clamp(-1, 64) + 1).ok()?;
+    // For each sum, the least cost with which the blocks so far reach it, and how.
+    let mut best: Vec<Option<(f64, Vec<Option<u32>>)>> = vec![None; needed + 1];
+    best[0] = Some((0.0, Vec::new()));
+    for block in 0..blocks {
+        let costs: Vec<_> = (0..needed as u32).map_while(|radius| cost_of(block, radius)).collect();
+        let mut next = vec![None; needed + 1];
+        for (sum, so_far) in best.iter().enumerate() {
+            let Some((cost, radii)) = so_far else { continue };
+            let ways = std::iter::once((None, 0.0)).chain((0..).map(Some).zip(costs.iter().copied()));
+            for (radius, of_block) in ways.take(needed - sum + 1) {
+                let reached = &mut next[sum + radius.map_or(0, |radius: u32| radius as usize + 1)];
+                if reached.as_ref().is_none_or(|&(least, _)| cost + of_block < least) {
+                    *reached = Some((cost + of_block, radii.iter().copied().chain([radius]).collect()));
+                }
+            }
+        }
+        best = next;
+    }
+    best.pop().flatten()
+}
+
+/// A distance for which [`radius`] is `radius` in every block of a layout.
+pub fn distance_of_radius(blocks: i32, radius: u32) -> i32 {
+    (radius as i32 + 1) * blocks - 1
 }
 
 #[cfg(test)]
@@ -76,6 +160,89 @@ mod tests {
             let candidates = uniform_candidates(1e7, blocks, max_distance);
             assert!((candidates / expected_candidates - 1.0).abs() < 2e-3, "{blocks} blocks: {candidates}");
         }
+    }
+
+    #[test]
+    fn the_cheapest_radii_are_the_cheapest_of_all() {
+        // Pseudo-random costs, some of them impossible, against every choice of radii.
+        let mut state = 1u32;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) % below
+        };
+        for _ in 0..2000 {
+            let blocks = 2 + random(3) as i32;
+            let max_distance = random(6) as i32 - 1;
+            let costs: Vec<Vec<f64>> =
+                (0..blocks).map(|_| (0..random(7)).map(|_| f64::from(random(1000))).collect()).collect();
+            let cost_of = |block: i32, radius: u32| costs[block as usize].get(radius as usize).copied();
+            let mut least = None;
+            let choices = (max_distance + 2).max(1) as u32;
+            for choice in 0..choices.pow(blocks as u32) {
+                let radii: Vec<_> =
+                    (0..blocks as u32).map(|block| (choice / choices.pow(block) % choices).checked_sub(1)).collect();
+                let sum: i32 = radii.iter().map(|radius| radius.map_or(0, |radius| radius as i32 + 1)).sum();
+                let cost: Option<f64> =
+                    (0..).zip(&radii).map(|(block, radius)| radius.map_or(Some(0.0), |r| cost_of(block, r))).sum();
+                if let Some(cost) = cost.filter(|_| sum == max_distance + 1) {
+                    least = Some(least.map_or(cost, |least: f64| least.min(cost)));
+                }
+            }
+            let found = cheapest_radii(blocks, max_distance, cost_of);
+            assert_eq!(found.as_ref().map(|(cost, _)| *cost), least);
+            if let Some((cost, radii)) = found {
+                assert_eq!(radii.len(), blocks as usize);
+                let sum: i32 = radii.iter().map(|radius| radius.map_or(0, |radius| radius as i32 + 1)).sum();
+                assert_eq!(sum, max_distance + 1);
+                let costs = (0..).zip(&radii).filter_map(|(block, radius)| cost_of(block, (*radius)?));
+                assert_eq!(costs.sum::<f64>(), cost);
+            }
+        }
+    }
+
+    #[test]
+    fn equal_blocks_need_the_radii_of_the_definition() {
+        for blocks in 2..=8 {
+            for max_distance in 0..=12 {
+                // Steep enough that radii are as even as can be.
+                let cost_of = |_, radius: u32| Some(100f64.powi(radius as i32));
+                let (_, mut radii) = cheapest_radii(blocks, max_distance, cost_of).unwrap();
+                radii.sort_by_key(|radius| std::cmp::Reverse(radius.map_or(-1, i64::from)));
+                let defined: Vec<_> = (0..blocks).map(|block| radius(block, blocks, max_distance)).collect();
+                assert_eq!(radii, defined);
+            }
+        }
+    }
+
+    #[test]
+    fn every_radius_has_its_distance() {
+        for blocks in 2..=8 {
+            for wanted in 0..=16 {
+                let max_distance = distance_of_radius(blocks, wanted).min(64);
+                for block in 0..blocks {
+                    let found = radius(block, blocks, max_distance).unwrap();
+                    assert!(found == wanted || max_distance == 64, "{blocks} blocks, {wanted}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_common_value_is_visited_where_the_query_is_near_it() {
+        let block = Block::new(3, 4).unwrap();
+        let uniform = Distribution::uniform(block);
+        assert_eq!(uniform.share_visited(block, 0, Some(7)), 1.0 / 65536.0);
+        assert_eq!(uniform.share_visited(block, 1, Some(7)), 17.0 / 65536.0);
+        assert_eq!(uniform.share_visited(block, 0, None), 2.0 / 65536.0);
+        let skewed = Distribution { commonest: vec![(5, 0.25)], rest: 0.75, rest_values: 60_000.0 };
+        let rest = 0.75 / 65536.0;
+        assert_eq!(skewed.share_visited(block, 0, Some(5)), 0.25 + rest);
+        assert_eq!(skewed.share_visited(block, 0, Some(7)), rest);
+        assert_eq!(skewed.share_visited(block, 1, Some(7)), 0.25 + 17.0 * rest);
+        let expected = 0.25 * (0.25 + rest) + 0.75 * (rest + 0.75 / 60_000.0);
+        assert!((skewed.share_visited(block, 0, None) - expected).abs() < 1e-12);
+        let all = Distribution { commonest: vec![(5, 1.0)], rest: 0.0, rest_values: 0.0 };
+        assert_eq!(all.share_visited(block, 0, None), 1.0);
     }
 
     #[test]

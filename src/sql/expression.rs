@@ -62,6 +62,11 @@ impl Expression {
         self.datum(pg_sys::INT4OID).map(|datum| datum.value() as i32)
     }
 
+    /// The value of a bigint constant that is not NULL.
+    pub fn bigint(self) -> Option<i64> {
+        self.datum(pg_sys::INT8OID).map(|datum| datum.value() as i64)
+    }
+
     fn datum(self, of_type: Oid) -> Option<pg_sys::Datum> {
         let constant = self.of::<pg_sys::Const>(NodeTag::T_Const)?;
         // SAFETY: a valid Const.

@@ -9,6 +9,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::expression::{self, Expression};
 use super::functions::Functions;
+use super::statistics::Statistics;
 use crate::simhash::blocks::DEFAULT_BLOCKS;
 
 /// The fingerprint whose blocks are looked for.
@@ -39,6 +40,7 @@ pub struct IndexedBlock {
     pub key: Key,
     /// Whether any search can use the index: it has all rows, and the block is its first key.
     pub unconditional: bool,
+    pub statistics: Statistics,
 }
 
 /// What a search in a table can use.
@@ -73,7 +75,9 @@ impl Indexed {
             }
             for block in &mut blocks {
                 if let Key::Column(number) = block.key {
-                    block.key = Key::Column(column_number(root, &column_name(member, number)?)?);
+                    let number = column_number(root, &column_name(member, number)?)?;
+                    block.key = Key::Column(number);
+                    block.statistics = Statistics { relation: root, column: number, with_inheritors: true };
                 }
             }
             let own = Self { blocks, rows: table.rows() };
@@ -116,7 +120,7 @@ fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functi
     };
     let mut found = Vec::new();
     for index in table.indexes() {
-        for (key, unconditional) in index.integer_keys() {
+        for IntegerKey { key, position, unconditional } in index.integer_keys() {
             let expression = match key {
                 IndexKey::Column(number) => table.generation_expression(number),
                 IndexKey::Expression(expression) => Some(expression),
@@ -131,7 +135,12 @@ fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functi
                 IndexKey::Expression(_) if is_column => Key::OfFingerprint,
                 IndexKey::Expression(expression) => Key::Expression(expression),
             };
-            found.push(IndexedBlock { block, blocks, key, unconditional });
+            let statistics = match key {
+                Key::Column(number) => (table.oid(), number),
+                _ => (index.oid(), position),
+            };
+            let statistics = Statistics { relation: statistics.0, column: statistics.1, with_inheritors: false };
+            found.push(IndexedBlock { block, blocks, key, unconditional, statistics });
         }
     }
     found
@@ -156,6 +165,15 @@ fn is_column(expression: Expression, number: i16) -> bool {
 
 /// A table or index, open and locked against changes of its definition until it is dropped.
 struct Relation(pg_sys::Relation);
+
+/// A key of a btree that compares integers as `=` does.
+struct IntegerKey {
+    key: IndexKey,
+    /// From 1.
+    position: i16,
+    /// Whether any search can use it: the index has all rows, and it is its first key.
+    unconditional: bool,
+}
 
 enum IndexKey {
     Column(i16),
@@ -207,8 +225,13 @@ impl Relation {
         list.into_iter().filter_map(Self::open)
     }
 
-    /// The keys of a valid btree that compare integers as `=` does, and whether any search can use them.
-    fn integer_keys(&self) -> Vec<(IndexKey, bool)> {
+    fn oid(&self) -> Oid {
+        // SAFETY: an open relation.
+        unsafe { (*self.0).rd_id }
+    }
+
+    /// The keys of a valid btree that compare integers as `=` does.
+    fn integer_keys(&self) -> Vec<IntegerKey> {
         // SAFETY: an open index has a description with an entry for each of its keys; the lists are copies.
         unsafe {
             let index = &*self.0;
@@ -234,7 +257,8 @@ impl Relation {
                 let compares_integers =
                     types[position] == pg_sys::INT4OID && families[position] == pg_sys::INTEGER_BTREE_FAM_OID;
                 if compares_integers {
-                    found.push((key, position == 0 && !partial));
+                    let unconditional = position == 0 && !partial;
+                    found.push(IntegerKey { key, position: position as i16 + 1, unconditional });
                 }
             }
             found

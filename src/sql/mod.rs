@@ -17,5 +17,6 @@ mod near;
 mod options;
 mod planner;
 mod rewrite;
+mod statistics;
 mod text;
 mod tsvector;

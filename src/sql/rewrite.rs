@@ -18,9 +18,9 @@ use pgrx::pg_sys;
 
 use super::expression::{Expression, IntegerOperator};
 use super::functions::Functions;
-use super::layouts::{Fingerprint, Indexed, Key};
+use super::layouts::{Fingerprint, Indexed, IndexedBlock, Key};
 use super::planner::Planner;
-use crate::simhash::blocks::{LAYOUTS, radius};
+use crate::simhash::blocks::{Block, LAYOUTS, radius};
 use crate::simhash::layout;
 
 /// Most probes that a search with a distance known to the planner is made into. It estimates each of them.
@@ -29,8 +29,13 @@ const MOST_PROBES: u64 = 1 << 16;
 const LARGEST_SHARE: f64 = 0.1;
 /// What is assumed of a distance that is not known to the planner.
 const USUAL_DISTANCE: i32 = 3;
-/// The fewest blocks with which any distance can be searched: the values of a block are fewer than the possible probes.
+/// The fewest blocks with which any distance can be searched: a block has fewer values than there may be probes.
 const SMALL_BLOCKS: i32 = 4;
+/// How many times as expensive a layout of fewer blocks must seem to be taken for a distance that is not known.
+const DETOUR: f64 = 100.0;
+/// The share of the cost that other radii than the usual ones must save, so that small differences in statistics do not
+/// change plans.
+const MUCH_CHEAPER: f64 = 0.5;
 
 /// A call `simhash_near(fingerprint, query, max_distance)` in other words; None if no index would help.
 ///
@@ -65,9 +70,26 @@ struct Search {
 struct Side {
     /// Number of blocks.
     blocks: i32,
-    /// What is indexed, for the blocks that have to be looked at.
-    keys: Vec<(i32, Expression)>,
+    /// The blocks that are looked at.
+    probed: Vec<Probed>,
     query: Expression,
+}
+
+/// A block that is looked at.
+struct Probed {
+    block: i32,
+    /// None if the distance is not known.
+    radius: Option<u32>,
+    key: Expression,
+}
+
+/// A layout to search with.
+struct Plan {
+    blocks: i32,
+    cost: f64,
+    /// The radius of each block: None if it is not looked at.
+    radii: Vec<Option<u32>>,
+    keys: Vec<Option<Key>>,
 }
 
 impl Search {
@@ -90,93 +112,116 @@ impl Search {
                 Indexed::of_table(table.oid, Fingerprint::Expression(expression), &self.functions)
             }
         }?;
-        let (blocks, keys) = self.cheapest(&indexed)?;
-        let expression_of = |(block, key)| {
-            let key = match key {
+        let plan = self.cheapest(&indexed, query.bigint())?;
+        let probed = |block: i32| {
+            let radius = plan.radii[block as usize]?;
+            let key = match plan.keys[block as usize]? {
                 Key::Column(number) => match column {
                     Some(_) => fingerprint.without_relabelling().sibling(number)?,
                     None => Expression::of_column(relation, number),
                 },
-                Key::OfFingerprint => self.block(fingerprint, block, blocks),
+                Key::OfFingerprint => self.block(fingerprint, block, plan.blocks),
                 // It would have to be NULL where an outer join makes the fingerprint NULL.
                 Key::Expression(_) if fingerprint.is_nullable() => return None,
                 Key::Expression(expression) => expression.moved(1, relation),
             };
-            Some((block, key))
+            Some(Probed { block, radius: self.distance().map(|_| radius), key })
         };
-        let keys = keys.into_iter().map(expression_of).collect::<Option<_>>()?;
-        Some(Side { blocks, keys, query })
+        let probed: Vec<_> = (0..plan.blocks).filter_map(probed).collect();
+        let complete = probed.len() == plan.radii.iter().flatten().count();
+        complete.then_some(Side { blocks: plan.blocks, probed, query })
     }
 
-    /// The layout to search with, and its keys: the cheapest of those that any search can use, or else of all.
-    fn cheapest(&self, indexed: &Indexed) -> Option<(i32, Vec<(i32, Key)>)> {
-        let layouts = LAYOUTS.filter_map(|blocks| {
-            let cost = self.cost(blocks, indexed.rows)?;
-            let mut unconditional = true;
-            let mut keys = Vec::new();
-            for block in self.probed_blocks(blocks) {
-                let of_block = indexed.blocks.iter().filter(|found| (found.block, found.blocks) == (block, blocks));
-                let found = of_block.max_by_key(|found| found.unconditional)?;
-                unconditional &= found.unconditional;
-                keys.push((block, found.key));
-            }
-            Some((!unconditional, cost, (blocks, keys)))
-        });
-        layouts.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(_, _, chosen)| chosen)
+    /// The cheapest way to search a table, by indexes that any search can use if possible.
+    fn cheapest(&self, indexed: &Indexed, query: Option<i64>) -> Option<Plan> {
+        let unconditional: Vec<_> = indexed.blocks.iter().filter(|found| found.unconditional).collect();
+        let all: Vec<_> = indexed.blocks.iter().collect();
+        [unconditional, all].iter().find_map(|usable| {
+            let plans = LAYOUTS.filter_map(|blocks| self.plan(blocks, usable, indexed.rows, query));
+            plans.min_by(|a, b| a.cost.total_cmp(&b.cost))
+        })
     }
 
-    /// What a search costs with a layout; None if it is no use.
-    fn cost(&self, blocks: i32, rows: f64) -> Option<f64> {
-        let known = self.max_distance.integer();
-        let distance = known.unwrap_or(USUAL_DISTANCE);
-        let probes = layout::probes(blocks, distance)?;
-        let share = layout::uniform_share(blocks, distance);
-        let useful = (1..=MOST_PROBES).contains(&probes) && share <= LARGEST_SHARE;
-        // With few blocks, an unknown distance costs another condition.
-        let detour = if known.is_none() && blocks < SMALL_BLOCKS { f64::INFINITY } else { 0.0 };
-        useful.then(|| layout::cost(probes, rows.max(1.0) * share) + detour)
+    /// The way to search a table with a layout; None if it is not indexed or no use.
+    fn plan(&self, blocks: i32, indexed: &[&IndexedBlock], rows: f64, query: Option<i64>) -> Option<Plan> {
+        let rows = rows.max(1.0);
+        let of_block = |block| indexed.iter().find(move |found| (found.block, found.blocks) == (block, blocks));
+        let keys: Vec<_> = (0..blocks).map(|block| of_block(block).map(|found| found.key)).collect();
+        if keys.iter().all(Option::is_none) {
+            return None;
+        }
+        let distance = self.distance().unwrap_or(USUAL_DISTANCE);
+        let distributions: Vec<_> = (0..blocks)
+            .map(|block| Some((Block::new(block, blocks)?, of_block(block)?.statistics)))
+            .map(|found| found.map(|(block, statistics)| (block, statistics.distribution(block, rows))))
+            .collect();
+        let cost_of = |block: i32, radius| {
+            let (block, distribution) = distributions[block as usize].as_ref()?;
+            let probes = block.probe_count(Some(radius));
+            let candidates = rows * distribution.share_visited(*block, radius, query.map(i64::cast_unsigned));
+            (probes <= MOST_PROBES).then(|| layout::cost(probes, candidates))
+        };
+
+        let even: Vec<_> = (0..blocks).map(|block| radius(block, blocks, distance)).collect();
+        let cost: Option<f64> =
+            (0..).zip(&even).filter_map(|(block, radius)| radius.map(|radius| cost_of(block, radius))).sum();
+        if self.distance().is_none() {
+            // Any distance may come, and with few blocks it takes one more condition.
+            let detour = if blocks < SMALL_BLOCKS { DETOUR } else { 1.0 };
+            let all = keys.iter().all(Option::is_some).then(|| vec![Some(0); blocks as usize])?;
+            return Some(Plan { blocks, cost: cost? * detour, radii: all, keys });
+        }
+        let uneven = layout::cheapest_radii(blocks, distance, cost_of);
+        let (cost, radii) = match (cost, uneven) {
+            (Some(cost), Some((least, radii))) if least < cost * MUCH_CHEAPER => (least, radii),
+            (Some(cost), _) => (cost, even),
+            (None, uneven) => uneven?,
+        };
+        let probed =
+            || (0..blocks).zip(&radii).filter_map(|(block, &radius)| Some((Block::new(block, blocks)?, radius?)));
+        let probes: u64 = probed().map(|(block, radius)| block.probe_count(Some(radius))).sum();
+        let useful = (1..=MOST_PROBES).contains(&probes) && layout::share_of(probed()) <= LARGEST_SHARE;
+        useful.then_some(Plan { blocks, cost, radii, keys })
     }
 
-    /// The numbers of the blocks that a search has to look at, as far as its distance is known.
-    fn probed_blocks(&self, blocks: i32) -> impl Iterator<Item = i32> {
-        let distance = self.max_distance.integer();
-        (0..blocks).filter(move |&block| distance.is_none_or(|distance| radius(block, blocks, distance).is_some()))
+    fn distance(&self) -> Option<i32> {
+        self.max_distance.integer()
     }
 
     /// One of the blocks of what is searched is one that the query may have.
     fn find(&self, side: &Side) -> Expression {
         let mut conditions: Vec<_> = side
-            .keys
+            .probed
             .iter()
-            .map(|&(block, key)| match self.radius(block, side.blocks) {
+            .map(|probed| match probed.radius {
                 Some(0) => {
-                    let wanted = self.block(side.query, block, side.blocks);
-                    Expression::of_comparison(IntegerOperator::Equal, key, wanted)
+                    let wanted = self.block(side.query, probed.block, side.blocks);
+                    Expression::of_comparison(IntegerOperator::Equal, probed.key, wanted)
                 }
-                _ => Expression::of_equality_with_any(key, self.probes(side.query, block, side.blocks)),
+                radius => {
+                    let wanted = self.probes(side.query, probed.block, side.blocks, radius);
+                    Expression::of_equality_with_any(probed.key, wanted)
+                }
             })
             .collect();
-        if self.max_distance.integer().is_none() && side.blocks < SMALL_BLOCKS {
-            conditions.extend(side.keys.first().map(|&(_, key)| self.all_beyond_probes(key, side.blocks)));
+        if self.distance().is_none() && side.blocks < SMALL_BLOCKS {
+            conditions.extend(side.probed.first().map(|probed| self.all_beyond_probes(probed.key, side.blocks)));
         }
         Expression::of_any(&conditions)
     }
 
     /// Each side is found by the other, so that the planner can search either.
     fn join(&self, left: &Side, right: &Side) -> Vec<Expression> {
-        let plain = left.keys.iter().all(|&(block, _)| self.radius(block, left.blocks) == Some(0));
-        if left.blocks != right.blocks || !plain {
-            return vec![self.find(left), self.find(right)];
-        }
-        let pairs = left.keys.iter().zip(&right.keys);
-        let equal = |(a, b): (&(i32, Expression), &(i32, Expression))| {
-            Expression::of_comparison(IntegerOperator::Equal, a.1, b.1)
+        let equal = |(a, b): (&Probed, &Probed)| {
+            let same = a.block == b.block && (a.radius, b.radius) == (Some(0), Some(0));
+            same.then(|| Expression::of_comparison(IntegerOperator::Equal, a.key, b.key))
         };
-        vec![Expression::of_any(&pairs.map(equal).collect::<Vec<_>>())]
-    }
-
-    fn radius(&self, block: i32, blocks: i32) -> Option<u32> {
-        self.max_distance.integer().and_then(|distance| radius(block, blocks, distance))
+        let same_blocks = left.blocks == right.blocks && left.probed.len() == right.probed.len();
+        let pairs: Option<Vec<_>> = left.probed.iter().zip(&right.probed).map(equal).collect();
+        match pairs.filter(|_| same_blocks) {
+            Some(pairs) => vec![Expression::of_any(&pairs)],
+            None => vec![self.find(left), self.find(right)],
+        }
     }
 
     /// A range of a block's values that is empty, unless the distance is so large that `simhash_probes` gives NULL: then
@@ -198,9 +243,16 @@ impl Search {
         Expression::of_call(self.functions.simhash_block, pg_sys::INT4OID, &arguments)
     }
 
-    fn probes(&self, query: Expression, block: i32, blocks: i32) -> Expression {
+    /// The values of a block within a radius; None if it is that of the distance.
+    fn probes(&self, query: Expression, block: i32, blocks: i32, wanted: Option<u32>) -> Expression {
+        let distance = match wanted {
+            Some(wanted) if self.distance().and_then(|known| radius(block, blocks, known)) != Some(wanted) => {
+                Expression::of_integer(layout::distance_of_radius(blocks, wanted))
+            }
+            _ => self.max_distance.copy(),
+        };
         let [block, blocks] = [block, blocks].map(Expression::of_integer);
-        let arguments = [query.copy(), block, blocks, self.max_distance.copy()];
+        let arguments = [query.copy(), block, blocks, distance];
         Expression::of_call(self.functions.simhash_probes, pg_sys::INT4ARRAYOID, &arguments)
     }
 
