@@ -35,6 +35,11 @@ pub fn probes(blocks: i32, max_distance: i32) -> Option<u64> {
     })
 }
 
+/// The largest distance for which [`probes`] says how many; -1 if there is no such layout.
+pub fn largest_distance(blocks: i32) -> i32 {
+    (0..=64).take_while(|&distance| probes(blocks, distance).is_some()).last().unwrap_or(-1)
+}
+
 /// The share of all possible fingerprints that a search visits: those with at least one block within its radius.
 pub fn uniform_share(blocks: i32, max_distance: i32) -> f64 {
     share_of(probed_blocks(blocks, max_distance))

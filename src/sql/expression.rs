@@ -49,10 +49,15 @@ impl Expression {
         unsafe { Some((call.as_ref().funcid, list(call.as_ref().args))) }
     }
 
+    /// A column of the row that is read, not of its version before or after an update.
     pub fn column(self) -> Option<Column> {
         let var = self.of::<pg_sys::Var>(NodeTag::T_Var)?;
         // SAFETY: a valid Var.
         let var = unsafe { var.as_ref() };
+        #[cfg(feature = "pg18")]
+        if var.varreturningtype != pg_sys::VarReturningType::VAR_RETURNING_DEFAULT {
+            return None;
+        }
         #[allow(clippy::unnecessary_cast)] // unsigned in PostgreSQL 14
         Some(Column { relation: var.varno as i32, number: var.varattno, levels_up: var.varlevelsup })
     }
@@ -109,8 +114,14 @@ impl Expression {
         }
     }
 
-    /// Whether it is a column that an outer join below may make NULL. Not told before PostgreSQL 16, nor needed.
-    pub fn is_nullable(self) -> bool {
+    /// Whether it is NULL where a column that it is computed from is NULL.
+    pub fn is_strict(self) -> bool {
+        // SAFETY: a valid node, which is only read.
+        unsafe { pg_sys::contain_var_clause(self.as_ptr()) && !pg_sys::contain_nonstrict_functions(self.as_ptr()) }
+    }
+
+    /// Whether it is a column that is marked, from PostgreSQL 16 on, as one that an outer join below may make NULL.
+    pub fn is_marked_nullable(self) -> bool {
         #[cfg(any(feature = "pg16", feature = "pg17", feature = "pg18"))]
         if let Some(var) = self.without_relabelling().of::<pg_sys::Var>(NodeTag::T_Var) {
             // SAFETY: a valid Var.

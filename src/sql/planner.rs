@@ -1,6 +1,9 @@
 //! What the planner knows while it plans a query.
 
-use pgrx::pg_sys::{self, Oid};
+use std::ffi::{c_int, c_void};
+
+use pgrx::pg_guard;
+use pgrx::pg_sys::{self, NodeTag, Oid};
 
 use super::expression::{Column, Expression};
 
@@ -42,17 +45,40 @@ impl Planner {
     /// The table with that index into the range table; None if this is no table.
     pub fn table(self, relation: i32) -> Option<Table> {
         // SAFETY: a query has a range table, and an index into it that a column has is valid.
-        let entry = unsafe {
-            let entries = (*(*self.0).parse).rtable;
-            if entries.is_null() || !(1..=(*entries).length).contains(&relation) {
-                return None;
-            }
-            &*pg_sys::list_nth(entries, relation - 1).cast::<pg_sys::RangeTblEntry>()
-        };
+        let entry = unsafe { entry(&*(*self.0).parse, relation) }?;
         let is_table = entry.rtekind == pg_sys::RTEKind::RTE_RELATION
             && [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_MATVIEW]
                 .contains(&(entry.relkind as u8));
         is_table.then_some(Table { oid: entry.relid, with_inheritors: entry.inh })
+    }
+
+    /// Whether a call of `function`, on the columns of a table of this query, is a condition on the rows that are read.
+    ///
+    /// The planner also simplifies expressions that are none of this query's, and whose columns are of other tables than
+    /// their numbers say here.
+    pub fn searches(self, relation: i32, table: &Table, function: Oid) -> bool {
+        // SAFETY: a valid planner and query.
+        unsafe {
+            let (root, query) = (&*self.0, &*(*self.0).parse);
+            if !root.simple_rel_array.is_null() {
+                // The query's own conditions have been simplified. What comes now are conditions passed on to partitions
+                // and the like; but also CHECK constraints (`get_relation_constraints` of PostgreSQL's plancat.c), which
+                // call their table number 1, as no partition ever is.
+                let in_range = (0..root.simple_rel_array_size).contains(&relation);
+                let found = if in_range { (*root.simple_rel_array.add(relation as usize)).as_ref() } else { None };
+                return found.is_some_and(|found| found.reloptkind == pg_sys::RelOptKind::RELOPT_OTHER_MEMBER_REL);
+            }
+            // An INSERT reads none of its target's rows, and its ON CONFLICT has to match an index as it is written.
+            if query.commandType == pg_sys::CmdType::CMD_INSERT {
+                let excluded = query.onConflict.as_ref().map(|clause| clause.exclRelIndex);
+                if relation == query.resultRelation || Some(relation) == excluded {
+                    return false;
+                }
+            }
+            // A sub-select of EXISTS (`convert_EXISTS_to_ANY` of PostgreSQL's subselect.c), still to be seen in the query.
+            let mut sought = Sought { relation, table: table.oid, function };
+            !query.hasSubLinks || !walk_query(root.parse, exists_calls, &mut sought)
+        }
     }
 
     /// The number of rows of a relation, where the planner has come to know it.
@@ -84,4 +110,88 @@ impl Planner {
             pg_sys::bms_is_member(offset, columns)
         }
     }
+}
+
+/// An entry of a query's range table.
+///
+/// # Safety
+/// The query is valid, and is not changed while the result is used.
+unsafe fn entry(query: &pg_sys::Query, relation: i32) -> Option<&pg_sys::RangeTblEntry> {
+    // SAFETY: by the contract; a range table is a list of such entries.
+    unsafe {
+        let in_range = !query.rtable.is_null() && (1..=(*query.rtable).length).contains(&relation);
+        in_range.then(|| &*pg_sys::list_nth(query.rtable, relation - 1).cast::<pg_sys::RangeTblEntry>())
+    }
+}
+
+/// A call on the columns of a table, which has a number in the range table.
+struct Sought {
+    relation: i32,
+    table: Oid,
+    function: Oid,
+}
+
+/// Whether an expression has a sub-select of EXISTS with a call that may be taken for one of the outer query.
+#[pg_guard]
+unsafe extern "C-unwind" fn exists_calls(node: *mut pg_sys::Node, sought: *mut c_void) -> bool {
+    // SAFETY: PostgreSQL walks a valid tree, and passes on what it was given.
+    unsafe {
+        match node.as_ref().map(|node| node.type_) {
+            None | Some(NodeTag::T_Query) => false,
+            Some(NodeTag::T_SubLink)
+                if (*node.cast::<pg_sys::SubLink>()).subLinkType == pg_sys::SubLinkType::EXISTS_SUBLINK =>
+            {
+                let query = (*node.cast::<pg_sys::SubLink>()).subselect.cast::<pg_sys::Query>();
+                let sought = sought.cast::<Sought>();
+                // It makes no difference if the table is the same.
+                let same = entry(&*query, (*sought).relation).is_some_and(|entry| {
+                    entry.rtekind == pg_sys::RTEKind::RTE_RELATION && entry.relid == (*sought).table
+                });
+                !same && walk_query(query, calls, &mut *sought)
+            }
+            _ => walk_expression(node, exists_calls, sought),
+        }
+    }
+}
+
+/// Whether an expression has the call.
+#[pg_guard]
+unsafe extern "C-unwind" fn calls(node: *mut pg_sys::Node, sought: *mut c_void) -> bool {
+    // SAFETY: as above.
+    unsafe {
+        match node.as_ref().map(|node| node.type_) {
+            None | Some(NodeTag::T_Query) => false,
+            Some(NodeTag::T_FuncExpr)
+                if (*node.cast::<pg_sys::FuncExpr>()).funcid == (*sought.cast::<Sought>()).function =>
+            {
+                true
+            }
+            _ => walk_expression(node, calls, sought),
+        }
+    }
+}
+
+type Walker = unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut c_void) -> bool;
+
+/// # Safety
+/// `query` is valid.
+unsafe fn walk_query(query: *mut pg_sys::Query, walker: Walker, sought: &mut Sought) -> bool {
+    let sought = std::ptr::from_mut(sought).cast();
+    // SAFETY: by the contract.
+    unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| query_tree_walker(query, walker, sought, 0)) }
+}
+
+/// # Safety
+/// `node` is valid, and `sought` is what the walker expects.
+unsafe fn walk_expression(node: *mut pg_sys::Node, walker: Walker, sought: *mut c_void) -> bool {
+    // SAFETY: by the contract.
+    unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| expression_tree_walker(node, walker, sought)) }
+}
+
+// PostgreSQL's `nodes/nodeFuncs.h`, which pgrx leaves out before PostgreSQL 16; from then on they are behind macros.
+unsafe extern "C-unwind" {
+    #[cfg_attr(any(feature = "pg16", feature = "pg17", feature = "pg18"), link_name = "query_tree_walker_impl")]
+    fn query_tree_walker(query: *mut pg_sys::Query, walker: Walker, context: *mut c_void, flags: c_int) -> bool;
+    #[cfg_attr(any(feature = "pg16", feature = "pg17", feature = "pg18"), link_name = "expression_tree_walker_impl")]
+    fn expression_tree_walker(node: *mut pg_sys::Node, walker: Walker, context: *mut c_void) -> bool;
 }

@@ -14,7 +14,7 @@
 //!
 //! The functions in it are public, since expressions of a plan may be sent to other servers, and bear their schema.
 
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, Oid};
 
 use super::expression::{Expression, IntegerOperator};
 use super::functions::Functions;
@@ -50,7 +50,7 @@ pub unsafe fn rewrite(root: *mut pg_sys::PlannerInfo, call: Expression) -> Optio
     if call.is_volatile() || call.is_computed_from_groups() {
         return None;
     }
-    let search = Search { planner, functions: Functions::beside(function)?, max_distance };
+    let search = Search { planner, function, functions: Functions::beside(function)?, max_distance };
     let conditions = match (search.side(a, b), search.side(b, a)) {
         // In a join, each side can be the one that is searched.
         (Some(left), Some(right)) => search.join(&left, &right),
@@ -62,6 +62,8 @@ pub unsafe fn rewrite(root: *mut pg_sys::PlannerInfo, call: Expression) -> Optio
 
 struct Search {
     planner: Planner,
+    /// `simhash_near` itself.
+    function: Oid,
     functions: Functions,
     max_distance: Expression,
 }
@@ -100,6 +102,9 @@ impl Search {
             return None;
         }
         let table = self.planner.table(relation)?;
+        if !self.planner.searches(relation, &table, self.function) {
+            return None;
+        }
         let column = fingerprint.without_relabelling().column();
         let indexed = match column {
             Some(column) if column.levels_up > 0 || self.planner.may_be_grouped_away(column) => return None,
@@ -107,6 +112,8 @@ impl Search {
             Some(column) => Indexed::of_table(table.oid, Fingerprint::Column(column.number), &self.functions),
             // The members of a tree, whose columns have other numbers, come one by one later.
             None if table.with_inheritors => None,
+            // Where an outer join makes the columns NULL, it would not be, but its blocks would.
+            None if !fingerprint.is_strict() => None,
             None => {
                 let expression = fingerprint.moved(relation, 1);
                 Indexed::of_table(table.oid, Fingerprint::Expression(expression), &self.functions)
@@ -121,8 +128,10 @@ impl Search {
                     None => Expression::of_column(relation, number),
                 },
                 Key::OfFingerprint => self.block(fingerprint, block, plan.blocks),
-                // It would have to be NULL where an outer join makes the fingerprint NULL.
-                Key::Expression(_) if fingerprint.is_nullable() => return None,
+                // It has to be NULL where an outer join makes the fingerprint NULL.
+                Key::Expression(expression) if fingerprint.is_marked_nullable() || !expression.is_strict() => {
+                    return None;
+                }
                 Key::Expression(expression) => expression.moved(1, relation),
             };
             Some(Probed { block, radius: self.distance().map(|_| radius), key })
@@ -224,11 +233,10 @@ impl Search {
         }
     }
 
-    /// A range of a block's values that is empty, unless the distance is so large that `simhash_probes` gives NULL: then
-    /// it is all values, for all rows must be looked at.
+    /// A range of a block's values that is empty, unless the distance is too large for probes: then it is all values, for
+    /// all rows must be looked at.
     fn all_beyond_probes(&self, key: Expression, blocks: i32) -> Expression {
-        let last = (0..).take_while(|&distance| layout::probes(blocks, distance).is_some()).last();
-        let last = Expression::of_integer(last.unwrap_or(-1));
+        let last = Expression::of_integer(layout::largest_distance(blocks));
         let beyond = Expression::of_comparison(IntegerOperator::Greater, self.max_distance.copy(), last);
         let lowest = Expression::of_integer_where(beyond, Expression::of_integer(i32::MIN));
         // Both ends, so that the planner sees a range and expects few rows.
@@ -248,6 +256,14 @@ impl Search {
         let distance = match wanted {
             Some(wanted) if self.distance().and_then(|known| radius(block, blocks, known)) != Some(wanted) => {
                 Expression::of_integer(layout::distance_of_radius(blocks, wanted))
+            }
+            None if blocks < SMALL_BLOCKS => {
+                // NULL beyond what can be probed, rather than what the planner, when it guesses the distance, would take
+                // for a mistake in the query.
+                let largest = Expression::of_integer(layout::largest_distance(blocks));
+                let possible =
+                    Expression::of_comparison(IntegerOperator::LessOrEqual, self.max_distance.copy(), largest);
+                Expression::of_integer_where(possible, self.max_distance.copy())
             }
             _ => self.max_distance.copy(),
         };
