@@ -5,6 +5,7 @@
 mod aggregate;
 mod arrays;
 mod blocks;
+mod choice;
 mod distance;
 mod error;
 mod expression;

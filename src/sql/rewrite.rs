@@ -16,26 +16,13 @@
 
 use pgrx::pg_sys::{self, Oid};
 
+use super::choice::{self, SMALL_BLOCKS};
 use super::expression::{Expression, IntegerOperator};
 use super::functions::Functions;
-use super::layouts::{Fingerprint, Indexed, IndexedBlock, Key};
+use super::layouts::{Fingerprint, Indexed, Key};
 use super::planner::Planner;
-use crate::simhash::blocks::{Block, LAYOUTS, radius};
+use crate::simhash::blocks::radius;
 use crate::simhash::layout;
-
-/// Most probes that a search with a distance known to the planner is made into. It estimates each of them.
-const MOST_PROBES: u64 = 1 << 16;
-/// Largest share of all rows that is worth finding by an index.
-const LARGEST_SHARE: f64 = 0.1;
-/// What is assumed of a distance that is not known to the planner.
-const USUAL_DISTANCE: i32 = 3;
-/// The fewest blocks with which any distance can be searched: a block has fewer values than there may be probes.
-const SMALL_BLOCKS: i32 = 4;
-/// How many times as expensive a layout of fewer blocks must seem to be taken for a distance that is not known.
-const DETOUR: f64 = 100.0;
-/// The share of the cost that other radii than the usual ones must save, so that small differences in statistics do not
-/// change plans.
-const MUCH_CHEAPER: f64 = 0.5;
 
 /// A call `simhash_near(fingerprint, query, max_distance)` in other words; None if no index would help.
 ///
@@ -85,15 +72,6 @@ struct Probed {
     key: Expression,
 }
 
-/// A layout to search with.
-struct Plan {
-    blocks: i32,
-    cost: f64,
-    /// The radius of each block: None if it is not looked at.
-    radii: Vec<Option<u32>>,
-    keys: Vec<Option<Key>>,
-}
-
 impl Search {
     /// How a table can be searched for `query`, if `fingerprint` is its fingerprint and its blocks are indexed.
     fn side(&self, fingerprint: Expression, query: Expression) -> Option<Side> {
@@ -119,78 +97,24 @@ impl Search {
                 Indexed::of_table(table.oid, Fingerprint::Expression(expression), &self.functions)
             }
         }?;
-        let plan = self.cheapest(&indexed, query.bigint())?;
-        let probed = |block: i32| {
-            let radius = plan.radii[block as usize]?;
-            let key = match plan.keys[block as usize]? {
+        let choice = choice::cheapest(&indexed, self.distance(), query.bigint().map(i64::cast_unsigned))?;
+        let probed = |probed: &choice::Probed| {
+            let key = match probed.indexed.key {
                 Key::Column(number) => match column {
                     Some(_) => fingerprint.without_relabelling().sibling(number)?,
                     None => Expression::of_column(relation, number),
                 },
-                Key::OfFingerprint => self.block(fingerprint, block, plan.blocks),
+                Key::OfFingerprint => self.block(fingerprint, probed.indexed.block, choice.blocks),
                 // It has to be NULL where an outer join makes the fingerprint NULL.
                 Key::Expression(expression) if fingerprint.is_marked_nullable() || !expression.is_strict() => {
                     return None;
                 }
                 Key::Expression(expression) => expression.moved(1, relation),
             };
-            Some(Probed { block, radius: self.distance().map(|_| radius), key })
+            Some(Probed { block: probed.indexed.block, radius: probed.radius, key })
         };
-        let probed: Vec<_> = (0..plan.blocks).filter_map(probed).collect();
-        let complete = probed.len() == plan.radii.iter().flatten().count();
-        complete.then_some(Side { blocks: plan.blocks, probed, query })
-    }
-
-    /// The cheapest way to search a table, by indexes that any search can use if possible.
-    fn cheapest(&self, indexed: &Indexed, query: Option<i64>) -> Option<Plan> {
-        let unconditional: Vec<_> = indexed.blocks.iter().filter(|found| found.unconditional).collect();
-        let all: Vec<_> = indexed.blocks.iter().collect();
-        [unconditional, all].iter().find_map(|usable| {
-            let plans = LAYOUTS.filter_map(|blocks| self.plan(blocks, usable, indexed.rows, query));
-            plans.min_by(|a, b| a.cost.total_cmp(&b.cost))
-        })
-    }
-
-    /// The way to search a table with a layout; None if it is not indexed or no use.
-    fn plan(&self, blocks: i32, indexed: &[&IndexedBlock], rows: f64, query: Option<i64>) -> Option<Plan> {
-        let rows = rows.max(1.0);
-        let of_block = |block| indexed.iter().find(move |found| (found.block, found.blocks) == (block, blocks));
-        let keys: Vec<_> = (0..blocks).map(|block| of_block(block).map(|found| found.key)).collect();
-        if keys.iter().all(Option::is_none) {
-            return None;
-        }
-        let distance = self.distance().unwrap_or(USUAL_DISTANCE);
-        let distributions: Vec<_> = (0..blocks)
-            .map(|block| Some((Block::new(block, blocks)?, of_block(block)?.statistics)))
-            .map(|found| found.map(|(block, statistics)| (block, statistics.distribution(block, rows))))
-            .collect();
-        let cost_of = |block: i32, radius| {
-            let (block, distribution) = distributions[block as usize].as_ref()?;
-            let probes = block.probe_count(Some(radius));
-            let candidates = rows * distribution.share_visited(*block, radius, query.map(i64::cast_unsigned));
-            (probes <= MOST_PROBES).then(|| layout::cost(probes, candidates))
-        };
-
-        let even: Vec<_> = (0..blocks).map(|block| radius(block, blocks, distance)).collect();
-        let cost: Option<f64> =
-            (0..).zip(&even).filter_map(|(block, radius)| radius.map(|radius| cost_of(block, radius))).sum();
-        if self.distance().is_none() {
-            // Any distance may come, and with few blocks it takes one more condition.
-            let detour = if blocks < SMALL_BLOCKS { DETOUR } else { 1.0 };
-            let all = keys.iter().all(Option::is_some).then(|| vec![Some(0); blocks as usize])?;
-            return Some(Plan { blocks, cost: cost? * detour, radii: all, keys });
-        }
-        let uneven = layout::cheapest_radii(blocks, distance, cost_of);
-        let (cost, radii) = match (cost, uneven) {
-            (Some(cost), Some((least, radii))) if least < cost * MUCH_CHEAPER => (least, radii),
-            (Some(cost), _) => (cost, even),
-            (None, uneven) => uneven?,
-        };
-        let probed =
-            || (0..blocks).zip(&radii).filter_map(|(block, &radius)| Some((Block::new(block, blocks)?, radius?)));
-        let probes: u64 = probed().map(|(block, radius)| block.probe_count(Some(radius))).sum();
-        let useful = (1..=MOST_PROBES).contains(&probes) && layout::share_of(probed()) <= LARGEST_SHARE;
-        useful.then_some(Plan { blocks, cost, radii, keys })
+        let probed = choice.probed.iter().map(probed).collect::<Option<_>>()?;
+        Some(Side { blocks: choice.blocks, probed, query })
     }
 
     fn distance(&self) -> Option<i32> {
