@@ -9,6 +9,7 @@ mod choice;
 mod distance;
 mod error;
 mod expression;
+mod expressions;
 mod features;
 mod fingerprint;
 mod functions;
