@@ -153,3 +153,14 @@ CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance inte
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
 COMMENT ON FUNCTION simhash_near(bigint, bigint, integer) IS
     'whether two fingerprints differ in at most max_distance bits; a table with indexed blocks is searched by them';
+    'the values of a block that a search for fingerprints within a distance must look up; NULL if data names no such block';
+
+-- Attach ---------------------------------------------------------------------
+
+CREATE FUNCTION simhash_attach(
+    target regclass, source name, blocks integer DEFAULT 4, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash'
+) RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_attach_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name) IS
+    'gives a table the fingerprint column of a source column, its block columns and a btree on each';

@@ -12,6 +12,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::error::user_error;
+use super::progress;
 use crate::simhash::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
 
 #[pg_extern(sql = false)]
@@ -21,6 +22,7 @@ fn simhash_block(
     blocks: i32,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<Option<i32>, ErrorReport> {
+    progress::computed(block);
     match cut(block, blocks) {
         Ok(cut) => Ok(Some(cut.of(fingerprint.cast_unsigned()))),
         Err(error) => null_unless_planning(error, fcinfo),

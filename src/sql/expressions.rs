@@ -56,6 +56,28 @@ impl Expression {
         }
     }
 
+    /// What the parser makes of it where a value of another type is wanted: itself, or a cast around it.
+    pub fn coerced_to(self, wanted: pg_sys::Oid) -> Option<Self> {
+        // SAFETY: the expression is valid; without a parser state there are no error positions. The result is folded as
+        // stored expressions are.
+        unsafe {
+            let coerced = pg_sys::coerce_to_target_type(
+                ptr::null_mut(),
+                self.as_ptr(),
+                pg_sys::exprType(self.as_ptr()),
+                wanted,
+                -1,
+                pg_sys::CoercionContext::COERCION_EXPLICIT,
+                pg_sys::CoercionForm::COERCE_EXPLICIT_CAST,
+                -1,
+            );
+            if coerced.is_null() {
+                return None;
+            }
+            Self::from_ptr(pg_sys::eval_const_expressions(ptr::null_mut(), coerced))
+        }
+    }
+
     /// Whether both compute the same of the same columns, as far as trees can tell.
     pub fn equals(self, other: Self) -> bool {
         // SAFETY: both are nodes.

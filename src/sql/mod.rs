@@ -4,6 +4,7 @@
 
 mod aggregate;
 mod arrays;
+mod attach;
 mod blocks;
 mod choice;
 mod distance;
@@ -13,12 +14,20 @@ mod expressions;
 mod features;
 mod fingerprint;
 mod functions;
+mod indexes;
 pub(crate) mod last;
 mod layouts;
+mod marks;
 mod near;
 mod options;
+mod owner;
 mod planner;
+mod prefix;
+mod progress;
 mod rewrite;
+mod source;
+mod spi;
 mod statistics;
+mod target;
 mod text;
 mod tsvector;

@@ -73,6 +73,11 @@ fn to_json(document: RawJsonb<'_>) -> Vec<u8> {
     }
 }
 
+/// The document as JSON, in UTF-8.
+pub fn to_json_text(document: RawJsonb<'_>) -> Result<String, ErrorReport> {
+    Ok(decode(&to_json(document))?.into_owned())
+}
+
 impl From<InvalidOptions> for ErrorReport {
     fn from(invalid: InvalidOptions) -> Self {
         let error = |message| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);

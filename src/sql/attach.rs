@@ -1,0 +1,276 @@
+//! `simhash_attach`: the fingerprint, its blocks and their btrees, for a table that has none or not all of them.
+//!
+//! Everything is looked at before the first command, so that a clash changes nothing.
+
+use std::ffi::CStr;
+
+use pgrx::PgRelation;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
+
+use super::error::user_error;
+use super::expressions::{BlockCall, Expression, ExtensionSchema};
+use super::indexes::{Index, IndexNames, Key};
+use super::marks::Maker;
+use super::options::RawJsonb;
+use super::owner::as_owner;
+use super::prefix::{Prefix, name, required};
+use super::progress;
+use super::source::{Attribute, Kind, Source};
+use super::spi::execute;
+use super::target::{Lock, Target, quoted_schema};
+use crate::simhash::blocks::LAYOUTS;
+
+/// Blocks that `simhash_block` cuts a fingerprint into if it is not told: then the number is not written.
+const DEFAULT_BLOCKS: i32 = 4;
+
+#[pg_extern(sql = false)]
+fn simhash_attach(
+    target: Option<pg_sys::Oid>,
+    source: Option<&CStr>,
+    blocks: Option<i32>,
+    options: Option<RawJsonb<'_>>,
+    prefix: Option<&CStr>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<(), ErrorReport> {
+    let target = required(target, "target")?;
+    let source = name(source, "source")?;
+    let blocks = layout(blocks)?;
+    let prefix = Prefix::read(prefix)?;
+    let schema = running_extension(fcinfo)?;
+
+    let table = Target::lock(target, pg_sys::AccessExclusiveLock as Lock)?;
+    table.check_columns_can_be_added()?;
+    as_owner(table.owner, || {
+        let family = table.family(pg_sys::AccessExclusiveLock as Lock)?;
+        let source = Source::read(&table, source, options)?;
+        let attachment = Attachment { schema, source, blocks, prefix };
+        attachment.complete(&table, &family)
+    })
+}
+
+/// The number of blocks, if there is such a layout.
+pub fn layout(blocks: Option<i32>) -> Result<i32, ErrorReport> {
+    let blocks = required(blocks, "blocks")?;
+    if LAYOUTS.contains(&blocks) {
+        return Ok(blocks);
+    }
+    let message = format!("number of blocks {blocks} is out of range");
+    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_detail(format!(
+        "A layout has {} to {} blocks.",
+        LAYOUTS.start(),
+        LAYOUTS.end()
+    )))
+}
+
+/// The schema of the function that is running.
+pub fn running_extension(fcinfo: pg_sys::FunctionCallInfo) -> Result<ExtensionSchema, ErrorReport> {
+    // SAFETY: `fcinfo` is that of the running call.
+    let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
+    ExtensionSchema::of_function(function)
+        .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension's schema is not known"))
+}
+
+/// What is to be attached.
+struct Attachment {
+    schema: ExtensionSchema,
+    source: Source,
+    blocks: i32,
+    prefix: Prefix,
+}
+
+/// What a wanted column computes.
+#[derive(Clone, Copy)]
+enum Meaning {
+    Fingerprint,
+    Block(i32),
+}
+
+struct Column {
+    name: String,
+    meaning: Meaning,
+}
+
+impl Attachment {
+    fn complete(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
+        let columns = self.columns();
+        // Also a child may have a column of that name already, with which PostgreSQL would merge the new one unseen.
+        for member in family {
+            for column in &columns {
+                self.check(member, column)?;
+            }
+        }
+        let relation = table.open();
+        let mut missing = Vec::new();
+        for column in &columns {
+            if Attribute::of(&relation, &column.name)?.is_none() {
+                missing.push(column);
+            }
+        }
+        drop(relation);
+
+        if !missing.is_empty() {
+            self.add_columns(table, family, &missing)?;
+        }
+        let built = self.build_indexes(table, family)?;
+        if missing.is_empty() && built == 0 {
+            notice!("table \"{}\" is attached already, nothing changed", table.name);
+            return Ok(());
+        }
+        self.analyze(table, family, &columns)
+    }
+
+    /// The columns, in their order.
+    fn columns(&self) -> Vec<Column> {
+        let fingerprint = (self.source.kind != Kind::Fingerprints)
+            .then(|| Column { name: self.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint });
+        let blocks =
+            (0..self.blocks).map(|block| Column { name: self.prefix.block(block), meaning: Meaning::Block(block) });
+        fingerprint.into_iter().chain(blocks).collect()
+    }
+
+    /// Refuses a column that has the name but another meaning.
+    fn check(&self, table: &Target, column: &Column) -> Result<(), ErrorReport> {
+        let relation = table.open();
+        let Some(found) = Attribute::of(&relation, &column.name)? else {
+            return Ok(());
+        };
+        if found.is_stored
+            && found.column_type == self.column_type(column.meaning)
+            && let Some(expression) = Expression::of_generated_column(&relation, found.number)
+            && self.means(&relation, expression, column.meaning)?
+        {
+            return Ok(());
+        }
+        let definition = found.definition(table)?;
+        let message = format!("column \"{}\" of table \"{}\" exists with another meaning", column.name, table.name);
+        Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message)
+            .set_detail(format!(
+                "It is {definition}, and would have to be {}.",
+                self.column_definition(column.meaning)?
+            ))
+            .set_hint("Choose another prefix, or remove the column; simhash_detach removes what simhash_attach made."))
+    }
+
+    /// Whether the expression computes that.
+    fn means(&self, relation: &PgRelation, expression: Expression, meaning: Meaning) -> Result<bool, ErrorReport> {
+        match meaning {
+            Meaning::Fingerprint => self.source.is_fingerprint(self.schema, relation, expression),
+            Meaning::Block(wanted) => match self.schema.block_call(expression) {
+                Some(BlockCall { fingerprint, block, blocks }) if (block, blocks) == (wanted, self.blocks) => {
+                    self.source.is_fingerprint(self.schema, relation, fingerprint)
+                }
+                _ => Ok(false),
+            },
+        }
+    }
+
+    fn column_type(&self, meaning: Meaning) -> pg_sys::Oid {
+        match meaning {
+            Meaning::Fingerprint => pg_sys::INT8OID,
+            Meaning::Block(_) => pg_sys::INT4OID,
+        }
+    }
+
+    fn column_definition(&self, meaning: Meaning) -> Result<String, ErrorReport> {
+        let fingerprint = self.source.fingerprint_sql(self.schema)?;
+        Ok(match meaning {
+            Meaning::Fingerprint => format!("bigint GENERATED ALWAYS AS ({fingerprint}) STORED"),
+            Meaning::Block(block) => {
+                let schema = quoted_schema(self.schema.oid())?;
+                let layout = if self.blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {}", self.blocks) };
+                format!("integer GENERATED ALWAYS AS ({schema}.simhash_block({fingerprint}, {block}{layout})) STORED")
+            }
+        })
+    }
+
+    fn describe(&self, meaning: Meaning) -> String {
+        match meaning {
+            Meaning::Fingerprint => format!("fingerprint of {}", quote_identifier(&self.source.column)),
+            Meaning::Block(block) => format!(
+                "block {block} of {} of {}",
+                self.blocks,
+                if self.source.kind == Kind::Fingerprints {
+                    quote_identifier(&self.source.column)
+                } else {
+                    format!("the fingerprint of {}", quote_identifier(&self.source.column))
+                }
+            ),
+        }
+    }
+
+    /// Adds all columns in one command, hence one rewrite.
+    fn add_columns(&self, table: &Target, family: &[Target], columns: &[&Column]) -> Result<(), ErrorReport> {
+        let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+        notice!("rewriting table \"{}\" with the new columns {}", table.name, names.join(", "));
+        let additions = columns
+            .iter()
+            .map(|column| {
+                let definition = self.column_definition(column.meaning)?;
+                Ok(format!("ADD COLUMN {} {definition}", quote_identifier(&column.name)))
+            })
+            .collect::<Result<Vec<_>, ErrorReport>>()?;
+        let statement = format!("ALTER TABLE {} {}", table.sql(), additions.join(", "));
+        let counted = columns.iter().find_map(|column| match column.meaning {
+            Meaning::Block(block) => Some(block),
+            Meaning::Fingerprint => None,
+        });
+        let watch = counted.map(|block| progress::watch(block, family.iter().map(Target::estimated_rows).sum()));
+        execute(&statement)?;
+        drop(watch);
+        for column in columns {
+            let object = format!("COLUMN {}.{}", table.sql(), quote_identifier(&column.name));
+            execute(&Maker::Attach.comment(&object, &self.describe(column.meaning)))?;
+        }
+        Ok(())
+    }
+
+    /// Builds the btrees that are missing; how many were.
+    fn build_indexes(&self, table: &Target, family: &[Target]) -> Result<usize, ErrorReport> {
+        let mut missing = Vec::new();
+        for member in one_by_one(table, family) {
+            let relation = member.open();
+            let indexes = Index::all_of(member)?;
+            for block in 0..self.blocks {
+                let column = self.prefix.block(block);
+                let number = Attribute::of(&relation, &column)?.map(|attribute| attribute.number);
+                let exists = indexes.iter().any(|index| {
+                    index.is_valid
+                        && index.finds_integers
+                        && matches!(index.key, Key::Column(first) if Some(first) == number)
+                });
+                if !exists {
+                    missing.push((member, block, column));
+                }
+            }
+        }
+        let mut names = IndexNames::default();
+        for (number, (member, block, column)) in missing.iter().enumerate() {
+            let name = quote_identifier(names.choose(member, column)?);
+            notice!("building index {} of {}: {name} on table \"{}\"", number + 1, missing.len(), member.name);
+            execute(&format!("CREATE INDEX {name} ON {} USING btree ({})", member.sql(), quote_identifier(column)))?;
+            let object = format!("INDEX {}.{name}", quote_identifier(&member.schema));
+            execute(&Maker::Attach.comment(&object, &format!("btree of block {block} of {}", self.blocks)))?;
+        }
+        Ok(missing.len())
+    }
+
+    /// Without statistics the planner takes every search for one that finds a 200th of the table, and scans it all.
+    fn analyze(&self, table: &Target, family: &[Target], columns: &[Column]) -> Result<(), ErrorReport> {
+        let columns: Vec<_> = columns.iter().map(|column| quote_identifier(&column.name)).collect();
+        let columns = columns.join(", ");
+        for member in one_by_one(table, family) {
+            notice!("analyzing table \"{}\"", member.name);
+            execute(&format!("ANALYZE {} ({columns})", member.sql()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The tables that commands must name: one for a partitioned table is one for all partitions, one for another parent is
+/// not one for its children.
+pub fn one_by_one<'a>(table: &'a Target, family: &'a [Target]) -> impl Iterator<Item = &'a Target> {
+    let members = if table.is_partitioned() { std::slice::from_ref(table) } else { family };
+    members.iter().filter(|member| member.is_ordinary() || member.is_partitioned())
+}

@@ -1,0 +1,122 @@
+//! The btrees on the blocks of a table: which there are, and names for those to come.
+
+use std::collections::HashSet;
+use std::ffi::CStr;
+
+use pgrx::list::List;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::{PgRelation, memcx};
+
+use super::expressions::Expression;
+use super::spi;
+use super::target::Target;
+
+/// What an index is first sorted by.
+#[derive(Clone, Copy)]
+pub enum Key {
+    Column(pg_sys::AttrNumber),
+    Expression(Expression),
+}
+
+/// An index of a table.
+pub struct Index {
+    pub oid: pg_sys::Oid,
+    pub schema: String,
+    pub name: String,
+    pub key: Key,
+    /// Whether queries may use it: it is built, and on a partitioned table it is built for all partitions.
+    pub is_valid: bool,
+    /// Whether it is a btree that finds integers, any of them, in any row: not partial, no other operator class.
+    pub finds_integers: bool,
+}
+
+impl Index {
+    /// The indexes of a table.
+    pub fn all_of(table: &Target) -> Result<Vec<Self>, ErrorReport> {
+        let relation = table.open();
+        // SAFETY: an open table; a list of OIDs.
+        let indexes: Vec<pg_sys::Oid> = unsafe {
+            let list = pg_sys::RelationGetIndexList(relation.as_ptr());
+            memcx::current_context(|context| {
+                List::<pg_sys::Oid>::downcast_ptr_in_memcx(list, context)
+                    .map(|list| list.iter().copied().collect())
+                    .unwrap_or_default()
+            })
+        };
+        indexes.into_iter().filter_map(|index| Self::read(index).transpose()).collect()
+    }
+
+    /// The index; None if it has no key.
+    fn read(oid: pg_sys::Oid) -> Result<Option<Self>, ErrorReport> {
+        // SAFETY: the index of a locked table; an open index has its row of pg_index and, if its first key is an
+        // expression, a list of expressions. A btree has an operator family for each key.
+        unsafe {
+            let index = PgRelation::with_lock(oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+            let row = &*index.rd_index;
+            let Some(&column) = row.indkey.values.as_slice(row.indnatts as usize).first() else {
+                return Ok(None);
+            };
+            let key = if column == 0 {
+                let expressions = pg_sys::RelationGetIndexExpressions(index.as_ptr());
+                let first = memcx::current_context(|context| {
+                    List::<*mut std::ffi::c_void>::downcast_ptr_in_memcx(expressions, context)?.get(0).copied()
+                });
+                match first.and_then(|first| Expression::from_ptr(first.cast())) {
+                    Some(expression) => Key::Expression(expression),
+                    None => return Ok(None),
+                }
+            } else {
+                Key::Column(column)
+            };
+            let is_btree = (*index.rd_rel).relam == pg_sys::BTREE_AM_OID;
+            let is_partial = !pg_sys::RelationGetIndexPredicate(index.as_ptr()).is_null();
+            Ok(Some(Self {
+                oid,
+                schema: spi::from_server(pg_sys::get_namespace_name((*index.rd_rel).relnamespace))?,
+                name: spi::from_server((*index.rd_rel).relname.data.as_ptr())?,
+                key,
+                is_valid: row.indisvalid && row.indisready && row.indislive,
+                finds_integers: is_btree && !is_partial && *index.rd_opfamily == integer_family(),
+            }))
+        }
+    }
+
+    pub fn sql(&self) -> String {
+        pgrx::spi::quote_qualified_identifier(&self.schema, &self.name)
+    }
+}
+
+fn integer_family() -> pg_sys::Oid {
+    // SAFETY: look-ups in system caches; every PostgreSQL has this operator class.
+    unsafe { pg_sys::get_opclass_family(pg_sys::GetDefaultOpClass(pg_sys::INT4OID, pg_sys::BTREE_AM_OID)) }
+}
+
+/// Names for indexes, as PostgreSQL gives them, that neither exist nor have been given out before.
+#[derive(Default)]
+pub struct IndexNames {
+    given: HashSet<(String, String)>,
+}
+
+impl IndexNames {
+    pub fn choose(&mut self, table: &Target, column: &str) -> Result<String, ErrorReport> {
+        let (table_name, column) = (spi::to_server(&table.name)?, spi::to_server(column)?);
+        let schema = spi::to_server(&table.schema)?;
+        for number in 0u32.. {
+            let label = if number == 0 { "idx".to_owned() } else { format!("idx{number}") };
+            let label = spi::to_server(&label)?;
+            // SAFETY: the names are NUL-terminated; the result is a palloc'd name that is short enough.
+            let (name, exists) = unsafe {
+                let name = pg_sys::makeObjectName(table_name.as_ptr(), column.as_ptr(), label.as_ptr());
+                let schema = pg_sys::get_namespace_oid(schema.as_ptr(), false);
+                (CStr::from_ptr(name), pg_sys::get_relname_relid(name, schema) != pg_sys::InvalidOid)
+            };
+            // SAFETY: as above.
+            let name = unsafe { spi::from_server(name.as_ptr()) }?;
+            if !exists && self.given.insert((table.schema.clone(), name.clone())) {
+                return Ok(name);
+            }
+        }
+        unreachable!("there are fewer than 2^32 indexes")
+    }
+}

@@ -1,0 +1,49 @@
+//! What attach made, it marks with a comment: people see it in `\d+`, dumps keep it, and detach goes by it.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
+
+use super::spi;
+
+/// Which function made an object.
+#[derive(Clone, Copy)]
+pub enum Maker {
+    Attach,
+    Online,
+}
+
+impl Maker {
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Attach => "made by simhash_attach: ",
+            Self::Online => "made by simhash_attach_online: ",
+        }
+    }
+
+    /// The command that marks an object: its kind and name as COMMENT ON wants them, and what to say of it.
+    pub fn comment(self, object: &str, description: &str) -> String {
+        format!("COMMENT ON {object} IS {}", quote_literal(format!("{}{description}", self.mark())))
+    }
+}
+
+/// Whether the relation, or the column if it is not 0, is marked.
+pub fn is_marked_relation(relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<bool, ErrorReport> {
+    is_marked(relation, pg_sys::RelationRelationId, column)
+}
+
+pub fn is_marked_trigger(trigger: pg_sys::Oid) -> Result<bool, ErrorReport> {
+    is_marked(trigger, pg_sys::TriggerRelationId, 0)
+}
+
+fn is_marked(object: pg_sys::Oid, catalog: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<bool, ErrorReport> {
+    // SAFETY: the comment is null or NUL-terminated.
+    unsafe {
+        let comment = pg_sys::GetComment(object, catalog, column.into());
+        if comment.is_null() {
+            return Ok(false);
+        }
+        let comment = spi::from_server(comment)?;
+        Ok([Maker::Attach, Maker::Online].iter().any(|maker| comment.starts_with(maker.mark())))
+    }
+}

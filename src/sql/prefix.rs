@@ -1,0 +1,60 @@
+//! The names of what attach makes: all begin with one prefix, so that a table can have several fingerprints.
+
+use std::ffi::CStr;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::error::user_error;
+use super::spi::from_server;
+
+/// What the longest of the names adds to the prefix.
+const LONGEST_ADDITION: usize = "zz_".len() + "_update".len();
+const LONGEST_NAME: usize = pg_sys::NAMEDATALEN as usize - 1;
+
+pub struct Prefix(String);
+
+impl Prefix {
+    pub fn read(prefix: Option<&CStr>) -> Result<Self, ErrorReport> {
+        let prefix = name(prefix, "prefix")?;
+        let longest = LONGEST_NAME - LONGEST_ADDITION;
+        if prefix.is_empty() {
+            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_NAME, "prefix must not be empty"));
+        }
+        if prefix.len() > longest {
+            return Err(user_error(PgSqlErrorCode::ERRCODE_NAME_TOO_LONG, format!("prefix \"{prefix}\" is too long"))
+                .set_detail(format!("A prefix has at most {longest} bytes.")));
+        }
+        Ok(Self(prefix))
+    }
+
+    /// The fingerprint column.
+    pub fn fingerprint(&self) -> &str {
+        &self.0
+    }
+
+    /// A block column.
+    pub fn block(&self, block: i32) -> String {
+        format!("{}_block{block}", self.0)
+    }
+
+    /// The trigger that keeps the fingerprint up to date. BEFORE triggers fire in the order of their names: it is to see
+    /// what the others have made of the source, so it comes late.
+    pub fn trigger(&self) -> String {
+        format!("zz_{}_update", self.0)
+    }
+}
+
+/// A name that must be given.
+pub fn name(name: Option<&CStr>, argument: &str) -> Result<String, ErrorReport> {
+    let name = required(name, argument)?;
+    // SAFETY: it is NUL-terminated.
+    unsafe { from_server(name.as_ptr()) }
+}
+
+/// An argument that must be given.
+pub fn required<T>(value: Option<T>, argument: &str) -> Result<T, ErrorReport> {
+    value.ok_or_else(|| {
+        user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{argument} must not be NULL"))
+    })
+}

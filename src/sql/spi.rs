@@ -1,0 +1,95 @@
+//! Statements to the server: the commands that attach a table are SQL, so that PostgreSQL checks, locks, logs and
+//! replicates them as if the owner had typed them.
+//!
+//! Text is UTF-8 here and in the server's encoding there. What is put into a statement is quoted, whatever it is.
+
+use std::ffi::{CStr, CString, c_char};
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::error::user_error;
+use super::text::decode;
+
+/// Runs a statement; how many rows it touched.
+pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
+    connected(0, || run(statement, false))
+}
+
+/// Runs a statement, and commits the transaction. Only where [`pg_sys::SPI_inside_nonatomic_context`] allows that.
+pub fn execute_and_commit(
+    statement: impl FnOnce() -> Result<Option<u64>, ErrorReport>,
+) -> Result<Option<u64>, ErrorReport> {
+    connected(pg_sys::SPI_OPT_NONATOMIC, || {
+        let result = statement()?;
+        // SAFETY: connected, and not atomic, or else PostgreSQL reports an error.
+        unsafe { pg_sys::SPI_commit() };
+        Ok(result)
+    })
+}
+
+/// The first column of a query's result, without NULLs.
+pub fn strings(query: &str) -> Result<Vec<String>, ErrorReport> {
+    connected(0, || {
+        run(query, true)?;
+        // SAFETY: a query has just succeeded; its table has `numvals` rows, and lives until SPI_finish.
+        unsafe {
+            let Some(table) = pg_sys::SPI_tuptable.as_ref() else {
+                return Ok(Vec::new());
+            };
+            let row = |row: u64| pg_sys::SPI_getvalue(*table.vals.add(row as usize), table.tupdesc, 1);
+            (0..table.numvals).map(row).filter(|value| !value.is_null()).map(|value| from_server(value)).collect()
+        }
+    })
+}
+
+fn connected<T>(options: u32, f: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, ErrorReport> {
+    // SAFETY: each connection is finished; if `f` fails, by PostgreSQL at the end of the transaction.
+    unsafe {
+        check(pg_sys::SPI_connect_ext(options as i32))?;
+        let result = f()?;
+        check(pg_sys::SPI_finish())?;
+        Ok(result)
+    }
+}
+
+fn run(statement: &str, read_only: bool) -> Result<u64, ErrorReport> {
+    let statement = to_server(statement)?;
+    // SAFETY: SPI is connected, and the statement is NUL-terminated.
+    unsafe {
+        check(pg_sys::SPI_execute(statement.as_ptr(), read_only, 0))?;
+        Ok(pg_sys::SPI_processed)
+    }
+}
+
+fn check(code: i32) -> Result<(), ErrorReport> {
+    if code < 0 {
+        let message = format!("statement failed in the server programming interface ({code})");
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message));
+    }
+    Ok(())
+}
+
+/// A name or a text of the server's, as UTF-8.
+///
+/// # Safety
+///
+/// `text` is NUL-terminated.
+pub unsafe fn from_server(text: *const c_char) -> Result<String, ErrorReport> {
+    // SAFETY: by the caller's promise.
+    Ok(decode(unsafe { CStr::from_ptr(text) }.to_bytes())?.into_owned())
+}
+
+/// A text in the server's encoding.
+pub fn to_server(text: &str) -> Result<CString, ErrorReport> {
+    let contains_nul = |_| user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text contains a NUL");
+    let utf8 = CString::new(text).map_err(contains_nul)?;
+    let Ok(length) = i32::try_from(text.len()) else {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, "text is too long"));
+    };
+    // SAFETY: `utf8` is `length` readable bytes. The result is either that, or a palloc'd, NUL-terminated string.
+    unsafe {
+        let encoded = pg_sys::pg_any_to_server(utf8.as_ptr(), length, pg_sys::pg_enc::PG_UTF8 as i32);
+        if encoded.cast_const() == utf8.as_ptr() { Ok(utf8) } else { Ok(CStr::from_ptr(encoded).to_owned()) }
+    }
+}

@@ -1,0 +1,198 @@
+//! The table that is attached: locked, and its owner's.
+
+use std::ptr;
+
+use pgrx::list::List;
+use pgrx::memcx;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::quote_qualified_identifier;
+use pgrx::{PgRelation, pg_sys::ffi::pg_guard_ffi_boundary};
+
+use super::error::user_error;
+use super::owner::is_owner;
+use super::spi::from_server;
+
+/// A lock mode of PostgreSQL's.
+pub type Lock = pg_sys::LOCKMODE;
+
+/// A relation that the current transaction has locked.
+pub struct Target {
+    pub oid: pg_sys::Oid,
+    pub owner: pg_sys::Oid,
+    pub schema: String,
+    pub name: String,
+    kind: u8,
+}
+
+impl Target {
+    /// Locks an ordinary or partitioned table of the current user's.
+    pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
+        // Who may not change a table must not be able to lock it either.
+        check_owner(oid)?;
+        // SAFETY: the relation is closed again; the lock stays until the end of the transaction.
+        unsafe {
+            let relation = pg_sys::try_relation_open(oid, lock);
+            if relation.is_null() {
+                return Err(does_not_exist(oid));
+            }
+            pg_sys::relation_close(relation, pg_sys::NoLock as Lock);
+        }
+        // It may have got another owner while we waited for the lock.
+        check_owner(oid)?;
+        let target = Self::locked(oid)?;
+        target.check_kind()?;
+        Ok(target)
+    }
+
+    /// A relation that is locked already.
+    fn locked(oid: pg_sys::Oid) -> Result<Self, ErrorReport> {
+        let relation = open(oid);
+        // SAFETY: an open relation has its row of pg_class.
+        unsafe {
+            let row = &*relation.rd_rel;
+            Ok(Self {
+                oid,
+                owner: row.relowner,
+                schema: schema_name(row.relnamespace)?,
+                name: from_server(row.relname.data.as_ptr())?,
+                kind: row.relkind as u8,
+            })
+        }
+    }
+
+    /// It and all that inherits from it, it first, all locked.
+    pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
+        unsafe extern "C-unwind" {
+            /// `catalog/pg_inherits.h`: the relation and all its descendants, each once, ancestors first.
+            fn find_all_inheritors(
+                parent: pg_sys::Oid,
+                lock: Lock,
+                parents: *mut *mut pg_sys::List,
+            ) -> *mut pg_sys::List;
+        }
+        // SAFETY: the result is a list of OIDs; the numbers of parents are not asked for.
+        let members = unsafe {
+            let list = pg_guard_ffi_boundary(|| find_all_inheritors(self.oid, lock, ptr::null_mut()));
+            memcx::current_context(|context| {
+                List::<pg_sys::Oid>::downcast_ptr_in_memcx(list, context)
+                    .map(|list| list.iter().copied().collect::<Vec<_>>())
+            })
+        };
+        members.unwrap_or_default().into_iter().map(Self::locked).collect()
+    }
+
+    /// The relation, opened. Closed again before a command changes the table, for that wants to be the only one.
+    pub fn open(&self) -> PgRelation {
+        open(self.oid)
+    }
+
+    /// The name as it may stand in a statement.
+    pub fn sql(&self) -> String {
+        quote_qualified_identifier(&self.schema, &self.name)
+    }
+
+    pub fn is_partitioned(&self) -> bool {
+        self.kind == pg_sys::RELKIND_PARTITIONED_TABLE
+    }
+
+    /// Whether it has rows, and can have indexes and triggers, of its own.
+    pub fn is_ordinary(&self) -> bool {
+        self.kind == pg_sys::RELKIND_RELATION
+    }
+
+    /// How many rows the planner would expect.
+    pub fn estimated_rows(&self) -> f64 {
+        if !self.is_ordinary() {
+            return 0.0;
+        }
+        let relation = self.open();
+        let (mut pages, mut rows, mut visible) = (0, 0.0, 0.0);
+        // SAFETY: an open table; the widths of its columns are not asked for.
+        unsafe {
+            pg_sys::estimate_rel_size(relation.as_ptr(), ptr::null_mut(), &mut pages, &mut rows, &mut visible);
+        }
+        rows
+    }
+
+    pub fn block_count(&self) -> u32 {
+        let relation = self.open();
+        // SAFETY: an open table.
+        unsafe { pg_sys::RelationGetNumberOfBlocksInFork(relation.as_ptr(), pg_sys::ForkNumber::MAIN_FORKNUM) }
+    }
+
+    fn check_kind(&self) -> Result<(), ErrorReport> {
+        // SAFETY: an open relation.
+        if unsafe { pg_sys::IsCatalogRelation(self.open().as_ptr()) } {
+            return Err(wrong_kind(format!("\"{}\" is a system catalog", self.name)));
+        }
+        if !self.is_ordinary() && !self.is_partitioned() {
+            return Err(wrong_kind(format!("\"{}\" is not a table", self.name))
+                .set_detail("Only an ordinary or a partitioned table can be attached."));
+        }
+        Ok(())
+    }
+
+    /// Refuses tables whose columns are not their own.
+    pub fn check_columns_can_be_added(&self) -> Result<(), ErrorReport> {
+        let relation = self.open();
+        // SAFETY: an open relation has its row of pg_class.
+        let (is_partition, is_typed) =
+            unsafe { ((*relation.rd_rel).relispartition, (*relation.rd_rel).reloftype != pg_sys::InvalidOid) };
+        if is_partition {
+            return Err(wrong_kind(format!("\"{}\" is a partition", self.name))
+                .set_hint("Attach the partitioned table: its partitions follow."));
+        }
+        if is_typed {
+            return Err(wrong_kind(format!("\"{}\" is a typed table", self.name))
+                .set_detail("A typed table has the columns of its type and no others."));
+        }
+        Ok(())
+    }
+}
+
+fn open(oid: pg_sys::Oid) -> PgRelation {
+    // SAFETY: whoever asks holds a lock.
+    unsafe { PgRelation::with_lock(oid, pg_sys::NoLock as Lock) }
+}
+
+fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
+    // SAFETY: a NUL-terminated name, or null if there is no such schema.
+    unsafe {
+        let name = pg_sys::get_namespace_name(schema);
+        if name.is_null() {
+            let message = format!("schema with OID {} does not exist", schema.to_u32());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message));
+        }
+        from_server(name)
+    }
+}
+
+/// The schema's name as it may stand in a statement.
+pub fn quoted_schema(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
+    Ok(pgrx::spi::quote_identifier(schema_name(schema)?))
+}
+
+fn check_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {
+    // SAFETY: look-ups in system caches; aclcheck_error only reports.
+    unsafe {
+        let name = pg_sys::get_rel_name(oid);
+        if name.is_null() {
+            return Err(does_not_exist(oid));
+        }
+        if !is_owner(oid) {
+            let kind = pg_sys::get_relkind_objtype(pg_sys::get_rel_relkind(oid));
+            pg_sys::aclcheck_error(pg_sys::AclResult::ACLCHECK_NOT_OWNER, kind, name);
+        }
+    }
+    Ok(())
+}
+
+fn does_not_exist(oid: pg_sys::Oid) -> ErrorReport {
+    let message = format!("relation with OID {} does not exist", oid.to_u32());
+    user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
+}
+
+fn wrong_kind(message: String) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message)
+}
