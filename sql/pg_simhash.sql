@@ -164,3 +164,38 @@ CREATE FUNCTION simhash_attach(
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name) IS
     'gives a table the fingerprint column of a source column, its block columns and a btree on each';
+
+CREATE FUNCTION simhash_detach(target regclass, prefix name DEFAULT 'simhash') RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_detach_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_detach(regclass, name) IS
+    'takes away what simhash_attach or simhash_attach_online made, and only that';
+
+-- For tables that cannot be rewritten: a plain column, a trigger, a procedure that fills, and indexes on expressions.
+
+CREATE FUNCTION simhash_attach_online(
+    target regclass, source name, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash'
+) RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_attach_online_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_attach_online(regclass, name, jsonb, name) IS
+    'gives a table an empty fingerprint column and a trigger that keeps it up to date, without a rewrite';
+
+CREATE PROCEDURE simhash_fill(target regclass, prefix name DEFAULT 'simhash', batch_pages integer DEFAULT 1000)
+    AS 'MODULE_PATHNAME', 'simhash_fill_wrapper'
+    LANGUAGE c;
+COMMENT ON PROCEDURE simhash_fill(regclass, name, integer) IS
+    'fills the column of simhash_attach_online, and commits after each batch; can be stopped and called again';
+
+CREATE FUNCTION simhash_index_commands(target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash')
+    RETURNS SETOF text
+    AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name) IS
+    'the commands that build the missing indexes on a fingerprint column''s blocks concurrently; for psql''s \gexec';
+
+CREATE FUNCTION simhash_update() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'simhash_update_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_update() IS
+    'trigger that keeps a fingerprint column up to date; its arguments: fingerprint column, source column, options';

@@ -140,12 +140,6 @@ pub struct BlockCall {
     pub blocks: i32,
 }
 
-impl BlockCall {
-    pub fn equals(&self, other: &Self) -> bool {
-        (self.block, self.blocks) == (other.block, other.blocks) && self.fingerprint.equals(other.fingerprint)
-    }
-}
-
 /// `simhash(source)` or `simhash(source, options)`, with options that are written out.
 #[derive(Clone, Debug)]
 pub struct FingerprintCall {

@@ -41,7 +41,7 @@ fn simhash_text_text(content: AnyElement, options: RawText<'_>) -> Result<Option
 }
 
 #[pg_extern(sql = false)]
-fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
+pub fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
     let mut tally = Tally::default();
     for (i, feature) in features(&feature_array)?.enumerate() {
         if i % STRIDE == 0 {

@@ -25,6 +25,8 @@ pub struct Index {
     pub schema: String,
     pub name: String,
     pub key: Key,
+    /// Whether it belongs to an index of the partitioned table.
+    pub is_partition: bool,
     /// Whether queries may use it: it is built, and on a partitioned table it is built for all partitions.
     pub is_valid: bool,
     /// Whether it is a btree that finds integers, any of them, in any row: not partial, no other operator class.
@@ -76,6 +78,7 @@ impl Index {
                 schema: spi::from_server(pg_sys::get_namespace_name((*index.rd_rel).relnamespace))?,
                 name: spi::from_server((*index.rd_rel).relname.data.as_ptr())?,
                 key,
+                is_partition: (*index.rd_rel).relispartition,
                 is_valid: row.indisvalid && row.indisready && row.indislive,
                 finds_integers: is_btree && !is_partial && *index.rd_opfamily == integer_family(),
             }))

@@ -47,3 +47,8 @@ fn is_marked(object: pg_sys::Oid, catalog: pg_sys::Oid, column: pg_sys::AttrNumb
         Ok([Maker::Attach, Maker::Online].iter().any(|maker| comment.starts_with(maker.mark())))
     }
 }
+
+pub fn has_comment(relation: pg_sys::Oid) -> bool {
+    // SAFETY: a look-up in a catalog.
+    unsafe { !pg_sys::GetComment(relation, pg_sys::RelationRelationId, 0).is_null() }
+}

@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 
 use super::error::user_error;
-use super::expressions::{Expression, ExtensionSchema};
+use super::expressions::{Expression, ExtensionSchema, FingerprintCall};
 use super::options::{Document, RawJsonb, read, to_json_text};
 use super::spi;
 use super::target::{Target, quoted_schema};
@@ -98,6 +98,15 @@ impl Source {
         self.options_json.as_deref()
     }
 
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The column, or its expression, as `simhash` takes it.
+    pub fn argument(&self) -> &str {
+        &self.argument
+    }
+
     /// The fingerprint as it may stand in a statement.
     pub fn fingerprint_sql(&self, schema: ExtensionSchema) -> Result<String, ErrorReport> {
         if self.kind == Kind::Fingerprints {
@@ -123,9 +132,8 @@ impl Source {
         if self.kind == Kind::Fingerprints {
             return Ok(expression.equals(argument));
         }
-        Ok(schema
-            .fingerprint_call(expression)
-            .is_some_and(|call| call.options == self.options && call.source.equals(argument)))
+        let wanted = FingerprintCall { source: argument, options: self.options.clone() };
+        Ok(schema.fingerprint_call(expression).is_some_and(|call| call.equals(&wanted)))
     }
 
     /// What the parser makes of the argument.

@@ -17,7 +17,7 @@ const NO_POSITION: u64 = LABEL_WEIGHTS[0];
 const STRIDE: usize = 4096;
 
 #[pg_extern(sql = false)]
-fn simhash_tsvector(document: &[u8]) -> Result<Option<i64>, ErrorReport> {
+pub fn simhash_tsvector(document: &[u8]) -> Result<Option<i64>, ErrorReport> {
     let mut tally = Tally::default();
     let lexemes = Lexemes::new(document).ok_or_else(corrupted)?;
     for (i, lexeme) in lexemes.enumerate() {

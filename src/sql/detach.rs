@@ -1,0 +1,203 @@
+//! `simhash_detach`: takes away what attach made, in either way, and only that.
+//!
+//! What is ours carries a mark and computes what attach would have it compute. What others have built on a column of
+//! ours is never taken away with it: PostgreSQL refuses where a view depends on it, and we refuse where it would not,
+//! as with an index or a constraint.
+
+use std::ffi::CStr;
+
+use pgrx::PgRelation;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
+
+use super::attach::running_extension;
+use super::error::user_error;
+use super::expressions::{Expression, ExtensionSchema};
+use super::indexes::{Index, Key};
+use super::marks::{is_marked_relation, is_marked_trigger};
+use super::owner::as_owner;
+use super::prefix::{Prefix, required};
+use super::source::Attribute;
+use super::spi::{execute, strings};
+use super::target::{Lock, Target};
+use super::update::UpdateTrigger;
+use crate::simhash::blocks::LAYOUTS;
+
+#[pg_extern(sql = false)]
+fn simhash_detach(
+    target: Option<pg_sys::Oid>,
+    prefix: Option<&CStr>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<(), ErrorReport> {
+    let target = required(target, "target")?;
+    let prefix = Prefix::read(prefix)?;
+    let schema = running_extension(fcinfo)?;
+    let table = Target::lock(target, pg_sys::AccessExclusiveLock as Lock)?;
+    as_owner(table.owner, || {
+        let family = table.family(pg_sys::AccessExclusiveLock as Lock)?;
+        Attached::find(schema, &prefix, &table, &family)?.remove(&table, &family)
+    })
+}
+
+/// What is attached to a table with a prefix.
+struct Attached<'a> {
+    prefix: &'a Prefix,
+    /// The columns that attach made, and those of their names that it did not.
+    columns: Vec<String>,
+    other_columns: Vec<String>,
+    /// The tables' indexes that attach made, on any column with the prefix.
+    indexes: Vec<Index>,
+    other_indexes: Vec<Index>,
+    /// The tables with the triggers that attach made.
+    triggers: Vec<(&'a Target, String)>,
+}
+
+impl<'a> Attached<'a> {
+    fn find(
+        schema: ExtensionSchema,
+        prefix: &'a Prefix,
+        table: &Target,
+        family: &'a [Target],
+    ) -> Result<Self, ErrorReport> {
+        let (mut columns, mut other_columns) = (Vec::new(), Vec::new());
+        let relation = table.open();
+        for name in names(prefix) {
+            if let Some(attribute) = Attribute::of(&relation, &name)? {
+                let is_ours =
+                    is_marked_relation(table.oid, attribute.number)? && is_plausible(schema, &relation, &attribute);
+                if is_ours { &mut columns } else { &mut other_columns }.push(name);
+            }
+        }
+        drop(relation);
+
+        let (mut indexes, mut other_indexes) = (Vec::new(), Vec::new());
+        for member in family {
+            let relation = member.open();
+            let numbers = names(prefix)
+                .map(|name| Ok(Attribute::of(&relation, &name)?.map(|attribute| attribute.number)))
+                .collect::<Result<Vec<_>, ErrorReport>>()?;
+            for index in Index::all_of(member)? {
+                let column = match index.key {
+                    Key::Column(column) => Some(column),
+                    Key::Expression(expression) => {
+                        schema.block_call(expression).and_then(|call| call.fingerprint.as_column())
+                    }
+                };
+                if column.is_some_and(|column| numbers.contains(&Some(column))) {
+                    let is_ours = is_marked_relation(index.oid, 0)?;
+                    if is_ours { &mut indexes } else { &mut other_indexes }.push(index);
+                }
+            }
+        }
+
+        let mut triggers = Vec::new();
+        for member in family {
+            for trigger in UpdateTrigger::all_of(schema, member)? {
+                if trigger.fingerprint == prefix.fingerprint() && !trigger.is_clone && is_marked_trigger(trigger.oid)? {
+                    triggers.push((member, trigger.name));
+                }
+            }
+        }
+        Ok(Self { prefix, columns, other_columns, indexes, other_indexes, triggers })
+    }
+
+    fn remove(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
+        if self.columns.is_empty() && self.indexes.is_empty() && self.triggers.is_empty() {
+            return Err(self.nothing_attached(table));
+        }
+        self.check_dependents(family)?;
+        for (member, trigger) in &self.triggers {
+            notice!("dropping trigger {trigger} on table \"{}\"", member.name);
+            execute(&format!("DROP TRIGGER {} ON {}", quote_identifier(trigger), member.sql()))?;
+        }
+        for index in &self.indexes {
+            // One on a partition goes with the one on the partitioned table.
+            if !index.is_partition {
+                notice!("dropping index {}", index.name);
+                execute(&format!("DROP INDEX {}", index.sql()))?;
+            }
+        }
+        if !self.columns.is_empty() {
+            notice!("dropping from table \"{}\" the columns {}", table.name, self.columns.join(", "));
+            let drops: Vec<_> =
+                self.columns.iter().map(|column| format!("DROP COLUMN {}", quote_identifier(column))).collect();
+            execute(&format!("ALTER TABLE {} {}", table.sql(), drops.join(", ")))?;
+        }
+        for column in &self.other_columns {
+            notice!("leaving column {column}, which simhash_attach did not make");
+        }
+        for index in &self.other_indexes {
+            notice!("leaving index {}, which simhash_attach did not make", index.name);
+        }
+        Ok(())
+    }
+
+    fn nothing_attached(&self, table: &Target) -> ErrorReport {
+        let message =
+            format!("nothing is attached to table \"{}\" with prefix \"{}\"", table.name, self.prefix.fingerprint());
+        let error = user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message);
+        if self.other_columns.is_empty() {
+            return error.set_hint("simhash_detach wants the prefix that simhash_attach was given.");
+        }
+        error
+            .set_detail(format!("simhash_attach did not make the columns {}.", self.other_columns.join(", ")))
+            .set_hint("Drop them with ALTER TABLE, if that is what you want.")
+    }
+
+    /// Refuses to drop columns if that would silently take away what others have made.
+    fn check_dependents(&self, family: &[Target]) -> Result<(), ErrorReport> {
+        let mut columns = Vec::new();
+        for member in family {
+            let relation = member.open();
+            for column in &self.columns {
+                if let Some(attribute) = Attribute::of(&relation, column)? {
+                    columns.push(format!("({}, {})", member.oid.to_u32(), attribute.number));
+                }
+            }
+        }
+        if columns.is_empty() {
+            return Ok(());
+        }
+        let ours: Vec<_> = self.indexes.iter().map(|index| index.oid.to_u32().to_string()).collect();
+        let ours = if ours.is_empty() { "0".to_owned() } else { ours.join(", ") };
+        // A column's own expression is in pg_attrdef. A not-null constraint (contype n) is a property of the column.
+        let dependents = strings(&format!(
+            "WITH RECURSIVE ours (index) AS (
+                 SELECT oid FROM pg_catalog.pg_class WHERE oid IN ({ours})
+                 UNION SELECT inhrelid FROM pg_catalog.pg_inherits JOIN ours ON inhparent = index)
+             SELECT DISTINCT pg_catalog.pg_describe_object(classid, objid, objsubid) COLLATE \"C\" AS object
+             FROM pg_catalog.pg_depend
+             WHERE refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
+                 AND (refobjid, refobjsubid) IN (VALUES {})
+                 AND deptype IN ('a', 'i')
+                 AND classid <> 'pg_catalog.pg_attrdef'::pg_catalog.regclass
+                 AND NOT (classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND objsubid = 0
+                          AND objid IN (SELECT index FROM ours))
+                 AND NOT (classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass
+                          AND objid IN (SELECT oid FROM pg_catalog.pg_constraint WHERE contype = 'n'))
+             ORDER BY object",
+            columns.join(", ")
+        ))?;
+        let Some(first) = dependents.first() else {
+            return Ok(());
+        };
+        let message = format!("cannot detach because {first} depends on a column of it");
+        Err(user_error(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST, message)
+            .set_detail(format!("simhash_attach did not make: {}.", dependents.join(", ")))
+            .set_hint("Drop it first: it would go with the column."))
+    }
+}
+
+/// All names of columns that a prefix gives.
+fn names(prefix: &Prefix) -> impl Iterator<Item = String> + '_ {
+    std::iter::once(prefix.fingerprint().to_owned()).chain((0..*LAYOUTS.end()).map(|block| prefix.block(block)))
+}
+
+/// Whether the column is what attach makes: a fingerprint, a block, or, in the online way, a plain bigint.
+fn is_plausible(schema: ExtensionSchema, relation: &PgRelation, attribute: &Attribute) -> bool {
+    match Expression::of_generated_column(relation, attribute.number) {
+        Some(expression) => schema.block_call(expression).is_some() || schema.fingerprint_call(expression).is_some(),
+        None => attribute.column_type == pg_sys::INT8OID,
+    }
+}

@@ -1,0 +1,313 @@
+//! The trigger `simhash_update(fingerprint column, source column [, options])`, which keeps a plain column up to date.
+//!
+//! It is for tables that cannot be rewritten, and works as PostgreSQL's `tsvector_update_trigger` does: BEFORE INSERT OR
+//! UPDATE, FOR EACH ROW. Unlike a generated column it can be got round: a row that is stored while the trigger is
+//! disabled keeps what fingerprint it has.
+
+use std::ffi::{CStr, c_char};
+use std::slice;
+
+use pgrx::datum::Internal;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::varlena::varsize_any;
+use pgrx::{AnyArray, AnyElement, FromDatum, IntoDatum};
+
+use super::error::user_error;
+use super::expressions::ExtensionSchema;
+use super::fingerprint::{simhash_features_array, to_bigint};
+use super::last;
+use super::options::{Document, read};
+use super::source::Kind;
+use super::spi::from_server;
+use super::target::Target;
+use super::text::TextArgument;
+use super::tsvector::simhash_tsvector;
+use crate::simhash::options::Options;
+
+#[pg_extern(sql = false)]
+fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
+    let call = Call::new(fcinfo)?;
+    // SAFETY: the row that is to be stored; the trigger returns it, or a copy with another fingerprint.
+    let row = unsafe {
+        match call.old_row() {
+            Some(old) if call.is_unchanged(old) => call.new_row(),
+            _ => call.with_fingerprint(call.fingerprint()?),
+        }
+    };
+    Ok(Internal::from(Some(row.into())))
+}
+
+/// A call of the trigger: checked, so that its columns are in its rows.
+struct Call<'a> {
+    data: &'a pg_sys::TriggerData,
+    fingerprint: Column,
+    source: Column,
+    kind: Kind,
+    options: Options,
+}
+
+#[derive(Clone, Copy)]
+struct Column {
+    number: i32,
+    of_type: pg_sys::Oid,
+    is_generated: bool,
+}
+
+impl<'a> Call<'a> {
+    fn new(fcinfo: pg_sys::FunctionCallInfo) -> Result<Self, ErrorReport> {
+        // SAFETY: the context of a call by the trigger manager is its data, and outlives the call. A trigger has as many
+        // arguments as it says, each NUL-terminated.
+        let (data, arguments) = unsafe {
+            let context = (*fcinfo).context;
+            if context.is_null() || (*context).type_ != pg_sys::NodeTag::T_TriggerData {
+                return Err(protocol_violated("simhash_update was not called as a trigger"));
+            }
+            let data = &*context.cast::<pg_sys::TriggerData>();
+            (data, arguments(&*data.tg_trigger))
+        };
+        let event = data.tg_event;
+        if event & pg_sys::TRIGGER_EVENT_ROW == 0 {
+            return Err(protocol_violated("simhash_update must be fired for each row"));
+        }
+        if event & pg_sys::TRIGGER_EVENT_TIMINGMASK != pg_sys::TRIGGER_EVENT_BEFORE {
+            return Err(protocol_violated("simhash_update must be fired before the event"));
+        }
+        if !matches!(event & pg_sys::TRIGGER_EVENT_OPMASK, pg_sys::TRIGGER_EVENT_INSERT | pg_sys::TRIGGER_EVENT_UPDATE)
+        {
+            return Err(protocol_violated("simhash_update must be fired for INSERT or UPDATE"));
+        }
+        let (fingerprint_name, source_name, options) = match arguments[..] {
+            [fingerprint, source] => (fingerprint, source, None),
+            [fingerprint, source, options] => (fingerprint, source, Some(options)),
+            _ => {
+                return Err(protocol_violated("simhash_update takes 2 or 3 arguments")
+                    .set_detail(format!("The trigger has {}.", arguments.len()))
+                    .set_hint("They are the fingerprint column, the source column, and options."));
+            }
+        };
+        let (fingerprint, source) = (column(data, fingerprint_name)?, column(data, source_name)?);
+        if fingerprint.of_type != pg_sys::INT8OID {
+            return Err(wrong_type(fingerprint_name, fingerprint.of_type)?
+                .set_hint("The fingerprint column of simhash_update is of type bigint."));
+        }
+        for (name, column) in [(fingerprint_name, fingerprint), (source_name, source)] {
+            if column.is_generated {
+                // SAFETY: NUL-terminated.
+                let name = unsafe { from_server(name.as_ptr()) }?;
+                return Err(user_error(
+                    PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
+                    format!("simhash_update cannot work with the generated column \"{name}\""),
+                )
+                .set_detail("Generated columns are computed after BEFORE triggers."));
+            }
+        }
+        let kind = kind_of_stored(source.of_type).ok_or(()).or_else(|()| {
+            Err(wrong_type(source_name, source.of_type)?.set_hint(
+                "The source column of simhash_update is text, character varying, character, text[] or tsvector.",
+            ))
+        })?;
+        let options = match options {
+            None => Options::default(),
+            Some(_) if kind != Kind::Text => {
+                let error = wrong_type(source_name, source.of_type)?;
+                return Err(error.set_detail("Options say how the features of a text are made."));
+            }
+            Some(options) => read(Document::Text(options.to_bytes()))?,
+        };
+        Ok(Self { data, fingerprint, source, kind, options })
+    }
+
+    fn new_row(&self) -> pg_sys::HeapTuple {
+        // SAFETY: of an UPDATE there is a new row beside the old one, of an INSERT only a new one.
+        if self.data.tg_newtuple.is_null() { self.data.tg_trigtuple } else { self.data.tg_newtuple }
+    }
+
+    /// The row before, if it is an UPDATE.
+    fn old_row(&self) -> Option<pg_sys::HeapTuple> {
+        (!self.data.tg_newtuple.is_null()).then_some(self.data.tg_trigtuple)
+    }
+
+    fn value(&self, row: pg_sys::HeapTuple, column: Column) -> Option<pg_sys::Datum> {
+        // SAFETY: the row is of the trigger's table, which has that column.
+        unsafe {
+            let mut is_null = false;
+            let descriptor = (*self.data.tg_relation).rd_att;
+            let value = pgrx::pg_sys::htup::heap_getattr(row, column.number, descriptor, &mut is_null);
+            (!is_null).then_some(value)
+        }
+    }
+
+    /// Whether an UPDATE leaves the source as it was, to the byte, with its fingerprint. Then a long text need not even
+    /// be read from where it is stored.
+    ///
+    /// # Safety
+    ///
+    /// `old` is a row of the trigger's table.
+    unsafe fn is_unchanged(&self, old: pg_sys::HeapTuple) -> bool {
+        let pair = |column| Some((self.value(old, column)?, self.value(self.new_row(), column)?));
+        // SAFETY: the types that are sources are varlenas.
+        let bytes = |datum: pg_sys::Datum| unsafe {
+            let varlena: *const pg_sys::varlena = datum.cast_mut_ptr();
+            slice::from_raw_parts(varlena.cast::<u8>(), varsize_any(varlena))
+        };
+        match (pair(self.fingerprint), pair(self.source)) {
+            (Some((old_fingerprint, new_fingerprint)), Some((old_source, new_source))) => {
+                old_fingerprint == new_fingerprint && bytes(old_source) == bytes(new_source)
+            }
+            _ => false,
+        }
+    }
+
+    /// The fingerprint of the new row's source.
+    fn fingerprint(&self) -> Result<Option<i64>, ErrorReport> {
+        let Some(source) = self.value(self.new_row(), self.source) else {
+            return Ok(None);
+        };
+        // SAFETY: the value is of the source's type, which `kind_of_stored` says is stored as these are.
+        unsafe {
+            match self.kind {
+                Kind::Features => match AnyArray::from_polymorphic_datum(source, false, pg_sys::TEXTARRAYOID) {
+                    Some(features) => simhash_features_array(features),
+                    None => Ok(None),
+                },
+                Kind::Document => match <&[u8]>::from_datum(source, false) {
+                    Some(document) => simhash_tsvector(document),
+                    None => Ok(None),
+                },
+                Kind::Text | Kind::Fingerprints => {
+                    match AnyElement::from_polymorphic_datum(source, false, pg_sys::TEXTOID) {
+                        Some(text) => Ok(last::fingerprint(TextArgument::new(&text), &self.options)?.map(to_bigint)),
+                        None => Ok(None),
+                    }
+                }
+            }
+        }
+    }
+
+    /// A copy of the new row with that fingerprint.
+    fn with_fingerprint(&self, fingerprint: Option<i64>) -> pg_sys::HeapTuple {
+        let mut column = self.fingerprint.number;
+        let mut is_null = fingerprint.is_none();
+        let mut value = fingerprint.and_then(IntoDatum::into_datum).unwrap_or_else(pg_sys::Datum::null);
+        // SAFETY: the row is of the trigger's table, and one column of it is replaced by a value of its type.
+        unsafe {
+            let descriptor = (*self.data.tg_relation).rd_att;
+            pg_sys::heap_modify_tuple_by_cols(self.new_row(), descriptor, 1, &mut column, &mut value, &mut is_null)
+        }
+    }
+}
+
+/// What kind of source values of that type are as they are stored: no cast is there to call.
+pub fn kind_of_stored(of_type: pg_sys::Oid) -> Option<Kind> {
+    // SAFETY: look-ups in system caches.
+    unsafe {
+        let base = pg_sys::getBaseType(of_type);
+        let is_text = |of_type| of_type == pg_sys::BPCHAROID || pg_sys::IsBinaryCoercible(of_type, pg_sys::TEXTOID);
+        match base {
+            pg_sys::TSVECTOROID => Some(Kind::Document),
+            // A character(n) differs from its text by spaces at the end, which are in no feature.
+            _ if is_text(base) => Some(Kind::Text),
+            _ if is_text(pg_sys::getBaseType(pg_sys::get_element_type(base))) => Some(Kind::Features),
+            _ => None,
+        }
+    }
+}
+
+fn column(data: &pg_sys::TriggerData, name: &CStr) -> Result<Column, ErrorReport> {
+    // SAFETY: the trigger's table is open; a column that is found is in its descriptor.
+    unsafe {
+        let relation = &*data.tg_relation;
+        let number = pg_sys::get_attnum(relation.rd_id, name.as_ptr());
+        if number <= 0 {
+            let (name, table) = (from_server(name.as_ptr())?, from_server((*relation.rd_rel).relname.data.as_ptr())?);
+            let message = format!("column \"{name}\" of table \"{table}\" does not exist");
+            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message));
+        }
+        let is_generated = pg_sys::get_attgenerated(relation.rd_id, number) != 0;
+        let number = i32::from(number);
+        Ok(Column { number, of_type: pg_sys::SPI_gettypeid(relation.rd_att, number), is_generated })
+    }
+}
+
+fn wrong_type(name: &CStr, of_type: pg_sys::Oid) -> Result<ErrorReport, ErrorReport> {
+    // SAFETY: both are NUL-terminated.
+    let (name, of_type) = unsafe { (from_server(name.as_ptr())?, from_server(pg_sys::format_type_be(of_type))?) };
+    let message = format!("column \"{name}\" is of type {of_type}");
+    Ok(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
+}
+
+fn protocol_violated(message: &str) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message)
+        .set_hint("CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION simhash_update(...)")
+}
+
+/// # Safety
+///
+/// The trigger's arguments are as many as it says, and NUL-terminated.
+unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        let argument = |i| CStr::from_ptr((*trigger.tgargs.add(i)).cast::<c_char>());
+        (0..trigger.tgnargs as usize).map(argument).collect()
+    }
+}
+
+/// A trigger of a table that calls `simhash_update`.
+pub struct UpdateTrigger {
+    pub oid: pg_sys::Oid,
+    pub name: String,
+    pub fingerprint: String,
+    pub source: String,
+    pub options: Option<String>,
+    /// Whether it belongs to a trigger of the partitioned table.
+    pub is_clone: bool,
+    /// Whether it fires before each row that is inserted or updated, whatever the row and the column, in a normal session.
+    pub always_fires: bool,
+}
+
+impl UpdateTrigger {
+    /// The triggers of a table that are called right; others fail when they fire.
+    pub fn all_of(schema: ExtensionSchema, table: &Target) -> Result<Vec<Self>, ErrorReport> {
+        let function = schema.function(c"simhash_update", &[]);
+        let relation = table.open();
+        // SAFETY: an open table has as many triggers as it says, or none.
+        let triggers = unsafe {
+            let Some(description) = relation.trigdesc.as_ref() else {
+                return Ok(Vec::new());
+            };
+            slice::from_raw_parts(description.triggers, description.numtriggers as usize)
+        };
+        let mut found = Vec::new();
+        for trigger in triggers.iter().filter(|trigger| Some(trigger.tgfoid) == function) {
+            // SAFETY: a trigger in the relation cache is whole.
+            unsafe {
+                let arguments = arguments(trigger)
+                    .iter()
+                    .map(|argument| from_server(argument.as_ptr()))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let mut arguments = arguments.into_iter();
+                let (Some(fingerprint), Some(source)) = (arguments.next(), arguments.next()) else {
+                    continue;
+                };
+                let wanted = pg_sys::TRIGGER_TYPE_ROW
+                    | pg_sys::TRIGGER_TYPE_BEFORE
+                    | pg_sys::TRIGGER_TYPE_INSERT
+                    | pg_sys::TRIGGER_TYPE_UPDATE;
+                found.push(Self {
+                    oid: trigger.tgoid,
+                    name: from_server(trigger.tgname)?,
+                    fingerprint,
+                    source,
+                    options: arguments.next(),
+                    is_clone: trigger.tgisclone,
+                    always_fires: trigger.tgtype as u32 == wanted
+                        && trigger.tgqual.is_null()
+                        && trigger.tgnattr == 0
+                        && matches!(trigger.tgenabled as u8, b'O' | b'A'),
+                });
+            }
+        }
+        Ok(found)
+    }
+}
