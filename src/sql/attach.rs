@@ -9,7 +9,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
-use super::error::user_error;
+use super::error::{sendable, tell, user_error};
 use super::expressions::{BlockCall, Expression, ExtensionSchema};
 use super::indexes::{Index, IndexNames, Key};
 use super::marks::Maker;
@@ -115,7 +115,7 @@ impl Attachment {
         }
         let built = self.build_indexes(table, family)?;
         if missing.is_empty() && built == 0 {
-            notice!("table \"{}\" is attached already, nothing changed", table.name);
+            tell(format!("table \"{}\" is attached already, nothing changed", table.name));
             return Ok(());
         }
         self.analyze(table, family, &columns)
@@ -146,10 +146,10 @@ impl Attachment {
         let definition = found.definition(table)?;
         let message = format!("column \"{}\" of table \"{}\" exists with another meaning", column.name, table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message)
-            .set_detail(format!(
+            .set_detail(sendable(format!(
                 "It is {definition}, and would have to be {}.",
                 self.column_definition(column.meaning)?
-            ))
+            )))
             .set_hint("Choose another prefix, or remove the column; simhash_detach removes what simhash_attach made."))
     }
 
@@ -203,7 +203,7 @@ impl Attachment {
     /// Adds all columns in one command, hence one rewrite.
     fn add_columns(&self, table: &Target, family: &[Target], columns: &[&Column]) -> Result<(), ErrorReport> {
         let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
-        notice!("rewriting table \"{}\" with the new columns {}", table.name, names.join(", "));
+        tell(format!("rewriting table \"{}\" with the new columns {}", table.name, names.join(", ")));
         let additions = columns
             .iter()
             .map(|column| {
@@ -248,7 +248,7 @@ impl Attachment {
         let mut names = IndexNames::default();
         for (number, (member, block, column)) in missing.iter().enumerate() {
             let name = quote_identifier(names.choose(member, column)?);
-            notice!("building index {} of {}: {name} on table \"{}\"", number + 1, missing.len(), member.name);
+            tell(format!("building index {} of {}: {name} on table \"{}\"", number + 1, missing.len(), member.name));
             execute(&format!("CREATE INDEX {name} ON {} USING btree ({})", member.sql(), quote_identifier(column)))?;
             let object = format!("INDEX {}.{name}", quote_identifier(&member.schema));
             execute(&Maker::Attach.comment(&object, &format!("btree of block {block} of {}", self.blocks)))?;
@@ -261,7 +261,7 @@ impl Attachment {
         let columns: Vec<_> = columns.iter().map(|column| quote_identifier(&column.name)).collect();
         let columns = columns.join(", ");
         for member in one_by_one(table, family) {
-            notice!("analyzing table \"{}\"", member.name);
+            tell(format!("analyzing table \"{}\"", member.name));
             execute(&format!("ANALYZE {} ({columns})", member.sql()))?;
         }
         Ok(())

@@ -12,7 +12,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
 use super::attach::running_extension;
-use super::error::user_error;
+use super::error::{sendable, tell, user_error};
 use super::expressions::{Expression, ExtensionSchema};
 use super::indexes::{Index, Key};
 use super::marks::{is_marked_relation, is_marked_trigger};
@@ -49,8 +49,9 @@ struct Attached<'a> {
     /// The tables' indexes that attach made, on any column with the prefix.
     indexes: Vec<Index>,
     other_indexes: Vec<Index>,
-    /// The tables with the triggers that attach made.
+    /// The tables with the triggers on the fingerprint column that attach made, and with those that it did not.
     triggers: Vec<(&'a Target, String)>,
+    other_triggers: Vec<(&'a Target, String)>,
 }
 
 impl<'a> Attached<'a> {
@@ -72,11 +73,15 @@ impl<'a> Attached<'a> {
         drop(relation);
 
         let (mut indexes, mut other_indexes) = (Vec::new(), Vec::new());
+        let (mut triggers, mut other_triggers) = (Vec::new(), Vec::new());
         for member in family {
+            // A child that had the columns before its parent keeps them, with all that is on them.
+            let goes = |attribute: &Attribute| member.oid == table.oid || !attribute.is_local;
             let relation = member.open();
-            let numbers = names(prefix)
-                .map(|name| Ok(Attribute::of(&relation, &name)?.map(|attribute| attribute.number)))
-                .collect::<Result<Vec<_>, ErrorReport>>()?;
+            let mut numbers = Vec::new();
+            for name in names(prefix) {
+                numbers.extend(Attribute::of(&relation, &name)?.filter(goes).map(|attribute| attribute.number));
+            }
             for index in Index::all_of(member)? {
                 let column = match index.key {
                     Key::Column(column) => Some(column),
@@ -84,51 +89,47 @@ impl<'a> Attached<'a> {
                         schema.block_call(expression).and_then(|call| call.fingerprint.as_column())
                     }
                 };
-                if column.is_some_and(|column| numbers.contains(&Some(column))) {
+                // One on a partition goes with the one on the partitioned table.
+                if !index.is_partition && column.is_some_and(|column| numbers.contains(&column)) {
                     let is_ours = is_marked_relation(index.oid, 0)?;
                     if is_ours { &mut indexes } else { &mut other_indexes }.push(index);
                 }
             }
-        }
-
-        let mut triggers = Vec::new();
-        for member in family {
+            let keeps_own = Attribute::of(&relation, prefix.fingerprint())?.is_some_and(|attribute| !goes(&attribute));
             for trigger in UpdateTrigger::all_of(schema, member)? {
-                if trigger.fingerprint == prefix.fingerprint() && !trigger.is_clone && is_marked_trigger(trigger.oid)? {
-                    triggers.push((member, trigger.name));
+                if trigger.fingerprint == prefix.fingerprint() && !trigger.is_clone && !keeps_own {
+                    let is_ours = is_marked_trigger(trigger.oid)?;
+                    if is_ours { &mut triggers } else { &mut other_triggers }.push((member, trigger.name));
                 }
             }
         }
-        Ok(Self { prefix, columns, other_columns, indexes, other_indexes, triggers })
+        Ok(Self { prefix, columns, other_columns, indexes, other_indexes, triggers, other_triggers })
     }
 
     fn remove(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
         if self.columns.is_empty() && self.indexes.is_empty() && self.triggers.is_empty() {
             return Err(self.nothing_attached(table));
         }
-        self.check_dependents(family)?;
+        self.check_dependents(table, family)?;
         for (member, trigger) in &self.triggers {
-            notice!("dropping trigger {trigger} on table \"{}\"", member.name);
+            tell(format!("dropping trigger {trigger} on table \"{}\"", member.name));
             execute(&format!("DROP TRIGGER {} ON {}", quote_identifier(trigger), member.sql()))?;
         }
         for index in &self.indexes {
-            // One on a partition goes with the one on the partitioned table.
-            if !index.is_partition {
-                notice!("dropping index {}", index.name);
-                execute(&format!("DROP INDEX {}", index.sql()))?;
-            }
+            tell(format!("dropping index {}", index.name));
+            execute(&format!("DROP INDEX {}", index.sql()))?;
         }
         if !self.columns.is_empty() {
-            notice!("dropping from table \"{}\" the columns {}", table.name, self.columns.join(", "));
+            tell(format!("dropping from table \"{}\" the columns {}", table.name, self.columns.join(", ")));
             let drops: Vec<_> =
                 self.columns.iter().map(|column| format!("DROP COLUMN {}", quote_identifier(column))).collect();
             execute(&format!("ALTER TABLE {} {}", table.sql(), drops.join(", ")))?;
         }
         for column in &self.other_columns {
-            notice!("leaving column {column}, which simhash_attach did not make");
+            tell(format!("leaving column {column}, which simhash_attach did not make"));
         }
         for index in &self.other_indexes {
-            notice!("leaving index {}, which simhash_attach did not make", index.name);
+            tell(format!("leaving index {}, which simhash_attach did not make", index.name));
         }
         Ok(())
     }
@@ -141,17 +142,19 @@ impl<'a> Attached<'a> {
             return error.set_hint("simhash_detach wants the prefix that simhash_attach was given.");
         }
         error
-            .set_detail(format!("simhash_attach did not make the columns {}.", self.other_columns.join(", ")))
+            .set_detail(sendable(format!("simhash_attach did not make the columns {}.", self.other_columns.join(", "))))
             .set_hint("Drop them with ALTER TABLE, if that is what you want.")
     }
 
     /// Refuses to drop columns if that would silently take away what others have made.
-    fn check_dependents(&self, family: &[Target]) -> Result<(), ErrorReport> {
+    fn check_dependents(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
         let mut columns = Vec::new();
         for member in family {
             let relation = member.open();
             for column in &self.columns {
-                if let Some(attribute) = Attribute::of(&relation, column)? {
+                if let Some(attribute) = Attribute::of(&relation, column)?
+                    && (member.oid == table.oid || !attribute.is_local)
+                {
                     columns.push(format!("({}, {})", member.oid.to_u32(), attribute.number));
                 }
             }
@@ -162,7 +165,7 @@ impl<'a> Attached<'a> {
         let ours: Vec<_> = self.indexes.iter().map(|index| index.oid.to_u32().to_string()).collect();
         let ours = if ours.is_empty() { "0".to_owned() } else { ours.join(", ") };
         // A column's own expression is in pg_attrdef. A not-null constraint (contype n) is a property of the column.
-        let dependents = strings(&format!(
+        let mut dependents = strings(&format!(
             "WITH RECURSIVE ours (index) AS (
                  SELECT oid FROM pg_catalog.pg_class WHERE oid IN ({ours})
                  UNION SELECT inhrelid FROM pg_catalog.pg_inherits JOIN ours ON inhparent = index)
@@ -179,13 +182,18 @@ impl<'a> Attached<'a> {
              ORDER BY object",
             columns.join(", ")
         ))?;
+        // A trigger names its columns in arguments: it would stay, and then fail on every row.
+        if self.columns.iter().any(|column| column == self.prefix.fingerprint()) {
+            let describe = |(table, trigger): &(&Target, String)| format!("trigger {trigger} on table {}", table.sql());
+            dependents.extend(self.other_triggers.iter().map(describe));
+        }
         let Some(first) = dependents.first() else {
             return Ok(());
         };
-        let message = format!("cannot detach because {first} depends on a column of it");
+        let message = format!("cannot detach table \"{}\" because {first} depends on a column of it", table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST, message)
-            .set_detail(format!("simhash_attach did not make: {}.", dependents.join(", ")))
-            .set_hint("Drop it first: it would go with the column."))
+            .set_detail(sendable(format!("Not made by simhash_attach: {}.", dependents.join(", "))))
+            .set_hint("Drop it yourself first."))
     }
 }
 

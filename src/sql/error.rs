@@ -8,7 +8,24 @@ use crate::simhash::error::Error;
 /// An error with a SQLSTATE and a message; `set_detail` and `set_hint` add to it.
 #[track_caller]
 pub fn user_error(code: PgSqlErrorCode, message: impl Into<String>) -> ErrorReport {
-    ErrorReport::new(code, message.into(), "pg_simhash")
+    ErrorReport::new(code, sendable(message.into()), "pg_simhash")
+}
+
+/// Tells the user what happens.
+pub fn tell(message: String) {
+    notice!("{}", sendable(message));
+}
+
+/// A message that the server can send. It takes messages to be in its own encoding, and fails where they are not, so in
+/// other encodings than UTF-8 other characters than ASCII are escaped.
+pub fn sendable(message: String) -> String {
+    // SAFETY: no arguments, no conditions.
+    let encoding = unsafe { pg_sys::GetDatabaseEncoding() } as u32;
+    if matches!(encoding, pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) || message.is_ascii() {
+        return message;
+    }
+    let escape = |c: char| if c.is_ascii() { c.to_string() } else { c.escape_unicode().to_string() };
+    message.chars().map(escape).collect()
 }
 
 impl From<Error> for ErrorReport {

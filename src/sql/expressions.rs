@@ -74,6 +74,7 @@ impl Expression {
             if coerced.is_null() {
                 return None;
             }
+            pg_sys::assign_expr_collations(ptr::null_mut(), coerced);
             Self::from_ptr(pg_sys::eval_const_expressions(ptr::null_mut(), coerced))
         }
     }

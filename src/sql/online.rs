@@ -13,7 +13,7 @@ use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 
 use super::attach::{layout, one_by_one, running_extension};
-use super::error::{tick, user_error};
+use super::error::{sendable, tell, tick, user_error};
 use super::expressions::ExtensionSchema;
 use super::indexes::{Index, IndexNames, Key};
 use super::marks::{Maker, has_comment, is_marked_relation};
@@ -76,11 +76,11 @@ impl Online {
         let column = self.prefix.fingerprint();
         let has_column = Attribute::of(&table.open(), column)?.is_some();
         if has_column && without_trigger.is_empty() {
-            notice!("table \"{}\" is attached already, nothing changed", table.name);
+            tell(format!("table \"{}\" is attached already, nothing changed", table.name));
             return Ok(());
         }
         if !has_column {
-            notice!("adding column {column} to table \"{}\"", table.name);
+            tell(format!("adding column {column} to table \"{}\"", table.name));
             let quoted = quote_identifier(column);
             execute(&format!("ALTER TABLE {} ADD COLUMN {quoted} bigint", table.sql()))?;
             let object = format!("COLUMN {}.{quoted}", table.sql());
@@ -93,7 +93,7 @@ impl Online {
         arguments.extend(self.source.options_json().map(quote_literal));
         let arguments = arguments.join(", ");
         for member in without_trigger {
-            notice!("creating trigger {} on table \"{}\"", self.prefix.trigger(), member.name);
+            tell(format!("creating trigger {} on table \"{}\"", self.prefix.trigger(), member.name));
             execute(&format!(
                 "CREATE TRIGGER {trigger} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
                  {function}({arguments})",
@@ -124,7 +124,7 @@ impl Online {
         let stored = source.as_ref().and_then(|source| kind_of_stored(source.column_type));
         if stored != Some(self.source.kind) {
             let of_type = source.map(|source| source.type_name()).unwrap_or_default();
-            let message = format!("column \"{column}\" is of type {of_type}");
+            let message = format!("a trigger cannot fingerprint column \"{column}\" of type {of_type}");
             return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
                 .set_detail("The trigger takes text, character varying, character, text[] or tsvector.")
                 .set_hint("Use simhash_attach, or keep the column up to date with a trigger of your own."));
@@ -157,11 +157,11 @@ impl Online {
     fn trigger_clash(&self, table: &Target, trigger: &str) -> ErrorReport {
         let message = format!("trigger \"{trigger}\" of table \"{}\" exists with another meaning", table.name);
         user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
-            .set_detail(format!(
+            .set_detail(sendable(format!(
                 "It would have to fire before each row that is inserted or updated, and be enabled, and compute the \
                  fingerprint of {} with the same options.",
                 quote_identifier(&self.source.column)
-            ))
+            )))
             .set_hint(
                 "Choose another prefix, or drop the trigger; simhash_detach removes what simhash_attach_online made.",
             )
@@ -180,10 +180,10 @@ impl Online {
         }
         let message = format!("column \"{column}\" of table \"{}\" exists with another meaning", table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message)
-            .set_detail(format!(
+            .set_detail(sendable(format!(
                 "It is {}, and would have to be bigint, kept up to date by simhash_update.",
                 found.definition(table)?
-            ))
+            )))
             .set_hint("Choose another prefix, or remove the column; simhash_detach removes what simhash_attach made."))
     }
 }
@@ -238,7 +238,7 @@ fn simhash_fill(
         while first < pages {
             let end = first.saturating_add(batch_pages).min(pages);
             let Some(rows) = execute_and_commit(|| fill.batch(first, end))? else {
-                notice!("fill: a table was dropped meanwhile");
+                tell("fill: a table was dropped meanwhile".to_owned());
                 break;
             };
             progress.add(u64::from(end - first), rows);
@@ -246,7 +246,7 @@ fn simhash_fill(
             first = end;
         }
     }
-    notice!("fill: done, {} rows got a fingerprint", progress.rows);
+    tell(format!("fill: done, {} rows got a fingerprint", progress.rows));
     Ok(())
 }
 
@@ -279,7 +279,7 @@ impl Progress {
         if Instant::now() >= self.next {
             self.next = Instant::now() + INTERVAL;
             let pages = of_about(self.pages_done, self.pages as f64, "pages");
-            notice!("fill: {pages}, {} rows got a fingerprint", self.rows);
+            tell(format!("fill: {pages}, {} rows got a fingerprint", self.rows));
         }
     }
 }

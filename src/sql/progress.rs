@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-use pgrx::prelude::*;
+use super::error::tell;
 
 /// The block number whose computations are counted. An atomic is the plain way to a static that is cheap to read; there
 /// is one thread.
@@ -67,7 +67,7 @@ fn count() {
     }
     REWRITE.set(Some(rewrite));
     if due {
-        notice!("attach: {}", of_about(rewrite.rows, rewrite.expected, "rows"));
+        tell(format!("attach: {}", of_about(rewrite.rows, rewrite.expected, "rows")));
     }
 }
 

@@ -70,7 +70,7 @@ impl Source {
         let relation = table.open();
         let attribute = Attribute::of(&relation, &column)?.ok_or_else(|| no_such_column(&column, table))?;
         let kind = Kind::of_type(attribute.column_type).ok_or_else(|| {
-            let message = format!("column \"{column}\" is of type {}", attribute.type_name());
+            let message = format!("column \"{column}\" of type {} cannot be fingerprinted", attribute.type_name());
             user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(
                 "A source is text or of a type with an implicit cast to text, text[], tsvector, or a bigint that holds \
                  fingerprints.",
@@ -165,6 +165,8 @@ pub struct Attribute {
     collation: pg_sys::Oid,
     pub is_generated: bool,
     pub is_stored: bool,
+    /// Whether it is the table's own, be it also inherited.
+    pub is_local: bool,
 }
 
 impl Attribute {
@@ -188,6 +190,7 @@ impl Attribute {
                 collation: attribute.attcollation,
                 is_generated: attribute.attgenerated != 0,
                 is_stored: attribute.attgenerated as u8 == pg_sys::ATTRIBUTE_GENERATED_STORED,
+                is_local: attribute.attislocal,
             }))
         }
     }
@@ -213,7 +216,8 @@ impl Attribute {
         let mut argument = quote_identifier(column);
         if self.is_generated {
             if self.type_modifier >= 0 {
-                let message = format!("generated column \"{column}\" is of type {}", self.type_name());
+                let message =
+                    format!("generated column \"{column}\" of type {} cannot be fingerprinted", self.type_name());
                 return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
                     .set_detail("Its expression stands for it, and the limit is no part of that.")
                     .set_hint("Name the column that it is computed from, or change its type to one without a limit."));

@@ -208,8 +208,11 @@ pub fn kind_of_stored(of_type: pg_sys::Oid) -> Option<Kind> {
             pg_sys::TSVECTOROID => Some(Kind::Document),
             // A character(n) differs from its text by spaces at the end, which are in no feature.
             _ if is_text(base) => Some(Kind::Text),
-            _ if is_text(pg_sys::getBaseType(pg_sys::get_element_type(base))) => Some(Kind::Features),
-            _ => None,
+            _ => {
+                let element = pg_sys::get_element_type(base);
+                let is_features = element != pg_sys::InvalidOid && is_text(pg_sys::getBaseType(element));
+                is_features.then_some(Kind::Features)
+            }
         }
     }
 }

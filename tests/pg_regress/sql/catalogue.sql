@@ -7,11 +7,13 @@ WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
 SELECT function, pg_get_function_arguments(oid) AS arguments, pg_get_function_result(oid) AS result
 FROM functions ORDER BY function::text COLLATE "C";
 
--- All are immutable and parallel safe, and have a comment; all but the aggregate and its parts are strict.
-SELECT count(*), bool_and(provolatile = 'i') AS immutable, bool_and(proparallel = 's') AS parallel_safe,
-    bool_and(obj_description(oid, 'pg_proc') <> '') AS commented, bool_and(NOT prosecdef AND proconfig IS NULL) AS plain
+-- All but those that work on tables are immutable and parallel safe; all but the aggregate and its parts are strict.
+SELECT count(*), bool_and(provolatile = 'i') AS immutable, bool_and(proparallel = 's') AS parallel_safe
+FROM functions WHERE function::text !~ '^simhash_(attach|detach|fill|index_commands|update)';
+SELECT function, prokind, provolatile, proparallel FROM functions WHERE provolatile <> 'i' ORDER BY function::text COLLATE "C";
+SELECT function FROM functions WHERE NOT proisstrict AND provolatile = 'i' ORDER BY function::text COLLATE "C";
+SELECT count(*), bool_and(obj_description(oid, 'pg_proc') <> '') AS commented, bool_and(NOT prosecdef AND proconfig IS NULL) AS plain
 FROM functions;
-SELECT function FROM functions WHERE NOT proisstrict ORDER BY function::text COLLATE "C";
 -- LEAKPROOF are those that a search puts between the policy and the index.
 SELECT function FROM functions WHERE proleakproof ORDER BY function::text COLLATE "C";
 -- A fingerprint of a text costs a planner much more than a comparison.
@@ -27,7 +29,7 @@ SELECT oid::regoperator AS operator, oprcom::regoperator AS commutator, oprcode,
 FROM pg_operator WHERE oprname = '<~>';
 
 -- All are of the extension's library, which anybody who may create in the database may install, in any schema.
-SELECT DISTINCT lanname, probin FROM functions JOIN pg_language l ON l.oid = prolang WHERE prokind = 'f';
+SELECT DISTINCT lanname, probin FROM functions JOIN pg_language l ON l.oid = prolang WHERE prokind <> 'a';
 SELECT extrelocatable, extconfig, trusted, superuser, obj_description(e.oid, 'pg_extension') AS comment
 FROM pg_extension e JOIN pg_available_extension_versions v ON name = extname AND version = extversion
 WHERE extname = 'pg_simhash';

@@ -51,8 +51,19 @@ SELECT count(*), count(DISTINCT simhash) AS distinct, bool_and(simhash = "Other 
 FROM public.docs;
 SELECT count(*) FROM public.near WHERE a < b;
 SELECT fingerprints.simhash('gone from there');
+-- Attached in one schema, known as attached in another.
+CREATE TABLE public.attached (body text);
+SELECT "Other schema".simhash_attach('public.attached', 'body', 2, '{"ngram": 2}');
+SELECT "Other schema".simhash_attach_online('public.attached', 'body', prefix => 'online');
+SELECT "Other schema".simhash_index_commands('public.attached', 2, 'online') \gexec
+\d public.attached
 ALTER EXTENSION pg_simhash SET SCHEMA public;
 RESET search_path;
+SELECT simhash_attach('attached', 'body', 2, '{"ngram": 2}');
+SELECT simhash_attach_online('attached', 'body', prefix => 'online');
+SELECT simhash_index_commands('attached', 2, 'online');
+SELECT simhash_detach('attached'), simhash_detach('attached', 'online');
+DROP TABLE attached;
 SELECT simhash('on the search path') = simhash(ARRAY['on', 'the', 'search', 'path']) AS same;
 
 -- All that it consists of.

@@ -1,0 +1,118 @@
+-- simhash_attach: the columns and btrees of a search, in one call.
+CREATE TABLE attach_docs (id integer UNIQUE, body text);
+INSERT INTO attach_docs
+SELECT n, (SELECT string_agg(md5(n::text || word), ' ') FROM generate_series(1, 20) AS word)
+FROM generate_series(1, 1000) AS n;
+INSERT INTO attach_docs VALUES (1001, NULL), (1002, ''), (1003, '...');
+SELECT simhash_attach('attach_docs', 'body');
+\d+ attach_docs
+SELECT indexrelid::regclass AS index, obj_description(indexrelid, 'pg_class') AS comment
+FROM pg_index WHERE indrelid = 'attach_docs'::regclass ORDER BY indexrelid::regclass::text;
+SELECT count(simhash) AS fingerprints, bool_and(simhash IS NOT DISTINCT FROM simhash(body)
+    AND simhash_block0 IS NOT DISTINCT FROM simhash_block(simhash(body), 0)
+    AND simhash_block3 IS NOT DISTINCT FROM simhash_block(simhash(body), 3)) AS correct
+FROM attach_docs;
+-- The new columns have statistics, so the planner knows how little a block value finds.
+SELECT attname, round((null_frac * 1003)::numeric) AS nulls FROM pg_stats WHERE tablename = 'attach_docs' AND attname LIKE 'simhash%'
+ORDER BY attname;
+-- Again: nothing to do.
+SELECT relfilenode AS file FROM pg_class WHERE oid = 'attach_docs'::regclass \gset
+SELECT simhash_attach('attach_docs', 'body');
+SELECT simhash_attach('attach_docs', 'body', 4, '{}');
+SELECT simhash_attach('attach_docs', 'body', options => '{"case_fold": true, "tokens": "words"}');
+SELECT relfilenode = :file AS not_rewritten FROM pg_class WHERE oid = 'attach_docs'::regclass;
+
+-- Half there: what is missing is completed, and only that. What was there already is not marked.
+ALTER TABLE attach_docs DROP COLUMN simhash_block1, DROP COLUMN simhash_block2;
+DROP INDEX attach_docs_simhash_block3_idx;
+SELECT simhash_attach('attach_docs', 'body');
+SELECT count(*) AS indexes FROM pg_index WHERE indrelid = 'attach_docs'::regclass;
+CREATE TABLE attach_half (body text,
+    simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED,
+    simhash_block1 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 1, 4)) STORED,
+    simhash_block0 integer GENERATED ALWAYS AS (simhash_block(blocks => 4, block => 0, fingerprint => simhash(body))) STORED);
+CREATE UNIQUE INDEX my_own ON attach_half (simhash_block0 DESC NULLS LAST, body);
+SELECT simhash_attach('attach_half', 'body');
+\d+ attach_half
+-- An index that is partial, of another kind, of another operator class, or invalid is not the one that is wanted.
+CREATE TABLE attach_other_indexes (body text,
+    simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED,
+    simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0, 2)) STORED,
+    simhash_block1 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 1, 2)) STORED);
+CREATE OPERATOR CLASS odd_integers FOR TYPE integer USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=,
+    OPERATOR 5 >, FUNCTION 1 btint4cmp(integer, integer);
+CREATE INDEX a_partial ON attach_other_indexes (simhash_block0) WHERE body <> '';
+CREATE INDEX a_hash ON attach_other_indexes USING hash (simhash_block0);
+CREATE INDEX a_class ON attach_other_indexes (simhash_block0 odd_integers);
+CREATE INDEX a_second_key ON attach_other_indexes (body, simhash_block0);
+CREATE INDEX a_invalid ON attach_other_indexes (simhash_block1);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'a_invalid'::regclass;
+SELECT simhash_attach('attach_other_indexes', 'body', 2);
+
+-- Other layouts, options and names.
+CREATE TABLE attach_layouts (title text, body text);
+SELECT simhash_attach('attach_layouts', 'body', blocks => 2, options => '{"tokens": "chars", "ngram": 3}');
+SELECT simhash_attach('attach_layouts', 'title', 8, prefix => 't');
+\d attach_layouts
+SELECT simhash_attach('attach_layouts', 'body', blocks => 2, options => '{"ngram": 3, "tokens": "chars"}');
+SELECT simhash_attach('attach_layouts', 'title', 8, '{}', 't');
+
+-- The same options written as text are the same.
+CREATE TABLE attach_options (body text,
+    simhash bigint GENERATED ALWAYS AS (simhash(body, '{"ngram":2}')) STORED,
+    simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body, '{"ngram": 2}'::jsonb), 0, 2)) STORED);
+SELECT simhash_attach('attach_options', 'body', 2, '{"ngram": 2}');
+
+-- Sources of every type that can be fingerprinted.
+CREATE DOMAIN attach_domain AS varchar(100) CHECK (VALUE <> 'x');
+CREATE TABLE attach_types (a varchar(50), b char(20), c attach_domain, d name, e text[], f varchar[], g tsvector, h bigint);
+INSERT INTO attach_types VALUES ('a text', 'a text', 'a text', 'text', '{a,text}', '{a,text}', 'a text', 42);
+SET client_min_messages = warning;
+SELECT simhash_attach('attach_types', 'a', 2, prefix => 'fa'), simhash_attach('attach_types', 'b', 2, prefix => 'fb'),
+    simhash_attach('attach_types', 'c', 2, prefix => 'fc'), simhash_attach('attach_types', 'd', 2, prefix => 'fd'),
+    simhash_attach('attach_types', 'e', 2, prefix => 'fe'), simhash_attach('attach_types', 'f', 2, prefix => 'ff'),
+    simhash_attach('attach_types', 'g', 2, prefix => 'fg'), simhash_attach('attach_types', 'h', 2, prefix => 'fh');
+RESET client_min_messages;
+\d attach_types
+SELECT fa = simhash('a text'::text) AS a, fb = fa AS b, fc = fa AS c, fd = simhash('text'::text) AS d, fe = simhash('{a,text}'::text[]) AS e,
+    ff = fe AS f, fg = simhash('a text'::tsvector) AS g, fh_block1 = 42 AS h
+FROM attach_types;
+DO $$
+BEGIN
+    FOR i IN 0..7 LOOP
+        PERFORM simhash_attach('attach_types', substr('abcdefgh', i + 1, 1)::name, 2, prefix => ('f' || substr('abcdefgh', i + 1, 1))::name);
+    END LOOP;
+END $$;
+
+-- A source that is generated itself: its expression stands for it, since a generated column cannot refer to it.
+CREATE TABLE attach_generated (title text, body text, hint integer,
+    both_texts text GENERATED ALWAYS AS (title || ' ' || body) STORED,
+    folded varchar GENERATED ALWAYS AS (lower(body)) STORED,
+    own bigint GENERATED ALWAYS AS (simhash(body, '{"ngram": 2}')) STORED,
+    wide bigint GENERATED ALWAYS AS (hint) STORED);
+INSERT INTO attach_generated VALUES ('a title', 'The Body', 7);
+SELECT simhash_attach('attach_generated', 'both_texts', 2), simhash_attach('attach_generated', 'folded', 2, prefix => 'f'),
+    simhash_attach('attach_generated', 'own', 2, prefix => 'own'), simhash_attach('attach_generated', 'wide', 2, prefix => 'wide');
+\d attach_generated
+SELECT simhash = simhash(both_texts) AS a, f = simhash(folded) AS b, own_block0 = simhash_block(own, 0, 2) AS c, wide_block1 AS d
+FROM attach_generated;
+SELECT simhash_attach('attach_generated', 'both_texts', 2), simhash_attach('attach_generated', 'folded', 2, prefix => 'f'),
+    simhash_attach('attach_generated', 'own', 2, prefix => 'own'), simhash_attach('attach_generated', 'wide', 2, prefix => 'wide');
+
+-- Dumps keep what attach needs to know: a copy with its comments is attached too.
+CREATE TABLE attach_copy (LIKE attach_half INCLUDING ALL);
+SELECT simhash_attach('attach_copy', 'body');
+SELECT col_description('attach_copy'::regclass, 4) AS mark;
+
+-- In a transaction that is rolled back nothing stays, not even the counting of rows.
+BEGIN;
+CREATE TABLE attach_back (body text);
+INSERT INTO attach_back VALUES ('a'), ('b');
+SELECT simhash_attach('attach_back', 'body');
+ROLLBACK;
+
+DROP TABLE attach_docs, attach_half, attach_other_indexes, attach_layouts, attach_options, attach_types, attach_generated,
+    attach_copy;
+DROP OPERATOR CLASS odd_integers USING btree;
+DROP OPERATOR FAMILY odd_integers USING btree;
+DROP DOMAIN attach_domain;

@@ -1,0 +1,122 @@
+-- Where simhash_attach refuses: an error with a SQLSTATE, what is wrong, and a hint; and nothing is changed.
+CREATE FUNCTION pg_temp.errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    statement text;
+    detail text;
+    hint text;
+BEGIN
+    FOREACH statement IN ARRAY statements LOOP
+        RETURN NEXT statement;
+        BEGIN
+            EXECUTE statement;
+            RETURN NEXT '  no error';
+        EXCEPTION WHEN OTHERS THEN
+            GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+            RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
+            RETURN QUERY SELECT '  DETAIL: ' || detail WHERE detail <> '';
+            RETURN QUERY SELECT '  HINT: ' || hint WHERE hint <> '';
+        END;
+    END LOOP;
+END
+$$;
+\pset format unaligned
+\pset tuples_only on
+CREATE TABLE clash (id integer, body text, title text, number integer, document jsonb,
+    bounded varchar(3) GENERATED ALWAYS AS (body) STORED);
+INSERT INTO clash VALUES (1, 'a b', 'a title', 1, '{}');
+
+-- Arguments.
+SELECT pg_temp.errors(
+    $$SELECT simhash_attach(NULL, 'body')$$, $$SELECT simhash_attach('clash', NULL)$$,
+    $$SELECT simhash_attach('clash', 'body', NULL)$$, $$SELECT simhash_attach('clash', 'body', prefix => NULL)$$,
+    $$SELECT simhash_attach('clash', 'body', 1)$$, $$SELECT simhash_attach('clash', 'body', 9)$$,
+    $$SELECT simhash_attach('clash', 'body', -4)$$,
+    $$SELECT simhash_attach('clash', 'body', prefix => '')$$,
+    $$SELECT simhash_attach('clash', 'body', prefix => repeat('é', 27)::name)$$,
+    $$SELECT simhash_attach('clash', 'body', options => '{"ngrams": 2}')$$,
+    $$SELECT simhash_attach('clash', 'body', options => '[]')$$,
+    $$SELECT simhash_attach('no_such_table', 'body')$$, $$SELECT simhash_attach(1::regclass, 'body')$$,
+    $$SELECT simhash_attach('clash', 'Body')$$, $$SELECT simhash_attach('clash', 'ctid')$$,
+    $$SELECT simhash_attach('clash', '')$$);
+-- Sources that cannot be fingerprinted.
+SELECT pg_temp.errors(
+    $$SELECT simhash_attach('clash', 'number')$$, $$SELECT simhash_attach('clash', 'document')$$,
+    $$SELECT simhash_attach('clash', 'bounded')$$);
+ALTER TABLE clash ADD features text[], ADD own bigint, ADD vector tsvector;
+SELECT pg_temp.errors(
+    $$SELECT simhash_attach('clash', 'features', options => '{}')$$,
+    $$SELECT simhash_attach('clash', 'own', options => '{"ngram": 2}')$$,
+    $$SELECT simhash_attach('clash', 'vector', options => '{"ngram": 2}')$$);
+
+-- Columns of other meanings.
+ALTER TABLE clash ADD a bigint,
+    ADD b bigint GENERATED ALWAYS AS (simhash(title)) STORED,
+    ADD c bigint GENERATED ALWAYS AS (simhash(body, '{"ngram": 2}')) STORED,
+    ADD d numeric GENERATED ALWAYS AS (simhash(body)) STORED,
+    ADD e_block3 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 3, 5)) STORED,
+    ADD f_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 1)) STORED,
+    ADD g_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(title), 0)) STORED,
+    ADD h_block0 bigint GENERATED ALWAYS AS (simhash_block(simhash(body), 0)) STORED,
+    ADD i_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body, '{"ngram": 2}'), 0)) STORED,
+    ADD j_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0) + 0) STORED,
+    ADD k_block1 integer GENERATED ALWAYS AS (number) STORED,
+    ADD l bigint DEFAULT simhash('body'),
+    ADD m bigint GENERATED ALWAYS AS IDENTITY,
+    ADD n_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0)) STORED;
+CREATE SCHEMA clash_schema;
+CREATE FUNCTION clash_schema.simhash(text) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 42;
+CREATE FUNCTION clash_schema.simhash_block(bigint, integer, integer DEFAULT 4) RETURNS integer LANGUAGE sql IMMUTABLE RETURN 42;
+ALTER TABLE clash ADD o bigint GENERATED ALWAYS AS (clash_schema.simhash(body)) STORED,
+    ADD p_block0 integer GENERATED ALWAYS AS (clash_schema.simhash_block(simhash(body), 0)) STORED;
+CREATE TEMP TABLE before AS SELECT attrelid, attname, attnum FROM pg_attribute WHERE attrelid = 'clash'::regclass;
+SELECT pg_temp.errors(VARIADIC array_agg(format('SELECT simhash_attach(''clash'', ''body'', prefix => %L)', prefix) ORDER BY prefix))
+FROM unnest('{a,b,c,d,e,f,g,h,i,j,k,l,m,o,p}'::name[]) AS prefix;
+SELECT pg_temp.errors(
+    $$SELECT simhash_attach('clash', 'body', 2, prefix => 'n')$$,
+    $$SELECT simhash_attach('clash', 'own', prefix => 'n')$$,
+    $$SELECT simhash_attach('clash', 'body', prefix => 'body')$$,
+    $$SELECT simhash_attach('clash', 'body', prefix => 'ctid')$$);
+SELECT count(*) AS changed FROM pg_attribute a FULL JOIN before b USING (attrelid, attname, attnum)
+WHERE attrelid = 'clash'::regclass AND (a IS NULL OR b IS NULL);
+SELECT count(*) AS indexes FROM pg_index WHERE indrelid = 'clash'::regclass;
+-- The comment and the name of a column make it no fingerprint; its expression does.
+COMMENT ON COLUMN clash.a IS 'made by simhash_attach: fingerprint of body';
+SELECT pg_temp.errors($$SELECT simhash_attach('clash', 'body', prefix => 'a')$$);
+
+-- Relations that have no generated columns of their own.
+CREATE VIEW clash_view AS SELECT body FROM clash;
+CREATE MATERIALIZED VIEW clash_matview AS SELECT body FROM clash;
+CREATE FOREIGN DATA WRAPPER clash_wrapper;
+CREATE SERVER clash_server FOREIGN DATA WRAPPER clash_wrapper;
+CREATE FOREIGN TABLE clash_foreign (body text) SERVER clash_server;
+CREATE TABLE clash_partitioned (id integer, body text) PARTITION BY RANGE (id);
+CREATE TABLE clash_partition PARTITION OF clash_partitioned FOR VALUES FROM (0) TO (10);
+CREATE TYPE clash_type AS (body text);
+CREATE TABLE clash_typed OF clash_type;
+CREATE SEQUENCE clash_sequence;
+CREATE INDEX clash_index ON clash (id);
+SELECT pg_temp.errors(VARIADIC array_agg(format('SELECT simhash_attach(%L, ''body'')', relation) ORDER BY relation))
+FROM unnest('{clash_view,clash_matview,clash_foreign,clash_partition,clash_typed,clash_sequence,clash_index,clash_type}'::text[])
+    AS relation;
+SELECT pg_temp.errors($$SELECT simhash_attach('pg_class', 'relname')$$,
+    $$SELECT simhash_attach('pg_toast.pg_toast_1255', 'chunk_id')$$);
+
+-- A child's own column of that name, with which PostgreSQL would merge the parent's unseen.
+CREATE TABLE clash_parent (body text);
+CREATE TABLE clash_child (simhash bigint) INHERITS (clash_parent);
+SELECT pg_temp.errors($$SELECT simhash_attach('clash_parent', 'body')$$);
+\d clash_parent
+
+-- What PostgreSQL itself has against it comes through.
+CREATE TABLE clash_key (body text, simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0)) STORED);
+BEGIN;
+DECLARE c CURSOR FOR SELECT * FROM clash_key;
+SELECT pg_temp.errors($$SELECT simhash_attach('clash_key', 'body')$$);
+ROLLBACK;
+
+SET client_min_messages = warning;
+DROP TABLE clash, clash_partitioned, clash_typed, clash_parent, clash_key CASCADE;
+DROP TYPE clash_type;
+DROP SEQUENCE clash_sequence;
+DROP FOREIGN DATA WRAPPER clash_wrapper CASCADE;
+DROP SCHEMA clash_schema CASCADE;

@@ -1,0 +1,152 @@
+-- Who may attach, and with whose rights it is done.
+CREATE ROLE regress_attach_owner;
+CREATE ROLE regress_attach_member IN ROLE regress_attach_owner;
+CREATE ROLE regress_attach_other;
+CREATE SCHEMA rights;
+GRANT USAGE, CREATE ON SCHEMA rights TO regress_attach_owner;
+GRANT USAGE ON SCHEMA rights TO regress_attach_other;
+GRANT USAGE ON SCHEMA public TO PUBLIC;
+SET ROLE regress_attach_owner;
+CREATE TABLE rights.docs (id integer, body text);
+INSERT INTO rights.docs VALUES (1, 'a text');
+GRANT ALL ON rights.docs TO regress_attach_other;
+
+-- All privileges on a table are not its ownership.
+SET ROLE regress_attach_other;
+SELECT simhash_attach('rights.docs', 'body');
+\echo :LAST_ERROR_SQLSTATE
+SELECT simhash_attach_online('rights.docs', 'body');
+\echo :LAST_ERROR_SQLSTATE
+SELECT simhash_detach('rights.docs');
+\echo :LAST_ERROR_SQLSTATE
+CALL simhash_fill('rights.docs');
+\echo :LAST_ERROR_SQLSTATE
+SELECT simhash_index_commands('rights.docs');
+\echo :LAST_ERROR_SQLSTATE
+SELECT simhash_attach('pg_class', 'relname');
+\echo :LAST_ERROR_SQLSTATE
+-- Nor is the table locked by asking.
+BEGIN;
+SAVEPOINT before;
+SELECT simhash_attach('rights.docs', 'body');
+ROLLBACK TO before;
+SELECT count(*) AS locks FROM pg_locks WHERE relation = 'rights.docs'::regclass;
+ROLLBACK;
+-- The owner's members may.
+SET ROLE regress_attach_member;
+SELECT simhash_attach('rights.docs', 'body', 2);
+SELECT simhash_detach('rights.docs');
+-- The owner needs what the commands need: to create indexes, the right to create in the schema.
+RESET ROLE;
+REVOKE CREATE ON SCHEMA rights FROM regress_attach_owner;
+SET ROLE regress_attach_owner;
+SELECT simhash_attach('rights.docs', 'body', 2);
+\echo :LAST_ERROR_SQLSTATE
+RESET ROLE;
+-- A superuser's rights are not lent.
+SELECT simhash_attach('rights.docs', 'body', 2);
+\echo :LAST_ERROR_SQLSTATE
+GRANT CREATE ON SCHEMA rights TO regress_attach_owner;
+\d rights.docs
+
+-- The owner's code runs as the owner, also if a superuser attaches, fills and detaches: generation expressions, index
+-- predicates, triggers, and what they call by a hostile search path.
+SET ROLE regress_attach_owner;
+CREATE FUNCTION rights.evil(code text, value anyelement) RETURNS anyelement LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RAISE NOTICE '% runs as %', code, current_user;
+    IF current_user <> session_user THEN
+        BEGIN
+            PERFORM set_config('role', session_user, false);
+            RAISE NOTICE 'and becomes %', current_user;
+        EXCEPTION WHEN OTHERS THEN
+            RAISE NOTICE '%: %', SQLSTATE, SQLERRM;
+        END;
+    END IF;
+    RETURN value;
+END $$;
+CREATE FUNCTION rights.evil_trigger() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE NOTICE 'trigger runs as %', current_user;
+    RETURN NEW;
+END $$;
+CREATE TABLE rights.trap (id integer, body text, extra text GENERATED ALWAYS AS (rights.evil('column', body)) STORED);
+RESET ROLE;
+SET client_min_messages = warning;
+INSERT INTO rights.trap VALUES (1, 'a text');
+SET ROLE regress_attach_owner;
+CREATE INDEX ON rights.trap (rights.evil('index', id));
+CREATE TRIGGER trap BEFORE UPDATE ON rights.trap FOR EACH ROW EXECUTE FUNCTION rights.evil_trigger();
+RESET ROLE;
+RESET client_min_messages;
+SELECT current_user AS who;
+SELECT simhash_attach('rights.trap', 'extra', 2);
+SELECT simhash_attach_online('rights.trap', 'body', prefix => 'online');
+ALTER TABLE rights.trap DISABLE TRIGGER trap;
+UPDATE rights.trap SET online = NULL;
+ALTER TABLE rights.trap DISABLE TRIGGER zz_online_update, ENABLE TRIGGER trap;
+UPDATE rights.trap SET online = NULL;
+CALL simhash_fill('rights.trap', 'online');
+SELECT online = simhash(body) AS filled FROM rights.trap;
+SELECT simhash_detach('rights.trap', 'online');
+SELECT simhash_detach('rights.trap');
+-- Afterwards everything is as before: user, restrictions, search path.
+SELECT current_user = session_user AS same_user, current_setting('search_path') AS search_path,
+    current_setting('row_security') AS row_security;
+SET ROLE regress_attach_owner;
+RESET ROLE;
+
+-- What the owner defers to the end of the transaction, when it would run as the caller, is refused; to the owner it is
+-- not.
+SET ROLE regress_attach_owner;
+CREATE TABLE rights.deferred (body text);
+INSERT INTO rights.deferred VALUES ('a text');
+SELECT simhash_attach_online('rights.deferred', 'body');
+CREATE CONSTRAINT TRIGGER deferred AFTER UPDATE ON rights.deferred DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION rights.evil_trigger();
+RESET ROLE;
+CALL simhash_fill('rights.deferred');
+\echo :LAST_ERROR_SQLSTATE
+SET ROLE regress_attach_owner;
+CALL simhash_fill('rights.deferred');
+RESET ROLE;
+
+-- A hostile search path: functions, operators and types in front of PostgreSQL's and ours.
+SET ROLE regress_attach_owner;
+CREATE FUNCTION rights.simhash(text) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 666;
+CREATE FUNCTION rights.simhash_block(bigint, integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN 666;
+CREATE FUNCTION rights.simhash_update() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE FUNCTION rights.never(tid, tid) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE OPERATOR rights.>= (LEFTARG = tid, RIGHTARG = tid, FUNCTION = rights.never);
+CREATE FUNCTION rights.pg_get_expr(pg_node_tree, oid) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE DOMAIN rights.text AS pg_catalog.text CHECK (false);
+CREATE DOMAIN rights.int8 AS pg_catalog.int8 CHECK (false);
+CREATE TABLE rights.hostile (id integer, body varchar, folded varchar GENERATED ALWAYS AS (lower(body)) STORED);
+INSERT INTO rights.hostile VALUES (1, 'a text');
+SET search_path = rights, pg_catalog, public;
+SELECT public.simhash_attach('hostile', 'folded', 2);
+SELECT public.simhash_attach_online('hostile', 'body', prefix => 'online');
+CALL public.simhash_fill('hostile', 'online');
+SELECT public.simhash_index_commands('hostile', 2, 'online') \gexec
+SELECT simhash = public.simhash(body::pg_catalog.text) AS a, online = simhash AS b FROM hostile;
+SHOW search_path;
+SELECT public.simhash_detach('hostile'), public.simhash_detach('hostile', 'online');
+TABLE hostile;
+RESET search_path;
+RESET ROLE;
+
+-- Row security that would hide rows from the owner is an error, not rows that stay unfilled.
+CREATE TABLE rights.secured (body text);
+INSERT INTO rights.secured VALUES ('a text');
+ALTER TABLE rights.secured OWNER TO regress_attach_owner;
+ALTER TABLE rights.secured ENABLE ROW LEVEL SECURITY;
+SELECT simhash_attach_online('rights.secured', 'body');
+CALL simhash_fill('rights.secured');
+ALTER TABLE rights.secured FORCE ROW LEVEL SECURITY;
+UPDATE rights.secured SET simhash = NULL;
+CALL simhash_fill('rights.secured');
+\echo :LAST_ERROR_SQLSTATE
+
+SET client_min_messages = warning;
+DROP SCHEMA rights CASCADE;
+DROP ROLE regress_attach_member, regress_attach_owner, regress_attach_other;

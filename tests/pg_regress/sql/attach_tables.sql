@@ -1,0 +1,110 @@
+-- simhash_attach and simhash_detach on every kind of table that PostgreSQL lets have generated columns and indexes.
+SET client_min_messages = warning;
+CREATE FUNCTION pg_temp.attached(OUT indexes bigint, OUT valid boolean, OUT columns bigint, target regclass) LANGUAGE sql AS $$
+    SELECT (SELECT count(*) FROM pg_index WHERE indrelid = target),
+        (SELECT bool_and(indisvalid) FROM pg_index WHERE indrelid = target),
+        (SELECT count(*) FROM pg_attribute WHERE attrelid = target AND attgenerated = 's' AND NOT attisdropped) $$;
+
+-- Names that must be quoted, and names that would do harm where they were not.
+CREATE SCHEMA "My Schema";
+CREATE TABLE "My Schema"."My ""Table""" ("The Body" text, "select" text);
+SELECT simhash_attach('"My Schema"."My ""Table"""', 'The Body', 2, prefix => 'Fingerprint of "it"');
+SELECT simhash_attach('"My Schema"."My ""Table"""', 'select', 2, '{"ngram": 2}');
+\d+ "My Schema"."My ""Table"""
+SELECT simhash_detach('"My Schema"."My ""Table"""', 'Fingerprint of "it"');
+SELECT simhash_detach('"My Schema"."My ""Table"""');
+\d+ "My Schema"."My ""Table"""
+CREATE TABLE victim (id integer);
+CREATE SCHEMA "s; DROP TABLE victim; --";
+CREATE TABLE "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --" ("c""); DROP TABLE victim; --" text);
+SELECT simhash_attach(oid, 'c"); DROP TABLE victim; --', 2, '{"ngram": 2}', '"'', 0; DROP TABLE victim; --\')
+FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r';
+SELECT simhash_attach_online(oid, 'c"); DROP TABLE victim; --', '{"ngram": 2}', 'online''"; DROP TABLE victim; --\')
+FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r';
+INSERT INTO "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --" VALUES ('a text');
+SELECT simhash_index_commands(oid, 2, 'online''"; DROP TABLE victim; --\')
+FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r' \gexec
+CALL simhash_fill('"s; DROP TABLE victim; --"."t''); DROP TABLE victim; --"', 'online''"; DROP TABLE victim; --\');
+\x on
+SELECT * FROM "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --";
+\x off
+SELECT simhash_detach(oid, '"'', 0; DROP TABLE victim; --\'), simhash_detach(oid, 'online''"; DROP TABLE victim; --\')
+FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r';
+SELECT count(*) AS still_there FROM victim;
+SELECT * FROM "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --";
+-- Long names: PostgreSQL shortens those of indexes, and they still differ.
+SELECT repeat('t', 63) AS long_table, repeat('p', 53) AS long_prefix \gset
+CREATE TABLE :long_table (body text);
+SELECT simhash_attach(:'long_table', 'body', prefix => :'long_prefix');
+SELECT indexrelid::regclass AS index FROM pg_index WHERE indrelid = :'long_table'::regclass ORDER BY 1;
+SELECT simhash_attach(:'long_table', 'body', prefix => 'x');
+SELECT simhash_detach(:'long_table', prefix => :'long_prefix');
+SELECT indexrelid::regclass AS index FROM pg_index WHERE indrelid = :'long_table'::regclass ORDER BY 1;
+SELECT simhash_attach_online(:'long_table', 'body', prefix => :'long_prefix');
+SELECT substr(command, 1, 90) AS command FROM simhash_index_commands(:'long_table', 2, :'long_prefix') AS command
+WHERE command LIKE 'CREATE%';
+DROP TABLE :long_table;
+
+-- Temporary, unlogged, referenced by a foreign key, in use by views.
+CREATE TEMP TABLE tables_temp (body text);
+INSERT INTO tables_temp VALUES ('a text');
+SELECT simhash_attach('tables_temp', 'body');
+SELECT pg_temp.attached('tables_temp'), simhash = simhash(body) AS correct FROM tables_temp;
+SELECT simhash_detach('tables_temp');
+SELECT * FROM tables_temp;
+CREATE UNLOGGED TABLE tables_parent (id integer PRIMARY KEY, body text);
+CREATE UNLOGGED TABLE tables_child (parent integer REFERENCES tables_parent);
+CREATE VIEW tables_view AS SELECT * FROM tables_parent;
+INSERT INTO tables_parent VALUES (1, 'a text');
+INSERT INTO tables_child VALUES (1);
+SELECT simhash_attach('tables_parent', 'body');
+SELECT pg_temp.attached('tables_parent'), (SELECT relpersistence FROM pg_class WHERE oid = 'tables_parent'::regclass);
+SELECT simhash_detach('tables_parent');
+TABLE tables_view;
+
+-- Partitioned, in two levels; partitions that come later have it too.
+CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
+CREATE TABLE parts_0 PARTITION OF parts FOR VALUES FROM (0) TO (10);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (10) TO (20) PARTITION BY HASH (id);
+CREATE TABLE parts_1a PARTITION OF parts_1 FOR VALUES WITH (modulus 2, remainder 0);
+CREATE TABLE parts_1b PARTITION OF parts_1 FOR VALUES WITH (modulus 2, remainder 1);
+INSERT INTO parts SELECT n, 'text ' || n FROM generate_series(0, 19) AS n;
+RESET client_min_messages;
+SELECT simhash_attach('parts', 'body', 2);
+SELECT simhash_attach('parts', 'body', 2);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (20) TO (30);
+INSERT INTO parts VALUES (20, 'text');
+SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
+SELECT count(*) FROM parts WHERE simhash = simhash(body) AND simhash_block1 = simhash_block(simhash, 1, 2);
+-- An index of one partition is not one of all.
+DROP INDEX parts_simhash_block0_idx;
+CREATE INDEX ON parts_0 (simhash_block0);
+SELECT simhash_attach('parts', 'body', 2);
+SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
+SELECT simhash_detach('parts');
+SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
+
+-- Inheritance: the columns come from the parent, the indexes are each table's own.
+CREATE TABLE family_parent (body text);
+CREATE TABLE family_child (more text) INHERITS (family_parent);
+CREATE TABLE family_grandchild () INHERITS (family_child);
+CREATE TABLE family_other (body text);
+SELECT simhash_attach('family_other', 'body', 2);
+ALTER TABLE family_other INHERIT family_parent;
+INSERT INTO family_grandchild VALUES ('a text', 'more');
+SELECT simhash_attach('family_parent', 'body', 2);
+SELECT simhash_attach('family_parent', 'body', 2);
+SELECT relid, (pg_temp.attached(relid)).*
+FROM unnest('{family_parent,family_child,family_grandchild,family_other}'::regclass[]) AS relid;
+\d+ family_grandchild
+SELECT tableoid::regclass, * FROM family_parent;
+SELECT simhash_detach('family_parent');
+-- What had its own keeps it.
+SELECT relid, (pg_temp.attached(relid)).*
+FROM unnest('{family_parent,family_child,family_grandchild,family_other}'::regclass[]) AS relid;
+
+SET client_min_messages = warning;
+DROP VIEW tables_view;
+DROP TABLE victim, tables_child, tables_parent, parts, family_parent CASCADE;
+DROP SCHEMA "My Schema" CASCADE;
+DROP SCHEMA "s; DROP TABLE victim; --" CASCADE;

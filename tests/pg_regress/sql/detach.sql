@@ -1,0 +1,121 @@
+-- simhash_detach takes away what simhash_attach made, and only that.
+CREATE FUNCTION pg_temp.errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    statement text;
+    detail text;
+    hint text;
+BEGIN
+    FOREACH statement IN ARRAY statements LOOP
+        RETURN NEXT statement;
+        BEGIN
+            EXECUTE statement;
+            RETURN NEXT '  no error';
+        EXCEPTION WHEN OTHERS THEN
+            GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+            RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
+            RETURN QUERY SELECT '  DETAIL: ' || detail WHERE detail <> '';
+            RETURN QUERY SELECT '  HINT: ' || hint WHERE hint <> '';
+        END;
+    END LOOP;
+END
+$$;
+CREATE TABLE detach_docs (id integer PRIMARY KEY, body text, title text);
+INSERT INTO detach_docs VALUES (1, 'a text', 'a title');
+SET client_min_messages = warning;
+SELECT simhash_attach('detach_docs', 'body', 2);
+SELECT simhash_attach('detach_docs', 'title', 2, prefix => 't');
+RESET client_min_messages;
+-- One prefix, then the other; then there is nothing.
+SELECT relfilenode AS file FROM pg_class WHERE oid = 'detach_docs'::regclass \gset
+SELECT simhash_detach('detach_docs');
+\d detach_docs
+SELECT simhash_detach('detach_docs', prefix => 't');
+SELECT relfilenode = :file AS not_rewritten FROM pg_class WHERE oid = 'detach_docs'::regclass;
+TABLE detach_docs;
+\pset format unaligned
+\pset tuples_only on
+SELECT pg_temp.errors($$SELECT simhash_detach('detach_docs')$$, $$SELECT simhash_detach('detach_docs', 'title')$$,
+    $$SELECT simhash_detach(NULL)$$, $$SELECT simhash_detach('detach_docs', NULL)$$, $$SELECT simhash_detach('detach_docs', '')$$,
+    $$SELECT simhash_detach('no_such_table')$$, $$SELECT simhash_detach('pg_class')$$);
+CREATE VIEW detach_view AS SELECT 1 AS simhash;
+SELECT pg_temp.errors($$SELECT simhash_detach('detach_view')$$);
+DROP VIEW detach_view;
+\pset format aligned
+\pset tuples_only off
+
+-- What was there before, and what has lost its mark or its meaning, stays.
+CREATE TABLE detach_half (body text,
+    simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED,
+    simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0)) STORED);
+CREATE INDEX my_own ON detach_half (simhash_block0);
+SET client_min_messages = warning;
+SELECT simhash_attach('detach_half', 'body');
+RESET client_min_messages;
+COMMENT ON COLUMN detach_half.simhash_block1 IS 'mine now';
+COMMENT ON INDEX detach_half_simhash_block2_idx IS NULL;
+DROP INDEX detach_half_simhash_block2_idx;
+ALTER TABLE detach_half ALTER simhash_block3 DROP EXPRESSION;
+SELECT simhash_detach('detach_half');
+\d+ detach_half
+SELECT simhash_detach('detach_half');
+-- An index without the mark is somebody's, so its column stays too.
+CREATE TABLE detach_index (body text);
+SET client_min_messages = warning;
+SELECT simhash_attach('detach_index', 'body', 2);
+RESET client_min_messages;
+COMMENT ON INDEX detach_index_simhash_block1_idx IS 'I like this one';
+SELECT simhash_detach('detach_index');
+DROP INDEX detach_index_simhash_block1_idx;
+
+-- What others have made of its columns is in the way, whether PostgreSQL would say so or drop it silently.
+\pset format unaligned
+\pset tuples_only on
+CREATE VIEW detach_view AS SELECT simhash FROM detach_index;
+SELECT pg_temp.errors($$SELECT simhash_detach('detach_index')$$);
+DROP VIEW detach_view;
+CREATE FUNCTION pg_temp.in_the_way(statement text, undo text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE statement;
+    RETURN QUERY SELECT statement;
+    RETURN QUERY SELECT pg_temp.errors('SELECT simhash_detach(''detach_index'')');
+    EXECUTE undo;
+END $$;
+SELECT pg_temp.in_the_way('CREATE INDEX mine ON detach_index (simhash, body)', 'DROP INDEX mine');
+SELECT pg_temp.in_the_way('CREATE INDEX mine ON detach_index (body) WHERE simhash_block0 > 0', 'DROP INDEX mine');
+SELECT pg_temp.in_the_way('CREATE INDEX mine ON detach_index ((simhash + 1))', 'DROP INDEX mine');
+SELECT pg_temp.in_the_way('CREATE STATISTICS mine ON simhash, body FROM detach_index', 'DROP STATISTICS mine');
+SELECT pg_temp.in_the_way('ALTER TABLE detach_index ADD CONSTRAINT mine CHECK (simhash <> 0)',
+    'ALTER TABLE detach_index DROP CONSTRAINT mine');
+SELECT pg_temp.in_the_way('ALTER TABLE detach_index ADD CONSTRAINT mine UNIQUE (simhash)',
+    'ALTER TABLE detach_index DROP CONSTRAINT mine');
+SELECT pg_temp.in_the_way('CREATE TRIGGER mine BEFORE UPDATE OF simhash ON detach_index EXECUTE FUNCTION suppress_redundant_updates_trigger()',
+    'DROP TRIGGER mine ON detach_index');
+SELECT pg_temp.in_the_way('CREATE POLICY mine ON detach_index USING (simhash <> 0)', 'DROP POLICY mine ON detach_index');
+CREATE TABLE detach_child (PRIMARY KEY (body)) INHERITS (detach_index);
+SELECT pg_temp.in_the_way('CREATE INDEX mine ON detach_child (simhash_block1, body)', 'DROP INDEX mine');
+DROP TABLE detach_child;
+\pset format aligned
+\pset tuples_only off
+-- Not in the way: a not-null constraint, statistics targets, privileges.
+ALTER TABLE detach_index ALTER simhash SET NOT NULL, ALTER simhash SET STATISTICS 1000;
+GRANT SELECT (simhash) ON detach_index TO PUBLIC;
+SELECT simhash_detach('detach_index');
+\d detach_index
+
+-- Only block columns, of fingerprints that are the application's: these stay.
+CREATE TABLE detach_own (fingerprint bigint);
+SET client_min_messages = warning;
+SELECT simhash_attach('detach_own', 'fingerprint', 2, prefix => 'fingerprint');
+RESET client_min_messages;
+SELECT simhash_detach('detach_own', 'fingerprint');
+\d detach_own
+
+-- A copy of the table with its comments, as a dump makes one, can be detached too.
+CREATE TABLE detach_original (body text);
+SET client_min_messages = warning;
+SELECT simhash_attach('detach_original', 'body', 2);
+CREATE TABLE detach_copy (LIKE detach_original INCLUDING ALL);
+RESET client_min_messages;
+SELECT simhash_detach('detach_copy');
+\d detach_copy
+DROP TABLE detach_docs, detach_half, detach_index, detach_own, detach_original, detach_copy;
