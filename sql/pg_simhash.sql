@@ -153,7 +153,6 @@ CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance inte
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
 COMMENT ON FUNCTION simhash_near(bigint, bigint, integer) IS
     'whether two fingerprints differ in at most max_distance bits; a table with indexed blocks is searched by them';
-    'the values of a block that a search for fingerprints within a distance must look up; NULL if data names no such block';
 
 -- Attach ---------------------------------------------------------------------
 
