@@ -198,3 +198,17 @@ CREATE FUNCTION simhash_update() RETURNS trigger
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_update() IS
     'trigger that keeps a fingerprint column up to date; its arguments: fingerprint column, source column, options';
+    'the values of a block that a search for fingerprints within a distance must look up; NULL if data names no such block';
+
+-- Layouts --------------------------------------------------------------------
+
+-- It reads the table: as its caller, with the caller's rights and row-level security.
+CREATE FUNCTION simhash_skew(
+    target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3,
+    OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],
+    OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_skew_wrapper'
+    LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 7;
+COMMENT ON FUNCTION simhash_skew(regclass, name, integer) IS
+    'what a search of a table costs with its fingerprints cut into 2 to 8 blocks: how uneven the blocks are, how many rows it visits, and which layout is best';

@@ -18,6 +18,7 @@ pub mod layout;
 pub mod normalise;
 pub mod options;
 pub mod shingle;
+pub mod skew;
 pub mod tally;
 pub mod tokens;
 pub mod top;

@@ -27,6 +27,7 @@ mod planner;
 mod prefix;
 mod progress;
 mod rewrite;
+mod skew;
 mod source;
 mod spi;
 mod statistics;

@@ -1,0 +1,256 @@
+//! `simhash_skew`: what searches of a table cost in each layout.
+//!
+//! It reads a sample of the table through SPI: as the user who calls it, with that user's rights and row-level security.
+
+use std::ffi::{CStr, CString};
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::SpiError;
+
+use super::error::{tick, user_error};
+use crate::simhash::skew::{Sample, skew};
+
+/// Pages that are read of a larger table: 64 MB.
+const PAGES: f64 = 8192.0;
+/// Rows that are fetched at a time.
+const BATCH: std::ffi::c_long = 1000;
+
+#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+#[pg_extern(sql = false)]
+fn simhash_skew(
+    target: pg_sys::Oid,
+    fingerprint: &CStr,
+    max_distance: i32,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(blocks, i32),
+            name!(indexed, bool),
+            name!(probes, i64),
+            name!(commonest, Vec<f64>),
+            name!(candidates, f64),
+            name!(worst, f64),
+            name!(cost, f64),
+            name!(best, bool),
+        ),
+    >,
+    ErrorReport,
+> {
+    if !(0..=64).contains(&max_distance) {
+        let message = format!("maximum distance {max_distance} is out of range");
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            .set_detail("Two fingerprints differ in 0 to 64 bits."));
+    }
+    let table = Table::lock(target, fingerprint)?;
+    let (sample, rows) = table.sample()?;
+    // SAFETY: `fcinfo` is that of the running call, which always knows its function.
+    let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
+    let indexed = indexed_layouts(&table, max_distance, function)?;
+    let layouts = skew(sample, rows, max_distance, &tick)?;
+    Ok(TableIterator::new(layouts.into_iter().map(move |layout| {
+        (
+            layout.blocks,
+            indexed.contains(&layout.blocks),
+            i64::try_from(layout.probes).unwrap_or(i64::MAX),
+            layout.commonest.into_iter().map(share).collect(),
+            estimate(layout.candidates),
+            estimate(layout.worst),
+            estimate(layout.cost),
+            layout.best,
+        )
+    })))
+}
+
+/// A share of the rows to a hundredth of a percent: beyond that, the commonest value of a sample is one by chance.
+fn share(share: f64) -> f64 {
+    (share * 1e4).round() / 1e4
+}
+
+/// Three digits, which is more than a sample can tell.
+fn estimate(value: f64) -> f64 {
+    // The shortest way to the nearest decimal number: what a scaled `round` returns may be next to it.
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+/// A table and its column of fingerprints.
+struct Table {
+    oid: pg_sys::Oid,
+    column: i16,
+    /// Of the table with its schema, and of the column: quoted, in the server's encoding.
+    quoted: CString,
+    quoted_column: CString,
+}
+
+impl Table {
+    /// Looks a table up that has fingerprints in a column, and locks it as a SELECT does.
+    fn lock(oid: pg_sys::Oid, column: &CStr) -> Result<Self, ErrorReport> {
+        // SAFETY: look-ups in the catalogue by identifiers that need not exist; each name is checked for null, and
+        // copied before anything can free it.
+        unsafe {
+            pg_sys::LockRelationOid(oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+            let (name, schema) =
+                (pg_sys::get_rel_name(oid), pg_sys::get_namespace_name(pg_sys::get_rel_namespace(oid)));
+            if name.is_null() || schema.is_null() {
+                let message = format!("relation with OID {} does not exist", oid.to_u32());
+                return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message));
+            }
+            let named = CStr::from_ptr(name).to_string_lossy();
+            let kind = pg_sys::get_rel_relkind(oid) as u8;
+            if ![pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_MATVIEW].contains(&kind) {
+                let message = format!("\"{named}\" is not a table");
+                return Err(user_error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message)
+                    .set_detail("Tables, partitioned tables and materialized views can be sampled."));
+            }
+            let place = pg_sys::get_attnum(oid, column.as_ptr());
+            if place == 0 {
+                let message = format!("column \"{}\" of relation \"{named}\" does not exist", column.to_string_lossy());
+                return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
+                    .set_hint("Name the column of fingerprints as the second argument."));
+            }
+            let type_ = pg_sys::get_atttype(oid, place);
+            if pg_sys::getBaseType(type_) != pg_sys::INT8OID {
+                let type_ = CStr::from_ptr(pg_sys::format_type_be(type_)).to_string_lossy();
+                let column = column.to_string_lossy();
+                let message = format!("column \"{column}\" of relation \"{named}\" is of type {type_}, not bigint");
+                return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
+                    .set_hint("Name the column of fingerprints as the second argument."));
+            }
+            Ok(Self {
+                oid,
+                column: place,
+                quoted: CStr::from_ptr(pg_sys::quote_qualified_identifier(schema, name)).to_owned(),
+                quoted_column: CStr::from_ptr(pg_sys::quote_identifier(column.as_ptr())).to_owned(),
+            })
+        }
+    }
+
+    /// A sample of the fingerprints, and how many there are in the table: all counted where it is small.
+    ///
+    /// Whole pages are sampled, each with the same chance, in all partitions and children. A sample scan starts at the
+    /// first page, unlike a sequential scan that joins another's; so the same table gives the same sample.
+    fn sample(&self) -> Result<(Sample, f64), ErrorReport> {
+        let mut sample = Sample::new()?;
+        let share = (PAGES / self.pages()?).min(1.0);
+        let percent = (share * 100.0) as f32;
+        let query = [
+            b"SELECT t.",
+            self.quoted_column.to_bytes(),
+            b"::pg_catalog.int8 FROM ",
+            self.quoted.to_bytes(),
+            b" AS t TABLESAMPLE pg_catalog.system ($1) REPEATABLE (0) WHERE t.",
+            self.quoted_column.to_bytes(),
+            b" IS NOT NULL",
+        ];
+        let query = sql(&query.concat())?;
+        Spi::connect(|client| {
+            let mut cursor = client.try_open_cursor(&query, &[percent.into()])?;
+            loop {
+                let rows = cursor.fetch(BATCH)?;
+                if rows.is_empty() {
+                    return Ok(());
+                }
+                for row in rows {
+                    if let Some(fingerprint) = row.get::<i64>(1)? {
+                        sample.add(fingerprint.cast_unsigned());
+                    }
+                }
+                // SAFETY: that of the last fetch, of which nothing is kept; pgrx would keep it to the end.
+                unsafe { pg_sys::SPI_freetuptable(pg_sys::SPI_tuptable) };
+            }
+        })
+        .map_err(internal)?;
+        let rows = sample.added() as f64 / (f64::from(percent) / 100.0);
+        Ok((sample, rows))
+    }
+
+    /// How many pages the table has, with its partitions and children.
+    fn pages(&self) -> Result<f64, ErrorReport> {
+        let bytes = Spi::connect(|client| {
+            let query = "
+                WITH RECURSIVE tree (relation) AS (
+                    SELECT $1
+                    UNION
+                    SELECT inhrelid
+                    FROM pg_catalog.pg_inherits JOIN tree ON inhparent OPERATOR(pg_catalog.=) relation
+                )
+                SELECT pg_catalog.sum(pg_catalog.pg_relation_size(relation, 'main'))::pg_catalog.float8 FROM tree";
+            client.select(query, Some(1), &[self.oid.into()])?.first().get_one::<f64>()
+        });
+        Ok(bytes.map_err(internal)?.unwrap_or(0.0) / f64::from(pg_sys::BLCKSZ))
+    }
+}
+
+/// The layouts whose blocks a search at distance at most `max_distance` finds in valid btrees, on columns or expressions
+/// that are the blocks of this table's fingerprints.
+///
+/// It compares the definitions as PostgreSQL prints them.
+fn indexed_layouts(table: &Table, max_distance: i32, function: pg_sys::Oid) -> Result<Vec<i32>, ErrorReport> {
+    let query = "
+        WITH fingerprint (expression) AS (
+            -- The column itself, and what it is generated from.
+            SELECT pg_catalog.quote_ident(attname)
+            FROM pg_catalog.pg_attribute
+            WHERE attrelid OPERATOR(pg_catalog.=) $1 AND attnum OPERATOR(pg_catalog.=) $2
+            UNION ALL
+            SELECT pg_catalog.pg_get_expr(adbin, adrelid)
+            FROM pg_catalog.pg_attribute
+                JOIN pg_catalog.pg_attrdef
+                    ON adrelid OPERATOR(pg_catalog.=) attrelid AND adnum OPERATOR(pg_catalog.=) attnum
+            WHERE attrelid OPERATOR(pg_catalog.=) $1 AND attnum OPERATOR(pg_catalog.=) $2
+                AND attgenerated OPERATOR(pg_catalog.<>) ''
+        ), block (name) AS (
+            SELECT block.oid::pg_catalog.regproc
+            FROM pg_catalog.pg_proc AS skew
+                JOIN pg_catalog.pg_proc AS block ON block.pronamespace OPERATOR(pg_catalog.=) skew.pronamespace
+            WHERE skew.oid OPERATOR(pg_catalog.=) $3 AND block.proname OPERATOR(pg_catalog.=) 'simhash_block'
+                AND block.pronargs OPERATOR(pg_catalog.=) 3
+                AND block.proargtypes[0] OPERATOR(pg_catalog.=) 'pg_catalog.int8'::pg_catalog.regtype
+        ), key (expression) AS (
+            -- The first key of each index.
+            SELECT CASE WHEN attgenerated OPERATOR(pg_catalog.=) 's' THEN pg_catalog.pg_get_expr(adbin, adrelid)
+                        WHEN indkey[0] OPERATOR(pg_catalog.=) 0 THEN pg_catalog.pg_get_indexdef(indexrelid, 1, true) END
+            FROM pg_catalog.pg_index
+                JOIN pg_catalog.pg_opclass ON pg_opclass.oid OPERATOR(pg_catalog.=) indclass[0]
+                JOIN pg_catalog.pg_am ON pg_am.oid OPERATOR(pg_catalog.=) opcmethod
+                LEFT JOIN pg_catalog.pg_attribute
+                    ON attrelid OPERATOR(pg_catalog.=) indrelid AND attnum OPERATOR(pg_catalog.=) indkey[0]
+                LEFT JOIN pg_catalog.pg_attrdef
+                    ON adrelid OPERATOR(pg_catalog.=) attrelid AND adnum OPERATOR(pg_catalog.=) attnum
+            WHERE indrelid OPERATOR(pg_catalog.=) $1 AND indisvalid AND indisready AND indpred IS NULL
+                AND amname OPERATOR(pg_catalog.=) 'btree'
+                AND opcintype OPERATOR(pg_catalog.=) 'pg_catalog.int4'::pg_catalog.regtype AND opcdefault
+        ), indexed (blocks, number) AS (
+            SELECT blocks, number
+            FROM fingerprint, block, key,
+                pg_catalog.generate_series(2, 8) AS blocks, pg_catalog.generate_series(0, 7) AS number
+            WHERE key.expression OPERATOR(pg_catalog.=)
+                    pg_catalog.format('%s(%s, %s, %s)', name, fingerprint.expression, number, blocks)
+                OR blocks OPERATOR(pg_catalog.=) 4 AND key.expression OPERATOR(pg_catalog.=)
+                    pg_catalog.format('%s(%s, %s)', name, fingerprint.expression, number)
+        )
+        SELECT blocks
+        FROM indexed
+        WHERE number OPERATOR(pg_catalog.<=) $4
+        GROUP BY blocks
+        HAVING pg_catalog.count(DISTINCT number)
+            OPERATOR(pg_catalog.=) LEAST(blocks, $4 OPERATOR(pg_catalog.+) 1)";
+    Spi::connect(|client| {
+        client
+            .select(query, None, &[table.oid.into(), table.column.into(), function.into(), max_distance.into()])?
+            .filter_map(|row| row.get::<i32>(1).transpose())
+            .collect::<Result<_, SpiError>>()
+    })
+    .map_err(internal)
+}
+
+fn sql(bytes: &[u8]) -> Result<CString, ErrorReport> {
+    CString::new(bytes).map_err(|error| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string()))
+}
+
+/// What PostgreSQL has to say about a query is its own error; what is left is a mistake made here.
+fn internal(error: SpiError) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string())
+}
