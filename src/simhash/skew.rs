@@ -6,14 +6,18 @@
 //! [`Sample`]: the search of each of its [`QUERIES`] against all of it, with the sample sorted by a block in the place of
 //! a btree.
 
+use std::ops::RangeInclusive;
+
 use super::blocks::{Block, LAYOUTS};
 use super::error::Error;
 use super::layout::{cost, probed_blocks, probes, uniform_share};
 
 /// Most fingerprints of a table that are kept: at 24 bytes, 2.4 MB while they are counted.
 pub const SAMPLE: usize = 100_000;
-/// Most searches that are tried.
-pub const QUERIES: usize = 2_000;
+/// Most searches that are tried, and fewest of a larger sample, where each takes long.
+pub const QUERIES: RangeInclusive<usize> = 200..=2_000;
+/// Fingerprints to look at in all searches of a layout: a fifth of a second.
+const WORK: f64 = 5e7;
 
 /// At most [`SAMPLE`] of the fingerprints that were added, each equally likely (algorithm R: Vitter, ACM TOMS 11, 1985).
 /// The same fingerprints in the same order give the same sample.
@@ -42,6 +46,11 @@ impl Sample {
         if let Some(kept) = usize::try_from(place).ok().and_then(|place| self.fingerprints.get_mut(place)) {
             *kept = fingerprint;
         }
+    }
+
+    /// Those that are kept.
+    pub fn fingerprints(&self) -> &[u64] {
+        &self.fingerprints
     }
 
     /// How many were added.
@@ -115,10 +124,9 @@ impl Counted {
         let mut fingerprints = sample.fingerprints;
         fingerprints.sort_unstable();
         // Evenly spaced in their order: each group of fingerprints that begin alike gets its share of the queries.
-        let count = fingerprints.len().min(QUERIES);
         let mut queries = Vec::new();
-        queries.try_reserve_exact(count)?;
-        queries.extend((0..count).filter_map(|i| fingerprints.get((2 * i + 1) * fingerprints.len() / (2 * count))));
+        queries.try_reserve_exact(*QUERIES.end())?;
+        queries.extend(spaced_evenly(&fingerprints, *QUERIES.end()));
         let mut groups = Vec::new();
         groups.try_reserve_exact(fingerprints.chunk_by(u64::eq).count())?;
         groups.extend(fingerprints.chunk_by(u64::eq).filter_map(|equal| {
@@ -129,25 +137,40 @@ impl Counted {
     }
 
     fn layout(&mut self, blocks: i32, probes: u64, max_distance: i32, tick: &impl Fn()) -> Result<Skew, Error> {
+        let uniform_share = uniform_share(blocks, max_distance);
         let probed: Vec<(Block, u32)> = probed_blocks(blocks, max_distance).collect();
-        let mut found = Vec::new();
-        found.try_reserve_exact(self.queries.len())?;
-        found.resize(self.queries.len(), 0);
         let mut commonest = Vec::new();
-        for (number, block) in (0..blocks).filter_map(|number| Block::new(number, blocks)).enumerate() {
+        for block in (0..blocks).filter_map(|number| Block::new(number, blocks)) {
             tick();
-            self.groups.sort_unstable_by_key(|group| block.of(group.fingerprint));
+            self.sort_by(block);
             commonest.push(self.commonest(block));
-            // The rows of an earlier block have been counted.
-            if let Some((earlier, &[(_, radius), ..])) = probed.split_at_checked(number) {
-                for (&query, found) in self.queries.iter().zip(&mut found) {
-                    tick();
-                    *found += first_found(&self.groups, query, (block, radius), earlier);
-                }
+        }
+
+        // Where a value is that of a share s of the rows, a share s of the queries finds as many. With finds so many,
+        // fewer queries tell as much.
+        let finds = commonest.iter().zip(&probed).map(|(share, _)| share * share).sum::<f64>() + uniform_share;
+        let lookups = probed.iter().map(|&(block, radius)| lookups(self.groups.len(), block, radius)).sum::<u64>();
+        let work = lookups as f64 + self.groups.len() as f64 * finds.min(1.0);
+        let count = ((WORK / work) as usize).clamp(*QUERIES.start(), *QUERIES.end());
+        let mut searches = Vec::new();
+        searches.try_reserve_exact(count)?;
+        searches.extend(spaced_evenly(&self.queries, count).map(|query| Search { query, found: 0 }));
+
+        for (number, &(block, radius)) in probed.iter().enumerate() {
+            self.sort_by(block);
+            // What an earlier block has found is not found again.
+            let earlier = probed.get(..number).unwrap_or_default();
+            for search in &mut searches {
+                tick();
+                search.found += first_found(&self.groups, search.query, (block, radius), earlier);
             }
         }
-        let (candidates, worst) = self.candidates(&mut found, uniform_share(blocks, max_distance));
+        let (candidates, worst) = self.candidates(&searches, uniform_share);
         Ok(Skew { blocks, probes, commonest, candidates, worst, cost: cost(probes, candidates), best: false })
+    }
+
+    fn sort_by(&mut self, block: Block) {
+        self.groups.sort_unstable_by_key(|group| block.of(group.fingerprint));
     }
 
     /// Share of the commonest value of the block that the groups are sorted by.
@@ -157,35 +180,49 @@ impl Counted {
         most as f64 / self.sampled.max(1) as f64
     }
 
-    /// Rows that the average search and the worst hundredth of the searches visit in the table, from how many each
-    /// query found in the sample.
-    fn candidates(&self, found: &mut [u64], uniform_share: f64) -> (f64, f64) {
+    /// Rows that the average search and the worst hundredth of the searches visit in the table, from what they found
+    /// in the sample.
+    fn candidates(&self, searches: &[Search], uniform_share: f64) -> (f64, f64) {
+        // Each has found itself.
+        let mut found: Vec<u64> = searches.iter().map(|search| search.found.saturating_sub(1)).collect();
         let (queries, others) = (found.len() as f64, self.sampled.saturating_sub(1) as f64);
         if others == 0.0 {
             let nothing_known = if self.rows > 1.0 { self.rows * uniform_share } else { 0.0 };
             return (nothing_known, nothing_known);
         }
-        // Each query has found itself.
-        found.iter_mut().for_each(|found| *found = found.saturating_sub(1));
         let sum = found.iter().sum::<u64>() as f64;
         let scale = (self.rows - 1.0) / others;
 
-        // All pairs of rows counted: the truth. Otherwise what is rarer than the pairs counted shows no finds or,
-        // by chance, one: theory enters with the weight of one find, so that it decides there and nowhere else.
-        let prior = if queries == self.rows { 0.0 } else { 1.0 };
-        let candidates = (self.rows - 1.0) * (sum + prior) / (queries * others + prior / uniform_share);
+        // No fingerprints share fewer blocks than uniform ones: where a sample shows less, it is too small to tell. But
+        // all pairs of rows counted are the truth.
+        let share = sum / (queries * others);
+        let share = if queries == self.rows { share } else { share.max(uniform_share) };
+        let candidates = (self.rows - 1.0) * share;
 
-        // A sample makes the searches look more different than they are. Of the variance of the finds, their mean is
-        // the sampling's (Poisson; less, where little is left out); the rest is the searches' own (Bühlmann 1967).
+        // A sample makes the searches look more different than they are: their finds scatter around what each finds in
+        // the table, with a variance that is about the mean (less, where little is left out). Brought nearer to the mean,
+        // they scatter as those of the table do (Louis, JASA 79, 1984), which is no less than chance makes them.
         let mean = sum / queries;
         let variance = found.iter().map(|&found| (found as f64 - mean).powi(2)).sum::<f64>() / queries;
-        let sampling = mean * (1.0 - self.sampled as f64 / self.rows);
-        let own = if variance > sampling { 1.0 - sampling / variance } else { 0.0 };
+        let sampled = self.sampled as f64 / self.rows;
+        let of_table = (variance - mean * (1.0 - sampled)).max(mean * sampled).min(variance);
+        let nearer = if variance > 0.0 { (of_table / variance).sqrt() } else { 1.0 };
         found.sort_unstable_by(|a, b| b.cmp(a));
         let worst = &found[..found.len().div_ceil(100)];
         let worst = worst.iter().sum::<u64>() as f64 / worst.len() as f64;
-        (candidates, candidates.max(scale * (mean + own * (worst - mean))))
+        (candidates, candidates.max(scale * (mean + nearer * (worst - mean))))
     }
+}
+
+/// A query and how many fingerprints of the sample it has found.
+struct Search {
+    query: u64,
+    found: u64,
+}
+
+fn spaced_evenly(fingerprints: &[u64], count: usize) -> impl Iterator<Item = u64> {
+    let count = count.min(fingerprints.len());
+    (0..count).filter_map(move |i| fingerprints.get((2 * i + 1) * fingerprints.len() / (2 * count)).copied())
 }
 
 fn weight(groups: &[Group]) -> u64 {
@@ -196,14 +233,18 @@ fn within((block, radius): (Block, u32), a: u64, b: u64) -> bool {
     (block.of(a) ^ block.of(b)).count_ones() <= radius
 }
 
+/// Groups to look at to find those within a radius: by binary searches or, if that is fewer, all.
+fn lookups(groups: usize, block: Block, radius: u32) -> u64 {
+    let depth = groups.checked_ilog2().unwrap_or(0);
+    block.probe_count(Some(radius)).saturating_mul(depth.into()).min(groups as u64)
+}
+
 /// How many fingerprints of the groups, sorted by `probed`'s block, a query finds by it and by none of the `earlier`.
 fn first_found(groups: &[Group], query: u64, probed: (Block, u32), earlier: &[(Block, u32)]) -> u64 {
     let (block, radius) = probed;
     let first = |group: &&Group| !earlier.iter().any(|&earlier| within(earlier, group.fingerprint, query));
     let count = |group: &Group| u64::from(group.count);
-    // Binary searches, unless one pass is shorter.
-    let length = groups.len() as u64;
-    if block.probe_count(Some(radius)).saturating_mul(length.checked_ilog2().unwrap_or(0).into()) > length {
+    if lookups(groups.len(), block, radius) == groups.len() as u64 {
         return groups.iter().filter(|group| within(probed, group.fingerprint, query)).filter(first).map(count).sum();
     }
     let find = |value| {
