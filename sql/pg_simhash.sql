@@ -211,4 +211,4 @@ CREATE FUNCTION simhash_skew(
     AS 'MODULE_PATHNAME', 'simhash_skew_wrapper'
     LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 7;
 COMMENT ON FUNCTION simhash_skew(regclass, name, integer) IS
-    'what a search of a table costs with its fingerprints cut into 2 to 8 blocks: how uneven the blocks are, how many rows it visits, and which layout is best';
+    'what a search of a table costs by the number of blocks: share of the commonest values, rows visited, the best';

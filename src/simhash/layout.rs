@@ -1,14 +1,14 @@
 //! What a search costs by the number of blocks that fingerprints are cut into.
 //!
-//! A search looks up probes in indexes, then visits the rows found, its candidates, to compare distances. Few wide blocks
-//! need many probes at larger distances and find few candidates; many narrow blocks need few probes, and find candidates
-//! that grow in number with the table.
+//! A search looks up probes in indexes, then visits the rows found, its candidates, to compare distances. Few wide
+//! blocks need many probes at larger distances and find few candidates; many narrow blocks need few probes and find
+//! candidates that grow in number with the table.
 
 use super::blocks::{Block, MAX_PROBES, radius};
 
 /// Microseconds of one probe: a descent of a warm btree within `= ANY (...)`.
 ///
-/// From 10 million uniform fingerprints at distance 3 (PostgreSQL 15, in memory, one prepared statement): two blocks take
+/// From 10 million uniform fingerprints at distance 3 (PostgreSQL 15, in memory, a prepared statement): two blocks take
 /// 0.17 ms for 66 probes and next to no candidates.
 pub const PROBE_MICROSECONDS: f64 = 2.5;
 /// Microseconds of one candidate: a visit to a warm heap page of its own, and the distance.
@@ -60,8 +60,8 @@ pub fn uniform_candidates(rows: f64, blocks: i32, max_distance: i32) -> f64 {
     rows * uniform_share(blocks, max_distance)
 }
 
-/// What a search costs, in microseconds where everything is in memory. For comparing layouts: a disk, or many candidates
-/// to a page, change the figure.
+/// What a search costs, in microseconds where everything is in memory. For comparing layouts: a disk, or many
+/// candidates to a page, change the figure.
 pub fn cost(probes: u64, candidates: f64) -> f64 {
     probes as f64 * PROBE_MICROSECONDS + candidates * CANDIDATE_MICROSECONDS
 }

@@ -2,9 +2,9 @@
 //!
 //! Of uniform fingerprints every block value is as common as any other. Pages made from one template, login pages and
 //! true duplicates are not uniform: a search that shares a block with a quarter of the table visits a quarter of the
-//! table. Which layouts suffer depends on where in the fingerprint the common bits are, so it is counted, on a
-//! [`Sample`]: the search of each of its [`QUERIES`] against all of it, with the sample sorted by a block in the place of
-//! a btree.
+//! table. Which layouts suffer depends on where in the fingerprint the common bits are. So it is counted, on a
+//! [`Sample`]: what the searches for some of its fingerprints would visit of all of it. For each block it is sorted by
+//! that block, which serves as the btree.
 
 use std::ops::RangeInclusive;
 
@@ -19,8 +19,8 @@ pub const QUERIES: RangeInclusive<usize> = 200..=2_000;
 /// Fingerprints to look at in all searches of a layout: a fifth of a second.
 const WORK: f64 = 5e7;
 
-/// At most [`SAMPLE`] of the fingerprints that were added, each equally likely (algorithm R: Vitter, ACM TOMS 11, 1985).
-/// The same fingerprints in the same order give the same sample.
+/// At most [`SAMPLE`] of the fingerprints that were added, each equally likely (algorithm R: Vitter, ACM TOMS 11,
+/// 1985). The same fingerprints in the same order give the same sample.
 pub struct Sample {
     fingerprints: Vec<u64>,
     added: u64,
@@ -76,7 +76,7 @@ pub struct Skew {
     pub probes: u64,
     /// For each block, the share of the rows that have its commonest value.
     pub commonest: Vec<f64>,
-    /// Rows that a search visits on average: a search for a fingerprint drawn like those of the table, among the others.
+    /// Rows that a search visits on average: for a fingerprint drawn like those of the table, among the others.
     pub candidates: f64,
     /// The same for the hundredth of the searches that visit most.
     pub worst: f64,
@@ -88,7 +88,7 @@ pub struct Skew {
 
 /// The layouts that can serve searches at distance at most `max_distance`, on a table of so many rows, ascending.
 ///
-/// Cancellable by `tick`; takes half a second at most where blocks are healthy, some seconds where all rows share one.
+/// Cancellable by `tick`. Takes a quarter of a second where blocks are healthy, two seconds where all rows share one.
 pub fn skew(sample: Sample, rows: f64, max_distance: i32, tick: &impl Fn()) -> Result<Vec<Skew>, Error> {
     let mut counted = Counted::new(sample, rows)?;
     let mut layouts = Vec::new();
@@ -200,12 +200,14 @@ impl Counted {
         let candidates = (self.rows - 1.0) * share;
 
         // A sample makes the searches look more different than they are: their finds scatter around what each finds in
-        // the table, with a variance that is about the mean (less, where little is left out). Brought nearer to the mean,
-        // they scatter as those of the table do (Louis, JASA 79, 1984), which is no less than chance makes them.
+        // the table, with a variance that is about the mean (less, where little is left out), and itself uncertain by
+        // two standard errors. Brought nearer to the mean, they scatter as those of the table do (Louis, JASA 79, 1984),
+        // which is no less than chance makes them.
         let mean = sum / queries;
         let variance = found.iter().map(|&found| (found as f64 - mean).powi(2)).sum::<f64>() / queries;
         let sampled = self.sampled as f64 / self.rows;
-        let of_table = (variance - mean * (1.0 - sampled)).max(mean * sampled).min(variance);
+        let sampling = (1.0 - sampled) * (mean + 2.0 * ((mean + 2.0 * mean * mean) / queries).sqrt());
+        let of_table = (variance - sampling).max(mean * sampled).min(variance);
         let nearer = if variance > 0.0 { (of_table / variance).sqrt() } else { 1.0 };
         found.sort_unstable_by(|a, b| b.cmp(a));
         let worst = &found[..found.len().div_ceil(100)];

@@ -1,6 +1,6 @@
 //! `simhash_skew`: what searches of a table cost in each layout.
 //!
-//! It reads a sample of the table through SPI: as the user who calls it, with that user's rights and row-level security.
+//! It reads a sample of the table through SPI: as the user who calls it, with that user's rights and row security.
 
 use std::ffi::{CStr, CString};
 
@@ -183,8 +183,8 @@ impl Table {
     }
 }
 
-/// The layouts whose blocks a search at distance at most `max_distance` finds in valid btrees, on columns or expressions
-/// that are the blocks of this table's fingerprints.
+/// The layouts whose blocks a search at distance at most `max_distance` finds in valid btrees, on columns or
+/// expressions that are the blocks of this table's fingerprints.
 ///
 /// It compares the definitions as PostgreSQL prints them.
 fn indexed_layouts(table: &Table, max_distance: i32, function: pg_sys::Oid) -> Result<Vec<i32>, ErrorReport> {

@@ -14,6 +14,14 @@ SELECT function, prokind, provolatile, proparallel FROM functions WHERE provolat
 SELECT function FROM functions WHERE NOT proisstrict AND provolatile = 'i' ORDER BY function::text COLLATE "C";
 SELECT count(*), bool_and(obj_description(oid, 'pg_proc') <> '') AS commented, bool_and(NOT prosecdef AND proconfig IS NULL) AS plain
 FROM functions;
+-- All have a comment, and none has settings or rights of its own; all but those that read tables are immutable and
+-- parallel safe, all but the aggregate and its parts strict.
+SELECT count(*), bool_and(obj_description(oid, 'pg_proc') <> '') AS commented,
+    bool_and(NOT prosecdef AND proconfig IS NULL) AS plain
+FROM functions;
+SELECT function, provolatile, proparallel FROM functions WHERE provolatile <> 'i' OR proparallel <> 's'
+ORDER BY function::text COLLATE "C";
+SELECT function FROM functions WHERE NOT proisstrict ORDER BY function::text COLLATE "C";
 -- LEAKPROOF are those that a search puts between the policy and the index.
 SELECT function FROM functions WHERE proleakproof ORDER BY function::text COLLATE "C";
 -- A fingerprint of a text costs a planner much more than a comparison.
