@@ -71,8 +71,8 @@ fn share(share: f64) -> f64 {
 
 /// Three digits, which is more than a sample can tell.
 fn estimate(value: f64) -> f64 {
-    // The shortest way to the nearest decimal number: what a scaled `round` returns may be next to it.
-    format!("{value:.2e}").parse().unwrap_or(value)
+    // `format!` finds the nearest decimal number, but would round 122.5 to the even 122.
+    format!("{:.2e}", value * (1.0 + f64::EPSILON)).parse().unwrap_or(value)
 }
 
 /// A table and its column of fingerprints.

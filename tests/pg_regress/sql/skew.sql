@@ -26,14 +26,14 @@ SELECT count(*) AS layouts
 FROM (SELECT * FROM simhash_skew('uniform') INTERSECT SELECT * FROM simhash_skew('uniform')) AS same;
 DROP TABLE uniform;
 
--- A small table is counted as a whole. Of 1,000 rows 250 share the second of four blocks, 300 all blocks, and 50 have
+-- A small table is counted as a whole. Of 400 rows 100 share the second of four blocks, 120 all blocks, and 20 have
 -- no fingerprint.
 CREATE TABLE skewed (id integer, simhash bigint);
 INSERT INTO skewed
 SELECT n, CASE WHEN n % 40 < 10 THEN pg_temp.uniform(n) & ~(x'ffff'::bigint << 32) | (x'1234'::bigint << 32)
                WHEN n % 40 < 22 THEN -42
                WHEN n % 40 < 38 THEN pg_temp.uniform(n) END
-FROM generate_series(1, 1000) n;
+FROM generate_series(1, 400) n;
 SELECT * FROM simhash_skew('skewed');
 -- The truth: of each search the other rows that share a probed block.
 CREATE FUNCTION pg_temp.truth(max_distance int)
@@ -143,8 +143,8 @@ CREATE TABLE parted11 PARTITION OF parted1 FOR VALUES WITH (MODULUS 2, REMAINDER
 INSERT INTO parted SELECT id, simhash FROM skewed;
 CREATE TABLE parent (id integer, simhash bigint);
 CREATE TABLE child () INHERITS (parent);
-INSERT INTO parent SELECT id, simhash FROM skewed WHERE id <= 500;
-INSERT INTO child SELECT id, simhash FROM skewed WHERE id > 500;
+INSERT INTO parent SELECT id, simhash FROM skewed WHERE id <= 200;
+INSERT INTO child SELECT id, simhash FROM skewed WHERE id > 200;
 CREATE MATERIALIZED VIEW "Skew'd ""View""" AS SELECT id, simhash AS "Finger""print; --" FROM skewed;
 SELECT name, count(*) AS same_layouts
 FROM (VALUES ('parted', 'simhash'), ('parent', 'simhash'), ('"Skew''d ""View"""', 'Finger"print; --'))
