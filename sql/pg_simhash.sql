@@ -1,7 +1,7 @@
 -- The SQL objects of pg_simhash, by topic, in the order of their dependencies.
 --
--- No function finds another by search_path: each is one C function. All are IMMUTABLE, PARALLEL SAFE and, unless it is
--- said, STRICT. COST is in units of one operator call: a fingerprint takes as long as some hundred of these.
+-- No function finds another by search_path: each is one C function. Unless it is said, all are IMMUTABLE, PARALLEL SAFE
+-- and STRICT. COST is in units of one operator call: a fingerprint takes as long as some hundred of these.
 
 -- Fingerprints ---------------------------------------------------------------
 
@@ -202,7 +202,7 @@ COMMENT ON FUNCTION simhash_update() IS
 
 -- Layouts --------------------------------------------------------------------
 
--- It reads the table: as its caller, with the caller's rights and row-level security.
+-- It reads the table, so it is STABLE and not PARALLEL SAFE: as its caller, whose rights and row-level security apply.
 CREATE FUNCTION simhash_skew(
     target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3,
     OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],

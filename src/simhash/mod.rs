@@ -3,7 +3,8 @@
 //!
 //! The path of a document: [`normalise`] brings the text into one form, [`tokens`] cuts it, [`shingle`] joins
 //! neighbouring tokens to features, [`hash`] hashes these, [`features`] keeps the distinct ones, [`tally`] lets each
-//! vote on every bit. [`fingerprint`] strings these together. [`distance`] and [`blocks`] are what search stands on.
+//! vote on every bit. [`fingerprint`] strings these together. [`distance`] and [`blocks`] are what search stands on;
+//! [`layout`] and [`skew`] tell what it costs.
 
 #![forbid(unsafe_code)]
 
