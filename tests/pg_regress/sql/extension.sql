@@ -28,9 +28,12 @@ CREATE TABLE public.docs (
     CHECK (fingerprints.hamming(simhash, simhash) = 0)
 );
 CREATE INDEX ON public.docs (fingerprints.simhash_block(simhash, 1));
+CREATE INDEX ON public.docs (block);
 CREATE VIEW public.near AS
 SELECT a.id AS a, b.id AS b FROM public.docs a, public.docs b WHERE a.simhash OPERATOR(fingerprints.<~>) b.simhash <= 3;
 INSERT INTO public.docs (id, body) SELECT n, 'document ' || n / 2 FROM generate_series(1, 10) n;
+SELECT blocks, indexed, probes, candidates FROM fingerprints.simhash_skew('public.docs', max_distance => 1)
+WHERE blocks = 4;
 -- In parallel workers too, which have the library but not the path.
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
