@@ -138,7 +138,7 @@ CREATE FUNCTION simhash_probes(fingerprint bigint, block integer, blocks integer
     AS 'MODULE_PATHNAME', 'simhash_probes_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_block_support;
 COMMENT ON FUNCTION simhash_probes(bigint, integer, integer, integer) IS
-    'the values of a block that a search within a distance must look up; NULL if data names no such block or the distance is negative';
+    'the values of a block that a search within a distance must look up; NULL if data names no such block';
 
 -- Search ---------------------------------------------------------------------
 
@@ -198,7 +198,6 @@ CREATE FUNCTION simhash_update() RETURNS trigger
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_update() IS
     'trigger that keeps a fingerprint column up to date; its arguments: fingerprint column, source column, options';
-    'the values of a block that a search for fingerprints within a distance must look up; NULL if data names no such block';
 
 -- Layouts --------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, Oid};
 use super::expression::{self, Expression};
 use super::functions::Functions;
 use super::statistics::Statistics;
-use crate::simhash::blocks::DEFAULT_BLOCKS;
+use crate::simhash::blocks::{DEFAULT_BLOCKS, radius};
 
 /// The fingerprint whose blocks are looked for.
 #[derive(Clone, Copy)]
@@ -87,6 +87,13 @@ impl Indexed {
             });
         }
         common
+    }
+
+    /// Whether all blocks are indexed that a search with a layout has to look at.
+    pub fn serves(&self, blocks: i32, max_distance: i32) -> bool {
+        (0..blocks).filter(|&block| radius(block, blocks, max_distance).is_some()).all(|block| {
+            self.blocks.iter().any(|found| (found.block, found.blocks) == (block, blocks) && found.unconditional)
+        })
     }
 
     fn and(mut self, other: &Self) -> Self {

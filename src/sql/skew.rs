@@ -9,6 +9,9 @@ use pgrx::prelude::*;
 use pgrx::spi::SpiError;
 
 use super::error::{tick, user_error};
+use super::functions::Functions;
+use super::layouts::Indexed;
+use crate::simhash::blocks::LAYOUTS;
 use crate::simhash::skew::{Sample, skew};
 
 /// Pages that are read of a larger table: 64 MB.
@@ -48,7 +51,7 @@ fn simhash_skew(
     let (sample, rows) = table.sample()?;
     // SAFETY: `fcinfo` is that of the running call, which always knows its function.
     let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
-    let indexed = indexed_layouts(&table, max_distance, function)?;
+    let indexed = indexed_layouts(&table, max_distance, function);
     let layouts = skew(sample, rows, max_distance, &tick)?;
     Ok(TableIterator::new(layouts.into_iter().map(move |layout| {
         (
@@ -183,67 +186,11 @@ impl Table {
     }
 }
 
-/// The layouts whose blocks a search at distance at most `max_distance` finds in valid btrees, on columns or
-/// expressions that are the blocks of this table's fingerprints.
-///
-/// It compares the definitions as PostgreSQL prints them.
-fn indexed_layouts(table: &Table, max_distance: i32, function: pg_sys::Oid) -> Result<Vec<i32>, ErrorReport> {
-    let query = "
-        WITH fingerprint (expression) AS (
-            -- The column itself, and what it is generated from.
-            SELECT pg_catalog.quote_ident(attname)
-            FROM pg_catalog.pg_attribute
-            WHERE attrelid OPERATOR(pg_catalog.=) $1 AND attnum OPERATOR(pg_catalog.=) $2
-            UNION ALL
-            SELECT pg_catalog.pg_get_expr(adbin, adrelid)
-            FROM pg_catalog.pg_attribute
-                JOIN pg_catalog.pg_attrdef
-                    ON adrelid OPERATOR(pg_catalog.=) attrelid AND adnum OPERATOR(pg_catalog.=) attnum
-            WHERE attrelid OPERATOR(pg_catalog.=) $1 AND attnum OPERATOR(pg_catalog.=) $2
-                AND attgenerated OPERATOR(pg_catalog.<>) ''
-        ), block (name) AS (
-            SELECT block.oid::pg_catalog.regproc
-            FROM pg_catalog.pg_proc AS skew
-                JOIN pg_catalog.pg_proc AS block ON block.pronamespace OPERATOR(pg_catalog.=) skew.pronamespace
-            WHERE skew.oid OPERATOR(pg_catalog.=) $3 AND block.proname OPERATOR(pg_catalog.=) 'simhash_block'
-                AND block.pronargs OPERATOR(pg_catalog.=) 3
-                AND block.proargtypes[0] OPERATOR(pg_catalog.=) 'pg_catalog.int8'::pg_catalog.regtype
-        ), key (expression) AS (
-            -- The first key of each index.
-            SELECT CASE WHEN attgenerated OPERATOR(pg_catalog.=) 's' THEN pg_catalog.pg_get_expr(adbin, adrelid)
-                        WHEN indkey[0] OPERATOR(pg_catalog.=) 0 THEN pg_catalog.pg_get_indexdef(indexrelid, 1, true) END
-            FROM pg_catalog.pg_index
-                JOIN pg_catalog.pg_opclass ON pg_opclass.oid OPERATOR(pg_catalog.=) indclass[0]
-                JOIN pg_catalog.pg_am ON pg_am.oid OPERATOR(pg_catalog.=) opcmethod
-                LEFT JOIN pg_catalog.pg_attribute
-                    ON attrelid OPERATOR(pg_catalog.=) indrelid AND attnum OPERATOR(pg_catalog.=) indkey[0]
-                LEFT JOIN pg_catalog.pg_attrdef
-                    ON adrelid OPERATOR(pg_catalog.=) attrelid AND adnum OPERATOR(pg_catalog.=) attnum
-            WHERE indrelid OPERATOR(pg_catalog.=) $1 AND indisvalid AND indisready AND indpred IS NULL
-                AND amname OPERATOR(pg_catalog.=) 'btree'
-                AND opcintype OPERATOR(pg_catalog.=) 'pg_catalog.int4'::pg_catalog.regtype AND opcdefault
-        ), indexed (blocks, number) AS (
-            SELECT blocks, number
-            FROM fingerprint, block, key,
-                pg_catalog.generate_series(2, 8) AS blocks, pg_catalog.generate_series(0, 7) AS number
-            WHERE key.expression OPERATOR(pg_catalog.=)
-                    pg_catalog.format('%s(%s, %s, %s)', name, fingerprint.expression, number, blocks)
-                OR blocks OPERATOR(pg_catalog.=) 4 AND key.expression OPERATOR(pg_catalog.=)
-                    pg_catalog.format('%s(%s, %s)', name, fingerprint.expression, number)
-        )
-        SELECT blocks
-        FROM indexed
-        WHERE number OPERATOR(pg_catalog.<=) $4
-        GROUP BY blocks
-        HAVING pg_catalog.count(DISTINCT number)
-            OPERATOR(pg_catalog.=) LEAST(blocks, $4 OPERATOR(pg_catalog.+) 1)";
-    Spi::connect(|client| {
-        client
-            .select(query, None, &[table.oid.into(), table.column.into(), function.into(), max_distance.into()])?
-            .filter_map(|row| row.get::<i32>(1).transpose())
-            .collect::<Result<_, SpiError>>()
-    })
-    .map_err(internal)
+/// The layouts that the table has indexed for searches at distance at most `max_distance`.
+fn indexed_layouts(table: &Table, max_distance: i32, function: pg_sys::Oid) -> Vec<i32> {
+    let indexed = Functions::beside(function).and_then(|found| Indexed::of_tree(table.oid, table.column, &found));
+    let has = |blocks: &i32| indexed.as_ref().is_some_and(|indexed| indexed.serves(*blocks, max_distance));
+    LAYOUTS.filter(has).collect()
 }
 
 fn sql(bytes: &[u8]) -> Result<CString, ErrorReport> {

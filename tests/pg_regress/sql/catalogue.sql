@@ -4,22 +4,17 @@ SELECT p.*, p.oid::regprocedure AS function
 FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
     AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash');
+\pset format unaligned
 SELECT function, pg_get_function_arguments(oid) AS arguments, pg_get_function_result(oid) AS result
 FROM functions ORDER BY function::text COLLATE "C";
+\pset format aligned
 
--- All but those that work on tables are immutable and parallel safe; all but the aggregate and its parts are strict.
-SELECT count(*), bool_and(provolatile = 'i') AS immutable, bool_and(proparallel = 's') AS parallel_safe
-FROM functions WHERE function::text !~ '^simhash_(attach|detach|fill|index_commands|update)';
-SELECT function, prokind, provolatile, proparallel FROM functions WHERE provolatile <> 'i' ORDER BY function::text COLLATE "C";
-SELECT function FROM functions WHERE NOT proisstrict AND provolatile = 'i' ORDER BY function::text COLLATE "C";
-SELECT count(*), bool_and(obj_description(oid, 'pg_proc') <> '') AS commented, bool_and(NOT prosecdef AND proconfig IS NULL) AS plain
-FROM functions;
--- All have a comment, and none has settings or rights of its own; all but those that read tables are immutable and
+-- All have a comment, and none has settings or rights of its own; all but those that work on tables are immutable and
 -- parallel safe, all but the aggregate and its parts strict.
 SELECT count(*), bool_and(obj_description(oid, 'pg_proc') <> '') AS commented,
     bool_and(NOT prosecdef AND proconfig IS NULL) AS plain
 FROM functions;
-SELECT function, provolatile, proparallel FROM functions WHERE provolatile <> 'i' OR proparallel <> 's'
+SELECT function, prokind, provolatile, proparallel FROM functions WHERE provolatile <> 'i' OR proparallel <> 's'
 ORDER BY function::text COLLATE "C";
 SELECT function FROM functions WHERE NOT proisstrict ORDER BY function::text COLLATE "C";
 -- LEAKPROOF are those that a search puts between the policy and the index.
