@@ -3,8 +3,8 @@
 //! Where a table has indexed the blocks of a layout, `simhash_near(fingerprint, query, k)` becomes
 //!
 //! ```sql
-//! (block0 = simhash_block(query, 0, m) OR block1 = ANY (simhash_probes(query, 1, m, k)) OR ...)
-//! AND hamming(fingerprint, query) <= k
+//! hamming(fingerprint, query) <= k
+//! AND (block0 = simhash_block(query, 0, m) OR block1 = ANY (simhash_probes(query, 1, m, k)) OR ...)
 //! ```
 //!
 //! with equality for a block of radius 0, nothing for one that need not be looked at, and probes otherwise. From there on
@@ -123,24 +123,20 @@ impl Search {
 
     /// One of the blocks of what is searched is one that the query may have.
     fn find(&self, side: &Side) -> Expression {
-        let mut conditions: Vec<_> = side
-            .probed
-            .iter()
-            .map(|probed| match probed.radius {
-                Some(0) => {
-                    let wanted = self.block(side.query, probed.block, side.blocks);
-                    Expression::of_comparison(IntegerOperator::Equal, probed.key, wanted)
-                }
-                radius => {
-                    let wanted = self.probes(side.query, probed.block, side.blocks, radius);
-                    Expression::of_equality_with_any(probed.key, wanted)
-                }
-            })
-            .collect();
-        if self.distance().is_none() && side.blocks < SMALL_BLOCKS {
-            conditions.extend(side.probed.first().map(|probed| self.all_beyond_probes(probed.key, side.blocks)));
-        }
-        Expression::of_any(&conditions)
+        // First, as it decides at once where it is true.
+        let all = side.probed.first().filter(|_| self.distance().is_none() && side.blocks < SMALL_BLOCKS);
+        let all = all.map(|probed| self.all_beyond_probes(probed.key, side.blocks));
+        let by_block = side.probed.iter().map(|probed| match probed.radius {
+            Some(0) => {
+                let wanted = self.block(side.query, probed.block, side.blocks);
+                Expression::of_comparison(IntegerOperator::Equal, probed.key, wanted)
+            }
+            radius => {
+                let wanted = self.probes(side.query, probed.block, side.blocks, radius);
+                Expression::of_equality_with_any(probed.key, wanted)
+            }
+        });
+        Expression::of_any(&all.into_iter().chain(by_block).collect::<Vec<_>>())
     }
 
     /// Each side is found by the other, so that the planner can search either.
@@ -196,11 +192,11 @@ impl Search {
         Expression::of_call(self.functions.simhash_probes, pg_sys::INT4ARRAYOID, &arguments)
     }
 
-    /// The conditions, and then the distance itself.
-    fn with_distance(&self, mut conditions: Vec<Expression>, a: Expression, b: Expression) -> Expression {
+    /// The distance itself, and the conditions: in this order, so that where no index is used, as under NOT, few rows are
+    /// compared with probes.
+    fn with_distance(&self, conditions: Vec<Expression>, a: Expression, b: Expression) -> Expression {
         let distance = Expression::of_call(self.functions.hamming, pg_sys::INT4OID, &[a.copy(), b.copy()]);
         let within = Expression::of_comparison(IntegerOperator::LessOrEqual, distance, self.max_distance.copy());
-        conditions.push(within);
-        Expression::of_all(&conditions)
+        Expression::of_all(&[vec![within], conditions].concat())
     }
 }
