@@ -3,6 +3,7 @@
 mod golden;
 mod last_text;
 mod parallel;
+mod progress;
 mod random;
 mod random_arrays;
 mod random_texts;

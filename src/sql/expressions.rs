@@ -1,9 +1,8 @@
 //! What generated columns compute, and which of them are blocks or fingerprints.
 //!
 //! Two columns mean the same where their expression trees are equal; what the expressions look like in SQL does not
-//! matter. The extension's functions are recognised by their OIDs, which are looked up in the extension's own schema: no
-//! search path and no privilege has a part in it, and a user's `simhash_block(bigint, integer, integer)` elsewhere is not
-//! taken for ours.
+//! matter. The extension's functions are recognised by their OIDs, which are looked up in the extension's own schema:
+//! no search path and no privilege has a part in it, and a user's own `simhash_block` elsewhere is not taken for ours.
 //!
 //! Expressions live in the memory context that is current when they are read. The caller sees to it that they are not
 //! used beyond it, as with every node in PostgreSQL.
@@ -42,8 +41,8 @@ impl Expression {
     ///
     /// Folding evaluates immutable functions of constants, which may be the table owner's own functions.
     pub fn of_generated_column(relation: &PgRelation, column: pg_sys::AttrNumber) -> Option<Self> {
-        // SAFETY: the relation is open. `build_column_default` asks for a column that exists, and the null planner state
-        // is what its users outside of the planner pass to `eval_const_expressions`.
+        // SAFETY: the relation is open. `build_column_default` asks for a column that exists, and the null planner
+        // state is what users outside of the planner pass to `eval_const_expressions`.
         unsafe {
             if pg_sys::get_attgenerated(relation.oid(), column) == 0 {
                 return None;

@@ -25,7 +25,7 @@ mod options;
 mod owner;
 mod planner;
 mod prefix;
-mod progress;
+pub(crate) mod progress;
 mod rewrite;
 mod skew;
 mod source;

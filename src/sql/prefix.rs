@@ -38,8 +38,8 @@ impl Prefix {
         format!("{}_block{block}", self.0)
     }
 
-    /// The trigger that keeps the fingerprint up to date. BEFORE triggers fire in the order of their names: it is to see
-    /// what the others have made of the source, so it comes late.
+    /// The trigger that keeps the fingerprint up to date. BEFORE triggers fire in the order of their names: it is to
+    /// see what the others have made of the source, so it comes late.
     pub fn trigger(&self) -> String {
         format!("zz_{}_update", self.0)
     }

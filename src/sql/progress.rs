@@ -1,6 +1,6 @@
 //! How far the rewrite of a table is.
 //!
-//! PostgreSQL has no progress view for ALTER TABLE. But the rewrite computes block number b of each row exactly once, so
+//! PostgreSQL has no progress view for ALTER TABLE. But the rewrite computes a block of each row exactly once, so
 //! counting these calls tells. While nobody watches, that costs `simhash_block` one comparison with a static.
 
 use std::cell::Cell;
@@ -45,6 +45,12 @@ impl Drop for Watch {
         WATCHED.store(NONE, Ordering::Relaxed);
         REWRITE.set(None);
     }
+}
+
+/// Whether calls are counted, for `pg_test/progress.rs`.
+#[cfg(any(test, feature = "pg_test"))]
+pub fn is_watching() -> bool {
+    WATCHED.load(Ordering::Relaxed) != NONE
 }
 
 /// To be called for each block that is computed.

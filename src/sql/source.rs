@@ -234,7 +234,8 @@ impl Attribute {
     /// The generation expression, with all names qualified that are not of the system's schema.
     pub fn generation_sql(&self, table: &Target) -> Result<Option<String>, ErrorReport> {
         let query = format!(
-            "SELECT pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_catalog.pg_attrdef WHERE adrelid = {} AND adnum = {}",
+            "SELECT pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_catalog.pg_attrdef \
+             WHERE adrelid = {} AND adnum = {}",
             table.oid.to_u32(),
             self.number
         );

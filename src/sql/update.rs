@@ -1,7 +1,7 @@
 //! The trigger `simhash_update(fingerprint column, source column [, options])`, which keeps a plain column up to date.
 //!
-//! It is for tables that cannot be rewritten, and works as PostgreSQL's `tsvector_update_trigger` does: BEFORE INSERT OR
-//! UPDATE, FOR EACH ROW. Unlike a generated column it can be got round: a row that is stored while the trigger is
+//! It is for tables that cannot be rewritten, and works as PostgreSQL's `tsvector_update_trigger` does: BEFORE INSERT
+//! OR UPDATE, FOR EACH ROW. Unlike a generated column it can be got round: a row that is stored while the trigger is
 //! disabled keeps what fingerprint it has.
 
 use std::ffi::{CStr, c_char};
@@ -56,8 +56,8 @@ struct Column {
 
 impl<'a> Call<'a> {
     fn new(fcinfo: pg_sys::FunctionCallInfo) -> Result<Self, ErrorReport> {
-        // SAFETY: the context of a call by the trigger manager is its data, and outlives the call. A trigger has as many
-        // arguments as it says, each NUL-terminated.
+        // SAFETY: the context of a call by the trigger manager is its data, and outlives the call. A trigger has as
+        // many arguments as it says, each NUL-terminated.
         let (data, arguments) = unsafe {
             let context = (*fcinfo).context;
             if context.is_null() || (*context).type_ != pg_sys::NodeTag::T_TriggerData {
@@ -265,7 +265,7 @@ pub struct UpdateTrigger {
     pub options: Option<String>,
     /// Whether it belongs to a trigger of the partitioned table.
     pub is_clone: bool,
-    /// Whether it fires before each row that is inserted or updated, whatever the row and the column, in a normal session.
+    /// Whether, in a normal session, it fires before each row that is inserted or updated, whatever the row and column.
     pub always_fires: bool,
 }
 

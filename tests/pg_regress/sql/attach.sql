@@ -13,7 +13,8 @@ SELECT count(simhash) AS fingerprints, bool_and(simhash IS NOT DISTINCT FROM sim
     AND simhash_block3 IS NOT DISTINCT FROM simhash_block(simhash(body), 3)) AS correct
 FROM attach_docs;
 -- The new columns have statistics, so the planner knows how little a block value finds.
-SELECT attname, round((null_frac * 1003)::numeric) AS nulls FROM pg_stats WHERE tablename = 'attach_docs' AND attname LIKE 'simhash%'
+SELECT attname, round((null_frac * 1003)::numeric) AS nulls FROM pg_stats
+WHERE tablename = 'attach_docs' AND attname LIKE 'simhash%'
 ORDER BY attname;
 -- Again: nothing to do.
 SELECT relfilenode AS file FROM pg_class WHERE oid = 'attach_docs'::regclass \gset
@@ -30,7 +31,8 @@ SELECT count(*) AS indexes FROM pg_index WHERE indrelid = 'attach_docs'::regclas
 CREATE TABLE attach_half (body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED,
     simhash_block1 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 1, 4)) STORED,
-    simhash_block0 integer GENERATED ALWAYS AS (simhash_block(blocks => 4, block => 0, fingerprint => simhash(body))) STORED);
+    simhash_block0 integer GENERATED ALWAYS AS (simhash_block(blocks => 4, block => 0, fingerprint => simhash(body)))
+    STORED);
 CREATE UNIQUE INDEX my_own ON attach_half (simhash_block0 DESC NULLS LAST, body);
 SELECT simhash_attach('attach_half', 'body');
 \d+ attach_half
@@ -39,8 +41,8 @@ CREATE TABLE attach_other_indexes (body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED,
     simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0, 2)) STORED,
     simhash_block1 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 1, 2)) STORED);
-CREATE OPERATOR CLASS odd_integers FOR TYPE integer USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=,
-    OPERATOR 5 >, FUNCTION 1 btint4cmp(integer, integer);
+CREATE OPERATOR CLASS odd_integers FOR TYPE integer USING btree AS
+    OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 btint4cmp(integer, integer);
 CREATE INDEX a_partial ON attach_other_indexes (simhash_block0) WHERE body <> '';
 CREATE INDEX a_hash ON attach_other_indexes USING hash (simhash_block0);
 CREATE INDEX a_class ON attach_other_indexes (simhash_block0 odd_integers);
@@ -65,7 +67,8 @@ SELECT simhash_attach('attach_options', 'body', 2, '{"ngram": 2}');
 
 -- Sources of every type that can be fingerprinted.
 CREATE DOMAIN attach_domain AS varchar(100) CHECK (VALUE <> 'x');
-CREATE TABLE attach_types (a varchar(50), b char(20), c attach_domain, d name, e text[], f varchar[], g tsvector, h bigint);
+CREATE TABLE attach_types (a varchar(50), b char(20), c attach_domain, d name, e text[], f varchar[], g tsvector,
+    h bigint);
 INSERT INTO attach_types VALUES ('a text', 'a text', 'a text', 'text', '{a,text}', '{a,text}', 'a text', 42);
 SET client_min_messages = warning;
 SELECT simhash_attach('attach_types', 'a', 2, prefix => 'fa'), simhash_attach('attach_types', 'b', 2, prefix => 'fb'),
@@ -74,13 +77,14 @@ SELECT simhash_attach('attach_types', 'a', 2, prefix => 'fa'), simhash_attach('a
     simhash_attach('attach_types', 'g', 2, prefix => 'fg'), simhash_attach('attach_types', 'h', 2, prefix => 'fh');
 RESET client_min_messages;
 \d attach_types
-SELECT fa = simhash('a text'::text) AS a, fb = fa AS b, fc = fa AS c, fd = simhash('text'::text) AS d, fe = simhash('{a,text}'::text[]) AS e,
-    ff = fe AS f, fg = simhash('a text'::tsvector) AS g, fh_block1 = 42 AS h
+SELECT fa = simhash('a text'::text) AS a, fb = fa AS b, fc = fa AS c, fd = simhash('text'::text) AS d,
+    fe = simhash('{a,text}'::text[]) AS e, ff = fe AS f, fg = simhash('a text'::tsvector) AS g, fh_block1 = 42 AS h
 FROM attach_types;
 DO $$
 BEGIN
     FOR i IN 0..7 LOOP
-        PERFORM simhash_attach('attach_types', substr('abcdefgh', i + 1, 1)::name, 2, prefix => ('f' || substr('abcdefgh', i + 1, 1))::name);
+        PERFORM simhash_attach('attach_types', substr('abcdefgh', i + 1, 1)::name, 2,
+            prefix => ('f' || substr('abcdefgh', i + 1, 1))::name);
     END LOOP;
 END $$;
 
@@ -91,13 +95,18 @@ CREATE TABLE attach_generated (title text, body text, hint integer,
     own bigint GENERATED ALWAYS AS (simhash(body, '{"ngram": 2}')) STORED,
     wide bigint GENERATED ALWAYS AS (hint) STORED);
 INSERT INTO attach_generated VALUES ('a title', 'The Body', 7);
-SELECT simhash_attach('attach_generated', 'both_texts', 2), simhash_attach('attach_generated', 'folded', 2, prefix => 'f'),
-    simhash_attach('attach_generated', 'own', 2, prefix => 'own'), simhash_attach('attach_generated', 'wide', 2, prefix => 'wide');
+SELECT simhash_attach('attach_generated', 'both_texts', 2),
+    simhash_attach('attach_generated', 'folded', 2, prefix => 'f'),
+    simhash_attach('attach_generated', 'own', 2, prefix => 'own'),
+    simhash_attach('attach_generated', 'wide', 2, prefix => 'wide');
 \d attach_generated
-SELECT simhash = simhash(both_texts) AS a, f = simhash(folded) AS b, own_block0 = simhash_block(own, 0, 2) AS c, wide_block1 AS d
+SELECT simhash = simhash(both_texts) AS a, f = simhash(folded) AS b, own_block0 = simhash_block(own, 0, 2) AS c,
+    wide_block1 AS d
 FROM attach_generated;
-SELECT simhash_attach('attach_generated', 'both_texts', 2), simhash_attach('attach_generated', 'folded', 2, prefix => 'f'),
-    simhash_attach('attach_generated', 'own', 2, prefix => 'own'), simhash_attach('attach_generated', 'wide', 2, prefix => 'wide');
+SELECT simhash_attach('attach_generated', 'both_texts', 2),
+    simhash_attach('attach_generated', 'folded', 2, prefix => 'f'),
+    simhash_attach('attach_generated', 'own', 2, prefix => 'own'),
+    simhash_attach('attach_generated', 'wide', 2, prefix => 'wide');
 
 -- Dumps keep what attach needs to know: a copy with its comments is attached too.
 CREATE TABLE attach_copy (LIKE attach_half INCLUDING ALL);
@@ -111,8 +120,8 @@ INSERT INTO attach_back VALUES ('a'), ('b');
 SELECT simhash_attach('attach_back', 'body');
 ROLLBACK;
 
-DROP TABLE attach_docs, attach_half, attach_other_indexes, attach_layouts, attach_options, attach_types, attach_generated,
-    attach_copy;
+DROP TABLE attach_docs, attach_half, attach_other_indexes, attach_layouts, attach_options, attach_types,
+    attach_generated, attach_copy;
 DROP OPERATOR CLASS odd_integers USING btree;
 DROP OPERATOR FAMILY odd_integers USING btree;
 DROP DOMAIN attach_domain;

@@ -65,11 +65,13 @@ ALTER TABLE clash ADD a bigint,
     ADD n_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0)) STORED;
 CREATE SCHEMA clash_schema;
 CREATE FUNCTION clash_schema.simhash(text) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 42;
-CREATE FUNCTION clash_schema.simhash_block(bigint, integer, integer DEFAULT 4) RETURNS integer LANGUAGE sql IMMUTABLE RETURN 42;
+CREATE FUNCTION clash_schema.simhash_block(bigint, integer, integer DEFAULT 4) RETURNS integer
+    LANGUAGE sql IMMUTABLE RETURN 42;
 ALTER TABLE clash ADD o bigint GENERATED ALWAYS AS (clash_schema.simhash(body)) STORED,
     ADD p_block0 integer GENERATED ALWAYS AS (clash_schema.simhash_block(simhash(body), 0)) STORED;
 CREATE TEMP TABLE before AS SELECT attrelid, attname, attnum FROM pg_attribute WHERE attrelid = 'clash'::regclass;
-SELECT pg_temp.errors(VARIADIC array_agg(format('SELECT simhash_attach(''clash'', ''body'', prefix => %L)', prefix) ORDER BY prefix))
+SELECT pg_temp.errors(VARIADIC array_agg(format('SELECT simhash_attach(''clash'', ''body'', prefix => %L)', prefix)
+    ORDER BY prefix))
 FROM unnest('{a,b,c,d,e,f,g,h,i,j,k,l,m,o,p}'::name[]) AS prefix;
 SELECT pg_temp.errors(
     $$SELECT simhash_attach('clash', 'body', 2, prefix => 'n')$$,
@@ -96,8 +98,8 @@ CREATE TABLE clash_typed OF clash_type;
 CREATE SEQUENCE clash_sequence;
 CREATE INDEX clash_index ON clash (id);
 SELECT pg_temp.errors(VARIADIC array_agg(format('SELECT simhash_attach(%L, ''body'')', relation) ORDER BY relation))
-FROM unnest('{clash_view,clash_matview,clash_foreign,clash_partition,clash_typed,clash_sequence,clash_index,clash_type}'::text[])
-    AS relation;
+FROM unnest('{clash_view,clash_matview,clash_foreign,clash_partition,clash_typed,clash_sequence,clash_index,
+    clash_type}'::text[]) AS relation;
 SELECT pg_temp.errors($$SELECT simhash_attach('pg_class', 'relname')$$,
     $$SELECT simhash_attach('pg_toast.pg_toast_1255', 'chunk_id')$$);
 

@@ -118,7 +118,8 @@ CREATE FUNCTION rights.simhash_block(bigint, integer) RETURNS integer LANGUAGE s
 CREATE FUNCTION rights.simhash_update() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
 CREATE FUNCTION rights.never(tid, tid) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
 CREATE OPERATOR rights.>= (LEFTARG = tid, RIGHTARG = tid, FUNCTION = rights.never);
-CREATE FUNCTION rights.pg_get_expr(pg_node_tree, oid) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE FUNCTION rights.pg_get_expr(pg_node_tree, oid) RETURNS text LANGUAGE plpgsql
+    AS $$ BEGIN RAISE 'hijacked'; END $$;
 CREATE DOMAIN rights.text AS pg_catalog.text CHECK (false);
 CREATE DOMAIN rights.int8 AS pg_catalog.int8 CHECK (false);
 CREATE TABLE rights.hostile (id integer, body varchar, folded varchar GENERATED ALWAYS AS (lower(body)) STORED);

@@ -1,6 +1,7 @@
 -- simhash_attach and simhash_detach on every kind of table that PostgreSQL lets have generated columns and indexes.
 SET client_min_messages = warning;
-CREATE FUNCTION pg_temp.attached(OUT indexes bigint, OUT valid boolean, OUT columns bigint, target regclass) LANGUAGE sql AS $$
+CREATE FUNCTION pg_temp.attached(OUT indexes bigint, OUT valid boolean, OUT columns bigint, target regclass)
+    LANGUAGE sql AS $$
     SELECT (SELECT count(*) FROM pg_index WHERE indrelid = target),
         (SELECT bool_and(indisvalid) FROM pg_index WHERE indrelid = target),
         (SELECT count(*) FROM pg_attribute WHERE attrelid = target AND attgenerated = 's' AND NOT attisdropped) $$;

@@ -35,7 +35,8 @@ TABLE detach_docs;
 \pset format unaligned
 \pset tuples_only on
 SELECT pg_temp.errors($$SELECT simhash_detach('detach_docs')$$, $$SELECT simhash_detach('detach_docs', 'title')$$,
-    $$SELECT simhash_detach(NULL)$$, $$SELECT simhash_detach('detach_docs', NULL)$$, $$SELECT simhash_detach('detach_docs', '')$$,
+    $$SELECT simhash_detach(NULL)$$, $$SELECT simhash_detach('detach_docs', NULL)$$,
+    $$SELECT simhash_detach('detach_docs', '')$$,
     $$SELECT simhash_detach('no_such_table')$$, $$SELECT simhash_detach('pg_class')$$);
 CREATE VIEW detach_view AS SELECT 1 AS simhash;
 SELECT pg_temp.errors($$SELECT simhash_detach('detach_view')$$);
@@ -88,9 +89,11 @@ SELECT pg_temp.in_the_way('ALTER TABLE detach_index ADD CONSTRAINT mine CHECK (s
     'ALTER TABLE detach_index DROP CONSTRAINT mine');
 SELECT pg_temp.in_the_way('ALTER TABLE detach_index ADD CONSTRAINT mine UNIQUE (simhash)',
     'ALTER TABLE detach_index DROP CONSTRAINT mine');
-SELECT pg_temp.in_the_way('CREATE TRIGGER mine BEFORE UPDATE OF simhash ON detach_index EXECUTE FUNCTION suppress_redundant_updates_trigger()',
+SELECT pg_temp.in_the_way('CREATE TRIGGER mine BEFORE UPDATE OF simhash ON detach_index
+    EXECUTE FUNCTION suppress_redundant_updates_trigger()',
     'DROP TRIGGER mine ON detach_index');
-SELECT pg_temp.in_the_way('CREATE POLICY mine ON detach_index USING (simhash <> 0)', 'DROP POLICY mine ON detach_index');
+SELECT pg_temp.in_the_way('CREATE POLICY mine ON detach_index USING (simhash <> 0)',
+    'DROP POLICY mine ON detach_index');
 CREATE TABLE detach_child (PRIMARY KEY (body)) INHERITS (detach_index);
 SELECT pg_temp.in_the_way('CREATE INDEX mine ON detach_child (simhash_block1, body)', 'DROP INDEX mine');
 DROP TABLE detach_child;

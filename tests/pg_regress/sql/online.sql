@@ -1,4 +1,5 @@
--- The way without a rewrite: simhash_attach_online, simhash_fill, simhash_index_commands, and the trigger simhash_update.
+-- The way without a rewrite: simhash_attach_online, simhash_fill, simhash_index_commands, and the trigger
+-- simhash_update.
 CREATE FUNCTION pg_temp.errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     statement text;
@@ -49,7 +50,8 @@ CALL simhash_fill('online_docs');
 \echo :LAST_ERROR_SQLSTATE
 ROLLBACK;
 \set AUTOCOMMIT on
-CREATE PROCEDURE online_wrapper() LANGUAGE plpgsql AS $$ BEGIN CALL simhash_fill('online_docs', batch_pages => 1); END $$;
+CREATE PROCEDURE online_wrapper() LANGUAGE plpgsql
+    AS $$ BEGIN CALL simhash_fill('online_docs', batch_pages => 1); END $$;
 -- Stopped in the midst, it has kept what it had done, and goes on from there.
 CREATE FUNCTION online_stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stopped'; END $$;
 CREATE TRIGGER stop BEFORE UPDATE ON online_docs FOR EACH ROW WHEN (NEW.id = 50) EXECUTE FUNCTION online_stop();
@@ -79,7 +81,8 @@ SELECT indexrelid::regclass AS index, indisvalid, obj_description(indexrelid, 'p
 FROM pg_index WHERE indrelid = 'online_docs'::regclass ORDER BY indexrelid::regclass::text;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM online_docs
-WHERE simhash_block(simhash, 0) = 1 OR simhash_block(simhash, 1) = 2 OR simhash_block(simhash, 2) = 3 OR simhash_block(simhash, 3) = 4;
+WHERE simhash_block(simhash, 0) = 1 OR simhash_block(simhash, 1) = 2
+    OR simhash_block(simhash, 2) = 3 OR simhash_block(simhash, 3) = 4;
 RESET enable_seqscan;
 -- One that is missing, and one that a failed command has left.
 DROP INDEX online_docs_simhash_block1_idx;
@@ -105,7 +108,8 @@ CALL simhash_fill('online_docs', 'fingerprint');
 SELECT count(*) FILTER (WHERE fingerprint IS DISTINCT FROM simhash(body, '{"ngram": 2}')) AS wrong FROM online_docs;
 
 -- BEFORE triggers fire by name: ours sees what the others have made of the text.
-CREATE FUNCTION online_trim() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.body := 'before ' || NEW.body; RETURN NEW; END $$;
+CREATE FUNCTION online_trim() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN NEW.body := 'before ' || NEW.body; RETURN NEW; END $$;
 CREATE TRIGGER trim_body BEFORE INSERT OR UPDATE ON online_docs FOR EACH ROW EXECUTE FUNCTION online_trim();
 INSERT INTO online_docs VALUES (300, 'a text');
 UPDATE online_docs SET views = 2 WHERE id = 300;
@@ -113,7 +117,8 @@ SELECT body, fingerprint = simhash(body, '{"ngram": 2}') AS correct FROM online_
 
 -- Somebody's own trigger would stay, and fail on every row, so it is in the way of detach.
 DROP TRIGGER zz_fingerprint_update ON online_docs;
-CREATE TRIGGER my_own BEFORE INSERT OR UPDATE ON online_docs FOR EACH ROW EXECUTE FUNCTION simhash_update('fingerprint', 'body');
+CREATE TRIGGER my_own BEFORE INSERT OR UPDATE ON online_docs
+    FOR EACH ROW EXECUTE FUNCTION simhash_update('fingerprint', 'body');
 SELECT simhash_attach_online('online_docs', 'body', prefix => 'fingerprint');
 SELECT simhash_detach('online_docs', 'fingerprint');
 \echo :LAST_ERROR_SQLSTATE
@@ -125,14 +130,17 @@ CREATE DOMAIN online_domain AS text;
 CREATE TABLE online_types (a varchar(20), b char(20), c online_domain, d text[], e varchar[], f tsvector,
     fa bigint, fb bigint, fc bigint, fd bigint, fe bigint, ff bigint);
 CREATE TRIGGER a BEFORE INSERT OR UPDATE ON online_types FOR EACH ROW EXECUTE FUNCTION simhash_update(fa, a);
-CREATE TRIGGER b BEFORE INSERT OR UPDATE ON online_types FOR EACH ROW EXECUTE FUNCTION simhash_update(fb, b, '{"tokens": "chars"}');
+CREATE TRIGGER b BEFORE INSERT OR UPDATE ON online_types
+    FOR EACH ROW EXECUTE FUNCTION simhash_update(fb, b, '{"tokens": "chars"}');
 CREATE TRIGGER c BEFORE INSERT OR UPDATE ON online_types FOR EACH ROW EXECUTE FUNCTION simhash_update(fc, c);
 CREATE TRIGGER d BEFORE INSERT OR UPDATE ON online_types FOR EACH ROW EXECUTE FUNCTION simhash_update(fd, d);
 CREATE TRIGGER e BEFORE INSERT OR UPDATE ON online_types FOR EACH ROW EXECUTE FUNCTION simhash_update(fe, e);
 CREATE TRIGGER f BEFORE INSERT OR UPDATE ON online_types FOR EACH ROW EXECUTE FUNCTION simhash_update(ff, f);
-INSERT INTO online_types VALUES ('a text', 'a text', 'a text', '{a,text}', '{a,text}', 'a text'), (NULL, NULL, NULL, NULL, NULL, NULL),
+INSERT INTO online_types VALUES ('a text', 'a text', 'a text', '{a,text}', '{a,text}', 'a text'),
+    (NULL, NULL, NULL, NULL, NULL, NULL),
     ('', '', '', '{}', '{}', '');
-SELECT fa = simhash(a) AS a, fb = simhash(b, '{"tokens": "chars"}') AS b, fc = simhash(c) AS c, fd = simhash(d) AS d, fe = simhash(e) AS e,
+SELECT fa = simhash(a) AS a, fb = simhash(b, '{"tokens": "chars"}') AS b, fc = simhash(c) AS c, fd = simhash(d) AS d,
+    fe = simhash(e) AS e,
     ff = simhash(f) AS f
 FROM online_types;
 -- And fill, by such a trigger; and a long text, stored out of line, that an UPDATE leaves alone.
@@ -159,7 +167,8 @@ SELECT simhash_attach_online('online_parts', 'body');
 CALL simhash_fill('online_parts');
 SELECT simhash_index_commands('online_parts', 2) \gexec
 SELECT simhash_index_commands('online_parts', 2);
-SELECT indexrelid::regclass AS index, indisvalid FROM pg_index WHERE indrelid IN (SELECT relid FROM pg_partition_tree('online_parts'))
+SELECT indexrelid::regclass AS index, indisvalid FROM pg_index
+WHERE indrelid IN (SELECT relid FROM pg_partition_tree('online_parts'))
 ORDER BY indexrelid::regclass::text;
 -- A new partition has everything.
 CREATE TABLE online_parts_2 PARTITION OF online_parts FOR VALUES FROM (20) TO (30);
@@ -187,11 +196,14 @@ SELECT simhash_detach('online_parent');
 CREATE TABLE online_errors (id integer, body text, number integer, title name, own bigint,
     folded text GENERATED ALWAYS AS (lower(body)) STORED,
     computed bigint GENERATED ALWAYS AS (simhash(body)) STORED);
-CREATE TRIGGER zz_taken_update BEFORE INSERT ON online_errors FOR EACH ROW EXECUTE FUNCTION simhash_update('taken', 'body');
+CREATE TRIGGER zz_taken_update BEFORE INSERT ON online_errors
+    FOR EACH ROW EXECUTE FUNCTION simhash_update('taken', 'body');
 SELECT pg_temp.errors(
     $$SELECT simhash_attach_online(NULL, 'body')$$, $$SELECT simhash_attach_online('online_errors', NULL)$$,
-    $$SELECT simhash_attach_online('online_errors', 'nothing')$$, $$SELECT simhash_attach_online('online_errors', 'number')$$,
-    $$SELECT simhash_attach_online('online_errors', 'title')$$, $$SELECT simhash_attach_online('online_errors', 'own')$$,
+    $$SELECT simhash_attach_online('online_errors', 'nothing')$$,
+    $$SELECT simhash_attach_online('online_errors', 'number')$$,
+    $$SELECT simhash_attach_online('online_errors', 'title')$$,
+    $$SELECT simhash_attach_online('online_errors', 'own')$$,
     $$SELECT simhash_attach_online('online_errors', 'folded')$$,
     $$SELECT simhash_attach_online('online_errors', 'body', '{"ngrams": 2}')$$,
     $$SELECT simhash_attach_online('online_errors', 'body', prefix => 'own')$$,
@@ -199,8 +211,10 @@ SELECT pg_temp.errors(
     $$SELECT simhash_attach_online('online_errors', 'body', prefix => 'computed')$$,
     $$SELECT simhash_attach_online('online_errors', 'body', prefix => 'taken')$$,
     $$SELECT simhash_attach_online('online_docs', 'body', prefix => 'fingerprint')$$,
-    $$SELECT simhash_attach_online('online_parts_0', 'body')$$, $$SELECT simhash_attach_online('pg_class', 'relname')$$);
-SELECT pg_temp.errors($$SELECT simhash_index_commands('online_errors')$$, $$SELECT simhash_index_commands('online_errors', prefix => 'number')$$,
+    $$SELECT simhash_attach_online('online_parts_0', 'body')$$,
+    $$SELECT simhash_attach_online('pg_class', 'relname')$$);
+SELECT pg_temp.errors($$SELECT simhash_index_commands('online_errors')$$,
+    $$SELECT simhash_index_commands('online_errors', prefix => 'number')$$,
     $$SELECT simhash_index_commands('online_errors', 9, 'own')$$, $$SELECT simhash_index_commands(NULL)$$,
     $$SELECT simhash_index_commands('online_errors', NULL)$$);
 CALL simhash_fill(NULL);

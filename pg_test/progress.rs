@@ -1,0 +1,42 @@
+//! The rows that attach rewrites are counted while it rewrites them, and never afterwards, however it ends.
+
+#[pgrx::pg_schema]
+mod tests {
+    use crate::sql::progress::is_watching;
+    use pgrx::prelude::*;
+
+    /// Called for each row by the table's own expression.
+    #[pg_extern(immutable, strict)]
+    fn watched(_body: &str) -> bool {
+        is_watching()
+    }
+
+    #[pg_test]
+    fn rows_are_counted_only_while_they_are_rewritten() {
+        Spi::run(
+            "CREATE TABLE docs (body text, watched boolean GENERATED ALWAYS AS (tests.watched(body)) STORED);
+             INSERT INTO docs VALUES ('a text'), ('another')",
+        )
+        .expect("a table");
+        let watched = || Spi::get_one::<bool>("SELECT bool_and(watched) FROM docs").expect("rows");
+        assert_eq!(watched(), Some(false));
+        Spi::run("SELECT simhash_attach('docs', 'body')").expect("attached");
+        assert!(!is_watching());
+        assert_eq!(watched(), Some(true), "a rewrite computes stored columns again");
+    }
+
+    #[pg_test]
+    fn an_error_ends_the_counting() {
+        Spi::run(
+            "CREATE TABLE docs (body text);
+             CREATE FUNCTION fails(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 1 / length($1); END $$;
+             ALTER TABLE docs ADD source text GENERATED ALWAYS AS (fails(body)) STORED;
+             INSERT INTO docs VALUES ('a text');
+             CREATE OR REPLACE FUNCTION fails(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'no'; END $$;
+             DO $$ BEGIN PERFORM simhash_attach('docs', 'source'); EXCEPTION WHEN raise_exception THEN NULL; END $$",
+        )
+        .expect("an error that is caught");
+        assert!(!is_watching());
+        assert_eq!(Spi::get_one::<bool>("SELECT to_regclass('docs_simhash_block0_idx') IS NULL"), Ok(Some(true)));
+    }
+}
