@@ -5,24 +5,25 @@ mod tests {
     use crate::sql::progress::is_watching;
     use pgrx::prelude::*;
 
-    /// Called for each row by the table's own expression.
+    /// Called for each row by the source's expression, which stands for it in the fingerprint's.
     #[pg_extern(immutable, strict)]
-    fn watched(_body: &str) -> bool {
-        is_watching()
+    fn watched(_body: &str) -> String {
+        if is_watching() { "watched" } else { "unwatched" }.to_owned()
     }
 
     #[pg_test]
     fn rows_are_counted_only_while_they_are_rewritten() {
         Spi::run(
-            "CREATE TABLE docs (body text, watched boolean GENERATED ALWAYS AS (tests.watched(body)) STORED);
-             INSERT INTO docs VALUES ('a text'), ('another')",
+            "CREATE TABLE docs (body text, source text GENERATED ALWAYS AS (tests.watched(body)) STORED);
+             INSERT INTO docs VALUES ('a text'), ('another');
+             SELECT simhash_attach('docs', 'source')",
         )
-        .expect("a table");
-        let watched = || Spi::get_one::<bool>("SELECT bool_and(watched) FROM docs").expect("rows");
-        assert_eq!(watched(), Some(false));
-        Spi::run("SELECT simhash_attach('docs', 'body')").expect("attached");
+        .expect("an attached table");
         assert!(!is_watching());
-        assert_eq!(watched(), Some(true), "a rewrite computes stored columns again");
+        let all = |condition: &str| Spi::get_one::<bool>(&format!("SELECT bool_and({condition}) FROM docs"));
+        assert_eq!(all("source = 'unwatched' AND simhash = simhash('watched')"), Ok(Some(true)));
+        Spi::run("UPDATE docs SET body = body || '!'").expect("an update");
+        assert_eq!(all("simhash = simhash('unwatched')"), Ok(Some(true)));
     }
 
     #[pg_test]
