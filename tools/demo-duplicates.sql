@@ -19,25 +19,14 @@ HAVING count(*) > 1
 ORDER BY 1 DESC, 3
 LIMIT 5;
 
--- Near-duplicates, from here on among different fingerprints. Two at a distance of at most 3 agree on a whole block.
-CREATE TEMP TABLE fingerprints AS
-SELECT DISTINCT simhash, simhash_block0, simhash_block1, simhash_block2, simhash_block3 FROM docs
-WHERE simhash IS NOT NULL;
-ANALYZE fingerprints;
+-- Near-duplicates, from here on among different fingerprints.
+CREATE TEMP TABLE fingerprints AS SELECT DISTINCT simhash FROM docs WHERE simhash IS NOT NULL;
+SELECT simhash_attach('fingerprints', 'simhash') \g /dev/null
 
 SELECT clock_timestamp() AS start \gset
 CREATE TEMP TABLE pairs AS
-    SELECT a.simhash AS a, b.simhash AS b FROM fingerprints a JOIN fingerprints b USING (simhash_block0)
-    WHERE a.simhash < b.simhash AND a.simhash <~> b.simhash <= 3
-UNION
-    SELECT a.simhash, b.simhash FROM fingerprints a JOIN fingerprints b USING (simhash_block1)
-    WHERE a.simhash < b.simhash AND a.simhash <~> b.simhash <= 3
-UNION
-    SELECT a.simhash, b.simhash FROM fingerprints a JOIN fingerprints b USING (simhash_block2)
-    WHERE a.simhash < b.simhash AND a.simhash <~> b.simhash <= 3
-UNION
-    SELECT a.simhash, b.simhash FROM fingerprints a JOIN fingerprints b USING (simhash_block3)
-    WHERE a.simhash < b.simhash AND a.simhash <~> b.simhash <= 3;
+SELECT a.simhash AS a, b.simhash AS b
+FROM fingerprints a JOIN fingerprints b ON simhash_near(a.simhash, b.simhash) AND a.simhash < b.simhash;
 ANALYZE pairs;
 SELECT format('Near-duplicates: %s pairs among %s different fingerprints are at most 3 bits apart (found in %s ms).',
     (SELECT count(*) FROM pairs), (SELECT count(*) FROM fingerprints),
@@ -84,16 +73,10 @@ WHERE a < b
 GROUP BY documents, fingerprints, name, paths
 ORDER BY documents DESC, name;
 \else
--- Two fingerprints at a distance of at most 7 agree on one of 8 blocks.
 \echo 'The nearest pairs:'
-SELECT a <~> b AS distance, (SELECT min(path) FROM docs WHERE simhash = a) AS path,
-    (SELECT min(path) FROM docs WHERE simhash = b) AS other_path
-FROM (
-    SELECT DISTINCT a.simhash AS a, b.simhash AS b
-    FROM generate_series(0, 7) AS block, fingerprints a, fingerprints b
-    WHERE simhash_block(a.simhash, block, 8) = simhash_block(b.simhash, block, 8) AND a.simhash < b.simhash
-) AS candidates
-WHERE a <~> b <= 7
+SELECT a.simhash <~> b.simhash AS distance, (SELECT min(path) FROM docs WHERE simhash = a.simhash) AS path,
+    (SELECT min(path) FROM docs WHERE simhash = b.simhash) AS other_path
+FROM fingerprints a JOIN fingerprints b ON simhash_near(a.simhash, b.simhash, 7) AND a.simhash < b.simhash
 ORDER BY distance, path
 LIMIT 5;
 \endif
@@ -110,9 +93,7 @@ LIMIT 1 \gset lookup_
 PREPARE search(bigint) AS
 SELECT id, path, simhash <~> $1 AS distance
 FROM docs
-WHERE (simhash_block0 = simhash_block($1, 0) OR simhash_block1 = simhash_block($1, 1)
-    OR simhash_block2 = simhash_block($1, 2) OR simhash_block3 = simhash_block($1, 3))
-  AND simhash <~> $1 <= 3
+WHERE simhash_near(simhash, $1)
 ORDER BY distance, id
 LIMIT 10;
 EXECUTE search(:lookup_simhash);
