@@ -41,7 +41,7 @@ fn simhash_attach(
     let schema = running_extension(fcinfo)?;
 
     let table = Target::lock(target, pg_sys::AccessExclusiveLock as Lock)?;
-    table.check_columns_can_be_added()?;
+    table.check_has_own_columns()?;
     as_owner(table.owner, || {
         let family = table.family(pg_sys::AccessExclusiveLock as Lock)?;
         let source = Source::read(&table, source, options)?;

@@ -34,6 +34,7 @@ fn simhash_detach(
     let prefix = Prefix::read(prefix)?;
     let schema = running_extension(fcinfo)?;
     let table = Target::lock(target, pg_sys::AccessExclusiveLock as Lock)?;
+    table.check_has_own_columns()?;
     as_owner(table.owner, || {
         let family = table.family(pg_sys::AccessExclusiveLock as Lock)?;
         Attached::find(schema, &prefix, &table, &family)?.remove(&table, &family)
@@ -61,12 +62,16 @@ impl<'a> Attached<'a> {
         table: &Target,
         family: &'a [Target],
     ) -> Result<Self, ErrorReport> {
-        let (mut columns, mut other_columns) = (Vec::new(), Vec::new());
+        let (mut columns, mut other_columns, mut own) = (Vec::new(), Vec::new(), Vec::new());
         let relation = table.open();
         for name in names(prefix) {
             if let Some(attribute) = Attribute::of(&relation, &name)? {
-                let is_ours =
-                    is_marked_relation(table.oid, attribute.number)? && is_plausible(schema, &relation, &attribute);
+                let is_ours = goes(table, table, &attribute)
+                    && is_marked_relation(table.oid, attribute.number)?
+                    && is_plausible(schema, &relation, &attribute);
+                if goes(table, table, &attribute) {
+                    own.push(name.clone());
+                }
                 if is_ours { &mut columns } else { &mut other_columns }.push(name);
             }
         }
@@ -75,12 +80,11 @@ impl<'a> Attached<'a> {
         let (mut indexes, mut other_indexes) = (Vec::new(), Vec::new());
         let (mut triggers, mut other_triggers) = (Vec::new(), Vec::new());
         for member in family {
-            // A child that had the columns before its parent keeps them, with all that is on them.
-            let goes = |attribute: &Attribute| member.oid == table.oid || !attribute.is_local;
+            let goes = |attribute: &Attribute| goes(table, member, attribute);
             let relation = member.open();
             let mut numbers = Vec::new();
-            for name in names(prefix) {
-                numbers.extend(Attribute::of(&relation, &name)?.filter(goes).map(|attribute| attribute.number));
+            for name in &own {
+                numbers.extend(Attribute::of(&relation, name)?.filter(goes).map(|attribute| attribute.number));
             }
             for index in Index::all_of(member)? {
                 let column = match index.key {
@@ -95,9 +99,10 @@ impl<'a> Attached<'a> {
                     if is_ours { &mut indexes } else { &mut other_indexes }.push(index);
                 }
             }
-            let keeps_own = Attribute::of(&relation, prefix.fingerprint())?.is_some_and(|attribute| !goes(&attribute));
+            let fingerprint = Attribute::of(&relation, prefix.fingerprint())?;
+            let stays = fingerprint.is_some_and(|attribute| !numbers.contains(&attribute.number));
             for trigger in UpdateTrigger::all_of(schema, member)? {
-                if trigger.fingerprint == prefix.fingerprint() && !trigger.is_clone && !keeps_own {
+                if trigger.fingerprint == prefix.fingerprint() && !trigger.is_clone && !stays {
                     let is_ours = is_marked_trigger(trigger.oid)?;
                     if is_ours { &mut triggers } else { &mut other_triggers }.push((member, trigger.name));
                 }
@@ -143,7 +148,7 @@ impl<'a> Attached<'a> {
         }
         error
             .set_detail(sendable(format!("simhash_attach did not make the columns {}.", self.other_columns.join(", "))))
-            .set_hint("Drop them with ALTER TABLE, if that is what you want.")
+            .set_hint("Drop them with ALTER TABLE, or detach the table that they are inherited from.")
     }
 
     /// Refuses to drop columns if that would silently take away what others have made.
@@ -153,7 +158,7 @@ impl<'a> Attached<'a> {
             let relation = member.open();
             for column in &self.columns {
                 if let Some(attribute) = Attribute::of(&relation, column)?
-                    && (member.oid == table.oid || !attribute.is_local)
+                    && goes(table, member, &attribute)
                 {
                     columns.push(format!("({}, {})", member.oid.to_u32(), attribute.number));
                 }
@@ -195,6 +200,12 @@ impl<'a> Attached<'a> {
             .set_detail(sendable(format!("Not made by simhash_attach: {}.", dependents.join(", "))))
             .set_hint("Drop it yourself first."))
     }
+}
+
+/// Whether a column of that name goes from the table or from a child when the table is detached. A child does not lose
+/// what comes from its parent, nor what it had before its parent, with all that is on them.
+fn goes(table: &Target, member: &Target, attribute: &Attribute) -> bool {
+    attribute.is_local == (member.oid == table.oid)
 }
 
 /// All names of columns that a prefix gives.

@@ -133,15 +133,15 @@ impl Target {
         Ok(())
     }
 
-    /// Refuses tables whose columns are not their own.
-    pub fn check_columns_can_be_added(&self) -> Result<(), ErrorReport> {
+    /// Refuses tables that can neither get nor lose a column by themselves.
+    pub fn check_has_own_columns(&self) -> Result<(), ErrorReport> {
         let relation = self.open();
         // SAFETY: an open relation has its row of pg_class.
         let (is_partition, is_typed) =
             unsafe { ((*relation.rd_rel).relispartition, (*relation.rd_rel).reloftype != pg_sys::InvalidOid) };
         if is_partition {
             return Err(wrong_kind(format!("\"{}\" is a partition", self.name))
-                .set_hint("Attach the partitioned table: its partitions follow."));
+                .set_hint("Name the partitioned table: its partitions follow."));
         }
         if is_typed {
             return Err(wrong_kind(format!("\"{}\" is a typed table", self.name))

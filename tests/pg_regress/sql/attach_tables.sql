@@ -82,6 +82,7 @@ DROP INDEX parts_simhash_block0_idx;
 CREATE INDEX ON parts_0 (simhash_block0);
 SELECT simhash_attach('parts', 'body', 2);
 SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
+SELECT simhash_detach('parts_0');
 SELECT simhash_detach('parts');
 SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
 
@@ -99,6 +100,8 @@ SELECT relid, (pg_temp.attached(relid)).*
 FROM unnest('{family_parent,family_child,family_grandchild,family_other}'::regclass[]) AS relid;
 \d+ family_grandchild
 SELECT tableoid::regclass, * FROM family_parent;
+-- A child cannot be detached from its parent.
+SELECT simhash_detach('family_child');
 SELECT simhash_detach('family_parent');
 -- What had its own keeps it.
 SELECT relid, (pg_temp.attached(relid)).*
