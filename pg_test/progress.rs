@@ -2,7 +2,7 @@
 
 #[pgrx::pg_schema]
 mod tests {
-    use crate::sql::progress::is_watching;
+    use crate::sql::attach::progress::is_watching;
     use pgrx::prelude::*;
 
     /// Called for each row by the source's expression, which stands for it in the fingerprint's.

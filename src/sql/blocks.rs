@@ -11,8 +11,8 @@ use pgrx::memcx;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
+use super::attach::progress;
 use super::error::user_error;
-use super::progress;
 use crate::simhash::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
 
 #[pg_extern(sql = false)]

@@ -11,7 +11,7 @@ use pgrx::pg_sys::{self, NodeTag, Oid};
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`), in the planner's memory.
 ///
 /// Nodes are never changed through it, apart from those that it has built or copied itself.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Expression(NonNull<pg_sys::Node>);
 
 /// A column reference: column `number` of the relation `relation` of the query's range table, `levels_up` queries out.
@@ -32,6 +32,20 @@ impl Expression {
         NonNull::new(node.cast()).map(Self)
     }
 
+    /// The expression by which a generated column, stored or virtual, is computed; None if it is no generated column.
+    ///
+    /// As it was written: to fold its constants would be to run what functions the table's owner has put there.
+    ///
+    /// # Safety
+    /// The relation is open.
+    pub unsafe fn of_generated_column(relation: pg_sys::Relation, number: i16) -> Option<Self> {
+        // SAFETY: by the contract, and of a column that the relation has. The result is a copy.
+        unsafe {
+            let is_generated = pg_sys::get_attgenerated((*relation).rd_id, number) != 0;
+            if is_generated { Self::new(pg_sys::build_column_default(relation, number.into())) } else { None }
+        }
+    }
+
     pub fn as_ptr(self) -> *mut pg_sys::Node {
         self.0.as_ptr()
     }
@@ -42,11 +56,22 @@ impl Expression {
         (unsafe { self.0.as_ref() }.type_ == tag).then_some(self.0.cast())
     }
 
-    /// A function call: the function and its arguments.
+    /// A function call: the function and its arguments, in their order also where they are named. Those at the end that
+    /// were left out are missing in expressions that the planner has not simplified.
     pub fn call(self) -> Option<(Oid, Vec<Expression>)> {
         let call = self.of::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
-        // SAFETY: a valid FuncExpr, whose arguments are a list of expressions.
-        unsafe { Some((call.as_ref().funcid, list(call.as_ref().args))) }
+        // SAFETY: a valid FuncExpr, whose arguments are a list of expressions; a NamedArgExpr has one.
+        unsafe {
+            let given = list(call.as_ref().args);
+            let mut arguments = given.clone();
+            for argument in given {
+                if let Some(named) = argument.of::<pg_sys::NamedArgExpr>(NodeTag::T_NamedArgExpr) {
+                    let place = arguments.get_mut(named.as_ref().argnumber as usize)?;
+                    *place = Self::new(named.as_ref().arg)?;
+                }
+            }
+            Some((call.as_ref().funcid, arguments))
+        }
     }
 
     /// A column of the row that is read, not of its version before or after an update.
@@ -62,21 +87,27 @@ impl Expression {
         Some(Column { relation: var.varno as i32, number: var.varattno, levels_up: var.varlevelsup })
     }
 
+    /// The column of a stored expression, if that is nothing but a column of its table.
+    pub fn as_own_column(self) -> Option<i16> {
+        self.without_relabelling().column().map(|column| column.number)
+    }
+
     /// The value of an integer constant that is not NULL.
     pub fn integer(self) -> Option<i32> {
-        self.datum(pg_sys::INT4OID).map(|datum| datum.value() as i32)
+        self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4OID).map(|(_, datum)| datum.value() as i32)
     }
 
     /// The value of a bigint constant that is not NULL.
     pub fn bigint(self) -> Option<i64> {
-        self.datum(pg_sys::INT8OID).map(|datum| datum.value() as i64)
+        self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT8OID).map(|(_, datum)| datum.value() as i64)
     }
 
-    fn datum(self, of_type: Oid) -> Option<pg_sys::Datum> {
+    /// The type and the value of a constant that is not NULL.
+    pub fn constant(self) -> Option<(Oid, pg_sys::Datum)> {
         let constant = self.of::<pg_sys::Const>(NodeTag::T_Const)?;
         // SAFETY: a valid Const.
         let constant = unsafe { constant.as_ref() };
-        (constant.consttype == of_type && !constant.constisnull).then_some(constant.constvalue)
+        (!constant.constisnull).then_some((constant.consttype, constant.constvalue))
     }
 
     /// Without the casts that change nothing but the type's name, such as that from a domain.
@@ -90,6 +121,27 @@ impl Expression {
             }
         }
         inner
+    }
+
+    /// What the parser makes of it where a value of another type is wanted: itself, or a cast around it.
+    pub fn coerced_to(self, wanted: Oid) -> Option<Self> {
+        // SAFETY: a valid node; without a parser's state there are no error positions.
+        unsafe {
+            let coerced = pg_sys::coerce_to_target_type(
+                std::ptr::null_mut(),
+                self.as_ptr(),
+                pg_sys::exprType(self.as_ptr()),
+                wanted,
+                -1,
+                pg_sys::CoercionContext::COERCION_EXPLICIT,
+                pg_sys::CoercionForm::COERCE_EXPLICIT_CAST,
+                -1,
+            );
+            if !coerced.is_null() {
+                pg_sys::assign_expr_collations(std::ptr::null_mut(), coerced);
+            }
+            Self::new(coerced)
+        }
     }
 
     /// Whether the two are the same expression: equal in all that matters for their values.

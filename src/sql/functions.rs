@@ -1,12 +1,51 @@
-//! The extension's own functions as the planner knows them.
+//! The extension's own functions, as PostgreSQL knows them.
 
 use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Oid};
 
-/// Functions that are found in stored expressions, or put into plans.
+/// The schema that the extension is in, and so its functions.
 ///
-/// They are those of the schema that a given function of the extension is in: never those that search_path names.
+/// They are found there and nowhere else: no search_path and no privilege has a part in it, and somebody's function of the
+/// same name is not taken for ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExtensionSchema(Oid);
+
+impl ExtensionSchema {
+    /// The schema of one of the extension's functions: the one that is running, or one that is being planned.
+    pub fn of_function(function: Oid) -> Option<Self> {
+        // SAFETY: a look-up in a system cache.
+        let schema = unsafe { pg_sys::get_func_namespace(function) };
+        (schema != Oid::INVALID).then_some(Self(schema))
+    }
+
+    pub fn oid(self) -> Oid {
+        self.0
+    }
+
+    /// The function of that name and exactly those argument types.
+    pub fn function(self, name: &CStr, arguments: &[Oid]) -> Option<Oid> {
+        // SAFETY: a look-up in a system cache by the keys that it has, which it copies if need be.
+        let function = unsafe {
+            let arguments = pg_sys::buildoidvector(arguments.as_ptr(), arguments.len() as i32);
+            pg_sys::GetSysCacheOid(
+                pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as i32,
+                pg_sys::Anum_pg_proc_oid as pg_sys::AttrNumber,
+                name.as_ptr().into(),
+                arguments.into(),
+                self.0.into(),
+                pg_sys::Datum::null(),
+            )
+        };
+        (function != Oid::INVALID).then_some(function)
+    }
+
+    pub fn simhash_block(self) -> Option<Oid> {
+        self.function(c"simhash_block", &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID])
+    }
+}
+
+/// Functions that are put into plans.
 #[derive(Clone, Copy)]
 pub struct Functions {
     pub hamming: Oid,
@@ -15,32 +54,14 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// None if they are not where `function` is.
+    /// Those of the extension that `function` is one of.
     pub fn beside(function: Oid) -> Option<Self> {
         use pg_sys::{INT4OID, INT8OID};
-        // SAFETY: reads the catalogue; a function that does not exist gives the invalid schema.
-        let schema = unsafe { pg_sys::get_func_namespace(function) };
+        let schema = ExtensionSchema::of_function(function)?;
         Some(Self {
-            hamming: find(schema, c"hamming", &[INT8OID, INT8OID])?,
-            simhash_block: find(schema, c"simhash_block", &[INT8OID, INT4OID, INT4OID])?,
-            simhash_probes: find(schema, c"simhash_probes", &[INT8OID, INT4OID, INT4OID, INT4OID])?,
+            hamming: schema.function(c"hamming", &[INT8OID, INT8OID])?,
+            simhash_block: schema.simhash_block()?,
+            simhash_probes: schema.function(c"simhash_probes", &[INT8OID, INT4OID, INT4OID, INT4OID])?,
         })
     }
-}
-
-/// The function of a schema with exactly these argument types, whoever may use the schema.
-fn find(schema: Oid, name: &CStr, arguments: &[Oid]) -> Option<Oid> {
-    // SAFETY: the keys are those of this cache: name, argument types, schema. The vector is copied.
-    let function = unsafe {
-        let types = pg_sys::buildoidvector(arguments.as_ptr(), arguments.len() as i32);
-        pg_sys::GetSysCacheOid(
-            pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as i32,
-            pg_sys::Anum_pg_proc_oid as i16,
-            pg_sys::Datum::from(name.as_ptr()),
-            pg_sys::Datum::from(types),
-            pg_sys::Datum::from(schema),
-            pg_sys::Datum::null(),
-        )
-    };
-    (function != Oid::INVALID).then_some(function)
 }

@@ -4,10 +4,10 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::NodeTag;
 use pgrx::prelude::*;
 
-use super::expression::{self, Expression};
 use super::planner::Planner;
 use super::rewrite::rewrite;
 use crate::simhash::distance::{self, share_within};
+use crate::sql::expression::{self, Expression};
 
 #[pg_extern(sql = false)]
 fn simhash_near(fingerprint: i64, query: i64, max_distance: i32) -> bool {

@@ -13,17 +13,17 @@ use pgrx::prelude::*;
 use pgrx::varlena::varsize_any;
 use pgrx::{AnyArray, AnyElement, FromDatum, IntoDatum};
 
-use super::error::user_error;
-use super::expressions::ExtensionSchema;
-use super::fingerprint::{simhash_features_array, to_bigint};
-use super::last;
-use super::options::{Document, read};
 use super::source::Kind;
-use super::spi::from_server;
 use super::target::Target;
-use super::text::TextArgument;
-use super::tsvector::simhash_tsvector;
 use crate::simhash::options::Options;
+use crate::sql::error::user_error;
+use crate::sql::fingerprint::{simhash_features_array, to_bigint};
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::last;
+use crate::sql::options::{Document, read};
+use crate::sql::spi::from_server;
+use crate::sql::text::TextArgument;
+use crate::sql::tsvector::simhash_tsvector;
 
 #[pg_extern(sql = false)]
 fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {

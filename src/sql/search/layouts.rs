@@ -7,10 +7,11 @@ use std::ffi::{CStr, CString, c_char};
 
 use pgrx::pg_sys::{self, Oid};
 
-use super::expression::{self, Expression};
-use super::functions::Functions;
 use super::statistics::Statistics;
-use crate::simhash::blocks::{DEFAULT_BLOCKS, radius};
+use crate::simhash::blocks::radius;
+use crate::sql::calls::BlockCall;
+use crate::sql::expression::{self, Expression};
+use crate::sql::functions::Functions;
 
 /// The fingerprint whose blocks are looked for.
 #[derive(Clone, Copy)]
@@ -132,8 +133,9 @@ fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functi
                 IndexKey::Column(number) => table.generation_expression(number),
                 IndexKey::Expression(expression) => Some(expression),
             };
-            let Some((of, block, blocks)) = expression.and_then(|call| block_call(call, functions)) else { continue };
-            let is_column = matches!(fingerprint, Fingerprint::Column(number) if is_column(of, number));
+            let call = expression.and_then(|expression| BlockCall::of(expression, functions.simhash_block));
+            let Some(BlockCall { fingerprint: of, block, blocks }) = call else { continue };
+            let is_column = matches!(fingerprint, Fingerprint::Column(number) if of.as_own_column() == Some(number));
             if !is_column && !generation.is_some_and(|generation| generation.equals(of)) {
                 continue;
             }
@@ -151,23 +153,6 @@ fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functi
         }
     }
     found
-}
-
-/// Recognises `simhash_block(fingerprint, block, blocks)` with numbers that are written out.
-fn block_call(expression: Expression, functions: &Functions) -> Option<(Expression, i32, i32)> {
-    let (function, arguments) = expression.call()?;
-    if function != functions.simhash_block {
-        return None;
-    }
-    match arguments[..] {
-        [fingerprint, block, blocks] => Some((fingerprint, block.integer()?, blocks.integer()?)),
-        [fingerprint, block] => Some((fingerprint, block.integer()?, DEFAULT_BLOCKS)),
-        _ => None,
-    }
-}
-
-fn is_column(expression: Expression, number: i16) -> bool {
-    expression.without_relabelling().column().is_some_and(|column| column.number == number)
 }
 
 /// A table or index, open and locked against changes of its definition until it is dropped.
@@ -208,22 +193,9 @@ impl Relation {
     }
 
     /// The expression of a generated column that is stored.
-    ///
-    /// As it was written: to fold its constants would be to run what functions the table's owner has put there.
     fn generation_expression(&self, number: i16) -> Option<Expression> {
-        // SAFETY: an open relation has a description of its columns, which has as many as it says; a column that is
-        // generated has an expression, which is copied.
-        unsafe {
-            let columns = (*self.0).rd_att;
-            if !(1..=(*columns).natts).contains(&number.into()) {
-                return None;
-            }
-            let attribute = pgrx::PgTupleDesc::from_pg_unchecked(columns);
-            if attribute.get(number as usize - 1)?.attgenerated != pg_sys::ATTRIBUTE_GENERATED_STORED as c_char {
-                return None;
-            }
-            Expression::new(pg_sys::build_column_default(self.0, number.into()))
-        }
+        // SAFETY: an open table. A virtual column has no index, so that it makes no difference.
+        unsafe { Expression::of_generated_column(self.0, number) }
     }
 
     fn indexes(&self) -> impl Iterator<Item = Relation> {

@@ -8,11 +8,11 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::SpiError;
 
-use super::error::{tick, user_error};
-use super::functions::Functions;
 use super::layouts::Indexed;
 use crate::simhash::blocks::LAYOUTS;
 use crate::simhash::skew::{Sample, skew};
+use crate::sql::error::{tick, user_error};
+use crate::sql::functions::Functions;
 
 /// Pages that are read of a larger table: 64 MB.
 const PAGES: f64 = 8192.0;

@@ -5,12 +5,14 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 
-use super::error::user_error;
-use super::expressions::{Expression, ExtensionSchema, FingerprintCall};
-use super::options::{Document, RawJsonb, read, to_json_text};
-use super::spi;
 use super::target::{Target, quoted_schema};
 use crate::simhash::options::Options;
+use crate::sql::calls::FingerprintCall;
+use crate::sql::error::user_error;
+use crate::sql::expression::Expression;
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::options::{Document, RawJsonb, read, to_json_text};
+use crate::sql::spi;
 
 /// What kind of source a column is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +135,7 @@ impl Source {
             return Ok(expression.equals(argument));
         }
         let wanted = FingerprintCall { source: argument, options: self.options.clone() };
-        Ok(schema.fingerprint_call(expression).is_some_and(|call| call.equals(&wanted)))
+        Ok(FingerprintCall::of(expression, schema).is_some_and(|call| call.equals(&wanted)))
     }
 
     /// What the parser makes of the argument.
@@ -141,7 +143,8 @@ impl Source {
         let Some(attribute) = Attribute::of(relation, &self.column)? else {
             return Ok(None);
         };
-        let source = match Expression::of_generated_column(relation, attribute.number) {
+        let source = // SAFETY: an open table.
+        match unsafe { Expression::of_generated_column(relation.as_ptr(), attribute.number) } {
             Some(expression) => expression,
             None => match attribute.as_variable() {
                 Some(variable) => variable,
@@ -205,7 +208,7 @@ impl Attribute {
         // SAFETY: the node is palloc'd.
         unsafe {
             let variable = pg_sys::makeVar(1, self.number, self.column_type, self.type_modifier, self.collation, 0);
-            Expression::from_ptr(variable.cast())
+            Expression::new(variable)
         }
     }
 

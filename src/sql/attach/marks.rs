@@ -4,7 +4,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
-use super::spi;
+use crate::sql::spi;
 
 /// Which function made an object.
 #[derive(Clone, Copy)]

@@ -12,21 +12,22 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 
-use super::attach::{layout, one_by_one, running_extension};
-use super::error::{sendable, tell, tick, user_error};
-use super::expressions::ExtensionSchema;
 use super::indexes::{Index, IndexNames, Key};
 use super::marks::{Maker, has_comment, is_marked_relation};
-use super::options::{Document, RawJsonb, read};
-use super::owner::{as_owner, as_owner_with_triggers, set};
 use super::prefix::{Prefix, name, required};
 use super::progress::of_about;
 use super::source::{Attribute, Kind, Source};
-use super::spi::{execute, execute_and_commit};
+use super::table::{layout, one_by_one, running_extension};
 use super::target::{Lock, Target, quoted_schema};
-use super::text::to_datum;
 use super::update::{UpdateTrigger, kind_of_stored};
 use crate::simhash::options::Options;
+use crate::sql::calls::BlockCall;
+use crate::sql::error::{sendable, tell, tick, user_error};
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::options::{Document, RawJsonb, read};
+use crate::sql::owner::{as_owner, as_owner_with_triggers, set};
+use crate::sql::spi::{execute, execute_and_commit};
+use crate::sql::text::to_datum;
 
 /// Between two reports of `simhash_fill`.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -192,12 +193,12 @@ impl Online {
 fn options_of(trigger: &UpdateTrigger) -> Result<Options, ErrorReport> {
     match &trigger.options {
         None => Ok(Options::default()),
-        Some(json) => read(Document::Text(super::spi::to_server(json)?.to_bytes())),
+        Some(json) => read(Document::Text(crate::sql::spi::to_server(json)?.to_bytes())),
     }
 }
 
 fn has_trigger_named(table: &Target, name: &str) -> Result<bool, ErrorReport> {
-    let name = super::spi::to_server(name)?;
+    let name = crate::sql::spi::to_server(name)?;
     // SAFETY: a look-up in a catalog.
     Ok(unsafe { pg_sys::get_trigger_oid(table.oid, name.as_ptr(), true) } != pg_sys::InvalidOid)
 }
@@ -462,8 +463,8 @@ impl IndexCommands {
         indexes.retain(|index| {
             index.finds_integers
                 && match index.key {
-                    Key::Expression(expression) => self.schema.block_call(expression).is_some_and(|call| {
-                        (call.block, call.blocks) == (block, self.blocks) && call.fingerprint.as_column() == column
+                    Key::Expression(expression) => BlockCall::in_schema(expression, self.schema).is_some_and(|call| {
+                        (call.block, call.blocks) == (block, self.blocks) && call.fingerprint.as_own_column() == column
                     }),
                     Key::Column(_) => false,
                 }
@@ -505,6 +506,6 @@ fn has_statistics(index: pg_sys::Oid) -> bool {
 fn parent_of(relation: pg_sys::Oid) -> Result<Option<pg_sys::Oid>, ErrorReport> {
     let query =
         format!("SELECT inhparent::pg_catalog.oid FROM pg_catalog.pg_inherits WHERE inhrelid = {}", relation.to_u32());
-    let parent = super::spi::strings(&query)?.pop().and_then(|oid| oid.parse().ok());
+    let parent = crate::sql::spi::strings(&query)?.pop().and_then(|oid| oid.parse().ok());
     Ok(parent.map(pg_sys::Oid::from_u32))
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use pgrx::pg_guard;
 use pgrx::pg_sys::{self, NodeTag, Oid};
 
-use super::expression::{Column, Expression};
+use crate::sql::expression::{Column, Expression};
 
 /// The planner at work on one query.
 #[derive(Clone, Copy)]

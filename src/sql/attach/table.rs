@@ -9,18 +9,20 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
-use super::error::{sendable, tell, user_error};
-use super::expressions::{BlockCall, Expression, ExtensionSchema};
 use super::indexes::{Index, IndexNames, Key};
 use super::marks::Maker;
-use super::options::RawJsonb;
-use super::owner::as_owner;
 use super::prefix::{Prefix, name, required};
 use super::progress;
 use super::source::{Attribute, Kind, Source};
-use super::spi::execute;
 use super::target::{Lock, Target, quoted_schema};
 use crate::simhash::blocks::LAYOUTS;
+use crate::sql::calls::BlockCall;
+use crate::sql::error::{sendable, tell, user_error};
+use crate::sql::expression::Expression;
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::options::RawJsonb;
+use crate::sql::owner::as_owner;
+use crate::sql::spi::execute;
 
 /// Blocks that `simhash_block` cuts a fingerprint into if it is not told: then the number is not written.
 const DEFAULT_BLOCKS: i32 = 4;
@@ -138,7 +140,8 @@ impl Attachment {
         };
         if found.is_stored
             && found.column_type == self.column_type(column.meaning)
-            && let Some(expression) = Expression::of_generated_column(&relation, found.number)
+            // SAFETY: an open table.
+            && let Some(expression) = unsafe { Expression::of_generated_column(relation.as_ptr(), found.number) }
             && self.means(&relation, expression, column.meaning)?
         {
             return Ok(());
@@ -157,7 +160,7 @@ impl Attachment {
     fn means(&self, relation: &PgRelation, expression: Expression, meaning: Meaning) -> Result<bool, ErrorReport> {
         match meaning {
             Meaning::Fingerprint => self.source.is_fingerprint(self.schema, relation, expression),
-            Meaning::Block(wanted) => match self.schema.block_call(expression) {
+            Meaning::Block(wanted) => match BlockCall::in_schema(expression, self.schema) {
                 Some(BlockCall { fingerprint, block, blocks }) if (block, blocks) == (wanted, self.blocks) => {
                     self.source.is_fingerprint(self.schema, relation, fingerprint)
                 }

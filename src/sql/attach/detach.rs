@@ -11,18 +11,20 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
-use super::attach::running_extension;
-use super::error::{sendable, tell, user_error};
-use super::expressions::{Expression, ExtensionSchema};
 use super::indexes::{Index, Key};
 use super::marks::{is_marked_relation, is_marked_trigger};
-use super::owner::as_owner;
 use super::prefix::{Prefix, required};
 use super::source::Attribute;
-use super::spi::{execute, strings};
+use super::table::running_extension;
 use super::target::{Lock, Target};
 use super::update::UpdateTrigger;
 use crate::simhash::blocks::LAYOUTS;
+use crate::sql::calls::{BlockCall, FingerprintCall};
+use crate::sql::error::{sendable, tell, user_error};
+use crate::sql::expression::Expression;
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::owner::as_owner;
+use crate::sql::spi::{execute, strings};
 
 #[pg_extern(sql = false)]
 fn simhash_detach(
@@ -90,7 +92,7 @@ impl<'a> Attached<'a> {
                 let column = match index.key {
                     Key::Column(column) => Some(column),
                     Key::Expression(expression) => {
-                        schema.block_call(expression).and_then(|call| call.fingerprint.as_column())
+                        BlockCall::in_schema(expression, schema).and_then(|call| call.fingerprint.as_own_column())
                     }
                 };
                 // One on a partition goes with the one on the partitioned table.
@@ -215,8 +217,11 @@ fn names(prefix: &Prefix) -> impl Iterator<Item = String> + '_ {
 
 /// Whether the column is what attach makes: a fingerprint, a block, or, in the online way, a plain bigint.
 fn is_plausible(schema: ExtensionSchema, relation: &PgRelation, attribute: &Attribute) -> bool {
-    match Expression::of_generated_column(relation, attribute.number) {
-        Some(expression) => schema.block_call(expression).is_some() || schema.fingerprint_call(expression).is_some(),
+    // SAFETY: an open table.
+    match unsafe { Expression::of_generated_column(relation.as_ptr(), attribute.number) } {
+        Some(expression) => {
+            BlockCall::in_schema(expression, schema).is_some() || FingerprintCall::of(expression, schema).is_some()
+        }
         None => attribute.column_type == pg_sys::INT8OID,
     }
 }

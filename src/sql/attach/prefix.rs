@@ -5,8 +5,8 @@ use std::ffi::CStr;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::error::user_error;
-use super::spi::from_server;
+use crate::sql::error::user_error;
+use crate::sql::spi::from_server;
 
 /// What the longest of the names adds to the prefix.
 const LONGEST_ADDITION: usize = "zz_".len() + "_update".len();

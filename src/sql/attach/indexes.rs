@@ -3,14 +3,13 @@
 use std::collections::HashSet;
 use std::ffi::CStr;
 
-use pgrx::list::List;
+use pgrx::PgRelation;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::{PgRelation, memcx};
 
-use super::expressions::Expression;
-use super::spi;
 use super::target::Target;
+use crate::sql::expression::{self, Expression};
+use crate::sql::spi;
 
 /// What an index is first sorted by.
 #[derive(Clone, Copy)]
@@ -38,14 +37,7 @@ impl Index {
     pub fn all_of(table: &Target) -> Result<Vec<Self>, ErrorReport> {
         let relation = table.open();
         // SAFETY: an open table; a list of OIDs.
-        let indexes: Vec<pg_sys::Oid> = unsafe {
-            let list = pg_sys::RelationGetIndexList(relation.as_ptr());
-            memcx::current_context(|context| {
-                List::<pg_sys::Oid>::downcast_ptr_in_memcx(list, context)
-                    .map(|list| list.iter().copied().collect())
-                    .unwrap_or_default()
-            })
-        };
+        let indexes = unsafe { expression::oids(pg_sys::RelationGetIndexList(relation.as_ptr())) };
         indexes.into_iter().filter_map(|index| Self::read(index).transpose()).collect()
     }
 
@@ -61,11 +53,8 @@ impl Index {
             };
             let key = if column == 0 {
                 let expressions = pg_sys::RelationGetIndexExpressions(index.as_ptr());
-                let first = memcx::current_context(|context| {
-                    List::<*mut std::ffi::c_void>::downcast_ptr_in_memcx(expressions, context)?.get(0).copied()
-                });
-                match first.and_then(|first| Expression::from_ptr(first.cast())) {
-                    Some(expression) => Key::Expression(expression),
+                match expression::list(expressions).first() {
+                    Some(&expression) => Key::Expression(expression),
                     None => return Ok(None),
                 }
             } else {

@@ -17,12 +17,12 @@
 use pgrx::pg_sys::{self, Oid};
 
 use super::choice::{self, SMALL_BLOCKS};
-use super::expression::{Expression, IntegerOperator};
-use super::functions::Functions;
 use super::layouts::{Fingerprint, Indexed, Key};
 use super::planner::Planner;
 use crate::simhash::blocks::radius;
 use crate::simhash::layout;
+use crate::sql::expression::{Expression, IntegerOperator};
+use crate::sql::functions::Functions;
 
 /// A call `simhash_near(fingerprint, query, max_distance)` in other words; None if no index would help.
 ///

@@ -2,16 +2,15 @@
 
 use std::ptr;
 
-use pgrx::list::List;
-use pgrx::memcx;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 use pgrx::{PgRelation, pg_sys::ffi::pg_guard_ffi_boundary};
 
-use super::error::user_error;
-use super::owner::is_owner;
-use super::spi::from_server;
+use crate::sql::error::user_error;
+use crate::sql::expression;
+use crate::sql::owner::is_owner;
+use crate::sql::spi::from_server;
 
 /// A lock mode of PostgreSQL's.
 pub type Lock = pg_sys::LOCKMODE;
@@ -73,13 +72,10 @@ impl Target {
         }
         // SAFETY: the result is a list of OIDs; the numbers of parents are not asked for.
         let members = unsafe {
-            let list = pg_guard_ffi_boundary(|| find_all_inheritors(self.oid, lock, ptr::null_mut()));
-            memcx::current_context(|context| {
-                List::<pg_sys::Oid>::downcast_ptr_in_memcx(list, context)
-                    .map(|list| list.iter().copied().collect::<Vec<_>>())
-            })
+            let list = || find_all_inheritors(self.oid, lock, ptr::null_mut());
+            expression::oids(pg_guard_ffi_boundary(list))
         };
-        members.unwrap_or_default().into_iter().map(Self::locked).collect()
+        members.into_iter().map(Self::locked).collect()
     }
 
     /// The relation, opened. Closed again before a command changes the table, for that wants to be the only one.
