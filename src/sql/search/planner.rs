@@ -38,7 +38,11 @@ impl Planner {
         unsafe {
             let set = pg_sys::pull_varnos(self.0, expression.as_ptr());
             let next = |last: i32| Some(pg_sys::bms_next_member(set, last)).filter(|&member| member >= 0);
-            std::iter::successors(next(-1), |&last| next(last)).collect()
+            // From PostgreSQL 16 on, a column also has the outer joins that may make it NULL.
+            let is_join = |relation: &i32| {
+                entry(&*(*self.0).parse, *relation).is_some_and(|entry| entry.rtekind == pg_sys::RTEKind::RTE_JOIN)
+            };
+            std::iter::successors(next(-1), |&last| next(last)).filter(|relation| !is_join(relation)).collect()
         }
     }
 
