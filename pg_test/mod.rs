@@ -6,6 +6,9 @@ mod parallel;
 mod progress;
 mod random;
 mod random_arrays;
+mod random_queries;
+mod random_searches;
+mod random_tables;
 mod random_texts;
 
 /// Called once by the test framework.

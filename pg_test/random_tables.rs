@@ -1,0 +1,421 @@
+//! Random tables with fingerprints, and what may be indexed of their blocks: whole layouts, and such as are damaged.
+
+use super::random::Random;
+
+/// The fingerprints of one test, in clusters, as SQL expressions.
+pub enum Values {
+    Numbers(Vec<u64>),
+    Texts(Vec<u64>),
+}
+
+const WORDS: u64 = 40;
+
+impl Values {
+    pub fn new(random: &mut Random) -> Self {
+        let centres = (0..1 + random.below(5)).map(|_| random.next()).collect();
+        if random.below(5) == 0 { Self::Texts(centres) } else { Self::Numbers(centres) }
+    }
+
+    /// A fingerprint near one of the clusters' centres, or a special one.
+    pub fn fingerprint(&self, random: &mut Random) -> String {
+        match self {
+            Self::Numbers(centres) => format!("bigint '{}'", Self::number(centres, random).cast_signed()),
+            Self::Texts(_) => format!("simhash({})", self.text(random)),
+        }
+    }
+
+    fn number(centres: &[u64], random: &mut Random) -> u64 {
+        match random.below(30) {
+            0 => return *random.one_of(&[0, 1, u64::MAX, 1 << 63, (1 << 63) - 1]),
+            1 => return random.next(),
+            _ => {}
+        }
+        let mut number = *random.one_of(centres);
+        let most = *random.one_of(&[1, 4, 6, 9, 22]);
+        // Scattered, or all within a few bits: the worst case of a layout.
+        let (start, width) = *random.one_of(&[(0, 64), (0, 64), (0, 64), (0, 8), (16, 16), (32, 32), (42, 22)]);
+        for _ in 0..random.below(most) {
+            number ^= 1 << (start + random.below(width));
+        }
+        number
+    }
+
+    /// A text as a literal.
+    pub fn text(&self, random: &mut Random) -> String {
+        let (Self::Numbers(centres) | Self::Texts(centres)) = self;
+        if random.below(30) == 0 {
+            return "''".to_owned();
+        }
+        let centre = *random.one_of(centres);
+        let mut words: Vec<_> = (0..WORDS).map(|n| Random(centre ^ n).below(1000)).collect();
+        for _ in 0..random.below(4) {
+            words[random.below(WORDS) as usize] = random.below(1000);
+        }
+        format!("'{}'", words.iter().map(|word| format!("w{word}")).collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// Where a table's fingerprints come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Column,
+    Domain,
+    Not,
+    Xor,
+    Coalesce,
+    Digits,
+    Text,
+}
+
+impl Source {
+    /// The expression that computes the fingerprint.
+    pub fn expression(self, prefix: &str) -> String {
+        match self {
+            Self::Column | Self::Domain => format!("{prefix}fp"),
+            Self::Not => format!("(~{prefix}raw)"),
+            Self::Xor => format!("({prefix}raw # bigint '1311768467463790320')"),
+            Self::Coalesce => format!("coalesce({prefix}raw, bigint '0')"),
+            Self::Digits => format!("({prefix}raw::bigint)"),
+            Self::Text => format!("simhash({prefix}raw)"),
+        }
+    }
+
+    fn columns(self) -> Vec<String> {
+        let kind = match self {
+            Self::Column => return vec!["fp bigint".to_owned()],
+            Self::Domain => return vec!["fp fingerprint".to_owned()],
+            Self::Digits | Self::Text => "text",
+            _ => "bigint",
+        };
+        let computed = format!("fp bigint GENERATED ALWAYS AS ({}) STORED", self.expression(""));
+        vec![computed, format!("raw {kind}")]
+    }
+
+    /// The name and a value of the column that is inserted.
+    fn value(self, values: &Values, random: &mut Random) -> String {
+        if random.below(15) == 0 {
+            return "NULL".to_owned();
+        }
+        match self {
+            Self::Column | Self::Domain | Self::Coalesce => values.fingerprint(random),
+            Self::Not => format!("~{}", values.fingerprint(random)),
+            Self::Xor => format!("{} # bigint '1311768467463790320'", values.fingerprint(random)),
+            Self::Digits => format!("({})::text", values.fingerprint(random)),
+            Self::Text => values.text(random),
+        }
+    }
+}
+
+/// What is wrong with a layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Damage {
+    None,
+    NoIndex,
+    Partial,
+    Second,
+    Hash,
+    Invalid,
+    /// Of the fingerprint with a bit changed.
+    OtherFingerprint,
+    OtherBlock,
+    OtherLayout,
+    OtherFunction,
+    /// A column of the right name that is not generated.
+    Plain,
+    WrongType,
+    Coalesced,
+    OneMember,
+}
+
+/// The blocks of one layout, as a table has them.
+struct Layout {
+    blocks: u64,
+    /// As generated columns, rather than expressions in the indexes.
+    columns: bool,
+    /// Of the source's expression, rather than the fingerprint column. Generated columns can only be so.
+    of_source: bool,
+    damage: Damage,
+    /// The damaged block; or all.
+    damaged: Option<u64>,
+}
+
+impl Layout {
+    fn new(random: &mut Random, source: Source, matview: bool) -> Self {
+        let damage = *random.one_of(&[
+            Damage::NoIndex,
+            Damage::Partial,
+            Damage::Second,
+            Damage::Hash,
+            Damage::Invalid,
+            Damage::OtherFingerprint,
+            Damage::OtherBlock,
+            Damage::OtherLayout,
+            Damage::OtherFunction,
+            Damage::Plain,
+            Damage::WrongType,
+            Damage::Coalesced,
+            Damage::OneMember,
+        ]);
+        let blocks = *random.one_of(&[2, 3, 4, 4, 4, 5, 6, 7, 8]);
+        let columns = !matview && random.below(3) > 0;
+        let computed = !matview && !matches!(source, Source::Column | Source::Domain);
+        Self {
+            blocks,
+            columns,
+            of_source: computed && (columns || random.below(2) == 0),
+            damage: if random.below(3) == 0 { damage } else { Damage::None },
+            damaged: (random.below(3) > 0).then(|| random.below(blocks)),
+        }
+    }
+
+    fn damage(&self, block: u64) -> Damage {
+        if self.damaged.is_none_or(|damaged| damaged == block) { self.damage } else { Damage::None }
+    }
+
+    fn name(&self, block: u64) -> String {
+        format!("b{}_{block}", self.blocks)
+    }
+
+    fn expression(&self, block: u64, source: Source) -> String {
+        let of = if self.of_source { source.expression("") } else { "fp".to_owned() };
+        let blocks = self.blocks;
+        match self.damage(block) {
+            Damage::OtherFingerprint => format!("simhash_block({of} # bigint '1', {block}, {blocks})"),
+            Damage::OtherBlock => format!("simhash_block({of}, {}, {blocks})", (block + 1) % blocks),
+            Damage::OtherLayout if blocks == 8 => format!("simhash_block({of}, {}, 2)", block % 2),
+            Damage::OtherLayout => format!("simhash_block({of}, {block}, {})", blocks + 1),
+            Damage::OtherFunction => format!("other.simhash_block({of}, {block}, {blocks})"),
+            Damage::Coalesced => format!("coalesce(simhash_block({of}, {block}, {blocks}), 0)"),
+            _ if blocks == 4 => format!("simhash_block({of}, {block})"),
+            _ => format!("simhash_block({of}, {block}, {blocks})"),
+        }
+    }
+
+    fn column(&self, block: u64, source: Source) -> String {
+        let (name, expression) = (self.name(block), self.expression(block, source));
+        match self.damage(block) {
+            Damage::Plain => format!("{name} integer DEFAULT 7"),
+            Damage::WrongType => format!("{name} bigint GENERATED ALWAYS AS ({expression}) STORED"),
+            _ => format!("{name} integer GENERATED ALWAYS AS ({expression}) STORED"),
+        }
+    }
+
+    fn indexes(&self, table: &str, source: Source, random: &mut Random) -> Vec<String> {
+        let mut statements = Vec::new();
+        for block in 0..self.blocks {
+            let key = match self.columns {
+                true => self.name(block),
+                false => format!("({})", self.expression(block, source)),
+            };
+            let name = format!("{table}_{}", self.name(block));
+            let (mut method, mut keys, mut rest) = ("btree", format!("{key}"), "");
+            match self.damage(block) {
+                Damage::NoIndex => continue,
+                Damage::Partial => rest = *random.one_of(&[" WHERE tag > 1", " WHERE fp IS NOT NULL", " WHERE id > 5"]),
+                Damage::Second => keys = format!("tag, {key}"),
+                Damage::Hash => method = "hash",
+                _ => match random.below(8) {
+                    0 => keys = format!("{key} DESC"),
+                    1 => keys = format!("{key} NULLS FIRST"),
+                    2 => keys = format!("{key}, fp"),
+                    3 => rest = " INCLUDE (id)",
+                    _ => {}
+                },
+            }
+            statements.push(format!("CREATE INDEX {name} ON {table} USING {method} ({keys}){rest}"));
+            if self.damage(block) == Damage::Invalid {
+                statements.push(format!("UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}'::regclass"));
+            }
+        }
+        statements
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Plain,
+    Hash,
+    List,
+    Range,
+    Inherited,
+    MaterializedView,
+}
+
+/// A table of the columns `id`, `tag`, `k` and `fp`, and others.
+pub struct Table {
+    pub kind: Kind,
+    pub source: Source,
+    pub rows: u64,
+    pub setup: Vec<String>,
+}
+
+fn shuffle(random: &mut Random, items: &mut [String]) {
+    for i in (1..items.len()).rev() {
+        items.swap(i, random.below(i as u64 + 1) as usize);
+    }
+}
+
+impl Table {
+    pub fn new(random: &mut Random, name: &str, most_rows: u64, values: &Values) -> Self {
+        let kind = *random.one_of(&[
+            Kind::Plain,
+            Kind::Plain,
+            Kind::Plain,
+            Kind::Hash,
+            Kind::List,
+            Kind::Range,
+            Kind::Inherited,
+            Kind::Inherited,
+            Kind::MaterializedView,
+        ]);
+        let source = match values {
+            Values::Texts(_) => *random.one_of(&[Source::Text, Source::Text, Source::Column]),
+            Values::Numbers(_) => *random.one_of(&[
+                Source::Column,
+                Source::Column,
+                Source::Domain,
+                Source::Not,
+                Source::Xor,
+                Source::Coalesce,
+                Source::Digits,
+            ]),
+        };
+        let mut layouts: Vec<Layout> = Vec::new();
+        for _ in 0..random.below(4) {
+            let layout = Layout::new(random, source, kind == Kind::MaterializedView);
+            if layouts.iter().all(|other| other.blocks != layout.blocks) {
+                layouts.push(layout);
+            }
+        }
+        let rows = random.below(most_rows);
+        let mut table = Self { kind, source, rows, setup: Vec::new() };
+        table.create(random, name, &layouts);
+        table.fill(random, name, values);
+        table.index(random, name, &layouts);
+        table
+    }
+
+    fn base(&self, name: &str) -> String {
+        if self.kind == Kind::MaterializedView { format!("{name}_base") } else { name.to_owned() }
+    }
+
+    fn columns(&self, random: &mut Random, layouts: &[Layout]) -> Vec<String> {
+        let mut columns = self.source.columns();
+        columns.extend(["tag integer", "k integer", "n0 integer DEFAULT 0", "n1 integer DEFAULT 7"].map(str::to_owned));
+        for layout in layouts.iter().filter(|layout| layout.columns) {
+            columns.extend((0..layout.blocks).map(|block| layout.column(block, self.source)));
+        }
+        // Often the fingerprint stays in its place, so that column numbers of several tables are easily confused.
+        let fixed = if random.below(2) == 0 { 1 } else { 0 };
+        shuffle(random, &mut columns[fixed..]);
+        columns.insert(0, "id integer".to_owned());
+        columns
+    }
+
+    fn create(&mut self, random: &mut Random, name: &str, layouts: &[Layout]) {
+        let name = &self.base(name);
+        let mut columns = self.columns(random, layouts);
+        let dropped = random.below(3);
+        for n in 0..dropped {
+            columns.insert(random.below(columns.len() as u64 + 1) as usize, format!("x{n} text"));
+        }
+        let by = match self.kind {
+            Kind::Hash => " PARTITION BY HASH (id)",
+            Kind::List => " PARTITION BY LIST (tag)",
+            Kind::Range => " PARTITION BY RANGE (id)",
+            _ => "",
+        };
+        let persistence = if by.is_empty() { *random.one_of(&["", "", "", "UNLOGGED "]) } else { "" };
+        self.setup.push(format!("CREATE {persistence}TABLE {name} ({}){by}", columns.join(", ")));
+        for n in 0..dropped {
+            self.setup.push(format!("ALTER TABLE {name} DROP COLUMN x{n}"));
+        }
+        let bounds: &[&str] = match self.kind {
+            Kind::Hash => &[
+                "FOR VALUES WITH (MODULUS 3, REMAINDER 0)",
+                "FOR VALUES WITH (MODULUS 3, REMAINDER 1)",
+                "FOR VALUES WITH (MODULUS 3, REMAINDER 2)",
+            ],
+            Kind::List => &["FOR VALUES IN (0, 1)", "FOR VALUES IN (2, NULL)", "DEFAULT"],
+            Kind::Range => &["FOR VALUES FROM (1) TO (30)", "FOR VALUES FROM (30) TO (MAXVALUE)"],
+            Kind::Inherited => &["", ""],
+            Kind::Plain | Kind::MaterializedView => &[],
+        };
+        for (n, bound) in bounds.iter().enumerate() {
+            let member = format!("{name}_{n}");
+            let statements = match (self.kind, random.below(2)) {
+                (Kind::Inherited, 0) => {
+                    vec![format!("CREATE TABLE {member} (more integer) INHERITS ({name})")]
+                }
+                (Kind::Inherited, _) => {
+                    let mut own = self.columns(random, layouts);
+                    own.insert(random.below(3) as usize, "more integer".to_owned());
+                    vec![
+                        format!("CREATE TABLE {member} ({})", own.join(", ")),
+                        format!("ALTER TABLE {member} INHERIT {name}"),
+                    ]
+                }
+                (_, 0) => vec![format!("CREATE TABLE {member} PARTITION OF {name} {bound}")],
+                _ => {
+                    let mut own = self.columns(random, layouts);
+                    own.insert(0, "x integer".to_owned());
+                    vec![
+                        format!("CREATE TABLE {member} ({})", own.join(", ")),
+                        format!("ALTER TABLE {member} DROP COLUMN x"),
+                        format!("ALTER TABLE {name} ATTACH PARTITION {member} {bound}"),
+                    ]
+                }
+            };
+            self.setup.extend(statements);
+        }
+    }
+
+    fn fill(&mut self, random: &mut Random, name: &str, values: &Values) {
+        let base = self.base(name);
+        let source = if matches!(self.source, Source::Column | Source::Domain) { "fp" } else { "raw" };
+        let mut rows = [vec![], vec![], vec![]];
+        let mut last = "NULL".to_owned();
+        for id in 1..=self.rows {
+            // Duplicates are common.
+            if random.below(4) > 0 {
+                last = self.source.value(values, random);
+            }
+            let member = if self.kind == Kind::Inherited { random.below(3) as usize } else { 0 };
+            // Distances that differ by row stay small: each has all its probes made. Beyond 60 there are none.
+            let k = *random.one_of(&["0", "1", "2", "3", "3", "4", "5", "6", "7", "60", "64", "-1", "NULL"]);
+            rows[member].push(format!("({id}, {}, {k}, {last})", random.one_of(&["0", "1", "2", "3", "NULL"])));
+        }
+        for (member, rows) in [base.clone(), format!("{base}_0"), format!("{base}_1")].iter().zip(rows) {
+            if !rows.is_empty() {
+                self.setup.push(format!("INSERT INTO {member} (id, tag, k, {source}) VALUES {}", rows.join(", ")));
+            }
+        }
+        if self.kind == Kind::MaterializedView {
+            self.setup.push(format!("CREATE MATERIALIZED VIEW {name} AS SELECT k, fp, id, n0, tag FROM {base}"));
+        }
+        if random.below(4) > 0 {
+            self.setup.push(format!("ANALYZE {name}"));
+        }
+    }
+
+    fn index(&mut self, random: &mut Random, name: &str, layouts: &[Layout]) {
+        let members: &[&str] = match self.kind {
+            Kind::Inherited | Kind::Hash | Kind::List => &["_0", "_1"],
+            _ => &[],
+        };
+        for layout in layouts {
+            let one_member = layout.damage == Damage::OneMember;
+            // An index of the parent covers partitions, but not tables that inherit.
+            let each = self.kind == Kind::Inherited || one_member && !members.is_empty();
+            if !one_member || members.is_empty() {
+                self.setup.extend(layout.indexes(name, self.source, random));
+            }
+            for member in members.iter().take(if one_member { 1 } else { 2 }).filter(|_| each) {
+                // A child may index what only looks alike.
+                let other = Layout { damage: Damage::OtherFingerprint, damaged: Some(0), ..*layout };
+                let layout = if !layout.columns && random.below(4) == 0 { &other } else { layout };
+                self.setup.extend(layout.indexes(&format!("{name}{member}"), self.source, random));
+            }
+        }
+    }
+}
