@@ -10,7 +10,7 @@ mod tests {
     use crate::pg_test::random_tables::{Table, Values};
 
     /// Queries of each pair of tables.
-    const QUERIES: u64 = 25;
+    const QUERIES: u64 = 40;
 
     /// Runs statements and undoes them. Gives the last one's rows, sorted, or the error.
     const ANSWER: &str = "
@@ -124,7 +124,7 @@ mod tests {
             if is_error(oracle) {
                 counts.errors += 1;
                 // The only ones that queries are expected to raise.
-                let expected = ["21000"].contains(&&oracle[1][..]);
+                let expected = ["21000", "42501"].contains(&&oracle[1][..]);
                 if expected && forced[..2] == oracle[..2] && free[..2] == oracle[..2] {
                     continue;
                 }
@@ -174,7 +174,7 @@ mod tests {
         if let Ok(file) = std::env::var("SIMHASH_FAILURES") {
             std::fs::write(file, failures.join("\n")).expect("written");
         }
-        notice!("{counts:?}, {} failures", failures.len());
+        warning!("{counts:?}, {} failures", failures.len());
         assert!(failures.is_empty(), "{counts:?}, {} failures, the first:\n{}", failures.len(), failures[0]);
         assert!(counts.indexed * 4 > counts.cases, "{counts:?}");
     }
