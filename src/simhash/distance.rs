@@ -30,3 +30,26 @@ pub fn share_within(max_distance: i32) -> f64 {
     }
     share
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_near_pairs_is_the_binomial_sum() {
+        let (mut binomial, mut pairs) = (1u128, 0u128);
+        for distance in 0..=64 {
+            pairs += binomial;
+            binomial = binomial * (64 - distance) / (distance + 1);
+            let exact = pairs as f64 / 2f64.powi(64);
+            let share = share_within(distance as i32);
+            assert!((share / exact - 1.0).abs() < 1e-14, "distance {distance}: {share}, not {exact}");
+        }
+        assert_eq!(pairs, 1 << 64);
+        for (max_distance, expected) in [(-1, 0.0), (i32::MIN, 0.0), (0, 2f64.powi(-64))] {
+            assert_eq!(share_within(max_distance), expected, "{max_distance}");
+        }
+        assert_eq!(share_within(65), share_within(64));
+        assert_eq!(share_within(i32::MAX), share_within(64));
+    }
+}

@@ -148,6 +148,7 @@ pub fn distance_of_radius(blocks: i32, radius: u32) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simhash::blocks::LAYOUTS;
 
     #[test]
     fn probes_and_candidates_are_those_of_the_literature() {
@@ -248,6 +249,33 @@ mod tests {
         assert!((skewed.share_visited(block, 0, None) - expected).abs() < 1e-12);
         let all = Distribution { commonest: vec![(5, 1.0)], rest: 0.0, rest_values: 0.0 };
         assert_eq!(all.share_visited(block, 0, None), 1.0);
+    }
+
+    #[test]
+    fn the_share_of_candidates_is_that_of_all_fingerprints() {
+        for blocks in LAYOUTS {
+            for max_distance in 0..=64 {
+                // Counted exactly: a fingerprint is missed that is outside the radius in each block.
+                let missed: u128 = (0..blocks)
+                    .filter_map(|number| Some((Block::new(number, blocks)?, radius(number, blocks, max_distance))))
+                    .map(|(block, radius)| (1u128 << block.width()) - u128::from(block.probe_count(radius)))
+                    .product();
+                let exact = ((1u128 << 64) - missed) as f64 / 2f64.powi(64);
+                let share = uniform_share(blocks, max_distance);
+                assert!((share / exact - 1.0).abs() < 1e-12, "{blocks} blocks, {max_distance}: {share}, not {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_distance_is_the_last_that_has_probes() {
+        for blocks in LAYOUTS {
+            let largest = largest_distance(blocks);
+            assert!(probes(blocks, largest).is_some(), "{blocks} blocks");
+            assert!(largest >= 64 || probes(blocks, largest + 1).is_none(), "{blocks} blocks");
+        }
+        // Six flips of 32 bits, or nine of 22, are more than 2^20 values.
+        assert_eq!([2, 3].map(largest_distance), [11, 26]);
     }
 
     #[test]
