@@ -1,0 +1,154 @@
+-- simhash_near: what it gives, whoever asks and whatever is indexed. Its plans are in near_plans.sql.
+
+-- Whether two fingerprints differ in at most so many bits; three, where it is not said.
+SELECT simhash_near(0, 7) AS three, simhash_near(0, 15) AS four, simhash_near(0, 15, 4) AS within_four,
+    simhash_near(-1, -1, 0) AS equal, simhash_near(0, -1, 63) AS within_63, simhash_near(0, -1, 64) AS within_64,
+    simhash_near(max_distance => 1, query => 1, fingerprint => 3) AS named;
+SELECT simhash_near(1, 1, -1) AS negative, simhash_near(0, -1, -2147483648) AS least,
+    simhash_near(0, -1, 2147483647) AS greatest;
+SELECT simhash_near(NULL, 1) IS NULL AND simhash_near(1, NULL) IS NULL AND simhash_near(1, 1, NULL) IS NULL AS nulls;
+SELECT bool_and(simhash_near(a, b, k) = (a <~> b <= k)) AS same
+FROM (VALUES (0), (7), (-1), (9223372036854775807), (-9223372036854775808)) AS a (a),
+    (VALUES (0), (5), (-1), (-9223372036854775808)) AS b (b), generate_series(-1, 65) AS k;
+SELECT provolatile AS volatility, proisstrict AS strict, proleakproof AS leakproof, proparallel AS parallel,
+    prosupport AS support
+FROM pg_proc WHERE proname = 'simhash_near';
+
+-- Tables with indexed blocks: of the fingerprint column, and of a fingerprint that is never NULL.
+CREATE TABLE documents (
+    id integer PRIMARY KEY, fp bigint,
+    block0 integer GENERATED ALWAYS AS (simhash_block(fp, 0, 2)) STORED,
+    block1 integer GENERATED ALWAYS AS (simhash_block(fp, 1, 2)) STORED);
+INSERT INTO documents SELECT n, CASE WHEN n % 10 > 0 THEN n END FROM generate_series(1, 100) n;
+CREATE INDEX ON documents (block0);
+CREATE INDEX ON documents (block1);
+CREATE TABLE never_null (
+    id integer, raw bigint, fp bigint GENERATED ALWAYS AS (coalesce(raw, bigint '0')) STORED,
+    block0 integer GENERATED ALWAYS AS (simhash_block(coalesce(raw, bigint '0'), 0, 2)) STORED,
+    block1 integer GENERATED ALWAYS AS (simhash_block(coalesce(raw, bigint '0'), 1, 2)) STORED);
+INSERT INTO never_null (id, raw) VALUES (1, 7), (2, NULL), (3, -1);
+CREATE INDEX ON never_null (block0);
+CREATE INDEX ON never_null (simhash_block(coalesce(raw, bigint '0'), 1, 2));
+ANALYZE documents, never_null;
+SET enable_seqscan = off;
+
+-- True, false and unknown are kept apart.
+SELECT simhash_near(fp, 64, 1) AS near, count(*) FROM documents GROUP BY near ORDER BY near;
+SELECT simhash_near(fp, NULL) AS near, count(*) FROM documents GROUP BY near;
+SELECT simhash_near(fp, 64, -1) AS near, count(*) FROM documents GROUP BY near ORDER BY near;
+SELECT count(*) FROM documents WHERE NOT simhash_near(fp, 64, 1);
+SELECT count(*) FROM documents WHERE simhash_near(fp, 64, 1) IS UNKNOWN;
+SELECT id FROM documents WHERE simhash_near(fp, 64, 1) ORDER BY fp <~> 64, id LIMIT 4;
+
+-- A distance that is known only when the query runs, even one that is too large for probes.
+SET plan_cache_mode = force_generic_plan;
+PREPARE search (bigint, integer) AS SELECT count(*) FROM documents WHERE simhash_near(fp, $1, $2);
+EXECUTE search (64, 1);
+EXECUTE search (64, -1);
+EXECUTE search (64, 11);
+EXECUTE search (64, 12);
+EXECUTE search (64, 64);
+EXECUTE search (64, NULL);
+EXECUTE search (NULL, 1);
+DEALLOCATE search;
+RESET plan_cache_mode;
+SELECT count(*) FROM documents WHERE simhash_near(fp, 64, extract(year FROM timestamptz '0012-01-01')::integer);
+SELECT count(*) FROM documents WHERE simhash_near(fp, 64, (SELECT 64));
+SELECT k, (SELECT count(*) FROM documents WHERE simhash_near(fp, 64, k)) FROM unnest('{-1,0,1,12,64,NULL}'::int[]) AS k;
+
+-- Outer joins: the row that is made of NULLs has no blocks, whatever the fingerprint is computed from.
+SELECT d.id, simhash_near(n.fp, 0) AS column, simhash_near(coalesce(n.raw, bigint '0'), 0) AS expression
+FROM documents AS d LEFT JOIN never_null AS n ON n.id = d.id WHERE d.id <= 4 ORDER BY d.id;
+SELECT d.id FROM documents AS d LEFT JOIN never_null AS n ON n.id = d.id WHERE d.id <= 4 AND NOT simhash_near(n.fp, -1);
+SELECT d.id FROM documents AS d LEFT JOIN never_null AS n ON n.id = d.id
+WHERE d.id <= 4 AND simhash_near(coalesce(n.raw, bigint '0'), 0) ORDER BY d.id;
+
+-- Grouping sets make columns NULL, too.
+SELECT fp, count(*), simhash_near(fp, 1, 0) AS near FROM documents WHERE id < 4 GROUP BY ROLLUP (fp) ORDER BY fp;
+
+-- Another table, whose columns have the numbers that block columns have here, where the planner looks at an expression
+-- of one query while it plans another: EXISTS that becomes a hash table, and the constraints of a table that inherits.
+CREATE TABLE others (id integer, fp bigint, c3 integer, c4 integer);
+INSERT INTO others SELECT n, n, 9, 9 FROM generate_series(1, 100) n;
+ANALYZE others;
+SELECT count(*) FROM documents AS d
+WHERE d.id < 0 OR EXISTS (SELECT FROM others AS o WHERE o.id = d.id AND simhash_near(o.fp, 0, 1));
+SELECT count(*) FROM documents AS d
+WHERE simhash_near(d.fp, 64, 1) OR EXISTS (SELECT FROM others AS o WHERE o.id = d.id AND simhash_near(o.fp, 64, 1));
+CREATE TABLE heir (CHECK (simhash_near(fp, 0, 1))) INHERITS (others);
+INSERT INTO heir VALUES (1000, 1, 5, 5);
+SELECT o.id FROM documents AS d, others AS o WHERE d.id = 1 AND o.c3 = 5 AND o.c4 = 5;
+DROP TABLE others CASCADE;
+
+-- A partial index whose predicate it is.
+CREATE UNIQUE INDEX documents_few ON documents (id) WHERE simhash_near(fp, 64, 1);
+INSERT INTO documents (id, fp) VALUES (64, 64) ON CONFLICT (id) WHERE simhash_near(fp, 64, 1) DO NOTHING;
+INSERT INTO documents AS d (id, fp) VALUES (64, 0) ON CONFLICT (id)
+DO UPDATE SET fp = EXCLUDED.fp WHERE simhash_near(d.fp, EXCLUDED.fp, 1) RETURNING id, fp, simhash_near(d.fp, 0, 0);
+UPDATE documents SET fp = 64 WHERE id = 64 AND simhash_near(fp, 0, 0) RETURNING id, simhash_near(fp, 64, 0) AS new;
+DROP INDEX documents_few;
+
+-- In a view with a check, a policy for new rows, a constraint, a trigger's condition.
+CREATE VIEW near_64 AS SELECT id, fp FROM documents WHERE simhash_near(fp, 64, 1) WITH CHECK OPTION;
+INSERT INTO near_64 VALUES (1001, 65);
+INSERT INTO near_64 VALUES (1002, 67);
+UPDATE near_64 SET fp = 67 WHERE id = 1001;
+DELETE FROM near_64 WHERE id = 1001 RETURNING fp;
+DROP VIEW near_64;
+ALTER TABLE documents ADD CONSTRAINT not_far CHECK (simhash_near(fp, 0, 7));
+INSERT INTO documents (id, fp) VALUES (1003, 255);
+ALTER TABLE documents DROP CONSTRAINT not_far;
+CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE NOTICE 'near: %', NEW.fp; RETURN NEW; END$$;
+CREATE TRIGGER tell BEFORE INSERT OR UPDATE ON documents FOR EACH ROW WHEN (simhash_near(NEW.fp, 64, 1))
+EXECUTE FUNCTION tell();
+UPDATE documents SET fp = fp WHERE id IN (63, 64);
+DROP TRIGGER tell ON documents;
+DROP FUNCTION tell;
+
+-- The extension is in a schema that is not on the search_path, and that the role may not use: only the view's owner.
+CREATE SCHEMA hidden;
+CREATE ROLE regress_simhash_reader;
+CREATE VIEW searched AS SELECT id FROM documents WHERE simhash_near(fp, 64, 0);
+GRANT SELECT ON searched TO regress_simhash_reader;
+ALTER EXTENSION pg_simhash SET SCHEMA hidden;
+SELECT count(*) FROM searched;
+SELECT count(*) FROM documents WHERE hidden.simhash_near(fp, 64, 1);
+EXPLAIN (COSTS OFF) SELECT id FROM searched;
+SET ROLE regress_simhash_reader;
+SELECT count(*) FROM searched;
+EXPLAIN (COSTS OFF) SELECT id FROM searched;
+SELECT hidden.simhash_near(1, 1);
+RESET ROLE;
+-- Functions and operators of the same names are not taken for the extension's.
+CREATE FUNCTION hamming(bigint, bigint) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN 0; END';
+CREATE FUNCTION simhash_block(bigint, integer, integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS
+    'BEGIN RETURN 0; END';
+SELECT count(*) FROM documents WHERE hidden.simhash_near(fp, 64, 1);
+DROP FUNCTION hamming, simhash_block;
+ALTER EXTENSION pg_simhash SET SCHEMA public;
+
+-- Rights to columns: the block columns need none.
+GRANT SELECT (id, fp) ON documents TO regress_simhash_reader;
+SET ROLE regress_simhash_reader;
+SELECT count(*) FROM documents WHERE simhash_near(fp, 64, 1);
+SELECT count(*) FROM documents WHERE block0 = 0;
+RESET ROLE;
+
+-- Under row-level security, for the reader and as a policy.
+ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON documents USING (id < 67);
+SET ROLE regress_simhash_reader;
+SELECT id FROM documents WHERE simhash_near(fp, 64, 1) ORDER BY id;
+RESET ROLE;
+DROP POLICY few ON documents;
+CREATE POLICY near ON documents USING (simhash_near(fp, 64, 1)) WITH CHECK (simhash_near(fp, 64, 0));
+GRANT INSERT (id, fp), UPDATE (fp) ON documents TO regress_simhash_reader;
+SET ROLE regress_simhash_reader;
+SELECT id FROM documents ORDER BY id;
+INSERT INTO documents (id, fp) VALUES (1004, 65);
+INSERT INTO documents (id, fp) VALUES (1004, 64) RETURNING id;
+RESET ROLE;
+
+DROP TABLE documents, never_null CASCADE;
+DROP ROLE regress_simhash_reader;
+DROP SCHEMA hidden;

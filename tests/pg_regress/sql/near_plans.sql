@@ -1,0 +1,406 @@
+-- How simhash_near is planned: as look-ups of indexed blocks wherever a query has it, and as a plain filter where the
+-- blocks of no layout are indexed, or where it would not be the same.
+
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+\pset format unaligned
+\pset tuples_only on
+
+-- A plan without what differs between versions of PostgreSQL: the names of sub-plans' results, here as those of
+-- parameters, and marks on nodes that are disabled.
+CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        line = regexp_replace(line, '(InitPlan \d+) \(returns \$\d+\)', '\1');
+        line = regexp_replace(line, '\$\d+|\(InitPlan \d+\)\.col1', '$n', 'g');
+        -- Arrays of probes are long.
+        line = regexp_replace(line, '{[-0-9,]*}', '{...}', 'g');
+        IF line !~ '^ *Disabled: true$' THEN
+            RETURN NEXT line;
+        END IF;
+    END LOOP;
+END $$;
+
+-- Columns b<blocks>_<block> with their indexes.
+CREATE PROCEDURE add_columns(target regclass, blocks integer, fingerprint text DEFAULT 'fp') LANGUAGE plpgsql AS $$
+BEGIN
+    FOR block IN 0 .. blocks - 1 LOOP
+        EXECUTE format('ALTER TABLE %s ADD b%s_%s integer GENERATED ALWAYS AS (simhash_block(%s, %s, %s)) STORED',
+            target, blocks, block, fingerprint, block, blocks);
+        EXECUTE format('CREATE INDEX %s_b%s_%s ON %s (b%s_%s)',
+            target, blocks, block, target, blocks, block);
+    END LOOP;
+END $$;
+
+-- The same without columns.
+CREATE PROCEDURE add_expressions(target regclass, blocks integer, fingerprint text DEFAULT 'fp') LANGUAGE plpgsql AS $$
+BEGIN
+    FOR block IN 0 .. blocks - 1 LOOP
+        EXECUTE format('CREATE INDEX %s_b%s_%s ON %s (simhash_block(%s, %s, %s))',
+            target, blocks, block, target, fingerprint, block, blocks);
+    END LOOP;
+END $$;
+
+CREATE FUNCTION random_fingerprint(n integer) RETURNS bigint IMMUTABLE LANGUAGE sql
+    RETURN ('x' || left(md5(n::text), 16))::bit(64)::bigint;
+
+CREATE TABLE d (id integer PRIMARY KEY, tag integer, fp bigint);
+INSERT INTO d SELECT n, n % 10, random_fingerprint(n) FROM generate_series(1, 20000) n;
+CALL add_columns('d', 4);
+VACUUM ANALYZE d;
+
+-- With default settings ---------------------------------------------------------
+
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42)');
+SELECT plan('SELECT id FROM d WHERE simhash_near(query => fp, fingerprint => 42, max_distance => 3)');
+SELECT plan('SELECT x.id FROM d AS x WHERE x.tag = 1 AND simhash_near(x.fp, 42) ORDER BY x.fp <~> 42 LIMIT 10');
+-- Below four, the last blocks need not be looked at; above, a block may differ.
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 0)');
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 1)');
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 2)');
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 4)');
+-- Nothing is within a negative distance. One that most rows are within needs no index.
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, -1)');
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 25)');
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, NULL)');
+
+-- By hand: the same plan.
+CREATE FUNCTION same_plans(a text, b text) RETURNS boolean LANGUAGE sql
+    RETURN ARRAY(SELECT regexp_replace(plan(a), '\(fp <~> ([^)]*)\)', 'hamming(fp, \1)'))
+        = ARRAY(SELECT regexp_replace(plan(b), '\(fp <~> ([^)]*)\)', 'hamming(fp, \1)'));
+SELECT same_plans('SELECT id FROM d WHERE simhash_near(fp, 42)', $$
+    SELECT id FROM d
+    WHERE (b4_0 = simhash_block(42, 0) OR b4_1 = simhash_block(42, 1)
+        OR b4_2 = simhash_block(42, 2) OR b4_3 = simhash_block(42, 3))
+      AND fp <~> 42 <= 3 $$);
+SELECT same_plans('SELECT id FROM d WHERE simhash_near(fp, 42, 5) ORDER BY fp <~> 42 LIMIT 3', $$
+    SELECT id FROM d
+    WHERE (b4_0 = ANY (simhash_probes(42, 0, 4, 5)) OR b4_1 = ANY (simhash_probes(42, 1, 4, 5))
+        OR b4_2 = simhash_block(42, 2) OR b4_3 = simhash_block(42, 3))
+      AND fp <~> 42 <= 5
+    ORDER BY fp <~> 42 LIMIT 3 $$);
+
+-- Prepared: a generic plan has no constants to look up, a custom plan does.
+SET plan_cache_mode = force_generic_plan;
+PREPARE search (bigint) AS SELECT id FROM d WHERE simhash_near(fp, $1);
+PREPARE within (bigint, integer) AS SELECT id FROM d WHERE simhash_near(fp, $1, $2);
+SELECT plan('EXECUTE search (42)');
+SELECT plan('EXECUTE within (42, 3)');
+SET plan_cache_mode = force_custom_plan;
+SELECT plan('EXECUTE search (42)');
+SELECT plan('EXECUTE within (42, 0)');
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+
+-- Each layout ---------------------------------------------------------------------
+
+SET enable_seqscan = off;
+CREATE TABLE l (id integer, fp bigint);
+INSERT INTO l SELECT n, random_fingerprint(n) FROM generate_series(1, 2000) n;
+CREATE PROCEDURE show_layout(blocks integer, distance integer) LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    CALL add_columns('l', blocks);
+    ANALYZE l;
+    FOR line IN SELECT plan(format('SELECT id FROM l WHERE simhash_near(fp, 42, %s)', distance)) LOOP
+        RAISE WARNING '%', line;
+    END LOOP;
+    ROLLBACK;
+END $$;
+\set VERBOSITY terse
+CALL show_layout(2, 1);
+CALL show_layout(2, 3);
+CALL show_layout(3, 3);
+CALL show_layout(4, 3);
+CALL show_layout(5, 3);
+CALL show_layout(6, 3);
+CALL show_layout(7, 6);
+CALL show_layout(8, 7);
+\set VERBOSITY default
+
+-- Of several layouts, the one that is cheapest for the distance.
+CALL add_columns('l', 2);
+CALL add_columns('l', 3);
+CALL add_columns('l', 4);
+INSERT INTO l SELECT n, random_fingerprint(n) FROM generate_series(2001, 40000) n;
+ANALYZE l;
+SELECT distance, string_agg(DISTINCT substring(line FROM 'l_b(\d)'), ', ') AS blocks
+FROM generate_series(0, 12) distance,
+    LATERAL plan(format('SELECT id FROM l WHERE simhash_near(fp, 42, %s)', distance)) line
+GROUP BY distance ORDER BY distance;
+-- Where the distance is not known, one that can serve any.
+SET plan_cache_mode = force_generic_plan;
+PREPARE within (integer) AS SELECT id FROM l WHERE simhash_near(fp, 42, $1);
+SELECT plan('EXECUTE within (3)');
+DEALLOCATE within;
+-- With two or three blocks only, all rows beyond the distance that can be probed.
+DROP INDEX l_b4_0, l_b3_0;
+PREPARE within (integer) AS SELECT id FROM l WHERE simhash_near(fp, 42, $1);
+SELECT plan('EXECUTE within (3)');
+RESET plan_cache_mode;
+DEALLOCATE within;
+DROP TABLE l;
+
+-- In any query ----------------------------------------------------------------------
+
+-- A view, one that lets nothing leak, CTEs, sub-queries.
+CREATE VIEW v (number, print) AS SELECT id, fp FROM d WHERE tag < 5;
+CREATE VIEW barrier WITH (security_barrier) AS SELECT id, fp FROM d WHERE tag < 5;
+SELECT plan('SELECT number FROM v WHERE simhash_near(print, 42, 0)');
+SELECT plan('SELECT id FROM barrier WHERE simhash_near(fp, 42, 0)');
+SELECT plan('WITH c AS (SELECT id, fp FROM d) SELECT id FROM c WHERE simhash_near(fp, 42, 0)');
+SELECT plan('WITH c AS MATERIALIZED (SELECT id FROM d WHERE simhash_near(fp, 42, 0)) SELECT * FROM c');
+SELECT plan('SELECT count(*) FROM (SELECT id FROM d WHERE simhash_near(fp, 42, 0) ORDER BY id LIMIT 5) AS few');
+SELECT plan('SELECT fp FROM (SELECT fp, count(*) FROM d GROUP BY fp) AS counted WHERE simhash_near(fp, 42, 0)');
+-- A limit comes before: here all rows are read.
+SELECT plan('SELECT id FROM (SELECT id, fp FROM d ORDER BY id LIMIT 5) AS few WHERE simhash_near(fp, 42, 0)');
+-- What to look for comes from a sub-select, which runs once for each block and once for the distance.
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, (SELECT fp FROM d AS one WHERE id = 42), 1)');
+
+-- Joins: either side is searched. A second table, of two rows, has no index of its own.
+CREATE TABLE q (id integer, fp bigint);
+INSERT INTO q SELECT id, fp FROM d WHERE id IN (7, 42);
+ANALYZE q;
+SELECT plan('SELECT d.id FROM q JOIN d ON simhash_near(d.fp, q.fp, 1)');
+SELECT plan('SELECT d.id FROM q LEFT JOIN d ON simhash_near(q.fp, d.fp, 1)');
+SELECT plan('SELECT d.id FROM d RIGHT JOIN q ON simhash_near(q.fp, d.fp, 1) AND d.tag = 1');
+SELECT plan('SELECT a.id, b.id FROM d AS a JOIN d AS b ON simhash_near(a.fp, b.fp, 1) WHERE a.id = 42');
+SELECT plan('SELECT a.id, b.id FROM d AS a JOIN d AS b ON simhash_near(a.fp, b.fp, 1) WHERE b.id = 42');
+SELECT plan('SELECT q.id, f.id FROM q, LATERAL (SELECT id FROM d WHERE simhash_near(d.fp, q.fp, 0) LIMIT 2) AS f');
+SELECT plan('SELECT q.id FROM q WHERE EXISTS (SELECT FROM d WHERE simhash_near(d.fp, q.fp, 0))');
+SELECT plan('SELECT q.id FROM q WHERE NOT EXISTS (SELECT FROM d WHERE simhash_near(d.fp, q.fp, 0) AND d.id <> q.id)');
+SELECT plan('SELECT q.id, (SELECT count(*) FROM d WHERE simhash_near(d.fp, q.fp, 0)) FROM q');
+-- Two tables with different layouts.
+CREATE TABLE e (id integer, fp bigint);
+INSERT INTO e SELECT id, fp FROM d WHERE id < 1000;
+CALL add_columns('e', 2);
+ANALYZE e;
+SELECT plan('SELECT d.id, e.id FROM d JOIN e ON simhash_near(d.fp, e.fp, 0) WHERE d.id = 42');
+SELECT plan('SELECT d.id, e.id FROM d JOIN e ON simhash_near(d.fp, e.fp, 0) WHERE e.id = 42 AND e.fp = 7');
+-- The order of joins: first the few rows that are near, whether found by an index or not.
+SET enable_seqscan = on;
+CREATE TABLE s (id integer PRIMARY KEY, fp bigint);
+INSERT INTO s SELECT id, fp FROM d;
+ANALYZE s;
+SELECT plan($$
+    SELECT count(*) FROM d JOIN s USING (id) JOIN e USING (id)
+    WHERE simhash_near(d.fp, 42) $$);
+SELECT plan($$
+    SELECT count(*) FROM d JOIN s USING (id) JOIN e USING (id)
+    WHERE simhash_near(s.fp, 42) $$);
+SET enable_seqscan = off;
+
+-- Changes.
+SELECT plan('UPDATE d SET tag = 0 WHERE simhash_near(fp, 42, 0)');
+SELECT plan('DELETE FROM d WHERE simhash_near(fp, 42, 0)');
+SELECT plan('DELETE FROM d USING q WHERE simhash_near(d.fp, q.fp, 0)');
+SELECT plan('MERGE INTO d USING q ON simhash_near(d.fp, q.fp, 0) WHEN MATCHED THEN DELETE');
+
+-- Row-level security.
+CREATE ROLE regress_simhash_reader;
+GRANT SELECT ON d, q TO regress_simhash_reader;
+ALTER TABLE d ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON d USING (tag = 1);
+SET ROLE regress_simhash_reader;
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 0)');
+SELECT plan('SELECT d.id FROM q JOIN d ON simhash_near(d.fp, q.fp, 0)');
+RESET ROLE;
+DROP POLICY own ON d;
+CREATE POLICY near ON d USING (simhash_near(fp, 42, 0));
+SET ROLE regress_simhash_reader;
+SELECT plan('SELECT id FROM d WHERE tag = 1');
+RESET ROLE;
+DROP POLICY near ON d;
+ALTER TABLE d DISABLE ROW LEVEL SECURITY;
+
+-- Any table -------------------------------------------------------------------------
+
+-- Indexes of expressions, of a fingerprint that is itself computed, and searched by either name.
+CREATE TABLE x (id integer, body text, fp bigint GENERATED ALWAYS AS (simhash(body)) STORED);
+INSERT INTO x (id, body) SELECT n, 'text ' || n FROM generate_series(1, 1000) n;
+CALL add_expressions('x', 4);
+ANALYZE x;
+SELECT plan('SELECT id FROM x WHERE simhash_near(fp, 42, 1)');
+DROP INDEX x_b4_0, x_b4_1, x_b4_2, x_b4_3;
+CALL add_expressions('x', 4, 'simhash(body)');
+SELECT plan('SELECT id FROM x WHERE simhash_near(fp, 42, 1)');
+SELECT plan('SELECT id FROM x WHERE simhash_near(simhash(body), 42, 1)');
+DROP INDEX x_b4_0, x_b4_1, x_b4_2, x_b4_3;
+CALL add_columns('x', 4, 'simhash(body)');
+SELECT plan('SELECT id FROM x WHERE simhash_near(fp, 42, 1)');
+SELECT plan('SELECT id FROM x WHERE simhash_near(simhash(body), 42, 1)');
+DROP TABLE x;
+
+CREATE MATERIALIZED VIEW m AS SELECT id, fp FROM d WHERE id <= 1000;
+CALL add_expressions('m', 4);
+ANALYZE m;
+SELECT plan('SELECT id FROM m WHERE simhash_near(fp, 42, 1)');
+DROP MATERIALIZED VIEW m;
+
+CREATE DOMAIN fingerprint AS bigint CHECK (VALUE <> 0);
+CREATE TABLE o (id integer, fp fingerprint);
+INSERT INTO o SELECT id, fp FROM d WHERE id <= 1000;
+CALL add_columns('o', 4);
+ANALYZE o;
+SELECT plan('SELECT id FROM o WHERE simhash_near(fp, 42, 1)');
+DROP TABLE o;
+DROP DOMAIN fingerprint;
+
+-- Partitions, one of which has its columns in another order.
+CREATE TABLE h (id integer, fp bigint) PARTITION BY HASH (id);
+CREATE TABLE h0 PARTITION OF h FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE h1 (gone text, fp bigint, id integer);
+ALTER TABLE h1 DROP COLUMN gone;
+ALTER TABLE h ATTACH PARTITION h1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO h SELECT id, fp FROM d WHERE id <= 2000;
+CALL add_columns('h', 4);
+ANALYZE h;
+SELECT plan('SELECT id FROM h WHERE simhash_near(fp, 42, 1)');
+SELECT plan('SELECT id FROM h WHERE id = 7 AND simhash_near(fp, 42, 0)');
+SELECT plan('SELECT h.id FROM q JOIN h ON simhash_near(h.fp, q.fp, 0)');
+SELECT plan('UPDATE h SET fp = NULL WHERE simhash_near(fp, 42, 0)');
+-- A block that not all of them have indexed is not looked at.
+DROP INDEX h_b4_0;
+CREATE INDEX h0_b4_0 ON h0 (b4_0);
+SELECT plan('SELECT id FROM h WHERE simhash_near(fp, 42, 0)');
+DROP TABLE h;
+CREATE TABLE p (id integer, tag integer, fp bigint) PARTITION BY LIST (tag);
+CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1);
+CREATE TABLE p2 PARTITION OF p FOR VALUES IN (2) PARTITION BY LIST (id);
+CREATE TABLE p3 PARTITION OF p2 DEFAULT;
+INSERT INTO p SELECT id, tag, fp FROM d WHERE tag IN (1, 2) AND id <= 5000;
+CALL add_expressions('p', 2);
+ANALYZE p;
+SELECT plan('SELECT id FROM p WHERE simhash_near(fp, 42, 0)');
+SELECT plan('SELECT id FROM p WHERE tag = 2 AND simhash_near(fp, 42, 0)');
+DROP TABLE p;
+
+-- Tables that inherit.
+CREATE TABLE i (id integer, fp bigint);
+CREATE TABLE i1 (more text) INHERITS (i);
+CALL add_columns('i', 2);
+CREATE INDEX i1_b2_0 ON i1 (b2_0);
+CREATE INDEX i1_b2_1 ON i1 (b2_1);
+INSERT INTO i SELECT id, fp FROM d WHERE id <= 1000;
+INSERT INTO i1 SELECT id, fp FROM d WHERE id BETWEEN 1001 AND 2000;
+ANALYZE i;
+ANALYZE i1;
+SELECT plan('SELECT id FROM i WHERE simhash_near(fp, 42, 0)');
+SELECT plan('SELECT id FROM ONLY i WHERE simhash_near(fp, 42, 0)');
+SELECT plan('DELETE FROM i WHERE simhash_near(fp, 42, 0)');
+-- An expression of one of them only looks alike.
+DROP INDEX i_b2_0, i1_b2_0;
+CREATE INDEX i_b2_0 ON i (simhash_block(fp, 0, 2));
+CREATE INDEX i1_b2_0 ON i1 (simhash_block(fp + 1, 0, 2));
+SELECT plan('SELECT id FROM i WHERE simhash_near(fp, 42, 0)');
+DROP TABLE i CASCADE;
+
+-- Not by an index -------------------------------------------------------------------
+
+-- The indexes that a search at distance 3 uses.
+CREATE FUNCTION used(query text DEFAULT 'SELECT id FROM n WHERE simhash_near(fp, 42)') RETURNS text LANGUAGE sql AS $$
+    SELECT coalesce(string_agg(substring(line FROM 'Index Scan (?:on|using) (\w+)'), ', '), 'none') FROM plan(query) line
+$$;
+-- Nothing is indexed.
+SELECT plan('SELECT id FROM q WHERE simhash_near(fp, 42)');
+-- A block is not: it takes more probes in another, unless the distance is so small that three are enough.
+CREATE TABLE n (id integer, fp bigint, other bigint);
+INSERT INTO n SELECT id, fp, fp FROM d WHERE id <= 1000;
+CALL add_columns('n', 4);
+ANALYZE n;
+SELECT used();
+DROP INDEX n_b4_3;
+SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42)');
+SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42, 2)');
+-- In its place, expressions that only look alike: of another column, another block, another layout, more than the block.
+CREATE INDEX n_alike ON n (simhash_block(other, 3, 4));
+SELECT used();
+DROP INDEX n_alike;
+CREATE INDEX n_alike ON n (simhash_block(fp, 2, 4));
+SELECT used();
+DROP INDEX n_alike;
+CREATE INDEX n_alike ON n (simhash_block(fp, 3, 5));
+SELECT used();
+DROP INDEX n_alike;
+CREATE INDEX n_alike ON n (abs(simhash_block(fp, 3, 4)));
+SELECT used();
+DROP INDEX n_alike;
+-- The real one.
+CREATE INDEX n_real ON n (simhash_block(fp, 3, 4));
+SELECT used();
+DROP INDEX n_real;
+-- A function of the same name, and operators, that search_path finds before the real ones.
+CREATE SCHEMA fake;
+CREATE FUNCTION fake.simhash_block(bigint, integer, integer DEFAULT 4) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS
+    'BEGIN RETURN 0; END';
+CREATE FUNCTION fake.hamming(bigint, bigint) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN 0; END';
+CREATE FUNCTION fake.compare(integer, integer) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN true; END';
+CREATE OPERATOR fake.= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = fake.compare);
+CREATE OPERATOR fake.<= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = fake.compare);
+CREATE INDEX n_alike ON n (fake.simhash_block(fp, 3));
+SET search_path = fake, public, pg_catalog;
+SELECT used();
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 0)');
+RESET search_path;
+DROP INDEX n_alike;
+DROP SCHEMA fake CASCADE;
+-- Columns that are not generated, or are no integers.
+ALTER TABLE n ADD plain integer, ADD wide bigint GENERATED ALWAYS AS (simhash_block(fp, 3)) STORED;
+CREATE INDEX n_plain ON n (plain);
+CREATE INDEX n_wide ON n (wide);
+SELECT used();
+-- Another access method, another operator class, an index that is not valid: as CREATE INDEX CONCURRENTLY leaves it
+-- when it fails.
+CREATE INDEX n_b4_3 ON n USING hash (b4_3);
+SELECT used();
+DROP INDEX n_b4_3;
+CREATE OPERATOR CLASS backwards FOR TYPE integer USING btree AS
+    OPERATOR 1 >, OPERATOR 2 >=, OPERATOR 3 =, OPERATOR 4 <=, OPERATOR 5 <, FUNCTION 1 btint4cmp(integer, integer);
+CREATE INDEX n_b4_3 ON n (b4_3 backwards);
+SELECT used();
+DROP INDEX n_b4_3;
+DROP OPERATOR FAMILY backwards USING btree;
+CREATE INDEX n_b4_3 ON n (b4_3);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'n_b4_3'::regclass;
+SELECT used();
+UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'n_b4_3'::regclass;
+SELECT used();
+DROP INDEX n_b4_3;
+-- Any order of the index serves, and further keys do not matter.
+CREATE INDEX n_b4_3 ON n (b4_3 DESC NULLS LAST, id) INCLUDE (fp);
+SELECT used();
+-- A plan that was made before its column is gone, or is no longer generated.
+PREPARE search AS SELECT id FROM n WHERE simhash_near(fp, 42);
+SELECT used('EXECUTE search');
+ALTER TABLE n DROP COLUMN b4_3;
+SELECT used('EXECUTE search');
+ALTER TABLE n ALTER b4_1 DROP EXPRESSION;
+SELECT used('EXECUTE search');
+DEALLOCATE search;
+DROP TABLE n;
+-- Partial indexes, where there are no others, serve a query that implies their predicate.
+CREATE TABLE n (id integer, fp bigint);
+INSERT INTO n SELECT id, fp FROM d WHERE id <= 1000;
+CREATE INDEX n_partial0 ON n (simhash_block(fp, 0, 2)) WHERE id > 500;
+CREATE INDEX n_partial1 ON n (simhash_block(fp, 1, 2)) WHERE id > 500;
+ANALYZE n;
+SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42, 1)');
+SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42, 1) AND id > 600');
+DROP TABLE n;
+-- What may give another result each time it is asked.
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, (random() * 9)::bigint)');
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, (random() * 9)::integer)');
+-- Both from the same row.
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, id)');
+SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, tag)');
+-- Above grouping sets, where a column that is left out is NULL.
+SELECT plan('SELECT fp, count(*) FROM d GROUP BY ROLLUP (fp) HAVING simhash_near(fp, 42)');
+
+DROP TABLE d, e, q, s CASCADE;
+DROP ROLE regress_simhash_reader;
+DROP PROCEDURE add_columns, add_expressions, show_layout;
+DROP FUNCTION plan, used, same_plans, random_fingerprint;
