@@ -181,7 +181,8 @@ impl<'a> Queries<'a> {
 
     fn near(&mut self, aliases: &[Alias]) -> String {
         let i = self.below(aliases.len() as u64) as usize;
-        let others: Vec<_> = aliases.iter().enumerate().filter(|(n, _)| *n != i).map(|(_, alias)| alias.clone()).collect();
+        let others: Vec<_> =
+            aliases.iter().enumerate().filter(|(n, _)| *n != i).map(|(_, alias)| alias.clone()).collect();
         let alias = &aliases[i];
         let fingerprint = match (&alias.expression, self.below(12)) {
             (Some(expression), 0..3) => expression.clone(),
@@ -227,8 +228,10 @@ impl<'a> Queries<'a> {
 
     fn alias(&mut self, name: &'static str) -> (String, Alias) {
         let mut expression = None;
-        let t_expression = (self.t.kind != Kind::MaterializedView).then(|| self.t.source.expression(&format!("{name}.")));
-        let u_expression = (self.u.kind != Kind::MaterializedView).then(|| self.u.source.expression(&format!("{name}.")));
+        let t_expression =
+            (self.t.kind != Kind::MaterializedView).then(|| self.t.source.expression(&format!("{name}.")));
+        let u_expression =
+            (self.u.kind != Kind::MaterializedView).then(|| self.u.source.expression(&format!("{name}.")));
         let near = self.near(&[Alias { name: "s", expression: None }]);
         let views = views(self.t);
         let relation = match self.below(24) {
@@ -316,7 +319,9 @@ impl<'a> Queries<'a> {
             9 => {
                 let operator = self.one_of(&["IN", "NOT IN"]);
                 let condition = self.condition(&with_inner, 1);
-                format!("SELECT {columns} FROM {from} WHERE {name}.id {operator} (SELECT s.id FROM {inner} WHERE {condition})")
+                format!(
+                    "SELECT {columns} FROM {from} WHERE {name}.id {operator} (SELECT s.id FROM {inner} WHERE {condition})"
+                )
             }
             10 => {
                 let condition = self.near(&with_inner);
@@ -405,7 +410,9 @@ impl<'a> Queries<'a> {
         let joined = self.condition(&[t.clone(), other.clone()], 1);
         let shown = self.near(&[t.clone()]);
         let fp = if self.t.source.expression("") == "fp" { "fp" } else { "raw" };
-        let set = self.one_of(&["tag = 1", "tag = x.tag + 1", "{} = NULL", "{} = DEFAULT", "k = 2, tag = NULL"]).replace("{}", fp);
+        let set = self
+            .one_of(&["tag = 1", "tag = x.tag + 1", "{} = NULL", "{} = DEFAULT", "k = 2, tag = NULL"])
+            .replace("{}", fp);
         let one_row = Alias { name: "b", expression: None };
         let joined_to_one = self.condition(&[t.clone(), one_row.clone()], 1);
         match self.below(if cfg!(feature = "pg14") { 6 } else { 9 }) {

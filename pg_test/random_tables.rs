@@ -224,7 +224,8 @@ impl Layout {
             }
             statements.push(format!("CREATE INDEX {name} ON {table} USING {method} ({keys}){rest}"));
             if self.damage(block) == Damage::Invalid {
-                statements.push(format!("UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}'::regclass"));
+                statements
+                    .push(format!("UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}'::regclass"));
             }
         }
         statements
