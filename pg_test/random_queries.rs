@@ -308,7 +308,8 @@ impl<'a> Queries<'a> {
                 let query = self.values.fingerprint(self.random);
                 let limit = self.below(10);
                 format!(
-                    "SELECT {columns} FROM {from} WHERE {condition} ORDER BY {name}.fp <~> {query}, {columns} LIMIT {limit}"
+                    "SELECT {columns} FROM {from} WHERE {condition} ORDER BY {name}.fp <~> {query}, {columns} \
+                     LIMIT {limit}"
                 )
             }
             7 | 8 => {
@@ -320,7 +321,8 @@ impl<'a> Queries<'a> {
                 let operator = self.one_of(&["IN", "NOT IN"]);
                 let condition = self.condition(&with_inner, 1);
                 format!(
-                    "SELECT {columns} FROM {from} WHERE {name}.id {operator} (SELECT s.id FROM {inner} WHERE {condition})"
+                    "SELECT {columns} FROM {from} WHERE {name}.id {operator} \
+                     (SELECT s.id FROM {inner} WHERE {condition})"
                 )
             }
             10 => {
@@ -378,7 +380,8 @@ impl<'a> Queries<'a> {
                 let outer = self.near(&[Alias { name: "found", expression: None }]);
                 format!(
                     "WITH found AS {materialized} (SELECT {name}.id, {name}.tag, {name}.k, {name}.fp FROM {from} WHERE \
-                     {condition}) SELECT * FROM found WHERE {outer} AND found.id NOT IN (SELECT id FROM found WHERE tag = 2)"
+                     {condition}) SELECT * FROM found WHERE {outer} \
+                     AND found.id NOT IN (SELECT id FROM found WHERE tag = 2)"
                 )
             }
             18 => {
@@ -395,7 +398,8 @@ impl<'a> Queries<'a> {
                 let distance = self.known_distance();
                 format!(
                     "WITH RECURSIVE found AS (SELECT a.id, a.fp FROM t AS a WHERE a.id = 1 UNION \
-                     SELECT b.id, b.fp FROM found AS f JOIN {inner} ON «s.fp¦f.fp¦{distance}» JOIN t AS b ON b.id = s.id) \
+                     SELECT b.id, b.fp FROM found AS f JOIN {inner} ON «s.fp¦f.fp¦{distance}» \
+                     JOIN t AS b ON b.id = s.id) \
                      SELECT * FROM found"
                 )
             }
@@ -406,9 +410,9 @@ impl<'a> Queries<'a> {
     fn change(&mut self) -> (String, Option<String>) {
         let t = Alias { name: "x", expression: Some(self.t.source.expression("x.")) };
         let (from, other) = self.alias("b");
-        let condition = self.condition(&[t.clone()], 1);
+        let condition = self.condition(std::slice::from_ref(&t), 1);
         let joined = self.condition(&[t.clone(), other.clone()], 1);
-        let shown = self.near(&[t.clone()]);
+        let shown = self.near(std::slice::from_ref(&t));
         let fp = if self.t.source.expression("") == "fp" { "fp" } else { "raw" };
         let set = self
             .one_of(&["tag = 1", "tag = x.tag + 1", "{} = NULL", "{} = DEFAULT", "k = 2, tag = NULL"])
@@ -494,7 +498,8 @@ impl<'a> Queries<'a> {
                 before.push(match self.below(2) {
                     0 => format!("CREATE FUNCTION last() RETURNS SETOF bigint STABLE LANGUAGE sql AS $${body}$$"),
                     _ => format!(
-                        "CREATE FUNCTION last() RETURNS SETOF bigint LANGUAGE plpgsql AS $$BEGIN RETURN QUERY {body}; END$$"
+                        "CREATE FUNCTION last() RETURNS SETOF bigint LANGUAGE plpgsql AS \
+                         $$BEGIN RETURN QUERY {body}; END$$"
                     ),
                 });
                 statement = "SELECT * FROM last()".to_owned();

@@ -135,8 +135,8 @@ mod tests {
                 continue;
             }
             failures.push(format!(
-                "-- seed {seed}\nBEGIN;\n{};\n-- expected\n{};\n-- forced\n{};\n-- free\n{};\nROLLBACK;\n-- plan\n/*{plan}*/\n\
-                 -- expected: {oracle:?}\n-- forced:   {forced:?}\n-- free:     {free:?}\n",
+                "-- seed {seed}\nBEGIN;\n{};\n-- expected\n{};\n-- forced\n{};\n-- free\n{};\nROLLBACK;\n\
+                 -- plan\n/*{plan}*/\n                 -- expected: {oracle:?}\n-- forced:   {forced:?}\n-- free:     {free:?}\n",
                 setup.join(";\n"),
                 lists[0].join(";\n"),
                 lists[1].join(";\n"),

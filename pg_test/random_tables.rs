@@ -208,7 +208,7 @@ impl Layout {
                 false => format!("({})", self.expression(block, source)),
             };
             let name = format!("{table}_{}", self.name(block));
-            let (mut method, mut keys, mut rest) = ("btree", format!("{key}"), "");
+            let (mut method, mut keys, mut rest) = ("btree", key.clone(), "");
             match self.damage(block) {
                 Damage::NoIndex => continue,
                 Damage::Partial => rest = *random.one_of(&[" WHERE tag > 1", " WHERE fp IS NOT NULL", " WHERE id > 5"]),

@@ -303,7 +303,8 @@ DROP TABLE i CASCADE;
 
 -- The indexes that a search at distance 3 uses.
 CREATE FUNCTION used(query text DEFAULT 'SELECT id FROM n WHERE simhash_near(fp, 42)') RETURNS text LANGUAGE sql AS $$
-    SELECT coalesce(string_agg(substring(line FROM 'Index Scan (?:on|using) (\w+)'), ', '), 'none') FROM plan(query) line
+    SELECT coalesce(string_agg(substring(line FROM 'Index Scan (?:on|using) (\w+)'), ', '), 'none')
+    FROM plan(query) line
 $$;
 -- Nothing is indexed.
 SELECT plan('SELECT id FROM q WHERE simhash_near(fp, 42)');
@@ -316,7 +317,8 @@ SELECT used();
 DROP INDEX n_b4_3;
 SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42)');
 SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42, 2)');
--- In its place, expressions that only look alike: of another column, another block, another layout, more than the block.
+-- In its place, expressions that only look alike: of another column, another block, another layout, or more than the
+-- block.
 CREATE INDEX n_alike ON n (simhash_block(other, 3, 4));
 SELECT used();
 DROP INDEX n_alike;
