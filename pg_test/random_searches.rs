@@ -136,7 +136,8 @@ mod tests {
             }
             failures.push(format!(
                 "-- seed {seed}\nBEGIN;\n{};\n-- expected\n{};\n-- forced\n{};\n-- free\n{};\nROLLBACK;\n\
-                 -- plan\n/*{plan}*/\n                 -- expected: {oracle:?}\n-- forced:   {forced:?}\n-- free:     {free:?}\n",
+                 -- plan\n/*{plan}*/\n\
+                 -- expected: {oracle:?}\n-- forced:   {forced:?}\n-- free:     {free:?}\n",
                 setup.join(";\n"),
                 lists[0].join(";\n"),
                 lists[1].join(";\n"),
