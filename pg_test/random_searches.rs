@@ -153,7 +153,7 @@ mod tests {
     /// `SIMHASH_SEED` and `SIMHASH_TABLES` in the server's environment make it another test, and a longer one.
     #[pg_test]
     fn random_searches() {
-        let (seed, tables) = (number("SIMHASH_SEED", 1), number("SIMHASH_TABLES", 120));
+        let (seed, tables) = (number("SIMHASH_SEED", 1), number("SIMHASH_TABLES", 60));
         let mut counts = Counts::default();
         let mut failures = Vec::new();
         Spi::connect_mut(|client| {
