@@ -148,6 +148,12 @@ CREATE FUNCTION simhash_near_support(request internal) RETURNS internal
 COMMENT ON FUNCTION simhash_near_support(internal) IS
     'part of simhash_near: makes it a condition on the blocks that a table has indexed';
 
+CREATE FUNCTION simhash_within(fingerprint bigint, query bigint, max_distance integer, blocks integer) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'simhash_within_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
+COMMENT ON FUNCTION simhash_within(bigint, bigint, integer, integer) IS
+    'part of simhash_near, as plans show it: whether a row that a layout''s blocks have found is within the distance';
+
 CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance integer DEFAULT 3) RETURNS boolean
     AS 'MODULE_PATHNAME', 'simhash_near_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;

@@ -48,9 +48,9 @@ impl ExtensionSchema {
 /// Functions that are put into plans.
 #[derive(Clone, Copy)]
 pub struct Functions {
-    pub hamming: Oid,
     pub simhash_block: Oid,
     pub simhash_probes: Oid,
+    pub simhash_within: Oid,
 }
 
 impl Functions {
@@ -59,9 +59,9 @@ impl Functions {
         use pg_sys::{INT4OID, INT8OID};
         let schema = ExtensionSchema::of_function(function)?;
         Some(Self {
-            hamming: schema.function(c"hamming", &[INT8OID, INT8OID])?,
             simhash_block: schema.simhash_block()?,
             simhash_probes: schema.function(c"simhash_probes", &[INT8OID, INT4OID, INT4OID, INT4OID])?,
+            simhash_within: schema.function(c"simhash_within", &[INT8OID, INT8OID, INT4OID, INT4OID])?,
         })
     }
 }

@@ -7,6 +7,7 @@ use pgrx::prelude::*;
 use super::planner::Planner;
 use super::rewrite::rewrite;
 use crate::simhash::distance::{self, share_within};
+use crate::simhash::layout;
 use crate::sql::expression::{self, Expression};
 
 #[pg_extern(sql = false)]
@@ -14,8 +15,14 @@ fn simhash_near(fingerprint: i64, query: i64, max_distance: i32) -> bool {
     distance::hamming(fingerprint.cast_unsigned(), query.cast_unsigned()).cast_signed() <= max_distance
 }
 
-/// The planner support function: a call becomes a condition on indexed blocks where it can, and where it cannot, the
-/// planner is told how few rows it leaves.
+/// What [`rewrite`] leaves of a call beside the condition on blocks. `blocks` says to the planner what that is.
+#[pg_extern(sql = false)]
+fn simhash_within(fingerprint: i64, query: i64, max_distance: i32, _blocks: i32) -> bool {
+    simhash_near(fingerprint, query, max_distance)
+}
+
+/// The planner support function of both: a call of `simhash_near` becomes a condition on indexed blocks where it can; of
+/// what is left, the planner is told how few rows it leaves.
 #[pg_extern(sql = false)]
 fn simhash_near_support(request: Internal) -> Internal {
     let nothing = pg_sys::Datum::null();
@@ -30,8 +37,11 @@ fn simhash_near_support(request: Internal) -> Internal {
             Some(NodeTag::T_SupportRequestSelectivity) => {
                 let datum = request.unwrap().unwrap_or(nothing);
                 let request = datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();
-                (*request).selectivity = selectivity(&*request);
-                datum
+                let selectivity = selectivity(&*request);
+                selectivity.map_or(nothing, |selectivity| {
+                    (*request).selectivity = selectivity;
+                    datum
+                })
             }
             _ => nothing,
         }
@@ -46,17 +56,24 @@ const NEAR_DUPLICATES: f64 = 2.0;
 const USUAL_DISTANCE: i32 = 3;
 
 /// The share of the rows, or of the pairs of rows in a join, that are near: those that are so by chance, and a few
-/// near-duplicates of each fingerprint.
+/// near-duplicates of each fingerprint. Of `simhash_within`, their share of the rows that the blocks find.
 ///
 /// # Safety
 /// The request is the planner's.
-unsafe fn selectivity(request: &pg_sys::SupportRequestSelectivity) -> f64 {
+unsafe fn selectivity(request: &pg_sys::SupportRequestSelectivity) -> Option<f64> {
     // SAFETY: by the contract.
-    let (planner, arguments) = unsafe { (Planner::new(request.root), expression::list(request.args)) };
-    let (Some(planner), [a, b, max_distance]) = (planner, &arguments[..]) else { return share_within(USUAL_DISTANCE) };
+    let (planner, arguments) = unsafe { (Planner::new(request.root)?, expression::list(request.args)) };
+    let (a, b, max_distance, blocks) = match arguments[..] {
+        [a, b, max_distance] => (a, b, max_distance, None),
+        [a, b, max_distance, blocks] => (a, b, max_distance, blocks.integer()),
+        _ => return None,
+    };
     let distance = max_distance.integer().unwrap_or(USUAL_DISTANCE);
-    let rows =
-        [a, b].into_iter().flat_map(|&argument| planner.relations(argument)).map(|relation| planner.rows(relation));
-    let rows = rows.fold(1.0, f64::max);
-    (share_within(distance) + if distance < 0 { 0.0 } else { NEAR_DUPLICATES / rows }).min(1.0)
+    if distance < 0 {
+        return Some(0.0);
+    }
+    let relations = [a, b].into_iter().flat_map(|argument| planner.relations(argument));
+    let rows = relations.map(|relation| planner.rows(relation)).fold(1.0, f64::max);
+    let found = blocks.map_or(1.0, |blocks| layout::uniform_share(blocks, distance));
+    Some(((share_within(distance) + NEAR_DUPLICATES / rows) / found).min(1.0))
 }

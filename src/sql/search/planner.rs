@@ -68,9 +68,8 @@ impl Planner {
                 // The query's own conditions have been simplified. What comes now are conditions passed on to partitions
                 // and the like; but also CHECK constraints (`get_relation_constraints` of PostgreSQL's plancat.c), which
                 // call their table number 1, as no partition ever is.
-                let in_range = (0..root.simple_rel_array_size).contains(&relation);
-                let found = if in_range { (*root.simple_rel_array.add(relation as usize)).as_ref() } else { None };
-                return found.is_some_and(|found| found.reloptkind == pg_sys::RelOptKind::RELOPT_OTHER_MEMBER_REL);
+                let in_range = !root.append_rel_array.is_null() && (0..root.simple_rel_array_size).contains(&relation);
+                return in_range && !(*root.append_rel_array.add(relation as usize)).is_null();
             }
             // An INSERT reads none of its target's rows, and its ON CONFLICT has to match an index as it is written.
             if query.commandType == pg_sys::CmdType::CMD_INSERT {
