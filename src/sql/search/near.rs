@@ -50,8 +50,9 @@ fn simhash_near_support(request: Internal) -> Internal {
     Internal::from(Some(answer))
 }
 
-/// Near-duplicates that the planner is told to expect of a fingerprint, beside those by chance.
-const NEAR_DUPLICATES: f64 = 2.0;
+/// Near-duplicates that the planner is told to expect of a fingerprint, beside those by chance. With more than one, it
+/// would hope that a scan meets one of them early, where `LIMIT 1` is enough.
+const NEAR_DUPLICATES: f64 = 1.0;
 /// What it is told of a distance that is not known to it.
 const USUAL_DISTANCE: i32 = 3;
 
