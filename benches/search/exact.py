@@ -1,0 +1,43 @@
+"""Whether searches find what a scan of the whole table finds."""
+
+from layouts import candidates
+from server import psql, value
+from tables import DISTANCES
+
+# Queries of each distance, and so of each kind, that are checked.
+QUERIES = 6
+NESTED = {"enable_hashjoin": "off", "enable_mergejoin": "off"}
+
+
+def scan(table):
+    """Stores the distances of all rows within the greatest distance of the queries."""
+    psql(
+        f"""CREATE UNLOGGED TABLE truth_{table} AS
+        SELECT q.k, q.id AS query, t.id, hamming(t.simhash, q.simhash) AS distance
+        FROM {table} AS t JOIN queries_{table} AS q ON hamming(t.simhash, q.simhash) <= {max(DISTANCES)}
+        WHERE q.id <= {QUERIES}""",
+        max_parallel_workers_per_gather=4, **NESTED,
+    )
+
+
+def check(table, k, condition):
+    """Rows found, and rows that are wrongly found or missing, by a search with this condition on `t` and `q.simhash`."""
+    found, wrong = psql(
+        f"""WITH found AS MATERIALIZED (
+            SELECT q.k, q.id AS query, t.id FROM queries_{table} AS q JOIN {table} AS t ON {condition}
+            WHERE q.id <= {QUERIES}
+        ), truth AS MATERIALIZED (SELECT k, query, id FROM truth_{table} WHERE distance <= {k})
+        SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM (
+            (TABLE found EXCEPT ALL TABLE truth) UNION ALL (TABLE truth EXCEPT ALL TABLE found)) AS difference)""",
+        **NESTED,
+    )[0]
+    return int(found), int(wrong)
+
+
+def candidates_per_search(table, blocks, k):
+    count = value(
+        f"SELECT count(*) FROM queries_{table} AS q JOIN {table} AS t ON {candidates(blocks, k, 'q.simhash')}"
+        f" WHERE q.id <= {QUERIES}",
+        **NESTED,
+    )
+    return int(count) / (QUERIES * len(DISTANCES))

@@ -1,0 +1,71 @@
+"""What a search looks up: the columns, indexes, probes and SQL of a layout of the 64 bits in 2 to 8 blocks."""
+
+from math import comb
+
+BITS = 64
+
+
+def width(block, blocks):
+    return BITS // blocks + (block < BITS % blocks)
+
+
+def radius(block, blocks, k):
+    """How many bits of the block may be flipped in a search at distance at most k; -1: the block is not looked at."""
+    return (k + 1) // blocks - 1 + (block < (k + 1) % blocks)
+
+
+def block_probes(block, blocks, k):
+    return sum(comb(width(block, blocks), flipped) for flipped in range(radius(block, blocks, k) + 1))
+
+
+def probes(blocks, k):
+    return sum(block_probes(block, blocks, k) for block in range(blocks))
+
+
+def column(block, blocks):
+    return f"blocks{blocks}_{block}"
+
+
+def columns(blocks):
+    return [
+        f"{column(block, blocks)} integer GENERATED ALWAYS AS (simhash_block(simhash, {block}, {blocks})) STORED"
+        for block in range(blocks)
+    ]
+
+
+def index(table, block, blocks):
+    return f"{table}_{column(block, blocks)}"
+
+
+def indexes(table, blocks):
+    return [index(table, block, blocks) for block in range(blocks)]
+
+
+def create_indexes(table, blocks):
+    return [
+        f"CREATE INDEX {index(table, block, blocks)} ON {table} ({column(block, blocks)})" for block in range(blocks)
+    ]
+
+
+def drop_indexes(table, blocks):
+    return "DROP INDEX " + ", ".join(indexes(table, blocks))
+
+
+def candidates(blocks, k, query):
+    """The condition on block columns: what the indexes look up."""
+    conditions = []
+    for block in range(blocks):
+        reach = radius(block, blocks, k)
+        if reach == 0:
+            conditions.append(f"{column(block, blocks)} = simhash_block({query}, {block}, {blocks})")
+        elif reach > 0:
+            conditions.append(f"{column(block, blocks)} = ANY (simhash_probes({query}, {block}, {blocks}, {k}))")
+    return f"({' OR '.join(conditions)})"
+
+
+def by_hand(blocks, k, query):
+    return f"{candidates(blocks, k, query)} AND t.simhash <~> {query} <= {k}"
+
+
+def near(k, query):
+    return f"simhash_near(t.simhash, {query}, {k})"

@@ -1,0 +1,126 @@
+"""The PostgreSQL that psql's environment (PGHOST and so on) points to: statements, and how long they take.
+
+Statements are timed by pgbench: one client, prepared statements, warm. Client and server take turns on one CPU, where
+the system can be told so: waking up another one for each answer takes longer than a primary-key lookup and would hide
+what searches cost beside it.
+"""
+
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+
+SETTINGS = {"jit": "off", "max_parallel_workers_per_gather": "0"}
+# A run of a script takes so long, if this gives it at least so many transactions.
+SECONDS = 0.3
+TRANSACTIONS = 10, 5000
+
+
+def environment(settings):
+    options = " ".join(f"-c {name}={value}" for name, value in {**SETTINGS, **settings}.items())
+    return {**os.environ, "PGOPTIONS": options, "LC_ALL": "C"}
+
+
+def psql(*commands, **settings):
+    """The rows that the commands print, each a list of strings."""
+    arguments = [argument for command in commands for argument in ("-c", command)]
+    output = subprocess.run(
+        ["psql", "-XAtq", "-F", "\t", "-v", "ON_ERROR_STOP=1", *arguments],
+        check=True, stdout=subprocess.PIPE, text=True, env=environment(settings),
+    ).stdout
+    return [line.split("\t") for line in output.splitlines()]
+
+
+def value(command, **settings):
+    ((only,),) = psql(command, **settings)
+    return only
+
+
+def seconds(*commands, **settings):
+    """How long the commands take together."""
+    output = psql("\\timing on", *commands, **settings)
+    return sum(float(row[0].split()[1]) for row in output if row and row[0].startswith("Time: ")) / 1e3
+
+
+def exists(function):
+    return value(f"SELECT to_regprocedure('{function}') IS NOT NULL") == "t"
+
+
+def warm(*relations):
+    """Reads them into shared buffers."""
+    psql("CREATE EXTENSION IF NOT EXISTS pg_prewarm", client_min_messages="warning")
+    for relation in relations:
+        psql(f"SELECT pg_prewarm('{relation}')")
+
+
+class Way:
+    """A statement to be timed, and the commands of pgbench that choose its parameters."""
+
+    def __init__(self, statement, *setup):
+        self.statement = statement
+        self.setup = setup
+
+
+class Times:
+    """Milliseconds of each way in each run."""
+
+    def __init__(self, runs):
+        self.runs = runs
+
+    def ms(self, way):
+        return statistics.median(run[way] for run in self.runs)
+
+    def ratio(self, way, other):
+        """How many times as long as the other it takes: the median of the runs' ratios."""
+        return statistics.median(run[way] / run[other] for run in self.runs)
+
+
+def measure(ways, runs, plans="force_generic_plan", **settings):
+    """Runs the ways in turns, one after the other in each transaction."""
+    script = "".join("".join(f"{line}\n" for line in way.setup) + f"{way.statement};\n" for way in ways.values())
+    settings = {"plan_cache_mode": plans, **settings}
+    with tempfile.NamedTemporaryFile("w", prefix="pg_simhash_bench.", suffix=".sql") as file:
+        file.write(script)
+        file.flush()
+        run = run_script(file.name, ways, TRANSACTIONS[0], 0, settings)  # warms up
+        least, most = TRANSACTIONS
+        transactions = min(max(least, round(SECONDS * 1e3 / sum(run.values()))), most)
+        return Times([run_script(file.name, ways, transactions, seed + 1, settings) for seed in range(runs)])
+
+
+def run_script(file, ways, transactions, seed, settings):
+    with one_cpu() as pin:
+        output = subprocess.run(
+            ["pgbench", "-n", "-M", "prepared", "-r", "-t", str(transactions), f"--random-seed={seed}", "-f", file],
+            check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(settings),
+            preexec_fn=pin,
+        ).stdout
+    latencies = re.findall(r"^ +([0-9.]+) +\d+ +(\S.*)$", output.partition("statement latencies")[2], re.MULTILINE)
+    commands = [float(ms) for ms, command in latencies]
+    times = {}
+    at = 0
+    for name, way in ways.items():
+        at += len(way.setup)
+        times[name] = commands[at]
+        at += 1
+    if at != len(commands):
+        raise RuntimeError(f"pgbench tells of {len(commands)} commands instead of {at}:\n{output}")
+    return times
+
+
+class one_cpu:
+    """While it holds, the server starts its backends on the last CPU that we may use."""
+
+    def __enter__(self):
+        if not hasattr(os, "sched_setaffinity"):
+            return None
+        self.postmaster = int(value("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)"))
+        self.before = os.sched_getaffinity(self.postmaster)
+        cpu = {max(self.before)}
+        os.sched_setaffinity(self.postmaster, cpu)
+        return lambda: os.sched_setaffinity(0, cpu)
+
+    def __exit__(self, *error):
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(self.postmaster, self.before)

@@ -1,0 +1,94 @@
+"""The tables that are searched, and the fingerprints that they are searched for.
+
+A row is an id, a fingerprint, a body of 96 bytes and a block column for each block of each layout, about 170 bytes with
+its header. Fingerprints are `uniform`, random bits, or of `text`: those of fingerprints.rs.
+"""
+
+from layouts import columns
+from server import psql, value, warm
+
+QUERIES = 1000
+DISTANCES = range(9)
+# The kind of a query is its id modulo 3.
+KINDS = "in the table", "k bits flipped", "of another text"
+
+
+def create(table, layouts, persistence="UNLOGGED"):
+    names = [
+        "id bigint NOT NULL",
+        "simhash bigint NOT NULL",
+        "body text NOT NULL DEFAULT repeat('x', 96)",
+        *(column for blocks in layouts for column in columns(blocks)),
+    ]
+    psql(f"CREATE {persistence} TABLE {table} ({', '.join(names)})")
+
+
+def finish(table):
+    psql(f"ALTER TABLE {table} ADD PRIMARY KEY (id)", f"VACUUM ANALYZE {table}")
+    warm(table, f"{table}_pkey")
+
+
+def uniform(table, rows, layouts):
+    create(table, layouts)
+    psql(
+        f"INSERT INTO {table} (id, simhash)"
+        f" SELECT i, hashint8extended(i, 0) FROM generate_series(1, {rows}) AS i",
+    )
+    finish(table)
+
+
+def text(table, rows, layouts, file):
+    create(table, layouts)
+    psql(f"\\copy {table} (id, simhash) FROM PROGRAM 'head -n {rows} \"{file}\"'")
+    finish(table)
+
+
+def part(table, rows, layouts, whole):
+    """The first rows of another table."""
+    create(table, layouts)
+    psql(f"INSERT INTO {table} (id, simhash) SELECT id, simhash FROM {whole} WHERE id <= {rows}")
+    finish(table)
+
+
+def others(distribution, file):
+    """A table of fingerprints that are in none of the tables."""
+    table = f"others_{distribution}"
+    psql(f"CREATE UNLOGGED TABLE {table} (id bigint, simhash bigint)")
+    if distribution == "text":
+        psql(f"\\copy {table} FROM PROGRAM 'tail -n {QUERIES} \"{file}\"'")
+    else:
+        psql(f"INSERT INTO {table} SELECT i, hashint8extended(i, 1) FROM generate_series(1, {QUERIES}) AS i")
+
+
+def queries(table, rows, distribution):
+    """For each distance k a thousand fingerprints to search for, a third of each kind; and ids of rows to look up."""
+    psql(
+        f"CREATE UNLOGGED TABLE queries_{table} (k int, id int, simhash bigint, row bigint, PRIMARY KEY (k, id))",
+        f"""INSERT INTO queries_{table}
+        SELECT k, i, CASE i % 3 WHEN 0 THEN t.simhash WHEN 1 THEN t.simhash # flips ELSE o.simhash END, t.id
+        FROM generate_series({DISTANCES.start}, {DISTANCES.stop - 1}) AS k
+            CROSS JOIN (SELECT row_number() OVER () AS i, simhash FROM others_{distribution}) AS o
+            CROSS JOIN LATERAL (
+                SELECT coalesce(bit_or(1::bigint << bit), 0) AS flips
+                FROM (SELECT bit FROM generate_series(0, 63) AS bit ORDER BY hashint8extended(bit, i * 10 + k) LIMIT k) AS b
+            ) AS f
+            JOIN {table} AS t ON t.id = 1 + (hashint8extended(i, 2) & 9223372036854775807) % {rows}""",
+        f"VACUUM ANALYZE queries_{table}",
+    )
+
+
+def index_bytes(indexes):
+    names = ", ".join(f"'{index}'" for index in indexes)
+    return int(value(f"SELECT sum(pg_relation_size(name::regclass)) FROM unnest(ARRAY[{names}]) AS name"))
+
+
+def skew(table, blocks):
+    """The share of rows that have a block's commonest value, in the worst block."""
+    shares = [
+        float(value(
+            f"SELECT max(n) / sum(n) FROM"
+            f" (SELECT count(*) AS n FROM {table} GROUP BY simhash_block(simhash, {block}, {blocks})) AS counts"
+        ))
+        for block in range(blocks)
+    ]
+    return max(shares)
