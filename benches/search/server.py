@@ -5,6 +5,7 @@ the system can be told so: waking up another one for each answer takes longer th
 what searches cost beside it.
 """
 
+import itertools
 import os
 import re
 import statistics
@@ -14,7 +15,7 @@ import tempfile
 SETTINGS = {"jit": "off", "max_parallel_workers_per_gather": "0"}
 # A run of a script takes so long, if this gives it at least so many transactions.
 SECONDS = 0.3
-TRANSACTIONS = 10, 5000
+TRANSACTIONS = 5, 5000
 
 
 def environment(settings):
@@ -77,22 +78,23 @@ class Times:
 
 
 def measure(ways, runs, plans="force_generic_plan", **settings):
-    """Runs the ways in turns, one after the other in each transaction."""
-    script = "".join("".join(f"{line}\n" for line in way.setup) + f"{way.statement};\n" for way in ways.values())
+    """Runs the ways in turns, one after the other in each transaction, and in every other run in the opposite order."""
     settings = {"plan_cache_mode": plans, **settings}
-    with tempfile.NamedTemporaryFile("w", prefix="pg_simhash_bench.", suffix=".sql") as file:
+    opposite = dict(reversed(ways.items()))
+    least, most = TRANSACTIONS
+    first = run_once(ways, least, 0, settings)  # warms up
+    transactions = min(max(least, round(SECONDS * 1e3 / sum(first.values()))), most)
+    orders = itertools.islice(itertools.cycle((ways, opposite)), runs)
+    return Times([run_once(order, transactions, seed, settings) for seed, order in enumerate(orders, start=1)])
+
+
+def run_once(ways, transactions, seed, settings):
+    script = "".join("".join(f"{line}\n" for line in way.setup) + f"{way.statement};\n" for way in ways.values())
+    with one_cpu() as pin, tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".sql") as file:
         file.write(script)
         file.flush()
-        run = run_script(file.name, ways, TRANSACTIONS[0], 0, settings)  # warms up
-        least, most = TRANSACTIONS
-        transactions = min(max(least, round(SECONDS * 1e3 / sum(run.values()))), most)
-        return Times([run_script(file.name, ways, transactions, seed + 1, settings) for seed in range(runs)])
-
-
-def run_script(file, ways, transactions, seed, settings):
-    with one_cpu() as pin:
         output = subprocess.run(
-            ["pgbench", "-n", "-M", "prepared", "-r", "-t", str(transactions), f"--random-seed={seed}", "-f", file],
+            ["pgbench", "-n", "-M", "prepared", "-r", "-t", str(transactions), f"--random-seed={seed}", "-f", file.name],
             check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(settings),
             preexec_fn=pin,
         ).stdout
@@ -104,8 +106,8 @@ def run_script(file, ways, transactions, seed, settings):
         at += len(way.setup)
         times[name] = commands[at]
         at += 1
-    if at != len(commands):
-        raise RuntimeError(f"pgbench tells of {len(commands)} commands instead of {at}:\n{output}")
+    if at != len(commands) or not all(times.values()):
+        raise RuntimeError(f"pgbench does not tell the times of {at} commands:\n{output}")
     return times
 
 

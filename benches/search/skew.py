@@ -1,0 +1,94 @@
+"""What searches cost where many rows share a block or a whole fingerprint: hot and cold queries, with four blocks
+indexed, with two halves, and with both."""
+
+import tables
+from layouts import by_hand, create_indexes, drop_indexes, indexes, near
+from server import Way, measure, psql, warm
+from searches import lookup
+
+K = 3
+HOT = 0x5EED
+SAME = 0x0123456789ABCDEF
+LOW = (1 << 48) - 1
+# Fingerprint of row i, and what is searched for, as SQL: by name, an expression of a random number from 1 to 1,000.
+TABLES = {
+    "a quarter of the rows share a 16-bit block": (
+        "skew_block",
+        f"CASE i % 4 WHEN 0 THEN hashint8extended(i, 0) & {LOW} | {HOT}::bigint << 48 ELSE hashint8extended(i, 0) END",
+        {
+            "hot: rows with that block, 2 bits flipped": f"(hashint8extended(4 * i, 0) & {LOW} | {HOT}::bigint << 48) # 257",
+            "cold: other rows, 2 bits flipped": "hashint8extended(4 * i + 1, 0) # 257",
+        },
+    ),
+    "half of the rows have the same fingerprint": (
+        "skew_same",
+        f"CASE i % 2 WHEN 0 THEN {SAME} ELSE hashint8extended(i, 0) END",
+        {
+            "hot: that fingerprint": f"{SAME} + 0 * i",
+            "hot: 4 bits from it, 2 in each half": f"({SAME} # (3::bigint << 40) # 3) + 0 * i",
+            "hot: 4 bits from it, all in one block": f"({SAME} # 15) + 0 * i",
+            "cold: other rows, 2 bits flipped": "hashint8extended(2 * i + 1, 0) # 257",
+        },
+    ),
+}
+INDEXED = (4,), (2,), (4, 2)
+
+
+def report(runs, rows):
+    size = rows // 5
+    for title, (table, fingerprint, queries) in TABLES.items():
+        tables.create(table, (4, 2))
+        psql(
+            f"INSERT INTO {table} (id, simhash) SELECT i, {fingerprint} FROM generate_series(1, {size}) AS i",
+            f"CREATE UNLOGGED TABLE queries_{table} (query int, id int, simhash bigint, PRIMARY KEY (query, id))",
+            *(
+                f"INSERT INTO queries_{table} SELECT {number}, i, {expression} FROM generate_series(1, {tables.QUERIES}) AS i"
+                for number, expression in enumerate(queries.values())
+            ),
+            f"VACUUM ANALYZE queries_{table}",
+        )
+        tables.finish(table)
+        print(f"\n{size:,} rows, {title}; k = {K}; searches counted, ms (and in primary-key lookups)")
+        print(f"{'indexed':<14} {'plan':<8} {'way':<22} " + "".join(f"{name:>43}" for name in queries))
+        for layouts in INDEXED:
+            for blocks in layouts:
+                psql(*create_indexes(table, blocks))
+                warm(*indexes(table, blocks))
+            psql(f"ANALYZE {table}")
+            for plans in ("generic", "custom"):
+                report_ways(table, size, layouts, queries, plans, runs)
+            for blocks in layouts:
+                psql(drop_indexes(table, blocks))
+        psql(f"DROP TABLE {table}, queries_{table}")
+
+
+def report_ways(table, size, layouts, queries, plans, runs):
+    conditions = {f"by hand, {blocks} blocks": by_hand(blocks, K, ":q") for blocks in layouts}
+    conditions["simhash_near"] = near(K, ":q")
+    cells = {name: [] for name in conditions}
+    for number, query in enumerate(queries):
+        choose = "\\set i random(1, 1000)", f"SELECT simhash AS q FROM queries_{table} WHERE query = {number} AND id = :i \\gset"
+        ways = {"lookup": lookup(table, size)}
+        for name, condition in conditions.items():
+            ways[name] = Way(f"SELECT count(*) FROM {table} AS t WHERE {condition}", *choose)
+        times = measure(ways, runs, f"force_{plans}_plan")
+        for name, condition in conditions.items():
+            shape = plan(table, condition, number, plans)
+            cells[name].append(f"{times.ms(name):.3f} ({times.ratio(name, 'lookup'):.1f}) {shape}")
+    for name, measured in cells.items():
+        indexed = " and ".join(str(blocks) for blocks in layouts) + " blocks"
+        print(f"{indexed:<14} {plans:<8} {name:<22} " + "".join(f"{cell:>43}" for cell in measured), flush=True)
+
+
+def plan(table, condition, query, plans):
+    """How the first of the queries is searched for: the indexes' layout, or a scan of everything."""
+    ((fingerprint,),) = psql(f"SELECT simhash FROM queries_{table} WHERE query = {query} AND id = 1")
+    lines = psql(
+        f"PREPARE search(bigint) AS SELECT count(*) FROM {table} AS t WHERE {condition.replace(':q', '$1')}",
+        f"EXPLAIN (COSTS OFF) EXECUTE search({fingerprint})",
+        plan_cache_mode=f"force_{plans}_plan",
+    )
+    text = "\n".join(line[0] for line in lines)
+    if "Seq Scan" in text:
+        return "scan"
+    return "+".join(str(blocks) for blocks in (4, 2) if f"{table}_blocks{blocks}_" in text)
