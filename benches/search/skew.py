@@ -16,8 +16,8 @@ TABLES = {
         "skew_block",
         f"CASE i % 4 WHEN 0 THEN hashint8extended(i, 0) & {LOW} | {HOT}::bigint << 48 ELSE hashint8extended(i, 0) END",
         {
-            "hot: rows with that block, 2 bits flipped": f"(hashint8extended(4 * i, 0) & {LOW} | {HOT}::bigint << 48) # 257",
-            "cold: other rows, 2 bits flipped": "hashint8extended(4 * i + 1, 0) # 257",
+            "hot: in such rows, 2 bits flipped": f"(hashint8extended(4 * i, 0) & {LOW} | {HOT}::bigint << 48) # 257",
+            "cold: in other rows, 2 bits flipped": "hashint8extended(4 * i + 1, 0) # 257",
         },
     ),
     "half of the rows have the same fingerprint": (
@@ -26,8 +26,8 @@ TABLES = {
         {
             "hot: that fingerprint": f"{SAME} + 0 * i",
             "hot: 4 bits from it, 2 in each half": f"({SAME} # (3::bigint << 40) # 3) + 0 * i",
-            "hot: 4 bits from it, all in one block": f"({SAME} # 15) + 0 * i",
-            "cold: other rows, 2 bits flipped": "hashint8extended(2 * i + 1, 0) # 257",
+            "hot: 4 bits from it, in one block": f"({SAME} # 15) + 0 * i",
+            "cold: in other rows, 2 bits flipped": "hashint8extended(2 * i + 1, 0) # 257",
         },
     ),
 }
@@ -48,36 +48,37 @@ def report(runs, rows):
             f"VACUUM ANALYZE queries_{table}",
         )
         tables.finish(table)
-        print(f"\n{size:,} rows, {title}; k = {K}; searches counted, ms (and in primary-key lookups)")
-        print(f"{'indexed':<14} {'plan':<8} {'way':<22} " + "".join(f"{name:>43}" for name in queries))
+        print(f"\n{size:,} rows, {title}; k = {K}; the rows found are counted: ms (primary-key lookups) and how")
+        print(f"{'query':<38} {'indexed':<15} {'search':<18} {'generic plan':>27} {'planned anew':>27}")
         for layouts in INDEXED:
             for blocks in layouts:
                 psql(*create_indexes(table, blocks))
                 warm(*indexes(table, blocks))
-            psql(f"ANALYZE {table}")
-            for plans in ("generic", "custom"):
-                report_ways(table, size, layouts, queries, plans, runs)
+            for number, query in enumerate(queries):
+                report_query(table, size, layouts, number, query, runs)
             for blocks in layouts:
                 psql(drop_indexes(table, blocks))
         psql(f"DROP TABLE {table}, queries_{table}")
 
 
-def report_ways(table, size, layouts, queries, plans, runs):
+def report_query(table, size, layouts, number, query, runs):
     conditions = {f"by hand, {blocks} blocks": by_hand(blocks, K, ":q") for blocks in layouts}
     conditions["simhash_near"] = near(K, ":q")
-    cells = {name: [] for name in conditions}
-    for number, query in enumerate(queries):
-        choose = "\\set i random(1, 1000)", f"SELECT simhash AS q FROM queries_{table} WHERE query = {number} AND id = :i \\gset"
-        ways = {"lookup": lookup(table, size)}
-        for name, condition in conditions.items():
-            ways[name] = Way(f"SELECT count(*) FROM {table} AS t WHERE {condition}", *choose)
-        times = measure(ways, runs, f"force_{plans}_plan")
-        for name, condition in conditions.items():
-            shape = plan(table, condition, number, plans)
-            cells[name].append(f"{times.ms(name):.3f} ({times.ratio(name, 'lookup'):.1f}) {shape}")
-    for name, measured in cells.items():
-        indexed = " and ".join(str(blocks) for blocks in layouts) + " blocks"
-        print(f"{indexed:<14} {plans:<8} {name:<22} " + "".join(f"{cell:>43}" for cell in measured), flush=True)
+    ways = {"lookup": lookup(table, size)}
+    for name, condition in conditions.items():
+        ways[name] = Way(
+            f"SELECT count(*) FROM {table} AS t WHERE {condition}",
+            f"\\set i random(1, {tables.QUERIES})",
+            f"SELECT simhash AS q FROM queries_{table} WHERE query = {number} AND id = :i \\gset",
+        )
+    times = {plans: measure(ways, runs, f"force_{plans}_plan") for plans in ("generic", "custom")}
+    indexed = " and ".join(str(blocks) for blocks in layouts) + " blocks"
+    for name, condition in conditions.items():
+        cells = (
+            f"{measured.ms(name):.3f} ({measured.ratio(name, 'lookup'):,.1f}) {plan(table, condition, number, plans):<5}"
+            for plans, measured in times.items()
+        )
+        print(f"{query:<38} {indexed:<15} {name:<18} " + " ".join(f"{cell:>27}" for cell in cells), flush=True)
 
 
 def plan(table, condition, query, plans):
