@@ -82,13 +82,13 @@ def index_bytes(indexes):
     return int(value(f"SELECT sum(pg_relation_size(name::regclass)) FROM unnest(ARRAY[{names}]) AS name"))
 
 
-def skew(table, blocks):
+def commonest(table, blocks):
     """The share of rows that have a block's commonest value, in the worst block."""
-    shares = [
+    return max(
         float(value(
             f"SELECT max(n) / sum(n) FROM"
-            f" (SELECT count(*) AS n FROM {table} GROUP BY simhash_block(simhash, {block}, {blocks})) AS counts"
+            f" (SELECT count(*) AS n FROM {table} GROUP BY simhash_block(simhash, {block}, {blocks})) AS counts",
+            max_parallel_workers_per_gather=4, work_mem="1GB",
         ))
         for block in range(blocks)
-    ]
-    return max(shares)
+    )
