@@ -24,7 +24,7 @@ from searches import HAND, LOOKUP, NEAR
 from server import psql, seconds, value, warm
 
 # The distances that a layout suits: beyond, four blocks have too many candidates, and two halves too many probes.
-LAYOUTS = {4: range(6), 3: range(9), 2: range(6)}
+DISTANCES = {4: range(6), 3: range(9), 2: range(6)}
 CURVE_DISTANCE = 3
 FULL = 10_000_000
 
@@ -48,24 +48,14 @@ def main():
 
 
 def measure_distribution(distribution, runs, rows, file, judge, points):
-    sizes = {f"{distribution}_{size}": size for size in (rows // 10, rows)}
-    others = {}
-    if distribution == "uniform":
-        others = {f"uniform_{size}": size for size in (rows // 1000, rows // 100, rows * 3 // 10)}
-    whole = f"{distribution}_{rows}"
-    tables.others(distribution, file)
-    if distribution == "uniform":
-        tables.uniform(whole, rows, LAYOUTS)
-    else:
-        tables.text(whole, rows, LAYOUTS, file)
-    everything = dict(sorted({**sizes, **others}.items(), key=lambda item: item[1]))
-    for table, size in everything.items():
-        if table != whole:
-            tables.part(table, size, LAYOUTS, whole)
-        tables.queries(table, size, distribution)
+    judged = rows // 10, rows
+    drawn = (rows // 1000, rows // 100, rows * 3 // 10) if distribution == "uniform" else ()
+    everything = tables.prepare(distribution, (*judged, *drawn), file)
+    sizes = {table: size for table, size in everything.items() if size in judged}
+    for table in sizes:
         exact.scan(table)
 
-    for blocks, distances in LAYOUTS.items():
+    for blocks, distances in DISTANCES.items():
         print(f"\n{distribution} fingerprints, {blocks} blocks")
         for table, size in everything.items():
             built = seconds(*create_indexes(table, blocks))
@@ -95,8 +85,10 @@ def many_blocks(runs, rows, judge):
     size = rows // 100
     table = f"many_blocks_{size}"
     layouts = range(3, 9)
-    tables.uniform(table, size, layouts)
-    tables.queries(table, size, "uniform")
+    tables.create(table, layouts)
+    tables.fill_uniform(table, size)
+    tables.finish(table)
+    tables.queries(table, size, "others_uniform")
     exact.scan(table)
     for blocks in layouts:
         psql(*create_indexes(table, blocks))
@@ -105,7 +97,7 @@ def many_blocks(runs, rows, judge):
         _, wrong = searches.report({table: size}, blocks, range(4, 9), min(runs, 3))
         judge.wrong += wrong
         psql(drop_indexes(table, blocks))
-    psql(f"DROP TABLE {table}")
+    psql(f"DROP TABLE {table}, queries_{table}")
 
 
 class Judge:

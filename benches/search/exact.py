@@ -12,11 +12,12 @@ NESTED = {"enable_hashjoin": "off", "enable_mergejoin": "off"}
 def scan(table):
     """Stores the distances of all rows within the greatest distance of the queries."""
     psql(
+        f"DROP TABLE IF EXISTS truth_{table}",
         f"""CREATE UNLOGGED TABLE truth_{table} AS
         SELECT q.k, q.id AS query, t.id, hamming(t.simhash, q.simhash) AS distance
         FROM {table} AS t JOIN queries_{table} AS q ON hamming(t.simhash, q.simhash) <= {max(DISTANCES)}
         WHERE q.id <= {QUERIES}""",
-        max_parallel_workers_per_gather=4, **NESTED,
+        max_parallel_workers_per_gather=4, client_min_messages="warning", **NESTED,
     )
 
 

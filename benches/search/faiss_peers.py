@@ -1,8 +1,9 @@
 """Searches beside FAISS's exact ones in memory, over the same fingerprints and on one core.
 
-    python faiss_peers.py RUNS TABLE ROWS [TABLE ROWS ...]
+    python faiss_peers.py RUNS ROWS FINGERPRINTS
 
-Needs the packages of requirements.txt, psql's environment (PGHOST and so on), and the tables of tables.py.
+In tables of ROWS rows and of a tenth of them, of uniform fingerprints and of those of texts (the file FINGERPRINTS).
+Needs the packages of requirements.txt, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
 
 IndexBinaryMultiHash with four hashes of 16 bits is what four blocks are: within distance 3 one of them is equal.
 IndexBinaryFlat compares with everything. Both search for a thousand fingerprints in one call, without SQL, a protocol,
@@ -32,11 +33,12 @@ FLAT_QUERIES = 100
 
 
 def main():
-    runs = int(sys.argv[1])
+    runs, rows, file = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     faiss.omp_set_num_threads(1)
     print(f"FAISS {faiss.__version__}, one thread; k = {K}; medians of {runs} runs")
-    for table, rows in zip(sys.argv[2::2], sys.argv[3::2]):
-        compare(table, int(rows), runs)
+    for distribution in ("uniform", "text"):
+        for table, size in tables.prepare(distribution, (rows // 10, rows), file).items():
+            compare(table, size, runs)
 
 
 def compare(table, rows, runs):

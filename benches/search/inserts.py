@@ -16,10 +16,7 @@ def report(runs, rows):
     for blocks in (NONE, 4, 3, 2):
         layouts = [blocks] if blocks else []
         tables.create(f"insert_{blocks}", layouts, persistence="")
-        psql(
-            f"INSERT INTO insert_{blocks} (id, simhash)"
-            f" SELECT i, hashint8extended(i, 0) FROM generate_series(1, {held}) AS i",
-        )
+        tables.fill_uniform(f"insert_{blocks}", held)
         tables.finish(f"insert_{blocks}")
         psql(*(command for layout in layouts for command in create_indexes(f"insert_{blocks}", layout)))
         times[blocks] = []

@@ -7,6 +7,7 @@ its header. Fingerprints are `uniform`, random bits, or of `text`: those of fing
 from layouts import columns
 from server import psql, value, warm
 
+LAYOUTS = 4, 3, 2
 QUERIES = 1000
 DISTANCES = range(9)
 # The kind of a query is its id modulo 3.
@@ -28,46 +29,51 @@ def finish(table):
     warm(table, f"{table}_pkey")
 
 
-def uniform(table, rows, layouts):
-    create(table, layouts)
-    psql(
-        f"INSERT INTO {table} (id, simhash)"
-        f" SELECT i, hashint8extended(i, 0) FROM generate_series(1, {rows}) AS i",
-    )
-    finish(table)
+def prepare(distribution, sizes, file):
+    """The tables of so many rows each, and what is searched for in them; the number of rows by name, ascending.
+
+    Makes those that are not there. `file` has the fingerprints of texts: a thousand more than the largest table.
+    """
+    others = f"others_{distribution}"
+    whole = f"{distribution}_{max(sizes)}"
+    if not is_there(others):
+        psql(f"CREATE UNLOGGED TABLE {others} (id bigint, simhash bigint)")
+        if distribution == "text":
+            psql(f"\\copy {others} FROM PROGRAM 'tail -n {QUERIES} \"{file}\"'")
+        else:
+            psql(f"INSERT INTO {others} SELECT i, hashint8extended(i, 1) FROM generate_series(1, {QUERIES}) AS i")
+    for rows in sorted(sizes, reverse=True):
+        table = f"{distribution}_{rows}"
+        if is_there(table):
+            continue
+        create(table, LAYOUTS)
+        if table != whole:
+            psql(f"INSERT INTO {table} (id, simhash) SELECT id, simhash FROM {whole} WHERE id <= {rows}")
+        elif distribution == "text":
+            psql(f"\\copy {table} (id, simhash) FROM PROGRAM 'head -n {rows} \"{file}\"'")
+        else:
+            fill_uniform(table, rows)
+        finish(table)
+        queries(table, rows, others)
+    return {f"{distribution}_{rows}": rows for rows in sorted(sizes)}
 
 
-def text(table, rows, layouts, file):
-    create(table, layouts)
-    psql(f"\\copy {table} (id, simhash) FROM PROGRAM 'head -n {rows} \"{file}\"'")
-    finish(table)
+def is_there(table):
+    return value(f"SELECT to_regclass('{table}') IS NOT NULL") == "t"
 
 
-def part(table, rows, layouts, whole):
-    """The first rows of another table."""
-    create(table, layouts)
-    psql(f"INSERT INTO {table} (id, simhash) SELECT id, simhash FROM {whole} WHERE id <= {rows}")
-    finish(table)
+def fill_uniform(table, rows):
+    psql(f"INSERT INTO {table} (id, simhash) SELECT i, hashint8extended(i, 0) FROM generate_series(1, {rows}) AS i")
 
 
-def others(distribution, file):
-    """A table of fingerprints that are in none of the tables."""
-    table = f"others_{distribution}"
-    psql(f"CREATE UNLOGGED TABLE {table} (id bigint, simhash bigint)")
-    if distribution == "text":
-        psql(f"\\copy {table} FROM PROGRAM 'tail -n {QUERIES} \"{file}\"'")
-    else:
-        psql(f"INSERT INTO {table} SELECT i, hashint8extended(i, 1) FROM generate_series(1, {QUERIES}) AS i")
-
-
-def queries(table, rows, distribution):
+def queries(table, rows, others):
     """For each distance k a thousand fingerprints to search for, a third of each kind; and ids of rows to look up."""
     psql(
         f"CREATE UNLOGGED TABLE queries_{table} (k int, id int, simhash bigint, row bigint, PRIMARY KEY (k, id))",
         f"""INSERT INTO queries_{table}
         SELECT k, i, CASE i % 3 WHEN 0 THEN t.simhash WHEN 1 THEN t.simhash # flips ELSE o.simhash END, t.id
         FROM generate_series({DISTANCES.start}, {DISTANCES.stop - 1}) AS k
-            CROSS JOIN (SELECT row_number() OVER () AS i, simhash FROM others_{distribution}) AS o
+            CROSS JOIN (SELECT row_number() OVER () AS i, simhash FROM {others}) AS o
             CROSS JOIN LATERAL (
                 SELECT coalesce(bit_or(1::bigint << bit), 0) AS flips
                 FROM (SELECT bit FROM generate_series(0, 63) AS bit ORDER BY hashint8extended(bit, i * 10 + k) LIMIT k) AS b
