@@ -3,8 +3,8 @@
 //! `cargo bench --bench fingerprints -- COUNT FILE.jsonl ...` prints COUNT lines with a number, from 1, and a
 //! fingerprint, as `COPY` reads them. Every fingerprint is that of a whole text, made as texts are made:
 //!
-//! - three in four are two to eight passages of up to 500 bytes, whole lines, from documents of one FILE drawn at
-//!   random, each FILE as often as its size. Such texts share the vocabulary of the language, and the boilerplate, which
+//! - three in four are two to eight passages of up to 500 bytes, whole lines, from random documents of one FILE,
+//!   each FILE as often as it is large. Such texts share the vocabulary and the boilerplate of their kind, which
 //!   is what makes real fingerprints uneven;
 //! - one in four revises another of these texts: up to one in fifty of its words is replaced by a word from elsewhere.
 //!

@@ -33,8 +33,8 @@ def main():
     runs, rows, file, svg = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
     buffers, work_mem = value("SHOW shared_buffers"), value("SHOW work_mem")
     print(
-        f"PostgreSQL: shared_buffers {buffers}, work_mem {work_mem}, no JIT, no parallel workers; pgbench -M prepared, one"
-        f" client, on the server's CPU; medians of {runs} runs. Generic plans unless said."
+        f"PostgreSQL: shared_buffers {buffers}, work_mem {work_mem}, no JIT, no parallel workers; pgbench -M prepared,"
+        f" one client, on the server's CPU; medians of {runs} runs. Generic plans unless said."
     )
     judge = Judge(rows)
     points = curve.Points()
@@ -142,8 +142,8 @@ class Judge:
         _, other = self.times[distribution, blocks, k, small]
         ratio = times.ratio((form, table), (form, other))
         print(
-            f"{distribution}, {form}, {blocks} blocks, k = {k}: {ratio:.2f} times as long in {big:,} rows as in {small:,},"
-            f" bar {bar}: {verdict(ratio <= bar)}"
+            f"{distribution}, {form}, {blocks} blocks, k = {k}: {ratio:.2f} times as long in {big:,} rows as in"
+            f" {small:,}, bar {bar}: {verdict(ratio <= bar)}"
         )
 
     def near(self):

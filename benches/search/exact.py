@@ -22,7 +22,7 @@ def scan(table):
 
 
 def check(table, k, condition):
-    """Rows found, and rows that are wrongly found or missing, by a search with this condition on `t` and `q.simhash`."""
+    """How many rows a search by this condition on `t` and `q.simhash` finds, and how many wrongly or not."""
     found, wrong = psql(
         f"""WITH found AS MATERIALIZED (
             SELECT q.k, q.id AS query, t.id FROM queries_{table} AS q JOIN {table} AS t ON {condition}

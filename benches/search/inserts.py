@@ -29,7 +29,7 @@ def report(runs, rows):
                 f" SELECT i, hashint8extended(i, 0) FROM generate_series({first}, {first + batch - 1}) AS i",
             ))
     medians = {blocks: statistics.median(measured) for blocks, measured in times.items()}
-    print(f"\ninserting {batch:,} rows with uniform fingerprints, given, into {held:,} with a primary key: rows a second")
+    print(f"\ninserting {batch:,} uniform fingerprints into {held:,} rows with a primary key: rows a second")
     for blocks, median in medians.items():
         name = f"{blocks} blocks, indexed" if blocks else "no blocks"
         print(f"{name:<20} {batch / median:>10,.0f}   {median / medians[NONE]:.2f} times as long", flush=True)

@@ -47,7 +47,10 @@ def main():
         f" PostgreSQL {value('SHOW server_version')}: HNSW on bit(64), {rows:,} fingerprints of texts:"
         f" built in {built:.0f} s, {stored:.1f} bytes a row; {LIMIT} nearest"
     )
-    print(f"{'hnsw.ef_search':<15} {'lookup, ms':>11} {'ms a search':>12} {'x lookup':>9} {'found':>6} {'of':>6} {'recall':>7}")
+    print(
+        f"{'hnsw.ef_search':<15} {'lookup, ms':>11} {'ms a search':>12} {'x lookup':>9} {'found':>6} {'of':>6}"
+        f" {'recall':>7}"
+    )
     there = int(value(f"SELECT sum(least(n, {LIMIT})) FROM (SELECT count(*) AS n FROM truth GROUP BY query) AS counts"))
     for searched in SEARCHED:
         ways = {

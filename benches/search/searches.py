@@ -24,7 +24,7 @@ def search(table, k, condition, kind=None):
 
 
 def time_searches(sizes, blocks, k, runs, plans):
-    """Times of the empty answer, and of (LOOKUP, HAND or NEAR, table): all tables take turns. `sizes`: rows by table."""
+    """Times of the empty answer, and of (LOOKUP, HAND or NEAR, table), all in turns. `sizes`: rows by table."""
     ways = {ANSWER: Way("SELECT 1")}
     for table, rows in sizes.items():
         ways[LOOKUP, table] = lookup(table, rows)

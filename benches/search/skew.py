@@ -42,7 +42,8 @@ def report(runs, rows):
             f"INSERT INTO {table} (id, simhash) SELECT i, {fingerprint} FROM generate_series(1, {size}) AS i",
             f"CREATE UNLOGGED TABLE queries_{table} (query int, id int, simhash bigint, PRIMARY KEY (query, id))",
             *(
-                f"INSERT INTO queries_{table} SELECT {number}, i, {expression} FROM generate_series(1, {tables.QUERIES}) AS i"
+                f"INSERT INTO queries_{table}"
+                f" SELECT {number}, i, {expression} FROM generate_series(1, {tables.QUERIES}) AS i"
                 for number, expression in enumerate(queries.values())
             ),
             f"VACUUM ANALYZE queries_{table}",
@@ -75,7 +76,8 @@ def report_query(table, size, layouts, number, query, runs):
     indexed = " and ".join(str(blocks) for blocks in layouts) + " blocks"
     for name, condition in conditions.items():
         cells = (
-            f"{measured.ms(name):.3f} ({measured.ratio(name, 'lookup'):,.1f}) {plan(table, condition, number, plans):<5}"
+            f"{measured.ms(name):.3f} ({measured.ratio(name, 'lookup'):,.1f})"
+            f" {plan(table, condition, number, plans):<5}"
             for plans, measured in times.items()
         )
         print(f"{query:<38} {indexed:<15} {name:<18} " + " ".join(f"{cell:>27}" for cell in cells), flush=True)

@@ -76,7 +76,9 @@ def queries(table, rows, others):
             CROSS JOIN (SELECT row_number() OVER () AS i, simhash FROM {others}) AS o
             CROSS JOIN LATERAL (
                 SELECT coalesce(bit_or(1::bigint << bit), 0) AS flips
-                FROM (SELECT bit FROM generate_series(0, 63) AS bit ORDER BY hashint8extended(bit, i * 10 + k) LIMIT k) AS b
+                FROM (
+                    SELECT bit FROM generate_series(0, 63) AS bit ORDER BY hashint8extended(bit, i * 10 + k) LIMIT k
+                ) AS bits
             ) AS f
             JOIN {table} AS t ON t.id = 1 + (hashint8extended(i, 2) & 9223372036854775807) % {rows}""",
         f"VACUUM ANALYZE queries_{table}",
