@@ -5,6 +5,7 @@ the system can be told so: waking up another one for each answer takes longer th
 what searches cost beside it.
 """
 
+import functools
 import itertools
 import os
 import re
@@ -122,13 +123,18 @@ def run_once(ways, transactions, seed, settings):
     return times
 
 
+@functools.cache
+def postmaster():
+    return int(value("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)"))
+
+
 class one_cpu:
     """While it holds, the server starts its backends on the last CPU that we may use."""
 
     def __enter__(self):
         if not hasattr(os, "sched_setaffinity"):
             return None
-        self.postmaster = int(value("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)"))
+        self.postmaster = postmaster()
         self.before = os.sched_getaffinity(self.postmaster)
         cpu = {max(self.before)}
         os.sched_setaffinity(self.postmaster, cpu)
