@@ -75,7 +75,7 @@ def in_postgres(table, rows, runs):
             f"SELECT count(*) FROM queries_{table} AS q JOIN {table} AS t ON {condition} WHERE q.k = {K}",
             enable_hashjoin="off", enable_mergejoin="off",
         )[0][0])
-    times = measure(ways, runs)
+    times = measure(ways, runs, [table])
     lines.append(("PostgreSQL, primary-key lookup", times.ms(LOOKUP), None, None))
     for blocks in LAYOUTS:
         stored = tables.index_bytes(indexes(table, blocks)) / rows

@@ -15,7 +15,7 @@ def report(sizes, blocks, distances, runs):
             ways["lookup", table] = Way(f"SELECT count(t.simhash) {join} ON t.id = q.row {of_k}")
             ways["hand", table] = Way(f"SELECT count(t.id) {join} ON {by_hand(blocks, k, 'q.simhash')} {of_k}")
             ways["near", table] = Way(f"SELECT count(t.id) {join} ON {near(k, 'q.simhash')} {of_k}")
-        times = measure(ways, runs, least=1, **NESTED)
+        times = measure(ways, runs, sizes, least=1, **NESTED)
         for table, rows in sizes.items():
             each = {way: times.ms((way, table)) / QUERIES for way in ("lookup", "hand", "near")}
             ratio = times.ratio(("near", table), ("lookup", table))

@@ -61,7 +61,7 @@ def main():
                 "SELECT simhash AS q FROM queries WHERE id = :i \\gset",
             ),
         }
-        times = measure(ways, runs, **{"hnsw.ef_search": searched})
+        times = measure(ways, runs, ["docs"], **{"hnsw.ef_search": searched})
         found = int(value(
             f"""SELECT count(*) FROM queries AS q CROSS JOIN LATERAL (
                 SELECT d.simhash <~> q.simhash AS distance FROM docs AS d ORDER BY d.simhash <~> q.simhash LIMIT {LIMIT}

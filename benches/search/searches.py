@@ -30,7 +30,7 @@ def time_searches(sizes, blocks, k, runs, plans):
         ways[LOOKUP, table] = lookup(table, rows)
         for form, condition in FORMS.items():
             ways[form, table] = search(table, k, condition(blocks, k, ":q"))
-    return measure(ways, runs, plans)
+    return measure(ways, runs, sizes, plans)
 
 
 def report(sizes, blocks, distances, runs):
@@ -87,7 +87,7 @@ def report_kinds(sizes, blocks, k, runs):
         ways[LOOKUP, table] = lookup(table, rows)
         for kind in range(len(KINDS)):
             ways[kind, table] = search(table, k, near(k, ":q"), kind)
-    times = measure(ways, runs)
+    times = measure(ways, runs, sizes)
     for table, rows in sizes.items():
         print(f"simhash_near, k = {k}, {rows:,} rows, queries", end="")
         for kind, name in enumerate(KINDS):

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 
 SETTINGS = {"jit": "off", "max_parallel_workers_per_gather": "0"}
-# A run of a script takes so long, unless that would be fewer or more transactions than these.
+# A run takes so long, unless that would be fewer or more transactions than these.
 SECONDS = 0.05 if os.environ.get("QUICK") else 0.5
 LEAST, MOST = 20, 5000
 
@@ -52,6 +52,7 @@ def exists(function):
 def warm(*relations):
     """Reads them into shared buffers."""
     psql("CREATE EXTENSION IF NOT EXISTS pg_prewarm", client_min_messages="warning")
+    psql("CREATE EXTENSION IF NOT EXISTS pgstattuple", client_min_messages="warning")
     for relation in relations:
         psql(f"SELECT pg_prewarm('{relation}')")
 
@@ -78,14 +79,26 @@ class Times:
         return statistics.median(run[way] / run[other] for run in self.runs)
 
 
-def measure(ways, runs, plans="force_generic_plan", least=LEAST, **settings):
-    """Runs the ways in turns, one after the other in each transaction, and in every other run in the opposite order."""
+def measure(ways, runs, tables, plans="force_generic_plan", least=LEAST, **settings):
+    """Runs the ways in turns, one after the other in each transaction, and in every other run in the opposite order.
+
+    All runs are of one backend, which has touched all of the tables and their indexes before: the first time that a
+    process uses a page of shared memory takes longer than all else that a lookup does.
+    """
     settings = {"plan_cache_mode": plans, **settings}
-    opposite = dict(reversed(ways.items()))
-    first = run_once(ways, least, 0, settings)  # warms up
+    touch = [
+        Way(statement)
+        for table in tables
+        for statement in (
+            f"SELECT count(*) FROM {table}",
+            f"SELECT count(pgstatindex(indexrelid::regclass)) FROM pg_index WHERE indrelid = '{table}'::regclass",
+        )
+    ]
+    (first,) = run_script([*touch, *ways.values()], [ways], least, settings)
     transactions = min(max(least, round(SECONDS * 1e3 / sum(first.values()))), MOST)
-    orders = itertools.islice(itertools.cycle((ways, opposite)), runs)
-    return Times([run_once(order, transactions, seed, settings) for seed, order in enumerate(orders, start=1)])
+    opposite = dict(reversed(ways.items()))
+    orders = list(itertools.islice(itertools.cycle((ways, opposite)), runs))
+    return Times(run_script([*touch, *ways.values()], orders, transactions, settings))
 
 
 # pgbench reads the clock when it waits for an answer. One that is there before it has to wait costs nothing, and its
@@ -93,33 +106,39 @@ def measure(ways, runs, plans="force_generic_plan", least=LEAST, **settings):
 READ_CLOCK = "\\set clock 0\n"
 
 
-def run_once(ways, transactions, seed, settings):
-    script = ""
-    for way in ways.values():
-        script += "".join(f"{line}\n{READ_CLOCK}" for line in way.setup) + f"{way.statement};\n{READ_CLOCK}"
-    # Nobody's time has the first use of a table by a new backend in it.
-    script = f"\\set turn :turn + 1\n\\if :turn = 1\n{script}\\endif\n{script}"
+def run_script(before, rounds, transactions, settings):
+    """Runs some ways once, then each round of ways in so many transactions; the milliseconds of each round's ways."""
+
+    def lines(ways):
+        return "".join(
+            "".join(f"{line}\n{READ_CLOCK}" for line in way.setup) + f"{way.statement};\n{READ_CLOCK}" for way in ways
+        )
+
+    script = f"\\set turn :turn + 1\n\\if :turn = 1\n{lines(before)}"
+    for number, ways in enumerate(rounds, start=1):
+        script += f"\\elif :turn <= {number * transactions + 1}\n{lines(ways.values())}"
+    script += "\\endif\n"
     with one_cpu() as pin, tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".sql") as file:
         file.write(script)
         file.flush()
         output = subprocess.run(
-            ["pgbench", "-n", "-M", "prepared", "-r", "-t", str(transactions), f"--random-seed={seed}", "-D", "turn=0",
-             "-f", file.name],
+            ["pgbench", "-n", "-M", "prepared", "-r", "-t", str(len(rounds) * transactions + 1), "--random-seed=1",
+             "-D", "turn=0", "-f", file.name],
             check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(settings),
             preexec_fn=pin,
         ).stdout
     latencies = re.findall(r"^ +([0-9.]+) +\d+ +\S", output.partition("statement latencies")[2], re.MULTILINE)
-    expected = 2 * sum(len(way.setup) + 1 for way in ways.values())
-    if len(latencies) != 2 * expected + 3:
-        raise RuntimeError(f"pgbench does not tell the times of {2 * expected + 3} commands:\n{output}")
-    latencies = latencies[-expected:]
-    commands = [float(statement) + float(clock) for statement, clock in zip(latencies[::2], latencies[1::2])]
-    times = {}
-    at = 0
-    for name, way in ways.items():
-        at += len(way.setup)
-        times[name] = commands[at]
-        at += 1
+    if len(latencies) != script.count("\n"):
+        raise RuntimeError(f"pgbench does not tell the times of {script.count(chr(10))} commands:\n{output}")
+    rest = iter(latencies[2 + lines(before).count("\n"):])
+    times = []
+    for ways in rounds:
+        next(rest)  # \elif
+        times.append({})
+        for name, way in ways.items():
+            for _ in way.setup:
+                next(rest), next(rest)
+            times[-1][name] = float(next(rest)) + float(next(rest))
     return times
 
 

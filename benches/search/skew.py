@@ -72,7 +72,7 @@ def report_query(table, size, layouts, number, query, runs):
             f"\\set i random(1, {tables.QUERIES})",
             f"SELECT simhash AS q FROM queries_{table} WHERE query = {number} AND id = :i \\gset",
         )
-    times = {plans: measure(ways, runs, f"force_{plans}_plan", least=1) for plans in ("generic", "custom")}
+    times = {plans: measure(ways, runs, [table], f"force_{plans}_plan", least=1) for plans in ("generic", "custom")}
     indexed = " and ".join(str(blocks) for blocks in layouts) + " blocks"
     for name, condition in conditions.items():
         cells = (
