@@ -12,7 +12,11 @@ const WORDS: u64 = 40;
 
 impl Values {
     pub fn new(random: &mut Random) -> Self {
-        let centres = (0..1 + random.below(5)).map(|_| random.next()).collect();
+        let mut centres: Vec<_> = (0..1 + random.below(5)).map(|_| random.next()).collect();
+        // Often what stands for a missing value, so that rows that an outer join makes of NULLs may be near.
+        if random.below(2) == 0 {
+            centres[0] = 0;
+        }
         if random.below(5) == 0 { Self::Texts(centres) } else { Self::Numbers(centres) }
     }
 
@@ -277,6 +281,7 @@ impl Table {
                 Source::Domain,
                 Source::Not,
                 Source::Xor,
+                Source::Coalesce,
                 Source::Coalesce,
                 Source::Digits,
             ]),
