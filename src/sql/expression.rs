@@ -331,7 +331,7 @@ pub enum IntegerOperator {
 }
 
 impl IntegerOperator {
-    /// PostgreSQL's `catalog/pg_operator.dat`.
+    /// As in PostgreSQL's `catalog/pg_operator.dat`: `=`, `>`, `>=` and `<=` of two `int4`. They never change.
     fn operator(self) -> Oid {
         Oid::from(match self {
             Self::Equal => 96,
@@ -341,13 +341,12 @@ impl IntegerOperator {
         })
     }
 
-    /// PostgreSQL's `catalog/pg_proc.dat`.
     fn function(self) -> Oid {
         Oid::from(match self {
-            Self::Equal => 65,
-            Self::Greater => 147,
-            Self::GreaterOrEqual => 150,
-            Self::LessOrEqual => 149,
+            Self::Equal => pg_sys::F_INT4EQ,
+            Self::Greater => pg_sys::F_INT4GT,
+            Self::GreaterOrEqual => pg_sys::F_INT4GE,
+            Self::LessOrEqual => pg_sys::F_INT4LE,
         })
     }
 }

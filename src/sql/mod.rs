@@ -14,6 +14,7 @@ mod expression;
 mod features;
 mod fingerprint;
 mod functions;
+mod inheritance;
 pub(crate) mod last;
 mod options;
 mod owner;

@@ -13,7 +13,7 @@ use pgrx::spi::quote_identifier;
 
 use super::indexes::{Index, Key};
 use super::marks::{is_marked_relation, is_marked_trigger};
-use super::prefix::{Prefix, required};
+use super::prefix::{Prefix, in_quotes, required};
 use super::source::Attribute;
 use super::table::running_extension;
 use super::target::{Lock, Target};
@@ -70,7 +70,7 @@ impl<'a> Attached<'a> {
             if let Some(attribute) = Attribute::of(&relation, &name)? {
                 let is_ours = goes(table, table, &attribute)
                     && is_marked_relation(table.oid, attribute.number)?
-                    && is_plausible(schema, &relation, &attribute);
+                    && is_plausible(schema, &relation, &attribute, name == prefix.fingerprint());
                 if goes(table, table, &attribute) {
                     own.push(name.clone());
                 }
@@ -119,24 +119,24 @@ impl<'a> Attached<'a> {
         }
         self.check_dependents(table, family)?;
         for (member, trigger) in &self.triggers {
-            tell(format!("dropping trigger {trigger} on table \"{}\"", member.name));
+            tell(format!("dropping trigger \"{trigger}\" on table \"{}\"", member.name));
             execute(&format!("DROP TRIGGER {} ON {}", quote_identifier(trigger), member.sql()))?;
         }
         for index in &self.indexes {
-            tell(format!("dropping index {}", index.name));
+            tell(format!("dropping index \"{}\"", index.name));
             execute(&format!("DROP INDEX {}", index.sql()))?;
         }
         if !self.columns.is_empty() {
-            tell(format!("dropping from table \"{}\" the columns {}", table.name, self.columns.join(", ")));
+            tell(format!("dropping from table \"{}\" the columns {}", table.name, in_quotes(&self.columns)));
             let drops: Vec<_> =
                 self.columns.iter().map(|column| format!("DROP COLUMN {}", quote_identifier(column))).collect();
             execute(&format!("ALTER TABLE {} {}", table.sql(), drops.join(", ")))?;
         }
         for column in &self.other_columns {
-            tell(format!("leaving column {column}, which simhash_attach did not make"));
+            tell(format!("leaving column \"{column}\", which simhash_attach did not make"));
         }
         for index in &self.other_indexes {
-            tell(format!("leaving index {}, which simhash_attach did not make", index.name));
+            tell(format!("leaving index \"{}\", which simhash_attach did not make", index.name));
         }
         Ok(())
     }
@@ -215,13 +215,18 @@ fn names(prefix: &Prefix) -> impl Iterator<Item = String> + '_ {
     std::iter::once(prefix.fingerprint().to_owned()).chain((0..*LAYOUTS.end()).map(|block| prefix.block(block)))
 }
 
-/// Whether the column is what attach makes: a fingerprint, a block, or, in the online way, a plain bigint.
-fn is_plausible(schema: ExtensionSchema, relation: &PgRelation, attribute: &Attribute) -> bool {
+/// Whether the column is what attach makes of that name: a fingerprint, which in the online way is a plain bigint, or a
+/// block.
+fn is_plausible(
+    schema: ExtensionSchema,
+    relation: &PgRelation,
+    attribute: &Attribute,
+    is_named_as_fingerprint: bool,
+) -> bool {
     // SAFETY: an open table.
     match unsafe { Expression::of_generated_column(relation.as_ptr(), attribute.number) } {
-        Some(expression) => {
-            BlockCall::in_schema(expression, schema).is_some() || FingerprintCall::of(expression, schema).is_some()
-        }
-        None => attribute.column_type == pg_sys::INT8OID,
+        Some(expression) if is_named_as_fingerprint => FingerprintCall::of(expression, schema).is_some(),
+        Some(expression) => BlockCall::in_schema(expression, schema).is_some(),
+        None => is_named_as_fingerprint && attribute.column_type == pg_sys::INT8OID,
     }
 }

@@ -81,7 +81,7 @@ impl Online {
             return Ok(());
         }
         if !has_column {
-            tell(format!("adding column {column} to table \"{}\"", table.name));
+            tell(format!("adding column \"{column}\" to table \"{}\"", table.name));
             let quoted = quote_identifier(column);
             execute(&format!("ALTER TABLE {} ADD COLUMN {quoted} bigint", table.sql()))?;
             let object = format!("COLUMN {}.{quoted}", table.sql());
@@ -94,7 +94,7 @@ impl Online {
         arguments.extend(self.source.options_json().map(quote_literal));
         let arguments = arguments.join(", ");
         for member in without_trigger {
-            tell(format!("creating trigger {} on table \"{}\"", self.prefix.trigger(), member.name));
+            tell(format!("creating trigger \"{}\" on table \"{}\"", self.prefix.trigger(), member.name));
             execute(&format!(
                 "CREATE TRIGGER {trigger} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
                  {function}({arguments})",

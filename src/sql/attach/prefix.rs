@@ -45,6 +45,11 @@ impl Prefix {
     }
 }
 
+/// Names as messages have them.
+pub fn in_quotes(names: &[impl AsRef<str>]) -> String {
+    names.iter().map(|name| format!("\"{}\"", name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
 /// A name that must be given.
 pub fn name(name: Option<&CStr>, argument: &str) -> Result<String, ErrorReport> {
     let name = required(name, argument)?;

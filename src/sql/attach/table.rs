@@ -11,11 +11,11 @@ use pgrx::spi::quote_identifier;
 
 use super::indexes::{Index, IndexNames, Key};
 use super::marks::Maker;
-use super::prefix::{Prefix, name, required};
+use super::prefix::{Prefix, in_quotes, name, required};
 use super::progress;
 use super::source::{Attribute, Kind, Source};
 use super::target::{Lock, Target, quoted_schema};
-use crate::simhash::blocks::LAYOUTS;
+use crate::simhash::blocks::{DEFAULT_BLOCKS, LAYOUTS};
 use crate::sql::calls::BlockCall;
 use crate::sql::error::{sendable, tell, user_error};
 use crate::sql::expression::Expression;
@@ -23,9 +23,6 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::options::RawJsonb;
 use crate::sql::owner::as_owner;
 use crate::sql::spi::execute;
-
-/// Blocks that `simhash_block` cuts a fingerprint into if it is not told: then the number is not written.
-const DEFAULT_BLOCKS: i32 = 4;
 
 #[pg_extern(sql = false)]
 fn simhash_attach(
@@ -182,6 +179,7 @@ impl Attachment {
             Meaning::Fingerprint => format!("bigint GENERATED ALWAYS AS ({fingerprint}) STORED"),
             Meaning::Block(block) => {
                 let schema = quoted_schema(self.schema.oid())?;
+                // What `simhash_block` does if it is not told is not written.
                 let layout = if self.blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {}", self.blocks) };
                 format!("integer GENERATED ALWAYS AS ({schema}.simhash_block({fingerprint}, {block}{layout})) STORED")
             }
@@ -206,7 +204,7 @@ impl Attachment {
     /// Adds all columns in one command, hence one rewrite.
     fn add_columns(&self, table: &Target, family: &[Target], columns: &[&Column]) -> Result<(), ErrorReport> {
         let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
-        tell(format!("rewriting table \"{}\" with the new columns {}", table.name, names.join(", ")));
+        tell(format!("rewriting table \"{}\" with the new columns {}", table.name, in_quotes(&names)));
         let additions = columns
             .iter()
             .map(|column| {
@@ -250,8 +248,10 @@ impl Attachment {
         }
         let mut names = IndexNames::default();
         for (number, (member, block, column)) in missing.iter().enumerate() {
-            let name = quote_identifier(names.choose(member, column)?);
-            tell(format!("building index {} of {}: {name} on table \"{}\"", number + 1, missing.len(), member.name));
+            let name = names.choose(member, column)?;
+            let number = number + 1;
+            tell(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
+            let name = quote_identifier(name);
             execute(&format!("CREATE INDEX {name} ON {} USING btree ({})", member.sql(), quote_identifier(column)))?;
             let object = format!("INDEX {}.{name}", quote_identifier(&member.schema));
             execute(&Maker::Attach.comment(&object, &format!("btree of block {block} of {}", self.blocks)))?;

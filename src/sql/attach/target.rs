@@ -2,13 +2,13 @@
 
 use std::ptr;
 
+use pgrx::PgRelation;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
-use pgrx::{PgRelation, pg_sys::ffi::pg_guard_ffi_boundary};
 
 use crate::sql::error::user_error;
-use crate::sql::expression;
+use crate::sql::inheritance::with_inheritors;
 use crate::sql::owner::is_owner;
 use crate::sql::spi::from_server;
 
@@ -62,20 +62,7 @@ impl Target {
 
     /// It and all that inherits from it, it first, all locked.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
-        unsafe extern "C-unwind" {
-            /// `catalog/pg_inherits.h`: the relation and all its descendants, each once, ancestors first.
-            fn find_all_inheritors(
-                parent: pg_sys::Oid,
-                lock: Lock,
-                parents: *mut *mut pg_sys::List,
-            ) -> *mut pg_sys::List;
-        }
-        // SAFETY: the result is a list of OIDs; the numbers of parents are not asked for.
-        let members = unsafe {
-            let list = || find_all_inheritors(self.oid, lock, ptr::null_mut());
-            expression::oids(pg_guard_ffi_boundary(list))
-        };
-        members.into_iter().map(Self::locked).collect()
+        with_inheritors(self.oid, lock).into_iter().map(Self::locked).collect()
     }
 
     /// The relation, opened. Closed again before a command changes the table, for that wants to be the only one.

@@ -225,7 +225,10 @@ fn column(data: &pg_sys::TriggerData, name: &CStr) -> Result<Column, ErrorReport
         if number <= 0 {
             let (name, table) = (from_server(name.as_ptr())?, from_server((*relation.rd_rel).relname.data.as_ptr())?);
             let message = format!("column \"{name}\" of table \"{table}\" does not exist");
-            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message));
+            let trigger = from_server((*data.tg_trigger).tgname)?;
+            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
+                .set_detail(format!("It is an argument of the trigger \"{trigger}\"."))
+                .set_hint("If the column has been renamed, create the trigger anew with its new name."));
         }
         let is_generated = pg_sys::get_attgenerated(relation.rd_id, number) != 0;
         let number = i32::from(number);

@@ -12,6 +12,7 @@ use crate::simhash::blocks::radius;
 use crate::sql::calls::BlockCall;
 use crate::sql::expression::{self, Expression};
 use crate::sql::functions::Functions;
+use crate::sql::inheritance::with_inheritors;
 
 /// The fingerprint whose blocks are looked for.
 #[derive(Clone, Copy)]
@@ -47,7 +48,7 @@ pub struct IndexedBlock {
 /// What a search in a table can use.
 pub struct Indexed {
     pub blocks: Vec<IndexedBlock>,
-    /// The number of rows, as of the last VACUUM or ANALYZE.
+    /// The number of rows, as the planner estimates it.
     pub rows: f64,
 }
 
@@ -65,7 +66,7 @@ impl Indexed {
     pub fn of_tree(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
         let name = column_name(root, fingerprint)?;
         let mut common: Option<Self> = None;
-        for member in inheritors(root) {
+        for member in with_inheritors(root, Relation::LOCK) {
             // One that has just been dropped is not searched, and a partitioned table has no rows of its own.
             let Some(table) = Relation::open(member).filter(|table| !table.is_partitioned()) else { continue };
             let fingerprint = Fingerprint::Column(column_number(member, &name)?);
@@ -155,7 +156,8 @@ fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functi
     found
 }
 
-/// A table or index, open and locked against changes of its definition until it is dropped.
+/// A table or index, open, and locked against changes of its definition to the end of the transaction, as the planner
+/// locks what it looks at.
 struct Relation(pg_sys::Relation);
 
 /// A key of a btree that compares integers as `=` does.
@@ -187,9 +189,16 @@ impl Relation {
         unsafe { (*(*self.0).rd_rel).relkind == pg_sys::RELKIND_PARTITIONED_TABLE as c_char }
     }
 
+    /// The number of rows, as the planner estimates it.
     fn rows(&self) -> f64 {
-        // SAFETY: as above.
-        f64::from(unsafe { (*(*self.0).rd_rel).reltuples })
+        let (mut pages, mut rows, mut visible) = (0, 0.0, 0.0);
+        // SAFETY: an open relation; the widths of its columns are not asked for.
+        unsafe {
+            if !self.is_partitioned() {
+                pg_sys::estimate_rel_size(self.0, std::ptr::null_mut(), &mut pages, &mut rows, &mut visible);
+            }
+        }
+        rows
     }
 
     /// The expression of a generated column that is stored.
@@ -247,8 +256,8 @@ impl Relation {
 
 impl Drop for Relation {
     fn drop(&mut self) {
-        // SAFETY: opened with this lock, and closed only here.
-        unsafe { pg_sys::relation_close(self.0, Self::LOCK) };
+        // SAFETY: opened, and closed only here.
+        unsafe { pg_sys::relation_close(self.0, pg_sys::NoLock as pg_sys::LOCKMODE) };
     }
 }
 
@@ -264,18 +273,4 @@ fn column_number(table: Oid, name: &CStr) -> Option<i16> {
     // SAFETY: reads the catalogue.
     let number = unsafe { pg_sys::get_attnum(table, name.as_ptr()) };
     (number > 0).then_some(number)
-}
-
-/// A table and all that inherit from it, or are its partitions, and so on.
-fn inheritors(root: Oid) -> Vec<Oid> {
-    // SAFETY: reads the catalogue, without a lock on what it finds; the list is a copy.
-    unsafe {
-        let list = || find_all_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE, std::ptr::null_mut());
-        expression::oids(pg_sys::ffi::pg_guard_ffi_boundary(list))
-    }
-}
-
-unsafe extern "C-unwind" {
-    /// PostgreSQL's `catalog/pg_inherits.h`, which pgrx leaves out.
-    fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE, parents: *mut *mut pg_sys::List) -> *mut pg_sys::List;
 }
