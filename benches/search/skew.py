@@ -10,13 +10,20 @@ K = 3
 HOT = 0x5EED
 SAME = 0x0123456789ABCDEF
 LOW = (1 << 48) - 1
+
+
+def hot(number):
+    """The fingerprint with the hot block of a row. (SQL's bit operators have no order of their own.)"""
+    return f"((hashint8extended({number}, 0) & {LOW}) | ({HOT}::bigint << 48))"
+
+
 # Fingerprint of row i, and what is searched for, as SQL: by name, an expression of a random number from 1 to 1,000.
 TABLES = {
     "a quarter of the rows share a 16-bit block": (
         "skew_block",
-        f"CASE i % 4 WHEN 0 THEN hashint8extended(i, 0) & {LOW} | {HOT}::bigint << 48 ELSE hashint8extended(i, 0) END",
+        f"CASE i % 4 WHEN 0 THEN {hot('i')} ELSE hashint8extended(i, 0) END",
         {
-            "hot: in such rows, 2 bits flipped": f"(hashint8extended(4 * i, 0) & {LOW} | {HOT}::bigint << 48) # 257",
+            "hot: in such rows, 2 bits flipped": f"{hot('4 * i')} # 257",
             "cold: in other rows, 2 bits flipped": "hashint8extended(4 * i + 1, 0) # 257",
         },
     ),
