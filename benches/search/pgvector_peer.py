@@ -61,13 +61,12 @@ def main():
                 "SELECT simhash AS q FROM queries WHERE id = :i \\gset",
             ),
         }
-        times = measure(ways, runs, ["docs"], **{"hnsw.ef_search": searched})
-        found = int(value(
-            f"""SELECT count(*) FROM queries AS q CROSS JOIN LATERAL (
+        count = f"""SELECT count(*) FROM queries AS q CROSS JOIN LATERAL (
                 SELECT d.simhash <~> q.simhash AS distance FROM docs AS d ORDER BY d.simhash <~> q.simhash LIMIT {LIMIT}
-            ) AS nearest WHERE distance <= {K}""",
-            enable_seqscan="off", **{"hnsw.ef_search": searched},
-        ))
+            ) AS nearest WHERE distance <= {K}"""
+        settings = {"hnsw.ef_search": searched, "enable_seqscan": "off"}
+        times = measure(ways, runs, ["docs"], before=[count], **settings)
+        found = int(value(count, **settings))
         print(
             f"{searched:<15} {times.ms('lookup'):>11.3f} {times.ms('search'):>12.3f}"
             f" {times.ratio('search', 'lookup'):>9.1f} {found:>6} {there:>6} {found / there:>7.3f}",

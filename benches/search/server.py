@@ -61,7 +61,7 @@ class Way:
     """A statement to be timed, and the commands of pgbench that choose its parameters."""
 
     def __init__(self, statement, *setup):
-        self.statement = statement
+        self.statement = " ".join(statement.split())  # a line of the script
         self.setup = setup
 
 
@@ -79,11 +79,11 @@ class Times:
         return statistics.median(run[way] / run[other] for run in self.runs)
 
 
-def measure(ways, runs, tables, plans="force_generic_plan", least=LEAST, **settings):
+def measure(ways, runs, tables, plans="force_generic_plan", least=LEAST, before=(), **settings):
     """Runs the ways in turns, one after the other in each transaction, and in every other run in the opposite order.
 
-    All runs are of one backend, which has touched all of the tables and their indexes before: the first time that a
-    process uses a page of shared memory takes longer than all else that a lookup does.
+    All runs are of one backend, which has touched all of the tables and their btrees, and run the statements `before`:
+    the first time that a process uses a page of shared memory takes longer than all else that a lookup does.
     """
     settings = {"plan_cache_mode": plans, **settings}
     touch = [
@@ -91,9 +91,11 @@ def measure(ways, runs, tables, plans="force_generic_plan", least=LEAST, **setti
         for table in tables
         for statement in (
             f"SELECT count(*) FROM {table}",
-            f"SELECT count(pgstatindex(indexrelid::regclass)) FROM pg_index WHERE indrelid = '{table}'::regclass",
+            f"SELECT count(pgstatindex(c.oid::regclass)) FROM pg_index JOIN pg_class AS c ON c.oid = indexrelid"
+            f" JOIN pg_am ON pg_am.oid = relam WHERE indrelid = '{table}'::regclass AND amname = 'btree'",
         )
     ]
+    touch += map(Way, before)
     (first,) = run_script([*touch, *ways.values()], [ways], least, settings)
     transactions = min(max(least, round(SECONDS * 1e3 / sum(first.values()))), MOST)
     opposite = dict(reversed(ways.items()))
