@@ -83,25 +83,40 @@ impl Distribution {
         Self { commonest: Vec::new(), rest: 1.0, rest_values: f64::from(block.width()).exp2() }
     }
 
-    /// The share of all rows that a search visits in this block. Without a query, it is one of the rows.
-    pub fn share_visited(&self, block: Block, radius: u32, query: Option<u64>) -> f64 {
+    /// What a search visits in this block. Without a query, it is one of the rows.
+    pub fn visited(&self, block: Block, radius: u32, query: Option<u64>) -> Visited {
         let probes = block.probe_count(Some(radius)) as f64;
-        let rest_of_probe = self.rest / f64::from(block.width()).exp2();
-        let visited = |value: i32| {
+        let rest_of_probes = probes * self.rest / f64::from(block.width()).exp2();
+        let common_near = |value: i32| -> f64 {
             let near = |other: i32| (value ^ other).count_ones() <= radius;
-            let common: f64 = self.commonest.iter().filter(|(other, _)| near(*other)).map(|(_, share)| share).sum();
-            common + probes * rest_of_probe
+            self.commonest.iter().filter(|(other, _)| near(*other)).map(|(_, share)| share).sum()
         };
-        // Where a row has the query's own value, so have others.
-        let visited_from_rest = probes * rest_of_probe + self.rest / self.rest_values.max(1.0);
-        let share = match query.map(|query| block.of(query)) {
-            Some(value) => visited(value),
-            None => {
-                let common: f64 = self.commonest.iter().map(|&(value, share)| share * visited(value)).sum();
-                common + self.rest * visited_from_rest
-            }
-        };
-        share.min(1.0)
+        match query.map(|query| block.of(query)) {
+            Some(value) => Visited { common: common_near(value), rest: rest_of_probes },
+            None => Visited {
+                common: self.commonest.iter().map(|&(value, share)| share * common_near(value)).sum(),
+                // Where a row has the query's own value, so have others.
+                rest: rest_of_probes + self.rest * self.rest / self.rest_values.max(1.0),
+            },
+        }
+    }
+}
+
+/// The shares of all rows that a search visits in a block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Visited {
+    /// Of rows with one of the commonest values.
+    pub common: f64,
+    /// Of the others.
+    pub rest: f64,
+}
+
+impl Visited {
+    /// The share that is visited in one block or another. Rows that share one of the commonest values mostly share others
+    /// too, and are visited once.
+    pub fn in_any(blocks: impl Iterator<Item = Self>) -> f64 {
+        let all = blocks.fold((0f64, 0.0), |(common, rest), visited| (common.max(visited.common), rest + visited.rest));
+        (all.0 + all.1).min(1.0)
     }
 }
 
@@ -237,45 +252,21 @@ mod tests {
     fn a_common_value_is_visited_where_the_query_is_near_it() {
         let block = Block::new(3, 4).unwrap();
         let uniform = Distribution::uniform(block);
-        assert_eq!(uniform.share_visited(block, 0, Some(7)), 1.0 / 65536.0);
-        assert_eq!(uniform.share_visited(block, 1, Some(7)), 17.0 / 65536.0);
-        assert_eq!(uniform.share_visited(block, 0, None), 2.0 / 65536.0);
+        assert_eq!(uniform.visited(block, 0, Some(7)), Visited { common: 0.0, rest: 1.0 / 65536.0 });
+        assert_eq!(uniform.visited(block, 1, Some(7)), Visited { common: 0.0, rest: 17.0 / 65536.0 });
+        assert_eq!(uniform.visited(block, 0, None), Visited { common: 0.0, rest: 2.0 / 65536.0 });
         let skewed = Distribution { commonest: vec![(5, 0.25)], rest: 0.75, rest_values: 60_000.0 };
         let rest = 0.75 / 65536.0;
-        assert_eq!(skewed.share_visited(block, 0, Some(5)), 0.25 + rest);
-        assert_eq!(skewed.share_visited(block, 0, Some(7)), rest);
-        assert_eq!(skewed.share_visited(block, 1, Some(7)), 0.25 + 17.0 * rest);
-        let expected = 0.25 * (0.25 + rest) + 0.75 * (rest + 0.75 / 60_000.0);
-        assert!((skewed.share_visited(block, 0, None) - expected).abs() < 1e-12);
+        assert_eq!(skewed.visited(block, 0, Some(5)), Visited { common: 0.25, rest });
+        assert_eq!(skewed.visited(block, 0, Some(7)), Visited { common: 0.0, rest });
+        assert_eq!(skewed.visited(block, 1, Some(7)), Visited { common: 0.25, rest: 17.0 * rest });
+        let expected = skewed.visited(block, 0, None);
+        assert_eq!(expected.common, 0.0625);
+        assert!((expected.rest - rest - 0.75 * 0.75 / 60_000.0).abs() < 1e-12);
         let all = Distribution { commonest: vec![(5, 1.0)], rest: 0.0, rest_values: 0.0 };
-        assert_eq!(all.share_visited(block, 0, None), 1.0);
-    }
-
-    #[test]
-    fn the_share_of_candidates_is_that_of_all_fingerprints() {
-        for blocks in LAYOUTS {
-            for max_distance in 0..=64 {
-                // Counted exactly: a fingerprint is missed that is outside the radius in each block.
-                let missed: u128 = (0..blocks)
-                    .filter_map(|number| Some((Block::new(number, blocks)?, radius(number, blocks, max_distance))))
-                    .map(|(block, radius)| (1u128 << block.width()) - u128::from(block.probe_count(radius)))
-                    .product();
-                let exact = ((1u128 << 64) - missed) as f64 / 2f64.powi(64);
-                let share = uniform_share(blocks, max_distance);
-                assert!((share / exact - 1.0).abs() < 1e-12, "{blocks} blocks, {max_distance}: {share}, not {exact}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_largest_distance_is_the_last_that_has_probes() {
-        for blocks in LAYOUTS {
-            let largest = largest_distance(blocks);
-            assert!(probes(blocks, largest).is_some(), "{blocks} blocks");
-            assert!(largest >= 64 || probes(blocks, largest + 1).is_none(), "{blocks} blocks");
-        }
-        // Six flips of 32 bits, or nine of 22, are more than 2^20 values.
-        assert_eq!([2, 3].map(largest_distance), [11, 26]);
+        assert_eq!(all.visited(block, 0, None), Visited { common: 1.0, rest: 0.0 });
+        assert_eq!(Visited::in_any([skewed.visited(block, 0, Some(5)); 4].into_iter()), 0.25 + 4.0 * rest);
+        assert_eq!(Visited::in_any([all.visited(block, 0, None), uniform.visited(block, 0, None)].into_iter()), 1.0);
     }
 
     #[test]

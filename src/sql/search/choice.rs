@@ -5,7 +5,7 @@
 
 use super::layouts::{Indexed, IndexedBlock};
 use crate::simhash::blocks::{Block, LAYOUTS, radius};
-use crate::simhash::layout;
+use crate::simhash::layout::{self, Visited};
 
 /// Most probes that a search with a distance known to the planner is made into. It estimates each of them.
 const MOST_PROBES: u64 = 1 << 16;
@@ -17,9 +17,9 @@ const USUAL_DISTANCE: i32 = 3;
 pub const SMALL_BLOCKS: i32 = 4;
 /// How many times as expensive a layout of fewer blocks must seem to be taken for a distance that is not known.
 const DETOUR: f64 = 100.0;
-/// The share of the cost that other radii than the usual ones must save, so that small differences in statistics do not
+/// What other radii than the usual ones may cost of what these do, so that small differences in statistics do not
 /// change plans.
-const MUCH_CHEAPER: f64 = 0.5;
+const MUCH_CHEAPER: f64 = 1.0 / 3.0;
 
 /// How to search with one layout.
 pub struct Choice {
@@ -70,15 +70,17 @@ fn choice(
     if found.iter().all(Option::is_none) {
         return None;
     }
-    let cost_of = |block: i32, radius| {
+    let visited = |block: i32, radius| {
         let (_, block, distribution) = found[block as usize].as_ref()?;
         let probes = block.probe_count(Some(radius));
-        let candidates = rows * distribution.share_visited(*block, radius, query);
-        (probes <= MOST_PROBES).then(|| layout::cost(probes, candidates))
+        (probes <= MOST_PROBES).then(|| (probes, distribution.visited(*block, radius, query)))
     };
     let even_radii = |distance| (0..blocks).map(move |block| radius(block, blocks, distance));
-    let cost_of_all = |radii: &[Option<u32>]| -> Option<f64> {
-        (0..).zip(radii).filter_map(|(block, radius)| radius.map(|radius| cost_of(block, radius))).sum()
+    let cost_of_all = |radii: &[Option<u32>]| {
+        let looked_at = (0..).zip(radii).filter_map(|(block, radius)| radius.map(|radius| visited(block, radius)));
+        let looked_at: Vec<_> = looked_at.collect::<Option<_>>()?;
+        let probes = looked_at.iter().map(|(probes, _)| probes).sum();
+        Some(layout::cost(probes, rows * Visited::in_any(looked_at.iter().map(|(_, visited)| *visited))))
     };
 
     let Some(distance) = distance else {
@@ -89,7 +91,13 @@ fn choice(
         return Some(Choice { blocks, probed: probed.collect::<Option<_>>()?, cost });
     };
     let even: Vec<_> = even_radii(distance).collect();
-    let (cost, radii) = match (cost_of_all(&even), layout::cheapest_radii(blocks, distance, cost_of)) {
+    // As if no row were visited in two blocks.
+    let cost_of = |block, radius| {
+        visited(block, radius).map(|(probes, visited)| layout::cost(probes, rows * (visited.common + visited.rest)))
+    };
+    let uneven = layout::cheapest_radii(blocks, distance, cost_of);
+    let uneven = uneven.and_then(|(_, radii)| Some((cost_of_all(&radii)?, radii)));
+    let (cost, radii) = match (cost_of_all(&even), uneven) {
         (Some(cost), Some((least, radii))) if least < cost * MUCH_CHEAPER => (least, radii),
         (Some(cost), _) => (cost, even),
         (None, uneven) => uneven?,
