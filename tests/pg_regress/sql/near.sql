@@ -85,9 +85,9 @@ INSERT INTO heir VALUES (1000, 1, 5, 5);
 SELECT o.id FROM documents AS d, others AS o WHERE d.id = 1 AND o.c3 = 5 AND o.c4 = 5;
 DROP TABLE others CASCADE;
 
--- A partial index whose predicate it is.
-CREATE UNIQUE INDEX documents_few ON documents (id) WHERE simhash_near(fp, 64, 1);
-INSERT INTO documents (id, fp) VALUES (64, 64) ON CONFLICT (id) WHERE simhash_near(fp, 64, 1) DO NOTHING;
+-- A partial index whose predicate it is, and which alone can be meant.
+CREATE UNIQUE INDEX documents_few ON documents ((-id)) WHERE simhash_near(fp, 64, 1);
+INSERT INTO documents (id, fp) VALUES (64, 64) ON CONFLICT ((-id)) WHERE simhash_near(fp, 64, 1) DO NOTHING;
 INSERT INTO documents AS d (id, fp) VALUES (64, 0) ON CONFLICT (id)
 DO UPDATE SET fp = EXCLUDED.fp WHERE simhash_near(d.fp, EXCLUDED.fp, 1) RETURNING id, fp, simhash_near(d.fp, 0, 0);
 UPDATE documents SET fp = 64 WHERE id = 64 AND simhash_near(fp, 0, 0) RETURNING id, simhash_near(fp, 64, 0) AS new;
