@@ -69,7 +69,7 @@ pub fn cost(probes: u64, candidates: f64) -> f64 {
 /// How the values of one block are spread over the rows of a table, and over the queries that are like them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
-    /// The commonest values and their shares of all rows.
+    /// The commonest values and their shares of all rows, in descending order of these.
     pub commonest: Vec<(i32, f64)>,
     /// The share of all rows that have none of these.
     pub rest: f64,
@@ -87,20 +87,27 @@ impl Distribution {
     pub fn visited(&self, block: Block, radius: u32, query: Option<u64>) -> Visited {
         let probes = block.probe_count(Some(radius)) as f64;
         let rest_of_probes = probes * self.rest / f64::from(block.width()).exp2();
-        let common_near = |value: i32| -> f64 {
+        let common_near = |value: i32, among: &[(i32, f64)]| -> f64 {
             let near = |other: i32| (value ^ other).count_ones() <= radius;
-            self.commonest.iter().filter(|(other, _)| near(*other)).map(|(_, share)| share).sum()
+            among.iter().filter(|(other, _)| near(*other)).map(|(_, share)| share).sum()
         };
         match query.map(|query| block.of(query)) {
-            Some(value) => Visited { common: common_near(value), rest: rest_of_probes },
-            None => Visited {
-                common: self.commonest.iter().map(|&(value, share)| share * common_near(value)).sum(),
+            Some(value) => Visited { common: common_near(value, &self.commonest), rest: rest_of_probes },
+            None => {
+                // Pairs of the very commonest, and each of the others by itself: the planner waits for this.
+                let (first, others) = self.commonest.split_at(self.commonest.len().min(MOST_IN_PAIRS));
+                let first: f64 = first.iter().map(|&(value, share)| share * common_near(value, first)).sum();
+                let others: f64 = others.iter().map(|(_, share)| share * share).sum();
                 // Where a row has the query's own value, so have others.
-                rest: rest_of_probes + self.rest * self.rest / self.rest_values.max(1.0),
-            },
+                let own = self.rest * self.rest / self.rest_values.max(1.0);
+                Visited { common: first + others, rest: rest_of_probes + own }
+            }
         }
     }
 }
+
+/// Common values of which pairs are considered.
+const MOST_IN_PAIRS: usize = 16;
 
 /// The shares of all rows that a search visits in a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
