@@ -1,24 +1,4 @@
 -- Where simhash_attach refuses: an error with a SQLSTATE, what is wrong, and a hint; and nothing is changed.
-CREATE FUNCTION pg_temp.errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-    statement text;
-    detail text;
-    hint text;
-BEGIN
-    FOREACH statement IN ARRAY statements LOOP
-        RETURN NEXT statement;
-        BEGIN
-            EXECUTE statement;
-            RETURN NEXT '  no error';
-        EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-            RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
-            RETURN QUERY SELECT '  DETAIL: ' || detail WHERE detail <> '';
-            RETURN QUERY SELECT '  HINT: ' || hint WHERE hint <> '';
-        END;
-    END LOOP;
-END
-$$;
 \pset format unaligned
 \pset tuples_only on
 CREATE TABLE clash (id integer, body text, title text, number integer, document jsonb,
@@ -26,7 +6,7 @@ CREATE TABLE clash (id integer, body text, title text, number integer, document 
 INSERT INTO clash VALUES (1, 'a b', 'a title', 1, '{}');
 
 -- Arguments.
-SELECT pg_temp.errors(
+SELECT errors(
     $$SELECT simhash_attach(NULL, 'body')$$, $$SELECT simhash_attach('clash', NULL)$$,
     $$SELECT simhash_attach('clash', 'body', NULL)$$, $$SELECT simhash_attach('clash', 'body', prefix => NULL)$$,
     $$SELECT simhash_attach('clash', 'body', 1)$$, $$SELECT simhash_attach('clash', 'body', 9)$$,
@@ -39,11 +19,11 @@ SELECT pg_temp.errors(
     $$SELECT simhash_attach('clash', 'Body')$$, $$SELECT simhash_attach('clash', 'ctid')$$,
     $$SELECT simhash_attach('clash', '')$$);
 -- Sources that cannot be fingerprinted.
-SELECT pg_temp.errors(
+SELECT errors(
     $$SELECT simhash_attach('clash', 'number')$$, $$SELECT simhash_attach('clash', 'document')$$,
     $$SELECT simhash_attach('clash', 'bounded')$$);
 ALTER TABLE clash ADD features text[], ADD own bigint, ADD vector tsvector;
-SELECT pg_temp.errors(
+SELECT errors(
     $$SELECT simhash_attach('clash', 'features', options => '{}')$$,
     $$SELECT simhash_attach('clash', 'own', options => '{"ngram": 2}')$$,
     $$SELECT simhash_attach('clash', 'vector', options => '{"ngram": 2}')$$);
@@ -70,10 +50,10 @@ CREATE FUNCTION clash_schema.simhash_block(bigint, integer, integer DEFAULT 4) R
 ALTER TABLE clash ADD o bigint GENERATED ALWAYS AS (clash_schema.simhash(body)) STORED,
     ADD p_block0 integer GENERATED ALWAYS AS (clash_schema.simhash_block(simhash(body), 0)) STORED;
 CREATE TEMP TABLE before AS SELECT attrelid, attname, attnum FROM pg_attribute WHERE attrelid = 'clash'::regclass;
-SELECT pg_temp.errors(VARIADIC array_agg(format('SELECT simhash_attach(''clash'', ''body'', prefix => %L)', prefix)
+SELECT errors(VARIADIC array_agg(format('SELECT simhash_attach(''clash'', ''body'', prefix => %L)', prefix)
     ORDER BY prefix))
 FROM unnest('{a,b,c,d,e,f,g,h,i,j,k,l,m,o,p}'::name[]) AS prefix;
-SELECT pg_temp.errors(
+SELECT errors(
     $$SELECT simhash_attach('clash', 'body', 2, prefix => 'n')$$,
     $$SELECT simhash_attach('clash', 'own', prefix => 'n')$$,
     $$SELECT simhash_attach('clash', 'body', prefix => 'body')$$,
@@ -83,7 +63,7 @@ WHERE attrelid = 'clash'::regclass AND (a IS NULL OR b IS NULL);
 SELECT count(*) AS indexes FROM pg_index WHERE indrelid = 'clash'::regclass;
 -- The comment and the name of a column make it no fingerprint; its expression does.
 COMMENT ON COLUMN clash.a IS 'made by simhash_attach: fingerprint of body';
-SELECT pg_temp.errors($$SELECT simhash_attach('clash', 'body', prefix => 'a')$$);
+SELECT errors($$SELECT simhash_attach('clash', 'body', prefix => 'a')$$);
 
 -- Relations that have no generated columns of their own.
 CREATE VIEW clash_view AS SELECT body FROM clash;
@@ -97,23 +77,23 @@ CREATE TYPE clash_type AS (body text);
 CREATE TABLE clash_typed OF clash_type;
 CREATE SEQUENCE clash_sequence;
 CREATE INDEX clash_index ON clash (id);
-SELECT pg_temp.errors(VARIADIC array_agg(format('SELECT simhash_attach(%L, ''body'')', relation) ORDER BY relation))
+SELECT errors(VARIADIC array_agg(format('SELECT simhash_attach(%L, ''body'')', relation) ORDER BY relation))
 FROM unnest('{clash_view,clash_matview,clash_foreign,clash_partition,clash_typed,clash_sequence,clash_index,
     clash_type}'::text[]) AS relation;
-SELECT pg_temp.errors($$SELECT simhash_attach('pg_class', 'relname')$$,
+SELECT errors($$SELECT simhash_attach('pg_class', 'relname')$$,
     $$SELECT simhash_attach('pg_toast.pg_toast_1255', 'chunk_id')$$);
 
 -- A child's own column of that name, with which PostgreSQL would merge the parent's unseen.
 CREATE TABLE clash_parent (body text);
 CREATE TABLE clash_child (simhash bigint) INHERITS (clash_parent);
-SELECT pg_temp.errors($$SELECT simhash_attach('clash_parent', 'body')$$);
+SELECT errors($$SELECT simhash_attach('clash_parent', 'body')$$);
 \d clash_parent
 
 -- What PostgreSQL itself has against it comes through.
 CREATE TABLE clash_key (body text, simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0)) STORED);
 BEGIN;
 DECLARE c CURSOR FOR SELECT * FROM clash_key;
-SELECT pg_temp.errors($$SELECT simhash_attach('clash_key', 'body')$$);
+SELECT errors($$SELECT simhash_attach('clash_key', 'body')$$);
 ROLLBACK;
 
 SET client_min_messages = warning;

@@ -1,24 +1,4 @@
 -- simhash_detach takes away what simhash_attach made, and only that.
-CREATE FUNCTION pg_temp.errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-    statement text;
-    detail text;
-    hint text;
-BEGIN
-    FOREACH statement IN ARRAY statements LOOP
-        RETURN NEXT statement;
-        BEGIN
-            EXECUTE statement;
-            RETURN NEXT '  no error';
-        EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-            RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
-            RETURN QUERY SELECT '  DETAIL: ' || detail WHERE detail <> '';
-            RETURN QUERY SELECT '  HINT: ' || hint WHERE hint <> '';
-        END;
-    END LOOP;
-END
-$$;
 CREATE TABLE detach_docs (id integer PRIMARY KEY, body text, title text);
 INSERT INTO detach_docs VALUES (1, 'a text', 'a title');
 SET client_min_messages = warning;
@@ -34,12 +14,12 @@ SELECT relfilenode = :file AS not_rewritten FROM pg_class WHERE oid = 'detach_do
 TABLE detach_docs;
 \pset format unaligned
 \pset tuples_only on
-SELECT pg_temp.errors($$SELECT simhash_detach('detach_docs')$$, $$SELECT simhash_detach('detach_docs', 'title')$$,
+SELECT errors($$SELECT simhash_detach('detach_docs')$$, $$SELECT simhash_detach('detach_docs', 'title')$$,
     $$SELECT simhash_detach(NULL)$$, $$SELECT simhash_detach('detach_docs', NULL)$$,
     $$SELECT simhash_detach('detach_docs', '')$$,
     $$SELECT simhash_detach('no_such_table')$$, $$SELECT simhash_detach('pg_class')$$);
 CREATE VIEW detach_view AS SELECT 1 AS simhash;
-SELECT pg_temp.errors($$SELECT simhash_detach('detach_view')$$);
+SELECT errors($$SELECT simhash_detach('detach_view')$$);
 DROP VIEW detach_view;
 \pset format aligned
 \pset tuples_only off
@@ -72,13 +52,13 @@ DROP INDEX detach_index_simhash_block1_idx;
 \pset format unaligned
 \pset tuples_only on
 CREATE VIEW detach_view AS SELECT simhash FROM detach_index;
-SELECT pg_temp.errors($$SELECT simhash_detach('detach_index')$$);
+SELECT errors($$SELECT simhash_detach('detach_index')$$);
 DROP VIEW detach_view;
 CREATE FUNCTION pg_temp.in_the_way(statement text, undo text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE statement;
     RETURN QUERY SELECT statement;
-    RETURN QUERY SELECT pg_temp.errors('SELECT simhash_detach(''detach_index'')');
+    RETURN QUERY SELECT errors('SELECT simhash_detach(''detach_index'')');
     EXECUTE undo;
 END $$;
 SELECT pg_temp.in_the_way('CREATE INDEX mine ON detach_index (simhash, body)', 'DROP INDEX mine');

@@ -1,23 +1,7 @@
 -- Bad input: an error with a SQLSTATE, what is wrong with which value, and a hint where there is something to do.
-CREATE FUNCTION pg_temp.errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-    statement text;
-    detail text;
-    hint text;
-BEGIN
-    FOREACH statement IN ARRAY statements LOOP
-        RETURN NEXT statement;
-        BEGIN
-            EXECUTE 'SELECT ' || statement;
-            RETURN NEXT '  no error';
-        EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-            RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
-            RETURN QUERY SELECT '  DETAIL: ' || detail WHERE detail <> '';
-            RETURN QUERY SELECT '  HINT: ' || hint WHERE hint <> '';
-        END;
-    END LOOP;
-END
+CREATE FUNCTION pg_temp.errors(VARIADIC expressions text[]) RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT regexp_replace(line, '^SELECT ', '')
+    FROM errors(VARIADIC ARRAY(SELECT 'SELECT ' || expression FROM unnest(expressions) AS expression)) AS line
 $$;
 \pset format unaligned
 \pset tuples_only on

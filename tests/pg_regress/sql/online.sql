@@ -1,25 +1,5 @@
 -- The way without a rewrite: simhash_attach_online, simhash_fill, simhash_index_commands, and the trigger
 -- simhash_update.
-CREATE FUNCTION pg_temp.errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-    statement text;
-    detail text;
-    hint text;
-BEGIN
-    FOREACH statement IN ARRAY statements LOOP
-        RETURN NEXT statement;
-        BEGIN
-            EXECUTE statement;
-            RETURN NEXT '  no error';
-        EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-            RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
-            RETURN QUERY SELECT '  DETAIL: ' || detail WHERE detail <> '';
-            RETURN QUERY SELECT '  HINT: ' || hint WHERE hint <> '';
-        END;
-    END LOOP;
-END
-$$;
 -- A table of many pages, filled a few at a time.
 CREATE TABLE online_docs (id integer UNIQUE, body text, views integer DEFAULT 0) WITH (fillfactor = 10);
 INSERT INTO online_docs
@@ -198,7 +178,7 @@ CREATE TABLE online_errors (id integer, body text, number integer, title name, o
     computed bigint GENERATED ALWAYS AS (simhash(body)) STORED);
 CREATE TRIGGER zz_taken_update BEFORE INSERT ON online_errors
     FOR EACH ROW EXECUTE FUNCTION simhash_update('taken', 'body');
-SELECT pg_temp.errors(
+SELECT errors(
     $$SELECT simhash_attach_online(NULL, 'body')$$, $$SELECT simhash_attach_online('online_errors', NULL)$$,
     $$SELECT simhash_attach_online('online_errors', 'nothing')$$,
     $$SELECT simhash_attach_online('online_errors', 'number')$$,
@@ -213,7 +193,7 @@ SELECT pg_temp.errors(
     $$SELECT simhash_attach_online('online_docs', 'body', prefix => 'fingerprint')$$,
     $$SELECT simhash_attach_online('online_parts_0', 'body')$$,
     $$SELECT simhash_attach_online('pg_class', 'relname')$$);
-SELECT pg_temp.errors($$SELECT simhash_index_commands('online_errors')$$,
+SELECT errors($$SELECT simhash_index_commands('online_errors')$$,
     $$SELECT simhash_index_commands('online_errors', prefix => 'number')$$,
     $$SELECT simhash_index_commands('online_errors', 9, 'own')$$, $$SELECT simhash_index_commands(NULL)$$,
     $$SELECT simhash_index_commands('online_errors', NULL)$$);
@@ -231,7 +211,7 @@ CALL simhash_fill('online_errors');
 CREATE FUNCTION pg_temp.fire(timing text, call text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('CREATE TRIGGER wrong %s ON online_errors %s', timing, call);
-    RETURN QUERY SELECT pg_temp.errors('INSERT INTO online_errors (id, body) VALUES (1, ''a text'')',
+    RETURN QUERY SELECT errors('INSERT INTO online_errors (id, body) VALUES (1, ''a text'')',
         'DELETE FROM online_errors');
     DROP TRIGGER wrong ON online_errors;
 END $$;
@@ -248,7 +228,7 @@ SELECT pg_temp.fire('BEFORE INSERT', 'FOR EACH ROW EXECUTE FUNCTION simhash_upda
 SELECT pg_temp.fire('BEFORE INSERT', 'FOR EACH ROW EXECUTE FUNCTION simhash_update(computed, body)');
 SELECT pg_temp.fire('BEFORE INSERT', 'FOR EACH ROW EXECUTE FUNCTION simhash_update(own, body, ''{'')');
 SELECT pg_temp.fire('BEFORE INSERT', 'FOR EACH ROW EXECUTE FUNCTION simhash_update(own, body, ''{"ngrams": 2}'')');
-SELECT pg_temp.errors($$SELECT simhash_update()$$);
+SELECT errors($$SELECT simhash_update()$$);
 
 SET client_min_messages = warning;
 DROP TABLE online_docs, online_types, online_parts, online_parent, online_errors CASCADE;
