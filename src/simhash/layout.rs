@@ -170,7 +170,6 @@ pub fn distance_of_radius(blocks: i32, radius: u32) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simhash::blocks::LAYOUTS;
 
     #[test]
     fn probes_and_candidates_are_those_of_the_literature() {
