@@ -217,3 +217,25 @@ CREATE FUNCTION simhash_skew(
     LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 7;
 COMMENT ON FUNCTION simhash_skew(regclass, name, integer) IS
     'what a search of a table costs by the number of blocks: share of the commonest values, rows visited, the best';
+
+-- Deduplication on insert ----------------------------------------------------
+
+CREATE FUNCTION simhash_dedup() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'simhash_dedup_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_dedup() IS
+    'trigger that lets no near-duplicate in; its arguments: action, distance, fingerprint column, mark column, scope columns';
+
+CREATE FUNCTION simhash_guard(
+    target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
+    mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash'
+) RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_guard_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name) IS
+    'lets no near-duplicate into a table from now on: reject, skip or mark';
+
+CREATE FUNCTION simhash_unguard(target regclass) RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_unguard_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_unguard(regclass) IS 'takes the guard of a table away';

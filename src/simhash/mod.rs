@@ -14,6 +14,7 @@ pub mod distance;
 pub mod error;
 pub mod features;
 pub mod fingerprint;
+pub mod guard;
 pub mod hash;
 pub mod layout;
 pub mod normalise;

@@ -1,7 +1,7 @@
 //! The SQL functions: each converts its arguments, calls [`crate::simhash`] and converts the result.
 //!
 //! `sql/pg_simhash.sql` declares them, under the names that pgrx gives their entry points (`NAME_wrapper`). What works on
-//! fingerprints is here; [`attach`] gives tables fingerprints, and [`search`] finds them.
+//! fingerprints is here; [`attach`] gives tables fingerprints, [`search`] finds them, and [`guard`] keeps near-duplicates out.
 
 mod aggregate;
 mod arrays;
@@ -14,6 +14,7 @@ mod expression;
 mod features;
 mod fingerprint;
 mod functions;
+mod guard;
 mod inheritance;
 pub(crate) mod last;
 mod options;

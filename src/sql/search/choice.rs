@@ -50,6 +50,13 @@ pub fn cheapest(indexed: &Indexed, distance: Option<i32>, query: Option<u64>) ->
     })
 }
 
+/// The cheapest way to search a table with nothing but its indexes: each has all rows, and the block first.
+pub fn cheapest_unconditional(indexed: &Indexed, distance: i32) -> Option<Choice> {
+    let usable: Vec<_> = indexed.blocks.iter().filter(|found| found.unconditional).collect();
+    let choices = LAYOUTS.filter_map(|blocks| choice(blocks, &usable, indexed.rows, Some(distance), None));
+    choices.min_by(|a, b| a.cost.total_cmp(&b.cost))
+}
+
 /// The way to search a table with a layout; None if it is not indexed or no use.
 fn choice(
     blocks: i32,

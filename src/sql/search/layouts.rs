@@ -40,6 +40,7 @@ pub struct IndexedBlock {
     pub block: i32,
     pub blocks: i32,
     pub key: Key,
+    pub index: Oid,
     /// Whether any search can use the index: it has all rows, and the block is its first key.
     pub unconditional: bool,
     pub statistics: Statistics,
@@ -150,7 +151,8 @@ fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functi
                 _ => (index.oid(), position),
             };
             let statistics = Statistics { relation: statistics.0, column: statistics.1, with_inheritors: false };
-            found.push(IndexedBlock { block, blocks, key, unconditional, statistics });
+            let index = index.oid();
+            found.push(IndexedBlock { block, blocks, key, index, unconditional, statistics });
         }
     }
     found

@@ -1,8 +1,8 @@
 //! Searches: which blocks a table has indexed ([`layouts`]), how best to search it ([`choice`], by [`statistics`]), and
 //! `simhash_near`, which the planner makes into look-ups of these blocks ([`near`], [`rewrite`]).
 
-mod choice;
-mod layouts;
+pub mod choice;
+pub mod layouts;
 mod near;
 mod planner;
 mod rewrite;

@@ -1,0 +1,117 @@
+//! The primary key of a row, by which it is named.
+
+use std::cmp::Ordering;
+use std::ffi::{CStr, c_int};
+
+use pgrx::PgRelation;
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use super::search::value;
+
+/// The columns of a table's primary key.
+pub struct PrimaryKey(Vec<Column>);
+
+struct Column {
+    number: i16,
+    name: String,
+    data_type: Oid,
+    by_value: bool,
+    length: i16,
+    collation: Oid,
+    /// The function that compares two values; none if the type has no order.
+    comparison: Oid,
+}
+
+impl PrimaryKey {
+    /// That of a table; without columns if it has none.
+    pub fn of(table: &PgRelation) -> Self {
+        // SAFETY: an open table. An index of it has as many key columns as it says, and they are columns of the table.
+        unsafe {
+            #[cfg(not(feature = "pg18"))]
+            let index = pg_sys::RelationGetPrimaryKeyIndex(table.as_ptr());
+            #[cfg(feature = "pg18")]
+            let index = pg_sys::RelationGetPrimaryKeyIndex(table.as_ptr(), false);
+            if index == Oid::INVALID {
+                return Self(Vec::new());
+            }
+            let index = PgRelation::with_lock(index, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+            let description = &*index.rd_index;
+            let numbers = description.indkey.values.as_slice(description.indnkeyatts as usize);
+            let columns = table.tuple_desc();
+            let column = |&number: &i16| {
+                let attribute = columns.get(usize::try_from(number).ok()?.checked_sub(1)?)?;
+                let flags = pg_sys::TYPECACHE_CMP_PROC as i32;
+                Some(Column {
+                    number,
+                    name: attribute.name().to_owned(),
+                    data_type: attribute.atttypid,
+                    by_value: attribute.attbyval,
+                    length: attribute.attlen,
+                    collation: attribute.attcollation,
+                    comparison: (*pg_sys::lookup_type_cache(attribute.atttypid, flags)).cmp_proc,
+                })
+            };
+            Self(numbers.iter().filter_map(column).collect())
+        }
+    }
+
+    /// The type of a key of one column.
+    pub fn only_type(&self) -> Option<Oid> {
+        match &self.0[..] {
+            [column] => Some(column.data_type),
+            _ => None,
+        }
+    }
+
+    /// The key of the row in a slot, copied.
+    ///
+    /// # Safety
+    /// The slot holds a row of the table.
+    pub unsafe fn of_row(&self, slot: *mut pg_sys::TupleTableSlot) -> Vec<Datum> {
+        // SAFETY: by the contract; a primary key has no NULL, and is of the types that the table says.
+        unsafe {
+            let copy = |column: &Column| {
+                let found = value(slot, column.number)?;
+                let copy = || datumCopy(found, column.by_value, column.length.into());
+                Some(pg_sys::ffi::pg_guard_ffi_boundary(copy))
+            };
+            self.0.iter().filter_map(copy).collect()
+        }
+    }
+
+    /// Which of two keys comes first.
+    pub fn compare(&self, a: &[Datum], b: &[Datum]) -> Ordering {
+        let compare = |((column, a), b): ((&Column, &Datum), &Datum)| {
+            if column.comparison == Oid::INVALID {
+                return Ordering::Equal;
+            }
+            // SAFETY: values of the column's type, which its function compares.
+            let order = unsafe { pg_sys::OidFunctionCall2Coll(column.comparison, column.collation, *a, *b) };
+            (order.value() as i32).cmp(&0)
+        };
+        self.0.iter().zip(a).zip(b).map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    }
+
+    /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if there is no key.
+    pub fn describe(&self, key: &[Datum]) -> Option<String> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let names: Vec<_> = self.0.iter().map(|column| column.name.as_str()).collect();
+        let text = |(column, value): (&Column, &Datum)| {
+            let (mut output, mut is_varlena) = (Oid::INVALID, false);
+            // SAFETY: a value of the column's type, by its output function, whose result is NUL-terminated.
+            unsafe {
+                pg_sys::getTypeOutputInfo(column.data_type, &mut output, &mut is_varlena);
+                CStr::from_ptr(pg_sys::OidOutputFunctionCall(output, *value)).to_string_lossy().into_owned()
+            }
+        };
+        let values: Vec<_> = self.0.iter().zip(key).map(text).collect();
+        Some(format!("({})=({})", names.join(", "), values.join(", ")))
+    }
+}
+
+// PostgreSQL's `utils/datum.h`, which pgrx leaves out.
+unsafe extern "C-unwind" {
+    fn datumCopy(value: Datum, by_value: bool, length: c_int) -> Datum;
+}

@@ -1,0 +1,85 @@
+//! Locks on what near-duplicates have in common.
+//!
+//! Between looking for near-duplicates and having stored the new row, no other writer may do the same with a row that is
+//! near. So both are done under locks on the row's keys ([`shared_keys`]), of which any two near rows share one. They are
+//! held no longer than until the row is in the table and its indexes, where others find it, committed or not: until the
+//! statement's next row, or its end. So a statement of a million rows holds as many locks as one of one row.
+//!
+//! They are advisory locks, in a class of their own (in pg_locks: `objsubid` 3, with the table's OID as `classid`), which
+//! no SQL function can take.
+
+use pgrx::pg_sys::{self, Oid};
+
+use crate::simhash::guard::shared_keys;
+
+/// The locks of a statement's last row. Those of the transaction are given back at its end in any case.
+#[derive(Default)]
+pub struct Locks(Vec<pg_sys::LOCKTAG>);
+
+impl Locks {
+    const MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
+    /// Beside 1 and 2, which SQL's advisory locks have.
+    const CLASS: u16 = 3;
+
+    /// Waits until no other transaction holds the locks that a row of a table needs.
+    pub fn take(&mut self, table: Oid, fingerprint: i64, max_distance: i32) {
+        self.release();
+        // In ascending order, so that two rows cannot wait for each other.
+        for key in shared_keys(fingerprint.cast_unsigned(), max_distance.max(0).cast_unsigned()) {
+            let tag = pg_sys::LOCKTAG {
+                // SAFETY: a plain number, set when the session started.
+                locktag_field1: unsafe { pg_sys::MyDatabaseId }.to_u32(),
+                locktag_field2: table.to_u32(),
+                locktag_field3: key,
+                locktag_field4: Self::CLASS,
+                locktag_type: pg_sys::LockTagType::LOCKTAG_ADVISORY as u8,
+                locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
+            };
+            // SAFETY: a valid tag, in a transaction. The wait can be cancelled.
+            of_transaction(|| unsafe { pg_sys::LockAcquire(&tag, Self::MODE, false, false) });
+            self.0.push(tag);
+        }
+    }
+
+    pub fn release(&mut self) {
+        for tag in self.0.drain(..) {
+            // SAFETY: a valid tag. After a failure, PostgreSQL has given the locks back before this is dropped.
+            unsafe {
+                if is_held(&tag, Self::MODE) {
+                    of_transaction(|| pg_sys::LockRelease(&tag, Self::MODE, false));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Locks {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// # Safety
+/// The tag is valid.
+unsafe fn is_held(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) -> bool {
+    // SAFETY: by the contract.
+    #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+    return unsafe { pg_sys::LockHeldByMe(tag, mode) };
+    // SAFETY: by the contract.
+    #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+    return unsafe { pg_sys::LockHeldByMe(tag, mode, false) };
+}
+
+/// Takes or gives back locks for the transaction, whichever part of it is running: a lock that is taken by one statement
+/// may be given back by another.
+fn of_transaction<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: both owners are those of the running transaction, and the current one is put back. After an error
+    // PostgreSQL sets it anew.
+    unsafe {
+        let current = pg_sys::CurrentResourceOwner;
+        pg_sys::CurrentResourceOwner = pg_sys::TopTransactionResourceOwner;
+        let result = f();
+        pg_sys::CurrentResourceOwner = current;
+        result
+    }
+}

@@ -1,0 +1,259 @@
+//! The search of a guarded table for what is near a new row.
+//!
+//! It reads the block indexes itself, whatever the planner would do, and sees what every other transaction has written,
+//! committed or not (a dirty snapshot), as PostgreSQL does for its unique and exclusion constraints
+//! (`check_exclusion_or_unique_constraint` in execIndexing.c).
+
+use std::ops::ControlFlow;
+
+use pgrx::PgRelation;
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use super::key::PrimaryKey;
+use crate::simhash::blocks::Block;
+use crate::simhash::distance::hamming;
+use crate::sql::functions::Functions;
+use crate::sql::search::choice::{self, Choice};
+use crate::sql::search::layouts::{Fingerprint, Indexed};
+
+/// One table that is searched: a guarded table, or a partition of one.
+pub struct Searched {
+    pub oid: Oid,
+    /// The column of the fingerprint.
+    fingerprint: i16,
+    /// The columns within whose values a duplicate counts.
+    scope: Vec<Scope>,
+    pub primary_key: PrimaryKey,
+    choice: Choice,
+}
+
+/// A column within whose values a duplicate counts. NULL equals NULL.
+#[derive(Clone, Copy)]
+pub struct Scope {
+    pub column: i16,
+    /// The equality function of its type.
+    pub equality: Oid,
+    pub collation: Oid,
+}
+
+/// What is looked for.
+pub struct Wanted<'a> {
+    pub fingerprint: i64,
+    pub max_distance: i32,
+    /// The new row's values of the scope columns, as they are in the table's order.
+    pub scope: &'a [Option<Datum>],
+    /// An updated row's own old version, by its table and place.
+    pub except: Option<(Oid, pg_sys::ItemPointerData)>,
+}
+
+/// A row that is near.
+pub struct Candidate<'a> {
+    pub table: &'a PgRelation,
+    pub slot: *mut pg_sys::TupleTableSlot,
+    pub distance: u32,
+    pub state: State,
+}
+
+/// Whether a row is in the table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It is.
+    Present,
+    /// It depends on another transaction, which has inserted it, or is deleting it.
+    Depends(Transaction),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Transaction {
+    id: pg_sys::TransactionId,
+    /// Of an INSERT .. ON CONFLICT that may yet take its row back; 0 if it is none.
+    speculation: u32,
+}
+
+impl Searched {
+    /// None if no index can be searched for so near fingerprints.
+    pub fn new(table: Oid, fingerprint: i16, scope: Vec<Scope>, distance: i32, functions: &Functions) -> Option<Self> {
+        let indexed = Indexed::of_table(table, Fingerprint::Column(fingerprint), functions)?;
+        let choice = choice::cheapest_unconditional(&indexed, distance)?;
+        // SAFETY: a table that exists, as its indexes have been read.
+        let opened = unsafe { PgRelation::with_lock(table, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+        Some(Self { oid: table, fingerprint, scope, primary_key: PrimaryKey::of(&opened), choice })
+    }
+
+    /// Shows every row of the table that is near, until told to stop. A row may be shown more than once.
+    pub fn each_near(&self, wanted: &Wanted, mut show: impl FnMut(&Candidate) -> ControlFlow<()>) -> ControlFlow<()> {
+        // SAFETY: tables and indexes are opened under a lock and closed after their scans; a slot of the table is made
+        // for it and dropped; the scans' keys are as the indexes have them: integers.
+        unsafe {
+            let table = PgRelation::with_lock(self.oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+            let slot = pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut());
+            let mut flow = ControlFlow::Continue(());
+            for probed in &self.choice.probed {
+                let index = PgRelation::with_lock(probed.indexed.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+                let Some(block) = Block::new(probed.indexed.block, self.choice.blocks) else { continue };
+                let key = ScanKey::new(block, wanted.fingerprint, probed.radius);
+                let mut scan = Scan::begin(&table, &index, key);
+                while flow.is_continue() && scan.next(slot) {
+                    if let Some(distance) = self.distance(wanted, slot) {
+                        let state = scan.state();
+                        flow = show(&Candidate { table: &table, slot, distance, state });
+                    }
+                }
+            }
+            pg_sys::ExecDropSingleTupleTableSlot(slot);
+            flow
+        }
+    }
+
+    /// The distance of a row, if it is near, within the scope, and another one.
+    ///
+    /// # Safety
+    /// The slot holds a row of the table.
+    unsafe fn distance(&self, wanted: &Wanted, slot: *mut pg_sys::TupleTableSlot) -> Option<u32> {
+        // SAFETY: by the contract; the values of the scope columns are of the types that their functions compare.
+        unsafe {
+            let fingerprint = value(slot, self.fingerprint)?.value() as i64;
+            let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());
+            if distance.cast_signed() > wanted.max_distance {
+                return None;
+            }
+            if let Some((table, place)) = wanted.except
+                && table == self.oid
+                && same_place((*slot).tts_tid, place)
+            {
+                return None;
+            }
+            let equal = |(scope, wanted): (&Scope, &Option<Datum>)| match (value(slot, scope.column), *wanted) {
+                (None, None) => true,
+                (Some(a), Some(b)) => {
+                    pg_sys::OidFunctionCall2Coll(scope.equality, scope.collation, a, b) != Datum::from(false)
+                }
+                _ => false,
+            };
+            self.scope.iter().zip(wanted.scope).all(equal).then_some(distance)
+        }
+    }
+}
+
+impl Transaction {
+    /// Waits until it has ended, or has decided on the row. Can be cancelled; a deadlock is an error.
+    ///
+    /// # Safety
+    /// The slot holds a row of the table.
+    pub unsafe fn wait(self, table: &PgRelation, place: &mut pg_sys::ItemPointerData) {
+        // SAFETY: by the contract.
+        unsafe {
+            if self.speculation != 0 {
+                pg_sys::SpeculativeInsertionWait(self.id, self.speculation);
+            } else {
+                let operation = pg_sys::XLTW_Oper::XLTW_RecheckExclusionConstr;
+                pg_sys::XactLockTableWait(self.id, table.as_ptr(), place, operation);
+            }
+        }
+    }
+}
+
+/// A value of the row in a slot.
+///
+/// # Safety
+/// The slot holds a row of a table that has the column.
+pub unsafe fn value(slot: *mut pg_sys::TupleTableSlot, column: i16) -> Option<Datum> {
+    let mut is_null = false;
+    // SAFETY: by the contract.
+    let value = unsafe { pg_sys::slot_getattr(slot, column.into(), &mut is_null) };
+    (!is_null).then_some(value)
+}
+
+fn same_place(a: pg_sys::ItemPointerData, b: pg_sys::ItemPointerData) -> bool {
+    (a.ip_blkid.bi_hi, a.ip_blkid.bi_lo, a.ip_posid) == (b.ip_blkid.bi_hi, b.ip_blkid.bi_lo, b.ip_posid)
+}
+
+/// The values of a block that are looked up.
+struct ScanKey {
+    flags: u32,
+    argument: Datum,
+}
+
+impl ScanKey {
+    fn new(block: Block, fingerprint: i64, radius: Option<u32>) -> Self {
+        use pgrx::IntoDatum;
+        let fingerprint = fingerprint.cast_unsigned();
+        match radius {
+            Some(0) => Self { flags: 0, argument: Datum::from(block.of(fingerprint)) },
+            _ => {
+                let probes: Vec<i32> = block.probes(fingerprint, radius).collect();
+                let argument = probes.into_datum().unwrap_or_else(Datum::null);
+                Self { flags: pg_sys::SK_SEARCHARRAY, argument }
+            }
+        }
+    }
+}
+
+/// A scan of an index on one of its first key's values, or some of them.
+struct Scan {
+    description: pg_sys::IndexScanDesc,
+    snapshot: Box<pg_sys::SnapshotData>,
+}
+
+impl Scan {
+    /// # Safety
+    /// Both are open, and stay so; the index is one of the table's, and its first key is an integer.
+    unsafe fn begin(table: &PgRelation, index: &PgRelation, key: ScanKey) -> Self {
+        // A dirty snapshot (InitDirtySnapshot in PostgreSQL's snapmgr.h) is nothing but its type.
+        let mut snapshot = Box::new(pg_sys::SnapshotData {
+            snapshot_type: pg_sys::SnapshotType::SNAPSHOT_DIRTY,
+            ..Default::default()
+        });
+        let mut entry = pg_sys::ScanKeyData::default();
+        // SAFETY: by the contract. The key is copied; the snapshot is on the heap and outlives the scan.
+        unsafe {
+            pg_sys::ScanKeyEntryInitialize(
+                &mut entry,
+                key.flags as i32,
+                1,
+                pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber,
+                pg_sys::INT4OID,
+                Oid::INVALID,
+                pg_sys::F_INT4EQ.into(),
+                key.argument,
+            );
+            #[cfg(not(feature = "pg18"))]
+            let description = pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, 1, 0);
+            #[cfg(feature = "pg18")]
+            let description =
+                pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, std::ptr::null_mut(), 1, 0);
+            pg_sys::index_rescan(description, &mut entry, 1, std::ptr::null_mut(), 0);
+            Self { description, snapshot }
+        }
+    }
+
+    /// The next row, in the slot; false if there is none.
+    ///
+    /// # Safety
+    /// The slot is one of the table's.
+    unsafe fn next(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
+        pgrx::check_for_interrupts!();
+        // SAFETY: by the contract.
+        unsafe { pg_sys::index_getnext_slot(self.description, pg_sys::ScanDirection::ForwardScanDirection, slot) }
+    }
+
+    /// Of the row that has just been read.
+    fn state(&self) -> State {
+        // A dirty snapshot tells by these which transaction in progress has inserted the row, or else is deleting it.
+        let transaction = |id| State::Depends(Transaction { id, speculation: self.snapshot.speculativeToken });
+        match (self.snapshot.xmin, self.snapshot.xmax) {
+            (inserter, _) if inserter != pg_sys::InvalidTransactionId => transaction(inserter),
+            (_, deleter) if deleter != pg_sys::InvalidTransactionId => {
+                State::Depends(Transaction { id: deleter, speculation: 0 })
+            }
+            _ => State::Present,
+        }
+    }
+}
+
+impl Drop for Scan {
+    fn drop(&mut self) {
+        // SAFETY: begun, and ended only here.
+        unsafe { pg_sys::index_endscan(self.description) };
+    }
+}

@@ -1,0 +1,530 @@
+//! The trigger `simhash_dedup(action, max distance, fingerprint column [, mark column [, scope column ...]])`.
+//!
+//! It fires BEFORE INSERT OR UPDATE, FOR EACH ROW, and decides at once whether the row may be stored: under locks that
+//! keep other writers of near rows waiting ([`super::locks`]), it looks for what is near, waits for transactions that have
+//! written something near and not ended, and looks again.
+
+use std::ffi::{CStr, c_int};
+use std::ops::ControlFlow;
+
+use pgrx::datum::Internal;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{Datum, Oid};
+use pgrx::prelude::*;
+use pgrx::{PgMemoryContexts, PgRelation};
+
+use super::key::PrimaryKey;
+use super::locks::Locks;
+use super::search::{Candidate, Scope, Searched, State, Wanted, value};
+use crate::sql::error::user_error;
+use crate::sql::functions::Functions;
+use crate::sql::inheritance::with_inheritors;
+
+#[pg_extern(sql = false)]
+fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
+    let event = Event::of(fcinfo)?;
+    // SAFETY: `fcinfo` is that of the running call, and what it remembers was put there by this function.
+    let row = unsafe { Guard::of(fcinfo, &event)?.decide(&event)? };
+    Ok(Internal::from(Some(Datum::from(row))))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    Reject,
+    Skip,
+    Mark,
+}
+
+impl Action {
+    pub fn named(name: &str) -> Result<Self, ErrorReport> {
+        match name {
+            "reject" => Ok(Self::Reject),
+            "skip" => Ok(Self::Skip),
+            "mark" => Ok(Self::Mark),
+            _ => Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, format!("unknown action \"{name}\""))
+                .set_hint("The actions are reject, skip and mark.")),
+        }
+    }
+}
+
+/// A row that is to be inserted or updated.
+struct Event<'a> {
+    data: &'a pg_sys::TriggerData,
+}
+
+impl<'a> Event<'a> {
+    fn of(fcinfo: pg_sys::FunctionCallInfo) -> Result<Self, ErrorReport> {
+        // SAFETY: the context of a call by the trigger manager is its data, and outlives the call.
+        let data = unsafe {
+            let context = (*fcinfo).context;
+            if context.is_null() || (*context).type_ != pg_sys::NodeTag::T_TriggerData {
+                return Err(protocol_violated("simhash_dedup was not called as a trigger"));
+            }
+            &*context.cast::<pg_sys::TriggerData>()
+        };
+        if data.tg_event & pg_sys::TRIGGER_EVENT_ROW == 0 {
+            return Err(protocol_violated("simhash_dedup must be fired for each row"));
+        }
+        if data.tg_event & pg_sys::TRIGGER_EVENT_TIMINGMASK != pg_sys::TRIGGER_EVENT_BEFORE {
+            return Err(protocol_violated("simhash_dedup must be fired before the event"));
+        }
+        match data.tg_event & pg_sys::TRIGGER_EVENT_OPMASK {
+            pg_sys::TRIGGER_EVENT_INSERT | pg_sys::TRIGGER_EVENT_UPDATE => Ok(Self { data }),
+            _ => Err(protocol_violated("simhash_dedup must be fired for INSERT or UPDATE")),
+        }
+    }
+
+    /// The row before, if it is an UPDATE.
+    fn old_slot(&self) -> Option<*mut pg_sys::TupleTableSlot> {
+        (!self.data.tg_newtuple.is_null()).then_some(self.data.tg_trigslot)
+    }
+
+    fn new_slot(&self) -> *mut pg_sys::TupleTableSlot {
+        if self.old_slot().is_some() { self.data.tg_newslot } else { self.data.tg_trigslot }
+    }
+
+    fn new_row(&self) -> pg_sys::HeapTuple {
+        if self.old_slot().is_some() { self.data.tg_newtuple } else { self.data.tg_trigtuple }
+    }
+
+    fn table(&self) -> PgRelation {
+        // SAFETY: the trigger's table is open, and closed by PostgreSQL.
+        unsafe { PgRelation::from_pg(self.data.tg_relation) }
+    }
+}
+
+/// A guard, as one statement needs it for one table. What it takes to decide is found out once.
+struct Guard {
+    action: Action,
+    max_distance: i32,
+    fingerprint: Fingerprint,
+    scope: Vec<Scope>,
+    mark: Option<i16>,
+    /// All that is searched: the table, or all partitions of a partitioned table.
+    searched: Vec<Searched>,
+    /// The table that the locks are on: the partitioned table, if it is partitions that are searched.
+    root: Oid,
+    locks: Locks,
+}
+
+/// Where the fingerprint of a new row comes from.
+enum Fingerprint {
+    Column(i16),
+    /// A generated column, which PostgreSQL computes only after the trigger.
+    Generated {
+        column: i16,
+        expression: *mut pg_sys::ExprState,
+        context: *mut pg_sys::ExprContext,
+    },
+}
+
+/// The nearest row found, and of several such the one whose key comes first.
+struct Nearest<'a> {
+    distance: u32,
+    primary_key: &'a PrimaryKey,
+    key: Vec<Datum>,
+    is_visible: bool,
+}
+
+enum Outcome<'a> {
+    Unique,
+    Near(Nearest<'a>),
+    /// It was not known, and now it may be.
+    LookAgain,
+}
+
+impl Guard {
+    /// The guard of the running statement.
+    ///
+    /// # Safety
+    /// `fcinfo` is that of the running call, and its memory is only this function's.
+    unsafe fn of<'a>(fcinfo: pg_sys::FunctionCallInfo, event: &Event) -> Result<&'a mut Self, ErrorReport> {
+        // SAFETY: a trigger's call information, with its memory, lives as long as the statement. When that goes, so does
+        // the guard, with its locks.
+        unsafe {
+            let info = &mut *(*fcinfo).flinfo;
+            if info.fn_extra.is_null() {
+                let mut memory = PgMemoryContexts::For(info.fn_mcxt);
+                let guard = memory.switch_to(|_| Self::new(info.fn_oid, event))?;
+                info.fn_extra = memory.leak_and_drop_on_delete(guard).cast();
+            }
+            Ok(&mut *info.fn_extra.cast())
+        }
+    }
+
+    fn new(function: Oid, event: &Event) -> Result<Self, ErrorReport> {
+        let table = event.table();
+        // SAFETY: the trigger of a call is whole.
+        let arguments = unsafe { arguments(&*event.data.tg_trigger) };
+        let [action, max_distance, fingerprint, columns @ ..] = &arguments[..] else {
+            return Err(protocol_violated("simhash_dedup takes at least 3 arguments")
+                .set_detail(format!("The trigger has {}.", arguments.len())));
+        };
+        let action = Action::named(action)?;
+        let max_distance = distance(max_distance)?;
+        let (mark, scope) = match columns {
+            [] => (None, &[][..]),
+            [mark, scope @ ..] => (Some(mark).filter(|mark| !mark.is_empty()), scope),
+        };
+        if (action == Action::Mark) != mark.is_some() {
+            return Err(protocol_violated("simhash_dedup needs a mark column for the action mark, and for no other"));
+        }
+        let functions = Functions::beside(function)
+            .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension is incomplete"))?;
+        let root = root(&table, function);
+        let mut searched = Vec::new();
+        for member in leaves(root) {
+            let member_table = open(member);
+            let fingerprint = column_of(&member_table, fingerprint)?;
+            let scope = scope_of(&member_table, scope)?;
+            let found = Searched::new(member, fingerprint, scope, max_distance, &functions);
+            searched.push(found.ok_or_else(|| no_index(&member_table, max_distance))?);
+        }
+        Ok(Self {
+            action,
+            max_distance,
+            fingerprint: Fingerprint::of(&table, column_of(&table, fingerprint)?),
+            scope: scope_of(&table, scope)?,
+            mark: mark.map(|mark| column_of(&table, mark)).transpose()?,
+            searched,
+            root,
+            locks: Locks::default(),
+        })
+    }
+
+    /// What becomes of the new row: itself, another one, or null if it is not to be stored.
+    ///
+    /// # Safety
+    /// The event is of the statement that the guard is of.
+    unsafe fn decide(&mut self, event: &Event) -> Result<pg_sys::HeapTuple, ErrorReport> {
+        // The row before is in the table by now.
+        let mut locks = std::mem::take(&mut self.locks);
+        locks.release();
+        // SAFETY: by the contract, the event's rows are of the guard's table.
+        unsafe {
+            let Some(fingerprint) = self.fingerprint.of_row(event.new_slot()) else { return Ok(event.new_row()) };
+            let values = |slot| self.scope.iter().map(|scope| value(slot, scope.column)).collect::<Vec<_>>();
+            let scope = values(event.new_slot());
+            if let Some(old) = event.old_slot()
+                && value(old, self.fingerprint.column()).map(|old| old.value() as i64) == Some(fingerprint)
+                && same_values(&event.table(), &self.scope, &values(old), &scope)
+            {
+                return Ok(event.new_row());
+            }
+            let except = event.old_slot().map(|old| (event.table().oid(), (*old).tts_tid));
+            let wanted = Wanted { fingerprint, max_distance: self.max_distance, scope: &scope, except };
+            loop {
+                locks.take(self.root, fingerprint, self.max_distance);
+                match self.look(&wanted, &mut locks) {
+                    Outcome::LookAgain => {}
+                    Outcome::Unique => break,
+                    Outcome::Near(nearest) => {
+                        let row = self.act(event, &nearest)?;
+                        // A row that is stored although it is near is one that others may be near to.
+                        if !row.is_null() {
+                            self.locks = locks;
+                        }
+                        return Ok(row);
+                    }
+                }
+            }
+            self.locks = locks;
+            Ok(event.new_row())
+        }
+    }
+
+    /// Looks for what is near. If that depends on another transaction, waits for it, without locks.
+    fn look<'a>(&'a self, wanted: &Wanted, locks: &mut Locks) -> Outcome<'a> {
+        let mut nearest: Option<Nearest> = None;
+        let mut awaited = None;
+        for searched in &self.searched {
+            let flow = searched.each_near(wanted, |candidate| {
+                // SAFETY: the candidate's slot holds a row of its table.
+                match (candidate.state, unsafe { (*candidate.slot).tts_tid }) {
+                    (State::Depends(transaction), place) => awaited = Some((transaction, searched.oid, place)),
+                    (State::Present, _) => {
+                        // SAFETY: as above.
+                        let found = unsafe { Nearest::new(&searched.primary_key, candidate) };
+                        if nearest.as_ref().is_none_or(|nearest| found.comes_before(nearest)) {
+                            nearest = Some(found);
+                        }
+                        if self.action == Action::Skip {
+                            return ControlFlow::Break(());
+                        }
+                    }
+                }
+                ControlFlow::Continue(())
+            });
+            if flow.is_break() {
+                break;
+            }
+        }
+        match (nearest, awaited) {
+            // What is there already decides, whatever others do.
+            (Some(nearest), _) => Outcome::Near(nearest),
+            (None, Some((transaction, table, mut place))) => {
+                locks.release();
+                // SAFETY: a place in that table.
+                unsafe { transaction.wait(&open(table), &mut place) };
+                Outcome::LookAgain
+            }
+            (None, None) => Outcome::Unique,
+        }
+    }
+
+    /// # Safety
+    /// The event is of the statement that the guard is of.
+    unsafe fn act(&self, event: &Event, nearest: &Nearest) -> Result<pg_sys::HeapTuple, ErrorReport> {
+        let name = event.table().name().to_owned();
+        if self.action != Action::Reject && !nearest.is_visible {
+            // As INSERT .. ON CONFLICT does: what this transaction cannot see cannot decide what it does.
+            return Err(user_error(
+                PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
+                "could not serialize access due to concurrent update",
+            )
+            .set_detail(format!("A near-duplicate in table \"{name}\" was committed after this transaction began.")));
+        }
+        match (self.action, self.mark) {
+            (Action::Skip, _) => Ok(std::ptr::null_mut()),
+            (Action::Mark, Some(mark)) => {
+                let mut column = i32::from(mark);
+                let mut value = nearest.key.first().copied().unwrap_or_else(Datum::null);
+                let mut is_null = nearest.key.is_empty();
+                // SAFETY: the row is of the trigger's table, and one column of it is replaced by a value of its type:
+                // that of the key, which simhash_guard has seen to.
+                unsafe {
+                    Ok(pg_sys::heap_modify_tuple_by_cols(
+                        event.new_row(),
+                        (*event.data.tg_relation).rd_att,
+                        1,
+                        &mut column,
+                        &mut value,
+                        &mut is_null,
+                    ))
+                }
+            }
+            _ => super::conflict::report(event.data, nearest.distance, nearest.describe(&event.table())),
+        }
+    }
+}
+
+impl<'a> Nearest<'a> {
+    /// # Safety
+    /// The candidate's slot holds a row of its table, which has this primary key.
+    unsafe fn new(primary_key: &'a PrimaryKey, candidate: &Candidate) -> Self {
+        // SAFETY: by the contract.
+        unsafe {
+            let key = primary_key.of_row(candidate.slot);
+            Self { distance: candidate.distance, primary_key, key, is_visible: is_visible(candidate) }
+        }
+    }
+
+    fn comes_before(&self, other: &Self) -> bool {
+        let order = self.distance.cmp(&other.distance);
+        order.then_with(|| self.primary_key.compare(&self.key, &other.key)).is_lt()
+    }
+
+    /// The key, unless row-level security hides rows of the table from the current user.
+    fn describe(&self, table: &PgRelation) -> Option<String> {
+        // SAFETY: a look-up in the catalogue.
+        let security = unsafe { pg_sys::check_enable_rls(table.oid(), Oid::INVALID, true) };
+        if security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32 {
+            return None;
+        }
+        self.primary_key.describe(&self.key)
+    }
+}
+
+/// Whether the transaction can see a row, if it is one that keeps its snapshot.
+///
+/// # Safety
+/// The candidate's slot holds a row of its table.
+unsafe fn is_visible(candidate: &Candidate) -> bool {
+    // SAFETY: by the contract. A heap row's slot gives the transaction that has inserted it.
+    unsafe {
+        if pg_sys::XactIsoLevel < pg_sys::XACT_REPEATABLE_READ as i32 {
+            return true;
+        }
+        let mut is_null = false;
+        let inserter = pg_sys::MinTransactionIdAttributeNumber;
+        let inserter = pg_sys::slot_getsysattr(candidate.slot, inserter, &mut is_null);
+        pg_sys::TransactionIdIsCurrentTransactionId(pg_sys::TransactionId::from(inserter.value() as u32))
+            || pg_sys::table_tuple_satisfies_snapshot(
+                candidate.table.as_ptr(),
+                candidate.slot,
+                pg_sys::GetTransactionSnapshot(),
+            )
+    }
+}
+
+impl Fingerprint {
+    fn of(table: &PgRelation, column: i16) -> Self {
+        // SAFETY: a column of an open table. What is made lives as long as the guard, in its memory, with the expression
+        // that PostgreSQL would compute the column by.
+        unsafe {
+            if pg_sys::get_attgenerated(table.oid(), column) == 0 {
+                return Self::Column(column);
+            }
+            let expression = pg_sys::build_column_default(table.as_ptr(), column.into());
+            let expression = pg_sys::expression_planner(expression.cast());
+            Self::Generated {
+                column,
+                expression: pg_sys::ExecInitExpr(expression, std::ptr::null_mut()),
+                context: pg_sys::CreateStandaloneExprContext(),
+            }
+        }
+    }
+
+    fn column(&self) -> i16 {
+        match *self {
+            Self::Column(column) | Self::Generated { column, .. } => column,
+        }
+    }
+
+    /// The fingerprint of a new row.
+    ///
+    /// # Safety
+    /// The slot holds a row of the table.
+    unsafe fn of_row(&self, slot: *mut pg_sys::TupleTableSlot) -> Option<i64> {
+        // SAFETY: by the contract. The expression's columns are the row's, and its result is a bigint.
+        unsafe {
+            match *self {
+                Self::Column(column) => value(slot, column).map(|datum| datum.value() as i64),
+                Self::Generated { expression, context, .. } => {
+                    let mut is_null = false;
+                    (*context).ecxt_scantuple = slot;
+                    let result = pg_sys::ExecEvalExprSwitchContext(expression, context, &mut is_null);
+                    pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
+                    (!is_null).then(|| result.value() as i64)
+                }
+            }
+        }
+    }
+}
+
+/// Whether two rows have the same values of the scope columns.
+///
+/// # Safety
+/// The values are those of these columns of the table.
+unsafe fn same_values(table: &PgRelation, scope: &[Scope], old: &[Option<Datum>], new: &[Option<Datum>]) -> bool {
+    let columns = table.tuple_desc();
+    scope.iter().zip(old.iter().zip(new)).all(|(scope, pair)| match pair {
+        (None, None) => true,
+        (Some(old), Some(new)) => columns.get(scope.column as usize - 1).is_some_and(|attribute| {
+            // SAFETY: by the contract.
+            unsafe {
+                let same = || datum_image_eq(*old, *new, attribute.attbyval, attribute.attlen.into());
+                pg_sys::ffi::pg_guard_ffi_boundary(same)
+            }
+        }),
+        _ => false,
+    })
+}
+
+fn distance(argument: &str) -> Result<i32, ErrorReport> {
+    check_distance(argument.parse().unwrap_or(-1))
+}
+
+pub fn check_distance(distance: i32) -> Result<i32, ErrorReport> {
+    if (0..=64).contains(&distance) {
+        return Ok(distance);
+    }
+    let message = format!("maximum distance {distance} is out of range");
+    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+        .set_detail("Two fingerprints differ in 0 to 64 bits."))
+}
+
+fn open(table: Oid) -> PgRelation {
+    // SAFETY: a table that exists: the trigger's own, or a partition, which is not dropped while its root is written to.
+    unsafe { PgRelation::with_lock(table, pg_sys::AccessShareLock as pg_sys::LOCKMODE) }
+}
+
+pub fn column_of(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {
+    let columns = table.tuple_desc();
+    let found = columns.iter().find(|attribute| !attribute.is_dropped() && attribute.name() == name);
+    found.map(|attribute| attribute.attnum).ok_or_else(|| {
+        let message = format!("column \"{name}\" of table \"{}\" does not exist", table.name());
+        user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
+    })
+}
+
+pub fn scope_of(table: &PgRelation, names: &[String]) -> Result<Vec<Scope>, ErrorReport> {
+    let scope = |name: &String| {
+        let column = column_of(table, name)?;
+        let columns = table.tuple_desc();
+        let attribute = columns.get(column as usize - 1);
+        let (data_type, collation) =
+            attribute.map_or((Oid::INVALID, Oid::INVALID), |found| (found.atttypid, found.attcollation));
+        // SAFETY: a type that exists.
+        let entry = unsafe { &*pg_sys::lookup_type_cache(data_type, pg_sys::TYPECACHE_EQ_OPR as i32) };
+        if entry.eq_opr == Oid::INVALID {
+            let message = format!("column \"{name}\" of table \"{}\" has a type without equality", table.name());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message));
+        }
+        // SAFETY: an operator that exists.
+        Ok(Scope { column, equality: unsafe { pg_sys::get_opcode(entry.eq_opr) }, collation })
+    };
+    names.iter().map(scope).collect()
+}
+
+pub fn no_index(table: &PgRelation, max_distance: i32) -> ErrorReport {
+    let message = format!("table \"{}\" has no index that finds fingerprints at distance {max_distance}", table.name());
+    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .set_detail("The guard looks every new row up in btrees on the blocks of a layout, all of them valid.")
+        .set_hint("Run simhash_attach again to complete them, or attach a layout that serves this distance.")
+}
+
+/// The table that is guarded with a partition: the topmost of which the trigger is one.
+fn root(table: &PgRelation, function: Oid) -> Oid {
+    // SAFETY: a table that exists; its ancestors are listed from its parent upwards.
+    let ancestors = unsafe {
+        if !(*table.rd_rel).relispartition {
+            return table.oid();
+        }
+        crate::sql::expression::oids(pg_sys::ffi::pg_guard_ffi_boundary(|| get_partition_ancestors(table.oid())))
+    };
+    let guarded = |oid: &&Oid| {
+        let table = open(**oid);
+        // SAFETY: an open table has as many triggers as it says, or none.
+        unsafe {
+            table.trigdesc.as_ref().is_some_and(|found| {
+                let triggers = std::slice::from_raw_parts(found.triggers, found.numtriggers as usize);
+                triggers.iter().any(|trigger| trigger.tgfoid == function)
+            })
+        }
+    };
+    ancestors.iter().rev().find(guarded).copied().unwrap_or_else(|| table.oid())
+}
+
+/// The tables that hold the rows of a table: itself, or its partitions.
+pub fn leaves(root: Oid) -> Vec<Oid> {
+    // SAFETY: reads the catalogue.
+    if unsafe { pg_sys::get_rel_relkind(root) } as u8 != pg_sys::RELKIND_PARTITIONED_TABLE {
+        return vec![root];
+    }
+    let members = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+    // SAFETY: reads the catalogue.
+    let has_rows = |oid: &Oid| unsafe { pg_sys::get_rel_relkind(*oid) } as u8 == pg_sys::RELKIND_RELATION;
+    members.into_iter().filter(has_rows).collect()
+}
+
+/// # Safety
+/// The trigger is whole: its arguments are as many as it says, and NUL-terminated.
+unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<String> {
+    // SAFETY: by the contract.
+    let argument = |i| unsafe { CStr::from_ptr((*trigger.tgargs.add(i)).cast()) };
+    (0..trigger.tgnargs as usize).map(|i| argument(i).to_string_lossy().into_owned()).collect()
+}
+
+fn protocol_violated(message: &str) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message).set_hint(
+        "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
+         simhash_dedup(action, max_distance, fingerprint_column)",
+    )
+}
+
+// PostgreSQL's `catalog/partition.h` and `utils/datum.h`, which pgrx leaves out.
+unsafe extern "C-unwind" {
+    fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: c_int) -> bool;
+    fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List;
+}
