@@ -13,7 +13,7 @@ use super::key::PrimaryKey;
 use crate::simhash::blocks::Block;
 use crate::simhash::distance::hamming;
 use crate::sql::functions::Functions;
-use crate::sql::search::choice::{self, Choice};
+use crate::sql::search::choice;
 use crate::sql::search::layouts::{Fingerprint, Indexed};
 
 /// One table that is searched: a guarded table, or a partition of one.
@@ -24,7 +24,14 @@ pub struct Searched {
     /// The columns within whose values a duplicate counts.
     scope: Vec<Scope>,
     pub primary_key: PrimaryKey,
-    choice: Choice,
+    probed: Vec<Probed>,
+}
+
+/// A block that is looked up.
+struct Probed {
+    index: Oid,
+    block: Block,
+    radius: u32,
 }
 
 /// A column within whose values a duplicate counts. NULL equals NULL.
@@ -75,9 +82,14 @@ impl Searched {
     pub fn new(table: Oid, fingerprint: i16, scope: Vec<Scope>, distance: i32, functions: &Functions) -> Option<Self> {
         let indexed = Indexed::of_table(table, Fingerprint::Column(fingerprint), functions)?;
         let choice = choice::cheapest_unconditional(&indexed, distance)?;
+        let probed = choice.probed.iter().map(|probed| {
+            let block = Block::new(probed.indexed.block, choice.blocks)?;
+            Some(Probed { index: probed.indexed.index, block, radius: probed.radius? })
+        });
         // SAFETY: a table that exists, as its indexes have been read.
         let opened = unsafe { PgRelation::with_lock(table, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
-        Some(Self { oid: table, fingerprint, scope, primary_key: PrimaryKey::of(&opened), choice })
+        let primary_key = PrimaryKey::of(&opened);
+        Some(Self { oid: table, fingerprint, scope, primary_key, probed: probed.collect::<Option<_>>()? })
     }
 
     /// Shows every row of the table that is near, until told to stop. A row may be shown more than once.
@@ -88,10 +100,9 @@ impl Searched {
             let table = PgRelation::with_lock(self.oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
             let slot = pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut());
             let mut flow = ControlFlow::Continue(());
-            for probed in &self.choice.probed {
-                let index = PgRelation::with_lock(probed.indexed.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
-                let Some(block) = Block::new(probed.indexed.block, self.choice.blocks) else { continue };
-                let key = ScanKey::new(block, wanted.fingerprint, probed.radius);
+            for probed in &self.probed {
+                let index = PgRelation::with_lock(probed.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+                let key = ScanKey::new(probed.block, wanted.fingerprint, probed.radius);
                 let mut scan = Scan::begin(&table, &index, key);
                 while flow.is_continue() && scan.next(slot) {
                     if let Some(distance) = self.distance(wanted, slot) {
@@ -175,13 +186,13 @@ struct ScanKey {
 }
 
 impl ScanKey {
-    fn new(block: Block, fingerprint: i64, radius: Option<u32>) -> Self {
+    fn new(block: Block, fingerprint: i64, radius: u32) -> Self {
         use pgrx::IntoDatum;
         let fingerprint = fingerprint.cast_unsigned();
         match radius {
-            Some(0) => Self { flags: 0, argument: Datum::from(block.of(fingerprint)) },
+            0 => Self { flags: 0, argument: Datum::from(block.of(fingerprint)) },
             _ => {
-                let probes: Vec<i32> = block.probes(fingerprint, radius).collect();
+                let probes: Vec<i32> = block.probes(fingerprint, Some(radius)).collect();
                 let argument = probes.into_datum().unwrap_or_else(Datum::null);
                 Self { flags: pg_sys::SK_SEARCHARRAY, argument }
             }

@@ -6,6 +6,7 @@
 
 use std::ffi::{CStr, c_int};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -13,6 +14,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, PgRelation};
 
+use super::cache::Cache;
 use super::key::PrimaryKey;
 use super::locks::Locks;
 use super::search::{Candidate, Scope, Searched, State, Wanted, value};
@@ -24,7 +26,7 @@ use crate::sql::inheritance::with_inheritors;
 fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
     let event = Event::of(fcinfo)?;
     // SAFETY: `fcinfo` is that of the running call, and what it remembers was put there by this function.
-    let row = unsafe { Guard::of(fcinfo, &event)?.decide(&event)? };
+    let row = unsafe { Statement::of(fcinfo, &event)?.decide(&event)? };
     Ok(Internal::from(Some(Datum::from(row))))
 }
 
@@ -93,17 +95,28 @@ impl<'a> Event<'a> {
     }
 }
 
-/// A guard, as one statement needs it for one table. What it takes to decide is found out once.
+/// What it takes to decide about the rows of one table.
 struct Guard {
     action: Action,
     max_distance: i32,
-    fingerprint: Fingerprint,
+    /// The column of the fingerprint.
+    fingerprint: i16,
     scope: Vec<Scope>,
     mark: Option<i16>,
     /// All that is searched: the table, or all partitions of a partitioned table.
     searched: Vec<Searched>,
     /// The table that the locks are on: the partitioned table, if it is partitions that are searched.
     root: Oid,
+}
+
+thread_local! {
+    static GUARDS: Cache<Guard> = Cache::new();
+}
+
+/// A guard at work in one statement.
+struct Statement {
+    guard: Rc<Guard>,
+    fingerprint: Fingerprint,
     locks: Locks,
 }
 
@@ -133,26 +146,73 @@ enum Outcome<'a> {
     LookAgain,
 }
 
-impl Guard {
-    /// The guard of the running statement.
+impl Statement {
+    /// The running statement.
     ///
     /// # Safety
     /// `fcinfo` is that of the running call, and its memory is only this function's.
     unsafe fn of<'a>(fcinfo: pg_sys::FunctionCallInfo, event: &Event) -> Result<&'a mut Self, ErrorReport> {
         // SAFETY: a trigger's call information, with its memory, lives as long as the statement. When that goes, so does
-        // the guard, with its locks.
+        // what is made here, with its locks.
         unsafe {
             let info = &mut *(*fcinfo).flinfo;
             if info.fn_extra.is_null() {
+                let trigger = (*event.data.tg_trigger).tgoid;
+                let guard = GUARDS.with(|guards| guards.get(trigger, || Guard::new(info.fn_oid, event)))?;
                 let mut memory = PgMemoryContexts::For(info.fn_mcxt);
-                let guard = memory.switch_to(|_| Self::new(info.fn_oid, event))?;
-                info.fn_extra = memory.leak_and_drop_on_delete(guard).cast();
+                let fingerprint = memory.switch_to(|_| Fingerprint::of(&event.table(), guard.fingerprint));
+                let statement = Self { guard, fingerprint, locks: Locks::default() };
+                info.fn_extra = memory.leak_and_drop_on_delete(statement).cast();
             }
             Ok(&mut *info.fn_extra.cast())
         }
     }
 
-    fn new(function: Oid, event: &Event) -> Result<Self, ErrorReport> {
+    /// What becomes of the new row: itself, another one, or null if it is not to be stored.
+    ///
+    /// # Safety
+    /// The event is of this statement.
+    unsafe fn decide(&mut self, event: &Event) -> Result<pg_sys::HeapTuple, ErrorReport> {
+        // The row before is in the table by now.
+        let locks = &mut self.locks;
+        locks.release();
+        // SAFETY: by the contract, the event's rows are of the guard's table.
+        unsafe {
+            let Some(fingerprint) = self.fingerprint.of_row(event.new_slot()) else { return Ok(event.new_row()) };
+            let guard = &self.guard;
+            let values = |slot| guard.scope.iter().map(|scope| value(slot, scope.column)).collect::<Vec<_>>();
+            let scope = values(event.new_slot());
+            if let Some(old) = event.old_slot()
+                && value(old, self.fingerprint.column()).map(|old| old.value() as i64) == Some(fingerprint)
+                && same_values(&event.table(), &guard.scope, &values(old), &scope)
+            {
+                return Ok(event.new_row());
+            }
+            let except = event.old_slot().map(|old| (event.table().oid(), (*old).tts_tid));
+            let wanted = Wanted { fingerprint, max_distance: guard.max_distance, scope: &scope, except };
+            loop {
+                locks.take(guard.root, fingerprint, guard.max_distance);
+                match guard.look(&wanted, locks) {
+                    Outcome::LookAgain => {}
+                    Outcome::Unique => break,
+                    Outcome::Near(nearest) => {
+                        let row = guard.act(event, &nearest)?;
+                        // A row that is stored although it is near is one that others may be near to.
+                        if row.is_null() {
+                            locks.release();
+                        }
+                        return Ok(row);
+                    }
+                }
+            }
+            Ok(event.new_row())
+        }
+    }
+}
+
+impl Guard {
+    /// With the tables that it depends on.
+    fn new(function: Oid, event: &Event) -> Result<(Self, Vec<Oid>), ErrorReport> {
         let table = event.table();
         // SAFETY: the trigger of a call is whole.
         let arguments = unsafe { arguments(&*event.data.tg_trigger) };
@@ -180,57 +240,17 @@ impl Guard {
             let found = Searched::new(member, fingerprint, scope, max_distance, &functions);
             searched.push(found.ok_or_else(|| no_index(&member_table, max_distance))?);
         }
-        Ok(Self {
+        let tables = searched.iter().map(|searched| searched.oid).chain([root, table.oid()]).collect();
+        let guard = Self {
             action,
             max_distance,
-            fingerprint: Fingerprint::of(&table, column_of(&table, fingerprint)?),
+            fingerprint: column_of(&table, fingerprint)?,
             scope: scope_of(&table, scope)?,
             mark: mark.map(|mark| column_of(&table, mark)).transpose()?,
             searched,
             root,
-            locks: Locks::default(),
-        })
-    }
-
-    /// What becomes of the new row: itself, another one, or null if it is not to be stored.
-    ///
-    /// # Safety
-    /// The event is of the statement that the guard is of.
-    unsafe fn decide(&mut self, event: &Event) -> Result<pg_sys::HeapTuple, ErrorReport> {
-        // The row before is in the table by now.
-        let mut locks = std::mem::take(&mut self.locks);
-        locks.release();
-        // SAFETY: by the contract, the event's rows are of the guard's table.
-        unsafe {
-            let Some(fingerprint) = self.fingerprint.of_row(event.new_slot()) else { return Ok(event.new_row()) };
-            let values = |slot| self.scope.iter().map(|scope| value(slot, scope.column)).collect::<Vec<_>>();
-            let scope = values(event.new_slot());
-            if let Some(old) = event.old_slot()
-                && value(old, self.fingerprint.column()).map(|old| old.value() as i64) == Some(fingerprint)
-                && same_values(&event.table(), &self.scope, &values(old), &scope)
-            {
-                return Ok(event.new_row());
-            }
-            let except = event.old_slot().map(|old| (event.table().oid(), (*old).tts_tid));
-            let wanted = Wanted { fingerprint, max_distance: self.max_distance, scope: &scope, except };
-            loop {
-                locks.take(self.root, fingerprint, self.max_distance);
-                match self.look(&wanted, &mut locks) {
-                    Outcome::LookAgain => {}
-                    Outcome::Unique => break,
-                    Outcome::Near(nearest) => {
-                        let row = self.act(event, &nearest)?;
-                        // A row that is stored although it is near is one that others may be near to.
-                        if !row.is_null() {
-                            self.locks = locks;
-                        }
-                        return Ok(row);
-                    }
-                }
-            }
-            self.locks = locks;
-            Ok(event.new_row())
-        }
+        };
+        Ok((guard, tables))
     }
 
     /// Looks for what is near. If that depends on another transaction, waits for it, without locks.
