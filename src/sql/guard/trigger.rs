@@ -186,6 +186,9 @@ impl Statement {
                 && value(old, self.fingerprint.column()).map(|old| old.value() as i64) == Some(fingerprint)
                 && same_values(&event.table(), &guard.scope, &values(old), &scope)
             {
+                // Nothing to look for. But a row that moves while others look for it could be missed: they read an index
+                // page by page, and see neither the version that is gone nor the one that was not there yet.
+                locks.take(guard.root, fingerprint, guard.max_distance);
                 return Ok(event.new_row());
             }
             let except = event.old_slot().map(|old| (event.table().oid(), (*old).tts_tid));
