@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use pgrx::{AnyArray, FromDatum};
 
 use super::error::user_error;
-use super::text::RawText;
+use super::text::{RawText, decode};
 
 /// The elements of a `text[]`; an error in the place of a NULL.
 pub fn features(
@@ -20,6 +20,11 @@ pub fn features(
 /// The elements of a `double precision[]`; an error in the place of a NULL.
 pub fn weights(array: &AnyArray) -> Result<impl ExactSizeIterator<Item = Result<f64, ErrorReport>>, ErrorReport> {
     elements(array, "weights", pg_sys::FLOAT8OID)
+}
+
+/// The elements of a `text[]` of names, decoded; an error if there is a NULL.
+pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorReport> {
+    elements(array, what, pg_sys::TEXTOID)?.map(|name: Result<RawText, _>| Ok(decode(name?)?.into_owned())).collect()
 }
 
 /// The elements of a one-dimensional array of `element_type`, which must be that of `T`.

@@ -1,34 +1,31 @@
 //! The error of a rejected row, with the fields that drivers read.
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int};
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::sql::error::user_error;
+use crate::sql::error::{sendable, user_error};
+use crate::sql::spi::from_server;
 
 /// Raises exclusion_violation with the table's schema and name and, as the constraint, the trigger's name.
 ///
 /// These fields are what pgrx's own error reports lack.
 pub fn report<T>(trigger: &pg_sys::TriggerData, distance: u32, key: Option<String>) -> Result<T, ErrorReport> {
-    // SAFETY: a trigger has a name, and is of an open table.
-    let (name, table) = unsafe {
-        let relation = &*(*trigger.tg_relation).rd_rel;
-        (CStr::from_ptr((*trigger.tg_trigger).tgname), CStr::from_ptr(relation.relname.data.as_ptr()))
+    // SAFETY: a trigger has a name, and is of an open table; both are NUL-terminated.
+    let (name, message) = unsafe {
+        let (name, table) = ((*trigger.tg_trigger).tgname, &*(*trigger.tg_relation).rd_rel);
+        let table = from_server(table.relname.data.as_ptr())?;
+        (name, format!("near-duplicate violates guard \"{}\" of table \"{table}\"", from_server(name)?))
     };
-    let message = format!(
-        "near-duplicate violates guard \"{}\" of table \"{}\"",
-        name.to_string_lossy(),
-        table.to_string_lossy()
-    );
     let bits = if distance == 1 { "bit" } else { "bits" };
     let detail = match key {
         Some(key) => format!("The fingerprint differs in {distance} {bits} from that of key {key}."),
         None => format!("The fingerprint differs in {distance} {bits} from that of another row."),
     };
     let hint = "The row is close to one that exists: skip it, or change that one.";
-    let texts = [message.as_str(), &detail, hint].map(CString::new);
+    let texts = [message.clone(), detail.clone(), hint.to_owned()].map(|text| CString::new(sendable(text)));
     let [Ok(message), Ok(detail), Ok(hint)] = texts else {
         return Err(user_error(PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION, message).set_detail(detail).set_hint(hint));
     };
@@ -42,7 +39,7 @@ pub fn report<T>(trigger: &pg_sys::TriggerData, distance: u32, key: Option<Strin
                 errdetail(c"%s".as_ptr(), detail.as_ptr());
                 errhint(c"%s".as_ptr(), hint.as_ptr());
                 errtable(trigger.tg_relation);
-                err_generic_string(pg_sys::PG_DIAG_CONSTRAINT_NAME as c_int, name.as_ptr());
+                err_generic_string(pg_sys::PG_DIAG_CONSTRAINT_NAME as c_int, name);
                 errfinish(c"conflict.rs".as_ptr(), line!() as c_int, c"simhash_dedup".as_ptr());
             }
         });

@@ -2,13 +2,14 @@
 
 use std::ffi::CStr;
 
-use pgrx::PgRelation;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
+use pgrx::{AnyArray, PgRelation};
 
 use super::key::PrimaryKey;
 use super::trigger::{Action, check_distance, column_of, leaves, no_index, scope_of};
+use crate::sql::arrays::names;
 use crate::sql::attach::prefix::{name, required};
 use crate::sql::attach::table::running_extension;
 use crate::sql::attach::target::{Lock, Target, quoted_schema};
@@ -16,6 +17,7 @@ use crate::sql::error::{tell, user_error};
 use crate::sql::functions::{ExtensionSchema, Functions};
 use crate::sql::owner::as_owner;
 use crate::sql::spi::{execute, from_server};
+use crate::sql::text::{RawText, decode};
 
 /// BEFORE triggers fire in the order of their names. This one comes after `zz_simhash_update`, and is to see what the
 /// others have made of the row.
@@ -27,23 +29,23 @@ const LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 #[allow(clippy::too_many_arguments)] // They are those of the SQL function.
 fn simhash_guard(
     target: Option<pg_sys::Oid>,
-    action: Option<String>,
+    action: Option<RawText<'_>>,
     max_distance: Option<i32>,
-    scope: Option<Vec<Option<String>>>,
+    scope: Option<AnyArray>,
     mark_column: Option<&CStr>,
     fingerprint: Option<&CStr>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     let target = required(target, "target")?;
-    let action = required(action, "action")?;
+    let action = decode(required(action, "action")?)?.into_owned();
     let max_distance = required(max_distance, "max_distance")?;
-    let scope = required(scope, "scope")?.into_iter().map(|column| required(column, "a scope column"));
+    let scope = required(scope, "scope")?;
     let guard = Guard {
         schema: running_extension(fcinfo)?,
         action: Action::named(&action)?,
         action_name: action,
         max_distance: check_distance(max_distance)?,
-        scope: scope.collect::<Result<_, _>>()?,
+        scope: names(&scope, "scope")?,
         // SAFETY: NUL-terminated.
         mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
         fingerprint: name(fingerprint, "fingerprint")?,

@@ -1,12 +1,14 @@
 //! The primary key of a row, by which it is named.
 
 use std::cmp::Ordering;
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 
 use pgrx::PgRelation;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::search::value;
+use crate::sql::spi::from_server;
 
 /// The columns of a table's primary key.
 pub struct PrimaryKey(Vec<Column>);
@@ -43,7 +45,7 @@ impl PrimaryKey {
                 let flags = pg_sys::TYPECACHE_CMP_PROC as i32;
                 Some(Column {
                     number,
-                    name: attribute.name().to_owned(),
+                    name: from_server(attribute.attname.data.as_ptr()).ok()?,
                     data_type: attribute.atttypid,
                     by_value: attribute.attbyval,
                     length: attribute.attlen,
@@ -93,9 +95,9 @@ impl PrimaryKey {
     }
 
     /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if there is no key.
-    pub fn describe(&self, key: &[Datum]) -> Option<String> {
+    pub fn describe(&self, key: &[Datum]) -> Result<Option<String>, ErrorReport> {
         if self.0.is_empty() {
-            return None;
+            return Ok(None);
         }
         let names: Vec<_> = self.0.iter().map(|column| column.name.as_str()).collect();
         let text = |(column, value): (&Column, &Datum)| {
@@ -103,11 +105,11 @@ impl PrimaryKey {
             // SAFETY: a value of the column's type, by its output function, whose result is NUL-terminated.
             unsafe {
                 pg_sys::getTypeOutputInfo(column.data_type, &mut output, &mut is_varlena);
-                CStr::from_ptr(pg_sys::OidOutputFunctionCall(output, *value)).to_string_lossy().into_owned()
+                from_server(pg_sys::OidOutputFunctionCall(output, *value))
             }
         };
-        let values: Vec<_> = self.0.iter().zip(key).map(text).collect();
-        Some(format!("({})=({})", names.join(", "), values.join(", ")))
+        let values = self.0.iter().zip(key).map(text).collect::<Result<Vec<_>, _>>()?;
+        Ok(Some(format!("({})=({})", names.join(", "), values.join(", "))))
     }
 }
 

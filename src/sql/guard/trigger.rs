@@ -4,7 +4,7 @@
 //! keep other writers of near rows waiting ([`super::locks`]), it looks for what is near, waits for transactions that have
 //! written something near and not ended, and looks again.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -21,6 +21,7 @@ use super::search::{Candidate, Scope, Searched, State, Wanted, value};
 use crate::sql::error::user_error;
 use crate::sql::functions::Functions;
 use crate::sql::inheritance::with_inheritors;
+use crate::sql::spi::{from_server, to_server};
 
 #[pg_extern(sql = false)]
 fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
@@ -218,7 +219,7 @@ impl Guard {
     fn new(function: Oid, event: &Event) -> Result<(Self, Vec<Oid>), ErrorReport> {
         let table = event.table();
         // SAFETY: the trigger of a call is whole.
-        let arguments = unsafe { arguments(&*event.data.tg_trigger) };
+        let arguments = unsafe { arguments(&*event.data.tg_trigger)? };
         let [action, max_distance, fingerprint, columns @ ..] = &arguments[..] else {
             return Err(protocol_violated("simhash_dedup takes at least 3 arguments")
                 .set_detail(format!("The trigger has {}.", arguments.len())));
@@ -298,7 +299,7 @@ impl Guard {
     /// # Safety
     /// The event is of the statement that the guard is of.
     unsafe fn act(&self, event: &Event, nearest: &Nearest) -> Result<pg_sys::HeapTuple, ErrorReport> {
-        let name = event.table().name().to_owned();
+        let name = name_of(&event.table())?;
         if self.action != Action::Reject && !nearest.is_visible {
             // As INSERT .. ON CONFLICT does: what this transaction cannot see cannot decide what it does.
             return Err(user_error(
@@ -326,7 +327,7 @@ impl Guard {
                     ))
                 }
             }
-            _ => super::conflict::report(event.data, nearest.distance, nearest.describe(&event.table())),
+            _ => super::conflict::report(event.data, nearest.distance, nearest.describe(&event.table())?),
         }
     }
 }
@@ -348,11 +349,11 @@ impl<'a> Nearest<'a> {
     }
 
     /// The key, unless row-level security hides rows of the table from the current user.
-    fn describe(&self, table: &PgRelation) -> Option<String> {
+    fn describe(&self, table: &PgRelation) -> Result<Option<String>, ErrorReport> {
         // SAFETY: a look-up in the catalogue.
         let security = unsafe { pg_sys::check_enable_rls(table.oid(), Oid::INVALID, true) };
         if security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32 {
-            return None;
+            return Ok(None);
         }
         self.primary_key.describe(&self.key)
     }
@@ -463,12 +464,20 @@ fn open(table: Oid) -> PgRelation {
 }
 
 pub fn column_of(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {
-    let columns = table.tuple_desc();
-    let found = columns.iter().find(|attribute| !attribute.is_dropped() && attribute.name() == name);
-    found.map(|attribute| attribute.attnum).ok_or_else(|| {
-        let message = format!("column \"{name}\" of table \"{}\" does not exist", table.name());
-        user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
-    })
+    let encoded = to_server(name)?;
+    // SAFETY: a look-up in a system cache by a NUL-terminated name.
+    let number = unsafe { pg_sys::get_attnum(table.oid(), encoded.as_ptr()) };
+    if number <= 0 {
+        let message = format!("column \"{name}\" of table \"{}\" does not exist", name_of(table)?);
+        return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message));
+    }
+    Ok(number)
+}
+
+/// The name of a table, decoded.
+fn name_of(table: &PgRelation) -> Result<String, ErrorReport> {
+    // SAFETY: an open table has a NUL-terminated name.
+    unsafe { from_server((*table.rd_rel).relname.data.as_ptr()) }
 }
 
 pub fn scope_of(table: &PgRelation, names: &[String]) -> Result<Vec<Scope>, ErrorReport> {
@@ -481,7 +490,7 @@ pub fn scope_of(table: &PgRelation, names: &[String]) -> Result<Vec<Scope>, Erro
         // SAFETY: a type that exists.
         let entry = unsafe { &*pg_sys::lookup_type_cache(data_type, pg_sys::TYPECACHE_EQ_OPR as i32) };
         if entry.eq_opr == Oid::INVALID {
-            let message = format!("column \"{name}\" of table \"{}\" has a type without equality", table.name());
+            let message = format!("column \"{name}\" of table \"{}\" has a type without equality", name_of(table)?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message));
         }
         // SAFETY: an operator that exists.
@@ -491,7 +500,8 @@ pub fn scope_of(table: &PgRelation, names: &[String]) -> Result<Vec<Scope>, Erro
 }
 
 pub fn no_index(table: &PgRelation, max_distance: i32) -> ErrorReport {
-    let message = format!("table \"{}\" has no index that finds fingerprints at distance {max_distance}", table.name());
+    let name = name_of(table).unwrap_or_default();
+    let message = format!("table \"{name}\" has no index that finds fingerprints at distance {max_distance}");
     user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .set_detail("The guard looks every new row up in btrees on the blocks of a layout, all of them valid.")
         .set_hint("Run simhash_attach again to complete them, or attach a layout that serves this distance.")
@@ -533,10 +543,10 @@ pub fn leaves(root: Oid) -> Vec<Oid> {
 
 /// # Safety
 /// The trigger is whole: its arguments are as many as it says, and NUL-terminated.
-unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<String> {
+unsafe fn arguments(trigger: &pg_sys::Trigger) -> Result<Vec<String>, ErrorReport> {
     // SAFETY: by the contract.
-    let argument = |i| unsafe { CStr::from_ptr((*trigger.tgargs.add(i)).cast()) };
-    (0..trigger.tgnargs as usize).map(|i| argument(i).to_string_lossy().into_owned()).collect()
+    let argument = |i| unsafe { from_server((*trigger.tgargs.add(i)).cast()) };
+    (0..trigger.tgnargs as usize).map(argument).collect()
 }
 
 fn protocol_violated(message: &str) -> ErrorReport {
