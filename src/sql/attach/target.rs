@@ -111,7 +111,7 @@ impl Target {
         }
         if !self.is_ordinary() && !self.is_partitioned() {
             return Err(wrong_kind(format!("\"{}\" is not a table", self.name))
-                .set_detail("Only an ordinary or a partitioned table can be attached."));
+                .set_detail("It has to be an ordinary or a partitioned table."));
         }
         Ok(())
     }

@@ -1,60 +1,53 @@
 //! The error of a rejected row, with the fields that drivers read.
 
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::sql::error::{sendable, user_error};
+use crate::sql::error::user_error;
 use crate::sql::spi::from_server;
 
-/// Raises exclusion_violation with the table's schema and name and, as the constraint, the trigger's name.
+/// An exclusion_violation with the table's schema and name and, as the constraint, the trigger's name.
 ///
-/// These fields are what pgrx's own error reports lack.
-pub fn report<T>(trigger: &pg_sys::TriggerData, distance: u32, key: Option<String>) -> Result<T, ErrorReport> {
-    // SAFETY: a trigger has a name, and is of an open table; both are NUL-terminated.
-    let (name, message) = unsafe {
-        let (name, table) = ((*trigger.tg_trigger).tgname, &*(*trigger.tg_relation).rd_rel);
-        let table = from_server(table.relname.data.as_ptr())?;
-        (name, format!("near-duplicate violates guard \"{}\" of table \"{table}\"", from_server(name)?))
+/// pgrx's error reports lack these fields. So they are added while the error is reported, by a callback of PostgreSQL's
+/// that otherwise tells an error's context. To be returned at once by the trigger function.
+pub fn conflict(trigger: &pg_sys::TriggerData, distance: u32, key: Option<String>) -> Result<ErrorReport, ErrorReport> {
+    // SAFETY: a trigger has a name, and is of an open table; both names are NUL-terminated.
+    let message = unsafe {
+        let name = from_server((*trigger.tg_trigger).tgname)?;
+        let table = from_server((*(*trigger.tg_relation).rd_rel).relname.data.as_ptr())?;
+        format!("near-duplicate violates guard \"{name}\" of table \"{table}\"")
     };
     let bits = if distance == 1 { "bit" } else { "bits" };
-    let detail = match key {
-        Some(key) => format!("The fingerprint differs in {distance} {bits} from that of key {key}."),
-        None => format!("The fingerprint differs in {distance} {bits} from that of another row."),
-    };
-    let hint = "The row is close to one that exists: skip it, or change that one.";
-    let texts = [message.clone(), detail.clone(), hint.to_owned()].map(|text| CString::new(sendable(text)));
-    let [Ok(message), Ok(detail), Ok(hint)] = texts else {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION, message).set_detail(detail).set_hint(hint));
-    };
-    // SAFETY: the functions take NUL-terminated texts, which they copy, and the last does not return. Rust's values on
-    // the way up are dropped, for the error becomes a panic here.
+    let other = key.map_or("another row".to_owned(), |key| format!("key {key}"));
+    // SAFETY: the callback is not called after the trigger has returned: the error's handler, which comes then, sets the
+    // stack as it was before the trigger was called.
     unsafe {
-        pg_sys::ffi::pg_guard_ffi_boundary(|| {
-            if errstart(PgLogLevel::ERROR as c_int, std::ptr::null()) {
-                errcode(PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION as c_int);
-                errmsg(c"%s".as_ptr(), message.as_ptr());
-                errdetail(c"%s".as_ptr(), detail.as_ptr());
-                errhint(c"%s".as_ptr(), hint.as_ptr());
-                errtable(trigger.tg_relation);
-                err_generic_string(pg_sys::PG_DIAG_CONSTRAINT_NAME as c_int, name);
-                errfinish(c"conflict.rs".as_ptr(), line!() as c_int, c"simhash_dedup".as_ptr());
-            }
-        });
+        let size = size_of::<pg_sys::ErrorContextCallback>();
+        let callback = pg_sys::palloc0(size).cast::<pg_sys::ErrorContextCallback>();
+        (*callback).previous = pg_sys::error_context_stack;
+        (*callback).callback = Some(add_fields);
+        (*callback).arg = std::ptr::from_ref(trigger).cast_mut().cast();
+        pg_sys::error_context_stack = callback;
     }
-    unreachable!("an error does not return")
+    Ok(user_error(PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION, message)
+        .set_detail(format!("The fingerprint differs in {distance} {bits} from that of {other}."))
+        .set_hint("The row is close to one that exists: skip it, or change that one."))
 }
 
-// PostgreSQL's `utils/elog.h` and `utils/rel.h`.
+#[pg_guard]
+unsafe extern "C-unwind" fn add_fields(trigger: *mut c_void) {
+    // SAFETY: the trigger's data, of the call that is failing.
+    unsafe {
+        let trigger = &*trigger.cast::<pg_sys::TriggerData>();
+        pg_sys::errtable(trigger.tg_relation);
+        err_generic_string(pg_sys::PG_DIAG_CONSTRAINT_NAME as c_int, (*trigger.tg_trigger).tgname);
+    }
+}
+
 unsafe extern "C-unwind" {
-    fn errstart(level: c_int, domain: *const c_char) -> bool;
-    fn errcode(code: c_int) -> c_int;
-    fn errmsg(format: *const c_char, ...) -> c_int;
-    fn errdetail(format: *const c_char, ...) -> c_int;
-    fn errhint(format: *const c_char, ...) -> c_int;
-    fn errtable(relation: pg_sys::Relation) -> c_int;
+    /// PostgreSQL's `utils/elog.h`.
     fn err_generic_string(field: c_int, text: *const c_char) -> c_int;
-    fn errfinish(file: *const c_char, line: c_int, function: *const c_char);
 }

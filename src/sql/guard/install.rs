@@ -7,8 +7,8 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 use pgrx::{AnyArray, PgRelation};
 
-use super::key::PrimaryKey;
-use super::trigger::{Action, check_distance, column_of, leaves, no_index, scope_of};
+use super::search::Searched;
+use super::trigger::{Action, check_distance, fingerprint_column, leaves, mark_column, no_index, scope_of};
 use crate::sql::arrays::names;
 use crate::sql::attach::prefix::{name, required};
 use crate::sql::attach::table::running_extension;
@@ -125,55 +125,35 @@ impl Guard {
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
                 .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."));
         }
-        let fingerprint = column_of(relation, &self.fingerprint).map_err(|error| {
+        fingerprint_column(relation, &self.fingerprint).map_err(|error| {
             error.set_hint("simhash_attach gives a table its fingerprint column, named simhash if it is not told.")
         })?;
-        // SAFETY: a look-up in a system cache.
-        let of_type = unsafe { pg_sys::getBaseType(pg_sys::get_atttype(table.oid, fingerprint)) };
-        if of_type != pg_sys::INT8OID {
-            let message = format!("column \"{}\" of table \"{}\" is not of type bigint", self.fingerprint, table.name);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message));
-        }
         scope_of(relation, &self.scope)?;
-        self.check_mark(table, relation)?;
         let functions = self.schema.simhash_block().and_then(Functions::beside);
-        for member in leaves(table.oid) {
-            let serves = functions.and_then(|functions| {
-                let fingerprint = column_of(&open(member), &self.fingerprint).ok()?;
-                super::search::Searched::new(member, fingerprint, Vec::new(), self.max_distance, &functions)
-            });
-            serves.ok_or_else(|| no_index(&open(member), self.max_distance))?;
-        }
-        Ok(())
+        let search = |member| {
+            let fingerprint = fingerprint_column(&open(member), &self.fingerprint).ok()?;
+            Searched::new(member, fingerprint, Vec::new(), self.max_distance, &functions?)
+        };
+        let searched = leaves(table.oid)
+            .into_iter()
+            .map(|member| search(member).ok_or_else(|| no_index(&open(member), self.max_distance)))
+            .collect::<Result<Vec<_>, _>>()?;
+        self.check_mark(relation, &searched)
     }
 
-    fn check_mark(&self, table: &Target, relation: &PgRelation) -> Result<(), ErrorReport> {
-        let parameter = |message: &str| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
-        let mark = match (self.action, &self.mark_column) {
-            (Action::Mark, Some(mark)) => mark,
-            (Action::Mark, None) => {
-                return Err(parameter("the action mark needs a mark_column")
-                    .set_hint("Add a column of the primary key's type, and name it."));
-            }
-            (_, Some(_)) => return Err(parameter("mark_column is for the action mark only")),
-            (_, None) => return Ok(()),
-        };
-        let column = column_of(relation, mark)?;
-        // SAFETY: look-ups in system caches.
-        let (of_type, is_generated) =
-            unsafe { (pg_sys::get_atttype(table.oid, column), pg_sys::get_attgenerated(table.oid, column) != 0) };
-        let key = PrimaryKey::of(relation).only_type();
-        if key != Some(of_type) || is_generated {
-            let message = format!("column \"{mark}\" of table \"{}\" cannot take the key of a row", table.name);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_detail(
-                "The table needs a primary key of one column, and the mark column must be of its type and not generated.",
-            ));
+    fn check_mark(&self, relation: &PgRelation, searched: &[Searched]) -> Result<(), ErrorReport> {
+        let wrong = |message: &str| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
+        match (self.action, &self.mark_column) {
+            (Action::Mark, Some(mark)) => mark_column(relation, mark, searched).map(drop),
+            (Action::Mark, None) => Err(wrong("the action mark needs a mark_column")
+                .set_hint("Add a column of the primary key's type, and name it.")),
+            (_, Some(_)) => Err(wrong("mark_column is for the action mark only")),
+            (_, None) => Ok(()),
         }
-        Ok(())
     }
 }
 
-/// The arguments of the table's guard, if it has one.
+/// The arguments of the table's guard, if it has one; none for one that is disabled.
 fn existing(table: &Target) -> Result<Option<Vec<String>>, ErrorReport> {
     let relation = table.open();
     // SAFETY: an open table has as many triggers as it says, or none; each is whole.
@@ -183,7 +163,9 @@ fn existing(table: &Target) -> Result<Option<Vec<String>>, ErrorReport> {
         let guard = triggers.iter().find(|trigger| CStr::from_ptr(trigger.tgname).to_bytes() == TRIGGER.as_bytes());
         let arguments = |trigger: &pg_sys::Trigger| {
             let argument = |i| from_server((*trigger.tgargs.add(i)).cast());
-            (0..trigger.tgnargs as usize).map(argument).collect::<Result<Vec<_>, _>>()
+            let is_enabled = trigger.tgenabled as u8 != pg_sys::TRIGGER_DISABLED;
+            let count = if is_enabled { trigger.tgnargs as usize } else { 0 };
+            (0..count).map(argument).collect::<Result<Vec<_>, _>>()
         };
         guard.map(arguments).transpose()
     }

@@ -11,7 +11,11 @@ use super::search::value;
 use crate::sql::spi::from_server;
 
 /// The columns of a table's primary key.
-pub struct PrimaryKey(Vec<Column>);
+pub struct PrimaryKey {
+    columns: Vec<Column>,
+    /// Whether it is checked at once, not at the end of the transaction.
+    is_immediate: bool,
+}
 
 struct Column {
     number: i16,
@@ -34,7 +38,7 @@ impl PrimaryKey {
             #[cfg(feature = "pg18")]
             let index = pg_sys::RelationGetPrimaryKeyIndex(table.as_ptr(), false);
             if index == Oid::INVALID {
-                return Self(Vec::new());
+                return Self { columns: Vec::new(), is_immediate: false };
             }
             let index = PgRelation::with_lock(index, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
             let description = &*index.rd_index;
@@ -53,13 +57,34 @@ impl PrimaryKey {
                     comparison: (*pg_sys::lookup_type_cache(attribute.atttypid, flags)).cmp_proc,
                 })
             };
-            Self(numbers.iter().filter_map(column).collect())
+            Self { columns: numbers.iter().filter_map(column).collect(), is_immediate: description.indimmediate }
         }
+    }
+
+    pub fn is_immediate(&self) -> bool {
+        self.is_immediate
+    }
+
+    /// Whether it is the same key of another table: a partition's of another partition.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let same = |(a, b): (&Column, &Column)| a.name == b.name && a.data_type == b.data_type;
+        self.columns.len() == other.columns.len() && self.columns.iter().zip(&other.columns).all(same)
+    }
+
+    /// Whether the row in a slot has that key.
+    ///
+    /// # Safety
+    /// The slot holds a row of the table, and the key is one of a table whose key is like this one.
+    pub unsafe fn is_key_of(&self, slot: *mut pg_sys::TupleTableSlot, key: &[Datum]) -> bool {
+        // SAFETY: by the contract.
+        let of_row = unsafe { self.of_row(slot) };
+        let is_comparable = self.columns.iter().all(|column| column.comparison != Oid::INVALID);
+        !key.is_empty() && is_comparable && of_row.len() == key.len() && self.compare(&of_row, key).is_eq()
     }
 
     /// The type of a key of one column.
     pub fn only_type(&self) -> Option<Oid> {
-        match &self.0[..] {
+        match &self.columns[..] {
             [column] => Some(column.data_type),
             _ => None,
         }
@@ -77,7 +102,7 @@ impl PrimaryKey {
                 let copy = || datumCopy(found, column.by_value, column.length.into());
                 Some(pg_sys::ffi::pg_guard_ffi_boundary(copy))
             };
-            self.0.iter().filter_map(copy).collect()
+            self.columns.iter().filter_map(copy).collect()
         }
     }
 
@@ -91,15 +116,15 @@ impl PrimaryKey {
             let order = unsafe { pg_sys::OidFunctionCall2Coll(column.comparison, column.collation, *a, *b) };
             (order.value() as i32).cmp(&0)
         };
-        self.0.iter().zip(a).zip(b).map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        self.columns.iter().zip(a).zip(b).map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
 
     /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if there is no key.
     pub fn describe(&self, key: &[Datum]) -> Result<Option<String>, ErrorReport> {
-        if self.0.is_empty() {
+        if self.columns.is_empty() {
             return Ok(None);
         }
-        let names: Vec<_> = self.0.iter().map(|column| column.name.as_str()).collect();
+        let names: Vec<_> = self.columns.iter().map(|column| column.name.as_str()).collect();
         let text = |(column, value): (&Column, &Datum)| {
             let (mut output, mut is_varlena) = (Oid::INVALID, false);
             // SAFETY: a value of the column's type, by its output function, whose result is NUL-terminated.
@@ -108,7 +133,7 @@ impl PrimaryKey {
                 from_server(pg_sys::OidOutputFunctionCall(output, *value))
             }
         };
-        let values = self.0.iter().zip(key).map(text).collect::<Result<Vec<_>, _>>()?;
+        let values = self.columns.iter().zip(key).map(text).collect::<Result<Vec<_>, _>>()?;
         Ok(Some(format!("({})=({})", names.join(", "), values.join(", "))))
     }
 }

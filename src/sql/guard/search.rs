@@ -51,6 +51,8 @@ pub struct Wanted<'a> {
     pub scope: &'a [Option<Datum>],
     /// An updated row's own old version, by its table and place.
     pub except: Option<(Oid, pg_sys::ItemPointerData)>,
+    /// An inserted row's key, and what it is a key of.
+    pub own_key: Option<(&'a PrimaryKey, &'a [Datum])>,
 }
 
 /// A row that is near.
@@ -131,6 +133,12 @@ impl Searched {
             if let Some((table, place)) = wanted.except
                 && table == self.oid
                 && same_place((*slot).tts_tid, place)
+            {
+                return None;
+            }
+            if let Some((primary_key, key)) = wanted.own_key
+                && self.primary_key.is_like(primary_key)
+                && self.primary_key.is_key_of(slot, key)
             {
                 return None;
             }

@@ -15,10 +15,12 @@ use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, PgRelation};
 
 use super::cache::Cache;
+use super::conflict::conflict;
 use super::key::PrimaryKey;
 use super::locks::Locks;
 use super::search::{Candidate, Scope, Searched, State, Wanted, value};
 use crate::sql::error::user_error;
+use crate::sql::expression::oids;
 use crate::sql::functions::Functions;
 use crate::sql::inheritance::with_inheritors;
 use crate::sql::spi::{from_server, to_server};
@@ -193,12 +195,14 @@ impl Statement {
                 return Ok(event.new_row());
             }
             let except = event.old_slot().map(|old| (event.table().oid(), (*old).tts_tid));
-            let wanted = Wanted { fingerprint, max_distance: guard.max_distance, scope: &scope, except };
+            let own_key = if except.is_none() { guard.own_key(event) } else { None };
+            let own_key = own_key.as_ref().map(|(primary_key, key)| (*primary_key, &key[..]));
+            let wanted = Wanted { fingerprint, max_distance: guard.max_distance, scope: &scope, except, own_key };
             loop {
                 locks.take(guard.root, fingerprint, guard.max_distance);
                 match guard.look(&wanted, locks) {
                     Outcome::LookAgain => {}
-                    Outcome::Unique => break,
+                    Outcome::Unique => return Ok(guard.with_mark(event, None)),
                     Outcome::Near(nearest) => {
                         let row = guard.act(event, &nearest)?;
                         // A row that is stored although it is near is one that others may be near to.
@@ -209,7 +213,6 @@ impl Statement {
                     }
                 }
             }
-            Ok(event.new_row())
         }
     }
 }
@@ -239,7 +242,7 @@ impl Guard {
         let mut searched = Vec::new();
         for member in leaves(root) {
             let member_table = open(member);
-            let fingerprint = column_of(&member_table, fingerprint)?;
+            let fingerprint = fingerprint_column(&member_table, fingerprint)?;
             let scope = scope_of(&member_table, scope)?;
             let found = Searched::new(member, fingerprint, scope, max_distance, &functions);
             searched.push(found.ok_or_else(|| no_index(&member_table, max_distance))?);
@@ -248,9 +251,9 @@ impl Guard {
         let guard = Self {
             action,
             max_distance,
-            fingerprint: column_of(&table, fingerprint)?,
+            fingerprint: fingerprint_column(&table, fingerprint)?,
             scope: scope_of(&table, scope)?,
-            mark: mark.map(|mark| column_of(&table, mark)).transpose()?,
+            mark: mark.map(|mark| mark_column(&table, mark, &searched)).transpose()?,
             searched,
             root,
         };
@@ -296,6 +299,35 @@ impl Guard {
         }
     }
 
+    /// The primary key of a row that is to be inserted. One that is there with the same key cannot be another row: the two
+    /// cannot both be stored, or ON CONFLICT makes an UPDATE of it, which is checked as such.
+    ///
+    /// # Safety
+    /// The event is of the statement that the guard is of.
+    unsafe fn own_key(&self, event: &Event) -> Option<(&PrimaryKey, Vec<Datum>)> {
+        let own = self.searched.iter().find(|searched| searched.oid == event.table().oid())?;
+        let primary_key = Some(&own.primary_key).filter(|key| key.is_immediate())?;
+        // SAFETY: by the contract.
+        let key = unsafe { primary_key.of_row(event.new_slot()) };
+        Some((primary_key, key))
+    }
+
+    /// The new row with the key of its near-duplicate, or NULL, in the mark column, if there is one.
+    fn with_mark(&self, event: &Event, key: Option<Datum>) -> pg_sys::HeapTuple {
+        // SAFETY: the row is of the trigger's table, and one column of it is replaced by a value of its type: that of the
+        // key, to which `mark_column` has seen, as to all that depends on the table's definition.
+        unsafe {
+            let Some(mark) = self.mark.filter(|&mark| key.is_some() || value(event.new_slot(), mark).is_some()) else {
+                return event.new_row();
+            };
+            let mut column = i32::from(mark);
+            let mut is_null = key.is_none();
+            let mut value = key.unwrap_or_else(Datum::null);
+            let descriptor = (*event.data.tg_relation).rd_att;
+            pg_sys::heap_modify_tuple_by_cols(event.new_row(), descriptor, 1, &mut column, &mut value, &mut is_null)
+        }
+    }
+
     /// # Safety
     /// The event is of the statement that the guard is of.
     unsafe fn act(&self, event: &Event, nearest: &Nearest) -> Result<pg_sys::HeapTuple, ErrorReport> {
@@ -308,26 +340,10 @@ impl Guard {
             )
             .set_detail(format!("A near-duplicate in table \"{name}\" was committed after this transaction began.")));
         }
-        match (self.action, self.mark) {
-            (Action::Skip, _) => Ok(std::ptr::null_mut()),
-            (Action::Mark, Some(mark)) => {
-                let mut column = i32::from(mark);
-                let mut value = nearest.key.first().copied().unwrap_or_else(Datum::null);
-                let mut is_null = nearest.key.is_empty();
-                // SAFETY: the row is of the trigger's table, and one column of it is replaced by a value of its type:
-                // that of the key, which simhash_guard has seen to.
-                unsafe {
-                    Ok(pg_sys::heap_modify_tuple_by_cols(
-                        event.new_row(),
-                        (*event.data.tg_relation).rd_att,
-                        1,
-                        &mut column,
-                        &mut value,
-                        &mut is_null,
-                    ))
-                }
-            }
-            _ => super::conflict::report(event.data, nearest.distance, nearest.describe(&event.table())?),
+        match self.action {
+            Action::Skip => Ok(std::ptr::null_mut()),
+            Action::Mark => Ok(self.with_mark(event, nearest.key.first().copied())),
+            Action::Reject => Err(conflict(event.data, nearest.distance, nearest.describe(&event.table())?)?),
         }
     }
 }
@@ -350,9 +366,12 @@ impl<'a> Nearest<'a> {
 
     /// The key, unless row-level security hides rows of the table from the current user.
     fn describe(&self, table: &PgRelation) -> Result<Option<String>, ErrorReport> {
-        // SAFETY: a look-up in the catalogue.
-        let security = unsafe { pg_sys::check_enable_rls(table.oid(), Oid::INVALID, true) };
-        if security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32 {
+        let is_hidden = |table: Oid| {
+            // SAFETY: a look-up in the catalogue.
+            let security = unsafe { pg_sys::check_enable_rls(table, Oid::INVALID, true) };
+            security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+        };
+        if is_hidden(table.oid()) || ancestors(table).into_iter().any(is_hidden) {
             return Ok(None);
         }
         self.primary_key.describe(&self.key)
@@ -446,7 +465,13 @@ unsafe fn same_values(table: &PgRelation, scope: &[Scope], old: &[Option<Datum>]
 }
 
 fn distance(argument: &str) -> Result<i32, ErrorReport> {
-    check_distance(argument.parse().unwrap_or(-1))
+    match argument.parse() {
+        Ok(distance) => check_distance(distance),
+        Err(_) => Err(user_error(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("maximum distance \"{argument}\" is not a number"),
+        )),
+    }
 }
 
 pub fn check_distance(distance: i32) -> Result<i32, ErrorReport> {
@@ -474,6 +499,32 @@ pub fn column_of(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {
     Ok(number)
 }
 
+/// The column of fingerprints.
+pub fn fingerprint_column(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {
+    let column = column_of(table, name)?;
+    // SAFETY: look-ups in system caches.
+    if unsafe { pg_sys::getBaseType(pg_sys::get_atttype(table.oid(), column)) } == pg_sys::INT8OID {
+        return Ok(column);
+    }
+    let message = format!("column \"{name}\" of table \"{}\" is not of type bigint", name_of(table)?);
+    Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
+}
+
+/// The column that takes the key of a near-duplicate, wherever that is.
+pub fn mark_column(table: &PgRelation, name: &str, searched: &[Searched]) -> Result<i16, ErrorReport> {
+    let column = column_of(table, name)?;
+    // SAFETY: look-ups in system caches.
+    let (of_type, is_generated) =
+        unsafe { (pg_sys::get_atttype(table.oid(), column), pg_sys::get_attgenerated(table.oid(), column) != 0) };
+    if !is_generated && searched.iter().all(|searched| searched.primary_key.only_type() == Some(of_type)) {
+        return Ok(column);
+    }
+    let message = format!("column \"{name}\" of table \"{}\" cannot take the key of a row", name_of(table)?);
+    Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_detail(
+        "The table needs a primary key of one column, and the mark column must be of its type and not generated.",
+    ))
+}
+
 /// The name of a table, decoded.
 fn name_of(table: &PgRelation) -> Result<String, ErrorReport> {
     // SAFETY: an open table has a NUL-terminated name.
@@ -483,6 +534,13 @@ fn name_of(table: &PgRelation) -> Result<String, ErrorReport> {
 pub fn scope_of(table: &PgRelation, names: &[String]) -> Result<Vec<Scope>, ErrorReport> {
     let scope = |name: &String| {
         let column = column_of(table, name)?;
+        // SAFETY: a look-up in a system cache.
+        if unsafe { pg_sys::get_attgenerated(table.oid(), column) } != 0 {
+            let message = format!("scope column \"{name}\" of table \"{}\" is generated", name_of(table)?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+                .set_detail("Generated columns are computed after BEFORE triggers.")
+                .set_hint("Name the columns that it is computed from."));
+        }
         let columns = table.tuple_desc();
         let attribute = columns.get(column as usize - 1);
         let (data_type, collation) =
@@ -509,13 +567,6 @@ pub fn no_index(table: &PgRelation, max_distance: i32) -> ErrorReport {
 
 /// The table that is guarded with a partition: the topmost of which the trigger is one.
 fn root(table: &PgRelation, function: Oid) -> Oid {
-    // SAFETY: a table that exists; its ancestors are listed from its parent upwards.
-    let ancestors = unsafe {
-        if !(*table.rd_rel).relispartition {
-            return table.oid();
-        }
-        crate::sql::expression::oids(pg_sys::ffi::pg_guard_ffi_boundary(|| get_partition_ancestors(table.oid())))
-    };
     let guarded = |oid: &&Oid| {
         let table = open(**oid);
         // SAFETY: an open table has as many triggers as it says, or none.
@@ -526,7 +577,18 @@ fn root(table: &PgRelation, function: Oid) -> Oid {
             })
         }
     };
-    ancestors.iter().rev().find(guarded).copied().unwrap_or_else(|| table.oid())
+    ancestors(table).iter().rev().find(guarded).copied().unwrap_or_else(|| table.oid())
+}
+
+/// The tables that a table is a partition of, from its parent upwards.
+fn ancestors(table: &PgRelation) -> Vec<Oid> {
+    // SAFETY: a table that exists, and is open.
+    unsafe {
+        if !(*table.rd_rel).relispartition {
+            return Vec::new();
+        }
+        oids(pg_sys::ffi::pg_guard_ffi_boundary(|| get_partition_ancestors(table.oid())))
+    }
 }
 
 /// The tables that hold the rows of a table: itself, or its partitions.
