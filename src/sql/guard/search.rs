@@ -32,6 +32,8 @@ struct Probed {
     index: Oid,
     block: Block,
     radius: u32,
+    /// Where the index has the fingerprint, so that a row need not be visited to see that it is not near.
+    fingerprint: Option<i16>,
 }
 
 /// A column within whose values a duplicate counts. NULL equals NULL.
@@ -86,7 +88,8 @@ impl Searched {
         let choice = choice::cheapest_unconditional(&indexed, distance)?;
         let probed = choice.probed.iter().map(|probed| {
             let block = Block::new(probed.indexed.block, choice.blocks)?;
-            Some(Probed { index: probed.indexed.index, block, radius: probed.radius? })
+            let indexed = probed.indexed;
+            Some(Probed { index: indexed.index, block, radius: probed.radius?, fingerprint: indexed.fingerprint })
         });
         // SAFETY: a table that exists, as its indexes have been read.
         let opened = unsafe { PgRelation::with_lock(table, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
@@ -105,8 +108,8 @@ impl Searched {
             for probed in &self.probed {
                 let index = PgRelation::with_lock(probed.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
                 let key = ScanKey::new(probed.block, wanted.fingerprint, probed.radius);
-                let mut scan = Scan::begin(&table, &index, key);
-                while flow.is_continue() && scan.next(slot) {
+                let mut scan = Scan::begin(&table, &index, key, probed.fingerprint);
+                while flow.is_continue() && scan.next(slot, wanted) {
                     if let Some(distance) = self.distance(wanted, slot) {
                         let state = scan.state();
                         flow = show(&Candidate { table: &table, slot, distance, state });
@@ -187,6 +190,19 @@ fn same_place(a: pg_sys::ItemPointerData, b: pg_sys::ItemPointerData) -> bool {
     (a.ip_blkid.bi_hi, a.ip_blkid.bi_lo, a.ip_posid) == (b.ip_blkid.bi_hi, b.ip_blkid.bi_lo, b.ip_posid)
 }
 
+/// A column of what an index has of a row.
+///
+/// # Safety
+/// The tuple is one of that description, which has the column.
+unsafe fn column_of(tuple: pg_sys::IndexTuple, description: pg_sys::TupleDesc, place: i16) -> Option<Datum> {
+    const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
+    let (mut values, mut nulls) = ([Datum::null(); MOST], [false; MOST]);
+    // SAFETY: by the contract; no index has more columns than there is room for.
+    unsafe { pg_sys::index_deform_tuple(tuple, description, values.as_mut_ptr(), nulls.as_mut_ptr()) };
+    let place = usize::try_from(place).ok()?.checked_sub(1)?;
+    (!nulls.get(place)?).then_some(values[place])
+}
+
 /// The values of a block that are looked up.
 struct ScanKey {
     flags: u32,
@@ -212,12 +228,13 @@ impl ScanKey {
 struct Scan {
     description: pg_sys::IndexScanDesc,
     snapshot: Box<pg_sys::SnapshotData>,
+    fingerprint: Option<i16>,
 }
 
 impl Scan {
     /// # Safety
     /// Both are open, and stay so; the index is one of the table's, and its first key is an integer.
-    unsafe fn begin(table: &PgRelation, index: &PgRelation, key: ScanKey) -> Self {
+    unsafe fn begin(table: &PgRelation, index: &PgRelation, key: ScanKey, fingerprint: Option<i16>) -> Self {
         // A dirty snapshot (InitDirtySnapshot in PostgreSQL's snapmgr.h) is nothing but its type.
         let mut snapshot = Box::new(pg_sys::SnapshotData {
             snapshot_type: pg_sys::SnapshotType::SNAPSHOT_DIRTY,
@@ -241,19 +258,41 @@ impl Scan {
             #[cfg(feature = "pg18")]
             let description =
                 pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, std::ptr::null_mut(), 1, 0);
+            (*description).xs_want_itup = fingerprint.is_some();
             pg_sys::index_rescan(description, &mut entry, 1, std::ptr::null_mut(), 0);
-            Self { description, snapshot }
+            Self { description, snapshot, fingerprint }
         }
     }
 
-    /// The next row, in the slot; false if there is none.
+    /// The next row, in the slot; false if there is none. Rows of which the index tells that they are not near are left
+    /// out.
     ///
     /// # Safety
     /// The slot is one of the table's.
-    unsafe fn next(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
-        pgrx::check_for_interrupts!();
-        // SAFETY: by the contract.
-        unsafe { pg_sys::index_getnext_slot(self.description, pg_sys::ScanDirection::ForwardScanDirection, slot) }
+    unsafe fn next(&mut self, slot: *mut pg_sys::TupleTableSlot, wanted: &Wanted) -> bool {
+        let direction = pg_sys::ScanDirection::ForwardScanDirection;
+        loop {
+            pgrx::check_for_interrupts!();
+            // SAFETY: by the contract. What the index gives of a row has the columns that the index has.
+            unsafe {
+                let Some(place) = self.fingerprint else {
+                    return pg_sys::index_getnext_slot(self.description, direction, slot);
+                };
+                if pg_sys::index_getnext_tid(self.description, direction).is_null() {
+                    return false;
+                }
+                let scan = &*self.description;
+                let fingerprint = match column_of(scan.xs_itup, scan.xs_itupdesc, place) {
+                    Some(datum) => datum.value() as u64,
+                    None => continue,
+                };
+                let is_near =
+                    hamming(fingerprint, wanted.fingerprint.cast_unsigned()).cast_signed() <= wanted.max_distance;
+                if is_near && pg_sys::index_fetch_heap(self.description, slot) {
+                    return true;
+                }
+            }
+        }
     }
 
     /// Of the row that has just been read.

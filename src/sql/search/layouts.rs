@@ -41,6 +41,8 @@ pub struct IndexedBlock {
     pub blocks: i32,
     pub key: Key,
     pub index: Oid,
+    /// Where the index has the fingerprint's column too, from 1.
+    pub fingerprint: Option<i16>,
     /// Whether any search can use the index: it has all rows, and the block is its first key.
     pub unconditional: bool,
     pub statistics: Statistics,
@@ -151,8 +153,19 @@ fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functi
                 _ => (index.oid(), position),
             };
             let statistics = Statistics { relation: statistics.0, column: statistics.1, with_inheritors: false };
-            let index = index.oid();
-            found.push(IndexedBlock { block, blocks, key, index, unconditional, statistics });
+            let place = match fingerprint {
+                Fingerprint::Column(number) => index.place_of(number),
+                Fingerprint::Expression(_) => None,
+            };
+            found.push(IndexedBlock {
+                block,
+                blocks,
+                key,
+                index: index.oid(),
+                fingerprint: place,
+                unconditional,
+                statistics,
+            });
         }
     }
     found
@@ -218,6 +231,16 @@ impl Relation {
     fn oid(&self) -> Oid {
         // SAFETY: an open relation.
         unsafe { (*self.0).rd_id }
+    }
+
+    /// Where an index has a column of its table, as a key or included, from 1.
+    fn place_of(&self, column: i16) -> Option<i16> {
+        // SAFETY: an open index has a description with an entry for each of its columns.
+        unsafe {
+            let description = &*(*self.0).rd_index;
+            let columns = description.indkey.values.as_slice(description.indnatts as usize);
+            columns.iter().position(|&found| found == column).map(|place| place as i16 + 1)
+        }
     }
 
     /// The keys of a valid btree that compare integers as `=` does.
