@@ -1,0 +1,279 @@
+-- simhash_guard: what becomes of near-duplicates, whatever the statement that brings them.
+CREATE SCHEMA guard;
+SET search_path = guard, public;
+-- Texts. Case and punctuation make no difference.
+CREATE TABLE docs (id integer PRIMARY KEY, body text, views integer DEFAULT 0);
+SELECT simhash_attach('docs', 'body');
+SELECT simhash_guard('docs');
+SELECT tgname, pg_get_triggerdef(oid) AS definition FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
+INSERT INTO docs VALUES (1, 'The quick brown fox jumps over the lazy dog');
+INSERT INTO docs VALUES (2, 'the QUICK brown fox jumps over the lazy dog!');
+\echo :LAST_ERROR_SQLSTATE
+INSERT INTO docs VALUES (3, 'Another text');
+INSERT INTO docs VALUES (4, 'One'), (5, 'Two'), (6, 'one');
+SELECT id, body FROM docs ORDER BY id;
+-- All fields that drivers read.
+DO $$
+DECLARE state text; s text; t text; c text; col text; m text; d text; h text;
+BEGIN
+    INSERT INTO docs VALUES (2, 'the quick brown fox jumps over the lazy dog');
+EXCEPTION WHEN exclusion_violation THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, s = SCHEMA_NAME, t = TABLE_NAME, c = CONSTRAINT_NAME,
+        col = COLUMN_NAME, m = MESSAGE_TEXT, d = PG_EXCEPTION_DETAIL, h = PG_EXCEPTION_HINT;
+    RAISE NOTICE E'state %\nschema %\ntable %\nconstraint %\ncolumn <%>\nmessage %\ndetail %\nhint %',
+        state, s, t, c, col, m, d, h;
+END
+$$;
+
+-- Fingerprints themselves show the distances. Each of these differs from the others in 16 bits or more.
+CREATE TABLE prints (id integer PRIMARY KEY, f bigint, same_as integer, tenant text, part integer);
+SELECT simhash_attach('prints', 'f');
+SELECT simhash_guard('prints', fingerprint => 'f');
+INSERT INTO prints VALUES (1, 0), (2, -1), (3, x'00ff00ff00ff00ff'::bigint), (4, x'0f0f0f0f0f0f0f0f'::bigint);
+INSERT INTO prints VALUES (5, 1);
+INSERT INTO prints VALUES (5, x'0001000100010000'::bigint);
+INSERT INTO prints VALUES (5, x'0001000100010001'::bigint);
+-- 2 bits from both 1 and 5: the smaller key is named. Then 1 and 3: the nearer.
+INSERT INTO prints VALUES (6, x'0001000000000001'::bigint);
+INSERT INTO prints VALUES (6, x'0001000100000001'::bigint);
+INSERT INTO prints VALUES (6, x'0001000000000000'::bigint);
+-- No fingerprint: always stored, and found by none.
+INSERT INTO prints VALUES (7, NULL), (8, NULL);
+INSERT INTO docs VALUES (7, ''), (8, NULL), (9, ''), (10, '...');
+SELECT count(*) FROM docs WHERE simhash IS NULL;
+-- What was there before is not looked at, and new rows are compared with it.
+SELECT simhash_unguard('prints');
+INSERT INTO prints VALUES (9, 0);
+SELECT simhash_guard('prints', fingerprint => 'f');
+INSERT INTO prints VALUES (10, 0);
+DELETE FROM prints WHERE id = 1;
+INSERT INTO prints VALUES (10, 0);
+DELETE FROM prints WHERE id = 9;
+INSERT INTO prints VALUES (10, 1);
+DELETE FROM prints WHERE id = 5;
+INSERT INTO prints VALUES (10, 1);
+SELECT id, f FROM prints ORDER BY id;
+
+-- Skip: in the same transaction, statement, and by RETURNING only what was stored.
+SELECT simhash_guard('prints', 'skip', fingerprint => 'f');
+TRUNCATE prints;
+INSERT INTO prints VALUES (1, 0), (2, 7), (3, 1), (4, -1), (5, 15), (6, -1) RETURNING id, f;
+INSERT INTO prints VALUES (7, 0);
+INSERT INTO prints SELECT n, n % 4 FROM generate_series(8, 20) AS n;
+INSERT INTO prints SELECT n, (n % 3) * 4311810305 FROM generate_series(8, 20) AS n;
+INSERT INTO prints SELECT n, ('x' || left(md5((n % 3)::text), 16))::bit(64)::bigint FROM generate_series(8, 20) AS n;
+COPY prints (id, f) FROM stdin;
+21	0
+22	72340172838076673
+23	72340172838076674
+24	\N
+25	4294967295
+\.
+WITH stored AS (INSERT INTO prints VALUES (26, 0), (27, x'fffffffff0000000'::bigint) RETURNING id)
+SELECT id FROM stored;
+-- Both parts of a statement, one snapshot.
+WITH one AS (INSERT INTO prints VALUES (28, x'0ff00ff00ff00ff0'::bigint) RETURNING id),
+    two AS (INSERT INTO prints VALUES (29, x'0ff00ff00ff00ff1'::bigint) RETURNING id)
+SELECT (SELECT count(*) FROM one) + (SELECT count(*) FROM two) AS stored;
+SELECT id, to_hex(f) AS f FROM prints ORDER BY id;
+-- No two are near.
+SELECT count(*) AS near FROM prints a JOIN prints b ON a.id < b.id AND a.f <~> b.f <= 3;
+
+-- Mark.
+SELECT simhash_guard('prints', 'mark', mark_column => 'same_as', fingerprint => 'f');
+TRUNCATE prints;
+INSERT INTO prints VALUES (1, 0), (2, 7), (3, 1), (4, -1), (5, 15), (6, -1) RETURNING id, f, same_as;
+INSERT INTO prints VALUES (7, 3), (8, 1) RETURNING id, f, same_as;
+-- What the statement says of the mark column counts only where the guard has nothing to decide.
+INSERT INTO prints VALUES (9, x'00ff00ff00ff00ff'::bigint, 4), (10, x'00ff00ff00ff00ff'::bigint, 4), (11, NULL, 4)
+RETURNING id, same_as;
+UPDATE prints SET f = x'0ff00ff00ff00ff0'::bigint WHERE id = 8 RETURNING id, same_as;
+UPDATE prints SET f = 1 WHERE id = 8 RETURNING id, same_as;
+UPDATE prints SET same_as = 4 WHERE id = 8 RETURNING id, same_as;
+UPDATE prints SET tenant = 'a' WHERE id = 8 RETURNING id, same_as;
+
+-- UPDATE: a row is never its own duplicate.
+SELECT simhash_guard('docs', 'reject');
+UPDATE docs SET body = body || '!' WHERE id < 6;
+UPDATE docs SET body = 'the quick brown fox jumps over the lazy dog' WHERE id = 1;
+UPDATE docs SET id = 11 WHERE id = 1;
+UPDATE docs SET views = views + 1;
+UPDATE docs SET body = 'the quick brown fox jumps over the lazy dog' WHERE id = 3;
+UPDATE docs SET body = 'a new text altogether' WHERE id = 3;
+INSERT INTO docs VALUES (12, 'Another text');
+UPDATE docs SET body = 'a new text altogether' WHERE id = 12;
+-- Rows of one statement, one after the other.
+UPDATE docs SET body = 'all the same' WHERE id > 4;
+BEGIN;
+-- A swap meets the other row's text, as it does with a UNIQUE constraint.
+UPDATE docs SET body = CASE id WHEN 3 THEN 'Another text' ELSE 'a new text altogether' END WHERE id IN (3, 12);
+ROLLBACK;
+SELECT id, body, views FROM docs ORDER BY id;
+-- A skipped UPDATE leaves the row as it was.
+SELECT simhash_guard('docs', 'skip');
+UPDATE docs SET body = 'another TEXT', views = 99 WHERE id IN (3, 11) RETURNING id;
+UPDATE docs SET body = CASE id WHEN 3 THEN 'Another text' ELSE 'a new text altogether' END WHERE id IN (3, 12);
+SELECT id, body, views FROM docs WHERE id IN (3, 11, 12) ORDER BY id;
+-- Rows that were near already, and are changed without a change of fingerprint, or to one that is still near.
+SELECT simhash_guard('docs', 'reject');
+BEGIN;
+ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
+INSERT INTO docs VALUES (13, 'ANOTHER text');
+ALTER TABLE docs ENABLE TRIGGER zzz_simhash_guard;
+UPDATE docs SET body = 'another, text', views = 5 WHERE id = 13;
+UPDATE docs SET body = 'the quick brown fox jumps over the lazy dog' WHERE id = 13;
+ROLLBACK;
+
+-- UPSERT.
+INSERT INTO docs VALUES (3, 'yet another subject') ON CONFLICT DO NOTHING;
+INSERT INTO docs VALUES (3, 'yet another subject') ON CONFLICT (id) DO UPDATE SET body = excluded.body RETURNING id, body;
+INSERT INTO docs VALUES (14, 'another text') ON CONFLICT DO NOTHING;
+INSERT INTO docs VALUES (3, 'another text') ON CONFLICT (id) DO UPDATE SET body = excluded.body;
+-- The row itself, under the same key.
+INSERT INTO docs VALUES (3, 'Yet another subject!') ON CONFLICT (id) DO UPDATE SET body = excluded.body RETURNING id, body;
+INSERT INTO docs VALUES (3, 'Yet another subject!') ON CONFLICT (id) DO NOTHING;
+SELECT simhash_guard('docs', 'skip');
+INSERT INTO docs VALUES (3, 'YET another subject') ON CONFLICT (id) DO UPDATE SET body = excluded.body RETURNING id, body;
+INSERT INTO docs VALUES (15, 'another text'), (16, 'some fresh content'), (17, 'some FRESH content')
+ON CONFLICT DO NOTHING RETURNING id, body;
+
+-- Savepoints: what is rolled back is not there.
+SELECT simhash_guard('docs', 'reject');
+BEGIN;
+SAVEPOINT a;
+INSERT INTO docs VALUES (20, 'twenty');
+ROLLBACK TO a;
+INSERT INTO docs VALUES (21, 'Twenty');
+SAVEPOINT b;
+INSERT INTO docs VALUES (22, 'TWENTY');
+ROLLBACK TO b;
+DELETE FROM docs WHERE id = 21;
+INSERT INTO docs VALUES (23, 'TWENTY');
+ROLLBACK TO b;
+INSERT INTO docs VALUES (24, 'TWENTY');
+ROLLBACK;
+-- A loop with an exception block.
+DO $$
+DECLARE
+    stored integer = 0;
+    rejected integer = 0;
+BEGIN
+    FOR n IN 100..299 LOOP
+        BEGIN
+            INSERT INTO docs VALUES (n, md5((n % 50)::text) || ' ' || md5((n % 50 + 1000)::text));
+            stored = stored + 1;
+        EXCEPTION WHEN exclusion_violation THEN
+            rejected = rejected + 1;
+        END;
+    END LOOP;
+    RAISE NOTICE '% stored, % rejected, % locks', stored, rejected, (SELECT count(*) FROM pg_locks WHERE objsubid = 3);
+END
+$$;
+SELECT count(*) FROM docs WHERE id >= 100;
+
+-- Memory and locks do not grow with the rows. Those of the last row go when the statement ends.
+SELECT simhash_guard('prints', 'skip', fingerprint => 'f');
+TRUNCATE prints;
+CREATE FUNCTION locks() RETURNS bigint LANGUAGE sql VOLATILE AS
+    'SELECT count(*) FROM pg_locks WHERE locktype = ''advisory'' AND objsubid = 3';
+CREATE FUNCTION bytes() RETURNS bigint LANGUAGE sql VOLATILE AS
+    'SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts';
+BEGIN;
+INSERT INTO prints (id, f, part) SELECT n, ('x' || left(md5((n % 90000)::text), 16))::bit(64)::bigint,
+    CASE WHEN n IN (1000, 89000) THEN bytes() END
+FROM generate_series(1, 100000) AS n;
+SELECT count(*) FROM prints;
+SELECT abs(a.part - b.part) < 100000 AS same_memory FROM prints a, prints b WHERE a.id = 1000 AND b.id = 89000;
+SELECT locks();
+INSERT INTO prints (id, f, part) SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint, locks()
+FROM generate_series(100001, 100010) AS n RETURNING id, part;
+SELECT locks();
+-- Statements within a statement.
+CREATE FUNCTION store(n integer) RETURNS bigint LANGUAGE sql VOLATILE AS
+    'INSERT INTO guard.prints VALUES (n, (''x'' || left(md5(n::text), 16))::bit(64)::bigint); SELECT guard.locks()';
+SELECT max(store(n)) FROM generate_series(100011, 100020) AS n;
+SELECT locks();
+SAVEPOINT a;
+SELECT 1 / store(100021);
+ROLLBACK TO a;
+SELECT locks();
+DO $$
+BEGIN
+    FOR n IN 200000..200020 LOOP
+        BEGIN
+            INSERT INTO guard.prints VALUES (n, ('x' || left(md5(n::text), 16))::bit(64)::bigint, 1 / (n % 3));
+        EXCEPTION WHEN division_by_zero THEN
+        END;
+    END LOOP;
+    RAISE NOTICE '% locks', guard.locks();
+END
+$$;
+-- An error after the trigger has let the row in.
+INSERT INTO prints VALUES (300000, x'0f0f0f0f0f0f0f0f'::bigint), (300000, x'f0f0f0f0f0f0f0f0'::bigint);
+ROLLBACK TO a;
+SELECT locks();
+COMMIT;
+SELECT count(*) AS near FROM prints a JOIN prints b ON simhash_near(b.f, a.f) AND a.id < b.id;
+
+-- Other distances, and the planner's settings, which do not matter.
+SET enable_indexscan = off;
+SET enable_bitmapscan = off;
+SET enable_indexonlyscan = off;
+INSERT INTO prints SELECT 400000, f # 3 FROM prints WHERE id = 1;
+SELECT simhash_guard('prints', max_distance => 0, fingerprint => 'f');
+INSERT INTO prints SELECT 400000, f # 1 FROM prints WHERE id = 1;
+INSERT INTO prints SELECT 400001, f FROM prints WHERE id = 1;
+RESET ALL;
+SET search_path = guard, public;
+SELECT simhash_guard('prints', max_distance => 8, fingerprint => 'f');
+INSERT INTO prints SELECT 400002, f # 510 FROM prints WHERE id = 1;
+INSERT INTO prints SELECT 400002, f # 255 FROM prints WHERE id = 2;
+INSERT INTO prints SELECT 400002, f # 511 FROM prints WHERE id = 2;
+
+-- Scope: a duplicate counts only within the same values; NULL equals NULL.
+TRUNCATE prints;
+SELECT simhash_guard('prints', 'reject', scope => '{tenant}', fingerprint => 'f');
+INSERT INTO prints (id, f, tenant) VALUES (1, 0, 'a'), (2, 0, 'b'), (3, 0, NULL), (4, 0, '');
+INSERT INTO prints (id, f, tenant) VALUES (5, 1, 'a');
+INSERT INTO prints (id, f, tenant) VALUES (5, 1, NULL);
+INSERT INTO prints (id, f, tenant) VALUES (5, 1, '');
+INSERT INTO prints (id, f, tenant) VALUES (5, 1, 'A');
+UPDATE prints SET tenant = 'b' WHERE id = 1;
+UPDATE prints SET tenant = NULL WHERE id = 1;
+UPDATE prints SET tenant = 'c' WHERE id = 1;
+SELECT simhash_guard('prints', 'skip', scope => '{tenant, part}', fingerprint => 'f');
+TRUNCATE prints;
+INSERT INTO prints (id, f, tenant, part) VALUES (1, 0, 'a', 1), (2, 0, 'a', 2), (3, 0, 'b', 1), (4, 1, 'a', 2),
+    (5, 0, NULL, 1), (6, 1, NULL, 1), (7, 0, NULL, NULL), (8, 1, NULL, NULL), (9, 1, 'a', NULL) RETURNING id;
+-- By the column's collation.
+CREATE COLLATION no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE collated (id integer PRIMARY KEY, f bigint, tenant text COLLATE no_case);
+SELECT simhash_attach('collated', 'f');
+SELECT simhash_guard('collated', scope => '{tenant}', fingerprint => 'f');
+INSERT INTO collated VALUES (1, 0, 'Ada'), (2, 0, 'Bob');
+INSERT INTO collated VALUES (3, 0, 'ADA');
+-- An UPDATE to an equal value meets only the row itself.
+UPDATE collated SET tenant = 'ADA' WHERE id = 1;
+
+-- Guarding again.
+SELECT simhash_guard('docs');
+SELECT simhash_guard('docs', 'skip');
+SELECT simhash_guard('docs', 'skip', 3, '{}');
+SELECT simhash_guard('docs', 'skip', 2);
+SELECT simhash_unguard('docs');
+SELECT simhash_unguard('docs');
+\echo :LAST_ERROR_SQLSTATE
+INSERT INTO docs VALUES (400, 'another text');
+-- Without the trigger: disabled, or as a replica.
+SELECT simhash_guard('docs');
+ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
+INSERT INTO docs VALUES (401, 'another text');
+ALTER TABLE docs ENABLE TRIGGER zzz_simhash_guard;
+INSERT INTO docs VALUES (402, 'another text');
+SET session_replication_role = replica;
+INSERT INTO docs VALUES (402, 'another text');
+RESET session_replication_role;
+INSERT INTO docs VALUES (403, 'another text');
+
+SET client_min_messages = warning;
+DROP SCHEMA guard CASCADE;

@@ -1,0 +1,59 @@
+-- Columns that have changed since simhash_guard has looked at them: the trigger looks again.
+CREATE SCHEMA guard_changes;
+SET search_path = guard_changes, public;
+SET client_min_messages = warning;
+CREATE FUNCTION state_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE statement;
+    RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLSTATE || ': ' || SQLERRM;
+END
+$$;
+CREATE TABLE docs (id integer PRIMARY KEY, f bigint, same_as integer, tenant text);
+SELECT simhash_attach('docs', 'f');
+SELECT simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'same_as', fingerprint => 'f');
+INSERT INTO docs VALUES (1, 0), (2, 1) RETURNING id, same_as;
+BEGIN;
+ALTER TABLE docs ALTER COLUMN same_as TYPE text;
+SELECT state_of('INSERT INTO docs VALUES (3, 2)');
+ROLLBACK;
+BEGIN;
+ALTER TABLE docs ALTER COLUMN id TYPE text;
+SELECT state_of('INSERT INTO docs VALUES (''3'', 2)');
+ROLLBACK;
+BEGIN;
+ALTER TABLE docs DROP CONSTRAINT docs_pkey;
+SELECT state_of('INSERT INTO docs VALUES (3, 2)');
+ROLLBACK;
+BEGIN;
+ALTER TABLE docs DROP same_as, ADD same_as integer GENERATED ALWAYS AS (1) STORED;
+SELECT state_of('INSERT INTO docs VALUES (3, 2)');
+ROLLBACK;
+BEGIN;
+ALTER TABLE docs DROP tenant, ADD tenant text GENERATED ALWAYS AS (id::text) STORED;
+SELECT state_of('INSERT INTO docs VALUES (3, 2)');
+ROLLBACK;
+BEGIN;
+ALTER TABLE docs DROP tenant, ADD tenant json;
+SELECT state_of('INSERT INTO docs VALUES (3, 2)');
+ROLLBACK;
+BEGIN;
+ALTER TABLE docs RENAME tenant TO customer;
+SELECT state_of('INSERT INTO docs VALUES (3, 2)');
+ROLLBACK;
+-- Another type that does as well, and another column that takes the place of the fingerprint.
+BEGIN;
+ALTER TABLE docs ALTER tenant TYPE integer USING NULL;
+SELECT state_of('INSERT INTO docs (id, f) VALUES (3, 2)');
+SELECT id, same_as FROM docs;
+ROLLBACK;
+BEGIN;
+ALTER TABLE docs DROP f CASCADE, ADD f text;
+SELECT state_of('INSERT INTO docs (id, f) VALUES (3, ''2'')');
+ROLLBACK;
+BEGIN;
+ALTER TABLE docs DROP f CASCADE, ADD f bigint;
+SELECT state_of('INSERT INTO docs (id, f) VALUES (3, 2)');
+ROLLBACK;
+DROP SCHEMA guard_changes CASCADE;

@@ -1,0 +1,25 @@
+-- A guard and MERGE, which PostgreSQL has since version 15.
+SELECT current_setting('server_version_num')::integer < 150000 AS without_merge \gset
+\if :without_merge
+\quit
+\endif
+SET client_min_messages = warning;
+CREATE TABLE merged (id integer PRIMARY KEY, f bigint);
+SELECT simhash_attach('merged', 'f');
+SELECT simhash_guard('merged', 'skip', fingerprint => 'f');
+INSERT INTO merged VALUES (1, 0), (2, -1);
+-- 1 is near only itself, 2 is skipped as an UPDATE, 3 as an INSERT.
+MERGE INTO merged USING (VALUES (1, 1), (2, 0), (3, 2), (4, 255)) AS s (id, f) ON merged.id = s.id
+WHEN MATCHED THEN UPDATE SET f = s.f
+WHEN NOT MATCHED THEN INSERT (id, f) VALUES (s.id, s.f);
+SELECT id, f FROM merged ORDER BY id;
+SELECT simhash_guard('merged', fingerprint => 'f');
+MERGE INTO merged USING (VALUES (5, 254)) AS s (id, f) ON merged.id = s.id
+WHEN NOT MATCHED THEN INSERT (id, f) VALUES (s.id, s.f);
+MERGE INTO merged USING (VALUES (2, 254)) AS s (id, f) ON merged.id = s.id
+WHEN MATCHED THEN UPDATE SET f = s.f;
+MERGE INTO merged USING (VALUES (4, 254)) AS s (id, f) ON merged.id = s.id
+WHEN MATCHED AND s.f < 255 THEN DELETE
+WHEN NOT MATCHED THEN INSERT (id, f) VALUES (s.id, s.f);
+SELECT id, f FROM merged ORDER BY id;
+DROP TABLE merged;

@@ -1,0 +1,258 @@
+-- simhash_guard on all kinds of tables: partitioned, attached online, with indexes on expressions, with other triggers,
+-- and with keys of other types.
+CREATE SCHEMA guard_tables;
+SET search_path = guard_tables, public;
+SET client_min_messages = warning;
+
+-- Keys.
+CREATE TABLE by_uuid (id uuid PRIMARY KEY, f bigint, same_as uuid);
+CREATE TABLE by_text (id text PRIMARY KEY, f bigint, same_as text);
+CREATE TABLE by_bigint (f bigint, id bigint PRIMARY KEY, same_as bigint);
+CREATE TABLE by_two (a integer, b text, f bigint, PRIMARY KEY (b, a));
+CREATE TABLE by_none (id integer UNIQUE, f bigint);
+CREATE TABLE by_deferred (id integer PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, f bigint);
+SELECT simhash_attach(t, 'f') FROM unnest('{by_uuid, by_text, by_bigint, by_two, by_none, by_deferred}'::regclass[]) t;
+SELECT simhash_guard(t, fingerprint => 'f')
+FROM unnest('{by_uuid, by_text, by_bigint, by_two, by_none, by_deferred}'::regclass[]) t;
+INSERT INTO by_uuid VALUES ('00000000-0000-0000-0000-000000000001', 0), ('00000000-0000-0000-0000-000000000002', 1);
+INSERT INTO by_text VALUES (E'one, (two)\nthree', 0), ('', 1);
+INSERT INTO by_bigint VALUES (0, 9223372036854775807), (3, 1);
+INSERT INTO by_two VALUES (1, 'a', 0), (2, 'b', 2);
+INSERT INTO by_none VALUES (1, 0), (2, 1);
+INSERT INTO by_deferred VALUES (1, 0), (2, 1);
+SELECT simhash_guard('by_uuid', 'mark', mark_column => 'same_as', fingerprint => 'f');
+SELECT simhash_guard('by_text', 'mark', mark_column => 'same_as', fingerprint => 'f');
+SELECT simhash_guard('by_bigint', 'mark', mark_column => 'same_as', fingerprint => 'f');
+INSERT INTO by_uuid VALUES ('00000000-0000-0000-0000-000000000001', 0), ('00000000-0000-0000-0000-000000000002', 1)
+RETURNING *;
+INSERT INTO by_text VALUES ('b', 0), ('a', 1), ('A', 2), (repeat('long ', 1000), 3) RETURNING left(id, 10), same_as;
+INSERT INTO by_text VALUES ('c', 8) RETURNING id, same_as;
+INSERT INTO by_bigint VALUES (0, 9223372036854775807), (3, 1) RETURNING *;
+-- A long key that is stored out of line.
+CREATE TABLE by_long (id text PRIMARY KEY, f bigint, same_as text);
+ALTER TABLE by_long ALTER id SET STORAGE EXTERNAL;
+SELECT simhash_attach('by_long', 'f');
+SELECT simhash_guard('by_long', 'mark', mark_column => 'same_as', fingerprint => 'f');
+INSERT INTO by_long VALUES ((SELECT string_agg(md5(n::text), '') FROM generate_series(1, 80) n), 0), ('b', 1);
+SELECT length(id), length(same_as) FROM by_long ORDER BY f;
+DELETE FROM by_long WHERE f = 0;
+SELECT length(same_as), md5(same_as) = md5((SELECT string_agg(md5(n::text), '') FROM generate_series(1, 80) n)) AS same
+FROM by_long;
+
+-- Partitioned.
+CREATE TABLE parted (id integer, part integer, body text, same_as integer) PARTITION BY LIST (part);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
+-- Other columns, in another order.
+CREATE TABLE parted_2 (gone integer, body text, same_as integer, part integer, extra integer, id integer);
+ALTER TABLE parted_2 DROP COLUMN gone, DROP COLUMN extra;
+ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES IN (2);
+CREATE TABLE parted_3 PARTITION OF parted FOR VALUES IN (3, 4) PARTITION BY LIST (part);
+CREATE TABLE parted_3_3 PARTITION OF parted_3 FOR VALUES IN (3);
+SELECT simhash_attach('parted', 'body');
+SELECT simhash_guard('parted');
+INSERT INTO parted VALUES (1, 1, 'Number one');
+INSERT INTO parted VALUES (2, 2, 'number one');
+INSERT INTO parted VALUES (2, 3, 'number one');
+INSERT INTO parted_2 (id, part, body) VALUES (2, 2, 'number one');
+INSERT INTO parted_3_3 (id, part, body) VALUES (2, 3, 'number one');
+INSERT INTO parted VALUES (2, 2, 'Number two'), (3, 3, 'Number three');
+INSERT INTO parted_3 VALUES (4, 3, 'number two');
+COPY parted (id, part, body) FROM stdin;
+4	1	Number four
+5	2	Number five
+6	3	number four
+\.
+-- New partitions, which are searched and guarded.
+CREATE TABLE parted_4 PARTITION OF parted_3 FOR VALUES IN (4);
+CREATE TABLE parted_5 PARTITION OF parted DEFAULT;
+INSERT INTO parted VALUES (5, 4, 'Number five'), (6, 6, 'Number six');
+INSERT INTO parted VALUES (7, 1, 'number five');
+INSERT INTO parted VALUES (7, 7, 'number five');
+INSERT INTO parted_4 VALUES (7, 4, 'number six');
+-- Rows that move.
+UPDATE parted SET part = 2 WHERE id = 1;
+UPDATE parted SET part = 3, body = 'NUMBER one' WHERE id = 1;
+UPDATE parted SET part = 1, body = 'NUMBER two' WHERE id = 1;
+UPDATE parted SET part = part % 3 + 1 WHERE id IN (1, 2, 3);
+UPDATE parted_2 SET body = body || '.';
+SELECT tableoid::regclass AS partition, id, part, body FROM parted ORDER BY id;
+-- A table that becomes a partition gets indexes and guard.
+BEGIN;
+CREATE TABLE parted_8 (LIKE parted INCLUDING GENERATED);
+ALTER TABLE parted ATTACH PARTITION parted_8 FOR VALUES IN (8);
+INSERT INTO parted VALUES (8, 8, 'Number eight');
+INSERT INTO parted VALUES (9, 8, 'number six');
+ROLLBACK;
+-- One that is taken away is on its own.
+BEGIN;
+ALTER TABLE parted DETACH PARTITION parted_5;
+INSERT INTO parted_5 (id, part, body) VALUES (7, 7, 'number five');
+INSERT INTO parted VALUES (7, 1, 'number six');
+INSERT INTO parted VALUES (8, 1, 'number one');
+ROLLBACK;
+-- The guard of a partition is that of the whole.
+SELECT simhash_guard('parted_2');
+SELECT simhash_guard('parted_2', 'skip');
+\echo :LAST_ERROR_SQLSTATE
+SELECT simhash_unguard('parted_2');
+\echo :LAST_ERROR_SQLSTATE
+SELECT simhash_guard('parted', 'skip');
+INSERT INTO parted VALUES (9, 4, 'number six'), (10, 2, 'Number ten'), (11, 3, 'number ten') RETURNING id;
+UPDATE parted SET part = 2, body = 'number six' WHERE id = 3 RETURNING id;
+SELECT simhash_unguard('parted');
+ALTER TABLE parted ADD PRIMARY KEY (id, part);
+SELECT simhash_guard('parted', 'mark', mark_column => 'same_as');
+SELECT simhash_guard('parted');
+INSERT INTO parted VALUES (12, 3, 'number ten');
+SELECT simhash_unguard('parted');
+SELECT count(*) AS guards FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'parted%';
+-- Guarded partitions of a table that is not.
+SELECT simhash_guard('parted_3');
+SELECT simhash_guard('parted_2');
+INSERT INTO parted VALUES (12, 3, 'number ten');
+INSERT INTO parted VALUES (12, 4, 'number three');
+INSERT INTO parted VALUES (12, 2, 'number ten');
+SELECT simhash_guard('parted');
+\echo :LAST_ERROR_SQLSTATE
+-- Hash partitions, marked across them by a key of one column.
+CREATE TABLE hashed (id integer PRIMARY KEY, f bigint, same_as integer) PARTITION BY HASH (id);
+SELECT format('CREATE TABLE hashed_%s PARTITION OF hashed FOR VALUES WITH (MODULUS 4, REMAINDER %s)', n, n)
+FROM generate_series(0, 3) AS n \gexec
+SELECT simhash_attach('hashed', 'f');
+SELECT simhash_guard('hashed', 'mark', mark_column => 'same_as', fingerprint => 'f');
+INSERT INTO hashed SELECT n, n % 3 * 255 FROM generate_series(1, 12) AS n RETURNING id, same_as;
+UPDATE hashed SET id = id + 100 WHERE id IN (1, 2) RETURNING id, same_as;
+
+-- Partitions with primary keys of their own: equal ones in two of them are of two rows.
+CREATE TABLE own_keys (id integer, part integer, f bigint) PARTITION BY LIST (part);
+CREATE TABLE own_keys_1 PARTITION OF own_keys (PRIMARY KEY (id)) FOR VALUES IN (1);
+CREATE TABLE own_keys_2 PARTITION OF own_keys (PRIMARY KEY (id)) FOR VALUES IN (2);
+SELECT simhash_attach('own_keys', 'f');
+SELECT simhash_guard('own_keys', fingerprint => 'f');
+INSERT INTO own_keys VALUES (1, 1, 0);
+INSERT INTO own_keys VALUES (1, 2, 0);
+
+-- Attached online: the fingerprint is kept by a trigger that fires before.
+CREATE TABLE online (id integer PRIMARY KEY, body text);
+SELECT simhash_attach_online('online', 'body');
+SELECT replace(command, 'CONCURRENTLY ', '') FROM simhash_index_commands('online') AS command \gexec
+SELECT simhash_guard('online');
+INSERT INTO online VALUES (1, 'Number one'), (2, 'Number two');
+INSERT INTO online VALUES (3, 'number two');
+INSERT INTO online (id, body, simhash) VALUES (3, 'number two', 42);
+UPDATE online SET body = 'number two' WHERE id = 1;
+UPDATE online SET body = 'number two', simhash = 42 WHERE id = 1;
+UPDATE online SET body = 'number one' WHERE id = 1;
+COPY online (id, body) FROM stdin;
+4	Number four
+5	number four
+\.
+SELECT id, body FROM online;
+-- Indexes on expressions over a generated column.
+CREATE TABLE by_expression (id integer PRIMARY KEY, body text,
+    simhash bigint GENERATED ALWAYS AS (simhash(body, '{"tokens": "chars", "ngram": 3}')) STORED);
+SELECT replace(command, 'CONCURRENTLY ', '') FROM simhash_index_commands('by_expression', 2) AS command \gexec
+SELECT simhash_guard('by_expression', 'skip', 5);
+INSERT INTO by_expression VALUES (1, 'A text of some length, of which one letter differs.'),
+    (2, 'A text of some length, of which one letter dithers.'), (3, 'a text of some length, of which one letter differs.')
+RETURNING id;
+
+-- Other triggers. One that fires earlier is seen.
+CREATE TABLE docs (id integer PRIMARY KEY, body text);
+CREATE TABLE words (id integer PRIMARY KEY, word text);
+SELECT simhash_attach('docs', 'body');
+SELECT simhash_attach('words', 'word');
+SELECT simhash_guard('docs');
+SELECT simhash_guard('words', 'skip');
+CREATE FUNCTION shorten() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN new.body = split_part(new.body, '':'', 1); RETURN new; END';
+CREATE TRIGGER shorten BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION shorten();
+INSERT INTO docs VALUES (1, 'A text:one');
+INSERT INTO docs VALUES (2, 'a text:two');
+INSERT INTO docs VALUES (2, 'a second text');
+UPDATE docs SET body = 'a text:three' WHERE id = 2;
+-- Triggers that insert into another guarded table, and into the same.
+CREATE FUNCTION split() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO guard_tables.words SELECT new.id * 10 + n, word
+    FROM string_to_table(new.body, ' ') WITH ORDINALITY AS t (word, n);
+    IF new.id < 100 THEN
+        INSERT INTO guard_tables.docs VALUES (new.id + 100, new.body || ' ' || new.body || ' again');
+    END IF;
+    RETURN new;
+END
+$$;
+CREATE TRIGGER a_split BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION split();
+INSERT INTO docs VALUES (3, 'some third text');
+DROP TRIGGER a_split ON docs;
+CREATE TRIGGER split AFTER INSERT ON docs FOR EACH ROW EXECUTE FUNCTION split();
+INSERT INTO docs VALUES (4, 'number four'), (5, 'number five');
+SELECT id, word FROM words ORDER BY id;
+SELECT id, body FROM docs ORDER BY id;
+SELECT count(*) FROM pg_locks WHERE objsubid = 3;
+DROP TRIGGER split ON docs;
+-- One that fires between the guard and the storing of the row gets around it.
+CREATE FUNCTION echo() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF new.id < 100 THEN
+        INSERT INTO guard_tables.docs VALUES (new.id + 100, new.body);
+    END IF;
+    RETURN new;
+END
+$$;
+CREATE TRIGGER zzzz_echo BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION echo();
+INSERT INTO docs VALUES (6, 'number six');
+SELECT count(*) AS near FROM docs a JOIN docs b ON a.id < b.id AND a.simhash <~> b.simhash <= 3;
+DROP TRIGGER zzzz_echo ON docs;
+-- By functions and views.
+CREATE FUNCTION store(id integer, body text) RETURNS integer LANGUAGE sql AS
+    'INSERT INTO guard_tables.docs VALUES (id, body) RETURNING id';
+SELECT store(7, 'number seven');
+SELECT store(8, 'Number seven');
+CREATE VIEW documents AS SELECT id, body FROM docs;
+INSERT INTO documents VALUES (8, 'Number seven');
+INSERT INTO documents VALUES (8, 'Number eight');
+-- Temporary and unlogged tables.
+CREATE TEMP TABLE temporary (id integer PRIMARY KEY, f bigint);
+CREATE UNLOGGED TABLE unlogged (id integer PRIMARY KEY, f bigint);
+SELECT simhash_attach('temporary', 'f');
+SELECT simhash_attach('unlogged', 'f');
+SELECT simhash_guard('temporary', fingerprint => 'f');
+SELECT simhash_guard('unlogged', 'skip', fingerprint => 'f');
+INSERT INTO temporary VALUES (1, 0), (2, 1);
+INSERT INTO unlogged VALUES (1, 0), (2, 1) RETURNING id;
+-- The same row twice in one statement, and through a cursor.
+UPDATE temporary SET f = 255 FROM generate_series(1, 2);
+WITH first AS (UPDATE temporary SET f = 254 RETURNING id) UPDATE temporary SET f = 253;
+INSERT INTO temporary VALUES (1, 0), (2, -1);
+BEGIN;
+DECLARE rows CURSOR FOR SELECT * FROM temporary ORDER BY id FOR UPDATE;
+FETCH rows \gset found_
+UPDATE temporary SET f = 3 WHERE CURRENT OF rows;
+UPDATE temporary SET f = -4 WHERE CURRENT OF rows;
+ROLLBACK;
+-- Domains.
+CREATE DOMAIN print AS bigint;
+CREATE DOMAIN tenant AS text;
+CREATE TABLE domains (id integer PRIMARY KEY, f print, owner tenant);
+SELECT simhash_attach('domains', 'f');
+SELECT simhash_guard('domains', scope => '{owner}', fingerprint => 'f');
+INSERT INTO domains VALUES (1, 0, 'a'), (2, 0, 'b');
+INSERT INTO domains VALUES (3, 0, 'a');
+-- Rows that all share a block, as texts made from a template do, with statistics that say so.
+CREATE TABLE template (id integer PRIMARY KEY, f bigint);
+INSERT INTO template SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint & x'ffffffffffff'::bigint
+FROM generate_series(1, 20000) AS n;
+SELECT simhash_attach('template', 'f');
+ANALYZE template;
+SELECT simhash_guard('template', fingerprint => 'f');
+INSERT INTO template SELECT 20001, f # 7 FROM template WHERE id = 17;
+INSERT INTO template SELECT 20001, f # 15 FROM template WHERE id = 17;
+TRUNCATE template;
+INSERT INTO template SELECT n, f FROM (SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint AS f
+    FROM generate_series(1, 100) AS n) AS t;
+ANALYZE template;
+SELECT simhash_guard('template', max_distance => 12, fingerprint => 'f');
+INSERT INTO template SELECT 20001, f # 4095 FROM template WHERE id = 17;
+
+DROP SCHEMA guard_tables CASCADE;
