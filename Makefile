@@ -8,7 +8,7 @@
 
 help:
 	@echo 'make demo     near-duplicates among the files of DOCS=folder (default: the copyright files in /usr/share/doc)'
-	@echo 'make test     format, lints, unit, property, SQL, encoding and README tests'
+	@echo 'make test     format, lints, unit, property, SQL, isolation, encoding and README tests'
 	@echo 'make install  the extension into the PostgreSQL of PG_CONFIG=path'
 	@echo 'make bench    the benchmarks'
 	@echo 'make clean    removes all that was built'
