@@ -157,6 +157,23 @@ INSERT INTO by_expression VALUES (1, 'A text of some length, of which one letter
     (2, 'A text of some length, of which one letter dithers.'), (3, 'a text of some length, of which one letter differs.')
 RETURNING id;
 
+-- Indexes that have the fingerprint too, as a key or included.
+CREATE TABLE covered (id integer PRIMARY KEY, f bigint);
+CREATE INDEX ON covered (simhash_block(f, 0, 4), f);
+CREATE INDEX ON covered (simhash_block(f, 1, 4)) INCLUDE (id, f);
+CREATE INDEX ON covered (simhash_block(f, 2, 4), id DESC, f DESC);
+CREATE INDEX ON covered (simhash_block(f, 3, 4), f);
+SELECT simhash_guard('covered', fingerprint => 'f');
+INSERT INTO covered VALUES (1, 0), (2, -1), (3, NULL), (4, 15);
+INSERT INTO covered VALUES (5, 1 + (1 << 16) + (1::bigint << 32));
+INSERT INTO covered VALUES (5, 1 + (1 << 16) + (1::bigint << 48));
+INSERT INTO covered VALUES (5, 1 + (1::bigint << 32) + (1::bigint << 48));
+INSERT INTO covered VALUES (5, (1 << 16) + (1::bigint << 32) + (1::bigint << 48));
+INSERT INTO covered VALUES (5, 14);
+UPDATE covered SET f = 12 WHERE id = 4;
+UPDATE covered SET f = 31 WHERE id = 4;
+SELECT id, f FROM covered ORDER BY id;
+
 -- Other triggers. One that fires earlier is seen.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 CREATE TABLE words (id integer PRIMARY KEY, word text);
