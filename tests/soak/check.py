@@ -1,0 +1,117 @@
+"""The proof, from all rows of the table and the journals of all clients. Nothing of the extension is used for it."""
+
+from collections import defaultdict
+
+from journal import COMMITTED, FOREVER, UNDONE
+from pool import DISTANCE, distance
+
+
+def prove(journals, rows, texts, fingerprints):
+    """What is wrong."""
+    history = History(journals, fingerprints)
+    failures = [*contents(rows, texts, fingerprints), *duplicates(rows), *presence(history, rows)]
+    refusals = [refusal for journal in journals for refusal in journal.refusals]
+    failures += filter(None, map(history.without_reason, refusals))
+    counts = defaultdict(int)
+    for journal in journals:
+        for what, count in journal.counts.items():
+            counts[what] += count
+    print("  " + ", ".join(f"{what} {count}" for what, count in sorted(counts.items())))
+    print(
+        f"  {len(rows)} rows, {len(rows) * (len(rows) - 1) // 2} pairs, {len(refusals)} refusals looked at,"
+        f" {len(failures)} failures", flush=True,
+    )
+    if not rows or not refusals:
+        failures.append("nothing was stored, or nothing refused: this proves nothing")
+    return failures
+
+
+def contents(rows, texts, fingerprints):
+    for id, text, body, fingerprint in rows:
+        if texts[text] != body or fingerprints[text] != fingerprint:
+            yield f"row {id} is not what was written"
+
+
+def duplicates(rows):
+    for i, (a, _, _, of_a) in enumerate(rows):
+        for b, _, _, of_b in rows[:i]:
+            if distance(of_a, of_b) <= DISTANCE:
+                yield f"rows {a} and {b} are at distance {distance(of_a, of_b)}"
+
+
+def presence(history, rows):
+    there = {id: text for id, text, _, _ in rows}
+    for id, versions in history.versions.items():
+        stored = [version for version in versions if version.fate != UNDONE]
+        ended = [end for end in history.ended[id] if end.fate != UNDONE]
+        certainly_inserted = any(version.inserted and version.fate == COMMITTED for version in stored)
+        if id in there:
+            if any(end.deleted and end.fate == COMMITTED for end in ended):
+                yield f"row {id} is there, although it was deleted"
+            if there[id] not in {version.text for version in stored}:
+                yield f"row {id} has text {there[id]}, which was not committed"
+        elif certainly_inserted and not any(end.deleted for end in ended):
+            yield f"row {id} was committed and not deleted, and is missing"
+    for id in there.keys() - history.versions.keys():
+        yield f"row {id} is there, although nobody has stored it"
+
+
+class History:
+    """The versions of all rows, and who may have been the reason for what."""
+
+    def __init__(self, journals, fingerprints):
+        self.fingerprints = fingerprints
+        self.versions, self.ended = defaultdict(list), defaultdict(list)
+        for journal in journals:
+            for version in journal.versions:
+                self.versions[version.id].append(version)
+            for end in journal.ended:
+                self.ended[end.id].append(end)
+        self.with_text = defaultdict(list)
+        for versions in self.versions.values():
+            for version in versions:
+                self.with_text[version.text].append(version)
+        near = defaultdict(list)
+        for a, of_a in enumerate(fingerprints):
+            near[a] = [b for b, of_b in enumerate(fingerprints) if distance(of_a, of_b) <= DISTANCE]
+        self.near = near
+
+    def latest(self, version):
+        """Until when it may have been in the table."""
+        if version.fate == UNDONE:
+            return version.until
+        # What ended it began after it, and was not undone; a sound bound is the first committed one's end.
+        ends = [
+            end.until for end in self.ended[version.id] if end.fate == COMMITTED and end.since > version.since
+        ]
+        return min(ends, default=FOREVER)
+
+    def may_be_there(self, version, refusal):
+        if version.fate == UNDONE and version.transaction != refusal.transaction:
+            return False  # The guard waits for its end, and then it is not there.
+        return version.since <= refusal.until and self.latest(version) >= refusal.since
+
+    def without_reason(self, refusal):
+        if refusal.named:
+            return self.named_wrongly(refusal)
+        for id, text in refusal.rows:
+            near = self.near[text]
+            if any(other in near for _, other in refusal.stored):
+                continue
+            if not any(
+                version.id != id and self.may_be_there(version, refusal)
+                for other in near for version in self.with_text[other]
+            ):
+                return f"row {id} was skipped without a reason: nothing near text {text} was there"
+        return None
+
+    def named_wrongly(self, refusal):
+        key, named_distance = refusal.named
+        texts = {version.text for version in self.versions[key] if self.may_be_there(version, refusal)}
+        texts |= {text for id, text in refusal.stored if id == key and len(refusal.stored) > 1}
+        for id, text in refusal.rows:
+            if id != key and any(
+                distance(self.fingerprints[text], self.fingerprints[other]) == named_distance for other in texts
+            ):
+                return None
+        return f"rows {refusal.rows} were rejected for row {key} at distance {named_distance}, which is not so"

@@ -1,0 +1,242 @@
+"""A client that writes, and keeps a journal. It follows the rules that applications do: a transaction that fails with
+23P01 has a near-duplicate; with 40001 or 40P01 it is run again; when the connection is lost, the transaction is undone,
+unless it was about to commit: then it is not known."""
+
+import random
+import re
+from contextlib import contextmanager
+from time import monotonic, sleep
+
+import psycopg
+
+from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
+
+KNOWN_ROWS = 600
+ROWS_OF_A_CLIENT = 100_000_000
+RETRIES = 5
+LEVELS = ("READ COMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
+
+# Rows that are in the table, or were: an array that the clients share.
+known_rows = None
+
+
+def run(*arguments):
+    return Client(*arguments).run()
+
+
+def share(known):
+    global known_rows
+    known_rows = known
+
+
+class Lost(Exception):
+    """The connection was, and whatever was not to be committed is undone."""
+
+
+class Client:
+    def __init__(self, number, action, texts, seed, until):
+        self.number, self.action, self.texts, self.until = number, action, texts, until
+        self.rng = random.Random(f"{seed} {number}")
+        self.last_id = number * ROWS_OF_A_CLIENT
+        self.last_transaction = 0
+        self.journal = Journal()
+        self.connection = None
+
+    def run(self):
+        while monotonic() < self.until:
+            plan = self.rng.random()
+            for _ in range(RETRIES):
+                if self.try_transaction(random.Random(plan)) or monotonic() > self.until:
+                    break
+        if self.connection:
+            self.connection.close()
+        return self.journal
+
+    def try_transaction(self, rng):
+        """Whether it need not be tried again."""
+        self.last_transaction += 1
+        self.transaction = Transaction(self.journal, (self.number, self.last_transaction))
+        try:
+            self.connect()
+            self.execute(f"BEGIN ISOLATION LEVEL {rng.choice(LEVELS)}")
+            for _ in range(rng.randint(1, 4)):
+                self.step(rng)
+            if rng.random() < 0.15:
+                self.execute("ROLLBACK")
+                self.transaction.end(UNDONE)
+                self.journal.count("rolled back")
+            else:
+                self.commit()
+            return True
+        except Lost:
+            self.connection = None
+            self.transaction.end(UNDONE)
+            self.journal.count("connection lost")
+            return False
+        except psycopg.Error as error:
+            try:
+                self.connection.execute("ROLLBACK")
+            except psycopg.Error:
+                self.connection = None
+            self.transaction.end(UNDONE)
+            self.journal.count(error.sqlstate)
+            if error.sqlstate in ("40001", "40P01"):
+                return False
+            if error.sqlstate != "23P01":
+                raise
+            return True
+
+    def connect(self):
+        """For as long as the server may take to start again."""
+        deadline = monotonic() + 60
+        while self.connection is None:
+            try:
+                self.connection = psycopg.connect(autocommit=True, application_name="soak")
+            except psycopg.OperationalError:
+                if monotonic() > deadline:
+                    raise
+                sleep(0.05)
+
+    @contextmanager
+    def losing(self):
+        try:
+            yield
+        except psycopg.Error as error:
+            # Without a state, it is libpq that complains. 57P02: another backend was killed.
+            if error.sqlstate in (None, "57P01", "57P02", "57P03") or self.connection.closed:
+                self.connection.close()
+                raise Lost from error
+            raise
+
+    def execute(self, statement, parameters=None):
+        with self.losing():
+            return self.connection.execute(statement, parameters)
+
+    def commit(self):
+        written = [entry.id for entry in self.transaction.entries]
+        try:
+            self.execute("COMMIT")
+        except Lost:
+            self.connection = None
+            self.transaction.end(UNKNOWN)
+            self.journal.count("unknown")
+            return
+        self.transaction.end(COMMITTED)
+        self.journal.count("committed")
+        for id in written:
+            known_rows[self.rng.randrange(KNOWN_ROWS)] = id
+
+    def step(self, rng):
+        if rng.random() < 0.3:
+            self.in_savepoint(rng)
+        else:
+            self.write(rng)
+
+    def in_savepoint(self, rng):
+        savepoint = self.transaction.savepoint()
+        self.execute("SAVEPOINT s")
+        try:
+            self.write(rng)
+            undo = rng.random() < 0.4
+        except psycopg.errors.ExclusionViolation:
+            self.journal.count("23P01 in savepoint")
+            undo = True
+        if undo:
+            self.execute("ROLLBACK TO SAVEPOINT s")
+            self.transaction.end(UNDONE, savepoint)
+        self.execute("RELEASE SAVEPOINT s")
+
+    def write(self, rng):
+        ways = (self.insert, self.insert, self.copy, self.update_text, self.update_note, self.delete)
+        rng.choice(ways)(rng)
+
+    def new_rows(self, count, rng):
+        rows = []
+        for _ in range(count):
+            self.last_id += 1
+            rows.append((self.last_id, rng.randrange(len(self.texts))))
+        return rows
+
+    def insert(self, rng):
+        rows = self.new_rows(rng.choice((1, 1, 1, 2, 5)), rng)
+        values = [value for id, text in rows for value in (id, text, self.texts[text])]
+        with self.refusing(rows) as since:
+            stored = self.execute(
+                f"INSERT INTO soak (id, text, body) VALUES {', '.join(['(%s, %s, %s)'] * len(rows))} RETURNING id", values
+            )
+            self.wrote(rows, {id for (id,) in stored}, since)
+
+    def copy(self, rng):
+        rows = self.new_rows(rng.randint(1, 8), rng)
+        with self.refusing(rows) as since:
+            with self.losing(), self.connection.cursor() as cursor:
+                with cursor.copy("COPY soak (id, text, body) FROM STDIN") as copy:
+                    for id, text in rows:
+                        copy.write_row((id, text, self.texts[text]))
+            stored = self.execute("SELECT id FROM soak WHERE id = ANY (%s)", ([id for id, _ in rows],))
+            self.wrote(rows, {id for (id,) in stored}, since)
+
+    def wrote(self, rows, stored, since):
+        before = []
+        for id, text in rows:
+            if id in stored:
+                self.transaction.wrote(id, text, since)
+                before.append((id, text))
+                self.journal.count("row stored")
+            else:
+                if self.action == "reject":
+                    raise RuntimeError(f"row {id} was neither stored nor rejected")
+                self.transaction.refused([(id, text)], list(before), since)
+                self.journal.count("row skipped")
+
+    @contextmanager
+    def refusing(self, rows):
+        since = monotonic()
+        try:
+            yield since
+        except psycopg.errors.ExclusionViolation as error:
+            self.transaction.refused(rows, rows, since, named(error))
+            raise
+
+    def update_text(self, rng):
+        id = self.lock_row(rng)
+        if id:
+            text = rng.randrange(len(self.texts))
+            with self.refusing([(id, text)]) as since:
+                updated = self.execute(
+                    "UPDATE soak SET text = %s, body = %s WHERE id = %s", (text, self.texts[text], id)
+                )
+            if updated.rowcount:
+                self.transaction.ended(id, False, since)
+                self.transaction.wrote(id, text, since, inserted=False)
+                self.journal.count("text updated")
+            else:
+                self.transaction.refused([(id, text)], [], since)
+                self.journal.count("update skipped")
+
+    def update_note(self, rng):
+        self.execute("UPDATE soak SET note = %s WHERE id = %s", (rng.randrange(1000), self.known_row(rng)))
+        self.journal.count("note updated")
+
+    def delete(self, rng):
+        id = self.lock_row(rng)
+        if id:
+            since = monotonic()
+            self.execute("DELETE FROM soak WHERE id = %s", (id,))
+            self.transaction.ended(id, True, since)
+            self.journal.count("row deleted")
+
+    def known_row(self, rng):
+        return known_rows[rng.randrange(KNOWN_ROWS)]
+
+    def lock_row(self, rng):
+        id = self.known_row(rng)
+        return id if self.execute("SELECT FROM soak WHERE id = %s FOR UPDATE", (id,)).rowcount else None
+
+
+def named(error):
+    """The key and the distance in the DETAIL."""
+    found = re.search(r"differs in (\d+) bits? from that of key \(id\)=\((\d+)\)", error.diag.message_detail or "")
+    if not found:
+        raise RuntimeError(f"no key in the detail: {error.diag.message_detail}")
+    return int(found[2]), int(found[1])

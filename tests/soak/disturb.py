@@ -1,0 +1,68 @@
+"""Ends backends while they work."""
+
+import os
+import random
+import signal
+import subprocess
+from time import monotonic, sleep
+
+import psycopg
+
+import table
+
+BACKEND = "SELECT pid FROM pg_stat_activity WHERE application_name = 'soak' ORDER BY random() LIMIT 1"
+
+
+def run(until, seed, start_command):
+    rng = random.Random(seed)
+    crashes = plan_crashes(until, rng) if start_command else []
+    terminated = killed = restarted = 0
+    while monotonic() < until:
+        sleep(rng.uniform(0.1, 0.4))
+        try:
+            if crashes and monotonic() > crashes[0][0]:
+                if crashes.pop(0)[1] == "server":
+                    kill_server(start_command)
+                    restarted += 1
+                else:
+                    killed += kill_backend()
+            else:
+                terminated += terminate_backend()
+        except psycopg.OperationalError:
+            pass  # The server is starting again.
+    if start_command and not (killed and restarted):
+        raise RuntimeError("the server was not made to crash: run it longer")
+    return f"{terminated} backends terminated, {killed} killed, server killed {restarted} times"
+
+
+def plan_crashes(until, rng):
+    """Every fourth second or so, in turns."""
+    now, planned = monotonic(), []
+    for number in range(int((until - now) / 4)):
+        planned.append((now + 4 * number + rng.uniform(1, 3), "server" if number % 2 else "backend"))
+    return planned
+
+
+def terminate_backend():
+    with table.connect() as connection:
+        return connection.execute(f"SELECT pg_terminate_backend(pid) FROM ({BACKEND}) AS backend").rowcount
+
+
+def kill_backend():
+    with table.connect() as connection:
+        found = connection.execute(BACKEND).fetchone()
+    if found:
+        os.kill(found[0], signal.SIGKILL)
+    return bool(found)
+
+
+def kill_server(start_command):
+    with table.connect() as connection:
+        (first,) = connection.execute("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int").fetchone()
+    os.kill(first, signal.SIGKILL)
+    # Backends notice, each in its time; until the last is gone, its shared memory forbids a new server.
+    deadline = monotonic() + 60
+    while subprocess.run([start_command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+        if monotonic() > deadline:
+            raise RuntimeError("the server cannot be started again")
+        sleep(0.2)

@@ -1,0 +1,83 @@
+"""What a client knows of what it did, with times (of a clock that all processes share)."""
+
+from dataclasses import dataclass, field
+from time import monotonic
+
+COMMITTED, UNDONE, UNKNOWN = "committed", "undone", "unknown"
+FOREVER = float("inf")
+
+
+@dataclass
+class Version:
+    """A row as it was written: in the table no earlier than `since`, and no later than the end of the one who ends it."""
+
+    id: int
+    text: int
+    transaction: tuple
+    since: float
+    inserted: bool
+    fate: str = UNDONE
+    # If it was undone: since when at the latest.
+    until: float = FOREVER
+
+
+@dataclass
+class Ended:
+    """An update or a delete of a row that ended the version it had."""
+
+    id: int
+    deleted: bool
+    since: float
+    fate: str = UNDONE
+    until: float = FOREVER
+
+
+@dataclass
+class Refusal:
+    """Rows (id and text) of one statement of which one was rejected, or each skipped."""
+
+    rows: list
+    stored: list  # rows of the same statement, which came before them or may have
+    transaction: tuple
+    since: float
+    until: float
+    named: tuple = None  # the key that the error named, and the distance
+
+
+@dataclass
+class Journal:
+    versions: list = field(default_factory=list)
+    ended: list = field(default_factory=list)
+    refusals: list = field(default_factory=list)
+    counts: dict = field(default_factory=dict)
+
+    def count(self, what):
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+
+class Transaction:
+    """The part of a journal that shares its fate; savepoints are kept by their place in it."""
+
+    def __init__(self, journal, name):
+        self.journal, self.name, self.entries = journal, name, []
+
+    def wrote(self, id, text, since, inserted=True):
+        self.entries.append(Version(id, text, self.name, since, inserted))
+
+    def ended(self, id, deleted, since):
+        self.entries.append(Ended(id, deleted, since))
+
+    def refused(self, rows, stored, since, named=None):
+        self.journal.refusals.append(Refusal(rows, stored, self.name, since, monotonic(), named))
+
+    def savepoint(self):
+        return len(self.entries)
+
+    def end(self, fate, savepoint=0):
+        """All since the savepoint, or all of it, was committed, undone, or is not known to be either."""
+        now = monotonic()
+        for entry in self.entries[savepoint:]:
+            entry.fate = fate
+            entry.until = now
+            (self.journal.versions if isinstance(entry, Version) else self.journal.ended).append(entry)
+        del self.entries[savepoint:]

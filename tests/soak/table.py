@@ -1,0 +1,45 @@
+"""The guarded table."""
+
+import psycopg
+
+from pool import DISTANCE
+
+
+def connect():
+    return psycopg.connect(autocommit=True, application_name="soak checks")
+
+
+def create(action, texts):
+    """Makes the table anew; the fingerprints of the texts."""
+    with connect() as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
+        connection.execute("DROP TABLE IF EXISTS soak")
+        connection.execute("CREATE TABLE soak (id bigint PRIMARY KEY, text integer, body text NOT NULL, note integer)")
+        connection.execute("SELECT simhash_attach('soak', 'body')")
+        # Rows that are updated without touching the text move, too: no update is a HOT one.
+        connection.execute("CREATE INDEX ON soak (note)")
+        connection.execute("SELECT simhash_guard('soak', %s, max_distance => %s)", (action, DISTANCE))
+        found = connection.execute(
+            "SELECT simhash(body) FROM unnest(%s::text[]) WITH ORDINALITY AS texts (body, n) ORDER BY n", (texts,)
+        )
+        return [fingerprint for (fingerprint,) in found]
+
+
+def unguard():
+    with connect() as connection:
+        connection.execute("SELECT simhash_unguard('soak')")
+
+
+def durability():
+    with connect() as connection:
+        shown = [connection.execute(f"SHOW {name}").fetchone()[0] for name in ("fsync", "synchronous_commit")]
+    return f"fsync {shown[0]}, synchronous_commit {shown[1]}"
+
+
+def rows():
+    """All of them, by a scan: id, number of the text, whether the text is that one, and fingerprint."""
+    with connect() as connection:
+        connection.execute("SET enable_indexscan = off")
+        connection.execute("SET enable_bitmapscan = off")
+        connection.execute("SET enable_indexonlyscan = off")
+        return connection.execute("SELECT id, text, body, simhash FROM soak").fetchall()
