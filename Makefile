@@ -4,11 +4,12 @@
 #   DOCS=folder      the documents of `make demo`
 #   KEEP=1           `make demo` leaves its server running
 
-.PHONY: help demo test install bench clean
+.PHONY: help demo test soak install bench clean
 
 help:
 	@echo 'make demo     near-duplicates among the files of DOCS=folder (default: the copyright files in /usr/share/doc)'
-	@echo 'make test     format, lints, unit, property, SQL, isolation, encoding and README tests'
+	@echo 'make test     format, lints, unit, property, SQL, isolation, encoding, driver, load and README tests'
+	@echo 'make soak     a load of near-duplicates on a guarded table, with crashes: four minutes (options: see tools/soak)'
 	@echo 'make install  the extension into the PostgreSQL of PG_CONFIG=path'
 	@echo 'make bench    the benchmarks'
 	@echo 'make clean    removes all that was built'
@@ -20,6 +21,9 @@ demo:
 
 test:
 	@tools/test
+
+soak:
+	@tools/soak
 
 install:
 	@tools/install

@@ -1,0 +1,185 @@
+"""What applications see of a guard: through psycopg, and through SQLAlchemy.
+
+Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of requirements.txt.
+"""
+
+import sys
+import unittest
+
+import psycopg
+import sqlalchemy
+from sqlalchemy import exc, orm
+
+WORDS = [f"word{number}" for number in range(600)]
+TEXT = " ".join(WORDS)
+NEAR = " ".join([*WORDS[:-1], "another"])
+OTHER = " ".join(reversed([word * 2 for word in WORDS]))
+# A name that needs quotes, in a schema that is not on the search path.
+TABLE = 'drivers."Some texts"'
+
+
+class Base(orm.DeclarativeBase):
+    pass
+
+
+class SomeText(Base):
+    __tablename__ = "Some texts"
+    __table_args__ = {"schema": "drivers"}
+    id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
+    body: orm.Mapped[str]
+
+
+class Guarded(unittest.TestCase):
+    action = "reject"
+
+    def setUp(self):
+        self.connection = psycopg.connect(autocommit=True)
+        self.addCleanup(self.connection.close)
+        self.execute("SET client_min_messages = warning")
+        self.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
+        self.execute("DROP SCHEMA IF EXISTS drivers CASCADE")
+        self.execute("CREATE SCHEMA drivers")
+        self.execute(f"CREATE TABLE {TABLE} (id bigint PRIMARY KEY, body text)")
+        self.execute("SELECT simhash_attach(%s, 'body')", TABLE)
+        self.execute("SELECT simhash_guard(%s, %s)", TABLE, self.action)
+        self.insert(1, TEXT)
+        (self.distance,) = self.execute("SELECT hamming(simhash(%s), simhash(%s))", TEXT, NEAR).fetchone()
+        self.assertLessEqual(self.distance, 3)
+
+    def execute(self, statement, *parameters):
+        return self.connection.execute(statement, parameters)
+
+    def insert(self, id, body):
+        return self.execute(f"INSERT INTO {TABLE} (id, body) VALUES (%s, %s)", id, body)
+
+    def ids(self):
+        return [id for (id,) in self.execute(f"SELECT id FROM {TABLE} ORDER BY id")]
+
+    def check_fields(self, diag):
+        bits = "1 bit" if self.distance == 1 else f"{self.distance} bits"
+        self.assertEqual(diag.sqlstate, "23P01")
+        self.assertEqual(diag.severity_nonlocalized, "ERROR")
+        self.assertEqual(diag.constraint_name, "zzz_simhash_guard")
+        self.assertEqual(diag.schema_name, "drivers")
+        self.assertEqual(diag.table_name, "Some texts")
+        self.assertIsNone(diag.column_name)
+        self.assertEqual(
+            diag.message_primary, 'near-duplicate violates guard "zzz_simhash_guard" of table "Some texts"'
+        )
+        self.assertEqual(diag.message_detail, f"The fingerprint differs in {bits} from that of key (id)=(1).")
+        self.assertEqual(diag.message_hint, "The row is close to one that exists: skip it, or change that one.")
+
+
+class Psycopg(Guarded):
+    def test_error(self):
+        with self.assertRaises(psycopg.errors.ExclusionViolation) as caught:
+            self.insert(2, NEAR)
+        self.assertIsInstance(caught.exception, psycopg.IntegrityError)
+        self.check_fields(caught.exception.diag)
+        self.assertEqual(self.ids(), [1])
+
+    def test_update(self):
+        self.insert(2, OTHER)
+        with self.assertRaises(psycopg.errors.ExclusionViolation) as caught:
+            self.execute(f"UPDATE {TABLE} SET body = %s WHERE id = 2", NEAR)
+        self.check_fields(caught.exception.diag)
+
+    def test_executemany(self):
+        with self.connection.cursor() as cursor, self.assertRaises(psycopg.errors.ExclusionViolation) as caught:
+            cursor.executemany(f"INSERT INTO {TABLE} (id, body) VALUES (%s, %s)", [(2, OTHER), (3, NEAR)])
+        self.check_fields(caught.exception.diag)
+
+    def test_copy(self):
+        with self.assertRaises(psycopg.errors.ExclusionViolation) as caught, self.connection.cursor() as cursor:
+            with cursor.copy(f"COPY {TABLE} (id, body) FROM STDIN") as copy:
+                copy.write_row((2, OTHER))
+                copy.write_row((3, NEAR))
+        self.check_fields(caught.exception.diag)
+        self.assertEqual(self.ids(), [1])
+
+    def test_pipeline(self):
+        with self.assertRaises(psycopg.errors.ExclusionViolation) as caught, self.connection.pipeline():
+            self.insert(2, OTHER)
+            self.insert(3, NEAR)
+        self.check_fields(caught.exception.diag)
+
+    def test_prepared(self):
+        """The server's side of a prepared statement is used again after an error."""
+        for id, body, near in ((2, NEAR, True), (3, OTHER, False), (4, NEAR, True)):
+            statement = f"INSERT INTO {TABLE} (id, body) VALUES (%s, %s)"
+            if near:
+                with self.assertRaises(psycopg.errors.ExclusionViolation) as caught:
+                    self.connection.execute(statement, (id, body), prepare=True)
+                self.check_fields(caught.exception.diag)
+            else:
+                self.connection.execute(statement, (id, body), prepare=True)
+        self.assertEqual(self.ids(), [1, 3])
+
+    def test_savepoint(self):
+        """A transaction goes on after a rejected row, if that was in a savepoint."""
+        with self.connection.transaction():
+            self.insert(2, OTHER)
+            with self.assertRaises(psycopg.errors.ExclusionViolation), self.connection.transaction():
+                self.insert(3, NEAR)
+        self.assertEqual(self.ids(), [1, 2])
+
+
+class PsycopgSkip(Guarded):
+    action = "skip"
+
+    def test_skipped(self):
+        self.assertEqual(self.insert(2, NEAR).rowcount, 0)
+        self.assertEqual(self.insert(3, OTHER).rowcount, 1)
+        self.assertEqual(self.ids(), [1, 3])
+
+    def test_returning(self):
+        found = self.execute(
+            f"INSERT INTO {TABLE} (id, body) VALUES (2, %s), (3, %s) RETURNING id", NEAR, OTHER
+        ).fetchall()
+        self.assertEqual(found, [(3,)])
+
+
+class SQLAlchemy(Guarded):
+    def setUp(self):
+        super().setUp()
+        # Without an address, libpq takes it from the environment.
+        self.engine = sqlalchemy.create_engine("postgresql+psycopg://")
+        self.addCleanup(self.engine.dispose)
+
+    def test_statement(self):
+        with self.engine.connect() as connection, self.assertRaises(exc.IntegrityError) as caught:
+            connection.execute(sqlalchemy.insert(SomeText).values(id=2, body=NEAR))
+        self.assertIsInstance(caught.exception.orig, psycopg.errors.ExclusionViolation)
+        self.check_fields(caught.exception.orig.diag)
+
+    def test_session(self):
+        """The unit of work fails as a whole, and the session can be used again."""
+        with orm.Session(self.engine) as session:
+            session.add_all([SomeText(id=2, body=OTHER), SomeText(id=3, body=NEAR)])
+            with self.assertRaises(exc.IntegrityError) as caught:
+                session.commit()
+            self.check_fields(caught.exception.orig.diag)
+            session.rollback()
+            session.add(SomeText(id=2, body=OTHER))
+            session.commit()
+        self.assertEqual(self.ids(), [1, 2])
+
+    def test_nested(self):
+        with orm.Session(self.engine) as session, session.begin():
+            session.add(SomeText(id=2, body=OTHER))
+            with self.assertRaises(exc.IntegrityError), session.begin_nested():
+                session.add(SomeText(id=3, body=NEAR))
+                session.flush()
+        self.assertEqual(self.ids(), [1, 2])
+
+    def test_changed_object(self):
+        self.insert(2, OTHER)
+        with orm.Session(self.engine) as session:
+            session.get(SomeText, 2).body = NEAR
+            with self.assertRaises(exc.IntegrityError) as caught:
+                session.commit()
+            self.check_fields(caught.exception.orig.diag)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(argv=sys.argv))
