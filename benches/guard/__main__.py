@@ -1,0 +1,141 @@
+"""What a guard costs those who insert.
+
+    python benches/guard RUNS TRANSACTIONS SIZE:BLOCKS[,...] FILE.jsonl ...
+
+For each size of a table and layout of its blocks: rows a second that pgbench (-M prepared, a transaction for each row)
+inserts with no guard, `reject` and `skip`, by one client and by four, and that one COPY inserts. It is one table, whose
+guard is put on and taken away, so that rows and indexes are the same; the ways take turns, in every other run in the
+opposite order; medians, and medians of the runs' ratios. No row is a duplicate: texts are made of passages of real ones.
+
+Needs psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+
+import texts
+from server import copy_in, insert_rate, psql, seconds, value
+
+WAYS = ("none", "reject", "skip")
+CLIENTS = (1, 4)
+BARS = {(1_000_000, 4): 0.5, (10_000_000, 2): 0.5}
+
+
+def main():
+    runs, transactions = int(sys.argv[1]), int(sys.argv[2])
+    cases = [tuple(map(int, case.split(":"))) for case in sys.argv[3].split(",")]
+    made = texts.Texts(sys.argv[4:])
+    settings = ", ".join(f"{name} {value(f'SHOW {name}')}" for name in ("fsync", "synchronous_commit", "shared_buffers"))
+    print(f"{settings}; medians of {runs} runs of {transactions:,} transactions of each client")
+    judged = []
+    for rows, blocks in cases:
+        judged += Case(rows, blocks, runs, transactions, made).measure()
+    print()
+    for line in judged:
+        print(line)
+    if not judged:
+        print("No bar is for tables of these sizes.")
+
+
+class Case:
+    def __init__(self, rows, blocks, runs, transactions, made):
+        self.rows, self.blocks, self.runs, self.transactions, self.made = rows, blocks, runs, transactions, made
+        self.next = 0
+
+    def measure(self):
+        self.load()
+        copied = 10 * self.transactions
+        wanted = self.runs * len(WAYS) * (sum(CLIENTS) * self.transactions)
+        psql("DROP TABLE IF EXISTS fresh", "CREATE UNLOGGED TABLE fresh (n integer PRIMARY KEY, body text)")
+        copy_in("fresh", ((n, self.made.text()) for n in range(wanted)))
+        psql("ANALYZE fresh")
+        if self.rows:
+            # Texts that are near one of the table would be rejected: they are few, and others take their place.
+            near = psql("SELECT n FROM fresh WHERE EXISTS (SELECT FROM docs"
+                        " WHERE simhash_near(docs.simhash, simhash(fresh.body)))")
+            for (n,) in near:
+                psql(f"UPDATE fresh SET body = string_agg FROM (SELECT string_agg(md5(random()::text), ' ')"
+                     f" FROM generate_series(1, 30)) AS other WHERE n = {n}")
+        average = float(value("SELECT avg(octet_length(body)) FROM fresh"))
+        print(f"\n{self.rows:,} rows, {self.blocks} blocks; texts of {average:.0f} bytes")
+        times = {(way, clients): [] for way in WAYS for clients in CLIENTS}
+        # One near-duplicate among the texts would be the end of a COPY under `reject`, which costs what `skip` does.
+        copies = {"none": [], "skip": []}
+        for run in range(self.runs):
+            for way in WAYS if run % 2 == 0 else reversed(WAYS):
+                for clients in CLIENTS:
+                    times[way, clients].append(self.insert(way, clients))
+                if way in copies:
+                    copies[way].append(self.copy(way, copied))
+        judged = []
+        for clients in CLIENTS:
+            name = "1 client" if clients == 1 else f"{clients} clients"
+            judged += self.report(name, {way: times[way, clients] for way in WAYS}, judge=True)
+        self.report("COPY", copies)
+        return judged
+
+    def load(self):
+        psql("DROP TABLE IF EXISTS docs", "CREATE TABLE docs (id bigint, body text NOT NULL)")
+        copy_in("docs", ((id, self.made.text()) for id in range(self.rows)))
+        psql("ALTER TABLE docs ADD PRIMARY KEY (id)", f"SELECT simhash_attach('docs', 'body', {self.blocks})")
+        psql("VACUUM ANALYZE docs", "CHECKPOINT")
+        self.last_id = self.rows
+
+    def prepare(self, way):
+        if way == "none":
+            if value("SELECT count(*) FROM pg_trigger WHERE tgrelid = 'docs'::regclass AND NOT tgisinternal") != "0":
+                psql("SELECT simhash_unguard('docs')")
+        else:
+            psql(f"SELECT simhash_guard('docs', '{way}')")
+        if not self.rows:
+            psql("TRUNCATE docs")
+        psql("CHECKPOINT")
+
+    def insert(self, way, clients):
+        self.prepare(way)
+        before = self.count()
+        rate = insert_rate(clients, self.transactions, self.next, self.last_id)
+        inserted = clients * self.transactions
+        self.next += inserted
+        self.last_id += inserted
+        # A few of the texts are near-duplicates of each other, which `skip` tells by the rows that are missing.
+        stored = self.count() - before
+        if stored < inserted * 0.99:
+            raise RuntimeError(f"{way}: of {inserted} rows only {stored} were stored")
+        return rate
+
+    def count(self):
+        return int(value("SELECT count(*) FROM docs WHERE id >= 0", enable_seqscan="off"))
+
+    def copy(self, way, rows):
+        self.prepare(way)
+        with tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".copy") as file:
+            os.chmod(file.name, 0o644)
+            for _ in range(rows):
+                self.last_id += 1
+                file.write(f"{self.last_id}\t{self.made.text()}\n")
+            file.flush()
+            return rows / seconds(f"\\copy docs (id, body) FROM '{file.name}'")
+
+    def report(self, name, rates, judge=False):
+        medians = {way: statistics.median(found) for way, found in rates.items()}
+        ratio = {
+            way: statistics.median(guarded / free for guarded, free in zip(rates[way], rates["none"])) for way in rates
+        }
+        print(f"{name:<10}" + "".join(
+            f"  {way} {medians[way]:>8,.0f}/s" + (f" ({ratio[way]:.2f})" if way != "none" else "") for way in rates
+        ), flush=True)
+        bar = BARS.get((self.rows, self.blocks))
+        if not judge or bar is None:
+            return []
+        return [
+            f"{self.rows:,} rows, {self.blocks} blocks, {way}, {name}: {ratio[way]:.2f} of the unguarded rate, bar {bar}:"
+            f" {'reached' if ratio[way] >= bar else 'MISSED'}"
+            for way in WAYS if way != "none"
+        ]
+
+
+if __name__ == "__main__":
+    main()

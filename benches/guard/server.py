@@ -1,0 +1,68 @@
+"""Statements, COPY and pgbench on the server of psql's environment."""
+
+import os
+import re
+import subprocess
+import tempfile
+
+# The statement latency that is wanted is that of the INSERT; where the text comes from is not part of it.
+SCRIPT = """\\set turn :turn + 1
+\\set row (:turn - 1) * :clients + :client_id
+\\set n :first + :row
+\\set id :last_id + 1 + :row
+SELECT body FROM fresh WHERE n = :n \\gset
+INSERT INTO docs (id, body) VALUES (:id, :body);
+"""
+
+
+def environment(settings):
+    options = " ".join(f"-c {name}={value}" for name, value in {"client_min_messages": "warning", **settings}.items())
+    return {**os.environ, "PGOPTIONS": options, "LC_ALL": "C"}
+
+
+def psql(*commands, **settings):
+    """The rows that the commands print, each a list of strings."""
+    arguments = [argument for command in commands for argument in ("-c", command)]
+    output = subprocess.run(
+        ["psql", "-XAtq", "-F", "\t", "-v", "ON_ERROR_STOP=1", *arguments],
+        check=True, stdout=subprocess.PIPE, text=True, env=environment(settings),
+    ).stdout
+    return [line.split("\t") for line in output.splitlines()]
+
+
+def value(command, **settings):
+    ((only,),) = psql(command, **settings)
+    return only
+
+
+def seconds(command):
+    output = psql("\\timing on", command)
+    return sum(float(row[0].split()[1]) for row in output if row and row[0].startswith("Time: ")) / 1e3
+
+
+def copy_in(table, rows):
+    with subprocess.Popen(
+        ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", f"COPY {table} FROM STDIN"],
+        stdin=subprocess.PIPE, text=True, env=environment({}),
+    ) as process:
+        for row in rows:
+            process.stdin.write("\t".join(map(str, row)) + "\n")
+    if process.returncode:
+        raise RuntimeError(f"cannot fill {table}")
+
+
+def insert_rate(clients, transactions, first, last_id):
+    """Rows a second of all clients: each inserts its own texts, of those from `first`."""
+    with tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".sql") as file:
+        file.write(SCRIPT)
+        file.flush()
+        done = subprocess.run(
+            ["pgbench", "-n", "-M", "prepared", "-r", "-c", str(clients), "-j", str(clients), "-t", str(transactions),
+             "-D", "turn=0", "-D", f"clients={clients}", "-D", f"first={first}", "-D", f"last_id={last_id}",
+             "-f", file.name],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment({}),
+        )
+    found = re.search(r"^ +([0-9.]+) +\d+ +INSERT", done.stdout, re.MULTILINE)
+    if not found or "aborted" in done.stdout:
+        raise RuntimeError(f"pgbench:\n{done.stdout}")
+    return clients * 1e3 / float(found[1])
