@@ -65,16 +65,10 @@ impl PrimaryKey {
         self.is_immediate
     }
 
-    /// Whether it is the same key of another table: a partition's of another partition.
-    pub fn is_like(&self, other: &Self) -> bool {
-        let same = |(a, b): (&Column, &Column)| a.name == b.name && a.data_type == b.data_type;
-        self.columns.len() == other.columns.len() && self.columns.iter().zip(&other.columns).all(same)
-    }
-
     /// Whether the row in a slot has that key.
     ///
     /// # Safety
-    /// The slot holds a row of the table, and the key is one of a table whose key is like this one.
+    /// The slot holds a row of the table, and the key is one of it.
     pub unsafe fn is_key_of(&self, slot: *mut pg_sys::TupleTableSlot, key: &[Datum]) -> bool {
         // SAFETY: by the contract.
         let of_row = unsafe { self.of_row(slot) };

@@ -53,8 +53,8 @@ pub struct Wanted<'a> {
     pub scope: &'a [Option<Datum>],
     /// An updated row's own old version, by its table and place.
     pub except: Option<(Oid, pg_sys::ItemPointerData)>,
-    /// An inserted row's key, and what it is a key of.
-    pub own_key: Option<(&'a PrimaryKey, &'a [Datum])>,
+    /// An inserted row's table and key.
+    pub own_key: Option<(Oid, &'a [Datum])>,
 }
 
 /// A row that is near.
@@ -110,8 +110,8 @@ impl Searched {
                 let key = ScanKey::new(probed.block, wanted.fingerprint, probed.radius);
                 let mut scan = Scan::begin(&table, &index, key, probed.fingerprint);
                 while flow.is_continue() && scan.next(slot, wanted) {
-                    if let Some(distance) = self.distance(wanted, slot) {
-                        let state = scan.state();
+                    let state = scan.state();
+                    if let Some(distance) = self.distance(wanted, slot, state) {
                         flow = show(&Candidate { table: &table, slot, distance, state });
                     }
                 }
@@ -125,7 +125,7 @@ impl Searched {
     ///
     /// # Safety
     /// The slot holds a row of the table.
-    unsafe fn distance(&self, wanted: &Wanted, slot: *mut pg_sys::TupleTableSlot) -> Option<u32> {
+    unsafe fn distance(&self, wanted: &Wanted, slot: *mut pg_sys::TupleTableSlot, state: State) -> Option<u32> {
         // SAFETY: by the contract; the values of the scope columns are of the types that their functions compare.
         unsafe {
             let fingerprint = value(slot, self.fingerprint)?.value() as i64;
@@ -139,8 +139,10 @@ impl Searched {
             {
                 return None;
             }
-            if let Some((primary_key, key)) = wanted.own_key
-                && self.primary_key.is_like(primary_key)
+            // One that depends on another transaction has to be waited for here, where no locks are held.
+            if let Some((table, key)) = wanted.own_key
+                && table == self.oid
+                && state == State::Present
                 && self.primary_key.is_key_of(slot, key)
             {
                 return None;
@@ -286,6 +288,7 @@ impl Scan {
                     Some(datum) => datum.value() as u64,
                     None => continue,
                 };
+                // Of the versions of a row that share an entry, the first that is there is fetched; no other can be.
                 let is_near =
                     hamming(fingerprint, wanted.fingerprint.cast_unsigned()).cast_signed() <= wanted.max_distance;
                 if is_near && pg_sys::index_fetch_heap(self.description, slot) {

@@ -181,7 +181,9 @@ impl Statement {
         locks.release();
         // SAFETY: by the contract, the event's rows are of the guard's table.
         unsafe {
-            let Some(fingerprint) = self.fingerprint.of_row(event.new_slot()) else { return Ok(event.new_row()) };
+            let Some(fingerprint) = self.fingerprint.of_row(event.new_slot()) else {
+                return Ok(self.guard.with_mark(event, None));
+            };
             let guard = &self.guard;
             let values = |slot| guard.scope.iter().map(|scope| value(slot, scope.column)).collect::<Vec<_>>();
             let scope = values(event.new_slot());
@@ -196,7 +198,7 @@ impl Statement {
             }
             let except = event.old_slot().map(|old| (event.table().oid(), (*old).tts_tid));
             let own_key = if except.is_none() { guard.own_key(event) } else { None };
-            let own_key = own_key.as_ref().map(|(primary_key, key)| (*primary_key, &key[..]));
+            let own_key = own_key.as_ref().map(|key| (event.table().oid(), &key[..]));
             let wanted = Wanted { fingerprint, max_distance: guard.max_distance, scope: &scope, except, own_key };
             loop {
                 locks.take(guard.root, fingerprint, guard.max_distance);
@@ -304,12 +306,11 @@ impl Guard {
     ///
     /// # Safety
     /// The event is of the statement that the guard is of.
-    unsafe fn own_key(&self, event: &Event) -> Option<(&PrimaryKey, Vec<Datum>)> {
+    unsafe fn own_key(&self, event: &Event) -> Option<Vec<Datum>> {
         let own = self.searched.iter().find(|searched| searched.oid == event.table().oid())?;
         let primary_key = Some(&own.primary_key).filter(|key| key.is_immediate())?;
         // SAFETY: by the contract.
-        let key = unsafe { primary_key.of_row(event.new_slot()) };
-        Some((primary_key, key))
+        Some(unsafe { primary_key.of_row(event.new_slot()) })
     }
 
     /// The new row with the key of its near-duplicate, or NULL, in the mark column, if there is one.
