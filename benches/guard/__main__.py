@@ -5,7 +5,8 @@
 For each size of a table and layout of its blocks: rows a second that pgbench (-M prepared, a transaction for each row)
 inserts with no guard, `reject` and `skip`, by one client and by four, and that one COPY inserts. It is one table, whose
 guard is put on and taken away, so that rows and indexes are the same; the ways take turns, in every other run in the
-opposite order; medians, and medians of the runs' ratios. No row is a duplicate: texts are made of passages of real ones.
+opposite order; medians, and medians of the runs' ratios. The texts are made of passages of
+real ones, and hardly any is a near-duplicate.
 
 Needs psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
 """
@@ -27,7 +28,8 @@ def main():
     runs, transactions = int(sys.argv[1]), int(sys.argv[2])
     cases = [tuple(map(int, case.split(":"))) for case in sys.argv[3].split(",")]
     made = texts.Texts(sys.argv[4:])
-    settings = ", ".join(f"{name} {value(f'SHOW {name}')}" for name in ("fsync", "synchronous_commit", "shared_buffers"))
+    shown = ("fsync", "synchronous_commit", "shared_buffers")
+    settings = ", ".join(f"{name} {value(f'SHOW {name}')}" for name in shown)
     print(f"{settings}; medians of {runs} runs of {transactions:,} transactions of each client")
     judged = []
     for rows, blocks in cases:
@@ -131,8 +133,8 @@ class Case:
         if not judge or bar is None:
             return []
         return [
-            f"{self.rows:,} rows, {self.blocks} blocks, {way}, {name}: {ratio[way]:.2f} of the unguarded rate, bar {bar}:"
-            f" {'reached' if ratio[way] >= bar else 'MISSED'}"
+            f"{self.rows:,} rows, {self.blocks} blocks, {way}, {name}: {ratio[way]:.2f} of the unguarded rate,"
+            f" bar {bar}: {'reached' if ratio[way] >= bar else 'MISSED'}"
             for way in WAYS if way != "none"
         ]
 

@@ -1,9 +1,10 @@
-"""Many clients write near-duplicates into a guarded table; then a scan of all that is there, and of the clients' journals,
+"""Many clients write near-duplicates into a guarded table; then a scan of it, and of the clients' journals,
 proves that the guard let in none of them, lost nothing and turned nothing away without a reason.
 
     python tests/soak ACTION [--seconds N] [--clients N] [--seed N] [--crash START_COMMAND] [--unguarded]
 
-Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and packages of tests/drivers/requirements.txt.
+Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of
+tests/drivers/requirements.txt.
 Backends are terminated all the time. With --crash, some are killed (-9), which makes the server start again, and so is
 its first process; START_COMMAND starts it again. That needs the rights to kill them.
 

@@ -162,7 +162,8 @@ class Client:
         values = [value for id, text in rows for value in (id, text, self.texts[text])]
         with self.refusing(rows) as since:
             stored = self.execute(
-                f"INSERT INTO soak (id, text, body) VALUES {', '.join(['(%s, %s, %s)'] * len(rows))} RETURNING id", values
+                f"INSERT INTO soak (id, text, body) VALUES {', '.join(['(%s, %s, %s)'] * len(rows))} RETURNING id",
+                values,
             )
             self.wrote(rows, {id for (id,) in stored}, since)
 

@@ -9,7 +9,7 @@ FOREVER = float("inf")
 
 @dataclass
 class Version:
-    """A row as it was written: in the table no earlier than `since`, and no later than the end of the one who ends it."""
+    """A row as it was written: not in the table before `since`, nor after the end of what ends it."""
 
     id: int
     text: int
