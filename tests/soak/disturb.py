@@ -36,10 +36,13 @@ def run(until, seed, start_command):
 
 
 def plan_crashes(until, rng):
-    """Every fourth second or so, in turns."""
-    now, planned = monotonic(), []
-    for number in range(int((until - now) / 4)):
-        planned.append((now + 4 * number + rng.uniform(1, 3), "server" if number % 2 else "backend"))
+    """Every fourth second or so, a backend and the server in turns, and each at least once."""
+    now = monotonic()
+    count = max(2, int((until - now) / 4))
+    step = (until - now) / count
+    planned = []
+    for number in range(count):
+        planned.append((now + step * (number + rng.uniform(0.2, 0.7)), "server" if number % 2 else "backend"))
     return planned
 
 
