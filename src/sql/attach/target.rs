@@ -1,16 +1,14 @@
 //! The table that is attached: locked, and its owner's.
 
-use std::ptr;
-
 use pgrx::PgRelation;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
 use crate::sql::error::user_error;
-use crate::sql::inheritance::with_inheritors;
 use crate::sql::owner::is_owner;
 use crate::sql::spi::from_server;
+use crate::sql::tables::{estimated_rows, with_inheritors};
 
 /// A lock mode of PostgreSQL's.
 pub type Lock = pg_sys::LOCKMODE;
@@ -89,13 +87,8 @@ impl Target {
         if !self.is_ordinary() {
             return 0.0;
         }
-        let relation = self.open();
-        let (mut pages, mut rows, mut visible) = (0, 0.0, 0.0);
-        // SAFETY: an open table; the widths of its columns are not asked for.
-        unsafe {
-            pg_sys::estimate_rel_size(relation.as_ptr(), ptr::null_mut(), &mut pages, &mut rows, &mut visible);
-        }
-        rows
+        // SAFETY: an open table.
+        unsafe { estimated_rows(self.open().as_ptr()) }
     }
 
     pub fn block_count(&self) -> u32 {

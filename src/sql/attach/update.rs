@@ -4,7 +4,7 @@
 //! OR UPDATE, FOR EACH ROW. Unlike a generated column it can be got round: a row that is stored while the trigger is
 //! disabled keeps what fingerprint it has.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 use std::slice;
 
 use pgrx::datum::Internal;
@@ -23,16 +23,20 @@ use crate::sql::last;
 use crate::sql::options::{Document, read};
 use crate::sql::spi::from_server;
 use crate::sql::text::TextArgument;
+use crate::sql::trigger::{RowEvent, arguments, protocol_violated, triggers};
 use crate::sql::tsvector::simhash_tsvector;
+
+const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION simhash_update(...)";
 
 #[pg_extern(sql = false)]
 fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
-    let call = Call::new(fcinfo)?;
-    // SAFETY: the row that is to be stored; the trigger returns it, or a copy with another fingerprint.
+    let call = Call::new(RowEvent::of(fcinfo, "simhash_update", USAGE)?)?;
+    // SAFETY: the row that is to be stored; the trigger returns it, or a copy with another fingerprint, a bigint as the
+    // call has seen to.
     let row = unsafe {
-        match call.old_row() {
-            Some(old) if call.is_unchanged(old) => call.new_row(),
-            _ => call.with_fingerprint(call.fingerprint()?),
+        match call.event.old_row() {
+            Some(old) if call.is_unchanged(old) => call.event.new_row(),
+            _ => call.event.with_value(call.fingerprint.number, call.fingerprint()?.and_then(IntoDatum::into_datum)),
         }
     };
     Ok(Internal::from(Some(row.into())))
@@ -40,7 +44,7 @@ fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorRep
 
 /// A call of the trigger: checked, so that its columns are in its rows.
 struct Call<'a> {
-    data: &'a pg_sys::TriggerData,
+    event: RowEvent<'a>,
     fingerprint: Column,
     source: Column,
     kind: Kind,
@@ -55,33 +59,13 @@ struct Column {
 }
 
 impl<'a> Call<'a> {
-    fn new(fcinfo: pg_sys::FunctionCallInfo) -> Result<Self, ErrorReport> {
-        // SAFETY: the context of a call by the trigger manager is its data, and outlives the call. A trigger has as
-        // many arguments as it says, each NUL-terminated.
-        let (data, arguments) = unsafe {
-            let context = (*fcinfo).context;
-            if context.is_null() || (*context).type_ != pg_sys::NodeTag::T_TriggerData {
-                return Err(protocol_violated("simhash_update was not called as a trigger"));
-            }
-            let data = &*context.cast::<pg_sys::TriggerData>();
-            (data, arguments(&*data.tg_trigger))
-        };
-        let event = data.tg_event;
-        if event & pg_sys::TRIGGER_EVENT_ROW == 0 {
-            return Err(protocol_violated("simhash_update must be fired for each row"));
-        }
-        if event & pg_sys::TRIGGER_EVENT_TIMINGMASK != pg_sys::TRIGGER_EVENT_BEFORE {
-            return Err(protocol_violated("simhash_update must be fired before the event"));
-        }
-        if !matches!(event & pg_sys::TRIGGER_EVENT_OPMASK, pg_sys::TRIGGER_EVENT_INSERT | pg_sys::TRIGGER_EVENT_UPDATE)
-        {
-            return Err(protocol_violated("simhash_update must be fired for INSERT or UPDATE"));
-        }
+    fn new(event: RowEvent<'a>) -> Result<Self, ErrorReport> {
+        let (data, arguments) = (event.data, event.arguments());
         let (fingerprint_name, source_name, options) = match arguments[..] {
             [fingerprint, source] => (fingerprint, source, None),
             [fingerprint, source, options] => (fingerprint, source, Some(options)),
             _ => {
-                return Err(protocol_violated("simhash_update takes 2 or 3 arguments")
+                return Err(protocol_violated("simhash_update takes 2 or 3 arguments".to_owned(), USAGE)
                     .set_detail(format!("The trigger has {}.", arguments.len()))
                     .set_hint("They are the fingerprint column, the source column, and options."));
             }
@@ -115,24 +99,15 @@ impl<'a> Call<'a> {
             }
             Some(options) => read(Document::Text(options.to_bytes()))?,
         };
-        Ok(Self { data, fingerprint, source, kind, options })
-    }
-
-    fn new_row(&self) -> pg_sys::HeapTuple {
-        // SAFETY: of an UPDATE there is a new row beside the old one, of an INSERT only a new one.
-        if self.data.tg_newtuple.is_null() { self.data.tg_trigtuple } else { self.data.tg_newtuple }
-    }
-
-    /// The row before, if it is an UPDATE.
-    fn old_row(&self) -> Option<pg_sys::HeapTuple> {
-        (!self.data.tg_newtuple.is_null()).then_some(self.data.tg_trigtuple)
+        drop(arguments);
+        Ok(Self { event, fingerprint, source, kind, options })
     }
 
     fn value(&self, row: pg_sys::HeapTuple, column: Column) -> Option<pg_sys::Datum> {
         // SAFETY: the row is of the trigger's table, which has that column.
         unsafe {
             let mut is_null = false;
-            let descriptor = (*self.data.tg_relation).rd_att;
+            let descriptor = (*self.event.data.tg_relation).rd_att;
             let value = pgrx::pg_sys::htup::heap_getattr(row, column.number, descriptor, &mut is_null);
             (!is_null).then_some(value)
         }
@@ -145,7 +120,7 @@ impl<'a> Call<'a> {
     ///
     /// `old` is a row of the trigger's table.
     unsafe fn is_unchanged(&self, old: pg_sys::HeapTuple) -> bool {
-        let pair = |column| Some((self.value(old, column)?, self.value(self.new_row(), column)?));
+        let pair = |column| Some((self.value(old, column)?, self.value(self.event.new_row(), column)?));
         // SAFETY: the types that are sources are varlenas.
         let bytes = |datum: pg_sys::Datum| unsafe {
             let varlena: *const pg_sys::varlena = datum.cast_mut_ptr();
@@ -161,7 +136,7 @@ impl<'a> Call<'a> {
 
     /// The fingerprint of the new row's source.
     fn fingerprint(&self) -> Result<Option<i64>, ErrorReport> {
-        let Some(source) = self.value(self.new_row(), self.source) else {
+        let Some(source) = self.value(self.event.new_row(), self.source) else {
             return Ok(None);
         };
         // SAFETY: the value is of the source's type, which `kind_of_stored` says is stored as these are.
@@ -182,18 +157,6 @@ impl<'a> Call<'a> {
                     }
                 }
             }
-        }
-    }
-
-    /// A copy of the new row with that fingerprint.
-    fn with_fingerprint(&self, fingerprint: Option<i64>) -> pg_sys::HeapTuple {
-        let mut column = self.fingerprint.number;
-        let mut is_null = fingerprint.is_none();
-        let mut value = fingerprint.and_then(IntoDatum::into_datum).unwrap_or_else(pg_sys::Datum::null);
-        // SAFETY: the row is of the trigger's table, and one column of it is replaced by a value of its type.
-        unsafe {
-            let descriptor = (*self.data.tg_relation).rd_att;
-            pg_sys::heap_modify_tuple_by_cols(self.new_row(), descriptor, 1, &mut column, &mut value, &mut is_null)
         }
     }
 }
@@ -243,22 +206,6 @@ fn wrong_type(name: &CStr, of_type: pg_sys::Oid) -> Result<ErrorReport, ErrorRep
     Ok(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
 }
 
-fn protocol_violated(message: &str) -> ErrorReport {
-    user_error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message)
-        .set_hint("CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION simhash_update(...)")
-}
-
-/// # Safety
-///
-/// The trigger's arguments are as many as it says, and NUL-terminated.
-unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
-    // SAFETY: by the caller's promise.
-    unsafe {
-        let argument = |i| CStr::from_ptr((*trigger.tgargs.add(i)).cast::<c_char>());
-        (0..trigger.tgnargs as usize).map(argument).collect()
-    }
-}
-
 /// A trigger of a table that calls `simhash_update`.
 pub struct UpdateTrigger {
     pub oid: pg_sys::Oid,
@@ -277,15 +224,8 @@ impl UpdateTrigger {
     pub fn all_of(schema: ExtensionSchema, table: &Target) -> Result<Vec<Self>, ErrorReport> {
         let function = schema.function(c"simhash_update", &[]);
         let relation = table.open();
-        // SAFETY: an open table has as many triggers as it says, or none.
-        let triggers = unsafe {
-            let Some(description) = relation.trigdesc.as_ref() else {
-                return Ok(Vec::new());
-            };
-            slice::from_raw_parts(description.triggers, description.numtriggers as usize)
-        };
         let mut found = Vec::new();
-        for trigger in triggers.iter().filter(|trigger| Some(trigger.tgfoid) == function) {
+        for trigger in triggers(&relation).iter().filter(|trigger| Some(trigger.tgfoid) == function) {
             // SAFETY: a trigger in the relation cache is whole.
             unsafe {
                 let arguments = arguments(trigger)

@@ -8,7 +8,7 @@ use pgrx::spi::quote_literal;
 use pgrx::{AnyArray, PgRelation};
 
 use super::search::Searched;
-use super::trigger::{Action, check_distance, fingerprint_column, leaves, mark_column, no_index, scope_of};
+use super::trigger::{Action, check_distance, fingerprint_column, mark_column, no_index, scope_of};
 use crate::sql::arrays::names;
 use crate::sql::attach::prefix::{name, required};
 use crate::sql::attach::table::running_extension;
@@ -17,7 +17,9 @@ use crate::sql::error::{tell, user_error};
 use crate::sql::functions::{ExtensionSchema, Functions};
 use crate::sql::owner::as_owner;
 use crate::sql::spi::{execute, from_server};
+use crate::sql::tables::{leaves, open};
 use crate::sql::text::{RawText, decode};
+use crate::sql::trigger::{arguments, triggers};
 
 /// BEFORE triggers fire in the order of their names. This one comes after `zz_simhash_update`, and is to see what the
 /// others have made of the row.
@@ -131,12 +133,14 @@ impl Guard {
         scope_of(relation, &self.scope)?;
         let functions = self.schema.simhash_block().and_then(Functions::beside);
         let search = |member| {
-            let fingerprint = fingerprint_column(&open(member), &self.fingerprint).ok()?;
+            // SAFETY: locked as a leaf.
+            let fingerprint = fingerprint_column(&unsafe { open(member) }, &self.fingerprint).ok()?;
             Searched::new(member, fingerprint, Vec::new(), self.max_distance, &functions?)
         };
         let searched = leaves(table.oid)
             .into_iter()
-            .map(|member| search(member).ok_or_else(|| no_index(&open(member), self.max_distance)))
+            // SAFETY: locked as a leaf.
+            .map(|member| search(member).ok_or_else(|| no_index(&unsafe { open(member) }, self.max_distance)))
             .collect::<Result<Vec<_>, _>>()?;
         self.check_mark(relation, &searched)
     }
@@ -156,22 +160,15 @@ impl Guard {
 /// The arguments of the table's guard, if it has one; none for one that is disabled.
 fn existing(table: &Target) -> Result<Option<Vec<String>>, ErrorReport> {
     let relation = table.open();
-    // SAFETY: an open table has as many triggers as it says, or none; each is whole.
-    unsafe {
-        let Some(found) = relation.trigdesc.as_ref() else { return Ok(None) };
-        let triggers = std::slice::from_raw_parts(found.triggers, found.numtriggers as usize);
-        let guard = triggers.iter().find(|trigger| CStr::from_ptr(trigger.tgname).to_bytes() == TRIGGER.as_bytes());
-        let arguments = |trigger: &pg_sys::Trigger| {
-            let argument = |i| from_server((*trigger.tgargs.add(i)).cast());
-            let is_enabled = trigger.tgenabled as u8 != pg_sys::TRIGGER_DISABLED;
-            let count = if is_enabled { trigger.tgnargs as usize } else { 0 };
-            (0..count).map(argument).collect::<Result<Vec<_>, _>>()
-        };
-        guard.map(arguments).transpose()
+    let is_guard = |trigger: &&pg_sys::Trigger| {
+        // SAFETY: a trigger has a NUL-terminated name.
+        unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes() == TRIGGER.as_bytes()
+    };
+    let Some(guard) = triggers(&relation).iter().find(is_guard) else { return Ok(None) };
+    if guard.tgenabled as u8 == pg_sys::TRIGGER_DISABLED {
+        return Ok(Some(Vec::new()));
     }
-}
-
-fn open(table: pg_sys::Oid) -> PgRelation {
-    // SAFETY: a table that is locked, or a partition of one.
-    unsafe { PgRelation::with_lock(table, pg_sys::AccessShareLock as Lock) }
+    // SAFETY: a trigger of PostgreSQL's, with NUL-terminated arguments.
+    let arguments = unsafe { arguments(guard).into_iter().map(|argument| from_server(argument.as_ptr())) };
+    arguments.collect::<Result<_, _>>().map(Some)
 }

@@ -9,6 +9,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::search::value;
 use crate::sql::spi::from_server;
+use crate::sql::tables::open;
 
 /// The columns of a table's primary key.
 pub struct PrimaryKey {
@@ -40,7 +41,7 @@ impl PrimaryKey {
             if index == Oid::INVALID {
                 return Self { columns: Vec::new(), is_immediate: false };
             }
-            let index = PgRelation::with_lock(index, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+            let index = open(index);
             let description = &*index.rd_index;
             let numbers = description.indkey.values.as_slice(description.indnkeyatts as usize);
             let columns = table.tuple_desc();

@@ -15,6 +15,7 @@ use crate::simhash::distance::hamming;
 use crate::sql::functions::Functions;
 use crate::sql::search::choice;
 use crate::sql::search::layouts::{Fingerprint, Indexed};
+use crate::sql::tables::open;
 
 /// One table that is searched: a guarded table, or a partition of one.
 pub struct Searched {
@@ -92,7 +93,7 @@ impl Searched {
             Some(Probed { index: indexed.index, block, radius: probed.radius?, fingerprint: indexed.fingerprint })
         });
         // SAFETY: a table that exists, as its indexes have been read.
-        let opened = unsafe { PgRelation::with_lock(table, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+        let opened = unsafe { open(table) };
         let primary_key = PrimaryKey::of(&opened);
         Some(Self { oid: table, fingerprint, scope, primary_key, probed: probed.collect::<Option<_>>()? })
     }
@@ -102,11 +103,11 @@ impl Searched {
         // SAFETY: tables and indexes are opened under a lock and closed after their scans; a slot of the table is made
         // for it and dropped; the scans' keys are as the indexes have them: integers.
         unsafe {
-            let table = PgRelation::with_lock(self.oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+            let table = open(self.oid);
             let slot = pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut());
             let mut flow = ControlFlow::Continue(());
             for probed in &self.probed {
-                let index = PgRelation::with_lock(probed.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+                let index = open(probed.index);
                 let key = ScanKey::new(probed.block, wanted.fingerprint, probed.radius);
                 let mut scan = Scan::begin(&table, &index, key, probed.fingerprint);
                 while flow.is_continue() && scan.next(slot, wanted) {

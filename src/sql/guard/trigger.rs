@@ -4,7 +4,7 @@
 //! keep other writers of near rows waiting ([`super::locks`]), it looks for what is near, waits for transactions that have
 //! written something near and not ended, and looks again.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -20,14 +20,17 @@ use super::key::PrimaryKey;
 use super::locks::Locks;
 use super::search::{Candidate, Scope, Searched, State, Wanted, value};
 use crate::sql::error::user_error;
-use crate::sql::expression::oids;
 use crate::sql::functions::Functions;
-use crate::sql::inheritance::with_inheritors;
 use crate::sql::spi::{from_server, to_server};
+use crate::sql::tables::{ancestors, leaves, open};
+use crate::sql::trigger::{RowEvent, protocol_violated, triggers};
+
+const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
+    simhash_dedup(action, max_distance, fingerprint_column)";
 
 #[pg_extern(sql = false)]
 fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
-    let event = Event::of(fcinfo)?;
+    let event = RowEvent::of(fcinfo, "simhash_dedup", USAGE)?;
     // SAFETY: `fcinfo` is that of the running call, and what it remembers was put there by this function.
     let row = unsafe { Statement::of(fcinfo, &event)?.decide(&event)? };
     Ok(Internal::from(Some(Datum::from(row))))
@@ -49,52 +52,6 @@ impl Action {
             _ => Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, format!("unknown action \"{name}\""))
                 .set_hint("The actions are reject, skip and mark.")),
         }
-    }
-}
-
-/// A row that is to be inserted or updated.
-struct Event<'a> {
-    data: &'a pg_sys::TriggerData,
-}
-
-impl<'a> Event<'a> {
-    fn of(fcinfo: pg_sys::FunctionCallInfo) -> Result<Self, ErrorReport> {
-        // SAFETY: the context of a call by the trigger manager is its data, and outlives the call.
-        let data = unsafe {
-            let context = (*fcinfo).context;
-            if context.is_null() || (*context).type_ != pg_sys::NodeTag::T_TriggerData {
-                return Err(protocol_violated("simhash_dedup was not called as a trigger"));
-            }
-            &*context.cast::<pg_sys::TriggerData>()
-        };
-        if data.tg_event & pg_sys::TRIGGER_EVENT_ROW == 0 {
-            return Err(protocol_violated("simhash_dedup must be fired for each row"));
-        }
-        if data.tg_event & pg_sys::TRIGGER_EVENT_TIMINGMASK != pg_sys::TRIGGER_EVENT_BEFORE {
-            return Err(protocol_violated("simhash_dedup must be fired before the event"));
-        }
-        match data.tg_event & pg_sys::TRIGGER_EVENT_OPMASK {
-            pg_sys::TRIGGER_EVENT_INSERT | pg_sys::TRIGGER_EVENT_UPDATE => Ok(Self { data }),
-            _ => Err(protocol_violated("simhash_dedup must be fired for INSERT or UPDATE")),
-        }
-    }
-
-    /// The row before, if it is an UPDATE.
-    fn old_slot(&self) -> Option<*mut pg_sys::TupleTableSlot> {
-        (!self.data.tg_newtuple.is_null()).then_some(self.data.tg_trigslot)
-    }
-
-    fn new_slot(&self) -> *mut pg_sys::TupleTableSlot {
-        if self.old_slot().is_some() { self.data.tg_newslot } else { self.data.tg_trigslot }
-    }
-
-    fn new_row(&self) -> pg_sys::HeapTuple {
-        if self.old_slot().is_some() { self.data.tg_newtuple } else { self.data.tg_trigtuple }
-    }
-
-    fn table(&self) -> PgRelation {
-        // SAFETY: the trigger's table is open, and closed by PostgreSQL.
-        unsafe { PgRelation::from_pg(self.data.tg_relation) }
     }
 }
 
@@ -154,7 +111,7 @@ impl Statement {
     ///
     /// # Safety
     /// `fcinfo` is that of the running call, and its memory is only this function's.
-    unsafe fn of<'a>(fcinfo: pg_sys::FunctionCallInfo, event: &Event) -> Result<&'a mut Self, ErrorReport> {
+    unsafe fn of<'a>(fcinfo: pg_sys::FunctionCallInfo, event: &RowEvent) -> Result<&'a mut Self, ErrorReport> {
         // SAFETY: a trigger's call information, with its memory, lives as long as the statement. When that goes, so does
         // what is made here, with its locks.
         unsafe {
@@ -175,7 +132,7 @@ impl Statement {
     ///
     /// # Safety
     /// The event is of this statement.
-    unsafe fn decide(&mut self, event: &Event) -> Result<pg_sys::HeapTuple, ErrorReport> {
+    unsafe fn decide(&mut self, event: &RowEvent) -> Result<pg_sys::HeapTuple, ErrorReport> {
         // The row before is in the table by now.
         let locks = &mut self.locks;
         locks.release();
@@ -221,12 +178,13 @@ impl Statement {
 
 impl Guard {
     /// With the tables that it depends on.
-    fn new(function: Oid, event: &Event) -> Result<(Self, Vec<Oid>), ErrorReport> {
+    fn new(function: Oid, event: &RowEvent) -> Result<(Self, Vec<Oid>), ErrorReport> {
         let table = event.table();
-        // SAFETY: the trigger of a call is whole.
-        let arguments = unsafe { arguments(&*event.data.tg_trigger)? };
+        // SAFETY: NUL-terminated.
+        let decoded = |argument: &CStr| unsafe { from_server(argument.as_ptr()) };
+        let arguments = event.arguments().into_iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
         let [action, max_distance, fingerprint, columns @ ..] = &arguments[..] else {
-            return Err(protocol_violated("simhash_dedup takes at least 3 arguments")
+            return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
                 .set_detail(format!("The trigger has {}.", arguments.len())));
         };
         let action = Action::named(action)?;
@@ -236,14 +194,16 @@ impl Guard {
             [mark, scope @ ..] => (Some(mark).filter(|mark| !mark.is_empty()), scope),
         };
         if (action == Action::Mark) != mark.is_some() {
-            return Err(protocol_violated("simhash_dedup needs a mark column for the action mark, and for no other"));
+            let message = "simhash_dedup needs a mark column for the action mark, and for no other";
+            return Err(protocol_violated(message.to_owned(), USAGE));
         }
         let functions = Functions::beside(function)
             .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension is incomplete"))?;
         let root = root(&table, function);
         let mut searched = Vec::new();
         for member in leaves(root) {
-            let member_table = open(member);
+            // SAFETY: locked as a leaf.
+            let member_table = unsafe { open(member) };
             let fingerprint = fingerprint_column(&member_table, fingerprint)?;
             let scope = scope_of(&member_table, scope)?;
             let found = Searched::new(member, fingerprint, scope, max_distance, &functions);
@@ -306,7 +266,7 @@ impl Guard {
     ///
     /// # Safety
     /// The event is of the statement that the guard is of.
-    unsafe fn own_key(&self, event: &Event) -> Option<Vec<Datum>> {
+    unsafe fn own_key(&self, event: &RowEvent) -> Option<Vec<Datum>> {
         let own = self.searched.iter().find(|searched| searched.oid == event.table().oid())?;
         let primary_key = Some(&own.primary_key).filter(|key| key.is_immediate())?;
         // SAFETY: by the contract.
@@ -314,26 +274,22 @@ impl Guard {
     }
 
     /// The new row with the key of its near-duplicate, or NULL, in the mark column, if there is one.
-    fn with_mark(&self, event: &Event, key: Option<Datum>) -> pg_sys::HeapTuple {
+    fn with_mark(&self, event: &RowEvent, key: Option<Datum>) -> pg_sys::HeapTuple {
         // SAFETY: the row is of the trigger's table, and one column of it is replaced by a value of its type: that of the
         // key, to which `mark_column` has seen, as to all that depends on the table's definition.
         unsafe {
             let Some(mark) = self.mark.filter(|&mark| key.is_some() || value(event.new_slot(), mark).is_some()) else {
                 return event.new_row();
             };
-            let mut column = i32::from(mark);
-            let mut is_null = key.is_none();
-            let mut value = key.unwrap_or_else(Datum::null);
-            let descriptor = (*event.data.tg_relation).rd_att;
-            pg_sys::heap_modify_tuple_by_cols(event.new_row(), descriptor, 1, &mut column, &mut value, &mut is_null)
+            event.with_value(mark.into(), key)
         }
     }
 
     /// # Safety
     /// The event is of the statement that the guard is of.
-    unsafe fn act(&self, event: &Event, nearest: &Nearest) -> Result<pg_sys::HeapTuple, ErrorReport> {
-        let name = name_of(&event.table())?;
+    unsafe fn act(&self, event: &RowEvent, nearest: &Nearest) -> Result<pg_sys::HeapTuple, ErrorReport> {
         if self.action != Action::Reject && !nearest.is_visible {
+            let name = name_of(&event.table())?;
             // As INSERT .. ON CONFLICT does: what this transaction cannot see cannot decide what it does.
             return Err(user_error(
                 PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
@@ -484,11 +440,6 @@ pub fn check_distance(distance: i32) -> Result<i32, ErrorReport> {
         .set_detail("Two fingerprints differ in 0 to 64 bits."))
 }
 
-fn open(table: Oid) -> PgRelation {
-    // SAFETY: a table that exists: the trigger's own, or a partition, which is not dropped while its root is written to.
-    unsafe { PgRelation::with_lock(table, pg_sys::AccessShareLock as pg_sys::LOCKMODE) }
-}
-
 pub fn column_of(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {
     let encoded = to_server(name)?;
     // SAFETY: a look-up in a system cache by a NUL-terminated name.
@@ -568,59 +519,12 @@ pub fn no_index(table: &PgRelation, max_distance: i32) -> ErrorReport {
 
 /// The table that is guarded with a partition: the topmost of which the trigger is one.
 fn root(table: &PgRelation, function: Oid) -> Oid {
-    let guarded = |oid: &&Oid| {
-        let table = open(**oid);
-        // SAFETY: an open table has as many triggers as it says, or none.
-        unsafe {
-            table.trigdesc.as_ref().is_some_and(|found| {
-                let triggers = std::slice::from_raw_parts(found.triggers, found.numtriggers as usize);
-                triggers.iter().any(|trigger| trigger.tgfoid == function)
-            })
-        }
-    };
+    // SAFETY: an ancestor of an open table.
+    let guarded = |oid: &&Oid| triggers(&unsafe { open(**oid) }).iter().any(|trigger| trigger.tgfoid == function);
     ancestors(table).iter().rev().find(guarded).copied().unwrap_or_else(|| table.oid())
 }
 
-/// The tables that a table is a partition of, from its parent upwards.
-fn ancestors(table: &PgRelation) -> Vec<Oid> {
-    // SAFETY: a table that exists, and is open.
-    unsafe {
-        if !(*table.rd_rel).relispartition {
-            return Vec::new();
-        }
-        oids(pg_sys::ffi::pg_guard_ffi_boundary(|| get_partition_ancestors(table.oid())))
-    }
-}
-
-/// The tables that hold the rows of a table: itself, or its partitions.
-pub fn leaves(root: Oid) -> Vec<Oid> {
-    // SAFETY: reads the catalogue.
-    if unsafe { pg_sys::get_rel_relkind(root) } as u8 != pg_sys::RELKIND_PARTITIONED_TABLE {
-        return vec![root];
-    }
-    let members = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
-    // SAFETY: reads the catalogue.
-    let has_rows = |oid: &Oid| unsafe { pg_sys::get_rel_relkind(*oid) } as u8 == pg_sys::RELKIND_RELATION;
-    members.into_iter().filter(has_rows).collect()
-}
-
-/// # Safety
-/// The trigger is whole: its arguments are as many as it says, and NUL-terminated.
-unsafe fn arguments(trigger: &pg_sys::Trigger) -> Result<Vec<String>, ErrorReport> {
-    // SAFETY: by the contract.
-    let argument = |i| unsafe { from_server((*trigger.tgargs.add(i)).cast()) };
-    (0..trigger.tgnargs as usize).map(argument).collect()
-}
-
-fn protocol_violated(message: &str) -> ErrorReport {
-    user_error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message).set_hint(
-        "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
-         simhash_dedup(action, max_distance, fingerprint_column)",
-    )
-}
-
-// PostgreSQL's `catalog/partition.h` and `utils/datum.h`, which pgrx leaves out.
+// PostgreSQL's `utils/datum.h`, which pgrx leaves out.
 unsafe extern "C-unwind" {
     fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: c_int) -> bool;
-    fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List;
 }

@@ -12,7 +12,7 @@ use crate::simhash::blocks::radius;
 use crate::sql::calls::BlockCall;
 use crate::sql::expression::{self, Expression};
 use crate::sql::functions::Functions;
-use crate::sql::inheritance::with_inheritors;
+use crate::sql::tables::{estimated_rows, with_inheritors};
 
 /// The fingerprint whose blocks are looked for.
 #[derive(Clone, Copy)]
@@ -206,14 +206,8 @@ impl Relation {
 
     /// The number of rows, as the planner estimates it.
     fn rows(&self) -> f64 {
-        let (mut pages, mut rows, mut visible) = (0, 0.0, 0.0);
-        // SAFETY: an open relation; the widths of its columns are not asked for.
-        unsafe {
-            if !self.is_partitioned() {
-                pg_sys::estimate_rel_size(self.0, std::ptr::null_mut(), &mut pages, &mut rows, &mut visible);
-            }
-        }
-        rows
+        // SAFETY: an open relation.
+        if self.is_partitioned() { 0.0 } else { unsafe { estimated_rows(self.0) } }
     }
 
     /// The expression of a generated column that is stored.

@@ -1,0 +1,63 @@
+//! Tables as PostgreSQL's catalogue has them: their rows, and what they have to do with each other.
+
+use pgrx::PgRelation;
+use pgrx::pg_sys::{self, Oid};
+
+use super::expression::oids;
+
+/// Opens a table or an index.
+///
+/// # Safety
+/// It exists, and cannot go before it is locked: it or its table is locked, or it is a partition of a locked table.
+pub unsafe fn open(relation: Oid) -> PgRelation {
+    // SAFETY: by the contract.
+    unsafe { PgRelation::with_lock(relation, pg_sys::AccessShareLock as pg_sys::LOCKMODE) }
+}
+
+/// How many rows the planner would expect of an ordinary table.
+///
+/// # Safety
+/// The table is open.
+pub unsafe fn estimated_rows(table: pg_sys::Relation) -> f64 {
+    let (mut pages, mut rows, mut visible) = (0, 0.0, 0.0);
+    // SAFETY: by the contract; the widths of its columns are not asked for.
+    unsafe { pg_sys::estimate_rel_size(table, std::ptr::null_mut(), &mut pages, &mut rows, &mut visible) };
+    rows
+}
+
+/// A table and all that inherit from it or are its partitions, and so on: each once, ancestors first. All are locked.
+pub fn with_inheritors(root: Oid, lock: pg_sys::LOCKMODE) -> Vec<Oid> {
+    // SAFETY: reads the catalogue; the list is a copy.
+    unsafe {
+        let list = || find_all_inheritors(root, lock, std::ptr::null_mut());
+        oids(pg_sys::ffi::pg_guard_ffi_boundary(list))
+    }
+}
+
+/// The tables that hold the rows of a table: itself, or its partitions, which are locked.
+pub fn leaves(root: Oid) -> Vec<Oid> {
+    // SAFETY: reads the catalogue.
+    let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
+    if kind(root) != pg_sys::RELKIND_PARTITIONED_TABLE {
+        return vec![root];
+    }
+    let members = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+    members.into_iter().filter(|&member| kind(member) == pg_sys::RELKIND_RELATION).collect()
+}
+
+/// The tables that a table is a partition of, from its parent upwards.
+pub fn ancestors(table: &PgRelation) -> Vec<Oid> {
+    // SAFETY: a table that exists, and is open.
+    unsafe {
+        if !(*table.rd_rel).relispartition {
+            return Vec::new();
+        }
+        oids(pg_sys::ffi::pg_guard_ffi_boundary(|| get_partition_ancestors(table.oid())))
+    }
+}
+
+// PostgreSQL's `catalog/pg_inherits.h` and `catalog/partition.h`, which pgrx leaves out.
+unsafe extern "C-unwind" {
+    fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE, parents: *mut *mut pg_sys::List) -> *mut pg_sys::List;
+    fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List;
+}

@@ -1,0 +1,110 @@
+//! What a trigger function is told, and what triggers a table has.
+
+use std::ffi::{CStr, c_char};
+
+use pgrx::PgRelation;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::error::user_error;
+
+/// A row that is to be inserted or updated.
+pub struct RowEvent<'a> {
+    pub data: &'a pg_sys::TriggerData,
+}
+
+impl RowEvent<'_> {
+    /// That of a trigger function's call; an error if it was called otherwise, with `usage`: how to create the trigger.
+    pub fn of(fcinfo: pg_sys::FunctionCallInfo, function: &str, usage: &'static str) -> Result<Self, ErrorReport> {
+        let wrong = |what: &str| protocol_violated(format!("{function} {what}"), usage);
+        // SAFETY: the context of a call by the trigger manager is its data, and outlives the call.
+        let data = unsafe {
+            let context = (*fcinfo).context;
+            if context.is_null() || (*context).type_ != pg_sys::NodeTag::T_TriggerData {
+                return Err(wrong("was not called as a trigger"));
+            }
+            &*context.cast::<pg_sys::TriggerData>()
+        };
+        if data.tg_event & pg_sys::TRIGGER_EVENT_ROW == 0 {
+            return Err(wrong("must be fired for each row"));
+        }
+        if data.tg_event & pg_sys::TRIGGER_EVENT_TIMINGMASK != pg_sys::TRIGGER_EVENT_BEFORE {
+            return Err(wrong("must be fired before the event"));
+        }
+        match data.tg_event & pg_sys::TRIGGER_EVENT_OPMASK {
+            pg_sys::TRIGGER_EVENT_INSERT | pg_sys::TRIGGER_EVENT_UPDATE => Ok(Self { data }),
+            _ => Err(wrong("must be fired for INSERT or UPDATE")),
+        }
+    }
+
+    fn is_update(&self) -> bool {
+        // Of an UPDATE there is a new row beside the old one, of an INSERT only a new one.
+        !self.data.tg_newtuple.is_null()
+    }
+
+    pub fn new_row(&self) -> pg_sys::HeapTuple {
+        if self.is_update() { self.data.tg_newtuple } else { self.data.tg_trigtuple }
+    }
+
+    pub fn new_slot(&self) -> *mut pg_sys::TupleTableSlot {
+        if self.is_update() { self.data.tg_newslot } else { self.data.tg_trigslot }
+    }
+
+    /// The row before, if it is an UPDATE.
+    pub fn old_row(&self) -> Option<pg_sys::HeapTuple> {
+        self.is_update().then_some(self.data.tg_trigtuple)
+    }
+
+    pub fn old_slot(&self) -> Option<*mut pg_sys::TupleTableSlot> {
+        self.is_update().then_some(self.data.tg_trigslot)
+    }
+
+    pub fn table(&self) -> PgRelation {
+        // SAFETY: the trigger's table is open, and closed by PostgreSQL.
+        unsafe { PgRelation::from_pg(self.data.tg_relation) }
+    }
+
+    /// The new row with another value in one column.
+    ///
+    /// # Safety
+    /// The row's table has that column, and the value is of its type.
+    pub unsafe fn with_value(&self, column: i32, value: Option<pg_sys::Datum>) -> pg_sys::HeapTuple {
+        let (mut column, mut is_null) = (column, value.is_none());
+        let mut value = value.unwrap_or_else(pg_sys::Datum::null);
+        // SAFETY: by the contract.
+        unsafe {
+            let descriptor = (*self.data.tg_relation).rd_att;
+            pg_sys::heap_modify_tuple_by_cols(self.new_row(), descriptor, 1, &mut column, &mut value, &mut is_null)
+        }
+    }
+
+    pub fn arguments(&self) -> Vec<&CStr> {
+        // SAFETY: a call has its trigger.
+        unsafe { arguments(&*self.data.tg_trigger) }
+    }
+}
+
+pub fn protocol_violated(message: String, usage: &'static str) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message).set_hint(usage)
+}
+
+/// The arguments of a trigger, in the server's encoding.
+///
+/// # Safety
+/// The trigger is PostgreSQL's: its arguments are as many as it says, and NUL-terminated.
+pub unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
+    // SAFETY: by the contract.
+    let argument = |i| unsafe { CStr::from_ptr((*trigger.tgargs.add(i)).cast::<c_char>()) };
+    (0..trigger.tgnargs as usize).map(argument).collect()
+}
+
+/// The triggers of a table.
+pub fn triggers(table: &PgRelation) -> &[pg_sys::Trigger] {
+    // SAFETY: an open table has as many triggers as it says, or none. They are there as long as it is open.
+    unsafe {
+        match table.trigdesc.as_ref() {
+            Some(found) => std::slice::from_raw_parts(found.triggers, found.numtriggers as usize),
+            None => &[],
+        }
+    }
+}
