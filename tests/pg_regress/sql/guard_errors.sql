@@ -1,26 +1,6 @@
 -- simhash_guard: what it refuses, and what the trigger says where it cannot work.
 CREATE SCHEMA guard_errors;
 SET search_path = guard_errors, public;
-CREATE FUNCTION pg_temp.errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-    statement text;
-    detail text;
-    hint text;
-BEGIN
-    FOREACH statement IN ARRAY statements LOOP
-        RETURN NEXT statement;
-        BEGIN
-            EXECUTE statement;
-            RETURN NEXT '  no error';
-        EXCEPTION WHEN OTHERS THEN
-            GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-            RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
-            RETURN QUERY SELECT '  DETAIL: ' || detail WHERE detail <> '';
-            RETURN QUERY SELECT '  HINT: ' || hint WHERE hint <> '';
-        END;
-    END LOOP;
-END
-$$;
 \pset format unaligned
 \pset tuples_only on
 SET client_min_messages = warning;
@@ -30,7 +10,7 @@ CREATE TABLE docs (id integer PRIMARY KEY, body text, shape point, stamp json, s
 SELECT simhash_guard('docs');
 SELECT simhash_attach('docs', 'body');
 
-SELECT pg_temp.errors(
+SELECT errors(
     'SELECT simhash_guard(NULL)',
     'SELECT simhash_guard(0)',
     'SELECT simhash_guard(''docs'', NULL)',
@@ -72,7 +52,7 @@ CREATE VIEW view AS SELECT * FROM docs;
 CREATE MATERIALIZED VIEW materialized AS SELECT * FROM docs;
 CREATE TABLE parent (id integer PRIMARY KEY, body text);
 CREATE TABLE child () INHERITS (parent);
-SELECT pg_temp.errors(
+SELECT errors(
     'SELECT simhash_guard(''view'')',
     'SELECT simhash_guard(''materialized'')',
     'SELECT simhash_attach(''parent'', ''body'')',
@@ -84,23 +64,23 @@ CREATE TABLE no_key (body text, same_as integer);
 CREATE TABLE two_keys (a integer, b integer, body text, same_as integer, PRIMARY KEY (a, b));
 SELECT simhash_attach('no_key', 'body');
 SELECT simhash_attach('two_keys', 'body');
-SELECT pg_temp.errors(
+SELECT errors(
     'SELECT simhash_guard(''no_key'', ''mark'', mark_column => ''same_as'')',
     'SELECT simhash_guard(''two_keys'', ''mark'', mark_column => ''same_as'')');
 
 -- No index that can be used, at first or later.
 CREATE TABLE indexed (id integer PRIMARY KEY, f bigint);
 INSERT INTO indexed VALUES (1, 0);
-SELECT pg_temp.errors('SELECT simhash_guard(''indexed'', fingerprint => ''f'')');
+SELECT errors('SELECT simhash_guard(''indexed'', fingerprint => ''f'')');
 SELECT simhash_attach('indexed', 'f');
 SELECT simhash_guard('indexed', fingerprint => 'f');
 -- One block that is left suffices, with more probes.
 BEGIN;
 DROP INDEX indexed_simhash_block0_idx, indexed_simhash_block1_idx, indexed_simhash_block3_idx;
-SELECT pg_temp.errors('INSERT INTO indexed VALUES (2, -1)', 'INSERT INTO indexed VALUES (3, 7::bigint << 16)',
+SELECT errors('INSERT INTO indexed VALUES (2, -1)', 'INSERT INTO indexed VALUES (3, 7::bigint << 16)',
     'INSERT INTO indexed VALUES (3, 7::bigint << 32)', 'INSERT INTO indexed VALUES (3, 15)');
 DROP INDEX indexed_simhash_block2_idx;
-SELECT pg_temp.errors('INSERT INTO indexed VALUES (4, 255)', 'INSERT INTO indexed VALUES (4, 0)',
+SELECT errors('INSERT INTO indexed VALUES (4, 255)', 'INSERT INTO indexed VALUES (4, 0)',
     'INSERT INTO indexed VALUES (4, NULL)', 'UPDATE indexed SET f = 255 WHERE id = 2',
     'UPDATE indexed SET id = 5 WHERE id = 2', 'DELETE FROM indexed WHERE id = 2',
     'SELECT simhash_guard(''indexed'', ''skip'', fingerprint => ''f'')');
@@ -110,9 +90,9 @@ CREATE INDEX hashed ON indexed USING hash (simhash_block2);
 CREATE INDEX second ON indexed (id, simhash_block2);
 CREATE INDEX invalid ON indexed (simhash_block2);
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'invalid'::regclass;
-SELECT pg_temp.errors('INSERT INTO indexed VALUES (6, 255)');
+SELECT errors('INSERT INTO indexed VALUES (6, 255)');
 CREATE INDEX whole ON indexed (simhash_block2 DESC, id);
-SELECT pg_temp.errors('INSERT INTO indexed VALUES (6, 255)', 'INSERT INTO indexed VALUES (7, 254)');
+SELECT errors('INSERT INTO indexed VALUES (6, 255)', 'INSERT INTO indexed VALUES (7, 254)');
 ROLLBACK;
 -- What a prepared statement uses may go away, and other indexes come.
 PREPARE store AS INSERT INTO indexed VALUES ($1, $2);
@@ -135,15 +115,15 @@ DROP MATERIALIZED VIEW materialized;
 SELECT simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'same_as');
 BEGIN;
 ALTER TABLE docs DROP COLUMN tenant CASCADE;
-SELECT pg_temp.errors('INSERT INTO docs VALUES (1, ''a text'')');
+SELECT errors('INSERT INTO docs VALUES (1, ''a text'')');
 ROLLBACK;
 BEGIN;
 ALTER TABLE docs DROP COLUMN same_as;
-SELECT pg_temp.errors('INSERT INTO docs VALUES (1, ''a text'')');
+SELECT errors('INSERT INTO docs VALUES (1, ''a text'')');
 ROLLBACK;
 BEGIN;
 SELECT simhash_detach('docs');
-SELECT pg_temp.errors('INSERT INTO docs VALUES (1, ''a text'')');
+SELECT errors('INSERT INTO docs VALUES (1, ''a text'')');
 ROLLBACK;
 
 -- Triggers by hand.
@@ -152,7 +132,7 @@ SELECT simhash_attach('by_hand', 'f');
 CREATE FUNCTION pg_temp.trigger(definition text, arguments text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('CREATE TRIGGER hand %s EXECUTE FUNCTION simhash_dedup(%s)', definition, arguments);
-    RETURN QUERY SELECT pg_temp.errors('INSERT INTO by_hand VALUES (1, 0)', 'DELETE FROM by_hand', 'TRUNCATE by_hand');
+    RETURN QUERY SELECT errors('INSERT INTO by_hand VALUES (1, 0)', 'DELETE FROM by_hand', 'TRUNCATE by_hand');
     DROP TRIGGER hand ON by_hand;
 END
 $$;
@@ -175,6 +155,6 @@ SELECT pg_temp.trigger(definition, arguments) FROM (VALUES
 CREATE TABLE "a ""b"" 100%s" ("the %d id" integer PRIMARY KEY, "f ""'\" bigint, "in 'all'" text);
 SELECT simhash_attach('"a ""b"" 100%s"', 'f "''\');
 SELECT simhash_guard('"a ""b"" 100%s"', scope => ARRAY['in ''all''', 'in ''all'''], fingerprint => 'f "''\');
-SELECT pg_temp.errors('INSERT INTO "a ""b"" 100%s" VALUES (1, 0, ''%s''), (2, 1, ''%s'')');
+SELECT errors('INSERT INTO "a ""b"" 100%s" VALUES (1, 0, ''%s''), (2, 1, ''%s'')');
 
 DROP SCHEMA guard_errors CASCADE;
