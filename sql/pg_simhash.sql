@@ -163,11 +163,12 @@ COMMENT ON FUNCTION simhash_near(bigint, bigint, integer) IS
 -- Attach ---------------------------------------------------------------------
 
 CREATE FUNCTION simhash_attach(
-    target regclass, source name, blocks integer DEFAULT 4, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash'
+    target regclass, source name, blocks integer DEFAULT 4, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash',
+    covering boolean DEFAULT false
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_attach_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name) IS
+COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name, boolean) IS
     'gives a table the fingerprint column of a source column, its block columns and a btree on each';
 
 CREATE FUNCTION simhash_detach(target regclass, prefix name DEFAULT 'simhash') RETURNS void
@@ -192,11 +193,12 @@ CREATE PROCEDURE simhash_fill(target regclass, prefix name DEFAULT 'simhash', ba
 COMMENT ON PROCEDURE simhash_fill(regclass, name, integer) IS
     'fills the column of simhash_attach_online, and commits after each batch; can be stopped and called again';
 
-CREATE FUNCTION simhash_index_commands(target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash')
-    RETURNS SETOF text
+CREATE FUNCTION simhash_index_commands(
+    target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash', covering boolean DEFAULT false
+) RETURNS SETOF text
     AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name) IS
+COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name, boolean) IS
     'the commands that build the missing indexes on a fingerprint column''s blocks concurrently; for psql''s \gexec';
 
 CREATE FUNCTION simhash_update() RETURNS trigger

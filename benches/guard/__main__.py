@@ -1,8 +1,8 @@
 """What a guard costs those who insert.
 
-    python benches/guard RUNS TRANSACTIONS SIZE:BLOCKS[,...] FILE.jsonl ...
+    python benches/guard RUNS TRANSACTIONS SIZE:BLOCKS[:covering][,...] FILE.jsonl ...
 
-For each size of a table and layout of its blocks: rows a second that pgbench (-M prepared, a transaction for each row)
+For each size of a table and layout of its blocks, with plain or covering indexes: rows a second that pgbench (-M prepared, a transaction for each row)
 inserts with no guard, `reject` and `skip`, by one client and by four, and that one COPY inserts. It is one table, whose
 guard is put on and taken away, so that rows and indexes are the same; the ways take turns, in every other run in the
 opposite order; medians, and medians of the runs' ratios. The texts are made of passages of
@@ -26,14 +26,14 @@ BARS = {(1_000_000, 4): 0.5, (10_000_000, 2): 0.5}
 
 def main():
     runs, transactions = int(sys.argv[1]), int(sys.argv[2])
-    cases = [tuple(map(int, case.split(":"))) for case in sys.argv[3].split(",")]
     made = texts.Texts(sys.argv[4:])
     shown = ("fsync", "synchronous_commit", "shared_buffers")
     settings = ", ".join(f"{name} {value(f'SHOW {name}')}" for name in shown)
     print(f"{settings}; medians of {runs} runs of {transactions:,} transactions of each client")
     judged = []
-    for rows, blocks in cases:
-        judged += Case(rows, blocks, runs, transactions, made).measure()
+    for case in sys.argv[3].split(","):
+        rows, blocks, *covering = case.split(":")
+        judged += Case(int(rows), int(blocks), covering == ["covering"], runs, transactions, made).measure()
     print()
     for line in judged:
         print(line)
@@ -42,8 +42,10 @@ def main():
 
 
 class Case:
-    def __init__(self, rows, blocks, runs, transactions, made):
-        self.rows, self.blocks, self.runs, self.transactions, self.made = rows, blocks, runs, transactions, made
+    def __init__(self, rows, blocks, covering, runs, transactions, made):
+        self.rows, self.blocks, self.covering = rows, blocks, covering
+        self.runs, self.transactions, self.made = runs, transactions, made
+        self.name = f"{rows:,} rows, {blocks} blocks, {'covering' if covering else 'plain'} indexes"
         self.next = 0
 
     def measure(self):
@@ -61,7 +63,7 @@ class Case:
                 psql(f"UPDATE fresh SET body = string_agg FROM (SELECT string_agg(md5(random()::text), ' ')"
                      f" FROM generate_series(1, 30)) AS other WHERE n = {n}")
         average = float(value("SELECT avg(octet_length(body)) FROM fresh"))
-        print(f"\n{self.rows:,} rows, {self.blocks} blocks; texts of {average:.0f} bytes")
+        print(f"\n{self.name}; texts of {average:.0f} bytes")
         times = {(way, clients): [] for way in WAYS for clients in CLIENTS}
         # One near-duplicate among the texts would be the end of a COPY under `reject`, which costs what `skip` does.
         copies = {"none": [], "skip": []}
@@ -81,7 +83,8 @@ class Case:
     def load(self):
         psql("DROP TABLE IF EXISTS docs", "CREATE TABLE docs (id bigint, body text NOT NULL)")
         copy_in("docs", ((id, self.made.text()) for id in range(self.rows)))
-        psql("ALTER TABLE docs ADD PRIMARY KEY (id)", f"SELECT simhash_attach('docs', 'body', {self.blocks})")
+        psql("ALTER TABLE docs ADD PRIMARY KEY (id)",
+             f"SELECT simhash_attach('docs', 'body', {self.blocks}, covering => {self.covering})")
         psql("VACUUM ANALYZE docs", "CHECKPOINT")
         self.last_id = self.rows
 
@@ -133,7 +136,7 @@ class Case:
         if not judge or bar is None:
             return []
         return [
-            f"{self.rows:,} rows, {self.blocks} blocks, {way}, {name}: {ratio[way]:.2f} of the unguarded rate,"
+            f"{self.name}, {way}, {name}: {ratio[way]:.2f} of the unguarded rate,"
             f" bar {bar}: {'reached' if ratio[way] >= bar else 'MISSED'}"
             for way in WAYS if way != "none"
         ]

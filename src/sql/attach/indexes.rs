@@ -24,6 +24,8 @@ pub struct Index {
     pub schema: String,
     pub name: String,
     pub key: Key,
+    /// Its columns, keys and included ones; 0 for an expression.
+    columns: Vec<pg_sys::AttrNumber>,
     /// Whether it belongs to an index of the partitioned table.
     pub is_partition: bool,
     /// Whether queries may use it: it is built, and on a partitioned table it is built for all partitions.
@@ -48,7 +50,8 @@ impl Index {
         unsafe {
             let index = PgRelation::with_lock(oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
             let row = &*index.rd_index;
-            let Some(&column) = row.indkey.values.as_slice(row.indnatts as usize).first() else {
+            let columns = row.indkey.values.as_slice(row.indnatts as usize);
+            let Some(&column) = columns.first() else {
                 return Ok(None);
             };
             let key = if column == 0 {
@@ -67,11 +70,17 @@ impl Index {
                 schema: spi::from_server(pg_sys::get_namespace_name((*index.rd_rel).relnamespace))?,
                 name: spi::from_server((*index.rd_rel).relname.data.as_ptr())?,
                 key,
+                columns: columns.to_vec(),
                 is_partition: (*index.rd_rel).relispartition,
                 is_valid: row.indisvalid && row.indisready && row.indislive,
                 finds_integers: is_btree && !is_partial && *index.rd_opfamily == integer_family(),
             }))
         }
+    }
+
+    /// Whether it has a column, so that a row need not be visited for it.
+    pub fn covers(&self, column: Option<pg_sys::AttrNumber>) -> bool {
+        column.is_some_and(|column| self.columns.contains(&column))
     }
 
     pub fn sql(&self) -> String {

@@ -337,16 +337,19 @@ fn simhash_index_commands(
     target: Option<pg_sys::Oid>,
     blocks: Option<i32>,
     prefix: Option<&CStr>,
+    covering: Option<bool>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
     let target = required(target, "target")?;
     let blocks = layout(blocks)?;
     let prefix = Prefix::read(prefix)?;
+    let covering = required(covering, "covering")?;
     let schema = running_extension(fcinfo)?;
     let table = Target::lock(target, pg_sys::AccessShareLock as Lock)?;
     let commands = as_owner(table.owner, || {
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
-        let mut commands = IndexCommands { schema, prefix, blocks, names: IndexNames::default(), commands: Vec::new() };
+        let mut commands =
+            IndexCommands { schema, prefix, blocks, covering, names: IndexNames::default(), commands: Vec::new() };
         commands.list(&table, &family)?;
         Ok(commands.commands)
     })?;
@@ -358,6 +361,8 @@ struct IndexCommands {
     schema: ExtensionSchema,
     prefix: Prefix,
     blocks: i32,
+    /// Whether the indexes have the fingerprint beside the block.
+    covering: bool,
     names: IndexNames,
     commands: Vec<String>,
 }
@@ -442,8 +447,9 @@ impl IndexCommands {
         let qualified = format!("{}.{name}", quote_identifier(&table.schema));
         let function = format!("{}.simhash_block", quoted_schema(self.schema.oid())?);
         let column = quote_identifier(self.prefix.fingerprint());
+        let include = if self.covering { format!(" INCLUDE ({column})") } else { String::new() };
         self.commands.push(format!(
-            "{create} {name} ON {only}{} USING btree ({function}({column}, {block}, {}))",
+            "{create} {name} ON {only}{} USING btree ({function}({column}, {block}, {})){include}",
             table.sql(),
             self.blocks
         ));
@@ -462,6 +468,7 @@ impl IndexCommands {
         let mut indexes = Index::all_of(table)?;
         indexes.retain(|index| {
             index.finds_integers
+                && (!self.covering || index.covers(column))
                 && match index.key {
                     Key::Expression(expression) => BlockCall::in_schema(expression, self.schema).is_some_and(|call| {
                         (call.block, call.blocks) == (block, self.blocks) && call.fingerprint.as_own_column() == column

@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
 use super::indexes::{Index, IndexNames, Key};
-use super::marks::Maker;
+use super::marks::{Maker, is_marked_relation};
 use super::prefix::{Prefix, in_quotes, name, required};
 use super::progress;
 use super::source::{Attribute, Kind, Source};
@@ -31,12 +31,14 @@ fn simhash_attach(
     blocks: Option<i32>,
     options: Option<RawJsonb<'_>>,
     prefix: Option<&CStr>,
+    covering: Option<bool>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     let target = required(target, "target")?;
     let source = name(source, "source")?;
     let blocks = layout(blocks)?;
     let prefix = Prefix::read(prefix)?;
+    let covering = required(covering, "covering")?;
     let schema = running_extension(fcinfo)?;
 
     let table = Target::lock(target, pg_sys::AccessExclusiveLock as Lock)?;
@@ -44,7 +46,7 @@ fn simhash_attach(
     as_owner(table.owner, || {
         let family = table.family(pg_sys::AccessExclusiveLock as Lock)?;
         let source = Source::read(&table, source, options)?;
-        let attachment = Attachment { schema, source, blocks, prefix };
+        let attachment = Attachment { schema, source, blocks, prefix, covering };
         attachment.complete(&table, &family)
     })
 }
@@ -77,6 +79,8 @@ struct Attachment {
     source: Source,
     blocks: i32,
     prefix: Prefix,
+    /// Whether the indexes have the fingerprint beside the block.
+    covering: bool,
 }
 
 /// What a wanted column computes.
@@ -166,6 +170,11 @@ impl Attachment {
         }
     }
 
+    /// The column that holds the fingerprint.
+    fn fingerprint_column(&self) -> &str {
+        if self.source.kind == Kind::Fingerprints { &self.source.column } else { self.prefix.fingerprint() }
+    }
+
     fn column_type(&self, meaning: Meaning) -> pg_sys::Oid {
         match meaning {
             Meaning::Fingerprint => pg_sys::INT8OID,
@@ -229,32 +238,51 @@ impl Attachment {
 
     /// Builds the btrees that are missing; how many were.
     fn build_indexes(&self, table: &Target, family: &[Target]) -> Result<usize, ErrorReport> {
-        let mut missing = Vec::new();
+        let (mut missing, mut replaced) = (Vec::new(), Vec::new());
+        let fingerprint = self.fingerprint_column();
         for member in one_by_one(table, family) {
             let relation = member.open();
-            let indexes = Index::all_of(member)?;
+            let number =
+                |column: &str| Ok::<_, ErrorReport>(Attribute::of(&relation, column)?.map(|found| found.number));
+            let covered = number(fingerprint)?;
+            let mut indexes = Index::all_of(member)?;
+            indexes.retain(|index| index.is_valid && index.finds_integers);
             for block in 0..self.blocks {
                 let column = self.prefix.block(block);
-                let number = Attribute::of(&relation, &column)?.map(|attribute| attribute.number);
-                let exists = indexes.iter().any(|index| {
-                    index.is_valid
-                        && index.finds_integers
-                        && matches!(index.key, Key::Column(first) if Some(first) == number)
-                });
-                if !exists {
-                    missing.push((member, block, column));
+                let number = number(&column)?;
+                let of_block = |index: &&Index| matches!(index.key, Key::Column(first) if Some(first) == number);
+                let found: Vec<_> = indexes.iter().filter(of_block).collect();
+                if found.iter().any(|index| !self.covering || index.covers(covered)) {
+                    continue;
                 }
+                for index in found {
+                    if !index.is_partition && is_marked_relation(index.oid, 0)? {
+                        replaced.push(index.sql());
+                    }
+                }
+                missing.push((member, block, column));
             }
         }
         let mut names = IndexNames::default();
+        let include =
+            if self.covering { format!(" INCLUDE ({})", quote_identifier(fingerprint)) } else { String::new() };
         for (number, (member, block, column)) in missing.iter().enumerate() {
             let name = names.choose(member, column)?;
             let number = number + 1;
             tell(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
             let name = quote_identifier(name);
-            execute(&format!("CREATE INDEX {name} ON {} USING btree ({})", member.sql(), quote_identifier(column)))?;
+            execute(&format!(
+                "CREATE INDEX {name} ON {} USING btree ({}){include}",
+                member.sql(),
+                quote_identifier(column)
+            ))?;
             let object = format!("INDEX {}.{name}", quote_identifier(&member.schema));
             execute(&Maker::Attach.comment(&object, &format!("btree of block {block} of {}", self.blocks)))?;
+        }
+        // They serve no search that the new ones do not.
+        for index in replaced {
+            tell(format!("dropping index {index}, which does not have the fingerprint"));
+            execute(&format!("DROP INDEX {index}"))?;
         }
         Ok(missing.len())
     }

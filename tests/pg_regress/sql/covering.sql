@@ -1,0 +1,70 @@
+-- Covering indexes, which hold the fingerprint beside the block: simhash_attach and simhash_index_commands.
+CREATE TABLE covering_docs (id integer PRIMARY KEY, body text);
+INSERT INTO covering_docs SELECT n, md5(n::text) || ' ' || md5((-n)::text) FROM generate_series(1, 500) AS n;
+CREATE VIEW indexes AS
+SELECT indrelid::regclass AS relation, indexrelid::regclass AS index, regexp_replace(pg_get_indexdef(indexrelid), '.* USING ', '')
+    AS definition, obj_description(indexrelid, 'pg_class') AS comment
+FROM pg_index WHERE NOT indisprimary;
+
+SELECT simhash_attach('covering_docs', 'body', covering => true);
+SELECT index, definition, comment FROM indexes WHERE relation = 'covering_docs'::regclass ORDER BY index::text;
+-- Nothing is missing, whether it has to cover or not.
+SELECT simhash_attach('covering_docs', 'body', covering => true);
+SELECT simhash_attach('covering_docs', 'body');
+-- Searches use them as they use plain ones, and the guard looks at rows in the index.
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM covering_docs WHERE simhash_near(simhash, 42, 1);
+RESET enable_seqscan;
+SELECT simhash_guard('covering_docs');
+\set VERBOSITY terse
+INSERT INTO covering_docs SELECT 0, body FROM covering_docs WHERE id = 7;
+\set VERBOSITY default
+INSERT INTO covering_docs VALUES (0, 'Something else that nobody has written before');
+SELECT simhash_unguard('covering_docs');
+SELECT simhash_detach('covering_docs');
+SELECT count(*) FROM indexes WHERE relation = 'covering_docs'::regclass;
+
+-- What is plain becomes covering: what attach made is replaced, what others made stays.
+SELECT simhash_attach('covering_docs', 'body', 2);
+COMMENT ON INDEX covering_docs_simhash_block1_idx IS 'my own';
+SELECT simhash_attach('covering_docs', 'body', 2, covering => true);
+SELECT index, definition, comment FROM indexes WHERE relation = 'covering_docs'::regclass ORDER BY index::text;
+DROP INDEX covering_docs_simhash_block1_idx;
+SELECT simhash_detach('covering_docs');
+
+-- A column of fingerprints is what the indexes hold.
+CREATE TABLE covering_fingerprints ("My fp" bigint);
+SELECT simhash_attach('covering_fingerprints', 'My fp', 2, prefix => 'fp', covering => true);
+SELECT index, definition FROM indexes WHERE relation = 'covering_fingerprints'::regclass ORDER BY index::text;
+
+-- One index on a partitioned table is one on all its partitions.
+CREATE TABLE covering_parts (id integer, body text) PARTITION BY HASH (id);
+CREATE TABLE covering_parts_0 PARTITION OF covering_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE covering_parts_1 PARTITION OF covering_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+SET client_min_messages = warning;
+SELECT simhash_attach('covering_parts', 'body', 2);
+SELECT simhash_attach('covering_parts', 'body', 2, covering => true);
+RESET client_min_messages;
+SELECT index, definition FROM indexes
+WHERE relation IN ('covering_parts'::regclass, 'covering_parts_0'::regclass) ORDER BY index::text;
+
+-- The way without a rewrite.
+CREATE TABLE covering_online AS SELECT * FROM covering_docs;
+SET client_min_messages = warning;
+SELECT simhash_attach_online('covering_online', 'body');
+CALL simhash_fill('covering_online');
+SELECT simhash_index_commands('covering_online', 2) \gexec
+RESET client_min_messages;
+SELECT simhash_index_commands('covering_online', 2, covering => true);
+SELECT simhash_index_commands('covering_online', 2, covering => true) \gexec
+SELECT simhash_index_commands('covering_online', 2, covering => true);
+SELECT index, definition FROM indexes WHERE relation = 'covering_online'::regclass ORDER BY index::text;
+SET client_min_messages = warning;
+SELECT simhash_detach('covering_online');
+RESET client_min_messages;
+SELECT count(*) FROM indexes WHERE relation = 'covering_online'::regclass;
+
+SELECT errors($$SELECT simhash_attach('covering_docs', 'body', covering => NULL)$$,
+    $$SELECT simhash_index_commands('covering_docs', covering => NULL)$$);
+DROP VIEW indexes;
+DROP TABLE covering_docs, covering_fingerprints, covering_parts, covering_online;
