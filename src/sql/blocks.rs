@@ -103,19 +103,25 @@ fn null_unless_planning<T>(error: ErrorReport, fcinfo: pg_sys::FunctionCallInfo)
     if all_constant { Err(error) } else { Ok(None) }
 }
 
+/// An error if there is no layout of so many blocks.
+pub fn check_layout(blocks: i32) -> Result<(), ErrorReport> {
+    if LAYOUTS.contains(&blocks) {
+        return Ok(());
+    }
+    let message = format!("number of blocks {blocks} is out of range");
+    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_detail(format!(
+        "A layout has {} to {} blocks.",
+        LAYOUTS.start(),
+        LAYOUTS.end()
+    )))
+}
+
 fn cut(block: i32, blocks: i32) -> Result<Block, ErrorReport> {
+    check_layout(blocks)?;
     Block::new(block, blocks).ok_or_else(|| {
-        let error = |message| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
-        if LAYOUTS.contains(&blocks) {
-            error(format!("block number {block} is out of range"))
-                .set_detail(format!("A layout of {blocks} blocks has the blocks 0 to {}.", blocks - 1))
-        } else {
-            error(format!("number of blocks {blocks} is out of range")).set_detail(format!(
-                "A layout has {} to {} blocks.",
-                LAYOUTS.start(),
-                LAYOUTS.end()
-            ))
-        }
+        let message = format!("block number {block} is out of range");
+        user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            .set_detail(format!("A layout of {blocks} blocks has the blocks 0 to {}.", blocks - 1))
     })
 }
 

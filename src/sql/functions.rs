@@ -2,7 +2,11 @@
 
 use std::ffi::CStr;
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use super::error::user_error;
 
 /// The schema that the extension is in, and so its functions.
 ///
@@ -17,6 +21,15 @@ impl ExtensionSchema {
         // SAFETY: a look-up in a system cache.
         let schema = unsafe { pg_sys::get_func_namespace(function) };
         (schema != Oid::INVALID).then_some(Self(schema))
+    }
+
+    /// The schema of the function that is running.
+    pub fn running(fcinfo: pg_sys::FunctionCallInfo) -> Result<Self, ErrorReport> {
+        // SAFETY: `fcinfo` is that of the running call.
+        let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
+        Self::of_function(function).ok_or_else(|| {
+            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension's schema is not known")
+        })
     }
 
     pub fn oid(self) -> Oid {

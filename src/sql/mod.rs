@@ -4,6 +4,7 @@
 //! fingerprints is here; [`attach`] gives tables fingerprints, [`search`] finds them, and [`guard`] keeps near-duplicates out.
 
 mod aggregate;
+mod arguments;
 mod arrays;
 pub(crate) mod attach;
 mod blocks;

@@ -13,12 +13,12 @@ use pgrx::spi::quote_identifier;
 
 use super::indexes::{Index, Key};
 use super::marks::{is_marked_relation, is_marked_trigger};
-use super::prefix::{Prefix, in_quotes, required};
+use super::prefix::{Prefix, in_quotes};
 use super::source::Attribute;
-use super::table::running_extension;
 use super::target::{Lock, Target};
 use super::update::UpdateTrigger;
 use crate::simhash::blocks::LAYOUTS;
+use crate::sql::arguments::required;
 use crate::sql::calls::{BlockCall, FingerprintCall};
 use crate::sql::error::{sendable, tell, user_error};
 use crate::sql::expression::Expression;
@@ -34,7 +34,7 @@ fn simhash_detach(
 ) -> Result<(), ErrorReport> {
     let target = required(target, "target")?;
     let prefix = Prefix::read(prefix)?;
-    let schema = running_extension(fcinfo)?;
+    let schema = ExtensionSchema::running(fcinfo)?;
     let table = Target::lock(target, pg_sys::AccessExclusiveLock as Lock)?;
     table.check_has_own_columns()?;
     as_owner(table.owner, || {

@@ -14,13 +14,14 @@ use pgrx::spi::{quote_identifier, quote_literal};
 
 use super::indexes::{Index, IndexNames, Key};
 use super::marks::{Maker, has_comment, is_marked_relation};
-use super::prefix::{Prefix, name, required};
+use super::prefix::Prefix;
 use super::progress::of_about;
 use super::source::{Attribute, Kind, Source};
-use super::table::{layout, one_by_one, running_extension};
+use super::table::{layout, one_by_one};
 use super::target::{Lock, Target, quoted_schema};
 use super::update::{UpdateTrigger, kind_of_stored};
 use crate::simhash::options::Options;
+use crate::sql::arguments::{name, required};
 use crate::sql::calls::BlockCall;
 use crate::sql::error::{sendable, tell, tick, user_error};
 use crate::sql::functions::ExtensionSchema;
@@ -43,7 +44,7 @@ fn simhash_attach_online(
     let target = required(target, "target")?;
     let source = name(source, "source")?;
     let prefix = Prefix::read(prefix)?;
-    let schema = running_extension(fcinfo)?;
+    let schema = ExtensionSchema::running(fcinfo)?;
 
     let table = Target::lock(target, pg_sys::AccessExclusiveLock as Lock)?;
     table.check_has_own_columns()?;
@@ -217,7 +218,7 @@ fn simhash_fill(
         let message = format!("batch_pages {batch_pages} is out of range");
         user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_hint("It must be 1 or more.")
     })?;
-    let schema = running_extension(fcinfo)?;
+    let schema = ExtensionSchema::running(fcinfo)?;
     if !may_commit(fcinfo) {
         let message = "simhash_fill cannot run inside a transaction block";
         return Err(user_error(PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION, message)
@@ -344,7 +345,7 @@ fn simhash_index_commands(
     let blocks = layout(blocks)?;
     let prefix = Prefix::read(prefix)?;
     let covering = required(covering, "covering")?;
-    let schema = running_extension(fcinfo)?;
+    let schema = ExtensionSchema::running(fcinfo)?;
     let table = Target::lock(target, pg_sys::AccessShareLock as Lock)?;
     let commands = as_owner(table.owner, || {
         let family = table.family(pg_sys::AccessShareLock as Lock)?;

@@ -5,8 +5,8 @@ use std::ffi::CStr;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
+use crate::sql::arguments::name;
 use crate::sql::error::user_error;
-use crate::sql::spi::from_server;
 
 /// What the longest of the names adds to the prefix.
 const LONGEST_ADDITION: usize = "zz_".len() + "_update".len();
@@ -48,18 +48,4 @@ impl Prefix {
 /// Names as messages have them.
 pub fn in_quotes(names: &[impl AsRef<str>]) -> String {
     names.iter().map(|name| format!("\"{}\"", name.as_ref())).collect::<Vec<_>>().join(", ")
-}
-
-/// A name that must be given.
-pub fn name(name: Option<&CStr>, argument: &str) -> Result<String, ErrorReport> {
-    let name = required(name, argument)?;
-    // SAFETY: it is NUL-terminated.
-    unsafe { from_server(name.as_ptr()) }
-}
-
-/// An argument that must be given.
-pub fn required<T>(value: Option<T>, argument: &str) -> Result<T, ErrorReport> {
-    value.ok_or_else(|| {
-        user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{argument} must not be NULL"))
-    })
 }

@@ -11,11 +11,13 @@ use pgrx::spi::quote_identifier;
 
 use super::indexes::{Index, IndexNames, Key};
 use super::marks::{Maker, is_marked_relation};
-use super::prefix::{Prefix, in_quotes, name, required};
+use super::prefix::{Prefix, in_quotes};
 use super::progress;
 use super::source::{Attribute, Kind, Source};
 use super::target::{Lock, Target, quoted_schema};
-use crate::simhash::blocks::{DEFAULT_BLOCKS, LAYOUTS};
+use crate::simhash::blocks::DEFAULT_BLOCKS;
+use crate::sql::arguments::{name, required};
+use crate::sql::blocks::check_layout;
 use crate::sql::calls::BlockCall;
 use crate::sql::error::{sendable, tell, user_error};
 use crate::sql::expression::Expression;
@@ -39,7 +41,7 @@ fn simhash_attach(
     let blocks = layout(blocks)?;
     let prefix = Prefix::read(prefix)?;
     let covering = required(covering, "covering")?;
-    let schema = running_extension(fcinfo)?;
+    let schema = ExtensionSchema::running(fcinfo)?;
 
     let table = Target::lock(target, pg_sys::AccessExclusiveLock as Lock)?;
     table.check_has_own_columns()?;
@@ -54,23 +56,8 @@ fn simhash_attach(
 /// The number of blocks, if there is such a layout.
 pub fn layout(blocks: Option<i32>) -> Result<i32, ErrorReport> {
     let blocks = required(blocks, "blocks")?;
-    if LAYOUTS.contains(&blocks) {
-        return Ok(blocks);
-    }
-    let message = format!("number of blocks {blocks} is out of range");
-    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_detail(format!(
-        "A layout has {} to {} blocks.",
-        LAYOUTS.start(),
-        LAYOUTS.end()
-    )))
-}
-
-/// The schema of the function that is running.
-pub fn running_extension(fcinfo: pg_sys::FunctionCallInfo) -> Result<ExtensionSchema, ErrorReport> {
-    // SAFETY: `fcinfo` is that of the running call.
-    let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
-    ExtensionSchema::of_function(function)
-        .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension's schema is not known"))
+    check_layout(blocks)?;
+    Ok(blocks)
 }
 
 /// What is to be attached.
@@ -257,7 +244,7 @@ impl Attachment {
                 }
                 for index in found {
                     if !index.is_partition && is_marked_relation(index.oid, 0)? {
-                        replaced.push(index.sql());
+                        replaced.push((index.sql(), index.name.clone()));
                     }
                 }
                 missing.push((member, block, column));
@@ -280,8 +267,8 @@ impl Attachment {
             execute(&Maker::Attach.comment(&object, &format!("btree of block {block} of {}", self.blocks)))?;
         }
         // They serve no search that the new ones do not.
-        for index in replaced {
-            tell(format!("dropping index {index}, which does not have the fingerprint"));
+        for (index, name) in replaced {
+            tell(format!("dropping index \"{name}\", which does not have the fingerprint"));
             execute(&format!("DROP INDEX {index}"))?;
         }
         Ok(missing.len())

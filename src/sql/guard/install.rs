@@ -9,9 +9,8 @@ use pgrx::{AnyArray, PgRelation};
 
 use super::search::Searched;
 use super::trigger::{Action, check_distance, fingerprint_column, mark_column, no_index, scope_of};
+use crate::sql::arguments::{name, required};
 use crate::sql::arrays::names;
-use crate::sql::attach::prefix::{name, required};
-use crate::sql::attach::table::running_extension;
 use crate::sql::attach::target::{Lock, Target, quoted_schema};
 use crate::sql::error::{tell, user_error};
 use crate::sql::functions::{ExtensionSchema, Functions};
@@ -24,6 +23,9 @@ use crate::sql::trigger::{arguments, triggers};
 /// BEFORE triggers fire in the order of their names. This one comes after `zz_simhash_update`, and is to see what the
 /// others have made of the row.
 const TRIGGER: &str = "zzz_simhash_guard";
+
+/// Visits for each new row that are worth a hint at what spares them: an insert takes about as long as forty.
+const MANY_VISITS: f64 = 20.0;
 
 const LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 
@@ -43,7 +45,7 @@ fn simhash_guard(
     let max_distance = required(max_distance, "max_distance")?;
     let scope = required(scope, "scope")?;
     let guard = Guard {
-        schema: running_extension(fcinfo)?,
+        schema: ExtensionSchema::running(fcinfo)?,
         action: Action::named(&action)?,
         action_name: action,
         max_distance: check_distance(max_distance)?,
@@ -95,13 +97,12 @@ impl Guard {
         }
         if existing.is_some() {
             tell(format!("replacing trigger {TRIGGER} on table \"{}\"", table.name));
-            execute(&format!("DROP TRIGGER {TRIGGER} ON {}", table.sql()))?;
         } else {
             tell(format!("creating trigger {TRIGGER} on table \"{}\"", table.name));
         }
         let arguments: Vec<_> = arguments.iter().map(quote_literal).collect();
         execute(&format!(
-            "CREATE TRIGGER {TRIGGER} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
+            "CREATE OR REPLACE TRIGGER {TRIGGER} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
              {}.simhash_dedup({})",
             table.sql(),
             quoted_schema(self.schema.oid())?,
@@ -142,7 +143,16 @@ impl Guard {
             // SAFETY: locked as a leaf.
             .map(|member| search(member).ok_or_else(|| no_index(&unsafe { open(member) }, self.max_distance)))
             .collect::<Result<Vec<_>, _>>()?;
-        self.check_mark(relation, &searched)
+        self.check_mark(relation, &searched)?;
+        let visits: f64 = searched.iter().map(|member| member.visits).sum();
+        if visits >= MANY_VISITS {
+            tell(format!(
+                "for each new row, about {visits:.0} rows of table \"{}\" will be visited; with covering indexes \
+                 (simhash_attach with covering => true), only those that are near",
+                table.name
+            ));
+        }
+        Ok(())
     }
 
     fn check_mark(&self, relation: &PgRelation, searched: &[Searched]) -> Result<(), ErrorReport> {

@@ -12,6 +12,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use super::key::PrimaryKey;
 use crate::simhash::blocks::Block;
 use crate::simhash::distance::hamming;
+use crate::simhash::layout::share_of;
 use crate::sql::functions::Functions;
 use crate::sql::search::choice;
 use crate::sql::search::layouts::{Fingerprint, Indexed};
@@ -25,6 +26,8 @@ pub struct Searched {
     /// The columns within whose values a duplicate counts.
     scope: Vec<Scope>,
     pub primary_key: PrimaryKey,
+    /// Rows that a search has to visit, by far not all of them near; where blocks are uneven, it is more.
+    pub visits: f64,
     probed: Vec<Probed>,
 }
 
@@ -95,7 +98,10 @@ impl Searched {
         // SAFETY: a table that exists, as its indexes have been read.
         let opened = unsafe { open(table) };
         let primary_key = PrimaryKey::of(&opened);
-        Some(Self { oid: table, fingerprint, scope, primary_key, probed: probed.collect::<Option<_>>()? })
+        let probed: Vec<Probed> = probed.collect::<Option<_>>()?;
+        let plain = probed.iter().filter(|probed| probed.fingerprint.is_none());
+        let visits = indexed.rows * share_of(plain.map(|probed| (probed.block, probed.radius)));
+        Some(Self { oid: table, fingerprint, scope, primary_key, visits, probed })
     }
 
     /// Shows every row of the table that is near, until told to stop. A row may be shown more than once.

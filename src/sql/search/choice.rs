@@ -12,7 +12,7 @@ const MOST_PROBES: u64 = 1 << 16;
 /// Largest share of all rows that is worth finding by an index.
 const LARGEST_SHARE: f64 = 0.1;
 /// What is assumed of a distance that is not known to the planner.
-const USUAL_DISTANCE: i32 = 3;
+pub const USUAL_DISTANCE: i32 = 3;
 /// The fewest blocks with which any distance can be searched: a block has fewer values than there may be probes.
 pub const SMALL_BLOCKS: i32 = 4;
 /// How many times as expensive a layout of fewer blocks must seem to be taken for a distance that is not known.
@@ -42,18 +42,29 @@ pub struct Probed {
 ///
 /// Indexes that only some searches can use are used where there are no others.
 pub fn cheapest(indexed: &Indexed, distance: Option<i32>, query: Option<u64>) -> Option<Choice> {
-    let unconditional: Vec<_> = indexed.blocks.iter().filter(|found| found.unconditional).collect();
     let all: Vec<_> = indexed.blocks.iter().collect();
-    [unconditional, all].iter().find_map(|usable| {
-        let choices = LAYOUTS.filter_map(|blocks| choice(blocks, usable, indexed.rows, distance, query));
-        choices.min_by(|a, b| a.cost.total_cmp(&b.cost))
-    })
+    [unconditional(indexed), all].iter().find_map(|usable| of_cheapest_layout(usable, indexed.rows, distance, query))
 }
 
-/// The cheapest way to search a table with nothing but its indexes: each has all rows, and the block first.
+/// The cheapest way to search a table with nothing but its indexes: each has all rows, and the block first. Of two on
+/// a block, one that has the fingerprint too.
 pub fn cheapest_unconditional(indexed: &Indexed, distance: i32) -> Option<Choice> {
-    let usable: Vec<_> = indexed.blocks.iter().filter(|found| found.unconditional).collect();
-    let choices = LAYOUTS.filter_map(|blocks| choice(blocks, &usable, indexed.rows, Some(distance), None));
+    let mut usable = unconditional(indexed);
+    usable.sort_by_key(|found| found.fingerprint.is_none());
+    of_cheapest_layout(&usable, indexed.rows, Some(distance), None)
+}
+
+fn unconditional(indexed: &Indexed) -> Vec<&IndexedBlock> {
+    indexed.blocks.iter().filter(|found| found.unconditional).collect()
+}
+
+fn of_cheapest_layout(
+    usable: &[&IndexedBlock],
+    rows: f64,
+    distance: Option<i32>,
+    query: Option<u64>,
+) -> Option<Choice> {
+    let choices = LAYOUTS.filter_map(|blocks| choice(blocks, usable, rows, distance, query));
     choices.min_by(|a, b| a.cost.total_cmp(&b.cost))
 }
 

@@ -4,6 +4,7 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::NodeTag;
 use pgrx::prelude::*;
 
+use super::choice::USUAL_DISTANCE;
 use super::planner::Planner;
 use super::rewrite::rewrite;
 use crate::simhash::distance::{self, share_within};
@@ -53,8 +54,6 @@ fn simhash_near_support(request: Internal) -> Internal {
 /// Near-duplicates that the planner is told to expect of a fingerprint, beside those by chance. With more than one, it
 /// would hope that a scan meets one of them early, where `LIMIT 1` is enough.
 const NEAR_DUPLICATES: f64 = 1.0;
-/// What it is told of a distance that is not known to it.
-const USUAL_DISTANCE: i32 = 3;
 
 /// The share of the rows, or of the pairs of rows in a join, that are near: those that are so by chance, and a few
 /// near-duplicates of each fingerprint. Of `simhash_within`, their share of the rows that the blocks find.

@@ -13,6 +13,7 @@ use crate::simhash::blocks::LAYOUTS;
 use crate::simhash::skew::{Sample, skew};
 use crate::sql::error::{tick, user_error};
 use crate::sql::functions::Functions;
+use crate::sql::spi::from_server;
 
 /// Pages that are read of a larger table: 64 MB.
 const PAGES: f64 = 8192.0;
@@ -100,7 +101,7 @@ impl Table {
                 let message = format!("relation with OID {} does not exist", oid.to_u32());
                 return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message));
             }
-            let named = CStr::from_ptr(name).to_string_lossy();
+            let (named, column_name) = (from_server(name)?, from_server(column.as_ptr())?);
             let kind = pg_sys::get_rel_relkind(oid) as u8;
             if ![pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_MATVIEW].contains(&kind) {
                 let message = format!("\"{named}\" is not a table");
@@ -109,15 +110,15 @@ impl Table {
             }
             let place = pg_sys::get_attnum(oid, column.as_ptr());
             if place == 0 {
-                let message = format!("column \"{}\" of relation \"{named}\" does not exist", column.to_string_lossy());
+                let message = format!("column \"{column_name}\" of relation \"{named}\" does not exist");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
                     .set_hint("Name the column of fingerprints as the second argument."));
             }
             let type_ = pg_sys::get_atttype(oid, place);
             if pg_sys::getBaseType(type_) != pg_sys::INT8OID {
-                let type_ = CStr::from_ptr(pg_sys::format_type_be(type_)).to_string_lossy();
-                let column = column.to_string_lossy();
-                let message = format!("column \"{column}\" of relation \"{named}\" is of type {type_}, not bigint");
+                let type_ = from_server(pg_sys::format_type_be(type_))?;
+                let message =
+                    format!("column \"{column_name}\" of relation \"{named}\" is of type {type_}, not bigint");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
                     .set_hint("Name the column of fingerprints as the second argument."));
             }

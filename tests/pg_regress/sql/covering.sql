@@ -24,6 +24,20 @@ SELECT simhash_unguard('covering_docs');
 SELECT simhash_detach('covering_docs');
 SELECT count(*) FROM indexes WHERE relation = 'covering_docs'::regclass;
 
+-- A guard that has to visit many rows says so, and what to do.
+SET client_min_messages = warning;
+SELECT simhash_attach('covering_docs', 'body');
+RESET client_min_messages;
+SELECT simhash_guard('covering_docs', max_distance => 14);
+SELECT simhash_guard('covering_docs', max_distance => 15);
+SET client_min_messages = warning;
+SELECT simhash_attach('covering_docs', 'body', covering => true);
+RESET client_min_messages;
+SELECT simhash_guard('covering_docs', 'skip', 15);
+SET client_min_messages = warning;
+SELECT simhash_unguard('covering_docs'), simhash_detach('covering_docs');
+RESET client_min_messages;
+
 -- What is plain becomes covering: what attach made is replaced, what others made stays.
 SELECT simhash_attach('covering_docs', 'body', 2);
 COMMENT ON INDEX covering_docs_simhash_block1_idx IS 'my own';
