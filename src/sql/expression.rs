@@ -92,6 +92,24 @@ impl Expression {
         self.without_relabelling().column().map(|column| column.number)
     }
 
+    /// The columns of its table that a stored expression depends on.
+    pub fn own_columns(self) -> Vec<i16> {
+        const OWN: pg_sys::Index = 1;
+        let (mut found, mut columns, mut member) = (std::ptr::null_mut(), Vec::new(), -1);
+        // SAFETY: a valid expression; the set is made here, and null or valid.
+        unsafe {
+            pg_sys::pull_varattnos(self.as_ptr(), OWN, &mut found);
+            loop {
+                member = pg_sys::bms_next_member(found, member);
+                if member < 0 {
+                    return columns;
+                }
+                // System columns have negative numbers, so that all are counted from the lowest of these.
+                columns.push((member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16);
+            }
+        }
+    }
+
     /// The value of an integer constant that is not NULL.
     pub fn integer(self) -> Option<i32> {
         self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4OID).map(|(_, datum)| datum.value() as i32)

@@ -3,7 +3,7 @@
 use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Oid};
 
-use super::expression::oids;
+use super::expression::{Expression, list, oids};
 
 /// Opens a table or an index.
 ///
@@ -34,15 +34,21 @@ pub fn with_inheritors(root: Oid, lock: pg_sys::LOCKMODE) -> Vec<Oid> {
     }
 }
 
-/// The tables that hold the rows of a table: itself, or its partitions, which are locked.
-pub fn leaves(root: Oid) -> Vec<Oid> {
-    // SAFETY: reads the catalogue.
-    let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
-    if kind(root) != pg_sys::RELKIND_PARTITIONED_TABLE {
-        return vec![root];
-    }
-    let members = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
-    members.into_iter().filter(|&member| kind(member) == pg_sys::RELKIND_RELATION).collect()
+/// What the rows of a partition have to fulfil, also for the partitions that this is one of: a list of expressions; null if
+/// the table is none, or takes all rows.
+pub fn partition_constraint(table: &PgRelation) -> *mut pg_sys::List {
+    // SAFETY: an open table.
+    unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| RelationGetPartitionQual(table.as_ptr())) }
+}
+
+/// The columns of a partition that tell which one a row belongs to: those of its own partition's key and of all above.
+pub fn partition_columns(table: &PgRelation) -> Vec<i16> {
+    // SAFETY: a list of valid expressions.
+    let constraint = unsafe { list(partition_constraint(table)) };
+    let mut columns: Vec<_> = constraint.into_iter().flat_map(Expression::own_columns).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns
 }
 
 /// The tables that a table is a partition of, from its parent upwards.
@@ -56,8 +62,9 @@ pub fn ancestors(table: &PgRelation) -> Vec<Oid> {
     }
 }
 
-// PostgreSQL's `catalog/pg_inherits.h` and `catalog/partition.h`, which pgrx leaves out.
+// PostgreSQL's `catalog/pg_inherits.h`, `catalog/partition.h` and `utils/partcache.h`, which pgrx leaves out.
 unsafe extern "C-unwind" {
     fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE, parents: *mut *mut pg_sys::List) -> *mut pg_sys::List;
     fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List;
+    fn RelationGetPartitionQual(table: pg_sys::Relation) -> *mut pg_sys::List;
 }

@@ -1,7 +1,8 @@
 """Many clients write near-duplicates into a guarded table; then a scan of it, and of the clients' journals,
 proves that the guard let in none of them, lost nothing and turned nothing away without a reason.
 
-    python tests/soak ACTION [--seconds N] [--clients N] [--seed N] [--crash START_COMMAND] [--unguarded]
+    python tests/soak ACTION [--seconds N] [--clients N] [--seed N] [--partitions N]
+        [--crash START_COMMAND] [--unguarded]
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of
 tests/drivers/requirements.txt.
@@ -27,11 +28,11 @@ def main():
     options = read_options()
     action, seed = options.action, options.seed
     texts = pool.texts(seed)
-    fingerprints = table.create(action, texts)
+    fingerprints = table.create(action, texts, options.partitions)
     if options.unguarded:
         table.unguard()
     print(
-        f"{action}: {options.clients} clients, {options.seconds} s, seed {seed}, {len(texts)} texts,"
+        f"{action}: {options.partitions or 'no'} partitions, {options.clients} clients, {options.seconds} s, seed {seed}, {len(texts)} texts,"
         f" {pool.share_near(fingerprints):.1f} of which are near one of them; {table.durability()}", flush=True,
     )
     until = time.monotonic() + options.seconds
@@ -54,6 +55,7 @@ def read_options():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
+    parser.add_argument("--partitions", type=int, default=0)
     parser.add_argument("--crash", metavar="START_COMMAND")
     parser.add_argument("--unguarded", action="store_true")
     return parser.parse_args()

@@ -9,12 +9,16 @@ def connect():
     return psycopg.connect(autocommit=True, application_name="soak checks")
 
 
-def create(action, texts):
-    """Makes the table anew; the fingerprints of the texts."""
+def create(action, texts, partitions):
+    """Makes the table anew, of so many partitions if not of one piece; the fingerprints of the texts."""
     with connect() as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
         connection.execute("DROP TABLE IF EXISTS soak")
-        connection.execute("CREATE TABLE soak (id bigint PRIMARY KEY, text integer, body text NOT NULL, note integer)")
+        columns = "id bigint PRIMARY KEY, text integer, body text NOT NULL, note integer"
+        connection.execute(f"CREATE TABLE soak ({columns}) {'PARTITION BY HASH (id)' if partitions else ''}")
+        for number in range(partitions):
+            bound = f"WITH (MODULUS {partitions}, REMAINDER {number})"
+            connection.execute(f"CREATE TABLE soak_{number} PARTITION OF soak FOR VALUES {bound}")
         connection.execute("SELECT simhash_attach('soak', 'body')")
         # Rows that are updated without touching the text move, too: no update is a HOT one.
         connection.execute("CREATE INDEX ON soak (note)")

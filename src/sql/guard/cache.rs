@@ -1,65 +1,99 @@
-//! What a guard has found out about its tables, remembered from statement to statement.
+//! What guards have found out about their tables, remembered from statement to statement.
 //!
 //! For a statement that inserts one row, to find out took as long as to search and to insert. It is forgotten as soon as
 //! PostgreSQL says that the definition of one of the tables may have changed.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::rc::Rc;
 
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-/// Guards that are remembered. A backend rarely writes to more.
-const MOST: usize = 64;
+/// Triggers that are remembered: those of the partitions of some tables.
+const MOST: usize = 4096;
 
-/// Values by the trigger that they are of, and the tables that they depend on.
-pub struct Cache<T: 'static> {
-    values: RefCell<HashMap<Oid, Remembered<T>>>,
+/// Values by what they are of, and by the triggers that share them: those of one table's partitions.
+pub struct Cache<K: 'static, T: 'static> {
+    remembered: RefCell<Remembered<K, T>>,
     is_registered: Cell<bool>,
 }
 
-struct Remembered<T> {
-    value: Rc<T>,
-    /// What it depends on.
-    tables: Vec<Oid>,
+struct Remembered<K, T> {
+    values: HashMap<K, (Rc<T>, Tables)>,
+    by_trigger: HashMap<Oid, Rc<T>>,
 }
+
+/// The tables that a value depends on.
+type Tables = HashSet<Oid>;
 
 thread_local! {
     /// The tables whose definition may have changed since anybody looked. None: all.
     static CHANGED: RefCell<Option<Vec<Oid>>> = const { RefCell::new(Some(Vec::new())) };
 }
 
-impl<T> Cache<T> {
+impl<K: Eq + Hash + Clone, T> Cache<K, T> {
     pub fn new() -> Self {
-        Self { values: RefCell::new(HashMap::new()), is_registered: Cell::new(false) }
+        let remembered = Remembered { values: HashMap::new(), by_trigger: HashMap::new() };
+        Self { remembered: RefCell::new(remembered), is_registered: Cell::new(false) }
     }
 
-    /// The value of a trigger; it is made, with the tables that it depends on, if it is not known.
-    pub fn get<E>(&self, trigger: Oid, make: impl FnOnce() -> Result<(T, Vec<Oid>), E>) -> Result<Rc<T>, E> {
+    /// The value of a trigger. If it is not known, `identify` says what it is of, and if that is not known either, `make`
+    /// makes it, with the tables that it depends on.
+    pub fn get<E>(
+        &self,
+        trigger: Oid,
+        identify: impl FnOnce() -> Result<K, E>,
+        make: impl FnOnce(&K) -> Result<(T, Tables), E>,
+    ) -> Result<Rc<T>, E> {
         if !self.is_registered.replace(true) {
             // SAFETY: the callback is a function of this library, which is never unloaded.
             unsafe { pg_sys::CacheRegisterRelcacheCallback(Some(changed), Datum::null()) };
         }
-        let mut values = self.values.borrow_mut();
-        match CHANGED.replace(Some(Vec::new())) {
-            Some(changed) => {
-                values.retain(|_, remembered| !remembered.tables.iter().any(|table| changed.contains(table)));
+        self.forget_changed();
+        if let Some(known) = self.remembered.borrow().by_trigger.get(&trigger) {
+            return Ok(known.clone());
+        }
+        let key = identify()?;
+        if self.remembered.borrow().by_trigger.len() >= MOST {
+            self.forget_all();
+        }
+        let known = self.remembered.borrow().values.get(&key).map(|(value, _)| value.clone());
+        let value = match known {
+            Some(value) => value,
+            None => {
+                let (value, tables) = make(&key)?;
+                let value = Rc::new(value);
+                self.remembered.borrow_mut().values.insert(key, (value.clone(), tables));
+                value
             }
-            None => values.clear(),
-        }
-        if let Some(remembered) = values.get(&trigger) {
-            return Ok(remembered.value.clone());
-        }
-        drop(values);
-        let (value, tables) = make()?;
-        let value = Rc::new(value);
-        let mut values = self.values.borrow_mut();
-        if values.len() >= MOST {
-            values.clear();
-        }
-        values.insert(trigger, Remembered { value: value.clone(), tables });
+        };
+        self.remembered.borrow_mut().by_trigger.insert(trigger, value.clone());
         Ok(value)
+    }
+
+    fn forget_all(&self) {
+        let mut remembered = self.remembered.borrow_mut();
+        remembered.values.clear();
+        remembered.by_trigger.clear();
+    }
+
+    fn forget_changed(&self) {
+        let changed = CHANGED.with_borrow_mut(|changed| match changed {
+            Some(tables) if tables.is_empty() => None,
+            _ => Some(changed.replace(Vec::new())),
+        });
+        let Some(changed) = changed else { return };
+        let Some(changed) = changed else { return self.forget_all() };
+        let Remembered { values, by_trigger } = &mut *self.remembered.borrow_mut();
+        values.retain(|_, (value, tables)| {
+            let is_as_it_was = !changed.iter().any(|table| tables.contains(table));
+            if !is_as_it_was {
+                by_trigger.retain(|_, shared| !Rc::ptr_eq(shared, value));
+            }
+            is_as_it_was
+        });
     }
 }
 

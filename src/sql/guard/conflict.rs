@@ -6,22 +6,20 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::sql::error::user_error;
+use crate::sql::error::{sendable, user_error};
 use crate::sql::spi::from_server;
 
 /// An exclusion_violation with the table's schema and name and, as the constraint, the trigger's name.
 ///
 /// pgrx's error reports lack these fields. So they are added while the error is reported, by a callback of PostgreSQL's
 /// that otherwise tells an error's context. To be returned at once by the trigger function.
-pub fn conflict(trigger: &pg_sys::TriggerData, distance: u32, key: Option<String>) -> Result<ErrorReport, ErrorReport> {
+pub fn conflict(trigger: &pg_sys::TriggerData, detail: String) -> Result<ErrorReport, ErrorReport> {
     // SAFETY: a trigger has a name, and is of an open table; both names are NUL-terminated.
     let message = unsafe {
         let name = from_server((*trigger.tg_trigger).tgname)?;
         let table = from_server((*(*trigger.tg_relation).rd_rel).relname.data.as_ptr())?;
         format!("near-duplicate violates guard \"{name}\" of table \"{table}\"")
     };
-    let bits = if distance == 1 { "bit" } else { "bits" };
-    let other = key.map_or("another row".to_owned(), |key| format!("key {key}"));
     // SAFETY: the callback is not called after the trigger has returned: the error's handler, which comes then, sets the
     // stack as it was before the trigger was called.
     unsafe {
@@ -33,7 +31,7 @@ pub fn conflict(trigger: &pg_sys::TriggerData, distance: u32, key: Option<String
         pg_sys::error_context_stack = callback;
     }
     Ok(user_error(PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION, message)
-        .set_detail(format!("The fingerprint differs in {distance} {bits} from that of {other}."))
+        .set_detail(sendable(detail))
         .set_hint("The row is close to one that exists: skip it, or change that one."))
 }
 

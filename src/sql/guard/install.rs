@@ -8,7 +8,7 @@ use pgrx::spi::quote_literal;
 use pgrx::{AnyArray, PgRelation};
 
 use super::search::Searched;
-use super::trigger::{Action, check_distance, fingerprint_column, mark_column, no_index, scope_of};
+use super::trigger::{Action, Members, check_distance, fingerprint_column, mark_column, no_index, scope_of};
 use crate::sql::arguments::{name, required};
 use crate::sql::arrays::names;
 use crate::sql::attach::target::{Lock, Target, quoted_schema};
@@ -16,7 +16,7 @@ use crate::sql::error::{tell, user_error};
 use crate::sql::functions::{ExtensionSchema, Functions};
 use crate::sql::owner::as_owner;
 use crate::sql::spi::{execute, from_server};
-use crate::sql::tables::{leaves, open};
+use crate::sql::tables::open;
 use crate::sql::text::{RawText, decode};
 use crate::sql::trigger::{arguments, triggers};
 
@@ -91,7 +91,8 @@ impl Guard {
         drop(relation);
         let arguments = self.arguments();
         let existing = existing(table)?;
-        if existing.as_ref() == Some(&arguments) {
+        let always = existing.as_ref().is_some_and(|existing| existing.always);
+        if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
             tell(format!("table \"{}\" is guarded already, nothing changed", table.name));
             return Ok(());
         }
@@ -108,6 +109,9 @@ impl Guard {
             quoted_schema(self.schema.oid())?,
             arguments.join(", ")
         ))?;
+        if always {
+            execute(&format!("ALTER TABLE {} ENABLE ALWAYS TRIGGER {TRIGGER}", table.sql()))?;
+        }
         Ok(())
     }
 
@@ -134,13 +138,16 @@ impl Guard {
         scope_of(relation, &self.scope)?;
         let functions = self.schema.simhash_block().and_then(Functions::beside);
         let search = |member| {
-            // SAFETY: locked as a leaf.
-            let fingerprint = fingerprint_column(&unsafe { open(member) }, &self.fingerprint).ok()?;
-            Searched::new(member, fingerprint, Vec::new(), self.max_distance, &functions?)
+            // SAFETY: locked as a member.
+            let member_table = unsafe { open(member) };
+            let fingerprint = fingerprint_column(&member_table, &self.fingerprint).ok()?;
+            let scope = scope_of(&member_table, &self.scope).ok()?;
+            Searched::new(member, fingerprint, scope, self.max_distance, &functions?)
         };
-        let searched = leaves(table.oid)
+        let searched = Members::of(table.oid)?
+            .with_rows
             .into_iter()
-            // SAFETY: locked as a leaf.
+            // SAFETY: locked as a member.
             .map(|member| search(member).ok_or_else(|| no_index(&unsafe { open(member) }, self.max_distance)))
             .collect::<Result<Vec<_>, _>>()?;
         self.check_mark(relation, &searched)?;
@@ -158,7 +165,14 @@ impl Guard {
     fn check_mark(&self, relation: &PgRelation, searched: &[Searched]) -> Result<(), ErrorReport> {
         let wrong = |message: &str| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
         match (self.action, &self.mark_column) {
-            (Action::Mark, Some(mark)) => mark_column(relation, mark, searched).map(drop),
+            (Action::Mark, Some(mark)) => {
+                mark_column(relation, mark, None, searched)?;
+                let check = |own: &Searched| {
+                    // SAFETY: locked as a member.
+                    mark_column(&unsafe { open(own.oid) }, mark, Some(own), searched).map(drop)
+                };
+                searched.iter().try_for_each(check)
+            }
             (Action::Mark, None) => Err(wrong("the action mark needs a mark_column")
                 .set_hint("Add a column of the primary key's type, and name it.")),
             (_, Some(_)) => Err(wrong("mark_column is for the action mark only")),
@@ -167,18 +181,25 @@ impl Guard {
     }
 }
 
-/// The arguments of the table's guard, if it has one; none for one that is disabled.
-fn existing(table: &Target) -> Result<Option<Vec<String>>, ErrorReport> {
+/// A guard that a table has.
+struct Existing {
+    arguments: Vec<String>,
+    /// Whether it fires in a normal session.
+    fires: bool,
+    /// Whether it fires where `session_replication_role` is `replica` as well.
+    always: bool,
+}
+
+fn existing(table: &Target) -> Result<Option<Existing>, ErrorReport> {
     let relation = table.open();
     let is_guard = |trigger: &&pg_sys::Trigger| {
         // SAFETY: a trigger has a NUL-terminated name.
         unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes() == TRIGGER.as_bytes()
     };
     let Some(guard) = triggers(&relation).iter().find(is_guard) else { return Ok(None) };
-    if guard.tgenabled as u8 == pg_sys::TRIGGER_DISABLED {
-        return Ok(Some(Vec::new()));
-    }
     // SAFETY: a trigger of PostgreSQL's, with NUL-terminated arguments.
     let arguments = unsafe { arguments(guard).into_iter().map(|argument| from_server(argument.as_ptr())) };
-    arguments.collect::<Result<_, _>>().map(Some)
+    let always = guard.tgenabled as u8 == b'A';
+    let fires = always || guard.tgenabled as u8 == b'O';
+    Ok(Some(Existing { arguments: arguments.collect::<Result<_, _>>()?, fires, always }))
 }

@@ -8,6 +8,9 @@
 //! They are advisory locks, in a class of their own (in pg_locks: `objsubid` 3, with the table's OID as `classid`), which
 //! no SQL function can take.
 
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
+
 use pgrx::pg_sys::{self, Oid};
 
 use crate::simhash::guard::shared_keys;
@@ -21,14 +24,45 @@ impl Locks {
     /// Beside 1 and 2, which SQL's advisory locks have.
     const CLASS: u16 = 3;
 
+    /// Those of a statement, whose memory it is, for a guard. All partitions of a table have them in common: when the row
+    /// of one comes, that of another is in the table.
+    pub fn of_statement<K: PartialEq + 'static>(
+        running: &RefCell<Vec<Running<K>>>,
+        statement: pg_sys::MemoryContext,
+        guard: K,
+    ) -> Rc<RefCell<Self>> {
+        let mut running = running.borrow_mut();
+        running.retain(|other| other.locks.strong_count() > 0);
+        let same = running.iter().find(|other| other.statement == statement && other.guard == guard);
+        if let Some(locks) = same.and_then(|same| same.locks.upgrade()) {
+            return locks;
+        }
+        let locks = Rc::new(RefCell::new(Self::default()));
+        running.push(Running { statement, guard, locks: Rc::downgrade(&locks) });
+        locks
+    }
+
     /// Waits until no other transaction holds the locks that a row of a table needs.
+    ///
+    /// Those that it has already it keeps: nobody gets in between when a row that has been checked in one partition is
+    /// moved to another.
     pub fn take(&mut self, table: Oid, fingerprint: i64, max_distance: i32) {
+        // SAFETY: a plain number, set when the session started.
+        let database = unsafe { pg_sys::MyDatabaseId }.to_u32();
+        let keys = shared_keys(fingerprint.cast_unsigned(), max_distance.max(0).cast_unsigned());
+        // SAFETY: valid tags, in a transaction.
+        let is_held = |(tag, key): (&pg_sys::LOCKTAG, &u32)| unsafe {
+            (tag.locktag_field1, tag.locktag_field2, tag.locktag_field3) == (database, table.to_u32(), *key)
+                && is_held(tag, Self::MODE)
+        };
+        if self.0.len() == keys.len() && self.0.iter().zip(&keys).all(is_held) {
+            return;
+        }
         self.release();
         // In ascending order, so that two rows cannot wait for each other.
-        for key in shared_keys(fingerprint.cast_unsigned(), max_distance.max(0).cast_unsigned()) {
+        for key in keys {
             let tag = pg_sys::LOCKTAG {
-                // SAFETY: a plain number, set when the session started.
-                locktag_field1: unsafe { pg_sys::MyDatabaseId }.to_u32(),
+                locktag_field1: database,
                 locktag_field2: table.to_u32(),
                 locktag_field3: key,
                 locktag_field4: Self::CLASS,
@@ -51,6 +85,13 @@ impl Locks {
             }
         }
     }
+}
+
+/// The locks of a guard in a statement that runs.
+pub struct Running<K> {
+    statement: pg_sys::MemoryContext,
+    guard: K,
+    locks: Weak<RefCell<Locks>>,
 }
 
 impl Drop for Locks {

@@ -9,23 +9,28 @@ use std::ops::ControlFlow;
 use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use super::key::PrimaryKey;
+use super::key::{Key, KeyValue};
+use super::trigger::same_values;
 use crate::simhash::blocks::Block;
 use crate::simhash::distance::hamming;
 use crate::simhash::layout::share_of;
+use crate::sql::expression::Expression;
 use crate::sql::functions::Functions;
 use crate::sql::search::choice;
 use crate::sql::search::layouts::{Fingerprint, Indexed};
-use crate::sql::tables::open;
+use crate::sql::tables::{open, partition_columns};
 
 /// One table that is searched: a guarded table, or a partition of one.
 pub struct Searched {
     pub oid: Oid,
     /// The column of the fingerprint.
-    fingerprint: i16,
+    pub fingerprint: i16,
     /// The columns within whose values a duplicate counts.
-    scope: Vec<Scope>,
-    pub primary_key: PrimaryKey,
+    pub scope: Vec<Scope>,
+    pub primary_key: Key,
+    unique_keys: Vec<Key>,
+    /// Of a partition, the columns that tell which one a row belongs to.
+    partition_columns: Vec<i16>,
     /// Rows that a search has to visit, by far not all of them near; where blocks are uneven, it is more.
     pub visits: f64,
     probed: Vec<Probed>,
@@ -57,8 +62,8 @@ pub struct Wanted<'a> {
     pub scope: &'a [Option<Datum>],
     /// An updated row's own old version, by its table and place.
     pub except: Option<(Oid, pg_sys::ItemPointerData)>,
-    /// An inserted row's table and key.
-    pub own_key: Option<(Oid, &'a [Datum])>,
+    /// An inserted row's table and unique keys.
+    pub own_keys: Option<(Oid, &'a [Option<KeyValue>])>,
 }
 
 /// A row that is near.
@@ -97,11 +102,12 @@ impl Searched {
         });
         // SAFETY: a table that exists, as its indexes have been read.
         let opened = unsafe { open(table) };
-        let primary_key = PrimaryKey::of(&opened);
+        let partition_columns = partition_columns(&opened);
+        let (primary_key, unique_keys) = (Key::primary(&opened), Key::all_unique(&opened));
         let probed: Vec<Probed> = probed.collect::<Option<_>>()?;
         let plain = probed.iter().filter(|probed| probed.fingerprint.is_none());
         let visits = indexed.rows * share_of(plain.map(|probed| (probed.block, probed.radius)));
-        Some(Self { oid: table, fingerprint, scope, primary_key, visits, probed })
+        Some(Self { oid: table, fingerprint, scope, primary_key, unique_keys, partition_columns, visits, probed })
     }
 
     /// Shows every row of the table that is near, until told to stop. A row may be shown more than once.
@@ -128,6 +134,50 @@ impl Searched {
         }
     }
 
+    /// A row's values of the scope columns.
+    ///
+    /// # Safety
+    /// The slot holds a row of the table.
+    pub unsafe fn scope_of(&self, slot: *mut pg_sys::TupleTableSlot) -> Vec<Option<Datum>> {
+        // SAFETY: by the contract.
+        self.scope.iter().map(|scope| unsafe { value(slot, scope.column) }).collect()
+    }
+
+    /// Whether an updated row is still within the same scope.
+    ///
+    /// # Safety
+    /// The slots hold rows of the table, which is open.
+    pub unsafe fn same_scope(
+        &self,
+        table: &PgRelation,
+        old: *mut pg_sys::TupleTableSlot,
+        new: *mut pg_sys::TupleTableSlot,
+    ) -> bool {
+        // SAFETY: by the contract.
+        unsafe { same_values(table, self.scope.iter().map(|scope| scope.column), old, new) }
+    }
+
+    /// Whether it matters to the search what a row has in a column.
+    pub fn depends_on(&self, table: &PgRelation, column: i16) -> bool {
+        // SAFETY: an open table.
+        let generation = unsafe { Expression::of_generated_column(table.as_ptr(), self.fingerprint) };
+        column == self.fingerprint
+            || self.primary_key.columns().any(|of_key| of_key == column)
+            || self.scope.iter().any(|scope| scope.column == column)
+            || self.partition_columns.contains(&column)
+            || generation.is_some_and(|generation| generation.own_columns().contains(&column))
+    }
+
+    /// The unique keys of a row that is to be inserted. One that is there with one of them cannot be another row: the two
+    /// cannot both be stored, or ON CONFLICT makes an UPDATE of it, which is checked as such.
+    ///
+    /// # Safety
+    /// The slot holds a row of the table.
+    pub unsafe fn keys_of(&self, slot: *mut pg_sys::TupleTableSlot) -> Vec<Option<KeyValue>> {
+        // SAFETY: by the contract.
+        self.unique_keys.iter().map(|key| unsafe { key.of_row(slot) }).collect()
+    }
+
     /// The distance of a row, if it is near, within the scope, and another one.
     ///
     /// # Safety
@@ -147,10 +197,13 @@ impl Searched {
                 return None;
             }
             // One that depends on another transaction has to be waited for here, where no locks are held.
-            if let Some((table, key)) = wanted.own_key
+            if let Some((table, values)) = wanted.own_keys
                 && table == self.oid
                 && state == State::Present
-                && self.primary_key.is_key_of(slot, key)
+                && self.unique_keys.iter().zip(values).any(|(key, value)| {
+                    // SAFETY: a row of the table, and a value of that key of it.
+                    value.as_ref().is_some_and(|value| key.is_of(slot, value))
+                })
             {
                 return None;
             }

@@ -4,6 +4,8 @@
 //! keep other writers of near rows waiting ([`super::locks`]), it looks for what is near, waits for transactions that have
 //! written something near and not ended, and looks again.
 
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, c_int};
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -16,13 +18,13 @@ use pgrx::{PgMemoryContexts, PgRelation};
 
 use super::cache::Cache;
 use super::conflict::conflict;
-use super::key::PrimaryKey;
-use super::locks::Locks;
+use super::key::Key;
+use super::locks::{Locks, Running};
 use super::search::{Candidate, Scope, Searched, State, Wanted, value};
 use crate::sql::error::user_error;
 use crate::sql::functions::Functions;
 use crate::sql::spi::{from_server, to_server};
-use crate::sql::tables::{ancestors, leaves, open};
+use crate::sql::tables::{ancestors, open, partition_constraint, with_inheritors};
 use crate::sql::trigger::{RowEvent, protocol_violated, triggers};
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
@@ -55,46 +57,60 @@ impl Action {
     }
 }
 
-/// What it takes to decide about the rows of one table.
+/// What a guard is told: the table, which is the partitioned one if the triggers are those of its partitions, and the
+/// triggers' arguments.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Identity {
+    root: Oid,
+    arguments: Vec<String>,
+}
+
+/// What it takes to decide about the rows of a table and all its partitions.
 struct Guard {
+    identity: Identity,
     action: Action,
     max_distance: i32,
-    /// The column of the fingerprint.
-    fingerprint: i16,
-    scope: Vec<Scope>,
-    mark: Option<i16>,
-    /// All that is searched: the table, or all partitions of a partitioned table.
+    /// All that is searched: the table, or all partitions of a partitioned table; and where each is.
     searched: Vec<Searched>,
-    /// The table that the locks are on: the partitioned table, if it is partitions that are searched.
-    root: Oid,
+    places: HashMap<Oid, usize>,
+    /// For each of these the column of the mark, if there is one.
+    marks: Vec<Option<i16>>,
+    /// All that its working depends on: the partitioned tables too.
+    members: Vec<Oid>,
 }
 
 thread_local! {
-    static GUARDS: Cache<Guard> = Cache::new();
+    static GUARDS: Cache<Identity, Guard> = Cache::new();
+    static RUNNING: RefCell<Vec<Running<Identity>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A guard at work in one statement.
+/// A guard at work on one table in one statement.
 struct Statement {
+    function: Oid,
     guard: Rc<Guard>,
     fingerprint: Fingerprint,
-    locks: Locks,
+    /// Of a partition, what its rows have to fulfil.
+    partition: Option<Computed>,
+    locks: Rc<RefCell<Locks>>,
 }
 
 /// Where the fingerprint of a new row comes from.
 enum Fingerprint {
     Column(i16),
     /// A generated column, which PostgreSQL computes only after the trigger.
-    Generated {
-        column: i16,
-        expression: *mut pg_sys::ExprState,
-        context: *mut pg_sys::ExprContext,
-    },
+    Generated(i16, Computed),
+}
+
+/// An expression of a row.
+struct Computed {
+    expression: *mut pg_sys::ExprState,
+    context: *mut pg_sys::ExprContext,
 }
 
 /// The nearest row found, and of several such the one whose key comes first.
 struct Nearest<'a> {
     distance: u32,
-    primary_key: &'a PrimaryKey,
+    primary_key: &'a Key,
     key: Vec<Datum>,
     is_visible: bool,
 }
@@ -117,11 +133,16 @@ impl Statement {
         unsafe {
             let info = &mut *(*fcinfo).flinfo;
             if info.fn_extra.is_null() {
-                let trigger = (*event.data.tg_trigger).tgoid;
-                let guard = GUARDS.with(|guards| guards.get(trigger, || Guard::new(info.fn_oid, event)))?;
+                let function = info.fn_oid;
+                let guard = Guard::of(function, event, None)?;
+                let own = guard.own(event)?;
                 let mut memory = PgMemoryContexts::For(info.fn_mcxt);
-                let fingerprint = memory.switch_to(|_| Fingerprint::of(&event.table(), guard.fingerprint));
-                let statement = Self { guard, fingerprint, locks: Locks::default() };
+                let table = event.table();
+                let (fingerprint, partition) =
+                    memory.switch_to(|_| (Fingerprint::of(&table, own.fingerprint), Computed::partition(&table)));
+                let identity = guard.identity.clone();
+                let locks = RUNNING.with(|running| Locks::of_statement(running, info.fn_mcxt, identity));
+                let statement = Self { function, guard, fingerprint, partition, locks };
                 info.fn_extra = memory.leak_and_drop_on_delete(statement).cast();
             }
             Ok(&mut *info.fn_extra.cast())
@@ -133,40 +154,43 @@ impl Statement {
     /// # Safety
     /// The event is of this statement.
     unsafe fn decide(&mut self, event: &RowEvent) -> Result<pg_sys::HeapTuple, ErrorReport> {
-        // The row before is in the table by now.
-        let locks = &mut self.locks;
-        locks.release();
         // SAFETY: by the contract, the event's rows are of the guard's table.
         unsafe {
             let Some(fingerprint) = self.fingerprint.of_row(event.new_slot()) else {
-                return Ok(self.guard.with_mark(event, None));
+                // The row before is in the table by now.
+                self.locks.borrow_mut().release();
+                return self.guard.with_mark(event, None);
             };
-            let guard = &self.guard;
-            let values = |slot| guard.scope.iter().map(|scope| value(slot, scope.column)).collect::<Vec<_>>();
-            let scope = values(event.new_slot());
+            let own = self.guard.own(event)?;
+            let scope = own.scope_of(event.new_slot());
             if let Some(old) = event.old_slot()
                 && value(old, self.fingerprint.column()).map(|old| old.value() as i64) == Some(fingerprint)
-                && same_values(&event.table(), &guard.scope, &values(old), &scope)
+                && own.same_scope(&event.table(), old, event.new_slot())
+                && !self.moves(event)
             {
                 // Nothing to look for. But a row that moves while others look for it could be missed: they read an index
                 // page by page, and see neither the version that is gone nor the one that was not there yet.
-                locks.take(guard.root, fingerprint, guard.max_distance);
+                self.take_locks(fingerprint);
                 return Ok(event.new_row());
             }
             let except = event.old_slot().map(|old| (event.table().oid(), (*old).tts_tid));
-            let own_key = if except.is_none() { guard.own_key(event) } else { None };
-            let own_key = own_key.as_ref().map(|key| (event.table().oid(), &key[..]));
-            let wanted = Wanted { fingerprint, max_distance: guard.max_distance, scope: &scope, except, own_key };
             loop {
-                locks.take(guard.root, fingerprint, guard.max_distance);
-                match guard.look(&wanted, locks) {
+                self.take_locks(fingerprint);
+                // While it waited, somebody may have stored something near in a partition that is new.
+                pg_sys::AcceptInvalidationMessages();
+                self.guard = Guard::of(self.function, event, Some(&self.guard))?;
+                let guard = &self.guard;
+                let own_keys = if except.is_none() { guard.own(event)?.keys_of(event.new_slot()) } else { Vec::new() };
+                let own_keys = Some((event.table().oid(), &own_keys[..]));
+                let wanted = Wanted { fingerprint, max_distance: guard.max_distance, scope: &scope, except, own_keys };
+                match guard.look(&wanted, &self.locks) {
                     Outcome::LookAgain => {}
-                    Outcome::Unique => return Ok(guard.with_mark(event, None)),
+                    Outcome::Unique => return guard.with_mark(event, None),
                     Outcome::Near(nearest) => {
                         let row = guard.act(event, &nearest)?;
                         // A row that is stored although it is near is one that others may be near to.
                         if row.is_null() {
-                            locks.release();
+                            self.locks.borrow_mut().release();
                         }
                         return Ok(row);
                     }
@@ -174,18 +198,56 @@ impl Statement {
             }
         }
     }
+
+    /// Whether the new row goes to another partition. There it is inserted when the old one has been deleted: what becomes of
+    /// it is to be decided before.
+    ///
+    /// # Safety
+    /// The event is of this statement.
+    unsafe fn moves(&self, event: &RowEvent) -> bool {
+        // SAFETY: by the contract, the row is of the table that the expression is of, and the result a boolean.
+        let fulfils = |partition: &Computed| unsafe { partition.value(event.new_slot()) } != Some(Datum::from(false));
+        !self.partition.as_ref().is_none_or(fulfils)
+    }
+
+    fn take_locks(&self, fingerprint: i64) {
+        self.locks.borrow_mut().take(self.guard.identity.root, fingerprint, self.guard.max_distance);
+    }
 }
 
 impl Guard {
+    /// That of a trigger, as it is now. Until the transaction ends, no table that it searches is dropped, and no index of
+    /// theirs. `known` is one that has been got in this statement.
+    fn of(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>, ErrorReport> {
+        // SAFETY: a call has its trigger.
+        let trigger = unsafe { (*event.data.tg_trigger).tgoid };
+        let get = || {
+            let identify = || Identity::of(function, event);
+            GUARDS.with(|guards| guards.get(trigger, identify, |identity| Self::new(function, identity)))
+        };
+        let mut guard = get()?;
+        if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
+            return Ok(guard);
+        }
+        loop {
+            // That of the trigger's own table is locked, which PostgreSQL writes to.
+            for &member in guard.members.iter().filter(|_| guard.members.len() > 1) {
+                // SAFETY: any OID may be locked.
+                unsafe { pg_sys::LockRelationOid(member, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+            }
+            let now = get()?;
+            if Rc::ptr_eq(&guard, &now) {
+                return Ok(guard);
+            }
+            guard = now;
+        }
+    }
+
     /// With the tables that it depends on.
-    fn new(function: Oid, event: &RowEvent) -> Result<(Self, Vec<Oid>), ErrorReport> {
-        let table = event.table();
-        // SAFETY: NUL-terminated.
-        let decoded = |argument: &CStr| unsafe { from_server(argument.as_ptr()) };
-        let arguments = event.arguments().into_iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
-        let [action, max_distance, fingerprint, columns @ ..] = &arguments[..] else {
+    fn new(function: Oid, identity: &Identity) -> Result<(Self, HashSet<Oid>), ErrorReport> {
+        let [action, max_distance, fingerprint, columns @ ..] = &identity.arguments[..] else {
             return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
-                .set_detail(format!("The trigger has {}.", arguments.len())));
+                .set_detail(format!("The trigger has {}.", identity.arguments.len())));
         };
         let action = Action::named(action)?;
         let max_distance = distance(max_distance)?;
@@ -199,31 +261,43 @@ impl Guard {
         }
         let functions = Functions::beside(function)
             .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension is incomplete"))?;
-        let root = root(&table, function);
+        let Members { all, with_rows } = Members::of(identity.root)?;
         let mut searched = Vec::new();
-        for member in leaves(root) {
-            // SAFETY: locked as a leaf.
+        for &member in &with_rows {
+            // SAFETY: locked as a member.
             let member_table = unsafe { open(member) };
             let fingerprint = fingerprint_column(&member_table, fingerprint)?;
             let scope = scope_of(&member_table, scope)?;
             let found = Searched::new(member, fingerprint, scope, max_distance, &functions);
             searched.push(found.ok_or_else(|| no_index(&member_table, max_distance))?);
         }
-        let tables = searched.iter().map(|searched| searched.oid).chain([root, table.oid()]).collect();
-        let guard = Self {
-            action,
-            max_distance,
-            fingerprint: fingerprint_column(&table, fingerprint)?,
-            scope: scope_of(&table, scope)?,
-            mark: mark.map(|mark| mark_column(&table, mark, &searched)).transpose()?,
-            searched,
-            root,
+        let mark_of = |own: &Searched| {
+            // SAFETY: locked as a member.
+            mark.map(|mark| mark_column(&unsafe { open(own.oid) }, mark, Some(own), &searched)).transpose()
         };
+        let marks = searched.iter().map(mark_of).collect::<Result<_, _>>()?;
+        let places = with_rows.into_iter().enumerate().map(|(place, member)| (member, place)).collect();
+        let tables = all.iter().copied().collect();
+        let guard = Self { identity: identity.clone(), action, max_distance, searched, places, marks, members: all };
         Ok((guard, tables))
     }
 
+    fn place_of(&self, table: Oid) -> Option<usize> {
+        self.places.get(&table).copied()
+    }
+
+    /// The trigger's table among those that are searched.
+    fn own(&self, event: &RowEvent) -> Result<&Searched, ErrorReport> {
+        let table = event.table();
+        match self.place_of(table.oid()) {
+            Some(place) => Ok(&self.searched[place]),
+            // It would have to be a kind of table that has triggers for each row, and no rows of its own.
+            None => Err(no_index(&table, self.max_distance)),
+        }
+    }
+
     /// Looks for what is near. If that depends on another transaction, waits for it, without locks.
-    fn look<'a>(&'a self, wanted: &Wanted, locks: &mut Locks) -> Outcome<'a> {
+    fn look<'a>(&'a self, wanted: &Wanted, locks: &RefCell<Locks>) -> Outcome<'a> {
         let mut nearest: Option<Nearest> = None;
         let mut awaited = None;
         for searched in &self.searched {
@@ -252,7 +326,7 @@ impl Guard {
             // What is there already decides, whatever others do.
             (Some(nearest), _) => Outcome::Near(nearest),
             (None, Some((transaction, table, mut place))) => {
-                locks.release();
+                locks.borrow_mut().release();
                 // SAFETY: a place in that table.
                 unsafe { transaction.wait(&open(table), &mut place) };
                 Outcome::LookAgain
@@ -261,27 +335,16 @@ impl Guard {
         }
     }
 
-    /// The primary key of a row that is to be inserted. One that is there with the same key cannot be another row: the two
-    /// cannot both be stored, or ON CONFLICT makes an UPDATE of it, which is checked as such.
-    ///
-    /// # Safety
-    /// The event is of the statement that the guard is of.
-    unsafe fn own_key(&self, event: &RowEvent) -> Option<Vec<Datum>> {
-        let own = self.searched.iter().find(|searched| searched.oid == event.table().oid())?;
-        let primary_key = Some(&own.primary_key).filter(|key| key.is_immediate())?;
-        // SAFETY: by the contract.
-        Some(unsafe { primary_key.of_row(event.new_slot()) })
-    }
-
     /// The new row with the key of its near-duplicate, or NULL, in the mark column, if there is one.
-    fn with_mark(&self, event: &RowEvent, key: Option<Datum>) -> pg_sys::HeapTuple {
+    fn with_mark(&self, event: &RowEvent, key: Option<Datum>) -> Result<pg_sys::HeapTuple, ErrorReport> {
+        let mark = self.place_of(event.table().oid()).and_then(|place| self.marks[place]);
         // SAFETY: the row is of the trigger's table, and one column of it is replaced by a value of its type: that of the
         // key, to which `mark_column` has seen, as to all that depends on the table's definition.
         unsafe {
-            let Some(mark) = self.mark.filter(|&mark| key.is_some() || value(event.new_slot(), mark).is_some()) else {
-                return event.new_row();
-            };
-            event.with_value(mark.into(), key)
+            match mark.filter(|&mark| key.is_some() || value(event.new_slot(), mark).is_some()) {
+                None => Ok(event.new_row()),
+                Some(mark) => Ok(event.with_value(mark.into(), key)),
+            }
         }
     }
 
@@ -298,20 +361,30 @@ impl Guard {
             .set_detail(format!("A near-duplicate in table \"{name}\" was committed after this transaction began.")));
         }
         match self.action {
-            Action::Skip => Ok(std::ptr::null_mut()),
-            Action::Mark => Ok(self.with_mark(event, nearest.key.first().copied())),
-            Action::Reject => Err(conflict(event.data, nearest.distance, nearest.describe(&event.table())?)?),
+            // An UPDATE that a foreign key makes must not be left undone: its row would refer to one that is gone.
+            Action::Skip if !changes_foreign_key(event) => Ok(std::ptr::null_mut()),
+            Action::Mark => self.with_mark(event, nearest.key.first().copied()),
+            Action::Skip | Action::Reject => Err(conflict(event.data, nearest.describe(&event.table())?)?),
         }
+    }
+}
+
+impl Identity {
+    fn of(function: Oid, event: &RowEvent) -> Result<Self, ErrorReport> {
+        // SAFETY: NUL-terminated.
+        let decoded = |argument: &CStr| unsafe { from_server(argument.as_ptr()) };
+        let arguments = event.arguments().into_iter().map(decoded).collect::<Result<_, _>>()?;
+        Ok(Self { root: root(&event.table(), function), arguments })
     }
 }
 
 impl<'a> Nearest<'a> {
     /// # Safety
     /// The candidate's slot holds a row of its table, which has this primary key.
-    unsafe fn new(primary_key: &'a PrimaryKey, candidate: &Candidate) -> Self {
+    unsafe fn new(primary_key: &'a Key, candidate: &Candidate) -> Self {
         // SAFETY: by the contract.
         unsafe {
-            let key = primary_key.of_row(candidate.slot);
+            let key = primary_key.of_row(candidate.slot).unwrap_or_default();
             Self { distance: candidate.distance, primary_key, key, is_visible: is_visible(candidate) }
         }
     }
@@ -321,17 +394,20 @@ impl<'a> Nearest<'a> {
         order.then_with(|| self.primary_key.compare(&self.key, &other.key)).is_lt()
     }
 
-    /// The key, unless row-level security hides rows of the table from the current user.
-    fn describe(&self, table: &PgRelation) -> Result<Option<String>, ErrorReport> {
+    /// The distance and the key, as a sentence. Neither if row-level security hides rows of the table from the current
+    /// user: from distances to texts of one's own, one could tell a fingerprint bit by bit.
+    fn describe(&self, table: &PgRelation) -> Result<String, ErrorReport> {
         let is_hidden = |table: Oid| {
             // SAFETY: a look-up in the catalogue.
             let security = unsafe { pg_sys::check_enable_rls(table, Oid::INVALID, true) };
             security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
         };
         if is_hidden(table.oid()) || ancestors(table).into_iter().any(is_hidden) {
-            return Ok(None);
+            return Ok("Row-level security hides which row it is near.".to_owned());
         }
-        self.primary_key.describe(&self.key)
+        let bits = if self.distance == 1 { "bit" } else { "bits" };
+        let other = self.primary_key.describe(&self.key)?.map_or("another row".to_owned(), |key| format!("key {key}"));
+        Ok(format!("The fingerprint differs in {} {bits} from that of {other}.", self.distance))
     }
 }
 
@@ -366,18 +442,13 @@ impl Fingerprint {
                 return Self::Column(column);
             }
             let expression = pg_sys::build_column_default(table.as_ptr(), column.into());
-            let expression = pg_sys::expression_planner(expression.cast());
-            Self::Generated {
-                column,
-                expression: pg_sys::ExecInitExpr(expression, std::ptr::null_mut()),
-                context: pg_sys::CreateStandaloneExprContext(),
-            }
+            Self::Generated(column, Computed::of(expression))
         }
     }
 
     fn column(&self) -> i16 {
         match *self {
-            Self::Column(column) | Self::Generated { column, .. } => column,
+            Self::Column(column) | Self::Generated(column, _) => column,
         }
     }
 
@@ -388,36 +459,97 @@ impl Fingerprint {
     unsafe fn of_row(&self, slot: *mut pg_sys::TupleTableSlot) -> Option<i64> {
         // SAFETY: by the contract. The expression's columns are the row's, and its result is a bigint.
         unsafe {
-            match *self {
-                Self::Column(column) => value(slot, column).map(|datum| datum.value() as i64),
-                Self::Generated { expression, context, .. } => {
-                    let mut is_null = false;
-                    (*context).ecxt_scantuple = slot;
-                    let result = pg_sys::ExecEvalExprSwitchContext(expression, context, &mut is_null);
-                    pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
-                    (!is_null).then(|| result.value() as i64)
-                }
-            }
+            let fingerprint = match self {
+                Self::Column(column) => value(slot, *column),
+                Self::Generated(_, computed) => computed.value(slot),
+            };
+            fingerprint.map(|datum| datum.value() as i64)
         }
     }
 }
 
-/// Whether two rows have the same values of the scope columns.
+impl Computed {
+    /// # Safety
+    /// A valid expression of a table's columns. What is made lives in the current memory context.
+    unsafe fn of(expression: *mut pg_sys::Node) -> Self {
+        // SAFETY: by the contract.
+        unsafe {
+            let expression = pg_sys::expression_planner(expression.cast());
+            Self {
+                expression: pg_sys::ExecInitExpr(expression, std::ptr::null_mut()),
+                context: pg_sys::CreateStandaloneExprContext(),
+            }
+        }
+    }
+
+    /// What the rows of a partition have to fulfil; None if the table is none.
+    fn partition(table: &PgRelation) -> Option<Self> {
+        // SAFETY: the constraint is a list of valid expressions of the table's columns.
+        unsafe {
+            let constraint = partition_constraint(table);
+            (!constraint.is_null()).then(|| Self::of(pg_sys::make_ands_explicit(constraint).cast()))
+        }
+    }
+
+    /// The expression's value of a row, which is one by value.
+    ///
+    /// # Safety
+    /// The slot holds a row of the table.
+    unsafe fn value(&self, slot: *mut pg_sys::TupleTableSlot) -> Option<Datum> {
+        let mut is_null = false;
+        // SAFETY: by the contract.
+        unsafe {
+            (*self.context).ecxt_scantuple = slot;
+            let result = pg_sys::ExecEvalExprSwitchContext(self.expression, self.context, &mut is_null);
+            pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
+            (!is_null).then_some(result)
+        }
+    }
+}
+
+/// Whether it is an UPDATE that changes a column of a foreign key.
+fn changes_foreign_key(event: &RowEvent) -> bool {
+    let Some(old) = event.old_slot() else { return false };
+    let table = event.table();
+    // SAFETY: an open table, whose list of foreign keys is valid as long as nothing of it changes; each has as many columns
+    // as it says, and they are columns of the table, as the slots' rows are of it.
+    unsafe {
+        let keys = pg_sys::RelationGetFKeyList(table.as_ptr());
+        let count = if keys.is_null() { 0 } else { (*keys).length };
+        let columns = (0..count).flat_map(|place| {
+            let key = &*pg_sys::list_nth(keys, place).cast::<pg_sys::ForeignKeyCacheInfo>();
+            key.conkey[..key.nkeys as usize].to_vec()
+        });
+        !same_values(&table, columns.collect::<Vec<_>>().into_iter(), old, event.new_slot())
+    }
+}
+
+/// Whether two rows have the same values in some columns, to the byte.
 ///
 /// # Safety
-/// The values are those of these columns of the table.
-unsafe fn same_values(table: &PgRelation, scope: &[Scope], old: &[Option<Datum>], new: &[Option<Datum>]) -> bool {
-    let columns = table.tuple_desc();
-    scope.iter().zip(old.iter().zip(new)).all(|(scope, pair)| match pair {
-        (None, None) => true,
-        (Some(old), Some(new)) => columns.get(scope.column as usize - 1).is_some_and(|attribute| {
-            // SAFETY: by the contract.
-            unsafe {
-                let same = || datum_image_eq(*old, *new, attribute.attbyval, attribute.attlen.into());
-                pg_sys::ffi::pg_guard_ffi_boundary(same)
-            }
-        }),
-        _ => false,
+/// The slots hold rows of the table, which has the columns.
+pub unsafe fn same_values(
+    table: &PgRelation,
+    mut columns: impl Iterator<Item = i16>,
+    old: *mut pg_sys::TupleTableSlot,
+    new: *mut pg_sys::TupleTableSlot,
+) -> bool {
+    let description = table.tuple_desc();
+    columns.all(|column| {
+        // SAFETY: by the contract.
+        let pair = unsafe { (value(old, column), value(new, column)) };
+        match pair {
+            (None, None) => true,
+            (Some(old), Some(new)) => description.get(column as usize - 1).is_some_and(|attribute| {
+                let same = || {
+                    // SAFETY: by the contract.
+                    unsafe { datum_image_eq(old, new, attribute.attbyval, attribute.attlen.into()) }
+                };
+                // SAFETY: nothing but a call of PostgreSQL.
+                unsafe { pg_sys::ffi::pg_guard_ffi_boundary(same) }
+            }),
+            _ => false,
+        }
     })
 }
 
@@ -462,19 +594,62 @@ pub fn fingerprint_column(table: &PgRelation, name: &str) -> Result<i16, ErrorRe
     Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
 }
 
-/// The column that takes the key of a near-duplicate, wherever that is.
-pub fn mark_column(table: &PgRelation, name: &str, searched: &[Searched]) -> Result<i16, ErrorReport> {
+/// The column that takes the key of a near-duplicate, wherever that is. `own` is the table as it is searched, if it has
+/// rows.
+pub fn mark_column(
+    table: &PgRelation,
+    name: &str,
+    own: Option<&Searched>,
+    searched: &[Searched],
+) -> Result<i16, ErrorReport> {
     let column = column_of(table, name)?;
-    // SAFETY: look-ups in system caches.
-    let (of_type, is_generated) =
-        unsafe { (pg_sys::get_atttype(table.oid(), column), pg_sys::get_attgenerated(table.oid(), column) != 0) };
-    if !is_generated && searched.iter().all(|searched| searched.primary_key.only_type() == Some(of_type)) {
-        return Ok(column);
+    let unfit = || {
+        Ok::<_, ErrorReport>(format!("column \"{name}\" of table \"{}\" cannot take the key of a row", name_of(table)?))
+    };
+    let columns = table.tuple_desc();
+    let its_type = columns.get(column as usize - 1).map(|attribute| (attribute.atttypid, attribute.atttypmod));
+    // SAFETY: a look-up in a system cache.
+    let is_generated = unsafe { pg_sys::get_attgenerated(table.oid(), column) } != 0;
+    if is_generated || searched.iter().any(|searched| searched.primary_key.only_type() != its_type) {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit()?).set_detail(
+            "The table needs a primary key of one column, and the mark column must be of its type and not generated.",
+        ));
     }
-    let message = format!("column \"{name}\" of table \"{}\" cannot take the key of a row", name_of(table)?);
-    Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_detail(
-        "The table needs a primary key of one column, and the mark column must be of its type and not generated.",
-    ))
+    if own.is_some_and(|own| own.depends_on(table, column)) {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, unfit()?).set_detail(
+            "It is a column of the primary key, the fingerprint, what that is computed from, the scope, or the partition key.",
+        ));
+    }
+    Ok(column)
+}
+
+/// A guarded table and its partitions, all of them locked.
+pub struct Members {
+    /// The table, its partitions, and theirs.
+    pub all: Vec<Oid>,
+    /// Those that hold rows.
+    pub with_rows: Vec<Oid>,
+}
+
+impl Members {
+    /// An error if there is one that cannot be searched.
+    pub fn of(root: Oid) -> Result<Self, ErrorReport> {
+        // SAFETY: look-ups in a system cache, of a table that is locked, here and below.
+        let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
+        if kind(root) != pg_sys::RELKIND_PARTITIONED_TABLE {
+            return Ok(Self { all: vec![root], with_rows: vec![root] });
+        }
+        let all = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+        if let Some(&foreign) = all.iter().find(|&&member| kind(member) == pg_sys::RELKIND_FOREIGN_TABLE) {
+            // SAFETY: as above.
+            let name = unsafe { from_server(pg_sys::get_rel_name(foreign)) }?;
+            let message = format!("partition \"{name}\" is a foreign table");
+            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+                .set_detail("A guard searches the indexes of this server only."));
+        }
+        let with_rows = all.iter().copied().filter(|&member| kind(member) == pg_sys::RELKIND_RELATION).collect();
+        Ok(Self { all, with_rows })
+    }
 }
 
 /// The name of a table, decoded.

@@ -1,0 +1,96 @@
+-- A guard on a partitioned table: one for all partitions, whatever becomes of them.
+CREATE SCHEMA guard_partitions;
+SET search_path = guard_partitions, public;
+SET client_min_messages = warning;
+CREATE FUNCTION locks() RETURNS bigint LANGUAGE sql VOLATILE AS
+    'SELECT count(*) FROM pg_locks WHERE locktype = ''advisory'' AND objsubid = 3';
+
+-- A row that moves is checked before it is deleted where it was. These two were near before the guard came.
+CREATE TABLE moving (id integer, part integer, f bigint, note text, PRIMARY KEY (id, part)) PARTITION BY LIST (part);
+CREATE TABLE moving_1 PARTITION OF moving FOR VALUES IN (1);
+CREATE TABLE moving_2 (note text, f bigint, part integer NOT NULL, id integer NOT NULL);
+ALTER TABLE moving ATTACH PARTITION moving_2 FOR VALUES IN (2);
+INSERT INTO moving VALUES (1, 1, 0), (2, 1, 1), (3, 1, -1);
+SELECT simhash_attach('moving', 'f'), simhash_guard('moving', 'skip', fingerprint => 'f');
+UPDATE moving SET part = 2 WHERE id = 1 RETURNING id;
+UPDATE moving SET part = 2 WHERE id = 3 RETURNING id;
+-- It is not checked where it stays, with the fingerprint that it has.
+UPDATE moving SET note = 'stays' WHERE id = 1 RETURNING id;
+UPDATE moving SET id = 4 WHERE id = 1 RETURNING id;
+SELECT tableoid::regclass, id, f, note FROM moving ORDER BY id;
+SELECT simhash_guard('moving', fingerprint => 'f');
+UPDATE moving SET part = 2 WHERE id = 4;
+UPDATE moving SET part = 2, f = 255 WHERE id = 4 RETURNING tableoid::regclass, id;
+UPDATE moving SET part = 1 WHERE id = 3 RETURNING tableoid::regclass, id;
+-- To a part of a part, by an expression, and by hash.
+CREATE TABLE deep (id integer, kind text, f bigint) PARTITION BY LIST (lower(kind));
+CREATE TABLE deep_a PARTITION OF deep FOR VALUES IN ('a') PARTITION BY HASH (id);
+CREATE TABLE deep_a_0 PARTITION OF deep_a FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE deep_a_1 PARTITION OF deep_a FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE TABLE deep_other PARTITION OF deep DEFAULT;
+INSERT INTO deep SELECT n, 'a', n FROM generate_series(0, 3) AS n;
+SELECT simhash_attach('deep', 'f'), simhash_guard('deep', 'skip', fingerprint => 'f');
+UPDATE deep SET kind = 'A' RETURNING id;
+UPDATE deep SET kind = 'b' RETURNING id;
+WITH moved AS (UPDATE deep SET id = id + 100 RETURNING id)
+SELECT count(*) FROM moved; -- those that the hash leaves where they are
+SELECT count(*) FROM deep;
+-- Nobody else gets in between: the locks are kept from the one partition to the other.
+CREATE FUNCTION tell_locks() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN NEW.note = guard_partitions.locks(); RETURN NEW; END $$;
+CREATE TRIGGER aa BEFORE INSERT ON moving_1 FOR EACH ROW EXECUTE FUNCTION tell_locks();
+UPDATE moving SET part = 1 WHERE id = 4 RETURNING id, note;
+SELECT locks();
+
+-- Partitions that come and go, on any level, while the session remembers what there was.
+CREATE TABLE tree (id integer, part integer, f bigint) PARTITION BY LIST (part);
+CREATE TABLE tree_1 PARTITION OF tree FOR VALUES IN (1);
+CREATE TABLE tree_2 PARTITION OF tree FOR VALUES IN (2, 3, 4) PARTITION BY LIST (part);
+CREATE TABLE tree_2_2 PARTITION OF tree_2 FOR VALUES IN (2);
+SELECT simhash_attach('tree', 'f'), simhash_guard('tree', 'skip', fingerprint => 'f');
+INSERT INTO tree VALUES (1, 1, 0), (2, 2, 255);
+CREATE TABLE tree_2_3 PARTITION OF tree_2 FOR VALUES IN (3);
+INSERT INTO tree VALUES (3, 3, -1) RETURNING id;
+INSERT INTO tree VALUES (4, 1, -1), (4, 2, -2), (4, 3, -3) RETURNING id;
+CREATE TABLE tree_2_4 (LIKE tree_2_3 INCLUDING GENERATED);
+INSERT INTO tree_2_4 VALUES (5, 4, 65535);
+INSERT INTO tree VALUES (6, 1, 65535) RETURNING id;
+DELETE FROM tree WHERE id = 6;
+ALTER TABLE tree_2 ATTACH PARTITION tree_2_4 FOR VALUES IN (4);
+INSERT INTO tree VALUES (6, 1, 65535), (6, 2, 65534) RETURNING id;
+ALTER TABLE tree_2 DETACH PARTITION tree_2_4;
+INSERT INTO tree VALUES (6, 1, 65535) RETURNING id;
+DROP TABLE tree_2_3;
+INSERT INTO tree VALUES (7, 2, -1) RETURNING id;
+ALTER TABLE tree DETACH PARTITION tree_2;
+INSERT INTO tree VALUES (8, 1, -1) RETURNING id;
+INSERT INTO tree_2 VALUES (9, 2, -1), (9, 2, 0) RETURNING id;
+
+-- Locks and memory grow neither with the rows nor with the partitions that a statement writes to.
+CREATE TABLE many (id integer, part integer, f bigint, locked bigint) PARTITION BY RANGE (part);
+DO $$
+BEGIN
+    FOR n IN 1..40 LOOP
+        EXECUTE format('CREATE TABLE many_%s PARTITION OF many FOR VALUES FROM (%s) TO (%s)', n, n, n + 1);
+    END LOOP;
+END $$;
+SELECT simhash_attach('many', 'f', 2), simhash_guard('many', 'skip', fingerprint => 'f');
+INSERT INTO many SELECT n, 1 + n % 40, ('x' || left(md5((n % 300)::text), 16))::bit(64)::bigint, locks()
+FROM generate_series(1, 400) AS n;
+SELECT count(*), count(DISTINCT part), max(locked) FROM many;
+SELECT locks();
+
+-- What cannot be searched is refused, when the guard comes and when the partition does.
+CREATE FOREIGN DATA WRAPPER nowhere;
+CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
+CREATE TABLE partly (id integer, part integer, f bigint) PARTITION BY LIST (part);
+CREATE TABLE partly_1 PARTITION OF partly FOR VALUES IN (1);
+SELECT simhash_attach('partly', 'f'), simhash_guard('partly', fingerprint => 'f');
+CREATE FOREIGN TABLE partly_2 PARTITION OF partly FOR VALUES IN (2) SERVER nowhere;
+CREATE TABLE partly_foreign (id integer, part integer, f bigint) PARTITION BY LIST (part);
+CREATE FOREIGN TABLE partly_foreign_1 PARTITION OF partly_foreign FOR VALUES IN (1) SERVER nowhere;
+SELECT errors('INSERT INTO partly VALUES (1, 1, 1)',
+    'SELECT simhash_guard(''partly_foreign'', fingerprint => ''f'')');
+
+DROP SCHEMA guard_partitions CASCADE;
+DROP FOREIGN DATA WRAPPER nowhere CASCADE;
