@@ -6,7 +6,7 @@ mod oracle;
 
 use std::num::NonZeroU32;
 
-use pg_simhash::simhash::blocks::{Block, radius};
+use pg_simhash::simhash::blocks::{Block, Ranged, radius};
 use pg_simhash::simhash::distance::{hamming, similarity};
 use pg_simhash::simhash::features::each_feature;
 use pg_simhash::simhash::fingerprint::Fingerprinter;
@@ -203,6 +203,24 @@ proptest! {
             radius(number, blocks, max_distance).is_some_and(|radius| differing <= radius)
         });
         prop_assert!(found);
+    }
+
+    #[test]
+    fn ranged_probes_are_the_probes(
+        fingerprint in any::<u64>(), number in 0i32..8, blocks in 2i32..=8, radius in 0u32..4, low in 1u32..31,
+    ) {
+        let Some(block) = Block::new(number % blocks, blocks) else { unreachable!() };
+        let low = low.min(block.width() - 1);
+        let Ranged { range, others } = block.ranged_probes(fingerprint, radius, low);
+        prop_assert_eq!(i64::from(*range.end()) - i64::from(*range.start()) + 1, 1 << low);
+        prop_assert!(range.contains(&block.of(fingerprint)));
+        prop_assert!(others.iter().all(|probe| !range.contains(probe)));
+        let mut covered: Vec<_> = block.probes(fingerprint, Some(radius)).filter(|probe| range.contains(probe)).collect();
+        covered.extend(&others);
+        covered.sort_unstable();
+        let mut probes: Vec<_> = block.probes(fingerprint, Some(radius)).collect();
+        probes.sort_unstable();
+        prop_assert_eq!(covered, probes);
     }
 
     #[test]

@@ -74,6 +74,25 @@ impl Block {
     }
 }
 
+/// The probes of a block, most of them as one range: what an index has in neighbouring places is looked up at once.
+pub struct Ranged {
+    /// All values that differ from the fingerprint's block in the lowest bits only, however many: more than the probes
+    /// among them.
+    pub range: RangeInclusive<i32>,
+    /// The probes that are not in the range.
+    pub others: Vec<i32>,
+}
+
+impl Block {
+    /// [`Block::probes`], with those that differ in the `low` lowest bits only, of fewer than there are, as a range.
+    pub fn ranged_probes(self, fingerprint: u64, radius: u32, low: u32) -> Ranged {
+        let value = self.of(fingerprint) as u32;
+        let mask = (1 << low) - 1;
+        let others = self.probes(fingerprint, Some(radius)).filter(|probe| (*probe as u32 ^ value) & !mask != 0);
+        Ranged { range: (value & !mask) as i32..=(value | mask) as i32, others: others.collect() }
+    }
+}
+
 /// The radius of each block number in a search at distance at most `max_distance`: None if the block need not be
 /// looked at.
 ///

@@ -11,7 +11,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::key::{Key, KeyValue};
 use super::trigger::same_values;
-use crate::simhash::blocks::Block;
+use crate::simhash::blocks::{Block, Ranged};
 use crate::simhash::distance::hamming;
 use crate::simhash::layout::share_of;
 use crate::sql::expression::Expression;
@@ -41,9 +41,17 @@ struct Probed {
     index: Oid,
     block: Block,
     radius: u32,
+    /// How many of the lowest bits make probes that are looked up as one range; 0 if that is no use.
+    low: u32,
     /// Where the index has the fingerprint, so that a row need not be visited to see that it is not near.
     fingerprint: Option<i16>,
 }
+
+/// Rows that a range is made for, if blocks are even. To read 32 entries of an index that stand together takes as long as
+/// one descent to another place of it.
+const ROWS_OF_RANGE: f64 = 32.0;
+/// Entries that are read of a range. Where blocks are so uneven that there are more, the probes are looked up one by one.
+const MOST_OF_RANGE: usize = 256;
 
 /// A column within whose values a duplicate counts. NULL equals NULL.
 #[derive(Clone, Copy)]
@@ -95,10 +103,13 @@ impl Searched {
     pub fn new(table: Oid, fingerprint: i16, scope: Vec<Scope>, distance: i32, functions: &Functions) -> Option<Self> {
         let indexed = Indexed::of_table(table, Fingerprint::Column(fingerprint), functions)?;
         let choice = choice::cheapest_unconditional(&indexed, distance)?;
+        let rows = indexed.rows;
         let probed = choice.probed.iter().map(|probed| {
             let block = Block::new(probed.indexed.block, choice.blocks)?;
             let indexed = probed.indexed;
-            Some(Probed { index: indexed.index, block, radius: probed.radius?, fingerprint: indexed.fingerprint })
+            let radius = probed.radius?;
+            let low = low_bits(block, radius, rows);
+            Some(Probed { index: indexed.index, block, radius, low, fingerprint: indexed.fingerprint })
         });
         // SAFETY: a table that exists, as its indexes have been read.
         let opened = unsafe { open(table) };
@@ -106,7 +117,7 @@ impl Searched {
         let (primary_key, unique_keys) = (Key::primary(&opened), Key::all_unique(&opened));
         let probed: Vec<Probed> = probed.collect::<Option<_>>()?;
         let plain = probed.iter().filter(|probed| probed.fingerprint.is_none());
-        let visits = indexed.rows * share_of(plain.map(|probed| (probed.block, probed.radius)));
+        let visits = rows * share_of(plain.map(|probed| (probed.block, probed.radius)));
         Some(Self { oid: table, fingerprint, scope, primary_key, unique_keys, partition_columns, visits, probed })
     }
 
@@ -120,14 +131,25 @@ impl Searched {
             let mut flow = ControlFlow::Continue(());
             for probed in &self.probed {
                 let index = open(probed.index);
-                let key = ScanKey::new(probed.block, wanted.fingerprint, probed.radius);
-                let mut scan = Scan::begin(&table, &index, key, probed.fingerprint);
-                while flow.is_continue() && scan.next(slot, wanted) {
-                    let state = scan.state();
-                    if let Some(distance) = self.distance(wanted, slot, state) {
-                        flow = show(&Candidate { table: &table, slot, distance, state });
+                let mut each_of = |keys: Keys, most| {
+                    let mut scan = Scan::begin(&table, &index, keys, probed.filter(wanted.fingerprint), most);
+                    while flow.is_continue() && scan.next(slot, wanted) {
+                        let state = scan.state();
+                        if let Some(distance) = self.distance(wanted, slot, state) {
+                            flow = show(&Candidate { table: &table, slot, distance, state });
+                        }
+                    }
+                    scan.left > 0
+                };
+                let fingerprint = wanted.fingerprint.cast_unsigned();
+                if probed.low > 0 {
+                    let Ranged { range, others } = probed.block.ranged_probes(fingerprint, probed.radius, probed.low);
+                    if each_of(Keys::Between(*range.start(), *range.end()), MOST_OF_RANGE) {
+                        each_of(Keys::any(others), usize::MAX);
+                        continue;
                     }
                 }
+                each_of(Keys::any(probed.block.probes(fingerprint, Some(probed.radius)).collect()), usize::MAX);
             }
             pg_sys::ExecDropSingleTupleTableSlot(slot);
             flow
@@ -265,69 +287,116 @@ unsafe fn column_of(tuple: pg_sys::IndexTuple, description: pg_sys::TupleDesc, p
     (!nulls.get(place)?).then_some(values[place])
 }
 
-/// The values of a block that are looked up.
-struct ScanKey {
-    flags: u32,
-    argument: Datum,
+/// How many of the lowest bits of a block span a range of [`ROWS_OF_RANGE`]; 0 if that replaces hardly a probe.
+fn low_bits(block: Block, radius: u32, rows: f64) -> u32 {
+    let low = block.width() as f64 + (ROWS_OF_RANGE / rows.max(1.0)).log2();
+    let low = low.clamp(0.0, f64::from(block.width() - 1)) as u32;
+    if radius == 0 || low < 4 { 0 } else { low }
 }
 
-impl ScanKey {
-    fn new(block: Block, fingerprint: i64, radius: u32) -> Self {
-        use pgrx::IntoDatum;
-        let fingerprint = fingerprint.cast_unsigned();
-        match radius {
-            0 => Self { flags: 0, argument: Datum::from(block.of(fingerprint)) },
-            _ => {
-                let probes: Vec<i32> = block.probes(fingerprint, Some(radius)).collect();
-                let argument = probes.into_datum().unwrap_or_else(Datum::null);
-                Self { flags: pg_sys::SK_SEARCHARRAY, argument }
-            }
+impl Probed {
+    fn filter(&self, fingerprint: i64) -> Filter {
+        match self.fingerprint {
+            Some(place) => Filter::Fingerprint(place),
+            None if self.low > 0 => Filter::Block(self.block.of(fingerprint.cast_unsigned()), self.radius),
+            None => Filter::None,
         }
     }
 }
 
-/// A scan of an index on one of its first key's values, or some of them.
+/// The values of a block that are looked up.
+enum Keys {
+    Equal(i32),
+    Any(Vec<i32>),
+    Between(i32, i32),
+}
+
+impl Keys {
+    fn any(values: Vec<i32>) -> Self {
+        match values[..] {
+            [value] => Self::Equal(value),
+            _ => Self::Any(values),
+        }
+    }
+
+    fn entries(self) -> Vec<pg_sys::ScanKeyData> {
+        use pg_sys::{BTEqualStrategyNumber, BTGreaterEqualStrategyNumber, BTLessEqualStrategyNumber};
+        use pgrx::IntoDatum;
+        let entry = |flags: u32, strategy: u32, function: u32, argument| {
+            let mut entry = pg_sys::ScanKeyData::default();
+            // SAFETY: an operator of integers, as its strategy says.
+            unsafe {
+                pg_sys::ScanKeyEntryInitialize(
+                    &mut entry,
+                    flags as i32,
+                    1,
+                    strategy as pg_sys::StrategyNumber,
+                    pg_sys::INT4OID,
+                    Oid::INVALID,
+                    function.into(),
+                    argument,
+                );
+            }
+            entry
+        };
+        match self {
+            Self::Equal(value) => vec![entry(0, BTEqualStrategyNumber, pg_sys::F_INT4EQ, Datum::from(value))],
+            Self::Any(values) => {
+                let array = values.into_datum().unwrap_or_else(Datum::null);
+                vec![entry(pg_sys::SK_SEARCHARRAY, BTEqualStrategyNumber, pg_sys::F_INT4EQ, array)]
+            }
+            Self::Between(first, last) => vec![
+                entry(0, BTGreaterEqualStrategyNumber, pg_sys::F_INT4GE, Datum::from(first)),
+                entry(0, BTLessEqualStrategyNumber, pg_sys::F_INT4LE, Datum::from(last)),
+            ],
+        }
+    }
+}
+
+/// What an index tells of rows that are not near.
+enum Filter {
+    None,
+    /// It has the fingerprint, in this place.
+    Fingerprint(i16),
+    /// It has the block, which is within so many bits of this one.
+    Block(i32, u32),
+}
+
+/// A scan of an index on some values of its first key.
 struct Scan {
     description: pg_sys::IndexScanDesc,
     snapshot: Box<pg_sys::SnapshotData>,
-    fingerprint: Option<i16>,
+    filter: Filter,
+    /// Entries that are still read.
+    left: usize,
 }
 
 impl Scan {
     /// # Safety
     /// Both are open, and stay so; the index is one of the table's, and its first key is an integer.
-    unsafe fn begin(table: &PgRelation, index: &PgRelation, key: ScanKey, fingerprint: Option<i16>) -> Self {
+    unsafe fn begin(table: &PgRelation, index: &PgRelation, keys: Keys, filter: Filter, most: usize) -> Self {
         // A dirty snapshot (InitDirtySnapshot in PostgreSQL's snapmgr.h) is nothing but its type.
         let mut snapshot = Box::new(pg_sys::SnapshotData {
             snapshot_type: pg_sys::SnapshotType::SNAPSHOT_DIRTY,
             ..Default::default()
         });
-        let mut entry = pg_sys::ScanKeyData::default();
-        // SAFETY: by the contract. The key is copied; the snapshot is on the heap and outlives the scan.
+        let mut entries = keys.entries();
+        let count = entries.len() as i32;
+        // SAFETY: by the contract. The keys are copied; the snapshot is on the heap and outlives the scan.
         unsafe {
-            pg_sys::ScanKeyEntryInitialize(
-                &mut entry,
-                key.flags as i32,
-                1,
-                pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber,
-                pg_sys::INT4OID,
-                Oid::INVALID,
-                pg_sys::F_INT4EQ.into(),
-                key.argument,
-            );
             #[cfg(not(feature = "pg18"))]
-            let description = pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, 1, 0);
+            let description = pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, count, 0);
             #[cfg(feature = "pg18")]
             let description =
-                pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, std::ptr::null_mut(), 1, 0);
-            (*description).xs_want_itup = fingerprint.is_some();
-            pg_sys::index_rescan(description, &mut entry, 1, std::ptr::null_mut(), 0);
-            Self { description, snapshot, fingerprint }
+                pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, std::ptr::null_mut(), count, 0);
+            (*description).xs_want_itup = !matches!(filter, Filter::None);
+            pg_sys::index_rescan(description, entries.as_mut_ptr(), count, std::ptr::null_mut(), 0);
+            Self { description, snapshot, filter, left: most }
         }
     }
 
-    /// The next row, in the slot; false if there is none. Rows of which the index tells that they are not near are left
-    /// out.
+    /// The next row, in the slot; false if there is none, or enough has been read. Rows of which the index tells that they
+    /// are not near are left out.
     ///
     /// # Safety
     /// The slot is one of the table's.
@@ -335,25 +404,44 @@ impl Scan {
         let direction = pg_sys::ScanDirection::ForwardScanDirection;
         loop {
             pgrx::check_for_interrupts!();
-            // SAFETY: by the contract. What the index gives of a row has the columns that the index has.
+            // SAFETY: by the contract.
             unsafe {
-                let Some(place) = self.fingerprint else {
-                    return pg_sys::index_getnext_slot(self.description, direction, slot);
-                };
-                if pg_sys::index_getnext_tid(self.description, direction).is_null() {
-                    return false;
+                // Versions of a row may share an entry, and differ in the scope.
+                let is_same_entry = (*self.description).xs_heap_continue;
+                if !is_same_entry {
+                    if self.left == 0 || pg_sys::index_getnext_tid(self.description, direction).is_null() {
+                        return false;
+                    }
+                    self.left -= 1;
+                    if !self.may_be_near(wanted) {
+                        continue;
+                    }
                 }
-                let scan = &*self.description;
-                let fingerprint = match column_of(scan.xs_itup, scan.xs_itupdesc, place) {
-                    Some(datum) => datum.value() as u64,
-                    None => continue,
-                };
-                // Of the versions of a row that share an entry, the first that is there is fetched; no other can be.
-                let is_near =
-                    hamming(fingerprint, wanted.fingerprint.cast_unsigned()).cast_signed() <= wanted.max_distance;
-                if is_near && pg_sys::index_fetch_heap(self.description, slot) {
+                if pg_sys::index_fetch_heap(self.description, slot) {
                     return true;
                 }
+            }
+        }
+    }
+
+    /// What the entry of the index tells.
+    ///
+    /// # Safety
+    /// The scan has just found an entry.
+    unsafe fn may_be_near(&self, wanted: &Wanted) -> bool {
+        // SAFETY: by the contract. The entry has the columns that the index has.
+        let column = |place| unsafe {
+            let scan = &*self.description;
+            column_of(scan.xs_itup, scan.xs_itupdesc, place)
+        };
+        match self.filter {
+            Filter::None => true,
+            Filter::Fingerprint(place) => column(place).is_some_and(|fingerprint| {
+                let distance = hamming(fingerprint.value() as u64, wanted.fingerprint.cast_unsigned());
+                distance.cast_signed() <= wanted.max_distance
+            }),
+            Filter::Block(block, radius) => {
+                column(1).is_some_and(|found| (found.value() as i32 ^ block).count_ones() <= radius)
             }
         }
     }

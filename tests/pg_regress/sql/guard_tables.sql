@@ -274,5 +274,22 @@ INSERT INTO template SELECT n, f FROM (SELECT n, ('x' || left(md5(n::text), 16))
 ANALYZE template;
 SELECT simhash_guard('template', max_distance => 12, fingerprint => 'f');
 INSERT INTO template SELECT 20001, f # 4095 FROM template WHERE id = 17;
+-- Halves, of which most probes are looked up as one range: it finds them, also where it holds too many rows to be read.
+CREATE TABLE halves (id integer PRIMARY KEY, f bigint);
+INSERT INTO halves SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 20000) AS n;
+CREATE TABLE crowded (id integer PRIMARY KEY, f bigint);
+INSERT INTO crowded SELECT n, (n::bigint << 33) + ('x' || left(md5(n::text), 8))::bit(32)::bigint FROM generate_series(1, 20000) AS n;
+SELECT simhash_attach(t, 'f', 2) FROM unnest('{halves, crowded}'::regclass[]) AS t;
+SELECT simhash_guard(t, 'skip', fingerprint => 'f') FROM unnest('{halves, crowded}'::regclass[]) AS t;
+-- One bit of a half differs, any of them, and two of the other: all are near. A third of the other: none is.
+CREATE FUNCTION flip(place integer) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 1::bigint << place';
+CREATE VIEW flips AS
+SELECT a, b, flip(a) # flip(b) # flip((b + 7) % 32 + b / 32 * 32) AS near,
+    flip(a) # flip(b) # flip((b + 7) % 32 + b / 32 * 32) # flip((b + 9) % 32 + b / 32 * 32) AS far
+FROM generate_series(0, 63) AS a, generate_series(0, 63) AS b WHERE a / 32 <> b / 32;
+INSERT INTO halves SELECT -1, f # near FROM halves, flips WHERE id = 17 RETURNING id;
+INSERT INTO crowded SELECT -1, f # near FROM crowded, flips WHERE id = 17 RETURNING id;
+INSERT INTO halves SELECT -1, f # far FROM halves, flips WHERE id = 17 AND a = 63 AND b = 5 RETURNING id;
+INSERT INTO crowded SELECT -1, f # far FROM crowded, flips WHERE id = 17 AND a = 63 AND b = 5 RETURNING id;
 
 DROP SCHEMA guard_tables CASCADE;
