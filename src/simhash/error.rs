@@ -1,4 +1,5 @@
-//! Why an otherwise valid document may have no fingerprint: limits that keep its cost in bounds.
+//! Why an otherwise valid document may have no fingerprint, or fingerprints no pairs: limits that keep the cost in
+//! bounds.
 
 use std::collections::TryReserveError;
 use std::fmt;
@@ -12,8 +13,10 @@ pub const MAX_COMBINING_SEQUENCE: usize = 1 << 20;
 pub const MAX_BYTES: usize = (1 << 30) - (1 << 16);
 /// Most distinct features of a text: a table of 1 GB.
 pub const MAX_FEATURES: usize = 1 << 26;
+/// Most rows whose pairs or clusters are searched: positions are 32 bits wide.
+pub const MAX_ROWS: usize = u32::MAX as usize - 1;
 
-/// Why a document has no fingerprint.
+/// Why there is no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The allocator refused.
@@ -28,6 +31,8 @@ pub enum Error {
     FeaturesTooLong,
     /// The sum of the weights left the range that [`crate::simhash::tally::Tally`] counts in.
     WeightOverflow,
+    /// More than [`MAX_ROWS`].
+    TooManyRows,
 }
 
 impl From<TryReserveError> for Error {
@@ -47,6 +52,7 @@ impl fmt::Display for Error {
             Error::TooManyFeatures => write!(f, "text has more than {MAX_FEATURES} distinct features"),
             Error::FeaturesTooLong => write!(f, "features of the text are longer than {MAX_BYTES} bytes in all"),
             Error::WeightOverflow => write!(f, "sum of the weights is out of range"),
+            Error::TooManyRows => write!(f, "more than {MAX_ROWS} rows"),
         }
     }
 }

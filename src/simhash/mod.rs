@@ -4,9 +4,10 @@
 //! The path of a document: [`normalise`] brings the text into one form, [`tokens`] cuts it, [`shingle`] joins
 //! neighbouring tokens to features, [`hash`] hashes these, [`features`] keeps the distinct ones, [`tally`] lets each
 //! vote on every bit. [`fingerprint`] strings these together. [`distance`] and [`blocks`] are what search stands on;
-//! [`layout`] and [`skew`] tell what it costs.
+//! [`layout`] and [`skew`] tell what it costs. [`pairs`] finds all near pairs and clusters of many fingerprints at once.
 
-#![forbid(unsafe_code)]
+// Only calls of functions compiled for a CPU that has been detected are excepted: see pairs::compare.
+#![deny(unsafe_code)]
 
 pub mod blocks;
 pub mod classes;
@@ -19,6 +20,7 @@ pub mod hash;
 pub mod layout;
 pub mod normalise;
 pub mod options;
+pub mod pairs;
 pub mod shingle;
 pub mod skew;
 pub mod tally;

@@ -35,7 +35,8 @@ impl From<Error> for ErrorReport {
             Error::CombiningSequenceTooLong
             | Error::NormalFormTooLong
             | Error::TooManyFeatures
-            | Error::FeaturesTooLong => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            | Error::FeaturesTooLong
+            | Error::TooManyRows => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Error::WeightOverflow => PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
         };
         user_error(code, error.to_string())

@@ -1,0 +1,124 @@
+//! All near pairs of many fingerprints, on one core: the time of the sort and of the search, and what was found.
+//!
+//! `cargo bench --bench pairs [-- PART OF A NAME...]`: the median of three runs, by kind of fingerprints and distance.
+
+use std::time::Instant;
+
+use pg_simhash::simhash::pairs::{Pairs, Rows};
+
+const RUNS: usize = 3;
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        (u128::from(self.next()) * u128::from(end) >> 64) as u64
+    }
+
+    fn near(&mut self, fingerprint: u64, bits: u64) -> u64 {
+        (0..bits).fold(fingerprint, |fingerprint, _| fingerprint ^ 1 << self.below(64))
+    }
+}
+
+/// Fingerprints of a kind.
+fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
+    let mut random = Random(count as u64);
+    let mut all: Vec<u64> = Vec::with_capacity(count);
+    for n in 0..count {
+        let fingerprint = match kind {
+            // A tenth are copies of others with up to five bits flipped.
+            "near-duplicates" if n % 10 == 9 => {
+                let original = all[random.below(n as u64) as usize];
+                let bits = random.below(6);
+                random.near(original, bits)
+            }
+            "half share a block" if n % 2 == 0 => random.next() & !(0xffff << 32) | 0x1234 << 32,
+            "nine tenths share a block" if n % 10 > 0 => random.next() & !(0xffff << 32) | 0x1234 << 32,
+            // Ten templates, each with three of four blocks of its own and rarely another bit in them.
+            "templates" => {
+                let template = random.below(10);
+                let own = Random(template).next() & !(0xffff << (template % 4 * 16));
+                let rare = if random.below(4) == 0 { 1 << random.below(64) } else { 0 };
+                (own | random.next() & 0xffff << (template % 4 * 16)) ^ rare
+            }
+            "all equal" => 42,
+            "20-bit subcube" => random.next() & 0xf_ffff,
+            "balls of radius 2" => {
+                let centre = Random(random.below(count as u64 / 1000)).next();
+                let bits = random.below(3);
+                random.near(centre, bits)
+            }
+            "a wide ball" => random.near(42, 12),
+            "zipf" => {
+                // Centres of very different sizes, and radius.
+                let rank = (count as f64).powf(random.next() as f64 / u64::MAX as f64) as u64;
+                let bits = random.below(4 + rank % 8);
+                random.near(Random(rank).next(), bits)
+            }
+            _ => random.next(),
+        };
+        all.push(fingerprint);
+    }
+    all
+}
+
+/// The seconds that it took to sort, and to find this many pairs.
+fn run(fingerprints: &[u64], max_distance: u32) -> Option<(f64, f64, usize)> {
+    let start = Instant::now();
+    let mut rows = Rows::with_capacity(fingerprints.len()).ok()?;
+    fingerprints.iter().try_for_each(|&fingerprint| rows.push(Some(fingerprint))).ok()?;
+    let mut pairs = Pairs::new(rows, max_distance, &|_| ()).ok()?;
+    let sorted = start.elapsed().as_secs_f64();
+    let mut found = 0;
+    while found < 1_000_000_000 && pairs.next(&|_| ()).is_some() {
+        found += 1;
+    }
+    Some((sorted, start.elapsed().as_secs_f64(), found))
+}
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let counts: [(&str, &[usize], &[u32]); 10] = [
+        ("uniform", &[100_000, 1_000_000, 10_000_000], &[0, 1, 3, 5, 8]),
+        ("brute force", &[100_000], &[17]),
+        ("near-duplicates", &[1_000_000, 10_000_000], &[3, 5]),
+        ("half share a block", &[1_000_000, 10_000_000], &[3, 5]),
+        ("nine tenths share a block", &[1_000_000], &[3]),
+        ("templates", &[100_000, 1_000_000], &[1, 3]),
+        ("all equal", &[10_000_000], &[3]),
+        ("20-bit subcube", &[100_000], &[1, 3]),
+        ("balls of radius 2", &[1_000_000], &[3]),
+        ("a wide ball", &[100_000, 1_000_000], &[3, 5]),
+    ];
+    println!(
+        "{:<26} {:>10} {:>3} {:>11} {:>9} {:>9} {:>8}",
+        "fingerprints", "count", "k", "pairs", "sort ms", "all ms", "ns/row"
+    );
+    for (kind, counts, distances) in counts {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| kind.contains(wanted.as_str())) {
+            continue;
+        }
+        for &count in counts {
+            let fingerprints = fingerprints(kind, count);
+            for &max_distance in distances {
+                let mut runs: Vec<_> = (0..RUNS).filter_map(|_| run(&fingerprints, max_distance)).collect();
+                runs.sort_by(|a, b| a.1.total_cmp(&b.1));
+                let Some(&(sorted, all, found)) = runs.get(RUNS / 2) else { continue };
+                println!(
+                    "{kind:<26} {count:>10} {max_distance:>3} {found:>11} {:>9.1} {:>9.1} {:>8.1}",
+                    sorted * 1e3,
+                    all * 1e3,
+                    all * 1e9 / count as f64
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Clusters: the connected components of the graph whose edges are the near pairs.
+
+use super::groups::{Groups, Rows};
+use super::search::Search;
+use super::{Phase, Progress, group};
+use crate::simhash::error::Error;
+
+/// Rows between two ticks.
+const STRIDE: usize = 1 << 15;
+
+/// For each row the position of the first row of its cluster: of all rows that can be reached from it by steps of at most
+/// `max_distance`. A row without a fingerprint is alone, and gets its own position.
+///
+/// Pairs are sought among distinct fingerprints only, however many rows have the same. Takes 36 bytes a row at the peak,
+/// with those of `rows`.
+pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Result<Vec<u32>, Error> {
+    let len = rows.len();
+    let (groups, buffers, count) = group(rows, tick)?;
+    let mut parents = Parents::new(count)?;
+    let mut search = Search::new(buffers, count, max_distance);
+    while let Some(near) = search.next(tick) {
+        parents.join(near.a, near.b, &groups);
+    }
+    drop(search);
+
+    let mut clusters = Vec::new();
+    clusters.try_reserve_exact(len)?;
+    clusters.extend(0..len as u32);
+    let mut done = 0;
+    for number in 0..count as u32 {
+        let first = first(&groups, parents.root(number));
+        for &row in groups.rows(number) {
+            if done % STRIDE == 0 {
+                tick(Progress { phase: Phase::Near, share: 1.0 });
+            }
+            done += 1;
+            clusters[row as usize] = first;
+        }
+    }
+    Ok(clusters)
+}
+
+/// A forest of groups, a tree for each cluster. Its root is the group of the cluster's first row.
+struct Parents(Vec<u32>);
+
+impl Parents {
+    /// Each group alone.
+    fn new(groups: usize) -> Result<Self, Error> {
+        let mut parents = Vec::new();
+        parents.try_reserve_exact(groups)?;
+        parents.extend(0..groups as u32);
+        Ok(Self(parents))
+    }
+
+    /// The root of a group's tree. Halves the path to it (van Leeuwen, van der Weide, 1977).
+    fn root(&mut self, mut group: u32) -> u32 {
+        loop {
+            let parent = self.0[group as usize];
+            if parent == group {
+                return group;
+            }
+            let grandparent = self.0[parent as usize];
+            self.0[group as usize] = grandparent;
+            group = grandparent;
+        }
+    }
+
+    fn join(&mut self, a: u32, b: u32, groups: &Groups) {
+        let (a, b) = (self.root(a), self.root(b));
+        let (root, child) = if first(groups, a) <= first(groups, b) { (a, b) } else { (b, a) };
+        self.0[child as usize] = root;
+    }
+}
+
+/// The first row of a group.
+fn first(groups: &Groups, group: u32) -> u32 {
+    groups.rows(group).first().copied().unwrap_or(u32::MAX)
+}

@@ -1,0 +1,214 @@
+//! Groups of equal fingerprints: a million identical rows are one fingerprint to the search.
+
+use super::compare::LANES;
+use super::partition::{Block, Numbered, begins};
+use crate::simhash::error::{Error, MAX_ROWS};
+
+/// Bits of a digit that fingerprints are sorted by.
+const DIGIT: u32 = 8;
+/// Fingerprints that are sorted in the second-level cache: twice 12 bytes each.
+const CACHED: u32 = 12;
+/// Most bits of the first pass, which brings them into slices of this size.
+const LEADING: u32 = 11;
+/// Groups between two ticks.
+const STRIDE: usize = 1 << 15;
+
+/// The fingerprints of rows, some of which may have none.
+pub struct Rows {
+    fingerprints: Vec<u64>,
+    positions: Vec<u32>,
+    len: usize,
+}
+
+impl Rows {
+    /// Takes the memory for so many fingerprints at once.
+    pub fn with_capacity(rows: usize) -> Result<Self, Error> {
+        if rows > MAX_ROWS {
+            return Err(Error::TooManyRows);
+        }
+        let (mut fingerprints, mut positions) = (Vec::new(), Vec::new());
+        fingerprints.try_reserve_exact(rows + LANES)?;
+        positions.try_reserve_exact(rows)?;
+        Ok(Self { fingerprints, positions, len: 0 })
+    }
+
+    /// Adds a row. Its position, which pairs name it by, is the number of rows before it, with or without a fingerprint.
+    pub fn push(&mut self, fingerprint: Option<u64>) -> Result<(), Error> {
+        if self.len >= MAX_ROWS {
+            return Err(Error::TooManyRows);
+        }
+        if let Some(fingerprint) = fingerprint {
+            self.fingerprints.try_reserve(1)?;
+            self.positions.try_reserve(1)?;
+            self.fingerprints.push(fingerprint);
+            self.positions.push(self.len as u32);
+        }
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Number of rows, with or without a fingerprint.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The rows of each distinct fingerprint. Groups are numbered in the order of their fingerprints.
+pub struct Groups {
+    /// Positions of rows: those of group g from `starts[g]` to `starts[g + 1]`, ascending.
+    positions: Vec<u32>,
+    starts: Vec<u32>,
+}
+
+impl Groups {
+    /// The groups; and the distinct fingerprints, ascending, each with the number of its group; and as much memory again.
+    ///
+    /// `tick` gets the share of the work that is done.
+    pub fn new(rows: Rows, tick: &dyn Fn(f64)) -> Result<(Self, [Numbered; 2], usize), Error> {
+        let Rows { mut fingerprints, positions, .. } = rows;
+        let len = positions.len();
+        fingerprints.try_reserve_exact(LANES)?;
+        fingerprints.resize(len + LANES, 0);
+        let mut sorted = Numbered { fingerprints, numbers: positions };
+        let mut spare = Numbered::zeroed(len)?;
+        // One more, for the end of the last group.
+        spare.numbers.try_reserve_exact(1)?;
+        sort(&mut sorted, &mut spare, tick);
+
+        let Numbered { mut fingerprints, numbers: positions } = sorted;
+        let Numbered { fingerprints: spare, numbers: mut starts } = spare;
+        let mut groups = 0;
+        starts.clear();
+        for place in 0..len {
+            if place % STRIDE == 0 {
+                tick(0.9 + 0.1 * place as f64 / len as f64);
+            }
+            let fingerprint = fingerprints[place];
+            if groups == 0 || fingerprints[groups - 1] != fingerprint {
+                fingerprints[groups] = fingerprint;
+                starts.push(place as u32);
+                groups += 1;
+            }
+        }
+        starts.push(len as u32);
+
+        let mut numbers = Vec::new();
+        numbers.try_reserve_exact(groups)?;
+        numbers.extend(0..groups as u32);
+        let mut spare_numbers = Vec::new();
+        spare_numbers.try_reserve_exact(groups)?;
+        spare_numbers.resize(groups, 0);
+        let distinct = Numbered { fingerprints, numbers };
+        let spare = Numbered { fingerprints: spare, numbers: spare_numbers };
+        Ok((Self { positions, starts }, [distinct, spare], groups))
+    }
+
+    /// Positions of the rows of a group, ascending.
+    #[inline]
+    pub fn rows(&self, group: u32) -> &[u32] {
+        let group = group as usize;
+        &self.positions[self.starts[group] as usize..self.starts[group + 1] as usize]
+    }
+
+    /// Pairs of rows within groups.
+    pub fn pairs(&self, tick: &dyn Fn()) -> u64 {
+        let mut pairs = 0;
+        for (group, ends) in self.starts.windows(2).enumerate() {
+            if group % STRIDE == 0 {
+                tick();
+            }
+            let rows = u64::from(ends[1] - ends[0]);
+            pairs += rows * rows.saturating_sub(1) / 2;
+        }
+        pairs
+    }
+}
+
+/// Sorts by fingerprint, and equal ones as they are: by the leading bits into slices that a cache holds, each of these
+/// digit by digit from the last (least significant digit first: Knuth, The Art of Computer Programming, volume 3,
+/// section 5.2.5).
+fn sort(rows: &mut Numbered, spare: &mut Numbered, tick: &dyn Fn(f64)) {
+    let len = rows.numbers.len();
+    let leading = len.checked_ilog2().unwrap_or(0).saturating_sub(CACHED).min(LEADING);
+    if leading == 0 {
+        if sort_slice(rows, spare, (0, len), 64, &|| tick(0.0)) {
+            rows.copy_from(spare, 0, len, &|| tick(0.9));
+        }
+        return;
+    }
+    let block = Block::new(64 - leading, leading, leading);
+    let mut counts = [0; 1 << LEADING];
+    let mut ends = counts;
+    block.count(&rows.fingerprints[..len], &mut counts, &|| tick(0.0));
+    begins(&counts, &mut ends);
+    block.scatter(rows.slice(0, len), spare.slice_mut(0, len), &mut ends, &|| tick(0.1));
+    let mut start = 0;
+    for &count in &counts[..block.buckets()] {
+        let end = start + count as usize;
+        let share = 0.2 + 0.7 * start as f64 / len as f64;
+        if !sort_slice(spare, rows, (start, end), 64 - leading, &|| tick(share)) {
+            rows.copy_from(spare, start, end, &|| tick(share));
+        }
+        start = end;
+    }
+}
+
+/// Sorts a slice of `from` by the lowest bits of its fingerprints. Whether the result is in the same slice of `to`.
+fn sort_slice<'a>(
+    mut from: &'a mut Numbered,
+    mut to: &'a mut Numbered,
+    (start, end): (usize, usize),
+    bits: u32,
+    tick: &dyn Fn(),
+) -> bool {
+    let len = end - start;
+    if len < 2 {
+        return false;
+    }
+    let digits = (0..bits).step_by(DIGIT as usize).map(|low| Block::new(low, DIGIT.min(bits - low), DIGIT));
+    let mut moved = false;
+    for digit in digits {
+        let mut counts = [0; 1 << DIGIT];
+        let mut ends = counts;
+        digit.count(&from.fingerprints[start..end], &mut counts, tick);
+        if counts.contains(&(len as u32)) {
+            continue;
+        }
+        begins(&counts, &mut ends);
+        digit.scatter(from.slice(start, end), to.slice_mut(start, end), &mut ends, tick);
+        std::mem::swap(&mut from, &mut to);
+        moved = !moved;
+    }
+    moved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_grouped_in_their_order() {
+        for (count, mask) in [(0, 0), (1, 0), (5, 0), (1000, 0xff00_0000_0000_00ff), (100_000, u64::MAX), (90_000, 7)] {
+            let fingerprint = |row: u64| (row % 70_000).wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
+            let mut rows = Rows::with_capacity(10).expect("memory suffices");
+            (0..count).for_each(|row| rows.push(Some(fingerprint(row))).expect("memory suffices"));
+            let (groups, [distinct, _], len) = Groups::new(rows, &|_| ()).expect("memory suffices");
+            let mut expected: Vec<_> = (0..count).map(|row| (fingerprint(row), row as u32)).collect();
+            expected.sort_unstable();
+            assert_eq!(groups.positions, expected.iter().map(|&(_, row)| row).collect::<Vec<_>>());
+            let expected: Vec<&[(u64, u32)]> = expected.chunk_by(|a, b| a.0 == b.0).collect();
+            assert_eq!(len, expected.len());
+            for (number, expected) in (0..).zip(&expected) {
+                assert_eq!(distinct.fingerprints[number], expected[0].0);
+                assert_eq!(distinct.numbers[number], number as u32);
+                assert!(groups.rows(number as u32).iter().eq(expected.iter().map(|(_, row)| row)));
+            }
+            let pairs: usize = expected.iter().map(|group| group.len() * (group.len() - 1) / 2).sum();
+            assert_eq!(groups.pairs(&|| ()), pairs as u64);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! All near pairs of many fingerprints at once, and the clusters that they make. Exact.
+//!
+//! [`groups`] brings equal fingerprints together, so that only distinct ones are searched. [`search`] finds the near
+//! pairs of these: [`partition`] brings those together that agree on a block, [`compare`] compares what is left, [`plan`]
+//! knows which is cheaper and [`bits`] which bits make good blocks. [`Pairs`] gives pairs of rows, one after the other,
+//! and [`cluster`] joins them.
+
+mod bits;
+mod cluster;
+mod compare;
+mod groups;
+mod partition;
+mod plan;
+mod search;
+
+pub use cluster::clusters;
+pub use groups::Rows;
+
+use crate::simhash::error::Error;
+use groups::Groups;
+use partition::Numbered;
+use search::{Near, Search};
+
+/// Pairs of rows between two ticks.
+const STRIDE: u32 = 1 << 15;
+
+/// Two rows and their distance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pair {
+    /// Position of the row that comes first.
+    pub a: u32,
+    /// Position of the other.
+    pub b: u32,
+    /// Number of bits in which their fingerprints differ.
+    pub distance: u32,
+}
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Equal fingerprints are brought together.
+    Sort,
+    /// Pairs of equal fingerprints are listed.
+    Equal,
+    /// Pairs of different fingerprints are sought.
+    Near,
+}
+
+/// How far the work has come. Phases follow each other; a share never becomes less within its phase.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub phase: Phase,
+    /// What is done of the phase, from 0 to 1.
+    pub share: f64,
+}
+
+/// Every pair of rows at a distance of at most `max_distance`, each once; an iterator whose `next` takes a tick.
+///
+/// The same rows always give the same order, which means nothing. Takes 32 bytes a row at the peak if all fingerprints
+/// are distinct, 24 if most are not, with those of the [`Rows`]; and a few megabytes. The number of pairs does not
+/// matter.
+///
+/// The tick is called every few milliseconds at the most, in [`Pairs::new`] as well. If it panics, the pairs can only be
+/// dropped.
+pub struct Pairs {
+    groups: Groups,
+    /// Pairs within groups: the group, the places of the two rows in it, and how many pairs are behind them, of how many.
+    group: u32,
+    places: (usize, usize),
+    listed: u64,
+    equal: u64,
+    search: Search,
+    /// The groups whose rows are being paired, and the places of the next two rows.
+    near: Option<Near>,
+    near_places: (usize, usize),
+    /// Pairs since the last tick.
+    untold: u32,
+}
+
+impl Pairs {
+    /// Sorts the rows; only what follows takes long.
+    pub fn new(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
+        let (groups, buffers, count) = group(rows, tick)?;
+        let equal = groups.pairs(&|| tick(Progress { phase: Phase::Sort, share: 1.0 }));
+        Ok(Self {
+            groups,
+            group: 0,
+            places: (0, 1),
+            listed: 0,
+            equal,
+            search: Search::new(buffers, count, max_distance),
+            near: None,
+            near_places: (0, 0),
+            untold: 0,
+        })
+    }
+
+    /// The next pair.
+    pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Option<Pair> {
+        self.untold += 1;
+        if self.untold == STRIDE {
+            self.untold = 0;
+            tick(self.progress());
+        }
+        if self.listed < self.equal {
+            return self.next_equal(tick);
+        }
+        loop {
+            if let Some(near) = self.near {
+                let (a, b) = (self.groups.rows(near.a), self.groups.rows(near.b));
+                let (place, other) = self.near_places;
+                if let (Some(&a), Some(&b)) = (a.get(place), b.get(other)) {
+                    self.near_places.1 += 1;
+                    return Some(Pair { a: a.min(b), b: a.max(b), distance: near.distance });
+                }
+                if place + 1 < a.len() {
+                    self.near_places = (place + 1, 0);
+                    continue;
+                }
+            }
+            self.near = Some(self.search.next(tick)?);
+            self.near_places = (0, 0);
+        }
+    }
+
+    /// The next pair of rows of a group; there is one.
+    fn next_equal(&mut self, tick: &dyn Fn(Progress)) -> Option<Pair> {
+        loop {
+            let rows = self.groups.rows(self.group);
+            let (place, other) = self.places;
+            if let (Some(&a), Some(&b)) = (rows.get(place), rows.get(other)) {
+                self.places.1 += 1;
+                self.listed += 1;
+                return Some(Pair { a, b, distance: 0 });
+            }
+            if place + 2 < rows.len() {
+                self.places = (place + 1, place + 2);
+                continue;
+            }
+            self.group += 1;
+            self.places = (0, 1);
+            if self.group.is_multiple_of(STRIDE) {
+                tick(self.progress());
+            }
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        if self.listed < self.equal {
+            Progress { phase: Phase::Equal, share: self.listed as f64 / self.equal as f64 }
+        } else {
+            Progress { phase: Phase::Near, share: self.search.share() }
+        }
+    }
+}
+
+fn group(rows: Rows, tick: &dyn Fn(Progress)) -> Result<(Groups, [Numbered; 2], usize), Error> {
+    Groups::new(rows, &|share| tick(Progress { phase: Phase::Sort, share }))
+}

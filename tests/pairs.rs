@@ -1,0 +1,191 @@
+//! Pairs and clusters: those of the definition, each once, whatever the fingerprints.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pg_simhash::simhash::error::{Error, MAX_ROWS};
+use pg_simhash::simhash::pairs::{Pair, Pairs, Phase, Progress, Rows, clusters};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+fn rows(fingerprints: &[Option<u64>]) -> Rows {
+    let mut rows = Rows::with_capacity(fingerprints.len()).expect("memory suffices");
+    fingerprints.iter().for_each(|&fingerprint| rows.push(fingerprint).expect("memory suffices"));
+    rows
+}
+
+/// Pairs in the order that they come in.
+fn found(fingerprints: &[Option<u64>], max_distance: u32, tick: &dyn Fn(Progress)) -> Vec<Pair> {
+    let mut pairs = Pairs::new(rows(fingerprints), max_distance, tick).expect("memory suffices");
+    std::iter::from_fn(|| pairs.next(tick)).collect()
+}
+
+/// All pairs by definition, in order.
+fn near(fingerprints: &[Option<u64>], max_distance: u32) -> Vec<Pair> {
+    let present: Vec<(u32, u64)> =
+        (0..).zip(fingerprints).filter_map(|(position, &fingerprint)| Some((position, fingerprint?))).collect();
+    let mut pairs = Vec::new();
+    for (i, &(a, first)) in present.iter().enumerate() {
+        for &(b, second) in &present[i + 1..] {
+            let distance = (first ^ second).count_ones();
+            if distance <= max_distance {
+                pairs.push(Pair { a, b, distance });
+            }
+        }
+    }
+    pairs
+}
+
+/// The first row that each row is connected to: the least name spreads along the pairs until nothing changes.
+fn connected(rows: usize, pairs: &[Pair]) -> Vec<u32> {
+    let mut names: Vec<u32> = (0..rows as u32).collect();
+    loop {
+        let before = names.clone();
+        for pair in pairs {
+            let least = names[pair.a as usize].min(names[pair.b as usize]);
+            (names[pair.a as usize], names[pair.b as usize]) = (least, least);
+        }
+        if names == before {
+            return names;
+        }
+    }
+}
+
+fn check(fingerprints: &[Option<u64>], max_distance: u32, context: &str) {
+    let in_order = found(fingerprints, max_distance, &|_| ());
+    let mut sorted = in_order.clone();
+    sorted.sort_unstable();
+    let expected = near(fingerprints, max_distance);
+    let rows = fingerprints.len();
+    if sorted != expected {
+        let missing = expected.iter().filter(|pair| sorted.binary_search(pair).is_err()).count();
+        panic!("{context}, distance {max_distance}: {} pairs of {}, {missing} missing", sorted.len(), expected.len());
+    }
+    assert!(found(fingerprints, max_distance, &|_| ()) == in_order, "{context}: another order");
+    let clusters = clusters(self::rows(fingerprints), max_distance, &|_| ()).expect("memory suffices");
+    assert!(clusters == connected(rows, &expected), "{context}, distance {max_distance}: other clusters");
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        (u128::from(self.next()) * u128::from(end) >> 64) as u64
+    }
+
+    /// A fingerprint with so many bits flipped, or some of them twice.
+    fn near(&mut self, fingerprint: u64, bits: u64) -> u64 {
+        (0..bits).fold(fingerprint, |fingerprint, _| fingerprint ^ 1 << self.below(64))
+    }
+}
+
+/// The shapes that fingerprints come in, by name.
+const SHAPES: [&str; 14] = [
+    "uniform",
+    "near-duplicates",
+    "duplicates",
+    "all equal",
+    "a shared block",
+    "half share a block",
+    "two blocks of two values",
+    "a subcube",
+    "scattered bits of a subcube",
+    "balls of radius 2",
+    "a wide ball",
+    "equal but for three blocks",
+    "replicated bits",
+    "ascending numbers",
+];
+
+fn shaped(shape: &str, count: usize, random: &mut Random) -> Vec<u64> {
+    let centres: Vec<u64> = (0..count / 40 + 1).map(|_| random.next()).collect();
+    let mut fingerprint = |n: usize| {
+        let centre = centres[random.below(centres.len() as u64) as usize];
+        match shape {
+            "uniform" => random.next(),
+            "near-duplicates" if n % 5 == 0 => random.next(),
+            "near-duplicates" => {
+                let bits = random.below(7);
+                random.near(centre, bits)
+            }
+            "duplicates" => centre,
+            "all equal" => 42,
+            "a shared block" => random.next() & !(0xffff << 32) | 0x1234 << 32,
+            "half share a block" if n % 2 == 0 => random.next() >> 16,
+            "half share a block" => random.next(),
+            "two blocks of two values" => {
+                let ends = [0, 0xffff << 48, 0xffff, 0xffff_0000_0000_ffff];
+                random.next() & 0x0000_ffff_ffff_0000 | ends[random.below(4) as usize]
+            }
+            "a subcube" => random.next() & 0xf_ffff,
+            "scattered bits of a subcube" => random.next() & 0x1111_1111_0111_1111,
+            "balls of radius 2" => {
+                let bits = random.below(3);
+                random.near(centres[n % 7 % centres.len()], bits)
+            }
+            "a wide ball" => random.near(centres[0], 8),
+            "equal but for three blocks" => random.next() & 0xff00_ff00_0000_00ff | 0x0012_0034_5678_9a00,
+            "replicated bits" => (random.next() & 0x1249_2492_4924_9249) * 7,
+            "ascending numbers" => n as u64,
+            _ => unreachable!("{shape}"),
+        }
+    };
+    (0..count).map(&mut fingerprint).collect()
+}
+
+fn present(fingerprints: Vec<u64>) -> Vec<Option<u64>> {
+    fingerprints.into_iter().map(Some).collect()
+}
+
+/// Fingerprints that share bits, blocks or all; some rows have none.
+fn fingerprints() -> impl Strategy<Value = Vec<Option<u64>>> {
+    let masks = vec![0, 0xffff, 0xffff_0000, 0xff00_ff00_0000_0000, 0xffff_ffff_0000_0000, 0x0101_0101, u64::MAX];
+    let fingerprint = (any::<u64>(), select(masks)).prop_map(|(bits, mask)| bits & mask);
+    prop::collection::vec(prop::option::weighted(0.9, fingerprint), 0..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn few_rows_have_the_pairs_of_the_definition(fingerprints in fingerprints(), max_distance in 0u32..=70) {
+        check(&fingerprints, max_distance, "few rows");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn shaped_fingerprints_have_the_pairs_of_the_definition(
+        shape in select(SHAPES.to_vec()),
+        count in 100usize..2500,
+        max_distance in prop_oneof![4 => 0u32..=9, 1 => 10u32..=64],
+        seed in any::<u64>(),
+    ) {
+        let count = if max_distance > 9 { count.min(400) } else { count };
+        let fingerprints = present(shaped(shape, count, &mut Random(seed)));
+        check(&fingerprints, max_distance, shape);
+    }
+}
+
+#[test]
+fn many_rows_have_the_pairs_of_the_definition() {
+    for shape in SHAPES {
+        // Some have millions of pairs at larger distances.
+        let dense = ["duplicates", "all equal", "a subcube", "balls of radius 2", "ascending numbers"].contains(&shape);
+        let (count, distances): (usize, &[u32]) = if dense { (3000, &[1, 3]) } else { (10_000, &[1, 3, 5]) };
+        for &max_distance in distances {
+            let fingerprints = shaped(shape, count, &mut Random(u64::from(max_distance)));
+            check(&present(fingerprints), max_distance, shape);
+        }
+    }
+}
