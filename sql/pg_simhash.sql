@@ -241,3 +241,22 @@ CREATE FUNCTION simhash_unguard(target regclass) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_unguard_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_unguard(regclass) IS 'takes the guard of a table away';
+
+-- Batch ----------------------------------------------------------------------
+
+CREATE FUNCTION simhash_pairs(
+    ids anyarray, fingerprints bigint[], max_distance integer DEFAULT 3, progress boolean DEFAULT false
+) RETURNS TABLE (a anyelement, b anyelement, distance integer)
+    AS 'MODULE_PATHNAME', 'simhash_pairs_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 1000;
+COMMENT ON FUNCTION simhash_pairs(anyarray, bigint[], integer, boolean) IS
+    'every pair of fingerprints within the distance, each once, by the ids that stand in the same places';
+
+-- As a window function it is called for each row, with NULL or not: it is STRICT in what it computes.
+CREATE FUNCTION simhash_cluster(
+    fingerprint bigint, max_distance integer DEFAULT 3, progress boolean DEFAULT false
+) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_cluster_wrapper'
+    LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION simhash_cluster(bigint, integer, boolean) IS
+    'the cluster of near-duplicates that a row is in, named by the number of its first row in the partition';

@@ -21,3 +21,13 @@ pub fn name(name: Option<&CStr>, argument: &str) -> Result<String, ErrorReport> 
     // SAFETY: it is NUL-terminated.
     unsafe { from_server(name.as_ptr()) }
 }
+
+/// A maximum distance; an error if it is none that two fingerprints can have.
+pub fn check_distance(distance: i32) -> Result<i32, ErrorReport> {
+    if (0..=64).contains(&distance) {
+        return Ok(distance);
+    }
+    let message = format!("maximum distance {distance} is out of range");
+    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+        .set_detail("Two fingerprints differ in 0 to 64 bits."))
+}

@@ -1,11 +1,11 @@
-//! Arrays of features and of weights.
+//! Arrays as arguments: of features, weights, names, ids and fingerprints.
 
 use std::ptr;
 use std::slice;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::{AnyArray, FromDatum};
+use pgrx::{AnyArray, Array, FromDatum};
 
 use super::error::user_error;
 use super::text::{RawText, decode};
@@ -14,54 +14,71 @@ use super::text::{RawText, decode};
 pub fn features(
     array: &AnyArray,
 ) -> Result<impl ExactSizeIterator<Item = Result<RawText<'_>, ErrorReport>>, ErrorReport> {
-    elements(array, "features", pg_sys::TEXTOID)
+    elements(array, "features")
 }
 
 /// The elements of a `double precision[]`; an error in the place of a NULL.
 pub fn weights(array: &AnyArray) -> Result<impl ExactSizeIterator<Item = Result<f64, ErrorReport>>, ErrorReport> {
-    elements(array, "weights", pg_sys::FLOAT8OID)
+    elements(array, "weights")
 }
 
 /// The elements of a `text[]` of names, decoded; an error if there is a NULL.
 pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorReport> {
-    elements(array, what, pg_sys::TEXTOID)?.map(|name: Result<RawText, _>| Ok(decode(name?)?.into_owned())).collect()
+    elements(array, what)?.map(|name: Result<RawText, _>| Ok(decode(name?)?.into_owned())).collect()
 }
 
-/// The elements of a one-dimensional array of `element_type`, which must be that of `T`.
+/// The elements of an array of any type, not converted; an error if there is a NULL.
+///
+/// They are in the memory context of the call, or in that of its arguments, and live as long.
+pub fn datums<'a>(array: &AnyArray, what: &'static str) -> Result<&'a [pg_sys::Datum], ErrorReport> {
+    let (datums, nulls) = deconstruct(array, what)?;
+    match nulls.iter().position(|null| *null) {
+        None => Ok(datums),
+        Some(place) => Err(null_element(what, place)),
+    }
+}
+
+/// The elements of a `bigint[]`, some of which may be NULL.
+///
+/// Without a copy of them, for there may be millions.
+pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>, ErrorReport> {
+    // SAFETY: the SQL declaration makes the argument a `bigint[]`.
+    unsafe {
+        let detoasted = detoast(array, what)?;
+        Array::from_datum(pg_sys::Datum::from(detoasted), false).ok_or_else(|| {
+            user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not be NULL"))
+        })
+    }
+}
+
+/// The elements of a one-dimensional array, whose type is that of `T` by the SQL declaration.
 fn elements<'a, T: FromDatum + 'a>(
     array: &'a AnyArray,
     what: &'static str,
-    element_type: pg_sys::Oid,
 ) -> Result<impl ExactSizeIterator<Item = Result<T, ErrorReport>> + 'a, ErrorReport> {
-    let (datums, nulls) = deconstruct(array, what, element_type)?;
+    let (datums, nulls) = deconstruct(array, what)?;
     Ok(datums.iter().zip(nulls).enumerate().map(move |(i, (datum, null))| {
-        // SAFETY: the datum is an element of an array of `element_type`, and null just if `null` says so.
-        unsafe { T::from_datum(*datum, *null) }.ok_or_else(|| {
-            user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not contain NULL"))
-                .set_detail(format!("Element {} is NULL.", i + 1))
-                .set_hint("Leave NULLs out where the array is built: array_agg(...) FILTER (WHERE ... IS NOT NULL).")
-        })
+        // SAFETY: the datum is an element of such an array, and null just if `null` says so.
+        unsafe { T::from_datum(*datum, *null) }.ok_or_else(|| null_element(what, i))
     }))
+}
+
+fn null_element(what: &str, place: usize) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not contain NULL"))
+        .set_detail(format!("Element {} is NULL.", place + 1))
+        .set_hint("Leave NULLs out where the array is built: array_agg(...) FILTER (WHERE ... IS NOT NULL).")
 }
 
 type Deconstructed<'a> = (&'a [pg_sys::Datum], &'a [bool]);
 
-fn deconstruct<'a>(
-    array: &'a AnyArray,
-    what: &str,
-    element_type: pg_sys::Oid,
-) -> Result<Deconstructed<'a>, ErrorReport> {
+fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>, ErrorReport> {
     let (mut length, mut by_value, mut align) = (0, false, 0);
     let (mut datums, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
-    // SAFETY: the SQL declaration makes the argument an array; detoasted, it is an ArrayType. The elements are palloc'd
-    // in the context of this call and live as long as its arguments.
+    // SAFETY: a detoasted array knows the type of its elements. They are palloc'd in the context of this call and live as
+    // long as its arguments.
     unsafe {
-        let array: *mut pg_sys::ArrayType = pg_sys::pg_detoast_datum(array.datum().cast_mut_ptr()).cast();
-        if (*array).ndim > 1 {
-            let message = format!("{what} must be a one-dimensional array");
-            return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
-                .set_detail(format!("It has {} dimensions.", (*array).ndim)));
-        }
+        let array = detoast(array, what)?;
+        let element_type = (*array).elemtype;
         pg_sys::get_typlenbyvalalign(element_type, &mut length, &mut by_value, &mut align);
         pg_sys::deconstruct_array(
             array,
@@ -78,4 +95,19 @@ fn deconstruct<'a>(
         }
         Ok((slice::from_raw_parts(datums, count as usize), slice::from_raw_parts(nulls, count as usize)))
     }
+}
+
+/// The array, detoasted; an error if it has several dimensions.
+fn detoast(array: &AnyArray, what: &str) -> Result<*mut pg_sys::ArrayType, ErrorReport> {
+    // SAFETY: the SQL declaration makes the argument an array; detoasted, it is an ArrayType.
+    let (array, dimensions) = unsafe {
+        let array: *mut pg_sys::ArrayType = pg_sys::pg_detoast_datum(array.datum().cast_mut_ptr()).cast();
+        (array, (*array).ndim)
+    };
+    if dimensions > 1 {
+        let message = format!("{what} must be a one-dimensional array");
+        return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
+            .set_detail(format!("It has {dimensions} dimensions.")));
+    }
+    Ok(array)
 }

@@ -8,8 +8,8 @@ use pgrx::spi::quote_literal;
 use pgrx::{AnyArray, PgRelation};
 
 use super::search::Searched;
-use super::trigger::{Action, Members, check_distance, fingerprint_column, mark_column, no_index, scope_of};
-use crate::sql::arguments::{name, required};
+use super::trigger::{Action, Members, fingerprint_column, mark_column, no_index, scope_of};
+use crate::sql::arguments::{check_distance, name, required};
 use crate::sql::arrays::names;
 use crate::sql::attach::target::{Lock, Target, quoted_schema};
 use crate::sql::error::{tell, user_error};

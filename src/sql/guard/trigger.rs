@@ -21,6 +21,7 @@ use super::conflict::conflict;
 use super::key::Key;
 use super::locks::{Locks, Running};
 use super::search::{Candidate, Scope, Searched, State, Wanted, value};
+use crate::sql::arguments::check_distance;
 use crate::sql::error::user_error;
 use crate::sql::functions::Functions;
 use crate::sql::spi::{from_server, to_server};
@@ -561,15 +562,6 @@ fn distance(argument: &str) -> Result<i32, ErrorReport> {
             format!("maximum distance \"{argument}\" is not a number"),
         )),
     }
-}
-
-pub fn check_distance(distance: i32) -> Result<i32, ErrorReport> {
-    if (0..=64).contains(&distance) {
-        return Ok(distance);
-    }
-    let message = format!("maximum distance {distance} is out of range");
-    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
-        .set_detail("Two fingerprints differ in 0 to 64 bits."))
 }
 
 pub fn column_of(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {

@@ -11,6 +11,7 @@ use pgrx::spi::SpiError;
 use super::layouts::Indexed;
 use crate::simhash::blocks::LAYOUTS;
 use crate::simhash::skew::{Sample, skew};
+use crate::sql::arguments::check_distance;
 use crate::sql::error::{tick, user_error};
 use crate::sql::functions::Functions;
 use crate::sql::spi::from_server;
@@ -43,11 +44,7 @@ fn simhash_skew(
     >,
     ErrorReport,
 > {
-    if !(0..=64).contains(&max_distance) {
-        let message = format!("maximum distance {max_distance} is out of range");
-        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
-            .set_detail("Two fingerprints differ in 0 to 64 bits."));
-    }
+    let max_distance = check_distance(max_distance)?;
     let table = Table::lock(target, fingerprint)?;
     let (sample, rows) = table.sample()?;
     // SAFETY: `fcinfo` is that of the running call, which always knows its function.

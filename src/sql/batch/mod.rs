@@ -1,0 +1,6 @@
+//! All of a table's near-duplicates at once: `simhash_pairs` and `simhash_cluster`.
+
+mod cluster;
+mod pairs;
+mod progress;
+mod window;

@@ -1,0 +1,58 @@
+//! `simhash_pairs`: every pair of near-duplicates of two arrays, ids and fingerprints.
+
+use std::iter;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::{AnyArray, AnyElement};
+
+use super::progress::Reporter;
+use crate::simhash::pairs::{Pairs, Rows};
+use crate::sql::arguments::check_distance;
+use crate::sql::arrays::{bigints, datums};
+use crate::sql::error::{tick, user_error};
+
+/// Rows taken over between two checks for interrupts.
+const STRIDE: usize = 1 << 16;
+
+#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+#[pg_extern(sql = false)]
+fn simhash_pairs(
+    ids: AnyArray,
+    fingerprints: AnyArray,
+    max_distance: i32,
+    progress: bool,
+) -> Result<
+    TableIterator<'static, (name!(a, Option<AnyElement>), name!(b, Option<AnyElement>), name!(distance, i32))>,
+    ErrorReport,
+> {
+    let max_distance = check_distance(max_distance)?.cast_unsigned();
+    // They live as long as the iterator: PostgreSQL keeps the arguments of a function that returns a set until it is done,
+    // and pgrx runs the first call in the memory context that goes with the iterator.
+    let id_datums: &'static [pg_sys::Datum] = datums(&ids, "ids")?;
+    let fingerprints = bigints(&fingerprints, "fingerprints")?;
+    if id_datums.len() != fingerprints.len() {
+        let message =
+            format!("numbers of ids ({}) and of fingerprints ({}) differ", id_datums.len(), fingerprints.len());
+        return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
+            .set_hint("Give both arrays the same length: two array_agg() of the same rows."));
+    }
+    let reporter = Reporter::new("simhash_pairs", progress);
+    let mut rows = Rows::with_capacity(fingerprints.len())?;
+    for (place, fingerprint) in fingerprints.iter().enumerate() {
+        if place % STRIDE == 0 {
+            tick();
+        }
+        rows.push(fingerprint.map(i64::cast_unsigned))?;
+    }
+    let mut pairs = Pairs::new(rows, max_distance, &|progress| reporter.tick(progress))?;
+    // SAFETY: an array has a type, which is that of its elements' array.
+    let id_type = unsafe { pg_sys::get_element_type(ids.oid()) };
+    // SAFETY: the datum is an element of the array, hence of its elements' type.
+    let id =
+        move |row: u32| unsafe { AnyElement::from_polymorphic_datum(*id_datums.get(row as usize)?, false, id_type) };
+    Ok(TableIterator::new(iter::from_fn(move || {
+        let pair = pairs.next(&|progress| reporter.tick(progress))?;
+        Some((id(pair.a), id(pair.b), pair.distance.cast_signed()))
+    })))
+}
