@@ -119,6 +119,13 @@ CREATE FUNCTION simhash_similarity(a bigint, b bigint) RETURNS double precision
 COMMENT ON FUNCTION simhash_similarity(bigint, bigint) IS
     'cosine similarity of two texts, 1 to -1, as the distance of their fingerprints estimates it: cos(pi * d / 64)';
 
+-- It reads two texts, and takes as long as two fingerprints.
+CREATE FUNCTION simhash_resemblance(a text, b text, options jsonb DEFAULT '{}') RETURNS double precision
+    AS 'MODULE_PATHNAME', 'simhash_resemblance_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_resemblance(text, text, jsonb) IS
+    'Jaccard resemblance, 0 to 1, of the features that two texts'' fingerprints are made of; NULL if a text has no word';
+
 -- Blocks ---------------------------------------------------------------------
 
 CREATE FUNCTION simhash_block_support(request internal) RETURNS internal

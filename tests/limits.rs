@@ -7,19 +7,22 @@ use pg_simhash::simhash::features::DistinctFeatures;
 use pg_simhash::simhash::fingerprint::Fingerprinter;
 use pg_simhash::simhash::normalise::normalise;
 use pg_simhash::simhash::options::Options;
+use pg_simhash::simhash::resemblance::resemblance;
 
 /// Most bytes that may be handled between two ticks, in one pass over a text.
 const STRIDE: usize = 256 * 1024;
 
-/// The ticks while a text is fingerprinted, and while its features are listed.
-fn ticks(text: &str, options: &str) -> (usize, usize) {
+/// The ticks while a text is fingerprinted, while its features are listed, and while it is compared with another.
+fn ticks(text: &str, options: &str) -> (usize, usize, usize) {
     let options = Options::from_json(&serde_json::from_str(options).expect("JSON")).expect("valid options");
     let count = Cell::new(0);
     let tick = || count.set(count.get() + 1);
     Fingerprinter::default().fingerprint(text, &options, &tick).expect("within the limits");
     let fingerprint = count.take();
     Fingerprinter::default().features(text, &options, &tick).expect("within the limits");
-    (fingerprint, count.take())
+    let features = count.take();
+    resemblance(&mut Fingerprinter::default(), text, "a", &options, &tick).expect("within the limits");
+    (fingerprint, features, count.take())
 }
 
 #[test]
@@ -44,11 +47,12 @@ fn every_long_text_ticks() {
     ] {
         let text = piece.repeat(LENGTH / piece.len());
         for options in [r#"{}"#, r#"{"tokens": "chars"}"#, r#"{"ngram": 16}"#, r#"{"weight": "log", "top": 3}"#] {
-            let (fingerprint, features) = ticks(&text, options);
+            let (fingerprint, features, resemblance) = ticks(&text, options);
             // Two passes: the normal form, and its tokens.
             let least = 2 * text.len() / STRIDE;
             assert!(fingerprint >= least, "{fingerprint} ticks for {piece:?}, {options}");
             assert!(features >= least, "{features} ticks for the features of {piece:?}, {options}");
+            assert!(resemblance >= least, "{resemblance} ticks for the resemblance of {piece:?}, {options}");
         }
     }
 }
@@ -56,8 +60,8 @@ fn every_long_text_ticks() {
 #[test]
 fn many_features_tick() {
     let text: String = (0..1_000_000).map(|i| format!("{i} ")).collect();
-    let (plain, _) = ticks(&text, r#"{"weight": "tf"}"#);
-    let (top, _) = ticks(&text, r#"{"weight": "tf", "top": 1000}"#);
+    let (plain, ..) = ticks(&text, r#"{"weight": "tf"}"#);
+    let (top, ..) = ticks(&text, r#"{"weight": "tf", "top": 1000}"#);
     // Twelve more passes over a million features.
     assert!(top >= plain + 12 * 10, "{top} ticks, {plain} without top");
 }

@@ -13,6 +13,7 @@ use pg_simhash::simhash::fingerprint::Fingerprinter;
 use pg_simhash::simhash::hash::{hash, hash_at};
 use pg_simhash::simhash::normalise::normalise;
 use pg_simhash::simhash::options::{Options, Tokens, Weight};
+use pg_simhash::simhash::resemblance::resemblance;
 use pg_simhash::simhash::tally::Tally;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -124,6 +125,13 @@ proptest! {
             tally.add(feature.hash, feature.weight.into()).expect("weights are small");
         }
         prop_assert_eq!(fingerprinter.fingerprint(&text, &options, &|| ()), Ok(tally.fingerprint()));
+    }
+
+    #[test]
+    fn resemblance_is_the_oracle_s(a in text(), common in text(), b in text(), options in options()) {
+        let (a, b) = (format!("{a} {common}"), format!("{common} {b}"));
+        let resemblance = resemblance(&mut Fingerprinter::default(), &a, &b, &options, &|| ());
+        prop_assert_eq!(resemblance, Ok(oracle::resemblance(&a, &b, &options)));
     }
 
     #[test]

@@ -175,7 +175,7 @@ impl DistinctFeatures {
     pub fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
         let counted = self.hashes.iter().enumerate().filter(|(_, hash)| **hash != 0);
         let counted = counted.map(|(slot, hash)| (*hash, self.counts.get(slot).copied().unwrap_or(1)));
-        counted.chain((self.zero > 0).then_some((0, if self.counts.is_empty() { 1 } else { self.zero })))
+        counted.chain((self.zero > 0).then(|| (0, self.count(0))))
     }
 
     /// How many distinct features there are.
@@ -183,9 +183,13 @@ impl DistinctFeatures {
         self.used + usize::from(self.zero > 0)
     }
 
-    /// How often the feature of this hash occurs.
+    /// How often the feature of this hash occurs (1 if nothing is counted), 0 if it is not among them.
     pub fn count(&self, hash: u64) -> u32 {
-        if hash == 0 { self.zero } else { self.counts.get(self.slot_of(hash)).copied().unwrap_or(1) }
+        if hash == 0 {
+            return if self.counts.is_empty() { self.zero.min(1) } else { self.zero };
+        }
+        let slot = self.slot_of(hash);
+        self.counts.get(slot).copied().unwrap_or((self.hashes[slot] == hash).into())
     }
 
     /// Bytes that the table holds on to.

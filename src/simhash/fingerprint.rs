@@ -7,6 +7,7 @@ use super::options::{Options, Weight};
 use super::tally::Tally;
 use super::top::{Rank, last_kept};
 use super::weight;
+use super::weighted::WeightedFeatures;
 
 /// Bytes of scratch memory that outlive a document.
 const KEPT: usize = 1 << 20;
@@ -40,6 +41,19 @@ impl Fingerprinter {
         let list = self.list(text, options, tick);
         self.shrink();
         list
+    }
+
+    /// The features that the fingerprint of a text is made of, by their hash: 16 to 32 bytes for each, 24 to 48 with a
+    /// weight or `top`.
+    pub fn weighted_features(
+        &mut self,
+        text: &str,
+        options: &Options,
+        tick: &impl Fn(),
+    ) -> Result<WeightedFeatures, Error> {
+        let features = self.weigh_features(text, options, tick);
+        self.shrink();
+        features
     }
 
     fn list(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
@@ -78,12 +92,11 @@ impl Fingerprinter {
     }
 
     fn tally(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
-        if options.weight == Weight::Set && options.top.is_none() {
+        if is_plain_set(options) {
             self.prepare(text, options, false, tick)?;
             self.tally_set(options, tick)
         } else {
-            self.prepare(text, options, true, tick)?;
-            self.tally_weighted(options, tick)
+            self.tally_weighted(text, options, tick)
         }
     }
 
@@ -98,22 +111,32 @@ impl Fingerprinter {
         Ok(tally.fingerprint())
     }
 
-    fn tally_weighted(&mut self, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
-        let Self { normal, distinct } = self;
-        each_feature(normal, options, tick, |_, hash| distinct.insert(hash, tick).map(drop))?;
-        let last = last_kept(distinct, options, tick);
+    fn tally_weighted(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
+        let features = self.weigh_features(text, options, tick)?;
         let mut tally = Tally::default();
-        for (i, (hash, count)) in distinct.iter().enumerate() {
+        for (i, (hash, weight)) in features.iter().enumerate() {
             if i % STRIDE == 0 {
                 tick();
             }
-            let weight = weigh(options.weight, count);
-            if Rank::new(hash, weight) <= last {
+            if weight > 0 {
                 tally.add(hash, weight.into())?;
             }
         }
+        self.distinct = features.into_distinct();
         Ok(tally.fingerprint())
     }
+
+    fn weigh_features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<WeightedFeatures, Error> {
+        self.prepare(text, options, !is_plain_set(options), tick)?;
+        let Self { normal, distinct } = self;
+        each_feature(normal, options, tick, |_, hash| distinct.insert(hash, tick).map(drop))?;
+        Ok(WeightedFeatures::new(std::mem::take(distinct), options, tick))
+    }
+}
+
+/// Whether all features count and weigh the same, so that it does not matter how often each occurs.
+fn is_plain_set(options: &Options) -> bool {
+    options.weight == Weight::Set && options.top.is_none()
 }
 
 /// The features of a text.

@@ -4,7 +4,8 @@
 //! The path of a document: [`normalise`] brings the text into one form, [`tokens`] cuts it, [`shingle`] joins
 //! neighbouring tokens to features, [`hash`] hashes these, [`features`] keeps the distinct ones, [`tally`] lets each
 //! vote on every bit. [`fingerprint`] strings these together. [`distance`] and [`blocks`] are what search stands on;
-//! [`layout`] and [`skew`] tell what it costs. [`pairs`] finds all near pairs and clusters of many fingerprints at once.
+//! [`layout`] and [`skew`] tell what it costs. [`pairs`] finds all near pairs and clusters of many fingerprints at once,
+//! [`resemblance`] compares the features themselves.
 
 // Only calls of functions compiled for a CPU that has been detected are excepted: see pairs::compare.
 #![deny(unsafe_code)]
@@ -21,6 +22,7 @@ pub mod layout;
 pub mod normalise;
 pub mod options;
 pub mod pairs;
+pub mod resemblance;
 pub mod shingle;
 pub mod skew;
 pub mod tally;
@@ -28,6 +30,7 @@ pub mod tokens;
 pub mod top;
 mod utf8;
 pub mod weight;
+pub mod weighted;
 
 /// Version of the fingerprint format: two fingerprints may be compared only if it was the same for both.
 pub const FORMAT: i32 = 1;

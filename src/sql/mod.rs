@@ -21,6 +21,7 @@ mod guard;
 pub(crate) mod last;
 mod options;
 mod owner;
+mod resemblance;
 mod search;
 mod spi;
 mod tables;

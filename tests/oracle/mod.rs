@@ -72,7 +72,8 @@ pub fn features(text: &str, options: &Options) -> Vec<String> {
     .collect()
 }
 
-pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
+/// The features that the fingerprint is made of: their hashes and weights, the heaviest first.
+pub fn weighted_features(text: &str, options: &Options) -> Vec<(u64, u64)> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for feature in features(text, options) {
         *counts.entry(feature).or_default() += 1;
@@ -90,7 +91,22 @@ pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
         .collect();
     weighted.sort_by_key(|&(hash, weight)| (std::cmp::Reverse(weight), hash));
     weighted.truncate(options.top.map_or(usize::MAX, |top| top.get() as usize));
-    fingerprint_of(&weighted)
+    weighted
+}
+
+pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
+    fingerprint_of(&weighted_features(text, options))
+}
+
+/// The sum of the smaller weights by the sum of the larger.
+pub fn resemblance(a: &str, b: &str, options: &Options) -> Option<f64> {
+    let (a, b) = (weighted_features(a, options), weighted_features(b, options));
+    let weight_in = |features: &[(u64, u64)], hash| {
+        features.iter().find(|feature| feature.0 == hash).map_or(0, |feature| feature.1)
+    };
+    let smaller: u64 = a.iter().map(|&(hash, weight)| weight.min(weight_in(&b, hash))).sum();
+    let both: u64 = a.iter().chain(&b).map(|feature| feature.1).sum();
+    (!a.is_empty() && !b.is_empty()).then(|| smaller as f64 / (both - smaller) as f64)
 }
 
 /// The majority vote on each bit.
