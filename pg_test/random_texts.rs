@@ -9,6 +9,7 @@ mod tests {
     use crate::pg_test::random::Random;
     use crate::simhash::fingerprint::Fingerprinter;
     use crate::simhash::options::Options;
+    use crate::simhash::resemblance::resemblance;
 
     const PIECES: [&str; 22] = [
         "word",
@@ -78,6 +79,24 @@ mod tests {
                 assert_eq!(found, Ok(*expected), "{text:?} with {options}");
             }
             last = Some(this);
+        }
+    }
+
+    /// Each between fingerprints, with which it shares its memory.
+    #[pg_test]
+    fn random_resemblances() {
+        let (mut random, mut fingerprinter) = (Random(2), Fingerprinter::default());
+        for _ in 0..1000 {
+            let (a, b, options) = (text(&mut random), text(&mut random), options(&mut random));
+            let parsed = Options::from_json(&options).expect("options are valid");
+            let resemblance = resemblance(&mut fingerprinter, &a, &b, &parsed, &|| ()).expect("memory suffices");
+            let fingerprint = fingerprinter.fingerprint(&a, &parsed, &|| ()).expect("memory suffices");
+            let found = Spi::get_three_with_args::<i64, f64, i64>(
+                "SELECT simhash($1, $3), simhash_resemblance($1, $2, $3), simhash($1, $3)",
+                &[a.as_str().into(), b.as_str().into(), JsonB(options.clone()).into()],
+            );
+            let fingerprint = fingerprint.map(u64::cast_signed);
+            assert_eq!(found, Ok((fingerprint, resemblance, fingerprint)), "{a:?} and {b:?} with {options}");
         }
     }
 }

@@ -22,6 +22,10 @@ FROM texts, unnest(string_to_array(body, ' ')) WITH ORDINALITY AS words (word, n
 SELECT id, simhash(array_agg(word)), simhash(array_agg(word), array_agg(weight)), simhash_agg(word, weight)
 FROM words GROUP BY id ORDER BY id;
 
+\echo simhash_resemblance
+SELECT a.id, b.id, simhash_resemblance(a.body, b.body, '{"tokens": "chars", "ngram": 2}')
+FROM texts a, texts b WHERE a.id <= b.id ORDER BY a.id, b.id;
+
 \echo simhash_features
 SELECT id, features.*
 FROM texts, simhash_features(body) AS features

@@ -20,3 +20,4 @@ SELECT simhash(ARRAY['good', body]) FROM texts WHERE name = 'LATIN1';
 SELECT simhash(ARRAY['good', body], ARRAY[1, 2]) FROM texts WHERE name = 'LATIN1';
 SELECT simhash_agg(body, 1) FROM texts WHERE name = 'LATIN1';
 SELECT * FROM texts, simhash_features(body) WHERE name = 'LATIN1';
+SELECT simhash_resemblance('good', body) FROM texts WHERE name = 'LATIN1';

@@ -9,7 +9,8 @@ $$;
 -- Options that there are not, as jsonb and as text, and in every function.
 SELECT pg_temp.errors(
     $$simhash('a', '{"ngrams": 2}'::jsonb)$$, $$simhash('a', '{"ngrams": 2}')$$,
-    $$simhash_features('a', '{"ngrams": 2}')$$, $$simhash('a', '{"": 1}')$$, $$simhash('a', '{"Tokens": "words"}')$$,
+    $$simhash_features('a', '{"ngrams": 2}')$$, $$simhash_resemblance('a', 'a', '{"ngrams": 2}')$$,
+    $$simhash('a', '{"": 1}')$$, $$simhash('a', '{"Tokens": "words"}')$$,
     $$simhash('', '{"ngrams": 2}')$$, $$simhash('a', '{"ngram": 2, "é\"\\": null}')$$);
 -- Values that they do not take.
 SELECT pg_temp.errors(

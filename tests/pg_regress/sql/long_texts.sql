@@ -5,6 +5,7 @@ SELECT octet_length(content) > 99000000 AS long,
     simhash(content) = simhash(ARRAY['to', 'be', 'or', 'not']) AS right
 FROM long WHERE n = 1;
 SELECT feature, weight > 5000000 AS often FROM long, simhash_features(content, '{"weight": "tf"}') WHERE n = 1;
+SELECT simhash_resemblance(content, 'be there') AS one_of_five FROM long WHERE n = 1;
 
 -- A timeout ends it within the text, not after it: long before it would be done.
 SELECT clock_timestamp() AS start \gset
@@ -20,6 +21,11 @@ RESET statement_timeout;
 SELECT clock_timestamp() AS start \gset
 SET statement_timeout = '100ms';
 SELECT count(*) FROM long, simhash_features(content, '{"tokens": "chars", "ngram": 16}') WHERE n = 2;
+SELECT clock_timestamp() - :'start' < :'whole'::interval / 2 AS cancelled_within;
+RESET statement_timeout;
+SELECT clock_timestamp() AS start \gset
+SET statement_timeout = '100ms';
+SELECT simhash_resemblance('ab', content, '{"tokens": "chars", "ngram": 16}') FROM long WHERE n = 2;
 SELECT clock_timestamp() - :'start' < :'whole'::interval / 2 AS cancelled_within;
 RESET statement_timeout;
 -- And the session goes on.

@@ -17,6 +17,9 @@ BEGIN
     PERFORM sum(cardinality(simhash_probes(n, 0, 4, 7))) + sum(simhash_block(n, 3))
         FROM generate_series(1, rows / 10) n;
     PERFORM count(*) FROM generate_series(1, rows / 20) n, simhash_features('document ' || n);
+    PERFORM sum(simhash_resemblance('document ' || n, 'document')) FROM generate_series(1, rows / 10) n;
+    PERFORM sum(simhash_resemblance('document ' || n, 'document', '{"weight": "tf"}'))
+        FROM generate_series(1, rows / 10) n;
     FOR n IN 1 .. rows / 200 LOOP
         PERFORM simhash_features(repeat('unread ' || n || ' ', 50)) LIMIT 1;
         BEGIN
