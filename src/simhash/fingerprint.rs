@@ -43,8 +43,7 @@ impl Fingerprinter {
         list
     }
 
-    /// The features that the fingerprint of a text is made of, by their hash: 16 to 32 bytes for each, 24 to 48 with a
-    /// weight or `top`.
+    /// The features that the fingerprint of a text is made of, by their hash, with their weights.
     pub fn weighted_features(
         &mut self,
         text: &str,
@@ -54,6 +53,20 @@ impl Fingerprinter {
         let features = self.weigh_features(text, options, tick);
         self.shrink();
         features
+    }
+
+    /// The distinct features of a text; tells `each` the hash of each feature, and whether it is its first.
+    pub(super) fn distinct_features(
+        &mut self,
+        text: &str,
+        options: &Options,
+        tick: &impl Fn(),
+        each: impl FnMut(u64, bool),
+    ) -> Result<DistinctFeatures, Error> {
+        let collected = self.collect(text, options, tick, each);
+        let features = std::mem::take(&mut self.distinct);
+        self.shrink();
+        collected.map(|()| features)
     }
 
     fn list(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
@@ -92,28 +105,12 @@ impl Fingerprinter {
     }
 
     fn tally(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
+        let mut tally = Tally::default();
         if is_plain_set(options) {
-            self.prepare(text, options, false, tick)?;
-            self.tally_set(options, tick)
-        } else {
-            self.tally_weighted(text, options, tick)
+            self.collect(text, options, tick, |hash, new| tally.vote(hash, new))?;
+            return Ok(tally.fingerprint());
         }
-    }
-
-    fn tally_set(&mut self, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
-        let Self { normal, distinct } = self;
-        let mut tally = Tally::default();
-        each_feature(normal, options, tick, |_, hash| {
-            let new = distinct.insert(hash, tick)?;
-            tally.vote(hash, new);
-            Ok(())
-        })?;
-        Ok(tally.fingerprint())
-    }
-
-    fn tally_weighted(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
         let features = self.weigh_features(text, options, tick)?;
-        let mut tally = Tally::default();
         for (i, (hash, weight)) in features.iter().enumerate() {
             if i % STRIDE == 0 {
                 tick();
@@ -127,15 +124,31 @@ impl Fingerprinter {
     }
 
     fn weigh_features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<WeightedFeatures, Error> {
+        self.collect(text, options, tick, |_, _| ())?;
+        Ok(WeightedFeatures::new(std::mem::take(&mut self.distinct), options, tick))
+    }
+
+    /// Makes the table of a text's features; tells `each` the hash of each feature, and whether it is its first.
+    #[inline]
+    fn collect(
+        &mut self,
+        text: &str,
+        options: &Options,
+        tick: &impl Fn(),
+        mut each: impl FnMut(u64, bool),
+    ) -> Result<(), Error> {
         self.prepare(text, options, !is_plain_set(options), tick)?;
         let Self { normal, distinct } = self;
-        each_feature(normal, options, tick, |_, hash| distinct.insert(hash, tick).map(drop))?;
-        Ok(WeightedFeatures::new(std::mem::take(distinct), options, tick))
+        each_feature(normal, options, tick, |_, hash| {
+            let new = distinct.insert(hash, tick)?;
+            each(hash, new);
+            Ok(())
+        })
     }
 }
 
 /// Whether all features count and weigh the same, so that it does not matter how often each occurs.
-fn is_plain_set(options: &Options) -> bool {
+pub(super) fn is_plain_set(options: &Options) -> bool {
     options.weight == Weight::Set && options.top.is_none()
 }
 

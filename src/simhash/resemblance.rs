@@ -1,7 +1,7 @@
 //! How much two texts have in common: what confirms a near-duplicate that their fingerprints propose.
 
 use super::error::Error;
-use super::fingerprint::Fingerprinter;
+use super::fingerprint::{Fingerprinter, is_plain_set};
 use super::options::Options;
 use super::weighted::WeightedFeatures;
 
@@ -23,13 +23,32 @@ pub fn resemblance(
     options: &Options,
     tick: &impl Fn(),
 ) -> Result<Option<f64>, Error> {
-    let a = fingerprinter.weighted_features(a, options, tick)?;
-    let b = fingerprinter.weighted_features(b, options, tick)?;
-    Ok(compare(&a, &b, tick))
+    if is_plain_set(options) {
+        of_sets(fingerprinter, a, b, options, tick)
+    } else {
+        let a = fingerprinter.weighted_features(a, options, tick)?;
+        let b = fingerprinter.weighted_features(b, options, tick)?;
+        Ok(of_weighted(&a, &b, tick))
+    }
 }
 
-/// Sums are integers and exact: 2^26 weights of 32 bits. The one division of IEEE doubles is the same on every CPU.
-fn compare(a: &WeightedFeatures, b: &WeightedFeatures, tick: &impl Fn()) -> Option<f64> {
+/// Looks the features of one text up in the table of the other while they are read: of texts of 2 KB, 13 µs instead of
+/// 21, for to visit a table's slots, of which most are free, is to mispredict.
+fn of_sets(
+    fingerprinter: &mut Fingerprinter,
+    a: &str,
+    b: &str,
+    options: &Options,
+    tick: &impl Fn(),
+) -> Result<Option<f64>, Error> {
+    let mut common = 0;
+    let a = fingerprinter.distinct_features(a, options, tick, |_, _| ())?;
+    let count_common = |hash, new| common += u64::from(new && a.count(hash) > 0);
+    let b = fingerprinter.distinct_features(b, options, tick, count_common)?;
+    Ok(share(common, a.distinct() as u64, b.distinct() as u64))
+}
+
+fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &impl Fn()) -> Option<f64> {
     let (mut of_a, mut of_b, mut common) = (0, 0, 0);
     for (i, (_, weight)) in a.iter().enumerate() {
         if i % STRIDE == 0 {
@@ -44,5 +63,11 @@ fn compare(a: &WeightedFeatures, b: &WeightedFeatures, tick: &impl Fn()) -> Opti
         of_b += u64::from(weight);
         common += u64::from(weight.min(a.weight(hash)));
     }
+    share(common, of_a, of_b)
+}
+
+/// The sums are integers and exact, for they are of at most 2^26 weights of 32 bits each; the one division of IEEE
+/// doubles is the same on every CPU.
+fn share(common: u64, of_a: u64, of_b: u64) -> Option<f64> {
     (of_a > 0 && of_b > 0).then(|| common as f64 / (of_a + of_b - common) as f64)
 }
