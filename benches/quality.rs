@@ -216,7 +216,7 @@ fn report_verified(set: &Set, seeds: u64) -> usize {
     let verifier = Verifier::new(set);
     let shipped = fingerprints(set, &options);
     let rehashed = rehashed_fingerprints(set, &options, seeds);
-    println!("verified: P / R where features resemble by at least (mean of {seeds} re-hashings, standard deviation)");
+    println!("verified: P / R at k where features resemble by at least; (mean, deviation) of {seeds} re-hashings");
     let mut missed = 0;
     for least in RESEMBLANCES {
         let outcome = |fingerprints: &Vec<Option<u64>>| {

@@ -124,7 +124,7 @@ CREATE FUNCTION simhash_resemblance(a text, b text, options jsonb DEFAULT '{}') 
     AS 'MODULE_PATHNAME', 'simhash_resemblance_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
 COMMENT ON FUNCTION simhash_resemblance(text, text, jsonb) IS
-    'Jaccard resemblance, 0 to 1, of the features that two texts'' fingerprints are made of; NULL if a text has no word';
+    'Jaccard resemblance, 0 to 1, of the features that two texts'' fingerprints are made of; NULL if one has no word';
 
 -- Blocks ---------------------------------------------------------------------
 

@@ -37,7 +37,8 @@ fn text() -> impl Strategy<Value = String> {
         2 => "[A-Ca-c] ",
         3 => "[天地人]{1,4}",
         1 => "[ก-ค]{1,2}\u{e48}?",
-        2 => select(vec!["ﬁ ", "fi ", "é ", "e\u{301} ", "٣ ", "한국 ", ". ", "\u{301}", "１ ", "1 "]).prop_map(str::to_owned),
+        2 => select(vec!["ﬁ ", "fi ", "é ", "e\u{301} ", "٣ ", "한국 ", ". ", "\u{301}", "１ ", "1 "])
+            .prop_map(str::to_owned),
         1 => any::<char>().prop_map(String::from),
     ];
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())

@@ -9,8 +9,8 @@ use super::weighted::WeightedFeatures;
 const STRIDE: usize = 64 * 1024;
 
 /// The Jaccard resemblance of the features that the two texts' fingerprints are made of, 0 to 1: the sum of the smaller
-/// weights of each feature by the sum of the larger ones, 0 being the weight of an absent one. With weights of 1 that is
-/// the share of common features. None if a text has no feature.
+/// weight of each feature by the sum of the larger, 0 being the weight of an absent one. With weights of 1 that is the
+/// share of common features. None if a text has no feature.
 ///
 /// Features are told apart by their hashes, as the fingerprint does. That needs no memory for their bytes, and of two
 /// texts with a million features each, one pair in ten million has a collision.
