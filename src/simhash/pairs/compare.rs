@@ -142,40 +142,36 @@ fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: 
     let max_distance = u64::from(max_distance);
     let mut left = pairs;
     while cursor.tile < cursor.end {
-        while cursor.row < cursor.tile_end {
-            let row = fingerprints[cursor.row];
-            let mut column = cursor.column;
-            while column < cursor.tile_end {
+        let (tile, tile_end) = (cursor.tile, cursor.tile_end);
+        let (mut row, mut column) = (cursor.row, cursor.column);
+        while row < tile_end {
+            if left == 0 {
+                (cursor.row, cursor.column) = (row, column);
+                return None;
+            }
+            let fingerprint = fingerprints[row];
+            left = left.saturating_sub(LANES + tile_end.saturating_sub(column));
+            while column < tile_end {
                 let lanes: &[u64; LANES] = fingerprints[column..].first_chunk()?;
-                let distances = lanes.map(|lane| u64::from((lane ^ row).count_ones()));
+                let distances = lanes.map(|lane| u64::from((lane ^ fingerprint).count_ones()));
                 if distances.iter().fold(false, |any, &distance| any | (distance <= max_distance)) {
                     let near = distances.iter().rev().fold(0, |near, &d| near << 1 | u8::from(d <= max_distance));
                     // What follows the tile is read, and is of no interest.
-                    let inside = (cursor.tile_end - column).min(LANES);
-                    let near = near & (0xff >> (LANES - inside));
+                    let near = near & (0xff >> LANES.saturating_sub(tile_end - column));
                     if near != 0 {
-                        cursor.column = column + LANES;
-                        return Some(Found { row: cursor.row, column, near });
+                        (cursor.row, cursor.column) = (row, column + LANES);
+                        return Some(Found { row, column, near });
                     }
                 }
                 column += LANES;
             }
-            let compared = (column - cursor.column).max(1);
-            cursor.row += 1;
-            cursor.column = cursor.tile.max(cursor.row + 1);
-            if left <= compared {
-                break;
-            }
-            left -= compared;
+            row += 1;
+            column = tile.max(row + 1);
         }
-        if cursor.row >= cursor.tile_end {
-            cursor.tile = cursor.tile_end;
-            cursor.tile_end = cursor.end.min(cursor.tile + TILE);
-            cursor.row = cursor.start;
-            cursor.column = cursor.tile;
-        } else {
-            return None;
-        }
+        cursor.tile = tile_end;
+        cursor.tile_end = cursor.end.min(tile_end + TILE);
+        cursor.row = cursor.start;
+        cursor.column = tile_end;
     }
     None
 }

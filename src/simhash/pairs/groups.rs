@@ -1,15 +1,15 @@
 //! Groups of equal fingerprints: a million identical rows are one fingerprint to the search.
 
 use super::compare::LANES;
-use super::partition::{Block, Numbered, begins};
+use super::partition::{Block, Numbered, SliceMut, begins};
 use crate::simhash::error::{Error, MAX_ROWS};
 
 /// Bits of a digit that fingerprints are sorted by.
 const DIGIT: u32 = 8;
-/// Fingerprints that are sorted in the second-level cache: twice 12 bytes each.
-const CACHED: u32 = 12;
-/// Most bits of the first pass, which brings them into slices of this size.
-const LEADING: u32 = 11;
+/// Fingerprints that are sorted in the second-level cache, or little beyond: twice 12 bytes each.
+const CACHED: usize = 1 << 16;
+/// Fingerprints that are sorted by insertion.
+const SHORT: usize = 32;
 /// Groups between two ticks.
 const STRIDE: usize = 1 << 15;
 
@@ -77,7 +77,7 @@ impl Groups {
         let mut spare = Numbered::zeroed(len)?;
         // One more, for the end of the last group.
         spare.numbers.try_reserve_exact(1)?;
-        sort(&mut sorted, &mut spare, tick);
+        sort(&mut sorted, &mut spare, (0, len), 64, &|share| tick(0.9 * share));
 
         let Numbered { mut fingerprints, numbers: positions } = sorted;
         let Numbered { fingerprints: spare, numbers: mut starts } = spare;
@@ -128,62 +128,62 @@ impl Groups {
     }
 }
 
-/// Sorts by fingerprint, and equal ones as they are: by the leading bits into slices that a cache holds, each of these
-/// digit by digit from the last (least significant digit first: Knuth, The Art of Computer Programming, volume 3,
-/// section 5.2.5).
-fn sort(rows: &mut Numbered, spare: &mut Numbered, tick: &dyn Fn(f64)) {
-    let len = rows.numbers.len();
-    let leading = len.checked_ilog2().unwrap_or(0).saturating_sub(CACHED).min(LEADING);
-    if leading == 0 {
-        if sort_slice(rows, spare, (0, len), 64, &|| tick(0.0)) {
-            rows.copy_from(spare, 0, len, &|| tick(0.9));
-        }
-        return;
-    }
-    let block = Block::new(64 - leading, leading, leading);
-    let mut counts = [0; 1 << LEADING];
-    let mut ends = counts;
-    block.count(&rows.fingerprints[..len], &mut counts, &|| tick(0.0));
-    begins(&counts, &mut ends);
-    block.scatter(rows.slice(0, len), spare.slice_mut(0, len), &mut ends, &|| tick(0.1));
-    let mut start = 0;
-    for &count in &counts[..block.buckets()] {
-        let end = start + count as usize;
-        let share = 0.2 + 0.7 * start as f64 / len as f64;
-        if !sort_slice(spare, rows, (start, end), 64 - leading, &|| tick(share)) {
-            rows.copy_from(spare, start, end, &|| tick(share));
-        }
-        start = end;
-    }
-}
-
-/// Sorts a slice of `from` by the lowest bits of its fingerprints. Whether the result is in the same slice of `to`.
-fn sort_slice<'a>(
-    mut from: &'a mut Numbered,
-    mut to: &'a mut Numbered,
-    (start, end): (usize, usize),
-    bits: u32,
-    tick: &dyn Fn(),
-) -> bool {
+/// Sorts a slice of `rows` by the lowest `bits` of its fingerprints, and equal ones as they are. A slice that no cache
+/// holds is partitioned by the most significant digit; another sorted by two digits, the less significant one first.
+/// Either leaves short slices that agree on these digits, and are sorted by the rest.
+fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize), bits: u32, tick: &dyn Fn(f64)) {
     let len = end - start;
-    if len < 2 {
-        return false;
+    if len <= SHORT {
+        return insert(rows.slice_mut(start, end));
     }
-    let digits = (0..bits).step_by(DIGIT as usize).map(|low| Block::new(low, DIGIT.min(bits - low), DIGIT));
+    let share = start as f64 / rows.numbers.len() as f64;
+    let sorted_by = bits.min(if len > CACHED { DIGIT } else { 2 * DIGIT });
+    let rest = bits - sorted_by;
     let mut moved = false;
-    for digit in digits {
+    for low in (rest..bits).step_by(DIGIT as usize) {
+        let digit = Block::new(low, DIGIT.min(bits - low), DIGIT);
+        let (from, to) = if moved { (&mut *spare, &mut *rows) } else { (&mut *rows, &mut *spare) };
         let mut counts = [0; 1 << DIGIT];
-        let mut ends = counts;
-        digit.count(&from.fingerprints[start..end], &mut counts, tick);
+        digit.count(&from.fingerprints[start..end], &mut counts, &|| tick(share));
         if counts.contains(&(len as u32)) {
             continue;
         }
+        let mut ends = [0; 1 << DIGIT];
         begins(&counts, &mut ends);
-        digit.scatter(from.slice(start, end), to.slice_mut(start, end), &mut ends, tick);
-        std::mem::swap(&mut from, &mut to);
+        digit.scatter(from.slice(start, end), to.slice_mut(start, end), &mut ends, &|| tick(share));
         moved = !moved;
     }
-    moved
+    if moved {
+        rows.copy_from(spare, start, end, &|| tick(share));
+    }
+    if rest == 0 {
+        return;
+    }
+    let mut first = start;
+    while first < end {
+        let value = rows.fingerprints[first] >> rest;
+        let equal =
+            rows.fingerprints[first..end].iter().take_while(|&fingerprint| fingerprint >> rest == value).count();
+        if equal > 1 {
+            sort(rows, spare, (first, first + equal), rest, tick);
+        }
+        first += equal;
+    }
+}
+
+/// Sorts by insertion.
+fn insert(rows: SliceMut<'_>) {
+    for sorted in 1..rows.numbers.len() {
+        let (fingerprint, number) = (rows.fingerprints[sorted], rows.numbers[sorted]);
+        let mut place = sorted;
+        while place > 0 && rows.fingerprints[place - 1] > fingerprint {
+            rows.fingerprints[place] = rows.fingerprints[place - 1];
+            rows.numbers[place] = rows.numbers[place - 1];
+            place -= 1;
+        }
+        rows.fingerprints[place] = fingerprint;
+        rows.numbers[place] = number;
+    }
 }
 
 #[cfg(test)]

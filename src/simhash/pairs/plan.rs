@@ -4,17 +4,17 @@
 //! for uniform fingerprints; what a slice really is, the search finds out (see [`super::search`]).
 
 /// Comparison of one pair.
-pub const COMPARE: f64 = 0.25;
+pub const COMPARE: f64 = 0.36;
 /// A row to compare with others.
-const ROW: f64 = 2.0;
+const ROW: f64 = 3;
 /// Counting and copying of one fingerprint to its bucket, within the second-level cache.
-const SCATTER: f64 = 2.2;
+const SCATTER: f64 = 4;
 /// The same, beyond.
-const FAR_SCATTER: f64 = 6.0;
+const FAR_SCATTER: f64 = 12;
 /// Fingerprints within the second-level cache: 24 bytes each.
 const CACHED: f64 = 16_384.0;
 /// A bucket, whatever is in it.
-const BUCKET: f64 = 4.0;
+const BUCKET: f64 = 10;
 /// A slice that is split.
 const SLICE: f64 = 200.0;
 
@@ -59,7 +59,7 @@ impl Plan {
     }
 
     fn choice(&mut self, size: u32, bits: u32, budget: u32) -> Choice {
-        let len = f64::from(size).mul_add(0.5, 0.0).exp2();
+        let len = (f64::from(size) / 2.0).exp2();
         let mut best = Choice { cost: compare_all(len), width: None };
         if len < SMALL as f64 {
             return best;

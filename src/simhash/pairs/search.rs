@@ -30,6 +30,10 @@ const MAX_LOSS: f64 = 3.0;
 const LARGE: usize = 256;
 /// Bits of a bucket's number beyond those that a block is worth: few of its values are equally likely.
 const SPARE_BITS: u32 = 2;
+/// Slices up to this size are partitioned to a place that stays in the second-level cache.
+const CACHED: usize = 1 << 14;
+/// Buffers for larger ones.
+const LARGE_BUFFERS: usize = 2;
 /// Pairs to compare, or as much of other work, between two ticks: half a millisecond.
 const STRIDE: usize = 1 << 20;
 
@@ -48,8 +52,9 @@ pub struct Search {
     max_distance: u32,
     kernel: Kernel,
     plan: Plan,
-    /// A slice is in one of them, and partitioned to the same place in the other.
-    buffers: [Numbered; 2],
+    /// A large slice is in one of the first two, and partitioned to the same place in the other. A small one is
+    /// partitioned to the beginning of another, one for each depth.
+    buffers: Vec<Numbered>,
     /// Slices that are partitioned, each within a bucket of the one before; those from `depth` are kept for their memory.
     levels: Vec<Level>,
     depth: usize,
@@ -65,12 +70,14 @@ pub struct Search {
 
 /// A slice that is partitioned.
 struct Level {
+    /// The buffer that it was in, and must be in at the end, and where.
+    home: usize,
     start: usize,
     end: usize,
-    /// The buffer that it was in and must be in at the end.
-    home: usize,
-    /// The buffer that it is in.
-    buffer: usize,
+    /// The buffer that it is partitioned from, its buckets' buffer, and where they begin.
+    from: usize,
+    to: usize,
+    to_start: usize,
     budget: u32,
     worths: Worths,
     blocks: Vec<Block>,
@@ -102,10 +109,12 @@ struct Bucket {
 impl Level {
     fn new() -> Self {
         Self {
+            home: 0,
             start: 0,
             end: 0,
-            home: 0,
-            buffer: 0,
+            from: 0,
+            to: 0,
+            to_start: 0,
             budget: 0,
             worths: Worths::uniform(),
             blocks: Vec::new(),
@@ -132,7 +141,7 @@ impl Level {
             if count > 1 {
                 self.entered = start;
                 let budget = self.budget - self.block as u32;
-                return Some(Bucket { start, end: self.place, buffer: self.buffer, rest: block.low, budget });
+                return Some(Bucket { start, end: self.place, buffer: self.to, rest: block.low, budget });
             }
         }
         None
@@ -168,7 +177,7 @@ impl Search {
             max_distance,
             kernel: Kernel::detect(),
             plan: Plan::new(max_distance),
-            buffers,
+            buffers: Vec::from(buffers),
             levels: Vec::new(),
             depth: 0,
             ends: Vec::new(),
@@ -244,12 +253,18 @@ impl Search {
         }
         let Bucket { start, end, buffer, .. } = bucket;
         let len = end - start;
-        let (expected, worths, above) = match self.levels[..self.depth].last() {
+        let (expected, mut worths, above) = match self.levels[..self.depth].last() {
             Some(level) => (level.expected, level.worths.clone(), level.loss),
             None => (0, Worths::uniform(), 1.0),
         };
+        let (to, to_start) = if len > CACHED { (1 - buffer, start) } else { (LARGE_BUFFERS + self.depth, 0) };
+        while to >= self.buffers.len() {
+            let Ok(cached) = Numbered::zeroed(CACHED.min(self.buffers[0].numbers.len())) else {
+                return self.compare(&bucket);
+            };
+            self.buffers.push(cached);
+        }
         let mut anew = len > expected && len >= LARGE;
-        let mut worths = worths;
         loop {
             let (mut rest, mut budget) = (bucket.rest, bucket.budget);
             if anew {
@@ -279,7 +294,8 @@ impl Search {
                     let loss = cost / plan::compare_all(len as f64);
                     if loss * above <= MAX_LOSS && (loss < 0.5 || anew) {
                         level.loss = (loss * above).max(1.0);
-                        (level.start, level.end, level.home, level.buffer) = (start, end, buffer, buffer);
+                        (level.home, level.start, level.end, level.from) = (buffer, start, end, buffer);
+                        (level.to, level.to_start) = (to, to_start);
                         (level.budget, level.block) = (budget, 0);
                         level.expected = 2 * (len >> width) + SMALL;
                         level.worths = worths;
@@ -299,22 +315,27 @@ impl Search {
     /// Partitions the innermost slice by its block.
     fn partition(&mut self, tick: &dyn Fn(Progress)) {
         let level = &mut self.levels[self.depth - 1];
-        let (start, end) = (level.start, level.end);
-        (level.bucket, level.place, level.entered) = (0, start, start);
-        let progress = self.progress();
-        let level = &mut self.levels[self.depth - 1];
         let block = level.blocks[level.block];
-        // The fingerprints come in ascending order.
-        if self.depth == 1 && level.block == 0 && block.keeps_order() {
+        let len = level.end - level.start;
+        // All fingerprints come in ascending order.
+        let sorted = self.depth == 1 && level.block == 0 && block.keeps_order();
+        if level.to < LARGE_BUFFERS && (level.block > 0 || sorted) {
+            // The slices within may have used what it came from.
+            std::mem::swap(&mut level.from, &mut level.to);
+        }
+        (level.bucket, level.place, level.entered) = (0, level.to_start, level.to_start);
+        if sorted && level.to < LARGE_BUFFERS {
             return;
         }
+        let progress = self.progress();
+        let level = &self.levels[self.depth - 1];
         let first = level.block * level.stride;
         self.ends.resize(self.ends.len().max(block.buckets()), 0);
         begins(&level.counts[first..first + block.buckets()], &mut self.ends);
-        let (from, to) = in_order(&mut self.buffers, level.buffer);
-        block.scatter(from.slice(start, end), to.slice_mut(start, end), &mut self.ends, &|| tick(progress));
-        level.buffer = 1 - level.buffer;
-        self.spend(end - start, tick);
+        let Ok([from, to]) = self.buffers.get_disjoint_mut([level.from, level.to]) else { return };
+        let (from, to) = (from.slice(level.start, level.end), to.slice_mut(level.to_start, level.to_start + len));
+        block.scatter(from, to, &mut self.ends, &|| tick(progress));
+        self.spend(len, tick);
     }
 
     /// Ends the search of the innermost slice.
@@ -322,8 +343,8 @@ impl Search {
         let progress = self.progress();
         self.depth -= 1;
         let level = &self.levels[self.depth];
-        if level.buffer != level.home && self.depth > 0 {
-            let (from, to) = in_order(&mut self.buffers, level.buffer);
+        if level.to < LARGE_BUFFERS && level.to != level.home && self.depth > 0 {
+            let Ok([from, to]) = self.buffers.get_disjoint_mut([level.to, level.home]) else { return };
             to.copy_from(from, level.start, level.end, &|| tick(progress));
         }
     }
@@ -340,16 +361,10 @@ impl Search {
     fn progress(&mut self) -> Progress {
         let inner = if self.cursor.is_done() { 0.0 } else { self.cursor.share() };
         let share = self.levels[..self.depth].iter().rev().fold(inner, |inner, level| {
-            let entered = (level.entered - level.start) as f64 + inner * (level.place - level.entered) as f64;
+            let entered = (level.entered - level.to_start) as f64 + inner * (level.place - level.entered) as f64;
             (level.block as f64 + entered / (level.end - level.start) as f64) / level.blocks.len() as f64
         });
         self.share = self.share.max(share);
         Progress { phase: Phase::Near, share: self.share }
     }
-}
-
-/// The buffer of this number, and the other.
-fn in_order(buffers: &mut [Numbered; 2], first: usize) -> (&Numbered, &mut Numbered) {
-    let [zero, one] = buffers;
-    if first == 0 { (zero, one) } else { (one, zero) }
 }
