@@ -189,3 +189,116 @@ fn many_rows_have_the_pairs_of_the_definition() {
         }
     }
 }
+
+#[test]
+fn any_tick_may_panic() {
+    let fingerprints = present(shaped("half share a block", 40_000, &mut Random(5)));
+    let ticks = Cell::new(0);
+    let count = |_: Progress| ticks.set(ticks.get() + 1);
+    found(&fingerprints, 3, &count);
+    clusters(rows(&fingerprints), 3, &count).expect("memory suffices");
+    let all = ticks.get();
+    assert!(all >= 50, "{all} ticks");
+    for nth in 0..all / 2 - 1 {
+        ticks.set(0);
+        let panics = |_: Progress| {
+            ticks.set(ticks.get() + 1);
+            if ticks.get() > nth {
+                // Without the message of a panic.
+                std::panic::resume_unwind(Box::new(()));
+            }
+        };
+        assert!(catch_unwind(AssertUnwindSafe(|| found(&fingerprints, 3, &panics))).is_err(), "tick {nth}");
+        ticks.set(0);
+        let clustered = catch_unwind(AssertUnwindSafe(|| clusters(rows(&fingerprints), 3, &panics).map(|_| ())));
+        assert!(clustered.is_err(), "tick {nth}");
+    }
+}
+
+#[test]
+fn shares_ascend_to_the_end() {
+    for (shape, count, max_distance) in
+        [("uniform", 200_000, 3), ("uniform", 5_000, 30), ("all equal", 3000, 3), ("half share a block", 100_000, 5)]
+    {
+        let fingerprints = present(shaped(shape, count, &mut Random(3)));
+        let told = RefCell::new(Vec::new());
+        found(&fingerprints, max_distance, &|progress| told.borrow_mut().push((progress.phase, progress.share)));
+        let told = told.into_inner();
+        assert!(told.is_sorted(), "{shape}, distance {max_distance}");
+        assert!(told.iter().all(|(_, share)| (0.0..=1.0).contains(share)), "{shape}");
+        let last = if shape == "all equal" { Phase::Equal } else { Phase::Near };
+        assert!(told.last().is_some_and(|&(phase, share)| phase == last && share > 0.9), "{shape}: {:?}", told.last());
+    }
+}
+
+#[test]
+fn long_work_ticks() {
+    let ticks = |fingerprints: Vec<u64>, max_distance: u32, most: usize| {
+        let fingerprints = present(fingerprints);
+        let count = Cell::new(0u64);
+        let tick = |_: Progress| count.set(count.get() + 1);
+        let mut pairs = Pairs::new(rows(&fingerprints), max_distance, &tick).expect("memory suffices");
+        let sorting = count.take();
+        let found = std::iter::from_fn(|| pairs.next(&tick)).take(most).count();
+        assert!(found == most || most == usize::MAX);
+        (sorting, count.take())
+    };
+    // At least once in a million comparisons or pairs, and in a hundred thousand fingerprints that are copied.
+    let (sorting, searching) = ticks(shaped("uniform", 1_000_000, &mut Random(1)), 3, usize::MAX);
+    assert!(sorting >= 3 * 10, "{sorting}");
+    assert!(searching >= 8 * 10, "{searching}");
+    let (_, comparing) = ticks(shaped("uniform", 20_000, &mut Random(1)), 17, usize::MAX);
+    assert!(comparing >= 180, "{comparing}");
+    // Within a group, and where groups meet.
+    let (_, listing) = ticks(vec![7; 1_000_000], 3, 5_000_000);
+    assert!(listing >= 5, "{listing}");
+    let (_, listing) = ticks([vec![7; 3000], vec![8; 3000]].concat(), 1, usize::MAX);
+    assert!(listing >= 18, "{listing}");
+    // A million groups of one row before the one that has pairs.
+    let (_, passing) = ticks((0..1_000_000).chain([999_999]).collect(), 0, usize::MAX);
+    assert!(passing >= 10, "{passing}");
+}
+
+#[test]
+fn a_million_equal_rows_are_one_fingerprint() {
+    let equal = vec![Some(7); 1_000_000];
+    let clusters = clusters(rows(&equal), 3, &|_| ()).expect("memory suffices");
+    assert!(clusters.iter().all(|&first| first == 0));
+    let mut pairs = Pairs::new(rows(&equal), 3, &|_| ()).expect("memory suffices");
+    assert_eq!(pairs.next(&|_| ()), Some(Pair { a: 0, b: 1, distance: 0 }));
+    assert_eq!((1..3_000_000).filter_map(|_| pairs.next(&|_| ())).last().map(|pair| pair.distance), Some(0));
+}
+
+#[test]
+fn rows_without_a_fingerprint_count() {
+    let fingerprints = [None, Some(1), None, Some(7), Some(3), None, Some(1), None];
+    let mut pairs = found(&fingerprints, 1, &|_| ());
+    pairs.sort_unstable();
+    let expected = [(1, 4, 1), (1, 6, 0), (3, 4, 1), (4, 6, 1)].map(|(a, b, distance)| Pair { a, b, distance });
+    assert_eq!(pairs, expected);
+    let clusters = clusters(rows(&fingerprints), 1, &|_| ()).expect("memory suffices");
+    assert_eq!(clusters, [0, 1, 2, 1, 1, 5, 1, 7]);
+}
+
+#[test]
+fn the_end_stays_the_end() {
+    for fingerprints in [vec![], vec![None; 3], vec![Some(0)], vec![Some(0), Some(u64::MAX)], vec![Some(5), Some(5)]] {
+        for max_distance in [0, 1, 3, 63] {
+            let mut pairs = Pairs::new(rows(&fingerprints), max_distance, &|_| ()).expect("memory suffices");
+            let equal = fingerprints.len() == 2 && fingerprints[0] == fingerprints[1];
+            let expected = equal.then_some(Pair { a: 0, b: 1, distance: 0 });
+            assert_eq!(pairs.next(&|_| ()), expected);
+            assert_eq!(pairs.next(&|_| ()), None);
+            assert_eq!(pairs.next(&|_| ()), None);
+        }
+    }
+    let opposite = [Some(0), Some(u64::MAX)];
+    for max_distance in [64, 65, u32::MAX] {
+        assert_eq!(found(&opposite, max_distance, &|_| ()), [Pair { a: 0, b: 1, distance: 64 }]);
+    }
+}
+
+#[test]
+fn too_many_rows_are_an_error() {
+    assert_eq!(Rows::with_capacity(MAX_ROWS + 1).err(), Some(Error::TooManyRows));
+}

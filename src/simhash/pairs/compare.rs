@@ -99,9 +99,15 @@ impl Kernel {
         baseline.filter(|&(_, detected)| detected).map(|(cpu, _)| Self(cpu))
     }
 
-    /// Moves on to the next columns of a row that are within `max_distance` of it. None if there are none up to the end,
-    /// or in about `pairs` pairs: then the cursor tells whether it is done.
-    pub fn advance(self, fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: usize) -> Option<Found> {
+    /// Moves on to the next columns of a row that are within `max_distance` of it. None at the end, or after about
+    /// `pairs` pairs: the cursor tells whether it is done. Takes the number of pairs that it has compared off `pairs`.
+    pub fn advance(
+        self,
+        fingerprints: &[u64],
+        cursor: &mut Cursor,
+        max_distance: u32,
+        pairs: &mut usize,
+    ) -> Option<Found> {
         match self.0 {
             Cpu::Baseline => advance(fingerprints, cursor, max_distance, pairs),
             // SAFETY: `available` makes a kernel only after it has detected the features that its function is compiled
@@ -121,36 +127,35 @@ impl Kernel {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512vpopcntdq,popcnt")]
-fn advance_avx512(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: usize) -> Option<Found> {
+fn advance_avx512(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<Found> {
     advance(fingerprints, cursor, max_distance, pairs)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,popcnt")]
-fn advance_avx2(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: usize) -> Option<Found> {
+fn advance_avx2(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<Found> {
     advance(fingerprints, cursor, max_distance, pairs)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt")]
-fn advance_popcnt(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: usize) -> Option<Found> {
+fn advance_popcnt(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<Found> {
     advance(fingerprints, cursor, max_distance, pairs)
 }
 
 #[inline(always)]
-fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: usize) -> Option<Found> {
+fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<Found> {
     let max_distance = u64::from(max_distance);
-    let mut left = pairs;
     while cursor.tile < cursor.end {
         let (tile, tile_end) = (cursor.tile, cursor.tile_end);
         let (mut row, mut column) = (cursor.row, cursor.column);
         while row < tile_end {
-            if left == 0 {
+            if *pairs == 0 {
                 (cursor.row, cursor.column) = (row, column);
                 return None;
             }
             let fingerprint = fingerprints[row];
-            left = left.saturating_sub(LANES + tile_end.saturating_sub(column));
+            let first = column;
             while column < tile_end {
                 let lanes: &[u64; LANES] = fingerprints[column..].first_chunk()?;
                 let distances = lanes.map(|lane| u64::from((lane ^ fingerprint).count_ones()));
@@ -159,12 +164,14 @@ fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: 
                     // What follows the tile is read, and is of no interest.
                     let near = near & (0xff >> LANES.saturating_sub(tile_end - column));
                     if near != 0 {
+                        *pairs = pairs.saturating_sub(column + LANES - first);
                         (cursor.row, cursor.column) = (row, column + LANES);
                         return Some(Found { row, column, near });
                     }
                 }
                 column += LANES;
             }
+            *pairs = pairs.saturating_sub(column.saturating_sub(first) + LANES);
             row += 1;
             column = tile.max(row + 1);
         }
@@ -197,7 +204,7 @@ mod tests {
         let mut near = Vec::new();
         let mut share = 0.0;
         while !cursor.is_done() {
-            near.extend(kernel.advance(all, &mut cursor, k, pairs).into_iter().flatten());
+            near.extend(kernel.advance(all, &mut cursor, k, &mut pairs.clone()).into_iter().flatten());
             assert!(cursor.share() >= share && cursor.share() <= 1.0);
             share = cursor.share();
         }

@@ -6,15 +6,15 @@
 /// Comparison of one pair.
 pub const COMPARE: f64 = 0.36;
 /// A row to compare with others.
-const ROW: f64 = 3;
+const ROW: f64 = 3.0;
 /// Counting and copying of one fingerprint to its bucket, within the second-level cache.
-const SCATTER: f64 = 4;
+const SCATTER: f64 = 4.0;
 /// The same, beyond.
-const FAR_SCATTER: f64 = 12;
+const FAR_SCATTER: f64 = 12.0;
 /// Fingerprints within the second-level cache: 24 bytes each.
 const CACHED: f64 = 16_384.0;
 /// A bucket, whatever is in it.
-const BUCKET: f64 = 10;
+const BUCKET: f64 = 10.0;
 /// A slice that is split.
 const SLICE: f64 = 200.0;
 

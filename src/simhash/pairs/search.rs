@@ -63,8 +63,8 @@ pub struct Search {
     cursor: Cursor,
     compared: usize,
     found: Found,
-    /// Work since the last tick.
-    work: usize,
+    /// Work until the next tick.
+    left: usize,
     share: f64,
 }
 
@@ -184,7 +184,7 @@ impl Search {
             cursor: Cursor::default(),
             compared: 0,
             found: Found::default(),
-            work: 0,
+            left: STRIDE,
             share: 0.0,
         }
     }
@@ -206,10 +206,9 @@ impl Search {
                 }
             } else {
                 let fingerprints = &self.buffers[self.compared].fingerprints;
-                let found = self.kernel.advance(fingerprints, &mut self.cursor, self.max_distance, STRIDE);
-                let work = if found.is_some() || self.cursor.is_done() { 64 } else { STRIDE };
+                let found = self.kernel.advance(fingerprints, &mut self.cursor, self.max_distance, &mut self.left);
                 self.found = found.unwrap_or_default();
-                self.spend(work, tick);
+                self.spend(0, tick);
             }
         }
     }
@@ -290,7 +289,7 @@ impl Search {
                 if level.blocks.len() == budget as usize + 1 {
                     let fingerprints = &self.buffers[buffer].fingerprints[start..end];
                     let cost = level.count(fingerprints, &|| tick(progress));
-                    self.work += len;
+                    self.left = self.left.saturating_sub(len);
                     let loss = cost / plan::compare_all(len as f64);
                     if loss * above <= MAX_LOSS && (loss < 0.5 || anew) {
                         level.loss = (loss * above).max(1.0);
@@ -350,9 +349,9 @@ impl Search {
     }
 
     fn spend(&mut self, work: usize, tick: &dyn Fn(Progress)) {
-        self.work += work;
-        if self.work >= STRIDE {
-            self.work = 0;
+        self.left = self.left.saturating_sub(work);
+        if self.left == 0 {
+            self.left = STRIDE;
             tick(self.progress());
         }
     }
