@@ -20,7 +20,7 @@ impl Random {
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(end) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
     fn near(&mut self, fingerprint: u64, bits: u64) -> u64 {
@@ -40,7 +40,7 @@ fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
                 let bits = random.below(6);
                 random.near(original, bits)
             }
-            "half share a block" if n % 2 == 0 => random.next() & !(0xffff << 32) | 0x1234 << 32,
+            "half share a block" if n.is_multiple_of(2) => random.next() & !(0xffff << 32) | 0x1234 << 32,
             "nine tenths share a block" if n % 10 > 0 => random.next() & !(0xffff << 32) | 0x1234 << 32,
             // Ten templates, each with three of four blocks of its own and rarely another bit in them.
             "templates" => {
@@ -57,12 +57,6 @@ fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
                 random.near(centre, bits)
             }
             "a wide ball" => random.near(42, 12),
-            "zipf" => {
-                // Centres of very different sizes, and radius.
-                let rank = (count as f64).powf(random.next() as f64 / u64::MAX as f64) as u64;
-                let bits = random.below(4 + rank % 8);
-                random.near(Random(rank).next(), bits)
-            }
             _ => random.next(),
         };
         all.push(fingerprint);

@@ -78,7 +78,7 @@ impl Random {
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(end) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
     /// A fingerprint with so many bits flipped, or some of them twice.
@@ -111,7 +111,7 @@ fn shaped(shape: &str, count: usize, random: &mut Random) -> Vec<u64> {
         let centre = centres[random.below(centres.len() as u64) as usize];
         match shape {
             "uniform" => random.next(),
-            "near-duplicates" if n % 5 == 0 => random.next(),
+            "near-duplicates" if n.is_multiple_of(5) => random.next(),
             "near-duplicates" => {
                 let bits = random.below(7);
                 random.near(centre, bits)
@@ -119,7 +119,7 @@ fn shaped(shape: &str, count: usize, random: &mut Random) -> Vec<u64> {
             "duplicates" => centre,
             "all equal" => 42,
             "a shared block" => random.next() & !(0xffff << 32) | 0x1234 << 32,
-            "half share a block" if n % 2 == 0 => random.next() >> 16,
+            "half share a block" if n.is_multiple_of(2) => random.next() >> 16,
             "half share a block" => random.next(),
             "two blocks of two values" => {
                 let ends = [0, 0xffff << 48, 0xffff, 0xffff_0000_0000_ffff];

@@ -11,12 +11,12 @@ const STRIDE: usize = 1 << 15;
 /// For each row the position of the first row of its cluster: of all rows that can be reached from it by steps of at most
 /// `max_distance`. A row without a fingerprint is alone, and gets its own position.
 ///
-/// Pairs are sought among distinct fingerprints only, however many rows have the same. Takes 36 bytes a row at the peak,
-/// with those of `rows`.
+/// Pairs are sought among distinct fingerprints only, however many rows have the same. Takes 4 bytes more for each of
+/// these than [`super::Pairs`].
 pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Result<Vec<u32>, Error> {
     let len = rows.len();
     let (groups, buffers, count) = group(rows, tick)?;
-    let mut parents = Parents::new(count)?;
+    let mut parents = Parents::new(groups.numbers(len))?;
     let mut search = Search::new(buffers, count, max_distance);
     while let Some(near) = search.next(tick) {
         parents.join(near.a, near.b, &groups);
@@ -27,9 +27,9 @@ pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Resul
     clusters.try_reserve_exact(len)?;
     clusters.extend(0..len as u32);
     let mut done = 0;
-    for number in 0..count as u32 {
+    for number in 0..groups.numbers(len) as u32 {
         let first = first(&groups, parents.root(number));
-        for &row in groups.rows(number) {
+        for &row in groups.rows(&number) {
             if done % STRIDE == 0 {
                 tick(Progress { phase: Phase::Near, share: 1.0 });
             }
@@ -74,5 +74,5 @@ impl Parents {
 
 /// The first row of a group.
 fn first(groups: &Groups, group: u32) -> u32 {
-    groups.rows(group).first().copied().unwrap_or(u32::MAX)
+    groups.rows(&group).first().copied().unwrap_or(u32::MAX)
 }

@@ -57,15 +57,18 @@ impl Rows {
     }
 }
 
-/// The rows of each distinct fingerprint. Groups are numbered in the order of their fingerprints.
-pub struct Groups {
-    /// Positions of rows: those of group g from `starts[g]` to `starts[g + 1]`, ascending.
-    positions: Vec<u32>,
-    starts: Vec<u32>,
+/// The rows of each distinct fingerprint, by a number that goes with it.
+pub enum Groups {
+    /// No two rows are equal: a number is the position of a row.
+    Single,
+    /// Groups are numbered in the order of their fingerprints. Positions of rows: those of group g from `starts[g]` to
+    /// `starts[g + 1]`, ascending.
+    Several { positions: Vec<u32>, starts: Vec<u32> },
 }
 
 impl Groups {
-    /// The groups; and the distinct fingerprints, ascending, each with the number of its group; and as much memory again.
+    /// The groups; and the distinct fingerprints, ascending, each with its number, and as much memory again; and how many
+    /// they are.
     ///
     /// `tick` gets the share of the work that is done.
     pub fn new(rows: Rows, tick: &dyn Fn(f64)) -> Result<(Self, [Numbered; 2], usize), Error> {
@@ -94,6 +97,11 @@ impl Groups {
                 groups += 1;
             }
         }
+        if groups == len {
+            starts.resize(len, 0);
+            let distinct = Numbered { fingerprints, numbers: positions };
+            return Ok((Self::Single, [distinct, Numbered { fingerprints: spare, numbers: starts }], len));
+        }
         starts.push(len as u32);
 
         let mut numbers = Vec::new();
@@ -104,20 +112,34 @@ impl Groups {
         spare_numbers.resize(groups, 0);
         let distinct = Numbered { fingerprints, numbers };
         let spare = Numbered { fingerprints: spare, numbers: spare_numbers };
-        Ok((Self { positions, starts }, [distinct, spare], groups))
+        Ok((Self::Several { positions, starts }, [distinct, spare], groups))
+    }
+
+    /// All numbers are below it, if there are so many rows.
+    pub fn numbers(&self, rows: usize) -> usize {
+        match self {
+            Self::Single => rows,
+            Self::Several { starts, .. } => starts.len() - 1,
+        }
     }
 
     /// Positions of the rows of a group, ascending.
     #[inline]
-    pub fn rows(&self, group: u32) -> &[u32] {
-        let group = group as usize;
-        &self.positions[self.starts[group] as usize..self.starts[group + 1] as usize]
+    pub fn rows<'a>(&'a self, number: &'a u32) -> &'a [u32] {
+        match self {
+            Self::Single => std::slice::from_ref(number),
+            Self::Several { positions, starts } => {
+                let group = *number as usize;
+                &positions[starts[group] as usize..starts[group + 1] as usize]
+            }
+        }
     }
 
     /// Pairs of rows within groups.
     pub fn pairs(&self, tick: &dyn Fn()) -> u64 {
+        let Self::Several { starts, .. } = self else { return 0 };
         let mut pairs = 0;
-        for (group, ends) in self.starts.windows(2).enumerate() {
+        for (group, ends) in starts.windows(2).enumerate() {
             if group % STRIDE == 0 {
                 tick();
             }
@@ -199,14 +221,13 @@ mod tests {
             let (groups, [distinct, _], len) = Groups::new(rows, &|_| ()).expect("memory suffices");
             let mut expected: Vec<_> = (0..count).map(|row| (fingerprint(row), row as u32)).collect();
             expected.sort_unstable();
-            assert_eq!(groups.positions, expected.iter().map(|&(_, row)| row).collect::<Vec<_>>());
             let expected: Vec<&[(u64, u32)]> = expected.chunk_by(|a, b| a.0 == b.0).collect();
             assert_eq!(len, expected.len());
             for (number, expected) in (0..).zip(&expected) {
                 assert_eq!(distinct.fingerprints[number], expected[0].0);
-                assert_eq!(distinct.numbers[number], number as u32);
-                assert!(groups.rows(number as u32).iter().eq(expected.iter().map(|(_, row)| row)));
+                assert!(groups.rows(&distinct.numbers[number]).iter().eq(expected.iter().map(|(_, row)| row)));
             }
+            assert!(distinct.numbers.iter().all(|&number| (number as usize) < groups.numbers(count as usize)));
             let pairs: usize = expected.iter().map(|group| group.len() * (group.len() - 1) / 2).sum();
             assert_eq!(groups.pairs(&|| ()), pairs as u64);
         }

@@ -56,8 +56,8 @@ pub struct Progress {
 
 /// Every pair of rows at a distance of at most `max_distance`, each once; an iterator whose `next` takes a tick.
 ///
-/// The same rows always give the same order, which means nothing. Takes 32 bytes a row at the peak if all fingerprints
-/// are distinct, 24 if most are not, with those of the [`Rows`]; and a few megabytes. The number of pairs does not
+/// The same rows always give the same order, which means nothing. With those of the [`Rows`], 24 bytes a row are taken,
+/// and 8 more for each distinct fingerprint where some are equal; besides, a few megabytes. The number of pairs does not
 /// matter.
 ///
 /// The tick is called every few milliseconds at the most, in [`Pairs::new`] as well. If it panics, the pairs can only be
@@ -106,8 +106,8 @@ impl Pairs {
             return self.next_equal(tick);
         }
         loop {
-            if let Some(near) = self.near {
-                let (a, b) = (self.groups.rows(near.a), self.groups.rows(near.b));
+            if let Some(near) = &self.near {
+                let (a, b) = (self.groups.rows(&near.a), self.groups.rows(&near.b));
                 let (place, other) = self.near_places;
                 if let (Some(&a), Some(&b)) = (a.get(place), b.get(other)) {
                     self.near_places.1 += 1;
@@ -126,7 +126,7 @@ impl Pairs {
     /// The next pair of rows of a group; there is one.
     fn next_equal(&mut self, tick: &dyn Fn(Progress)) -> Option<Pair> {
         loop {
-            let rows = self.groups.rows(self.group);
+            let rows = self.groups.rows(&self.group);
             let (place, other) = self.places;
             if let (Some(&a), Some(&b)) = (rows.get(place), rows.get(other)) {
                 self.places.1 += 1;
