@@ -191,6 +191,26 @@ fn many_rows_have_the_pairs_of_the_definition() {
 }
 
 #[test]
+fn large_slices_within_large_ones_lose_nothing() {
+    let mut random = Random(9);
+    let mut fingerprints = shaped("half share a block", 36_000, &mut random);
+    for n in 0..9_000 {
+        let bits = random.below(6);
+        fingerprints.push(random.near(fingerprints[4 * n], bits));
+    }
+    let fingerprints = present(fingerprints);
+    // At such a distance everything is compared with everything.
+    let all = found(&fingerprints, 17, &|_| ());
+    for max_distance in 1..=5 {
+        let mut pairs = found(&fingerprints, max_distance, &|_| ());
+        let mut expected: Vec<Pair> = all.iter().copied().filter(|pair| pair.distance <= max_distance).collect();
+        pairs.sort_unstable();
+        expected.sort_unstable();
+        assert!(expected.len() > 1_000 && pairs == expected, "distance {max_distance}: {} pairs", pairs.len());
+    }
+}
+
+#[test]
 fn any_tick_may_panic() {
     let fingerprints = present(shaped("half share a block", 40_000, &mut Random(5)));
     let ticks = Cell::new(0);

@@ -52,6 +52,8 @@ pub struct Search {
     max_distance: u32,
     kernel: Kernel,
     plan: Plan,
+    /// The largest slice that is small: [`CACHED`].
+    cached: usize,
     /// A large slice is in one of the first two, and partitioned to the same place in the other. A small one is
     /// partitioned to the beginning of another, one for each depth.
     buffers: Vec<Numbered>,
@@ -177,6 +179,7 @@ impl Search {
             max_distance,
             kernel: Kernel::detect(),
             plan: Plan::new(max_distance),
+            cached: CACHED,
             buffers: Vec::from(buffers),
             levels: Vec::new(),
             depth: 0,
@@ -256,9 +259,9 @@ impl Search {
             Some(level) => (level.expected, level.worths.clone(), level.loss),
             None => (0, Worths::uniform(), 1.0),
         };
-        let (to, to_start) = if len > CACHED { (1 - buffer, start) } else { (LARGE_BUFFERS + self.depth, 0) };
+        let (to, to_start) = if len > self.cached { (1 - buffer, start) } else { (LARGE_BUFFERS + self.depth, 0) };
         while to >= self.buffers.len() {
-            let Ok(cached) = Numbered::zeroed(CACHED.min(self.buffers[0].numbers.len())) else {
+            let Ok(cached) = Numbered::zeroed(self.cached.min(self.buffers[0].numbers.len())) else {
                 return self.compare(&bucket);
             };
             self.buffers.push(cached);
@@ -365,5 +368,49 @@ impl Search {
         });
         self.share = self.share.max(share);
         Progress { phase: Phase::Near, share: self.share }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_slices_within_each_other_lose_nothing() {
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        // Smaller and smaller parts that share more and more leading bits, and near-duplicates of these.
+        let mut distinct: Vec<u64> = (0..2500).map(|n| random() >> (n / 500 * 9)).collect();
+        for n in 0..2500 {
+            let near = distinct[n] ^ 1 << (random() % 64) ^ 1 << (random() % 64) ^ 1 << (random() % 64);
+            distinct.push(near);
+        }
+        distinct.sort_unstable();
+        distinct.dedup();
+        let len = distinct.len();
+        for max_distance in 1..=6 {
+            let mut buffers = [0, 0].map(|_| Numbered::zeroed(len).expect("memory suffices"));
+            buffers[0].fingerprints[..len].copy_from_slice(&distinct);
+            buffers[0].numbers.iter_mut().zip(0..).for_each(|(number, place)| *number = place);
+            let mut search = Search::new(buffers, len, max_distance);
+            search.cached = 40;
+            let mut found: Vec<(u32, u32, u32)> = std::iter::from_fn(|| search.next(&|_| ()))
+                .map(|near| (near.a.min(near.b), near.a.max(near.b), near.distance))
+                .collect();
+            found.sort_unstable();
+            let mut expected = Vec::new();
+            for (b, &fingerprint) in distinct.iter().enumerate() {
+                let near = (0..b).map(|a| (a as u32, b as u32, hamming(distinct[a], fingerprint)));
+                expected.extend(near.filter(|&(_, _, distance)| distance <= max_distance));
+            }
+            expected.sort_unstable();
+            assert_eq!(found.len(), expected.len(), "distance {max_distance}");
+            assert!(found == expected, "distance {max_distance}");
+        }
     }
 }
