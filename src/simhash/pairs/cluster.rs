@@ -1,6 +1,6 @@
 //! Clusters: the connected components of the graph whose edges are the near pairs.
 
-use super::groups::{Groups, Rows};
+use super::groups::{Groups, Rows, ascending};
 use super::search::Search;
 use super::{Phase, Progress, group};
 use crate::simhash::error::Error;
@@ -16,22 +16,21 @@ const STRIDE: usize = 1 << 15;
 pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Result<Vec<u32>, Error> {
     let len = rows.len();
     let (groups, buffers, count) = group(rows, tick)?;
-    let mut parents = Parents::new(groups.numbers(len))?;
+    let mut parents = Parents(ascending(groups.numbers(len), &|| tick(Progress { phase: Phase::Sort, share: 1.0 }))?);
     let mut search = Search::new(buffers, count, max_distance);
     while let Some(near) = search.next(tick) {
         parents.join(near.a, near.b, &groups);
     }
     drop(search);
 
-    let mut clusters = Vec::new();
-    clusters.try_reserve_exact(len)?;
-    clusters.extend(0..len as u32);
+    let end = || tick(Progress { phase: Phase::Near, share: 1.0 });
+    let mut clusters = ascending(len, &end)?;
     let mut done = 0;
     for number in 0..groups.numbers(len) as u32 {
         let first = first(&groups, parents.root(number));
         for &row in groups.rows(&number) {
             if done % STRIDE == 0 {
-                tick(Progress { phase: Phase::Near, share: 1.0 });
+                end();
             }
             done += 1;
             clusters[row as usize] = first;
@@ -40,18 +39,10 @@ pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Resul
     Ok(clusters)
 }
 
-/// A forest of groups, a tree for each cluster. Its root is the group of the cluster's first row.
+/// A forest of groups, a tree for each cluster, at first each group alone. Its root is the group of the cluster's first row.
 struct Parents(Vec<u32>);
 
 impl Parents {
-    /// Each group alone.
-    fn new(groups: usize) -> Result<Self, Error> {
-        let mut parents = Vec::new();
-        parents.try_reserve_exact(groups)?;
-        parents.extend(0..groups as u32);
-        Ok(Self(parents))
-    }
-
     /// The root of a group's tree. Halves the path to it (van Leeuwen, van der Weide, 1977).
     fn root(&mut self, mut group: u32) -> u32 {
         loop {

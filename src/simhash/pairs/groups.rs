@@ -77,7 +77,7 @@ impl Groups {
         fingerprints.try_reserve_exact(LANES)?;
         fingerprints.resize(len + LANES, 0);
         let mut sorted = Numbered { fingerprints, numbers: positions };
-        let mut spare = Numbered::zeroed(len)?;
+        let mut spare = Numbered::zeroed(len, &|| tick(0.0))?;
         // One more, for the end of the last group.
         spare.numbers.try_reserve_exact(1)?;
         sort(&mut sorted, &mut spare, (0, len), 64, &|share| tick(0.9 * share));
@@ -104,12 +104,8 @@ impl Groups {
         }
         starts.push(len as u32);
 
-        let mut numbers = Vec::new();
-        numbers.try_reserve_exact(groups)?;
-        numbers.extend(0..groups as u32);
-        let mut spare_numbers = Vec::new();
-        spare_numbers.try_reserve_exact(groups)?;
-        spare_numbers.resize(groups, 0);
+        let numbers = ascending(groups, &|| tick(1.0))?;
+        let spare_numbers = ascending(groups, &|| tick(1.0))?;
         let distinct = Numbered { fingerprints, numbers };
         let spare = Numbered { fingerprints: spare, numbers: spare_numbers };
         Ok((Self::Several { positions, starts }, [distinct, spare], groups))
@@ -150,6 +146,17 @@ impl Groups {
     }
 }
 
+/// The numbers below `end`.
+pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
+    let mut numbers = Vec::new();
+    numbers.try_reserve_exact(end)?;
+    for start in (0..end).step_by(STRIDE) {
+        tick();
+        numbers.extend(start as u32..end.min(start + STRIDE) as u32);
+    }
+    Ok(numbers)
+}
+
 /// Sorts a slice of `rows` by the lowest `bits` of its fingerprints, and equal ones as they are. A slice that no cache
 /// holds is partitioned by the most significant digit; another sorted by two digits, the less significant one first.
 /// Either leaves short slices that agree on these digits, and are sorted by the rest.
@@ -183,14 +190,26 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
     }
     let mut first = start;
     while first < end {
-        let value = rows.fingerprints[first] >> rest;
-        let equal =
-            rows.fingerprints[first..end].iter().take_while(|&fingerprint| fingerprint >> rest == value).count();
+        let equal = leading(&rows.fingerprints[first..end], rest, &|| tick(share));
         if equal > 1 {
             sort(rows, spare, (first, first + equal), rest, tick);
         }
         first += equal;
     }
+}
+
+/// How many fingerprints from the first agree with it on the bits from `low`.
+fn leading(fingerprints: &[u64], low: u32, tick: &dyn Fn()) -> usize {
+    let mut count = 0;
+    for stride in fingerprints.chunks(STRIDE) {
+        let equal = stride.iter().take_while(|&fingerprint| fingerprint >> low == fingerprints[0] >> low).count();
+        count += equal;
+        if equal < STRIDE {
+            break;
+        }
+        tick();
+    }
+    count
 }
 
 /// Sorts by insertion.

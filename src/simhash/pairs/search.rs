@@ -261,7 +261,7 @@ impl Search {
         };
         let (to, to_start) = if len > self.cached { (1 - buffer, start) } else { (LARGE_BUFFERS + self.depth, 0) };
         while to >= self.buffers.len() {
-            let Ok(cached) = Numbered::zeroed(self.cached.min(self.buffers[0].numbers.len())) else {
+            let Ok(cached) = Numbered::zeroed(self.cached.min(self.buffers[0].numbers.len()), &|| ()) else {
                 return self.compare(&bucket);
             };
             self.buffers.push(cached);
@@ -306,7 +306,7 @@ impl Search {
                     }
                 }
             }
-            // Where uniform fingerprints would be split better than these, others bits may do.
+            // These are not what they seemed to be: other bits may do.
             if anew || len < LARGE || choice.width.is_none() {
                 return self.compare(&bucket);
             }
@@ -394,7 +394,7 @@ mod tests {
         distinct.dedup();
         let len = distinct.len();
         for max_distance in 1..=6 {
-            let mut buffers = [0, 0].map(|_| Numbered::zeroed(len).expect("memory suffices"));
+            let mut buffers = [0, 0].map(|_| Numbered::zeroed(len, &|| ()).expect("memory suffices"));
             buffers[0].fingerprints[..len].copy_from_slice(&distinct);
             buffers[0].numbers.iter_mut().zip(0..).for_each(|(number, place)| *number = place);
             let mut search = Search::new(buffers, len, max_distance);
