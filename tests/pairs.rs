@@ -216,10 +216,9 @@ fn any_tick_may_panic() {
     let ticks = Cell::new(0);
     let count = |_: Progress| ticks.set(ticks.get() + 1);
     found(&fingerprints, 3, &count);
-    clusters(rows(&fingerprints), 3, &count).expect("memory suffices");
     let all = ticks.get();
-    assert!(all >= 50, "{all} ticks");
-    for nth in 0..all / 2 - 1 {
+    assert!(all >= 30, "{all} ticks");
+    for nth in 0..all {
         ticks.set(0);
         let panics = |_: Progress| {
             ticks.set(ticks.get() + 1);
