@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
@@ -9,7 +10,7 @@ use super::progress::Reporter;
 use super::window::Window;
 use crate::simhash::pairs::{Rows, clusters};
 use crate::sql::arguments::check_distance;
-use crate::sql::error::user_error;
+use crate::sql::error::{tick, user_error};
 
 /// Most rows of a partition: their clusters are one palloc'd array, of up to 1 GB.
 const MAX_ROWS: usize = (1 << 28) - 16;
@@ -49,9 +50,15 @@ fn compute(window: &mut Window, len: usize) -> Result<(), ErrorReport> {
     // With an unknown distance, nothing is known.
     if let Some(max_distance) = max_distance {
         let mut rows = Rows::with_capacity(len)?;
+        // The fingerprint may be computed here, as in simhash_cluster(simhash(body)): the texts of all rows would not do.
+        let mut row_context = PgMemoryContexts::new("simhash_cluster row");
         for position in 0..len {
-            // PostgreSQL checks for interrupts in the call.
-            let fingerprint: Option<i64> = window.argument_at(FINGERPRINT, position as c_int);
+            tick();
+            // SAFETY: a fingerprint is no pointer.
+            let fingerprint: Option<i64> =
+                unsafe { row_context.switch_to(|_| window.argument_at(FINGERPRINT, position as c_int)) };
+            // SAFETY: nothing of it is used.
+            unsafe { row_context.reset() };
             rows.push(fingerprint.map(i64::cast_unsigned))?;
             window.numbers(len + 1)[position + 1] = fingerprint.is_some().into();
         }

@@ -77,7 +77,8 @@ impl Window {
         }
     }
 
-    /// An argument at the row of that position, at most 2^31 - 1, in the partition.
+    /// An argument at the row of that position, at most 2^31 - 1, in the partition. It is computed in the current memory
+    /// context, which nobody empties before the function returns.
     pub fn argument_at<T: FromDatum>(&self, argument: c_int, position: c_int) -> Option<T> {
         let (mut is_null, mut is_out) = (false, false);
         // SAFETY: as above.
