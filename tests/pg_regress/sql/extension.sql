@@ -19,6 +19,8 @@ FROM fingerprints.simhash_features('a b', '{"weight": "log"}');
 SELECT fingerprints.hamming(1, 2), 1::bigint OPERATOR(fingerprints.<~>) 2 AS operator,
     fingerprints.simhash_similarity(1, 1) AS similarity, fingerprints.simhash_resemblance('a b', 'b') AS resemblance,
     fingerprints.simhash_block(-1, 0) AS block, fingerprints.simhash_probes(-1, 0, 4, 3) AS probes;
+SELECT a, b, distance, fingerprints.simhash_cluster(distance) OVER () AS cluster
+FROM fingerprints.simhash_pairs('{1,2}'::integer[], '{0,1}'::bigint[]);
 CREATE TABLE public.docs (
     id integer,
     body text,

@@ -5,6 +5,9 @@ CREATE FUNCTION pg_temp.in_contexts() RETURNS bigint LANGUAGE sql AS
 CREATE FUNCTION pg_temp.resident() RETURNS bigint LANGUAGE sql AS
     $$ SELECT substring(pg_read_file('/proc/self/status', 0, 10000, true) FROM 'RssAnon:\s*(\d+) kB')::bigint * 1024 $$;
 CREATE PROCEDURE pg_temp.work(rows integer) LANGUAGE plpgsql AS $$
+DECLARE
+    ids integer[] = ARRAY(SELECT generate_series(1, 1000));
+    same bigint[] = ARRAY(SELECT 0 FROM generate_series(1, 1000));
 BEGIN
     PERFORM count(simhash('document ' || n || ' of many words')) FROM generate_series(1, rows) n;
     PERFORM count(simhash('document ' || n, '{"ngram": 2, "weight": "log", "top": 2}'))
@@ -20,7 +23,25 @@ BEGIN
     PERFORM sum(simhash_resemblance('document ' || n, 'document')) FROM generate_series(1, rows / 10) n;
     PERFORM sum(simhash_resemblance('document ' || n, 'document', '{"weight": "tf"}'))
         FROM generate_series(1, rows / 10) n;
+    PERFORM count(*) FROM generate_series(1, rows / 50) n,
+        simhash_pairs(ARRAY['a', 'b', n::text], ARRAY[n, 2, NULL]::bigint[], 20);
+    PERFORM count(cluster) FROM (SELECT simhash_cluster(n, 1) OVER (PARTITION BY n / 5) AS cluster
+                                 FROM generate_series(1, rows / 10) n) AS clusters;
+    -- Half a million pairs; and fingerprints that are computed as they are asked for.
+    PERFORM count(*) FROM simhash_pairs(ids, same);
+    PERFORM count(cluster) FROM (SELECT simhash_cluster(simhash(repeat('document ' || n || ' ', 1000))) OVER () AS cluster
+                                 FROM generate_series(1, rows / 200) n) AS clusters;
     FOR n IN 1 .. rows / 200 LOOP
+        PERFORM simhash_pairs(ids, same) LIMIT 1;
+        BEGIN
+            PERFORM simhash_pairs(ARRAY[n, 2, NULL], ARRAY[1, 2, 3]::bigint[]);
+        EXCEPTION WHEN null_value_not_allowed THEN
+        END;
+        BEGIN
+            PERFORM count(1 / (cluster - cluster)) FROM
+                (SELECT simhash_cluster(i) OVER () AS cluster FROM generate_series(1, 3) AS i) AS clusters;
+        EXCEPTION WHEN division_by_zero THEN
+        END;
         PERFORM simhash_features(repeat('unread ' || n || ' ', 50)) LIMIT 1;
         BEGIN
             PERFORM simhash('error ' || n, '{"ngram": 17}');
