@@ -8,7 +8,7 @@ guard is put on and taken away, so that rows and indexes are the same; the ways 
 opposite order; medians, and medians of the runs' ratios. The texts are made of passages of
 real ones, and hardly any is a near-duplicate.
 
-Needs psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
+Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
 """
 
 import os
@@ -17,7 +17,8 @@ import sys
 import tempfile
 
 import texts
-from server import copy_in, insert_rate, psql, seconds, value
+from server import copy_in, insert_rate
+from statements import psql, seconds, value
 
 WAYS = ("none", "reject", "skip")
 CLIENTS = (1, 4)

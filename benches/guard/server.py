@@ -1,9 +1,10 @@
-"""Statements, COPY and pgbench on the server of psql's environment."""
+"""COPY and pgbench on the server of psql's environment."""
 
-import os
 import re
 import subprocess
 import tempfile
+
+from statements import environment
 
 # The statement latency that is wanted is that of the INSERT; where the text comes from is not part of it.
 SCRIPT = """\\set turn :turn + 1
@@ -13,31 +14,6 @@ SCRIPT = """\\set turn :turn + 1
 SELECT body FROM fresh WHERE n = :n \\gset
 INSERT INTO docs (id, body) VALUES (:id, :body);
 """
-
-
-def environment(settings):
-    options = " ".join(f"-c {name}={value}" for name, value in {"client_min_messages": "warning", **settings}.items())
-    return {**os.environ, "PGOPTIONS": options, "LC_ALL": "C"}
-
-
-def psql(*commands, **settings):
-    """The rows that the commands print, each a list of strings."""
-    arguments = [argument for command in commands for argument in ("-c", command)]
-    output = subprocess.run(
-        ["psql", "-XAtq", "-F", "\t", "-v", "ON_ERROR_STOP=1", *arguments],
-        check=True, stdout=subprocess.PIPE, text=True, env=environment(settings),
-    ).stdout
-    return [line.split("\t") for line in output.splitlines()]
-
-
-def value(command, **settings):
-    ((only,),) = psql(command, **settings)
-    return only
-
-
-def seconds(command):
-    output = psql("\\timing on", command)
-    return sum(float(row[0].split()[1]) for row in output if row and row[0].startswith("Time: ")) / 1e3
 
 
 def copy_in(table, rows):

@@ -4,7 +4,8 @@
 
 Tables of ROWS rows and of a tenth of them, of uniform fingerprints and of those of texts (the file FINGERPRINTS, from
 fingerprints.rs, has a thousand more than ROWS), are searched by hand and with simhash_near; uniform ones of other sizes
-too, for the curve. Needs psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
+too, for the curve. Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with
+pg_simhash.
 
 Everything is warm and in shared buffers, and all tables of a kind take turns: medians of RUNS runs, and of the runs'
 ratios to a primary-key lookup in the same table. Whatever is found is compared with a scan of the whole table.
@@ -22,7 +23,8 @@ import skew
 import tables
 from layouts import create_indexes, drop_indexes, indexes
 from searches import HAND, LOOKUP, NEAR
-from server import psql, seconds, value, warm
+from server import warm
+from statements import psql, seconds, value
 
 # The distances that a layout suits: beyond, four blocks have too many candidates, and two halves too many probes.
 DISTANCES = {4: range(6), 3: range(9), 2: range(6)}

@@ -1,7 +1,7 @@
 """Whether searches find what a scan of the whole table finds."""
 
 from layouts import candidates
-from server import psql, value
+from statements import psql, value
 from tables import DISTANCES
 
 # Queries of each distance, and so of each kind, that are checked.

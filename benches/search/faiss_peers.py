@@ -3,7 +3,8 @@
     python faiss_peers.py RUNS ROWS FINGERPRINTS
 
 In tables of ROWS rows and of a tenth of them, of uniform fingerprints and of those of texts (the file FINGERPRINTS).
-Needs the packages of requirements.txt, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
+Needs the packages of requirements.txt, PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server
+with pg_simhash.
 
 IndexBinaryMultiHash with four hashes of 16 bits is what four blocks are: within distance 3 one of them is equal.
 IndexBinaryFlat compares with everything. Both search for a thousand fingerprints in one call, without SQL, a protocol,
@@ -23,7 +24,8 @@ import numpy
 import tables
 from layouts import by_hand, create_indexes, drop_indexes, indexes
 from searches import LOOKUP, lookup, search
-from server import environment, measure, psql, warm
+from server import measure, warm
+from statements import environment, psql
 
 K = 3
 LAYOUTS = 4, 2

@@ -4,7 +4,7 @@ import statistics
 
 import tables
 from layouts import create_indexes
-from server import psql, seconds
+from statements import psql, seconds
 
 NONE = 0
 

@@ -2,8 +2,8 @@
 
     python pgvector_peer.py RUNS FINGERPRINTS ROWS
 
-Needs psql's environment (PGHOST and so on) pointing to a server with pgvector: see with-pgvector. The first ROWS of the
-file FINGERPRINTS (from fingerprints.rs) are stored as bit(64) under an HNSW index with the default settings.
+Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pgvector: see with-pgvector.
+The first ROWS of the file FINGERPRINTS (from fingerprints.rs) are stored as bit(64) under an HNSW index with the default settings.
 
 The ten nearest rows are asked for, and those within the distance count as found: of all that there are, at most ten a
 query.
@@ -11,7 +11,8 @@ query.
 
 import sys
 
-from server import Way, measure, psql, seconds, value, warm
+from server import Way, measure, warm
+from statements import psql, seconds, value
 
 K = 3
 LIMIT = 10

@@ -1,6 +1,6 @@
-"""The PostgreSQL that psql's environment (PGHOST and so on) points to: statements, and how long they take.
+"""How long statements take on the PostgreSQL that psql's environment (PGHOST and so on) points to.
 
-Statements are timed by pgbench: one client, prepared statements, warm. Client and server take turns on one CPU, where
+They are timed by pgbench: one client, prepared statements, warm. Client and server take turns on one CPU, where
 the system can be told so: waking up another one for each answer takes longer than a primary-key lookup and would hide
 what searches cost beside it.
 """
@@ -13,36 +13,11 @@ import statistics
 import subprocess
 import tempfile
 
-SETTINGS = {"jit": "off", "max_parallel_workers_per_gather": "0"}
+from statements import environment, psql, value
+
 # A run takes so long, unless that would be fewer or more transactions than these.
 SECONDS = 0.05 if os.environ.get("QUICK") else 0.5
 LEAST, MOST = 20, 5000
-
-
-def environment(settings):
-    options = " ".join(f"-c {name}={value}" for name, value in {**SETTINGS, **settings}.items())
-    return {**os.environ, "PGOPTIONS": options, "LC_ALL": "C"}
-
-
-def psql(*commands, **settings):
-    """The rows that the commands print, each a list of strings."""
-    arguments = [argument for command in commands for argument in ("-c", command)]
-    output = subprocess.run(
-        ["psql", "-XAtq", "-F", "\t", "-v", "ON_ERROR_STOP=1", *arguments],
-        check=True, stdout=subprocess.PIPE, text=True, env=environment(settings),
-    ).stdout
-    return [line.split("\t") for line in output.splitlines()]
-
-
-def value(command, **settings):
-    ((only,),) = psql(command, **settings)
-    return only
-
-
-def seconds(*commands, **settings):
-    """How long the commands take together."""
-    output = psql("\\timing on", *commands, **settings)
-    return sum(float(row[0].split()[1]) for row in output if row and row[0].startswith("Time: ")) / 1e3
 
 
 def exists(function):

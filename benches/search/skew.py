@@ -3,7 +3,8 @@ indexed, with two halves, and with both."""
 
 import tables
 from layouts import by_hand, create_indexes, drop_indexes, indexes, near
-from server import Way, measure, psql, warm
+from server import Way, measure, warm
+from statements import psql
 from searches import lookup
 
 K = 3

@@ -5,7 +5,8 @@ its header. Fingerprints are `uniform`, random bits, or of `text`: those of fing
 """
 
 from layouts import columns
-from server import psql, value, warm
+from server import warm
+from statements import psql, value
 
 LAYOUTS = 4, 3, 2
 QUERIES = 1000

@@ -1,0 +1,32 @@
+"""Statements on the server that psql's environment (PGHOST and so on) points to, and how long they take."""
+
+import os
+import subprocess
+
+SETTINGS = {"client_min_messages": "warning", "jit": "off", "max_parallel_workers_per_gather": "0"}
+
+
+def environment(settings):
+    options = " ".join(f"-c {name}={value}" for name, value in {**SETTINGS, **settings}.items())
+    return {**os.environ, "PGOPTIONS": options, "LC_ALL": "C"}
+
+
+def psql(*commands, **settings):
+    """The rows that the commands print, each a list of strings."""
+    arguments = [argument for command in commands for argument in ("-c", command)]
+    output = subprocess.run(
+        ["psql", "-XAtq", "-F", "\t", "-v", "ON_ERROR_STOP=1", *arguments],
+        check=True, stdout=subprocess.PIPE, text=True, env=environment(settings),
+    ).stdout
+    return [line.split("\t") for line in output.splitlines()]
+
+
+def value(command, **settings):
+    ((only,),) = psql(command, **settings)
+    return only
+
+
+def seconds(*commands, **settings):
+    """How long the commands take together."""
+    output = psql("\\timing on", *commands, **settings)
+    return sum(float(row[0].split()[1]) for row in output if row and row[0].startswith("Time: ")) / 1e3
