@@ -1,0 +1,201 @@
+"""All near-duplicates of a table at once: what simhash_pairs and simhash_cluster cost beside PostgreSQL's own sort.
+
+    python benches/batch RUNS ROWS FINGERPRINTS
+
+In tables of ROWS rows and of a tenth of them, all within distance 3: uniform fingerprints, and those of texts (the
+file FINGERPRINTS, from fingerprints.rs), of which one in ten is a copy of another with 1 to 3 bits flipped. Beside
+them, where they finish: the join of the blocks in plain SQL, FAISS and numpy. Then memory, and how soon a cancel is
+obeyed.
+
+Needs the packages of requirements.txt, PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a
+server with pg_simhash. Everything is warm; all ways take turns, in every other run in the opposite order; medians of
+RUNS runs, and of the runs' ratios.
+"""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from statistics import median
+
+import peers
+from statements import environment, psql, seconds, value
+
+FULL = 10_000_000
+K = 3
+CANCELS = 10
+CANCEL_BAR = 0.1
+# What is compared with everything in the tests of cancelling: beyond distance 16 or so nothing else is possible.
+BRUTE_ROWS, BRUTE_DISTANCE = 300_000, 19
+# Enough for PostgreSQL's sort of the largest table to stay in memory, and its arrays and windows.
+MEMORY = {"work_mem": "2GB"}
+
+ARRAYS = "(SELECT array_agg(id), array_agg(fp) FROM {table}) AS x (ids, fps)"
+WAYS = {
+    "sort": "SELECT count(*) FROM (SELECT fp FROM {table} ORDER BY fp OFFSET 0) AS x",
+    "arrays": f"SELECT cardinality(ids) + cardinality(fps) FROM {ARRAYS}",
+    "pairs": f"SELECT count(*) FROM {ARRAYS}, simhash_pairs(ids, fps)",
+    "window": "SELECT count(part) FROM (SELECT ntile(2) OVER () AS part FROM {table}) AS x",
+    "clusters": "SELECT count(cluster) FROM (SELECT simhash_cluster(fp) OVER () AS cluster FROM {table}) AS x",
+}
+
+
+def main():
+    runs, rows, file = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    sizes = rows // 10, rows
+    print(
+        f"shared_buffers {value('SHOW shared_buffers')}, work_mem {MEMORY['work_mem']}, no JIT, no parallel workers;"
+        f" k = {K}; medians of {runs} runs, in seconds"
+    )
+    judged = []
+    for distribution in ("uniform", "text"):
+        load(distribution, rows, file)
+        for size in sizes:
+            psql(f"CREATE UNLOGGED TABLE {distribution}_{size} AS SELECT * FROM {distribution} WHERE id <= {size}")
+            psql(f"VACUUM ANALYZE {distribution}_{size}")
+        tables = {size: f"{distribution}_{size}" for size in sizes}
+        judged += judge(distribution, tables, measure(tables.values(), runs), rows)
+    judged += identical(sizes[0], runs)
+    for distribution in ("uniform", "text"):
+        peers.report(f"{distribution}_{sizes[0]}", sizes[0], sizes[0] // 10)
+    memory(f"uniform_{rows}", rows)
+    judged += cancel(f"uniform_{rows}", rows)
+    print()
+    if rows != FULL:
+        print(f"The bars are for {FULL:,} rows and a tenth; here for {rows:,}:")
+    for line, reached in judged:
+        print(f"{line}: {'reached' if reached else 'MISSED'}")
+
+
+def load(distribution, rows, file):
+    if distribution == "uniform":
+        psql(
+            f"CREATE UNLOGGED TABLE uniform AS SELECT i AS id, hashint8extended(i, 0) AS fp"
+            f" FROM generate_series(1, {rows}::bigint) AS i"
+        )
+        return
+    psql("CREATE UNLOGGED TABLE made (id bigint, fp bigint)", f"\\copy made FROM '{file}'")
+    # A copy's bits are flipped in the lowest third, or also in the middle, or in the highest.
+    psql(
+        f"""CREATE UNLOGGED TABLE text AS
+        SELECT made.id, CASE WHEN made.id % 10 = 0
+            THEN source.fp # (1::bigint << (h % 21)::integer)
+                # CASE WHEN h % 3 > 0 THEN 1::bigint << (21 + h / 21 % 21)::integer ELSE 0 END
+                # CASE WHEN h % 3 > 1 THEN 1::bigint << (42 + h / 441 % 21)::integer ELSE 0 END
+            ELSE made.fp END AS fp
+        FROM made CROSS JOIN LATERAL (SELECT hashint8extended(made.id, 1) & 9007199254740991) AS hash (h)
+            JOIN made AS source
+            ON source.id = CASE WHEN made.id % 10 = 0 THEN made.id / 100 * 10 + 1 + h % 9 ELSE made.id END
+        WHERE made.id <= {rows} ORDER BY made.id""",
+        **MEMORY,
+    )
+
+
+def measure(tables, runs):
+    """Seconds of each way of each table, in each run."""
+    ways = [(way, table) for table in tables for way in WAYS]
+    times = {case: [] for case in ways}
+    for table in tables:
+        psql(f"SELECT count(*) FROM {table}")
+    for run in range(runs):
+        for way, table in ways if run % 2 == 0 else reversed(ways):
+            times[way, table].append(seconds(WAYS[way].format(table=table), **MEMORY))
+    return times
+
+
+def ratio(times, others):
+    return median(a / b for a, b in zip(times, others))
+
+
+def judge(distribution, tables, times, rows):
+    for size, table in tables.items():
+        pairs = int(value(WAYS["pairs"].format(table=table), **MEMORY))
+        clusters = int(value(WAYS["clusters"].format(table=table).replace("count(", "count(DISTINCT "), **MEMORY))
+        print(f"\n{distribution}, {size:,} rows: {pairs:,} pairs, {clusters:,} clusters")
+        for way in WAYS:
+            measured = times[way, table]
+            print(f"  {way:<10} {median(measured):>8.3f}   {ratio(measured, times['sort', table]):>6.2f} x sort")
+    sys.stdout.flush()
+    small, large = (tables[size] for size in (rows // 10, rows))
+    seconds_small, times_small = median(times["pairs", small]), ratio(times["pairs", small], times["sort", small])
+    times_large = ratio(times["pairs", large], times["sort", large])
+    growth = ratio(times["pairs", large], times["pairs", small])
+    return [
+        (
+            f"{distribution}, all pairs of {rows // 10:,}: {seconds_small:.2f} s, {times_small:.2f} sorts,"
+            " bar 1.0 s or 2 sorts", seconds_small <= 1 or times_small <= 2,
+        ),
+        (f"{distribution}, all pairs of {rows:,}: {times_large:.2f} sorts, bar 3", times_large <= 3),
+        (f"{distribution}, growth from {rows // 10:,} to {rows:,}: {growth:.1f} times, bar 15", growth <= 15),
+    ]
+
+
+def identical(rows, runs):
+    psql(f"CREATE UNLOGGED TABLE identical AS SELECT id, 42::bigint AS fp FROM uniform_{rows}")
+    psql("VACUUM ANALYZE identical")
+    distinct, same = [], []
+    for _ in range(runs):
+        distinct.append(seconds(WAYS["clusters"].format(table=f"uniform_{rows}"), **MEMORY))
+        same.append(seconds(WAYS["clusters"].format(table="identical"), **MEMORY))
+    found = ratio(same, distinct)
+    print(f"\nclusters of {rows:,} rows: all distinct {median(distinct):.3f} s, all identical {median(same):.3f} s")
+    line = f"clusters of {rows:,} identical fingerprints: {found:.2f} times as long as of distinct ones, bar 1"
+    return [(line, found <= 1)]
+
+
+def memory(table, rows):
+    """The most memory that a backend has had (shared buffers that it has touched included)."""
+    high = "SELECT substring(pg_read_file('/proc/self/status', 0, 10000, true) FROM 'VmHWM:\\s*(\\d+) kB')"
+    print(f"\nmost memory of a backend, {rows:,} rows, uniform, in bytes a row")
+    peaks = {}
+    for way in ("arrays", "pairs", "window", "clusters"):
+        # A window keeps what exceeds work_mem on disk.
+        settings = MEMORY if way in ("arrays", "pairs") else {"work_mem": "4MB"}
+        (*_, (kilobytes,)) = psql(WAYS[way].format(table=table), high, **settings)
+        peaks[way] = int(kilobytes) * 1024 / rows
+        print(f"  {way:<10} {peaks[way]:>6.1f}")
+    print(f"  simhash_pairs beyond its caller's arrays   {peaks['pairs'] - peaks['arrays']:>6.1f}")
+    print(f"  simhash_cluster beyond the window          {peaks['clusters'] - peaks['window']:>6.1f}", flush=True)
+
+
+def cancel(table, rows):
+    """Interrupts psql at random moments, as a user does, and waits for it to end."""
+    brute_rows = BRUTE_ROWS if rows == FULL else BRUTE_ROWS // 10
+    brute = f"(SELECT * FROM {table} LIMIT {brute_rows}) AS few"
+    statements = {
+        f"pairs of {rows:,}": WAYS["pairs"].format(table=table),
+        f"clusters of {rows:,}": WAYS["clusters"].format(table=table),
+        f"pairs of {brute_rows:,} at distance {BRUTE_DISTANCE}":
+            f"SELECT count(*) FROM {ARRAYS.format(table=brute)}, simhash_pairs(ids, fps, {BRUTE_DISTANCE})",
+    }
+    rng = random.Random(1)
+    print(f"\nseconds from interrupting psql to its end, at up to {CANCELS} random moments of each")
+    worst = 0
+    for name, statement in statements.items():
+        whole = seconds(statement, **MEMORY)
+        # Some have ended before.
+        tried = [interrupt(statement, rng.uniform(0, whole)) for _ in range(2 * CANCELS)]
+        taken = [latency for latency in tried if latency is not None][:CANCELS]
+        print(f"  {name}: median {median(taken):.3f}, worst {max(taken):.3f}", flush=True)
+        worst = max(worst, *taken)
+    return [(f"cancelled in {worst * 1e3:.0f} ms at the worst, bar {CANCEL_BAR * 1e3:.0f}", worst <= CANCEL_BAR)]
+
+
+def interrupt(statement, moment):
+    """How long it takes to end after that moment; None if it has ended before."""
+    with subprocess.Popen(
+        ["psql", "-XAtq", "-c", statement], env=environment(MEMORY), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        # Before it is connected, the signal would end psql itself.
+        time.sleep(0.05 + moment)
+        start = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+        latency = time.perf_counter() - start
+    return latency if "canceling statement" in errors else None
+
+
+if __name__ == "__main__":
+    main()
