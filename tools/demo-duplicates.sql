@@ -25,38 +25,26 @@ SELECT simhash_attach('fingerprints', 'simhash') \g /dev/null
 
 SELECT clock_timestamp() AS start \gset
 CREATE TEMP TABLE pairs AS
-SELECT a.simhash AS a, b.simhash AS b
-FROM fingerprints a JOIN fingerprints b ON simhash_near(a.simhash, b.simhash) AND a.simhash < b.simhash;
+SELECT a, b FROM (SELECT array_agg(simhash) FROM fingerprints) AS x (f), simhash_pairs(f, f);
 ANALYZE pairs;
 SELECT format('Near-duplicates: %s pairs among %s different fingerprints are at most 3 bits apart (found in %s ms).',
     (SELECT count(*) FROM pairs), (SELECT count(*) FROM fingerprints),
     round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS near_duplicates \gset
 
--- A group is what pairs connect. Each member takes the least name among its neighbours' until nothing changes.
-CREATE TEMP TABLE members AS SELECT simhash AS member, simhash AS name FROM fingerprints;
-CREATE INDEX ON members (member);
-DO $$
-BEGIN
-    LOOP
-        UPDATE members SET name = least_name
-        FROM (
-            SELECT member, min(name) AS least_name
-            FROM (
-                SELECT b AS member, name FROM pairs JOIN members ON member = a
-                UNION ALL
-                SELECT a, name FROM pairs JOIN members ON member = b
-            ) AS neighbours
-            GROUP BY member
-        ) AS nearest
-        WHERE nearest.member = members.member AND least_name < name;
-        EXIT WHEN NOT FOUND;
-    END LOOP;
-END $$;
+-- A group is what pairs connect.
+SELECT clock_timestamp() AS start \gset
+CREATE TEMP TABLE members AS SELECT id, simhash_cluster(simhash) OVER (ORDER BY id) AS name FROM docs;
+ANALYZE members;
+SELECT format('Clusters: %s documents with a near-duplicate are of %s kinds; %s could go (found in %s ms).',
+    coalesce(sum(documents), 0), count(*), coalesce(sum(documents - 1), 0),
+    round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS clusters
+FROM (SELECT count(*) AS documents FROM members WHERE name IS NOT NULL GROUP BY name HAVING count(*) > 1) AS sizes \gset
 
 CREATE TEMP TABLE groups AS
-SELECT name, count(*) AS documents, count(DISTINCT simhash) AS fingerprints,
+SELECT name, count(*) AS documents, count(DISTINCT simhash) AS fingerprints, sum(octet_length(body)) AS bytes,
     array_agg(DISTINCT simhash) AS members, array_agg(path ORDER BY path) AS paths
-FROM docs JOIN members ON member = simhash
+FROM docs JOIN members USING (id)
+WHERE name IS NOT NULL
 GROUP BY name
 HAVING count(DISTINCT simhash) > 1
 ORDER BY documents DESC, name
@@ -64,13 +52,15 @@ LIMIT 5;
 
 \echo
 \echo :near_duplicates
+\echo :clusters
 SELECT EXISTS (SELECT FROM pairs) AS found, (SELECT count(*) < 2000 FROM docs) AS small \gset
 \if :found
 \echo 'The largest groups that such pairs connect:'
-SELECT documents, fingerprints, min(a <~> b) AS "nearest", max(a <~> b) AS "farthest", pg_temp.some(paths) AS paths
+SELECT documents, pg_size_pretty(bytes) AS size, fingerprints, min(a <~> b) AS "nearest", max(a <~> b) AS "farthest",
+    pg_temp.some(paths) AS paths
 FROM groups, unnest(members) AS a, unnest(members) AS b
 WHERE a < b
-GROUP BY documents, fingerprints, name, paths
+GROUP BY documents, bytes, fingerprints, name, paths
 ORDER BY documents DESC, name;
 \else
 \echo 'The nearest pairs:'
