@@ -10,10 +10,13 @@ use super::progress::Reporter;
 use super::window::Window;
 use crate::simhash::pairs::{Rows, clusters};
 use crate::sql::arguments::check_distance;
-use crate::sql::error::{tick, user_error};
+use crate::sql::error::tick;
 
 /// Most rows of a partition: their clusters are one palloc'd array, of up to 1 GB.
 const MAX_ROWS: usize = (1 << 28) - 16;
+
+/// Rows whose fingerprints are asked for at once: calling PostgreSQL takes longer than what it does for one.
+const STRIDE: usize = 16;
 
 /// The arguments.
 const FINGERPRINT: c_int = 0;
@@ -26,47 +29,44 @@ const PROGRESS: c_int = 2;
 /// rows tells whether it is.
 #[pg_extern(sql = false)]
 fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
-    let mut window = Window::of_call(fcinfo)?;
-    let rows = window.rows();
-    if rows > MAX_ROWS {
-        let message = format!("cannot find clusters among {rows} rows");
-        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-            .set_detail(format!("A partition has at most {MAX_ROWS} rows."))
-            .set_hint("Partition the window, or leave out rows that have no fingerprint."));
+    let mut window = Window::of_call(fcinfo, MAX_ROWS)?;
+    if window.numbers()[0] == 0 {
+        compute(&mut window)?;
     }
-    let current = window.current();
-    if window.numbers(rows + 1)[0] == 0 {
-        compute(&mut window, rows)?;
-    }
-    match window.numbers(rows + 1).get(current + 1) {
+    let current = window.current;
+    match window.numbers().get(current + 1) {
         None | Some(0) => Ok(None),
         Some(&cluster) => Ok(Some(cluster.into())),
     }
 }
 
-fn compute(window: &mut Window, len: usize) -> Result<(), ErrorReport> {
+fn compute(window: &mut Window) -> Result<(), ErrorReport> {
     let max_distance = window.argument(MAX_DISTANCE).map(check_distance).transpose()?;
     let reporter = Reporter::new("simhash_cluster", window.argument(PROGRESS).unwrap_or(false));
     // With an unknown distance, nothing is known.
     if let Some(max_distance) = max_distance {
-        let mut rows = Rows::with_capacity(len)?;
+        let mut rows = Rows::with_capacity(window.rows)?;
         // The fingerprint may be computed here, as in simhash_cluster(simhash(body)): the texts of all rows would not do.
-        let mut row_context = PgMemoryContexts::new("simhash_cluster row");
-        for position in 0..len {
+        let mut rows_context = PgMemoryContexts::new("simhash_cluster rows");
+        let mut fingerprints = [None; STRIDE];
+        while rows.len() < window.rows {
             tick();
+            let position = rows.len();
+            let fingerprints = &mut fingerprints[..STRIDE.min(window.rows - position)];
             // SAFETY: a fingerprint is no pointer.
-            let fingerprint: Option<i64> =
-                unsafe { row_context.switch_to(|_| window.argument_at(FINGERPRINT, position as c_int)) };
+            unsafe { rows_context.switch_to(|_| window.bigints_from(FINGERPRINT, position, fingerprints)) };
             // SAFETY: nothing of it is used.
-            unsafe { row_context.reset() };
-            rows.push(fingerprint.map(i64::cast_unsigned))?;
-            window.numbers(len + 1)[position + 1] = fingerprint.is_some().into();
+            unsafe { rows_context.reset() };
+            for (number, fingerprint) in window.numbers()[position + 1..].iter_mut().zip(fingerprints) {
+                *number = fingerprint.is_some().into();
+                rows.push(fingerprint.map(i64::cast_unsigned))?;
+            }
         }
         let clusters = clusters(rows, max_distance.cast_unsigned(), &|progress| reporter.tick(progress))?;
-        for (number, first) in window.numbers(len + 1)[1..].iter_mut().zip(clusters) {
+        for (number, first) in window.numbers()[1..].iter_mut().zip(clusters) {
             *number *= first + 1;
         }
     }
-    window.numbers(len + 1)[0] = 1;
+    window.numbers()[0] = 1;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! PostgreSQL's interface for window functions (`windowapi.h`), which pgrx does not bind.
 
 use std::ffi::c_int;
-use std::slice;
+use std::{ptr, slice};
 
 use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -35,70 +35,87 @@ unsafe extern "C-unwind" {
 }
 
 /// The window that a function is called over, at one row.
-pub struct Window(WindowObject);
+pub struct Window {
+    object: WindowObject,
+    /// Rows of the partition.
+    pub rows: usize,
+    /// Position of the current row in the partition, from 0. No row before it is asked for any more.
+    pub current: usize,
+    numbers: *mut u32,
+}
 
 impl Window {
-    /// That of the running call, which the SQL declaration makes one of a window function.
-    pub fn of_call(fcinfo: pg_sys::FunctionCallInfo) -> Result<Self, ErrorReport> {
-        // SAFETY: `fcinfo` is that of the running call; its context is null or a node.
+    /// That of the running call, which the SQL declaration makes one of a window function; an error if the partition has
+    /// more than `max_rows`.
+    ///
+    /// Every row comes here, so it is one call through the boundary, which is dearer than what is called.
+    pub fn of_call(fcinfo: pg_sys::FunctionCallInfo, max_rows: usize) -> Result<Self, ErrorReport> {
+        // SAFETY: `fcinfo` is that of the running call; its context is null or a node, and if it is a window object that of
+        // the call. The numbers are as many in each call of a partition.
         unsafe {
-            let window = (*fcinfo).context;
-            if window.is_null() || (*window).type_ != NodeTag::T_WindowObjectData {
+            let object = (*fcinfo).context;
+            if object.is_null() || (*object).type_ != NodeTag::T_WindowObjectData {
                 let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
                 return Err(user_error(code, "window function called without a window"));
             }
-            Ok(Self(window))
+            let (rows, current, numbers) = guarded(|| {
+                let rows = WinGetPartitionRowCount(object);
+                let current = WinGetCurrentPosition(object);
+                WinSetMarkPosition(object, current);
+                let numbers = if rows <= max_rows as i64 {
+                    WinGetPartitionLocalMemory(object, (rows as usize + 1) * size_of::<u32>())
+                } else {
+                    ptr::null_mut()
+                };
+                (rows as usize, current as usize, numbers.cast::<u32>())
+            });
+            if numbers.is_null() {
+                let message = format!("cannot find clusters among {rows} rows");
+                return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
+                    .set_detail(format!("A partition has at most {max_rows} rows."))
+                    .set_hint("Partition the window, or leave out rows that have no fingerprint."));
+            }
+            Ok(Self { object, rows, current, numbers })
         }
     }
 
-    /// Number of rows of the partition.
-    pub fn rows(&self) -> usize {
-        // SAFETY: the window is that of the running call, here and below.
-        usize::try_from(unsafe { guarded(|| WinGetPartitionRowCount(self.0)) }).unwrap_or(0)
-    }
-
-    /// Position of the current row in the partition, from 0. No row before it is asked for any more.
-    pub fn current(&self) -> usize {
-        // SAFETY: as above.
-        unsafe {
-            let position = guarded(|| WinGetCurrentPosition(self.0));
-            guarded(|| WinSetMarkPosition(self.0, position));
-            usize::try_from(position).unwrap_or(0)
-        }
+    /// A number for each row of the partition, and one before them. All are zero at its first row, and are kept to its last.
+    pub fn numbers(&mut self) -> &mut [u32] {
+        // SAFETY: the memory is as large as that and aligned as any palloc'd memory; it was made zero, and lives as long as
+        // the partition. Nothing else has a reference to it.
+        unsafe { slice::from_raw_parts_mut(self.numbers, self.rows + 1) }
     }
 
     /// An argument at the current row.
     pub fn argument<T: FromDatum>(&self, argument: c_int) -> Option<T> {
         let mut is_null = false;
-        // SAFETY: as above; the argument is of the type that the SQL declaration says.
+        // SAFETY: the window is that of the running call; the argument is of the type that the SQL declaration says.
         unsafe {
-            let datum = guarded(|| WinGetFuncArgCurrent(self.0, argument, &mut is_null));
+            let datum = guarded(|| WinGetFuncArgCurrent(self.object, argument, &mut is_null));
             T::from_datum(datum, is_null)
         }
     }
 
-    /// An argument at the row of that position, at most 2^31 - 1, in the partition. It is computed in the current memory
-    /// context, which nobody empties before the function returns.
-    pub fn argument_at<T: FromDatum>(&self, argument: c_int, position: c_int) -> Option<T> {
-        let (mut is_null, mut is_out) = (false, false);
-        // SAFETY: as above.
+    /// A `bigint` argument at some rows from that position on, which is at most 2^31 - 1, in the partition. It is computed in
+    /// the current memory context, which nobody empties before the function returns.
+    pub fn bigints_from(&self, argument: c_int, position: usize, values: &mut [Option<i64>]) {
+        // SAFETY: as above; a bigint is its datum.
         unsafe {
-            let datum = guarded(|| {
-                WinGetFuncArgInPartition(self.0, argument, position, FROM_HEAD, false, &mut is_null, &mut is_out)
+            guarded(|| {
+                for (place, value) in (position as c_int..).zip(values) {
+                    let (mut is_null, mut is_out) = (false, false);
+                    let datum = WinGetFuncArgInPartition(
+                        self.object,
+                        argument,
+                        place,
+                        FROM_HEAD,
+                        false,
+                        &mut is_null,
+                        &mut is_out,
+                    );
+                    *value = (!is_null && !is_out).then(|| datum.value() as i64);
+                }
             });
-            T::from_datum(datum, is_null || is_out)
-        }
-    }
-
-    /// A number for each of so many rows, which all are zero at the partition's first row, and are kept to its last.
-    ///
-    /// Always to be called with the same `rows`, and before any other way to ask for the memory of a partition.
-    pub fn numbers(&mut self, rows: usize) -> &mut [u32] {
-        // SAFETY: as above. Of the first call in a partition, the memory is as large as asked for and zero; of the others
-        // it is the same. It is aligned as any palloc'd memory.
-        unsafe {
-            let numbers = guarded(|| WinGetPartitionLocalMemory(self.0, rows * size_of::<u32>()));
-            slice::from_raw_parts_mut(numbers.cast(), rows)
         }
     }
 }
