@@ -1,5 +1,6 @@
 //! Tests that run inside a server, with `cargo pgrx test`.
 
+mod batch;
 mod golden;
 mod last_text;
 mod parallel;

@@ -8,7 +8,7 @@ mod aggregate;
 mod arguments;
 mod arrays;
 pub(crate) mod attach;
-mod batch;
+pub(crate) mod batch;
 mod blocks;
 mod calls;
 mod distance;

@@ -2,5 +2,5 @@
 
 mod cluster;
 mod pairs;
-mod progress;
+pub mod progress;
 mod window;

@@ -7,7 +7,7 @@ use crate::simhash::pairs::{Phase, Progress};
 use crate::sql::error::{tell, tick};
 
 /// Between two reports.
-const INTERVAL: Duration = Duration::from_secs(3);
+pub const INTERVAL: Duration = Duration::from_secs(3);
 
 /// The tick of a computation on all fingerprints.
 pub struct Reporter {
@@ -25,10 +25,16 @@ impl Reporter {
     /// Lets the user cancel, and reports if it is time.
     pub fn tick(&self, progress: Progress) {
         tick();
-        let Some(next) = &self.next else { return };
-        let now = Instant::now();
+        if let Some(report) = self.report(progress, Instant::now()) {
+            tell(report);
+        }
+    }
+
+    /// What is to be reported now, if anything.
+    pub fn report(&self, progress: Progress, now: Instant) -> Option<String> {
+        let next = self.next.as_ref()?;
         if now < next.get() {
-            return;
+            return None;
         }
         next.set(now + INTERVAL);
         let phase = match progress.phase {
@@ -36,6 +42,6 @@ impl Reporter {
             Phase::Equal => "listing equal fingerprints",
             Phase::Near => "comparing fingerprints",
         };
-        tell(format!("{}: {phase}, {:.0} %", self.name, progress.share * 100.0));
+        Some(format!("{}: {phase}, {:.0} %", self.name, progress.share * 100.0))
     }
 }

@@ -1,0 +1,128 @@
+//! All pairs and clusters of random tables, against their definitions in SQL; progress; and a lack of memory.
+
+#[pgrx::pg_schema]
+mod tests {
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    use pgrx::prelude::*;
+
+    use crate::pg_test::random::Random;
+    use crate::simhash::pairs::{Phase, Progress};
+    use crate::sql::batch::progress::{INTERVAL, Reporter};
+
+    /// What simhash_pairs finds, and what it should, which are not in both.
+    const PAIRS: &str = "
+        WITH found AS (
+            SELECT p.* FROM (SELECT array_agg(id ORDER BY place), array_agg(fp ORDER BY place) FROM docs) AS x (ids, fps),
+                simhash_pairs(ids, fps, $1) AS p
+        ), expected AS (
+            SELECT a.id AS a, b.id AS b, hamming(a.fp, b.fp) AS distance
+            FROM docs AS a JOIN docs AS b ON a.place < b.place AND hamming(a.fp, b.fp) <= $1
+        )
+        SELECT count(*) FROM ((TABLE found EXCEPT ALL TABLE expected) UNION ALL
+            (TABLE expected EXCEPT ALL TABLE found)) AS differences";
+
+    /// Rows whose cluster is not named by the first row that can be reached from it.
+    const CLUSTERS: &str = "
+        WITH RECURSIVE found AS (
+            SELECT place, tenant, fp, simhash_cluster(fp, $1) OVER w AS cluster, row_number() OVER w AS number FROM docs
+            WINDOW w AS (PARTITION BY tenant ORDER BY place)
+        ), reached AS (
+            SELECT tenant, number AS start, number, fp FROM found WHERE fp IS NOT NULL
+            UNION
+            SELECT r.tenant, r.start, f.number, f.fp FROM reached AS r JOIN found AS f
+                ON f.tenant = r.tenant AND hamming(f.fp, r.fp) <= $1
+        )
+        SELECT count(*) FROM found LEFT JOIN
+            (SELECT tenant, start AS number, min(number) AS cluster FROM reached GROUP BY tenant, start) AS expected
+            USING (tenant, number)
+        WHERE found.cluster IS DISTINCT FROM expected.cluster";
+
+    #[pg_test]
+    fn random_pairs_and_clusters() {
+        let mut random = Random(5);
+        Spi::run("CREATE TABLE docs (place integer, id text, tenant integer, fp bigint)").expect("a table");
+        for _ in 0..60 {
+            let (rows, kinds, bits) = (random.below(80), 1 + random.below(20), random.below(7));
+            let tenants = 1 + random.below(4);
+            let common: Vec<u64> = (0..kinds).map(|_| random.next()).collect();
+            let fingerprints: Vec<Option<i64>> = (0..rows)
+                .map(|_| {
+                    let flipped = (0..bits).fold(0, |flipped, _| flipped | 1u64 << random.below(64));
+                    (random.below(10) > 0).then(|| (*random.one_of(&common) ^ flipped).cast_signed())
+                })
+                .collect();
+            let tenants: Vec<i32> = (0..rows).map(|_| random.below(tenants) as i32).collect();
+            let distance = *random.one_of(&[0, 1, 2, 3, 4, 6, 8, 12, 16, 17, 30, 64]);
+            Spi::run("TRUNCATE docs").expect("an empty table");
+            Spi::run_with_args(
+                "INSERT INTO docs SELECT n, 'id ' || n % 50, tenant, fp
+                 FROM unnest($1, $2) WITH ORDINALITY AS docs (fp, tenant, n)",
+                &[fingerprints.clone().into(), tenants.clone().into()],
+            )
+            .expect("rows");
+            for query in [PAIRS, CLUSTERS] {
+                let wrong = Spi::get_one_with_args::<i64>(query, &[distance.into()]);
+                assert_eq!(wrong, Ok(Some(0)), "{query}, {distance}: {fingerprints:?} {tenants:?}");
+            }
+        }
+    }
+
+    #[pg_test]
+    fn progress_is_reported_every_few_seconds_if_wanted() {
+        let start = Instant::now();
+        let progress = Progress { phase: Phase::Near, share: 0.426 };
+        let reporter = Reporter::new("simhash_pairs", true);
+        assert_eq!(reporter.report(progress, start), None);
+        let later = Instant::now() + INTERVAL;
+        let report = Some("simhash_pairs: comparing fingerprints, 43 %".to_owned());
+        assert_eq!(reporter.report(progress, later), report);
+        assert_eq!(reporter.report(progress, later + INTERVAL - Duration::from_millis(1)), None);
+        assert_eq!(reporter.report(progress, later + INTERVAL), report);
+        assert_eq!(Reporter::new("simhash_pairs", false).report(progress, later), None);
+    }
+
+    /// What becomes of a statement if this process may have only so many megabytes more than it has: a SQLSTATE, or none.
+    #[cfg(target_os = "linux")]
+    fn with_megabytes(megabytes: usize, statement: &str) -> Option<String> {
+        let limit = |bytes: &str| {
+            let process = std::process::id().to_string();
+            let done = Command::new("prlimit").args(["--pid", &process, &format!("--as={bytes}:")]).status();
+            assert!(done.is_ok_and(|status| status.success()), "prlimit fails");
+        };
+        let pages = std::fs::read_to_string("/proc/self/statm").expect("sizes");
+        let pages: usize = pages.split(' ').next().and_then(|size| size.parse().ok()).expect("a size");
+        limit(&(pages * 4096 + (megabytes << 20)).to_string());
+        let code = Spi::get_one_with_args::<String>("SELECT sqlstate_of($1)", &[statement.into()]);
+        limit("unlimited");
+        code.expect("a result")
+    }
+
+    #[pg_test]
+    #[cfg(target_os = "linux")]
+    fn a_lack_of_memory_is_an_ordinary_error() {
+        Spi::run(
+            "CREATE FUNCTION sqlstate_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
+             BEGIN
+                 EXECUTE statement;
+                 RETURN NULL;
+             EXCEPTION WHEN OTHERS THEN
+                 RETURN SQLSTATE;
+             END $$;
+             CREATE TABLE arrays AS SELECT array_agg(n) AS ids, array_agg(hashint8extended(n, 0)) AS fps
+             FROM generate_series(1, 300000) AS n;
+             ALTER TABLE arrays ALTER ids SET STORAGE EXTERNAL, ALTER fps SET STORAGE EXTERNAL",
+        )
+        .expect("arrays");
+        for statement in [
+            "SELECT count(*) FROM arrays, simhash_pairs(ids, fps)",
+            "SELECT max(cluster) FROM (SELECT simhash_cluster(fp) OVER () AS cluster FROM arrays, unnest(fps) AS fp) AS x",
+        ] {
+            let codes: Vec<_> = (1..20).step_by(2).map(|megabytes| with_megabytes(megabytes, statement)).collect();
+            assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
+            assert!(codes.iter().flatten().count() >= 3, "{statement}: {codes:?}");
+            assert_eq!(with_megabytes(300, statement), None, "{statement}");
+        }
+    }
+}
