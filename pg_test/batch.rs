@@ -111,8 +111,7 @@ mod tests {
                  RETURN SQLSTATE;
              END $$;
              CREATE TABLE arrays AS SELECT array_agg(n) AS ids, array_agg(hashint8extended(n, 0)) AS fps
-             FROM generate_series(1, 300000) AS n;
-             ALTER TABLE arrays ALTER ids SET STORAGE EXTERNAL, ALTER fps SET STORAGE EXTERNAL",
+             FROM generate_series(1, 300000) AS n",
         )
         .expect("arrays");
         for statement in [
