@@ -19,7 +19,7 @@ import sys
 import time
 from statistics import median
 
-import peers
+import otherwise
 from statements import environment, psql, seconds, value
 
 FULL = 10_000_000
@@ -58,7 +58,7 @@ def main():
         judged += judge(distribution, tables, measure(tables.values(), runs), rows)
     judged += identical(sizes[0], runs)
     for distribution in ("uniform", "text"):
-        peers.report(f"{distribution}_{sizes[0]}", sizes[0], sizes[0] // 10)
+        otherwise.report(f"{distribution}_{sizes[0]}", sizes[0], sizes[0] // 10)
     memory(f"uniform_{rows}", rows)
     judged += cancel(f"uniform_{rows}", rows)
     print()
