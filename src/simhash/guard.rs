@@ -38,16 +38,11 @@ pub fn shared_keys(fingerprint: u64, max_distance: u32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simhash::random::random;
 
     #[test]
     fn near_fingerprints_share_a_key() {
-        let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        let mut random = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
+        let mut random = random();
         for max_distance in 0..=12 {
             for _ in 0..2000 {
                 let a = random();

@@ -22,6 +22,8 @@ pub mod layout;
 pub mod normalise;
 pub mod options;
 pub mod pairs;
+#[cfg(test)]
+mod random;
 pub mod resemblance;
 pub mod shingle;
 pub mod skew;

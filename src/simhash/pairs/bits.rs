@@ -65,16 +65,11 @@ impl Worths {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simhash::random::random;
 
     #[test]
     fn bits_are_worth_what_they_tell_apart() {
-        let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        let mut random = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
+        let mut random = random();
         let uniform: Vec<u64> = (0..1000).map(|_| random()).collect();
         assert!((63..=65).contains(&Worths::of(&uniform).below(64)));
         let halved: Vec<u64> = uniform.iter().map(|fingerprint| fingerprint & 0xffff_ffff).collect();

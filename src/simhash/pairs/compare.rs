@@ -186,15 +186,10 @@ fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simhash::random::random;
 
     fn fingerprints(count: usize) -> Vec<u64> {
-        let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        let mut random = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
+        let mut random = random();
         (0..count).map(|_| random() & 0x0000_0101_1111_ffff).collect()
     }
 

@@ -374,16 +374,11 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simhash::random::random;
 
     #[test]
     fn large_slices_within_each_other_lose_nothing() {
-        let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        let mut random = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
+        let mut random = random();
         // Smaller and smaller parts that share more and more leading bits, and near-duplicates of these.
         let mut distinct: Vec<u64> = (0..2500).map(|n| random() >> (n / 500 * 9)).collect();
         for n in 0..2500 {
