@@ -26,6 +26,8 @@ FULL = 10_000_000
 K = 3
 CANCELS = 10
 CANCEL_BAR = 0.1
+# Seconds after which nothing new happens.
+LONGEST = 10
 # What is compared with everything in the tests of cancelling: beyond distance 16 or so nothing else is possible.
 BRUTE_ROWS, BRUTE_DISTANCE = 300_000, 19
 # Enough for PostgreSQL's sort of the largest table to stay in memory, and its arrays and windows.
@@ -175,7 +177,7 @@ def cancel(table, rows):
     for name, statement in statements.items():
         whole = seconds(statement, **MEMORY)
         # Some have ended before.
-        tried = [interrupt(statement, rng.uniform(0, whole)) for _ in range(2 * CANCELS)]
+        tried = [interrupt(statement, rng.uniform(0, min(whole, LONGEST))) for _ in range(2 * CANCELS)]
         taken = [latency for latency in tried if latency is not None][:CANCELS]
         print(f"  {name}: median {median(taken):.3f}, worst {max(taken):.3f}", flush=True)
         worst = max(worst, *taken)

@@ -27,9 +27,13 @@ fn simhash_pairs(
     ErrorReport,
 > {
     let max_distance = check_distance(max_distance)?.cast_unsigned();
+    // PostgreSQL does not look for interrupts while it makes arrays and takes them apart, tens of milliseconds for ten million
+    // elements each.
+    tick();
     // They live as long as the iterator: PostgreSQL keeps the arguments of a function that returns a set until it is done,
     // and pgrx runs the first call in the memory context that goes with the iterator.
     let id_datums: &'static [pg_sys::Datum] = datums(&ids, "ids")?;
+    tick();
     let fingerprints = bigints(&fingerprints, "fingerprints")?;
     if id_datums.len() != fingerprints.len() {
         let message =
