@@ -1,4 +1,4 @@
-//! Arrays as arguments: of features, weights, names, ids and fingerprints.
+//! Arrays as arguments: of features, weights, names and fingerprints.
 
 use std::ptr;
 use std::slice;
@@ -27,17 +27,6 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorR
     elements(array, what)?.map(|name: Result<RawText, _>| Ok(decode(name?)?.into_owned())).collect()
 }
 
-/// The elements of an array of any type, not converted; an error if there is a NULL.
-///
-/// They are in the memory context of the call, or in that of its arguments, and live as long.
-pub fn datums<'a>(array: &AnyArray, what: &'static str) -> Result<&'a [pg_sys::Datum], ErrorReport> {
-    let (datums, nulls) = deconstruct(array, what)?;
-    match nulls.iter().position(|null| *null) {
-        None => Ok(datums),
-        Some(place) => Err(null_element(what, place)),
-    }
-}
-
 /// The elements of a `bigint[]`, some of which may be NULL.
 ///
 /// Without a copy of them, for there may be millions.
@@ -63,7 +52,8 @@ fn elements<'a, T: FromDatum + 'a>(
     }))
 }
 
-fn null_element(what: &str, place: usize) -> ErrorReport {
+/// The error of a NULL where none may be.
+pub fn null_element(what: &str, place: usize) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not contain NULL"))
         .set_detail(format!("Element {} is NULL.", place + 1))
         .set_hint("Leave NULLs out where the array is built: array_agg(...) FILTER (WHERE ... IS NOT NULL).")
@@ -98,7 +88,7 @@ fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>, Er
 }
 
 /// The array, detoasted; an error if it has several dimensions.
-fn detoast(array: &AnyArray, what: &str) -> Result<*mut pg_sys::ArrayType, ErrorReport> {
+pub fn detoast(array: &AnyArray, what: &str) -> Result<*mut pg_sys::ArrayType, ErrorReport> {
     // SAFETY: the SQL declaration makes the argument an array; detoasted, it is an ArrayType.
     let (array, dimensions) = unsafe {
         let array: *mut pg_sys::ArrayType = pg_sys::pg_detoast_datum(array.datum().cast_mut_ptr()).cast();

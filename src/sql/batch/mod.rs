@@ -1,6 +1,7 @@
 //! All of a table's near-duplicates at once: `simhash_pairs` and `simhash_cluster`.
 
 mod cluster;
+mod ids;
 mod pairs;
 pub mod progress;
 mod window;

@@ -6,10 +6,11 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 
+use super::ids::Ids;
 use super::progress::Reporter;
 use crate::simhash::pairs::{Pairs, Rows};
 use crate::sql::arguments::check_distance;
-use crate::sql::arrays::{bigints, datums};
+use crate::sql::arrays::bigints;
 use crate::sql::error::{tick, user_error};
 
 /// Rows taken over between two checks for interrupts.
@@ -27,17 +28,14 @@ fn simhash_pairs(
     ErrorReport,
 > {
     let max_distance = check_distance(max_distance)?.cast_unsigned();
-    // PostgreSQL does not look for interrupts while it makes arrays and takes them apart, tens of milliseconds for ten million
-    // elements each.
+    // PostgreSQL does not look for interrupts while it makes arrays, tens of milliseconds for ten million elements.
     tick();
     // They live as long as the iterator: PostgreSQL keeps the arguments of a function that returns a set until it is done,
     // and pgrx runs the first call in the memory context that goes with the iterator.
-    let id_datums: &'static [pg_sys::Datum] = datums(&ids, "ids")?;
-    tick();
+    let ids = Ids::of(&ids)?;
     let fingerprints = bigints(&fingerprints, "fingerprints")?;
-    if id_datums.len() != fingerprints.len() {
-        let message =
-            format!("numbers of ids ({}) and of fingerprints ({}) differ", id_datums.len(), fingerprints.len());
+    if ids.len() != fingerprints.len() {
+        let message = format!("numbers of ids ({}) and of fingerprints ({}) differ", ids.len(), fingerprints.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
             .set_hint("Give both arrays the same length: two array_agg() of the same rows."));
     }
@@ -50,13 +48,8 @@ fn simhash_pairs(
         rows.push(fingerprint.map(i64::cast_unsigned))?;
     }
     let mut pairs = Pairs::new(rows, max_distance, &|progress| reporter.tick(progress))?;
-    // SAFETY: an array has a type, which is that of its elements' array.
-    let id_type = unsafe { pg_sys::get_element_type(ids.oid()) };
-    // SAFETY: the datum is an element of the array, hence of its elements' type.
-    let id =
-        move |row: u32| unsafe { AnyElement::from_polymorphic_datum(*id_datums.get(row as usize)?, false, id_type) };
     Ok(TableIterator::new(iter::from_fn(move || {
         let pair = pairs.next(&|progress| reporter.tick(progress))?;
-        Some((id(pair.a), id(pair.b), pair.distance.cast_signed()))
+        Some((ids.get(pair.a), ids.get(pair.b), pair.distance.cast_signed()))
     })))
 }
