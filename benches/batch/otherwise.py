@@ -14,7 +14,7 @@ K = 3
 RADIUS = K + 1
 CHUNK = 10_000
 # Seconds that the join may take; beyond, `inf` is shown.
-LONGEST = 600
+LONGEST = 180
 MEMORY = {"work_mem": "2GB"}
 
 
