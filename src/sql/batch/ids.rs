@@ -48,7 +48,12 @@ impl Ids {
             let data = match head.dataoffset {
                 0 => start.add(aligned(overhead, MAXIMUM_ALIGN)),
                 offset => {
-                    let is_null = |place: &usize| *start.add(overhead + place / 8) & (1 << (place % 8)) == 0;
+                    let is_null = |place: &usize| {
+                        if place.is_multiple_of(STRIDE) {
+                            tick();
+                        }
+                        *start.add(overhead + place / 8) & (1 << (place % 8)) == 0
+                    };
                     if let Some(place) = (0..count).find(is_null) {
                         return Err(null_element(WHAT, place));
                     }
