@@ -9,7 +9,7 @@
 help:
 	@echo 'make demo     near-duplicates among the files of DOCS=folder (default: the copyright files in /usr/share/doc)'
 	@echo 'make test     format, lints, unit, property, SQL, isolation, encoding, driver, load and README tests'
-	@echo 'make soak     a load of near-duplicates on a guarded table, with crashes: four minutes (options: see tools/soak)'
+	@echo 'make soak     a load of near-duplicates on a guarded table, with crashes: ten minutes (options: see tools/soak)'
 	@echo 'make install  the extension into the PostgreSQL of PG_CONFIG=path'
 	@echo 'make bench    the benchmarks'
 	@echo 'make clean    removes all that was built'

@@ -2,11 +2,11 @@
 
     python benches/guard RUNS TRANSACTIONS SIZE:BLOCKS[:covering][,...] FILE.jsonl ...
 
-For each size of a table and layout of its blocks, with plain or covering indexes: rows a second that pgbench (-M prepared, a transaction for each row)
-inserts with no guard, `reject` and `skip`, by one client and by four, and that one COPY inserts. It is one table, whose
-guard is put on and taken away, so that rows and indexes are the same; the ways take turns, in every other run in the
-opposite order; medians, and medians of the runs' ratios. The texts are made of passages of
-real ones, and hardly any is a near-duplicate.
+For each size of a table and layout of its blocks, with plain or covering indexes: rows a second that pgbench (-M
+prepared, a transaction for each row) inserts with no guard, `reject` and `skip`, by one client and by four, and that
+one COPY inserts. It is one table, whose guard is put on and taken away, so that rows and indexes are the same; the ways
+take turns, in every other run in the opposite order; medians, and medians of the runs' ratios. The texts are made of
+passages of real ones, and no two are near-duplicates.
 
 Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
 """

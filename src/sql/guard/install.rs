@@ -8,7 +8,8 @@ use pgrx::spi::quote_literal;
 use pgrx::{AnyArray, PgRelation};
 
 use super::search::Searched;
-use super::trigger::{Action, Members, fingerprint_column, mark_column, no_index, scope_of};
+use super::table::{Members, fingerprint_column, mark_column, scope_of};
+use super::trigger::Action;
 use crate::sql::arguments::{check_distance, name, required};
 use crate::sql::arrays::names;
 use crate::sql::attach::target::{Lock, Target, quoted_schema};
@@ -137,19 +138,8 @@ impl Guard {
         })?;
         scope_of(relation, &self.scope)?;
         let functions = self.schema.simhash_block().and_then(Functions::beside);
-        let search = |member| {
-            // SAFETY: locked as a member.
-            let member_table = unsafe { open(member) };
-            let fingerprint = fingerprint_column(&member_table, &self.fingerprint).ok()?;
-            let scope = scope_of(&member_table, &self.scope).ok()?;
-            Searched::new(member, fingerprint, scope, self.max_distance, &functions?)
-        };
-        let searched = Members::of(table.oid)?
-            .with_rows
-            .into_iter()
-            // SAFETY: locked as a member.
-            .map(|member| search(member).ok_or_else(|| no_index(&unsafe { open(member) }, self.max_distance)))
-            .collect::<Result<Vec<_>, _>>()?;
+        let searched =
+            Members::of(table.oid)?.searched(&self.fingerprint, &self.scope, self.max_distance, functions)?;
         self.check_mark(relation, &searched)?;
         let visits: f64 = searched.iter().map(|member| member.visits).sum();
         if visits >= MANY_VISITS {

@@ -10,7 +10,7 @@ use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::key::{Key, KeyValue};
-use super::trigger::same_values;
+use super::table::same_values;
 use crate::simhash::blocks::{Block, Ranged};
 use crate::simhash::distance::hamming;
 use crate::simhash::layout::share_of;

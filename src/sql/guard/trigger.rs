@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -20,12 +20,13 @@ use super::cache::Cache;
 use super::conflict::conflict;
 use super::key::Key;
 use super::locks::{Locks, Running};
-use super::search::{Candidate, Scope, Searched, State, Wanted, value};
+use super::search::{Candidate, Searched, State, Wanted, value};
+use super::table::{Members, mark_column, name_of, no_index, same_values};
 use crate::sql::arguments::check_distance;
 use crate::sql::error::user_error;
 use crate::sql::functions::Functions;
-use crate::sql::spi::{from_server, to_server};
-use crate::sql::tables::{ancestors, open, partition_constraint, with_inheritors};
+use crate::sql::spi::from_server;
+use crate::sql::tables::{ancestors, open, partition_constraint};
 use crate::sql::trigger::{RowEvent, protocol_violated, triggers};
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
@@ -231,10 +232,12 @@ impl Guard {
             return Ok(guard);
         }
         loop {
-            // That of the trigger's own table is locked, which PostgreSQL writes to.
-            for &member in guard.members.iter().filter(|_| guard.members.len() > 1) {
-                // SAFETY: any OID may be locked.
-                unsafe { pg_sys::LockRelationOid(member, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+            // A table without partitions is locked: PostgreSQL writes to it.
+            if guard.members.len() > 1 {
+                for &member in &guard.members {
+                    // SAFETY: any OID may be locked.
+                    unsafe { pg_sys::LockRelationOid(member, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+                }
             }
             let now = get()?;
             if Rc::ptr_eq(&guard, &now) {
@@ -260,18 +263,9 @@ impl Guard {
             let message = "simhash_dedup needs a mark column for the action mark, and for no other";
             return Err(protocol_violated(message.to_owned(), USAGE));
         }
-        let functions = Functions::beside(function)
-            .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension is incomplete"))?;
-        let Members { all, with_rows } = Members::of(identity.root)?;
-        let mut searched = Vec::new();
-        for &member in &with_rows {
-            // SAFETY: locked as a member.
-            let member_table = unsafe { open(member) };
-            let fingerprint = fingerprint_column(&member_table, fingerprint)?;
-            let scope = scope_of(&member_table, scope)?;
-            let found = Searched::new(member, fingerprint, scope, max_distance, &functions);
-            searched.push(found.ok_or_else(|| no_index(&member_table, max_distance))?);
-        }
+        let members = Members::of(identity.root)?;
+        let searched = members.searched(fingerprint, scope, max_distance, Functions::beside(function))?;
+        let Members { all, with_rows } = members;
         let mark_of = |own: &Searched| {
             // SAFETY: locked as a member.
             mark.map(|mark| mark_column(&unsafe { open(own.oid) }, mark, Some(own), &searched)).transpose()
@@ -525,35 +519,6 @@ fn changes_foreign_key(event: &RowEvent) -> bool {
     }
 }
 
-/// Whether two rows have the same values in some columns, to the byte.
-///
-/// # Safety
-/// The slots hold rows of the table, which has the columns.
-pub unsafe fn same_values(
-    table: &PgRelation,
-    mut columns: impl Iterator<Item = i16>,
-    old: *mut pg_sys::TupleTableSlot,
-    new: *mut pg_sys::TupleTableSlot,
-) -> bool {
-    let description = table.tuple_desc();
-    columns.all(|column| {
-        // SAFETY: by the contract.
-        let pair = unsafe { (value(old, column), value(new, column)) };
-        match pair {
-            (None, None) => true,
-            (Some(old), Some(new)) => description.get(column as usize - 1).is_some_and(|attribute| {
-                let same = || {
-                    // SAFETY: by the contract.
-                    unsafe { datum_image_eq(old, new, attribute.attbyval, attribute.attlen.into()) }
-                };
-                // SAFETY: nothing but a call of PostgreSQL.
-                unsafe { pg_sys::ffi::pg_guard_ffi_boundary(same) }
-            }),
-            _ => false,
-        }
-    })
-}
-
 fn distance(argument: &str) -> Result<i32, ErrorReport> {
     match argument.parse() {
         Ok(distance) => check_distance(distance),
@@ -564,134 +529,9 @@ fn distance(argument: &str) -> Result<i32, ErrorReport> {
     }
 }
 
-pub fn column_of(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {
-    let encoded = to_server(name)?;
-    // SAFETY: a look-up in a system cache by a NUL-terminated name.
-    let number = unsafe { pg_sys::get_attnum(table.oid(), encoded.as_ptr()) };
-    if number <= 0 {
-        let message = format!("column \"{name}\" of table \"{}\" does not exist", name_of(table)?);
-        return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message));
-    }
-    Ok(number)
-}
-
-/// The column of fingerprints.
-pub fn fingerprint_column(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {
-    let column = column_of(table, name)?;
-    // SAFETY: look-ups in system caches.
-    if unsafe { pg_sys::getBaseType(pg_sys::get_atttype(table.oid(), column)) } == pg_sys::INT8OID {
-        return Ok(column);
-    }
-    let message = format!("column \"{name}\" of table \"{}\" is not of type bigint", name_of(table)?);
-    Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
-}
-
-/// The column that takes the key of a near-duplicate, wherever that is. `own` is the table as it is searched, if it has
-/// rows.
-pub fn mark_column(
-    table: &PgRelation,
-    name: &str,
-    own: Option<&Searched>,
-    searched: &[Searched],
-) -> Result<i16, ErrorReport> {
-    let column = column_of(table, name)?;
-    let unfit = || {
-        Ok::<_, ErrorReport>(format!("column \"{name}\" of table \"{}\" cannot take the key of a row", name_of(table)?))
-    };
-    let columns = table.tuple_desc();
-    let its_type = columns.get(column as usize - 1).map(|attribute| (attribute.atttypid, attribute.atttypmod));
-    // SAFETY: a look-up in a system cache.
-    let is_generated = unsafe { pg_sys::get_attgenerated(table.oid(), column) } != 0;
-    if is_generated || searched.iter().any(|searched| searched.primary_key.only_type() != its_type) {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit()?).set_detail(
-            "The table needs a primary key of one column, and the mark column must be of its type and not generated.",
-        ));
-    }
-    if own.is_some_and(|own| own.depends_on(table, column)) {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, unfit()?).set_detail(
-            "It is a column of the primary key, the fingerprint, what that is computed from, the scope, or the partition key.",
-        ));
-    }
-    Ok(column)
-}
-
-/// A guarded table and its partitions, all of them locked.
-pub struct Members {
-    /// The table, its partitions, and theirs.
-    pub all: Vec<Oid>,
-    /// Those that hold rows.
-    pub with_rows: Vec<Oid>,
-}
-
-impl Members {
-    /// An error if there is one that cannot be searched.
-    pub fn of(root: Oid) -> Result<Self, ErrorReport> {
-        // SAFETY: look-ups in a system cache, of a table that is locked, here and below.
-        let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
-        if kind(root) != pg_sys::RELKIND_PARTITIONED_TABLE {
-            return Ok(Self { all: vec![root], with_rows: vec![root] });
-        }
-        let all = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
-        if let Some(&foreign) = all.iter().find(|&&member| kind(member) == pg_sys::RELKIND_FOREIGN_TABLE) {
-            // SAFETY: as above.
-            let name = unsafe { from_server(pg_sys::get_rel_name(foreign)) }?;
-            let message = format!("partition \"{name}\" is a foreign table");
-            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-                .set_detail("A guard searches the indexes of this server only."));
-        }
-        let with_rows = all.iter().copied().filter(|&member| kind(member) == pg_sys::RELKIND_RELATION).collect();
-        Ok(Self { all, with_rows })
-    }
-}
-
-/// The name of a table, decoded.
-fn name_of(table: &PgRelation) -> Result<String, ErrorReport> {
-    // SAFETY: an open table has a NUL-terminated name.
-    unsafe { from_server((*table.rd_rel).relname.data.as_ptr()) }
-}
-
-pub fn scope_of(table: &PgRelation, names: &[String]) -> Result<Vec<Scope>, ErrorReport> {
-    let scope = |name: &String| {
-        let column = column_of(table, name)?;
-        // SAFETY: a look-up in a system cache.
-        if unsafe { pg_sys::get_attgenerated(table.oid(), column) } != 0 {
-            let message = format!("scope column \"{name}\" of table \"{}\" is generated", name_of(table)?);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-                .set_detail("Generated columns are computed after BEFORE triggers.")
-                .set_hint("Name the columns that it is computed from."));
-        }
-        let columns = table.tuple_desc();
-        let attribute = columns.get(column as usize - 1);
-        let (data_type, collation) =
-            attribute.map_or((Oid::INVALID, Oid::INVALID), |found| (found.atttypid, found.attcollation));
-        // SAFETY: a type that exists.
-        let entry = unsafe { &*pg_sys::lookup_type_cache(data_type, pg_sys::TYPECACHE_EQ_OPR as i32) };
-        if entry.eq_opr == Oid::INVALID {
-            let message = format!("column \"{name}\" of table \"{}\" has a type without equality", name_of(table)?);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message));
-        }
-        // SAFETY: an operator that exists.
-        Ok(Scope { column, equality: unsafe { pg_sys::get_opcode(entry.eq_opr) }, collation })
-    };
-    names.iter().map(scope).collect()
-}
-
-pub fn no_index(table: &PgRelation, max_distance: i32) -> ErrorReport {
-    let name = name_of(table).unwrap_or_default();
-    let message = format!("table \"{name}\" has no index that finds fingerprints at distance {max_distance}");
-    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .set_detail("The guard looks every new row up in btrees on the blocks of a layout, all of them valid.")
-        .set_hint("Run simhash_attach again to complete them, or attach a layout that serves this distance.")
-}
-
 /// The table that is guarded with a partition: the topmost of which the trigger is one.
 fn root(table: &PgRelation, function: Oid) -> Oid {
     // SAFETY: an ancestor of an open table.
     let guarded = |oid: &&Oid| triggers(&unsafe { open(**oid) }).iter().any(|trigger| trigger.tgfoid == function);
     ancestors(table).iter().rev().find(guarded).copied().unwrap_or_else(|| table.oid())
-}
-
-// PostgreSQL's `utils/datum.h`, which pgrx leaves out.
-unsafe extern "C-unwind" {
-    fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: c_int) -> bool;
 }
