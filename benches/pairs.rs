@@ -2,33 +2,17 @@
 //!
 //! `cargo bench --bench pairs [-- PART OF A NAME...]`: the median of three runs, by kind of fingerprints and distance.
 
+#[path = "../tests/random/mod.rs"]
+mod random;
+
 use std::time::Instant;
 
 use pg_simhash::simhash::pairs::{Pairs, Rows};
+use random::Random;
 
 const RUNS: usize = 3;
 /// Pairs after which a run ends: equal fingerprints have more than anyone can wait for.
 const MOST: usize = 1_000_000_000;
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
-    }
-
-    fn near(&mut self, fingerprint: u64, bits: u64) -> u64 {
-        (0..bits).fold(fingerprint, |fingerprint, _| fingerprint ^ 1 << self.below(64))
-    }
-}
 
 /// Fingerprints of a kind.
 fn fingerprints(kind: &str, count: usize) -> Vec<u64> {

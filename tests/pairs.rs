@@ -1,5 +1,7 @@
 //! Pairs and clusters: those of the definition, each once, whatever the fingerprints.
 
+mod random;
+
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,6 +9,7 @@ use pg_simhash::simhash::error::{Error, MAX_ROWS};
 use pg_simhash::simhash::pairs::{Pair, Pairs, Phase, Progress, Rows, clusters};
 use proptest::prelude::*;
 use proptest::sample::select;
+use random::Random;
 
 fn rows(fingerprints: &[Option<u64>]) -> Rows {
     let mut rows = Rows::with_capacity(fingerprints.len()).expect("memory suffices");
@@ -64,27 +67,6 @@ fn check(fingerprints: &[Option<u64>], max_distance: u32, context: &str) {
     assert!(found(fingerprints, max_distance, &|_| ()) == in_order, "{context}: another order");
     let clusters = clusters(self::rows(fingerprints), max_distance, &|_| ()).expect("memory suffices");
     assert!(clusters == connected(rows, &expected), "{context}, distance {max_distance}: other clusters");
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
-    }
-
-    /// A fingerprint with so many bits flipped, or some of them twice.
-    fn near(&mut self, fingerprint: u64, bits: u64) -> u64 {
-        (0..bits).fold(fingerprint, |fingerprint, _| fingerprint ^ 1 << self.below(64))
-    }
 }
 
 /// The shapes that fingerprints come in, by name.

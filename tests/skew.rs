@@ -1,5 +1,7 @@
 //! Skew: counted by definition, and of uniform fingerprints as theory has it.
 
+mod random;
+
 use std::collections::HashMap;
 
 use pg_simhash::simhash::blocks::{Block, radius};
@@ -7,6 +9,7 @@ use pg_simhash::simhash::layout::{cost, probes, uniform_candidates};
 use pg_simhash::simhash::skew::{QUERIES, SAMPLE, Sample, Skew, skew};
 use proptest::prelude::*;
 use proptest::sample::select;
+use random::Random;
 
 fn sample(fingerprints: impl IntoIterator<Item = u64>) -> Sample {
     let mut sample = Sample::new().expect("memory suffices");
@@ -18,14 +21,9 @@ fn layout_of(layouts: &[Skew], blocks: i32) -> &Skew {
     layouts.iter().find(|layout| layout.blocks == blocks).expect("the layout serves the distance")
 }
 
-/// SplitMix64, as fingerprints: any hash would do.
 fn uniform(count: u64) -> impl Iterator<Item = u64> {
-    (1..=count).map(|n| {
-        let z = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    })
+    let mut random = Random(0);
+    (0..count).map(move |_| random.next())
 }
 
 /// For each fingerprint the number of others that a search for it visits.
