@@ -68,10 +68,12 @@ pub struct Wanted<'a> {
     pub max_distance: i32,
     /// The new row's values of the scope columns, as they are in the table's order.
     pub scope: &'a [Option<Datum>],
-    /// An updated row's own old version, by its table and place.
-    pub except: Option<(Oid, pg_sys::ItemPointerData)>,
-    /// An inserted row's table and unique keys.
-    pub own_keys: Option<(Oid, &'a [Option<KeyValue>])>,
+    /// The new row's table.
+    pub table: Oid,
+    /// The place in it of an updated row's old version.
+    pub except: Option<pg_sys::ItemPointerData>,
+    /// An inserted row's unique keys; none of an updated one.
+    pub own_keys: &'a [Option<KeyValue>],
 }
 
 /// A row that is near.
@@ -212,22 +214,17 @@ impl Searched {
             if distance.cast_signed() > wanted.max_distance {
                 return None;
             }
-            if let Some((table, place)) = wanted.except
-                && table == self.oid
-                && same_place((*slot).tts_tid, place)
-            {
-                return None;
-            }
-            // One that depends on another transaction has to be waited for here, where no locks are held.
-            if let Some((table, values)) = wanted.own_keys
-                && table == self.oid
-                && state == State::Present
-                && self.unique_keys.iter().zip(values).any(|(key, value)| {
+            if wanted.table == self.oid {
+                let is_old = wanted.except.is_some_and(|place| same_place((*slot).tts_tid, place));
+                let mut keys = self.unique_keys.iter().zip(wanted.own_keys);
+                let has_key = |(key, value): (&Key, &Option<KeyValue>)| {
                     // SAFETY: a row of the table, and a value of that key of it.
                     value.as_ref().is_some_and(|value| key.is_of(slot, value))
-                })
-            {
-                return None;
+                };
+                // One that depends on another transaction has to be waited for here, where no locks are held.
+                if is_old || state == State::Present && keys.any(has_key) {
+                    return None;
+                }
             }
             let equal = |(scope, wanted): (&Scope, &Option<Datum>)| match (value(slot, scope.column), *wanted) {
                 (None, None) => true,

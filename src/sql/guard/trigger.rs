@@ -90,17 +90,11 @@ thread_local! {
 struct Statement {
     function: Oid,
     guard: Rc<Guard>,
-    fingerprint: Fingerprint,
+    /// The fingerprint, if it is a generated column: PostgreSQL computes these only after the trigger.
+    generated: Option<Computed>,
     /// Of a partition, what its rows have to fulfil.
     partition: Option<Computed>,
     locks: Rc<RefCell<Locks>>,
-}
-
-/// Where the fingerprint of a new row comes from.
-enum Fingerprint {
-    Column(i16),
-    /// A generated column, which PostgreSQL computes only after the trigger.
-    Generated(i16, Computed),
 }
 
 /// An expression of a row.
@@ -140,11 +134,11 @@ impl Statement {
                 let own = guard.own(event)?;
                 let mut memory = PgMemoryContexts::For(info.fn_mcxt);
                 let table = event.table();
-                let (fingerprint, partition) =
-                    memory.switch_to(|_| (Fingerprint::of(&table, own.fingerprint), Computed::partition(&table)));
+                let (generated, partition) =
+                    memory.switch_to(|_| (Computed::generated(&table, own.fingerprint), Computed::partition(&table)));
                 let identity = guard.identity.clone();
                 let locks = RUNNING.with(|running| Locks::of_statement(running, info.fn_mcxt, identity));
-                let statement = Self { function, guard, fingerprint, partition, locks };
+                let statement = Self { function, guard, generated, partition, locks };
                 info.fn_extra = memory.leak_and_drop_on_delete(statement).cast();
             }
             Ok(&mut *info.fn_extra.cast())
@@ -158,15 +152,19 @@ impl Statement {
     unsafe fn decide(&mut self, event: &RowEvent) -> Result<pg_sys::HeapTuple, ErrorReport> {
         // SAFETY: by the contract, the event's rows are of the guard's table.
         unsafe {
-            let Some(fingerprint) = self.fingerprint.of_row(event.new_slot()) else {
+            let own = self.guard.own(event)?;
+            let new = match &self.generated {
+                Some(generated) => generated.value(event.new_slot()),
+                None => value(event.new_slot(), own.fingerprint),
+            };
+            let Some(fingerprint) = new.map(|datum| datum.value() as i64) else {
                 // The row before is in the table by now.
                 self.locks.borrow_mut().release();
                 return self.guard.with_mark(event, None);
             };
-            let own = self.guard.own(event)?;
             let scope = own.scope_of(event.new_slot());
             if let Some(old) = event.old_slot()
-                && value(old, self.fingerprint.column()).map(|old| old.value() as i64) == Some(fingerprint)
+                && value(old, own.fingerprint).map(|old| old.value() as i64) == Some(fingerprint)
                 && own.same_scope(&event.table(), old, event.new_slot())
                 && !self.moves(event)
             {
@@ -175,7 +173,7 @@ impl Statement {
                 self.take_locks(fingerprint);
                 return Ok(event.new_row());
             }
-            let except = event.old_slot().map(|old| (event.table().oid(), (*old).tts_tid));
+            let (table, except) = (event.table().oid(), event.old_slot().map(|old| (*old).tts_tid));
             loop {
                 self.take_locks(fingerprint);
                 // While it waited, somebody may have stored something near in a partition that is new.
@@ -183,8 +181,14 @@ impl Statement {
                 self.guard = Guard::of(self.function, event, Some(&self.guard))?;
                 let guard = &self.guard;
                 let own_keys = if except.is_none() { guard.own(event)?.keys_of(event.new_slot()) } else { Vec::new() };
-                let own_keys = Some((event.table().oid(), &own_keys[..]));
-                let wanted = Wanted { fingerprint, max_distance: guard.max_distance, scope: &scope, except, own_keys };
+                let wanted = Wanted {
+                    fingerprint,
+                    max_distance: guard.max_distance,
+                    scope: &scope,
+                    table,
+                    except,
+                    own_keys: &own_keys,
+                };
                 match guard.look(&wanted, &self.locks) {
                     Outcome::LookAgain => {}
                     Outcome::Unique => return guard.with_mark(event, None),
@@ -428,41 +432,6 @@ unsafe fn is_visible(candidate: &Candidate) -> bool {
     }
 }
 
-impl Fingerprint {
-    fn of(table: &PgRelation, column: i16) -> Self {
-        // SAFETY: a column of an open table. What is made lives as long as the guard, in its memory, with the expression
-        // that PostgreSQL would compute the column by.
-        unsafe {
-            if pg_sys::get_attgenerated(table.oid(), column) == 0 {
-                return Self::Column(column);
-            }
-            let expression = pg_sys::build_column_default(table.as_ptr(), column.into());
-            Self::Generated(column, Computed::of(expression))
-        }
-    }
-
-    fn column(&self) -> i16 {
-        match *self {
-            Self::Column(column) | Self::Generated(column, _) => column,
-        }
-    }
-
-    /// The fingerprint of a new row.
-    ///
-    /// # Safety
-    /// The slot holds a row of the table.
-    unsafe fn of_row(&self, slot: *mut pg_sys::TupleTableSlot) -> Option<i64> {
-        // SAFETY: by the contract. The expression's columns are the row's, and its result is a bigint.
-        unsafe {
-            let fingerprint = match self {
-                Self::Column(column) => value(slot, *column),
-                Self::Generated(_, computed) => computed.value(slot),
-            };
-            fingerprint.map(|datum| datum.value() as i64)
-        }
-    }
-}
-
 impl Computed {
     /// # Safety
     /// A valid expression of a table's columns. What is made lives in the current memory context.
@@ -474,6 +443,15 @@ impl Computed {
                 expression: pg_sys::ExecInitExpr(expression, std::ptr::null_mut()),
                 context: pg_sys::CreateStandaloneExprContext(),
             }
+        }
+    }
+
+    /// A column as PostgreSQL computes it; None if it is not generated.
+    fn generated(table: &PgRelation, column: i16) -> Option<Self> {
+        // SAFETY: a column of an open table, with the expression that PostgreSQL would compute it by.
+        unsafe {
+            let is_generated = pg_sys::get_attgenerated(table.oid(), column) != 0;
+            is_generated.then(|| Self::of(pg_sys::build_column_default(table.as_ptr(), column.into())))
         }
     }
 
