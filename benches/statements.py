@@ -30,3 +30,14 @@ def seconds(*commands, **settings):
     """How long the commands take together."""
     output = psql("\\timing on", *commands, **settings)
     return sum(float(row[0].split()[1]) for row in output if row and row[0].startswith("Time: ")) / 1e3
+
+
+def copy_in(table, rows):
+    with subprocess.Popen(
+        ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", f"COPY {table} FROM STDIN"],
+        stdin=subprocess.PIPE, text=True, env=environment({}),
+    ) as process:
+        for row in rows:
+            process.stdin.write("\t".join(map(str, row)) + "\n")
+    if process.returncode:
+        raise RuntimeError(f"cannot fill {table}")

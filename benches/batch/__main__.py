@@ -13,13 +13,13 @@ RUNS runs, and of the runs' ratios.
 """
 
 import random
-import signal
-import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
 import otherwise
+import psycopg
 from statements import environment, psql, seconds, value
 
 FULL = 10_000_000
@@ -162,7 +162,7 @@ def memory(table, rows):
 
 
 def cancel(table, rows):
-    """Interrupts psql at random moments, as a user does, and waits for it to end."""
+    """Cancels statements at random moments, with the server's own work_mem and with that of the other measurements."""
     brute_rows = BRUTE_ROWS if rows == FULL else BRUTE_ROWS // 10
     brute = f"(SELECT * FROM {table} LIMIT {brute_rows}) AS few"
     statements = {
@@ -171,37 +171,51 @@ def cancel(table, rows):
         f"pairs of {brute_rows:,} at distance {BRUTE_DISTANCE}":
             f"SELECT count(*) FROM {ARRAYS.format(table=brute)}, simhash_pairs(ids, fps, {BRUTE_DISTANCE})",
     }
+    print(f"\nseconds from pg_cancel_backend to the error, at up to {CANCELS} random moments of each")
+    judged = []
+    for settings in ({}, MEMORY):
+        memory = settings.get("work_mem") or value("SHOW work_mem")
+        worst = max(cancelled(name, statement, memory, settings) for name, statement in statements.items())
+        judged.append((
+            f"work_mem {memory}: cancelled in {worst * 1e3:.0f} ms at the worst, bar {CANCEL_BAR * 1e3:.0f}",
+            worst <= CANCEL_BAR,
+        ))
+    return judged
+
+
+def cancelled(name, statement, memory, settings):
+    """How long the slowest of some cancels of the statement took."""
     rng = random.Random(1)
-    print(f"\nseconds from interrupting psql to its end, at up to {CANCELS} random moments of each")
-    worst = 0
-    for name, statement in statements.items():
-        whole = seconds(statement, **MEMORY)
-        # Some have ended before.
-        tried = [interrupt(statement, rng.uniform(0, min(whole, LONGEST))) for _ in range(2 * CANCELS)]
-        taken = [latency for latency in tried if latency is not None][:CANCELS]
-        if not taken:
-            print(f"  {name}: done before")
-            continue
-        print(f"  {name}: median {median(taken):.3f}, worst {max(taken):.3f}", flush=True)
-        worst = max(worst, *taken)
-    if not worst:
-        return []
-    return [(f"cancelled in {worst * 1e3:.0f} ms at the worst, bar {CANCEL_BAR * 1e3:.0f}", worst <= CANCEL_BAR)]
-
-
-def interrupt(statement, moment):
-    """How long it takes to end after that moment; None if it has ended before."""
-    with subprocess.Popen(
-        ["psql", "-XAtq", "-c", statement], env=environment(MEMORY), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        # Before it is connected, the signal would end psql itself.
-        time.sleep(0.05 + moment)
+    taken = []
+    options = environment(settings)["PGOPTIONS"]
+    with (
+        psycopg.connect(options=options, autocommit=True) as victim,
+        psycopg.connect(autocommit=True) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
         start = time.perf_counter()
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate()
-        latency = time.perf_counter() - start
-    return latency if "canceling statement" in errors else None
+        victim.execute(statement)
+        whole = time.perf_counter() - start
+        while len(taken) < CANCELS:
+            ended = pool.submit(outcome, victim, statement)
+            time.sleep(rng.uniform(0, min(whole, LONGEST)))
+            asked = time.perf_counter()
+            other.execute("SELECT pg_cancel_backend(%s)", [victim.info.backend_pid])
+            was_cancelled, moment = ended.result()
+            # Others have ended before.
+            if was_cancelled:
+                taken.append(moment - asked)
+    print(f"  work_mem {memory}, {name}: median {median(taken):.3f}, worst {max(taken):.3f}", flush=True)
+    return max(taken)
+
+
+def outcome(connection, statement):
+    """Whether the statement was cancelled, and when it ended."""
+    try:
+        connection.execute(statement)
+    except psycopg.errors.QueryCanceled:
+        return True, time.perf_counter()
+    return False, time.perf_counter()
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ import sys
 import tempfile
 
 import texts
-from server import copy_in, insert_rate
-from statements import psql, seconds, value
+from server import insert_rate
+from statements import copy_in, psql, seconds, value
 
 WAYS = ("none", "reject", "skip")
 CLIENTS = (1, 4)

@@ -1,4 +1,4 @@
-"""COPY and pgbench on the server of psql's environment."""
+"""pgbench on the server of psql's environment."""
 
 import re
 import subprocess
@@ -14,17 +14,6 @@ SCRIPT = """\\set turn :turn + 1
 SELECT body FROM fresh WHERE n = :n \\gset
 INSERT INTO docs (id, body) VALUES (:id, :body);
 """
-
-
-def copy_in(table, rows):
-    with subprocess.Popen(
-        ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", f"COPY {table} FROM STDIN"],
-        stdin=subprocess.PIPE, text=True, env=environment({}),
-    ) as process:
-        for row in rows:
-            process.stdin.write("\t".join(map(str, row)) + "\n")
-    if process.returncode:
-        raise RuntimeError(f"cannot fill {table}")
 
 
 def insert_rate(clients, transactions, first, last_id):
