@@ -1,9 +1,9 @@
 //! Running with the rights of a table's owner and no others, as PostgreSQL's own CREATE INDEX and VACUUM do.
 //!
 //! What changes a table evaluates code of its owner: generation expressions, index predicates, triggers. A superuser
-//! who attaches somebody's table must not lend that code a superuser's rights.
+//! who attaches somebody's table must not lend that code a superuser's rights. Nor must whoever only looks at a table:
+//! PostgreSQL computes the constant parts of an index's expressions when it reads them for the first time.
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 /// Whether the current user is the owner of the relation, a member of the owner's role, or a superuser.
@@ -20,28 +20,21 @@ pub fn is_owner(relation: pg_sys::Oid) -> bool {
 
 /// Runs `f` as the owner, in a security-restricted operation, with the system's schema first in the search path.
 ///
-/// The former user, restrictions and settings come back with a success. After a failure, which is an error of the
-/// statement, PostgreSQL brings them back itself when it ends the (sub)transaction.
-pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, ErrorReport> {
+/// The former user, restrictions and settings come back when `f` returns. After an error of PostgreSQL's, PostgreSQL brings
+/// them back itself when it ends the (sub)transaction.
+pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     run_as(owner, true, f)
 }
 
 /// The same for statements that run the table's triggers, which may do what a restricted operation may not (defer a
 /// constraint, say): the owner, who runs them anyway, is not restricted.
-pub fn as_owner_with_triggers<T>(
-    owner: pg_sys::Oid,
-    f: impl FnOnce() -> Result<T, ErrorReport>,
-) -> Result<T, ErrorReport> {
+pub fn as_owner_with_triggers<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     // SAFETY: no arguments, no conditions.
     let restricted = unsafe { pg_sys::GetUserId() } != owner;
     run_as(owner, restricted, f)
 }
 
-fn run_as<T>(
-    owner: pg_sys::Oid,
-    restricted: bool,
-    f: impl FnOnce() -> Result<T, ErrorReport>,
-) -> Result<T, ErrorReport> {
+fn run_as<T>(owner: pg_sys::Oid, restricted: bool, f: impl FnOnce() -> T) -> T {
     let (mut user, mut context) = (pg_sys::InvalidOid, 0);
     let restriction = if restricted { pg_sys::SECURITY_RESTRICTED_OPERATION as i32 } else { 0 };
     // SAFETY: within a transaction, as every function call is; what is changed is put back in the reverse order.
@@ -50,10 +43,10 @@ fn run_as<T>(
         pg_sys::SetUserIdAndSecContext(owner, context | restriction);
         let settings = pg_sys::NewGUCNestLevel();
         set(c"search_path", c"pg_catalog, pg_temp");
-        let result = f()?;
+        let result = f();
         pg_sys::AtEOXact_GUC(false, settings);
         pg_sys::SetUserIdAndSecContext(user, context);
-        Ok(result)
+        result
     }
 }
 

@@ -4,6 +4,7 @@ use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Oid};
 
 use super::expression::{Expression, list, oids};
+use super::owner::as_owner;
 
 /// Opens a table or an index.
 ///
@@ -34,9 +35,62 @@ pub fn with_inheritors(root: Oid, lock: pg_sys::LOCKMODE) -> Vec<Oid> {
     }
 }
 
+/// Whether an index leaves out rows of its table.
+///
+/// # Safety
+/// The index is open.
+pub unsafe fn is_partial(index: pg_sys::Relation) -> bool {
+    // SAFETY: by the contract; an open index has its row of pg_index.
+    unsafe { has_in_pg_index(index, pg_sys::Anum_pg_index_indpred) }
+}
+
+/// The expressions among an index's keys, in their order.
+///
+/// They are read as the index's owner: then PostgreSQL computes what is constant in them, calling functions for that.
+///
+/// # Safety
+/// The index is open, and stays so while the expressions are used.
+pub unsafe fn index_expressions(index: pg_sys::Relation) -> Vec<Expression> {
+    // SAFETY: by the contract; an open index has its rows of pg_index and pg_class.
+    unsafe {
+        let read = || list(pg_sys::RelationGetIndexExpressions(index));
+        if !has_in_pg_index(index, pg_sys::Anum_pg_index_indexprs) {
+            return Vec::new();
+        }
+        // Once read, they are known to the session.
+        if (*index).rd_indexprs.is_null() { as_owner((*(*index).rd_rel).relowner, read) } else { read() }
+    }
+}
+
+/// # Safety
+/// The index is open, and the number one of a column of pg_index.
+unsafe fn has_in_pg_index(index: pg_sys::Relation, column: u32) -> bool {
+    // SAFETY: by the contract. For one of the first columns of a catalogue no description is needed.
+    unsafe { !pg_sys::heap_attisnull((*index).rd_indextuple, column as i32, std::ptr::null_mut()) }
+}
+
 /// What the rows of a partition have to fulfil, also for the partitions that this is one of: a list of expressions; null if
 /// the table is none, or takes all rows.
+///
+/// Partition keys are read as their tables' owners, as the expressions of indexes are.
 pub fn partition_constraint(table: &PgRelation) -> *mut pg_sys::List {
+    let mut opened = Vec::new();
+    if !table.rd_partcheckvalid {
+        for ancestor in ancestors(table) {
+            // SAFETY: a partition keeps the tables that it is one of.
+            let ancestor = unsafe { open(ancestor) };
+            if ancestor.rd_partkey.is_null() {
+                let read = || {
+                    // SAFETY: an open table.
+                    unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| RelationGetPartitionKey(ancestor.as_ptr())) };
+                };
+                // SAFETY: an open table has its row of pg_class.
+                as_owner(unsafe { (*ancestor.rd_rel).relowner }, read);
+            }
+            // What has been read of it is there as long as it is open.
+            opened.push(ancestor);
+        }
+    }
     // SAFETY: an open table.
     unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| RelationGetPartitionQual(table.as_ptr())) }
 }
@@ -66,5 +120,6 @@ pub fn ancestors(table: &PgRelation) -> Vec<Oid> {
 unsafe extern "C-unwind" {
     fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE, parents: *mut *mut pg_sys::List) -> *mut pg_sys::List;
     fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List;
+    fn RelationGetPartitionKey(table: pg_sys::Relation) -> pg_sys::PartitionKey;
     fn RelationGetPartitionQual(table: pg_sys::Relation) -> *mut pg_sys::List;
 }

@@ -10,6 +10,7 @@ use pgrx::prelude::*;
 use super::target::Target;
 use crate::sql::expression::{self, Expression};
 use crate::sql::spi;
+use crate::sql::tables::{index_expressions, is_partial};
 
 /// What an index is first sorted by.
 #[derive(Clone, Copy)]
@@ -55,8 +56,7 @@ impl Index {
                 return Ok(None);
             };
             let key = if column == 0 {
-                let expressions = pg_sys::RelationGetIndexExpressions(index.as_ptr());
-                match expression::list(expressions).first() {
+                match index_expressions(index.as_ptr()).first() {
                     Some(&expression) => Key::Expression(expression),
                     None => return Ok(None),
                 }
@@ -64,7 +64,7 @@ impl Index {
                 Key::Column(column)
             };
             let is_btree = (*index.rd_rel).relam == pg_sys::BTREE_AM_OID;
-            let is_partial = !pg_sys::RelationGetIndexPredicate(index.as_ptr()).is_null();
+            let is_partial = is_partial(index.as_ptr());
             Ok(Some(Self {
                 oid,
                 schema: spi::from_server(pg_sys::get_namespace_name((*index.rd_rel).relnamespace))?,

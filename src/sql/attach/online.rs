@@ -352,7 +352,7 @@ fn simhash_index_commands(
         let mut commands =
             IndexCommands { schema, prefix, blocks, covering, names: IndexNames::default(), commands: Vec::new() };
         commands.list(&table, &family)?;
-        Ok(commands.commands)
+        Ok::<_, ErrorReport>(commands.commands)
     })?;
     Ok(SetOfIterator::new(commands.into_iter().filter_map(|command| to_datum(&command))))
 }

@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use super::search::value;
 use crate::sql::expression::oids;
 use crate::sql::spi::from_server;
-use crate::sql::tables::open;
+use crate::sql::tables::{is_partial, open};
 
 /// The columns of a primary key, or of another unique index; none if a table has no primary key.
 #[derive(Default)]
@@ -56,8 +56,8 @@ impl Key {
                 let row = &*index.rd_index;
                 let keys = row.indnkeyatts as usize;
                 let is_plain = !row.indkey.values.as_slice(keys).contains(&0);
-                let is_partial = !pg_sys::RelationGetIndexPredicate(index.as_ptr()).is_null();
-                if !(row.indisunique && row.indimmediate && row.indisvalid && is_plain) || is_partial {
+                let is_whole = is_plain && !is_partial(index.as_ptr());
+                if !(row.indisunique && row.indimmediate && row.indisvalid && is_whole) {
                     continue;
                 }
                 let key = Self::of_index(table, &index);

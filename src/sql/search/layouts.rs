@@ -12,7 +12,7 @@ use crate::simhash::blocks::radius;
 use crate::sql::calls::BlockCall;
 use crate::sql::expression::{self, Expression};
 use crate::sql::functions::Functions;
-use crate::sql::tables::{estimated_rows, with_inheritors};
+use crate::sql::tables::{estimated_rows, index_expressions, is_partial, with_inheritors};
 
 /// The fingerprint whose blocks are looked for.
 #[derive(Clone, Copy)]
@@ -246,8 +246,8 @@ impl Relation {
             if !description.indisvalid || (*index.rd_rel).relam != pg_sys::BTREE_AM_OID {
                 return Vec::new();
             }
-            let partial = !pg_sys::RelationGetIndexPredicate(self.0).is_null();
-            let mut expressions = expression::list(pg_sys::RelationGetIndexExpressions(self.0)).into_iter();
+            let partial = is_partial(self.0);
+            let mut expressions = index_expressions(self.0).into_iter();
             let keys = description.indnkeyatts as usize;
             let columns = description.indkey.values.as_slice(keys);
             let families = std::slice::from_raw_parts(index.rd_opfamily, keys);
