@@ -27,7 +27,7 @@ use crate::sql::error::user_error;
 use crate::sql::functions::Functions;
 use crate::sql::spi::from_server;
 use crate::sql::tables::{ancestors, open, partition_constraint};
-use crate::sql::trigger::{RowEvent, protocol_violated, triggers};
+use crate::sql::trigger::{RowEvent, arguments, protocol_violated, triggers};
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
     simhash_dedup(action, max_distance, fingerprint_column)";
@@ -373,7 +373,7 @@ impl Identity {
         // SAFETY: NUL-terminated.
         let decoded = |argument: &CStr| unsafe { from_server(argument.as_ptr()) };
         let arguments = event.arguments().into_iter().map(decoded).collect::<Result<_, _>>()?;
-        Ok(Self { root: root(&event.table(), function), arguments })
+        Ok(Self { root: root(event, function), arguments })
     }
 }
 
@@ -507,9 +507,20 @@ fn distance(argument: &str) -> Result<i32, ErrorReport> {
     }
 }
 
-/// The table that is guarded with a partition: the topmost of which the trigger is one.
-fn root(table: &PgRelation, function: Oid) -> Oid {
+/// The table that is guarded with a partition: the topmost that the trigger comes from.
+///
+/// A trigger that has been made for the partition itself sees nothing else, whatever other partitions' owners have: that
+/// of a partition may not read the others, and with arguments of its own choosing a trigger would tell much of them.
+fn root(event: &RowEvent, function: Oid) -> Oid {
+    // SAFETY: a call has its trigger, with its arguments.
+    let (is_clone, own) = unsafe { ((*event.data.tg_trigger).tgisclone, event.arguments()) };
+    let is_original = |trigger: &pg_sys::Trigger| {
+        // SAFETY: a trigger in the relation cache is whole.
+        trigger.tgfoid == function && unsafe { arguments(trigger) } == own
+    };
     // SAFETY: an ancestor of an open table.
-    let guarded = |oid: &&Oid| triggers(&unsafe { open(**oid) }).iter().any(|trigger| trigger.tgfoid == function);
-    ancestors(table).iter().rev().find(guarded).copied().unwrap_or_else(|| table.oid())
+    let guarded = |oid: &&Oid| triggers(&unsafe { open(**oid) }).iter().any(is_original);
+    let table = event.table();
+    let found = || ancestors(&table).iter().rev().find(guarded).copied();
+    is_clone.then(found).flatten().unwrap_or_else(|| table.oid())
 }
