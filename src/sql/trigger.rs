@@ -108,3 +108,12 @@ pub fn triggers(table: &PgRelation) -> &[pg_sys::Trigger] {
         }
     }
 }
+
+/// Whether a trigger, where it is enabled, fires before each row that is inserted or updated, whatever the row and column.
+pub fn is_before_each_row(trigger: &pg_sys::Trigger) -> bool {
+    let wanted = pg_sys::TRIGGER_TYPE_ROW
+        | pg_sys::TRIGGER_TYPE_BEFORE
+        | pg_sys::TRIGGER_TYPE_INSERT
+        | pg_sys::TRIGGER_TYPE_UPDATE;
+    trigger.tgtype as u32 == wanted && trigger.tgqual.is_null() && trigger.tgnattr == 0
+}

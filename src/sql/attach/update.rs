@@ -23,7 +23,7 @@ use crate::sql::last;
 use crate::sql::options::{Document, read};
 use crate::sql::spi::from_server;
 use crate::sql::text::TextArgument;
-use crate::sql::trigger::{RowEvent, arguments, protocol_violated, triggers};
+use crate::sql::trigger::{RowEvent, arguments, is_before_each_row, protocol_violated, triggers};
 use crate::sql::tsvector::simhash_tsvector;
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION simhash_update(...)";
@@ -236,10 +236,6 @@ impl UpdateTrigger {
                 let (Some(fingerprint), Some(source)) = (arguments.next(), arguments.next()) else {
                     continue;
                 };
-                let wanted = pg_sys::TRIGGER_TYPE_ROW
-                    | pg_sys::TRIGGER_TYPE_BEFORE
-                    | pg_sys::TRIGGER_TYPE_INSERT
-                    | pg_sys::TRIGGER_TYPE_UPDATE;
                 found.push(Self {
                     oid: trigger.tgoid,
                     name: from_server(trigger.tgname)?,
@@ -247,10 +243,7 @@ impl UpdateTrigger {
                     source,
                     options: arguments.next(),
                     is_clone: trigger.tgisclone,
-                    always_fires: trigger.tgtype as u32 == wanted
-                        && trigger.tgqual.is_null()
-                        && trigger.tgnattr == 0
-                        && matches!(trigger.tgenabled as u8, b'O' | b'A'),
+                    always_fires: is_before_each_row(trigger) && matches!(trigger.tgenabled as u8, b'O' | b'A'),
                 });
             }
         }

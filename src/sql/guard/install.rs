@@ -19,7 +19,7 @@ use crate::sql::owner::as_owner;
 use crate::sql::spi::{execute, from_server};
 use crate::sql::tables::open;
 use crate::sql::text::{RawText, decode};
-use crate::sql::trigger::{arguments, triggers};
+use crate::sql::trigger::{arguments, is_before_each_row, triggers};
 
 /// BEFORE triggers fire in the order of their names. This one comes after `zz_simhash_update`, and is to see what the
 /// others have made of the row.
@@ -60,11 +60,12 @@ fn simhash_guard(
 }
 
 #[pg_extern(sql = false)]
-fn simhash_unguard(target: Option<pg_sys::Oid>) -> Result<(), ErrorReport> {
+fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo) -> Result<(), ErrorReport> {
+    let schema = ExtensionSchema::running(fcinfo)?;
     // DROP TRIGGER needs as much.
     let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
     as_owner(table.owner, || {
-        if existing(&table)?.is_none() {
+        if existing(schema, &table)?.is_none() {
             let message = format!("table \"{}\" has no guard", table.name);
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
         }
@@ -91,7 +92,7 @@ impl Guard {
         self.check(table, &relation)?;
         drop(relation);
         let arguments = self.arguments();
-        let existing = existing(table)?;
+        let existing = existing(self.schema, table)?;
         let always = existing.as_ref().is_some_and(|existing| existing.always);
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
             tell(format!("table \"{}\" is guarded already, nothing changed", table.name));
@@ -180,16 +181,23 @@ struct Existing {
     always: bool,
 }
 
-fn existing(table: &Target) -> Result<Option<Existing>, ErrorReport> {
+/// The guard of a table; an error if something else has its name.
+fn existing(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing>, ErrorReport> {
     let relation = table.open();
-    let is_guard = |trigger: &&pg_sys::Trigger| {
+    let is_named = |trigger: &&pg_sys::Trigger| {
         // SAFETY: a trigger has a NUL-terminated name.
         unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes() == TRIGGER.as_bytes()
     };
-    let Some(guard) = triggers(&relation).iter().find(is_guard) else { return Ok(None) };
+    let Some(guard) = triggers(&relation).iter().find(is_named) else { return Ok(None) };
+    if schema.function(c"simhash_dedup", &[]) != Some(guard.tgfoid) {
+        let message = format!("trigger \"{TRIGGER}\" of table \"{}\" exists with another meaning", table.name);
+        return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
+            .set_detail("It does not execute simhash_dedup.")
+            .set_hint("Drop or rename the trigger."));
+    }
     // SAFETY: a trigger of PostgreSQL's, with NUL-terminated arguments.
     let arguments = unsafe { arguments(guard).into_iter().map(|argument| from_server(argument.as_ptr())) };
     let always = guard.tgenabled as u8 == b'A';
-    let fires = always || guard.tgenabled as u8 == b'O';
+    let fires = (always || guard.tgenabled as u8 == b'O') && is_before_each_row(guard);
     Ok(Some(Existing { arguments: arguments.collect::<Result<_, _>>()?, fires, always }))
 }
