@@ -8,6 +8,9 @@ use pgrx::prelude::*;
 
 use super::error::user_error;
 
+/// The language C, as in PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
+const C_LANGUAGE: Oid = Oid::from_u32(13);
+
 /// The schema that the extension is in, and so its functions.
 ///
 /// They are found there and nowhere else: no search_path and no privilege has a part in it, and somebody's function of the
@@ -37,20 +40,28 @@ impl ExtensionSchema {
     }
 
     /// The function of that name and exactly those argument types.
+    ///
+    /// Only functions in C are looked for, which superusers alone can make: where the library is newer than the extension in
+    /// a database, a function may not be there yet, and others may be allowed to create one in the extension's schema.
     pub fn function(self, name: &CStr, arguments: &[Oid]) -> Option<Oid> {
-        // SAFETY: a look-up in a system cache by the keys that it has, which it copies if need be.
-        let function = unsafe {
+        // SAFETY: a look-up in a system cache by the keys that it has, which it copies if need be. The row is held until it
+        // is released, and what is read of it is copied.
+        unsafe {
             let arguments = pg_sys::buildoidvector(arguments.as_ptr(), arguments.len() as i32);
-            pg_sys::GetSysCacheOid(
+            let row = pg_sys::SearchSysCache3(
                 pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as i32,
-                pg_sys::Anum_pg_proc_oid as pg_sys::AttrNumber,
                 name.as_ptr().into(),
                 arguments.into(),
                 self.0.into(),
-                pg_sys::Datum::null(),
-            )
-        };
-        (function != Oid::INVALID).then_some(function)
+            );
+            if row.is_null() {
+                return None;
+            }
+            let found = &*pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_proc>(row);
+            let (function, language) = (found.oid, found.prolang);
+            pg_sys::ReleaseSysCache(row);
+            (language == C_LANGUAGE).then_some(function)
+        }
     }
 
     pub fn simhash_block(self) -> Option<Oid> {
