@@ -449,8 +449,12 @@ impl IndexCommands {
         let function = format!("{}.simhash_block", quoted_schema(self.schema.oid())?);
         let column = quote_identifier(self.prefix.fingerprint());
         let include = if self.covering { format!(" INCLUDE ({column})") } else { String::new() };
+        // Of the arguments' own types, so that no function but ours is meant, whatever others there are of its name.
+        let of_type = Attribute::of(&table.open(), self.prefix.fingerprint())?.map(|found| found.column_type);
+        let argument =
+            if of_type == Some(pg_sys::INT8OID) { column } else { format!("CAST({column} AS pg_catalog.int8)") };
         self.commands.push(format!(
-            "{create} {name} ON {only}{} USING btree ({function}({column}, {block}, {})){include}",
+            "{create} {name} ON {only}{} USING btree ({function}({argument}, {block}, {})){include}",
             table.sql(),
             self.blocks
         ));
