@@ -1,5 +1,7 @@
 //! Tables as PostgreSQL's catalogue has them: their rows, and what they have to do with each other.
 
+use std::ffi::{CStr, CString};
+
 use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Oid};
 
@@ -24,6 +26,15 @@ pub unsafe fn estimated_rows(table: pg_sys::Relation) -> f64 {
     // SAFETY: by the contract; the widths of its columns are not asked for.
     unsafe { pg_sys::estimate_rel_size(table, std::ptr::null_mut(), &mut pages, &mut rows, &mut visible) };
     rows
+}
+
+/// The name of a table's column, if there is one.
+pub fn column_name(table: Oid, number: i16) -> Option<CString> {
+    // SAFETY: reads the catalogue; the name is a copy, or null.
+    unsafe {
+        let name = pg_sys::get_attname(table, number, true);
+        (!name.is_null()).then(|| CStr::from_ptr(name).to_owned())
+    }
 }
 
 /// A table and all that inherit from it or are its partitions, and so on: each once, ancestors first. All are locked.

@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -18,7 +18,6 @@ use pgrx::{PgMemoryContexts, PgRelation};
 
 use super::cache::Cache;
 use super::conflict::conflict;
-use super::key::Key;
 use super::locks::{Locks, Running};
 use super::search::{Candidate, Searched, State, Wanted, value};
 use super::table::{Members, mark_column, name_of, no_index, same_values};
@@ -26,7 +25,7 @@ use crate::sql::arguments::check_distance;
 use crate::sql::error::user_error;
 use crate::sql::functions::Functions;
 use crate::sql::spi::from_server;
-use crate::sql::tables::{ancestors, open, partition_constraint};
+use crate::sql::tables::{ancestors, column_name, open, partition_constraint};
 use crate::sql::trigger::{RowEvent, arguments, protocol_violated, triggers};
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
@@ -106,7 +105,8 @@ struct Computed {
 /// The nearest row found, and of several such the one whose key comes first.
 struct Nearest<'a> {
     distance: u32,
-    primary_key: &'a Key,
+    /// The table that it is in.
+    searched: &'a Searched,
     key: Vec<Datum>,
     is_visible: bool,
 }
@@ -306,7 +306,7 @@ impl Guard {
                     (State::Depends(transaction), place) => awaited = Some((transaction, searched.oid, place)),
                     (State::Present, _) => {
                         // SAFETY: as above.
-                        let found = unsafe { Nearest::new(&searched.primary_key, candidate) };
+                        let found = unsafe { Nearest::new(searched, candidate) };
                         if nearest.as_ref().is_none_or(|nearest| found.comes_before(nearest)) {
                             nearest = Some(found);
                         }
@@ -363,7 +363,7 @@ impl Guard {
             // An UPDATE that a foreign key makes must not be left undone: its row would refer to one that is gone.
             Action::Skip if !changes_foreign_key(event) => Ok(std::ptr::null_mut()),
             Action::Mark => self.with_mark(event, nearest.key.first().copied()),
-            Action::Skip | Action::Reject => Err(conflict(event.data, nearest.describe(&event.table())?)?),
+            Action::Skip | Action::Reject => Err(conflict(event.data, nearest.describe()?)?),
         }
     }
 }
@@ -379,35 +379,69 @@ impl Identity {
 
 impl<'a> Nearest<'a> {
     /// # Safety
-    /// The candidate's slot holds a row of its table, which has this primary key.
-    unsafe fn new(primary_key: &'a Key, candidate: &Candidate) -> Self {
+    /// The candidate's slot holds a row of its table, which is that one.
+    unsafe fn new(searched: &'a Searched, candidate: &Candidate) -> Self {
         // SAFETY: by the contract.
         unsafe {
-            let key = primary_key.of_row(candidate.slot).unwrap_or_default();
-            Self { distance: candidate.distance, primary_key, key, is_visible: is_visible(candidate) }
+            let key = searched.primary_key.of_row(candidate.slot).unwrap_or_default();
+            Self { distance: candidate.distance, searched, key, is_visible: is_visible(candidate) }
         }
     }
 
     fn comes_before(&self, other: &Self) -> bool {
         let order = self.distance.cmp(&other.distance);
-        order.then_with(|| self.primary_key.compare(&self.key, &other.key)).is_lt()
+        order.then_with(|| self.searched.primary_key.compare(&self.key, &other.key)).is_lt()
     }
 
-    /// The distance and the key, as a sentence. Neither if row-level security hides rows of the table from the current
-    /// user: from distances to texts of one's own, one could tell a fingerprint bit by bit.
-    fn describe(&self, table: &PgRelation) -> Result<String, ErrorReport> {
-        let is_hidden = |table: Oid| {
-            // SAFETY: a look-up in the catalogue.
-            let security = unsafe { pg_sys::check_enable_rls(table, Oid::INVALID, true) };
-            security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+    /// The distance and the key, as a sentence; each only to a user who could select it. From distances to texts of one's
+    /// own, one could tell a fingerprint bit by bit.
+    fn describe(&self) -> Result<String, ErrorReport> {
+        // SAFETY: locked as a member.
+        let table = unsafe { open(self.searched.oid) };
+        let tables: Vec<_> = std::iter::once(self.searched.oid).chain(ancestors(&table)).collect();
+        let names = |columns: &mut dyn Iterator<Item = i16>| -> Vec<CString> {
+            columns.filter_map(|column| column_name(self.searched.oid, column)).collect()
         };
-        if is_hidden(table.oid()) || ancestors(table).into_iter().any(is_hidden) {
-            return Ok("Row-level security hides which row it is near.".to_owned());
-        }
+        let fingerprint = names(&mut std::iter::once(self.searched.fingerprint));
+        let key = names(&mut self.searched.primary_key.columns());
+        let shows = |columns: &[CString]| tables.iter().any(|&table| may_select(table, columns));
+        let other = match self.searched.primary_key.describe(&self.key)? {
+            Some(named) if shows(&key) => Some(format!("key {named}")),
+            _ => None,
+        };
         let bits = if self.distance == 1 { "bit" } else { "bits" };
-        let other = self.primary_key.describe(&self.key)?.map_or("another row".to_owned(), |key| format!("key {key}"));
-        Ok(format!("The fingerprint differs in {} {bits} from that of {other}.", self.distance))
+        Ok(match (shows(&fingerprint), other) {
+            (true, other) => {
+                let other = other.as_deref().unwrap_or("another row");
+                format!("The fingerprint differs in {} {bits} from that of {other}.", self.distance)
+            }
+            (false, Some(other)) => format!("The fingerprint is near that of {other}."),
+            (false, None) if tables.iter().any(|&table| hides_rows(table)) => {
+                "Row-level security hides which row it is near.".to_owned()
+            }
+            (false, None) => "Which row it is near is told to those who may select its key.".to_owned(),
+        })
     }
+}
+
+/// Whether the current user may select columns of a table, of any row.
+fn may_select(table: Oid, columns: &[CString]) -> bool {
+    const SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
+    let is_allowed = |result| result == pg_sys::AclResult::ACLCHECK_OK;
+    // SAFETY: look-ups in the catalogue.
+    let of_table = || unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), SELECT) };
+    let of_column = |column: &CString| unsafe {
+        let number = pg_sys::get_attnum(table, column.as_ptr());
+        pg_sys::pg_attribute_aclcheck(table, number, pg_sys::GetUserId(), SELECT)
+    };
+    !hides_rows(table) && (is_allowed(of_table()) || columns.iter().all(|column| is_allowed(of_column(column))))
+}
+
+/// Whether row-level security may hide rows of a table from the current user.
+fn hides_rows(table: Oid) -> bool {
+    // SAFETY: a look-up in the catalogue.
+    let security = unsafe { pg_sys::check_enable_rls(table, Oid::INVALID, true) };
+    security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
 }
 
 /// Whether the transaction can see a row, if it is one that keeps its snapshot.

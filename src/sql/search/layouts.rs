@@ -3,7 +3,7 @@
 //! A block is indexed where a btree has it as a key: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, c_char};
 
 use pgrx::pg_sys::{self, Oid};
 
@@ -12,7 +12,7 @@ use crate::simhash::blocks::radius;
 use crate::sql::calls::BlockCall;
 use crate::sql::expression::{self, Expression};
 use crate::sql::functions::Functions;
-use crate::sql::tables::{estimated_rows, index_expressions, is_partial, with_inheritors};
+use crate::sql::tables::{column_name, estimated_rows, index_expressions, is_partial, with_inheritors};
 
 /// The fingerprint whose blocks are looked for.
 #[derive(Clone, Copy)]
@@ -277,14 +277,6 @@ impl Drop for Relation {
     fn drop(&mut self) {
         // SAFETY: opened, and closed only here.
         unsafe { pg_sys::relation_close(self.0, pg_sys::NoLock as pg_sys::LOCKMODE) };
-    }
-}
-
-fn column_name(table: Oid, number: i16) -> Option<CString> {
-    // SAFETY: reads the catalogue; the name is a copy, or null.
-    unsafe {
-        let name = pg_sys::get_attname(table, number, true);
-        (!name.is_null()).then(|| CStr::from_ptr(name).to_owned())
     }
 }
 

@@ -30,14 +30,28 @@ SELECT simhash_unguard('guarded.docs');
 SELECT simhash_guard('guarded.docs', 'reject');
 RESET ROLE;
 
--- INSERT suffices, and the key is all that is told.
+-- INSERT suffices. What is told of the other row is what the user may select of it.
 GRANT INSERT (id, body), UPDATE (body) ON guarded.docs TO regress_guard_writer;
 SET ROLE regress_guard_writer;
 INSERT INTO guarded.docs (id, body) VALUES (1, 'The text of the first document');
 INSERT INTO guarded.docs (id, body) VALUES (2, 'the text of the first document');
+\echo :LAST_ERROR_SQLSTATE
 UPDATE guarded.docs SET body = 'A text that all have';
 SELECT * FROM guarded.docs;
 RESET ROLE;
+GRANT SELECT (id) ON guarded.docs TO regress_guard_writer;
+SET ROLE regress_guard_writer;
+INSERT INTO guarded.docs (id, body) VALUES (2, 'a text that ALL have');
+RESET ROLE;
+GRANT SELECT (simhash) ON guarded.docs TO regress_guard_writer;
+SET ROLE regress_guard_writer;
+INSERT INTO guarded.docs (id, body) VALUES (2, 'a text that ALL have');
+RESET ROLE;
+REVOKE SELECT (id) ON guarded.docs FROM regress_guard_writer;
+SET ROLE regress_guard_writer;
+INSERT INTO guarded.docs (id, body) VALUES (2, 'a text that ALL have');
+RESET ROLE;
+REVOKE SELECT (simhash) ON guarded.docs FROM regress_guard_writer;
 SELECT simhash_guard('guarded.docs', 'skip');
 SET ROLE regress_guard_writer;
 INSERT INTO guarded.docs (id, body) VALUES (2, 'a text that all have');
@@ -90,6 +104,21 @@ CREATE POLICY own ON guarded.parted USING (reader = current_user);
 GRANT SELECT, INSERT ON guarded.parted, guarded.parted_2 TO regress_guard_writer;
 SET ROLE regress_guard_writer;
 INSERT INTO guarded.parted VALUES (2, 1);
+INSERT INTO guarded.parted_2 VALUES (2, 1);
+RESET ROLE;
+-- It is told to who may select the row from its partition, or from a table that this is one of.
+ALTER TABLE guarded.parted DISABLE ROW LEVEL SECURITY;
+REVOKE SELECT ON guarded.parted FROM regress_guard_writer;
+SET ROLE regress_guard_writer;
+INSERT INTO guarded.parted_2 VALUES (2, 1);
+RESET ROLE;
+GRANT SELECT (f, id) ON guarded.parted_1 TO regress_guard_writer;
+SET ROLE regress_guard_writer;
+INSERT INTO guarded.parted_2 VALUES (2, 1);
+RESET ROLE;
+REVOKE SELECT (f, id) ON guarded.parted_1 FROM regress_guard_writer;
+GRANT SELECT (f, id) ON guarded.parted TO regress_guard_writer;
+SET ROLE regress_guard_writer;
 INSERT INTO guarded.parted_2 VALUES (2, 1);
 RESET ROLE;
 
