@@ -1,0 +1,148 @@
+-- Who installs, owns and moves the extension, and what others have put into its schema before and after.
+CREATE ROLE regress_security_mallory;
+CREATE ROLE regress_security_installer;
+\set database :DBNAME
+CREATE DATABASE regress_security;
+\c regress_security
+GRANT CREATE ON DATABASE regress_security TO regress_security_installer;
+CREATE SCHEMA shared;
+GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
+
+-- What is there already is never taken over, nor replaced: CREATE EXTENSION fails, and leaves it as it was. (It runs as a
+-- superuser: code that it took for its own would too.)
+CREATE FUNCTION try_to_install(schema name) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('CREATE EXTENSION pg_simhash SCHEMA %I', schema);
+    RAISE SQLSTATE 'U0000'; -- undone
+EXCEPTION
+    WHEN SQLSTATE 'U0000' THEN RETURN 'installed';
+    WHEN OTHERS THEN RETURN 'refused';
+END $$;
+CREATE FUNCTION install_beside(planted text) RETURNS TABLE (statement text, superuser text, installer text) LANGUAGE plpgsql AS $$
+BEGIN
+    SET LOCAL ROLE regress_security_mallory;
+    SET LOCAL search_path = shared;
+    EXECUTE planted;
+    SET LOCAL search_path = public;
+    RESET ROLE;
+    superuser = try_to_install('shared');
+    SET LOCAL ROLE regress_security_installer;
+    installer = try_to_install('shared');
+    RESET ROLE;
+    statement = planted;
+    RETURN NEXT;
+    DROP OWNED BY regress_security_mallory CASCADE;
+    GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
+END $$;
+\pset format unaligned
+SELECT * FROM install_beside('CREATE FUNCTION innocent() RETURNS integer LANGUAGE sql RETURN 1');
+SELECT * FROM install_beside('CREATE FUNCTION hamming(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666');
+SELECT * FROM install_beside('CREATE FUNCTION simhash(text) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 666');
+SELECT * FROM install_beside('CREATE FUNCTION simhash_dedup() RETURNS trigger LANGUAGE plpgsql AS ''BEGIN RETURN NULL; END''');
+SELECT * FROM install_beside('CREATE FUNCTION simhash_pairs(ids anyarray, fingerprints bigint[], max_distance integer, '
+    'progress boolean) RETURNS TABLE (a anyelement, b anyelement, distance integer) LANGUAGE sql AS ''SELECT 1, 2, 3''');
+SELECT * FROM install_beside('CREATE FUNCTION add(float8, text, float8) RETURNS float8 LANGUAGE sql RETURN 1; '
+    'CREATE AGGREGATE simhash_agg(text, float8) (SFUNC = add, STYPE = float8)');
+SELECT * FROM install_beside('CREATE FUNCTION f(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666; '
+    'CREATE OPERATOR <~> (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = f)');
+-- A shell of an operator, which the commutator of another leaves behind.
+SELECT * FROM install_beside('CREATE FUNCTION f(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666; '
+    'CREATE OPERATOR <# (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = f, COMMUTATOR = <~>)');
+\pset format aligned
+
+-- What has names that the script uses is not used by it: types, and functions that would also take its arguments.
+SET ROLE regress_security_mallory;
+CREATE DOMAIN shared.text AS pg_catalog.text CHECK (false);
+CREATE DOMAIN shared.name AS pg_catalog.name CHECK (false);
+CREATE DOMAIN shared.jsonb AS pg_catalog.jsonb CHECK (false);
+CREATE DOMAIN shared.regclass AS pg_catalog.regclass CHECK (false);
+CREATE DOMAIN shared.tsvector AS pg_catalog.tsvector CHECK (false);
+CREATE FUNCTION shared.hamming(numeric, numeric) RETURNS integer LANGUAGE sql RETURN 666;
+CREATE FUNCTION shared.simhash_agg_final(anyelement) RETURNS bigint LANGUAGE sql AS 'SELECT 666::bigint';
+SET ROLE regress_security_installer;
+CREATE EXTENSION pg_simhash SCHEMA shared;
+RESET ROLE;
+SELECT count(*) AS functions, bool_and(t.typnamespace = 'pg_catalog'::regnamespace) AS all_types_are_postgresqls
+FROM pg_depend d JOIN pg_proc p ON classid = 'pg_proc'::regclass AND p.oid = objid,
+    unnest(p.proargtypes::oid[] || p.prorettype) AS of_type JOIN pg_type t ON t.oid = of_type
+WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash');
+SELECT oprcode, oprcom::regoperator FROM pg_operator WHERE oprname = '<~>';
+SELECT aggtransfn, aggfinalfn FROM pg_aggregate WHERE aggfnoid = 'shared.simhash_agg'::regproc;
+
+-- The installer owns the extension, but nothing in it: the superuser's functions stay what they are.
+SELECT extowner::regrole FROM pg_extension WHERE extname = 'pg_simhash';
+SELECT p.proowner = 10 AS is_bootstrap_superusers, count(*), bool_or(prosecdef) AS security_definer,
+    bool_or(proconfig IS NOT NULL) AS settings, bool_or(proacl IS NOT NULL) AS granted, array_agg(DISTINCT lanname) AS languages
+FROM pg_depend d JOIN pg_proc p ON classid = 'pg_proc'::regclass AND p.oid = objid JOIN pg_language l ON l.oid = prolang
+WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash') GROUP BY 1;
+ALTER SCHEMA shared OWNER TO regress_security_installer;
+SET ROLE regress_security_installer;
+CREATE OR REPLACE FUNCTION shared.hamming(a bigint, b bigint) RETURNS integer LANGUAGE sql IMMUTABLE RETURN 666;
+DROP FUNCTION shared.hamming(bigint, bigint);
+ALTER FUNCTION shared.hamming(bigint, bigint) OWNER TO regress_security_installer;
+ALTER FUNCTION shared.hamming(bigint, bigint) RENAME TO distance;
+ALTER FUNCTION shared.simhash(text) LEAKPROOF;
+ALTER FUNCTION shared.simhash_attach(regclass, name, integer, jsonb, name, boolean) SECURITY DEFINER;
+ALTER EXTENSION pg_simhash DROP FUNCTION shared.hamming(bigint, bigint);
+ALTER OPERATOR shared.<~> (bigint, bigint) SET (RESTRICT = eqsel);
+CREATE FUNCTION shared.attach(oid, name, integer, jsonb, name, boolean) RETURNS void
+    AS '$libdir/pg_simhash', 'simhash_attach_wrapper' LANGUAGE c;
+-- The functions that must only be called by PostgreSQL cannot be called otherwise.
+SELECT shared.simhash_agg_final(NULL::bytea);
+SELECT shared.simhash_agg_add(NULL, 'a feature', 1);
+SELECT shared.simhash_agg_combine(NULL, NULL);
+SELECT shared.simhash_near_support(NULL);
+SELECT shared.simhash_block_support(NULL);
+SELECT shared.simhash_dedup();
+SELECT shared.simhash_update();
+CREATE AGGREGATE shared.forged(bigint) (SFUNC = int8_avg_accum, STYPE = internal, FINALFUNC = shared.simhash_agg_final);
+RESET ROLE;
+DROP EXTENSION pg_simhash;
+DROP OWNED BY regress_security_mallory CASCADE;
+
+-- Where others may create functions beside the extension's, none of theirs is ever meant in what the extension makes,
+-- whatever types they are made for. (That can keep things from working: "is not unique".)
+CREATE EXTENSION pg_simhash SCHEMA shared;
+GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
+CREATE DOMAIN fingerprint AS bigint;
+CREATE DOMAIN words AS text;
+CREATE TABLE of_domains (id integer PRIMARY KEY, f fingerprint, body words, short varchar(20));
+INSERT INTO of_domains VALUES (1, 1, 'a text', 'a text');
+SET ROLE regress_security_mallory;
+CREATE FUNCTION shared.evil() RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE FUNCTION shared.simhash_block(public.fingerprint, integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE
+    RETURN shared.evil();
+CREATE FUNCTION shared.simhash_block(public.fingerprint, integer) RETURNS integer LANGUAGE sql IMMUTABLE
+    RETURN shared.evil();
+CREATE FUNCTION shared.simhash_block(bigint, bigint, bigint) RETURNS integer LANGUAGE sql IMMUTABLE RETURN shared.evil();
+CREATE FUNCTION shared.simhash_block(numeric, integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE
+    RETURN shared.evil();
+CREATE FUNCTION shared.simhash(public.words) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN shared.evil();
+CREATE FUNCTION shared.simhash(public.words, text) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN shared.evil();
+CREATE FUNCTION shared.simhash(varchar) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN shared.evil();
+CREATE FUNCTION shared.simhash(varchar, jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN shared.evil();
+CREATE FUNCTION shared.simhash(anyelement) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT shared.evil()::bigint';
+CREATE FUNCTION shared.simhash_update(VARIADIC text[]) RETURNS integer LANGUAGE sql RETURN shared.evil();
+CREATE FUNCTION shared.simhash_dedup(VARIADIC text[]) RETURNS integer LANGUAGE sql RETURN shared.evil();
+RESET ROLE;
+SET client_min_messages = warning;
+SELECT shared.simhash_attach('of_domains', 'f', 5), shared.simhash_attach('of_domains', 'body', 2, '{"ngram": 2}', 'w'),
+    shared.simhash_attach('of_domains', 'short', 2, prefix => 'v');
+SELECT shared.simhash_attach_online('of_domains', 'body', prefix => 'o'), shared.simhash_guard('of_domains', fingerprint => 'f');
+CALL shared.simhash_fill('of_domains', 'o');
+SELECT shared.simhash_index_commands('of_domains', 2, 'f') \gexec
+INSERT INTO of_domains VALUES (2, 255, 'another text', 'another text');
+RESET client_min_messages;
+\d of_domains
+-- It is known as what it is.
+SELECT shared.simhash_index_commands('of_domains', 2, 'f');
+SELECT tgname, tgfoid::regprocedure FROM pg_trigger WHERE tgrelid = 'of_domains'::regclass ORDER BY tgname;
+EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 5, 0);
+SET client_min_messages = warning;
+SELECT shared.simhash_detach('of_domains'), shared.simhash_detach('of_domains', 'f'), shared.simhash_detach('of_domains', 'w'),
+    shared.simhash_detach('of_domains', 'v'), shared.simhash_detach('of_domains', 'o');
+RESET client_min_messages;
+
+\c :database
+DROP DATABASE regress_security;
+DROP ROLE regress_security_mallory, regress_security_installer;

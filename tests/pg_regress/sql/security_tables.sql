@@ -1,0 +1,278 @@
+-- A hostile table: whatever its owner has put on it, an administrator's call does not run it with the administrator's rights.
+\set SHOW_CONTEXT never
+CREATE ROLE regress_security_mallory;
+CREATE SCHEMA hostile AUTHORIZATION regress_security_mallory;
+SET client_min_messages = warning;
+SET ROLE regress_security_mallory;
+SET search_path = hostile, public;
+-- Fails if it runs as anybody but its owner, and else remembers that it has run.
+CREATE FUNCTION trap(what text) RETURNS void LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF current_user <> 'regress_security_mallory' THEN
+        RAISE EXCEPTION '% runs as somebody else', what;
+    END IF;
+    PERFORM nextval(format('hostile.%I', what)::regclass);
+END $$;
+CREATE FUNCTION trap(what text, value text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS
+    $$ BEGIN PERFORM hostile.trap(what); RETURN value; END $$;
+CREATE FUNCTION trap(what text, value integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
+    $$ BEGIN PERFORM hostile.trap(what); RETURN value; END $$;
+CREATE SEQUENCE "a cast";
+CREATE SEQUENCE "a check";
+CREATE SEQUENCE "a constant of a child's index";
+CREATE SEQUENCE "a constant of a predicate";
+CREATE SEQUENCE "a constant of an index";
+CREATE SEQUENCE "a default";
+CREATE SEQUENCE "a domain's check";
+CREATE SEQUENCE "a generation expression";
+CREATE SEQUENCE "a policy";
+CREATE SEQUENCE "a rule";
+CREATE SEQUENCE "a trigger";
+CREATE SEQUENCE "a trigger's condition";
+CREATE SEQUENCE "an index expression";
+CREATE SEQUENCE "an index predicate";
+CREATE SEQUENCE "an operator";
+CREATE SEQUENCE "extended statistics";
+-- Types, with what comes with them: a cast, an operator, a check.
+CREATE TYPE pair AS (a text, b text);
+CREATE FUNCTION text_of(pair) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT hostile.trap('a cast', ($1).a) $$;
+CREATE CAST (pair AS text) WITH FUNCTION text_of(pair) AS IMPLICIT;
+CREATE FUNCTION pairs_equal(pair, pair) RETURNS boolean LANGUAGE sql IMMUTABLE AS
+    $$ SELECT hostile.trap('an operator', 1) = 1 $$;
+CREATE OPERATOR = (LEFTARG = pair, RIGHTARG = pair, FUNCTION = pairs_equal);
+CREATE DOMAIN words AS text CHECK (hostile.trap('a domain''s check', VALUE) IS DISTINCT FROM '-');
+CREATE DOMAIN fingerprint AS bigint CHECK (hostile.trap('a domain''s check', VALUE::text) IS DISTINCT FROM '-');
+CREATE TABLE docs (
+    id integer PRIMARY KEY DEFAULT hostile.trap('a default', 1),
+    body text,
+    body_words words DEFAULT hostile.trap('a default', 'a text'),
+    body_pair pair,
+    tag text CHECK (hostile.trap('a check', tag) = tag),
+    made text GENERATED ALWAYS AS (hostile.trap('a generation expression', body)) STORED,
+    f fingerprint,
+    same_as integer
+);
+CREATE INDEX ON docs (hostile.trap('an index expression', body));
+CREATE INDEX ON docs ((id + hostile.trap('a constant of an index', 1)));
+CREATE INDEX ON docs (id) WHERE hostile.trap('an index predicate', id) > hostile.trap('a constant of a predicate', -1);
+CREATE FUNCTION fired() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM hostile.trap('a trigger'); RETURN NEW; END $$;
+CREATE TRIGGER row_trap BEFORE UPDATE ON docs FOR EACH ROW WHEN (hostile.trap('a trigger''s condition', NEW.id) > 0)
+    EXECUTE FUNCTION fired();
+CREATE TRIGGER after_trap AFTER UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION fired();
+CREATE TRIGGER statement_trap AFTER UPDATE ON docs FOR EACH STATEMENT EXECUTE FUNCTION fired();
+CREATE RULE rule_trap AS ON UPDATE TO docs DO ALSO SELECT hostile.trap('a rule', NEW.id);
+ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+CREATE POLICY policy_trap ON docs USING (hostile.trap('a policy', id) > 0);
+CREATE TABLE child () INHERITS (docs);
+CREATE INDEX ON child ((id + hostile.trap('a constant of a child''s index', 1)));
+INSERT INTO docs (id, body, body_pair, tag, f)
+VALUES (1, 'a text', ('a pair', 'b'), 'tag', 1), (2, 'another', ('of', 'texts'), 'a', 99);
+INSERT INTO child (id, body, tag) VALUES (3, 'the text of a child', 'child');
+-- From here on it is remembered.
+SELECT format('ALTER SEQUENCE %s RESTART', oid::regclass) FROM pg_class
+WHERE relkind = 'S' AND relnamespace = 'hostile'::regnamespace \gexec
+-- An administrator who is not on guard has the hostile schema first. PostgreSQL itself runs what is there:
+\c -
+SET search_path = hostile, public;
+SELECT id FROM docs WHERE id = 1;
+UPDATE ONLY docs SET body = body WHERE id = 1;
+\c -
+SET search_path = hostile, public;
+SET client_min_messages = warning;
+SELECT simhash_attach('docs', 'body', 2);
+\c -
+SET search_path = hostile, public;
+SET client_min_messages = warning;
+SELECT simhash_attach('docs', 'body', 2, covering => true);
+SELECT simhash_attach('docs', 'made', 2, prefix => 'of_made'), simhash_attach('docs', 'body_words', 2, prefix => 'of_words'),
+    simhash_attach('docs', 'body_pair', 2, prefix => 'of_pair'), simhash_attach('docs', 'f', 5, prefix => 'of_f');
+\c -
+SET search_path = hostile, public;
+SET client_min_messages = warning;
+SELECT simhash_attach_online('docs', 'body', prefix => 'online');
+\c -
+SET search_path = hostile, public;
+SET client_min_messages = warning;
+CALL simhash_fill('docs', 'online');
+\c -
+SET search_path = hostile, public;
+CREATE STATISTICS extended ON hostile.trap('extended statistics', body), id FROM docs;
+SELECT count(*) FROM simhash_index_commands('docs', 2, 'online');
+SELECT simhash_index_commands('docs', 2, 'f') \gexec
+\c -
+SET search_path = hostile, public;
+SET client_min_messages = warning;
+ALTER TABLE child NO INHERIT docs;
+SELECT simhash_guard('docs', 'mark', 3, '{tag, body_words}', 'same_as', 'f');
+\c -
+SET search_path = hostile, public;
+SET client_min_messages = warning;
+SELECT simhash_guard('docs', fingerprint => 'f', scope => '{body_pair}');
+\c -
+SET search_path = hostile, public;
+SET client_min_messages = warning;
+SELECT simhash_unguard('docs');
+\c -
+SET search_path = hostile, public;
+SET client_min_messages = warning;
+SELECT simhash_detach('docs'), simhash_detach('docs', 'of_made'), simhash_detach('docs', 'of_words'),
+    simhash_detach('docs', 'of_pair'), simhash_detach('docs', 'of_f'), simhash_detach('docs', 'online'),
+    simhash_detach('docs', 'f');
+-- All of this has run, as its owner.
+SELECT sequencename FROM pg_sequences WHERE schemaname = 'hostile' AND last_value IS NOT NULL ORDER BY sequencename;
+-- To take a sample is to SELECT, as whoever takes it.
+\c -
+SELECT simhash_skew('hostile.docs', 'f');
+
+-- Names and texts that try to get out of their quotes. (With \gexec, psql neither runs commands nor puts in variables.)
+SET client_min_messages = warning;
+CREATE TABLE victim (id integer);
+CREATE TABLE names (schema_name name, table_name name, source name, prefix name);
+INSERT INTO names VALUES
+    ('s"; DROP TABLE victim; --', 't"; DROP TABLE victim; --', 'b"; DROP TABLE victim; --', 'p"; DROP TABLE victim;'),
+    ('s''; DROP TABLE victim; --', E't\\''; DROP TABLE victim; --', E'b\\''; DROP TABLE victim; --', E'p\\''; DROP TABLE victim'),
+    (E's\n\\! touch hijacked\n', E't\n\\! touch hijacked\n', E'b\n\\gset\n', E'p\r\n\\q\n'),
+    (':DBNAME', ':''DBNAME''', ':"DBNAME"', '$1'),
+    ('$$', '$$; DROP TABLE victim; $$', '%s', '%I%1$s'),
+    (E'\x01\x1b[31m', E'\\''; DROP TABLE victim; --', E'\\', E'\\\\'),
+    ('select', 'table', 'user', 'null'),
+    ('S', 'T ', ' b', 'ä'),
+    ('s''''', 't""', 'b/*', 'p--');
+CREATE FUNCTION run(names) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    target text := format('%I.%I', ($1).schema_name, ($1).table_name);
+    source name := ($1).source;
+    prefix name := ($1).prefix;
+    online name := ($1).prefix || '2';
+    rows bigint;
+    mark integer;
+    command text;
+    commands bigint := 0;
+BEGIN
+    EXECUTE format('CREATE SCHEMA %I', ($1).schema_name);
+    EXECUTE format('CREATE TABLE %s (id integer PRIMARY KEY, %I text, same_as integer)', target, source);
+    EXECUTE format('INSERT INTO %s SELECT n, n || '' text'' FROM generate_series(1, 9) AS n', target);
+    PERFORM simhash_attach(target, source, 2, '{"ngram": 2}', prefix);
+    PERFORM simhash_attach(target, source, 2, '{"ngram": 2}', prefix, covering => true);
+    PERFORM simhash_attach_online(target, source, '{"ngram": 2}', online);
+    EXECUTE format('UPDATE %s SET id = id', target);
+    EXECUTE format('SELECT count(*) FROM %s WHERE %I = %I', target, online, prefix) INTO rows;
+    FOR command IN SELECT simhash_index_commands(target, 3, online) LOOP
+        EXECUTE replace(command, ' CONCURRENTLY', '');
+        commands = commands + 1;
+    END LOOP;
+    PERFORM simhash_guard(target, 'mark', 0, ARRAY[source]::text[], 'same_as', prefix);
+    EXECUTE format('INSERT INTO %s (id, %I) VALUES (10, ''2 text'')', target, source);
+    EXECUTE format('SELECT same_as FROM %s WHERE id = 10', target) INTO mark;
+    PERFORM simhash_skew(target, prefix);
+    PERFORM simhash_unguard(target);
+    PERFORM simhash_detach(target, prefix);
+    PERFORM simhash_detach(target, online);
+    RETURN format('%s rows, %s commands, marked with %s', rows, commands, mark);
+END $$;
+SELECT run(names) FROM names;
+-- The same where backslashes escape.
+UPDATE names SET schema_name = schema_name || '2';
+SET standard_conforming_strings = off;
+SET escape_string_warning = off;
+SET backslash_quote = on;
+SELECT run(names) FROM names;
+RESET standard_conforming_strings;
+RESET escape_string_warning;
+RESET backslash_quote;
+-- As it is typed: neither CREATE INDEX CONCURRENTLY nor the fill is for a function.
+SELECT format('%I.%I', schema_name, table_name) AS target, source, prefix FROM names WHERE prefix LIKE E'p\r%' \gset
+SELECT simhash_attach_online(:'target', :'source', prefix => :'prefix');
+CALL simhash_fill(:'target', :'prefix');
+SELECT simhash_index_commands(:'target', 2, :'prefix') \gexec
+SELECT count(*) AS left_to_do FROM simhash_index_commands(:'target', 2, :'prefix');
+\! test -e hijacked && echo hijacked
+SELECT to_regclass('victim') IS NOT NULL AS nothing_dropped;
+DO $$
+DECLARE schema name;
+BEGIN
+    FOR schema IN SELECT nspname FROM pg_namespace JOIN names ON nspname IN (schema_name, left(schema_name, -1)) LOOP
+        EXECUTE format('DROP SCHEMA %I CASCADE', schema);
+    END LOOP;
+END $$;
+DROP TABLE victim;
+
+-- What is no table of one's own is refused by every call; so is who is not its owner. A line has, for each call, its
+-- SQLSTATE.
+CREATE ROLE regress_security_other;
+CREATE FUNCTION call(statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE statement;
+    RAISE SQLSTATE 'U0000'; -- undone
+EXCEPTION WHEN OTHERS THEN
+    RETURN CASE SQLSTATE WHEN 'U0000' THEN 'done' ELSE SQLSTATE END;
+END $$;
+CREATE FUNCTION calls(target regclass)
+RETURNS TABLE (attach text, online text, fill text, commands text, detach text, guard text, unguard text, skew text)
+LANGUAGE plpgsql AS $$
+BEGIN
+    attach = call(format('SELECT simhash_attach(%L, ''body'', 2, prefix => ''new'')', target));
+    online = call(format('SELECT simhash_attach_online(%L, ''body'', prefix => ''new'')', target));
+    fill = call(format('CALL simhash_fill(%L)', target));
+    commands = call(format('SELECT simhash_index_commands(%L)', target));
+    detach = call(format('SELECT simhash_detach(%L)', target));
+    guard = call(format('SELECT simhash_guard(%L, ''skip'')', target));
+    unguard = call(format('SELECT simhash_unguard(%L)', target));
+    skew = call(format('SELECT simhash_skew(%L)', target));
+    RETURN NEXT;
+END $$;
+CREATE SCHEMA kinds;
+CREATE TABLE kinds.docs (id integer PRIMARY KEY, body text);
+SELECT simhash_attach('kinds.docs', 'body'), simhash_guard('kinds.docs');
+CREATE SEQUENCE kinds.sequence;
+CREATE TYPE kinds.row AS (body text, simhash bigint);
+CREATE TABLE kinds.typed OF kinds.row;
+CREATE VIEW kinds.view AS SELECT body, simhash FROM kinds.typed;
+CREATE MATERIALIZED VIEW kinds.materialized AS TABLE kinds.view;
+CREATE FOREIGN DATA WRAPPER regress_security;
+CREATE SERVER regress_security FOREIGN DATA WRAPPER regress_security;
+CREATE FOREIGN TABLE kinds.foreign_table (body text, simhash bigint) SERVER regress_security;
+-- (A fill cannot be done in a function: 25001.)
+SELECT object, c.* FROM (VALUES ('kinds.docs'), ('kinds.view'), ('kinds.materialized'),
+    ('kinds.sequence'), ('kinds.typed'), ('kinds.foreign_table'), ('kinds.docs_pkey'), ('pg_class')) AS v (object),
+    calls(object::regclass) AS c;
+SELECT c.* FROM pg_class, calls(reltoastrelid::regclass) AS c WHERE oid = 'kinds.docs'::regclass;
+-- Of nothing.
+SELECT * FROM calls(1::oid::regclass);
+-- Nearly an owner: who has all privileges on the table, owns its schema, may write to all tables; at last, the owner.
+CREATE FUNCTION as_other(privilege text)
+RETURNS TABLE (attach text, online text, commands text, detach text, guard text, unguard text, skew text)
+LANGUAGE plpgsql AS $$
+DECLARE found record;
+BEGIN
+    EXECUTE privilege;
+    GRANT USAGE ON SCHEMA kinds TO regress_security_other;
+    SET LOCAL ROLE regress_security_other;
+    SELECT * INTO found FROM calls('kinds.docs');
+    RAISE SQLSTATE 'U0000'; -- undone
+EXCEPTION WHEN SQLSTATE 'U0000' THEN
+    RETURN QUERY SELECT found.attach, found.online, found.commands, found.detach, found.guard, found.unguard, found.skew;
+END $$;
+SELECT privilege, c.* FROM (VALUES
+    ('SELECT'),
+    ('GRANT SELECT (simhash) ON kinds.docs TO regress_security_other'),
+    ('GRANT ALL ON kinds.docs TO regress_security_other'),
+    ('ALTER SCHEMA kinds OWNER TO regress_security_other'),
+    ('GRANT pg_read_all_data, pg_write_all_data TO regress_security_other'),
+    ('ALTER ROLE regress_security_other CREATEROLE CREATEDB REPLICATION BYPASSRLS'),
+    ('ALTER TABLE kinds.docs OWNER TO regress_security_other; GRANT ALL ON SCHEMA kinds TO regress_security_other')
+    ) AS v (privilege), as_other(privilege) AS c;
+CALL simhash_fill('kinds.view');
+CALL simhash_fill('kinds.foreign_table');
+CALL simhash_fill('pg_class');
+SELECT 'kinds.docs'::regclass::oid AS docs \gset
+SET ROLE regress_security_other;
+CALL simhash_fill(:docs);
+RESET ROLE;
+
+DROP SCHEMA hostile, kinds CASCADE;
+DROP FOREIGN DATA WRAPPER regress_security CASCADE;
+DROP TABLE names CASCADE;
+DROP FUNCTION call, calls, as_other;
+DROP ROLE regress_security_mallory, regress_security_other;
