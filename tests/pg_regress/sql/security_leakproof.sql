@@ -1,0 +1,87 @@
+-- LEAKPROOF is true of what bears it, and what bears it not is kept from rows that are hidden.
+CREATE ROLE regress_security_reader;
+CREATE SCHEMA leaks;
+GRANT USAGE ON SCHEMA leaks TO regress_security_reader;
+SET search_path = leaks, public;
+
+-- No value makes any of them fail: whether one is called may depend on what a user must not know.
+CREATE TABLE numbers AS
+SELECT n FROM unnest('{-2147483648, -1, 0, 1, 2, 3, 4, 7, 8, 9, 17, 32, 63, 64, 65, 2147483647}'::integer[]) AS n;
+CREATE TABLE fingerprints AS
+SELECT f FROM unnest('{-9223372036854775808, -1, 0, 1, 81985529216486895, 9223372036854775807, NULL}'::bigint[]) AS f;
+SELECT function, min(calls) AS calls FROM (
+    SELECT 'hamming', count(*), count(hamming(a.f, b.f)) FROM fingerprints a, fingerprints b
+    UNION ALL
+    SELECT 'simhash_block', count(*), count(simhash_block(f, a.n, b.n)) FROM fingerprints, numbers a, numbers b
+    UNION ALL
+    SELECT 'simhash_probes', count(*), count(simhash_probes(f, a.n, b.n, c.n)) FROM fingerprints, numbers a, numbers b, numbers c
+    UNION ALL
+    SELECT 'simhash_near', count(*), count(simhash_near(a.f, b.f, n)) FROM fingerprints a, fingerprints b, numbers
+    UNION ALL
+    SELECT 'simhash_within', count(*), count(simhash_within(a.f, b.f, a.n, b.n))
+    FROM (fingerprints CROSS JOIN numbers) a, (fingerprints CROSS JOIN numbers) b
+) AS called (function, calls, results) GROUP BY function ORDER BY function;
+-- That is all of them.
+SELECT proname FROM pg_proc JOIN pg_depend ON classid = 'pg_proc'::regclass AND objid = oid
+WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash') AND proleakproof
+ORDER BY proname;
+-- So is all that a call of simhash_near becomes.
+SELECT oid::regprocedure FROM pg_proc WHERE proname IN ('int4eq', 'int4gt', 'int4ge', 'int4le') AND NOT proleakproof;
+
+CREATE TABLE docs (id integer PRIMARY KEY, reader name, body text);
+INSERT INTO docs
+SELECT n, CASE WHEN n % 2 = 0 THEN 'regress_security_reader' ELSE 'somebody else' END, 'text ' || n / 2 || ' of ' || n / 2
+FROM generate_series(1, 2000) AS n;
+SET client_min_messages = warning;
+SELECT simhash_attach('docs', 'body', 4);
+RESET client_min_messages;
+CREATE TABLE by_expression AS SELECT id, reader, body FROM docs;
+CREATE INDEX ON by_expression (simhash_block(simhash(body), 0));
+CREATE INDEX ON by_expression (simhash_block(simhash(body), 1));
+CREATE INDEX ON by_expression (simhash_block(simhash(body), 2));
+CREATE INDEX ON by_expression (simhash_block(simhash(body), 3));
+ANALYZE by_expression;
+ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON docs USING (reader = current_user);
+ALTER TABLE by_expression ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON by_expression USING (reader = current_user);
+CREATE VIEW barrier WITH (security_barrier) AS SELECT id, body, simhash FROM docs WHERE id % 2 = 0;
+GRANT SELECT ON docs, by_expression, barrier TO regress_security_reader;
+SELECT simhash AS query FROM docs WHERE id = 500 \gset
+
+-- Tells if it is shown what is hidden.
+CREATE FUNCTION spy(id integer) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS
+    $$ BEGIN IF id % 2 = 1 THEN RAISE NOTICE 'sees %', id; END IF; RETURN true; END $$;
+SELECT id FROM docs WHERE simhash_near(simhash, :query) AND id IN (500, 501) AND spy(id) ORDER BY id;
+SET ROLE regress_security_reader;
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, :query) AND spy(id);
+SELECT id FROM docs WHERE simhash_near(simhash, :query) AND spy(id);
+EXPLAIN (COSTS OFF) SELECT id FROM barrier WHERE simhash_near(simhash, :query) AND spy(id);
+SELECT id FROM barrier WHERE simhash_near(simhash, :query) AND spy(id);
+-- A fingerprint that is computed in the query is no condition for an index below the policy: simhash can fail.
+EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE simhash_near(simhash(body), :query) AND spy(id);
+SELECT id FROM by_expression WHERE simhash_near(simhash(body), :query) AND spy(id);
+-- Pairs and clusters are of the rows that the user sees.
+SELECT count(*), count(DISTINCT cluster) FROM (SELECT simhash_cluster(simhash, 0) OVER (ORDER BY id) AS cluster FROM docs) AS c;
+RESET ROLE;
+
+-- To search by the blocks, a user needs no privilege on them; nor gets any.
+ALTER TABLE docs DISABLE ROW LEVEL SECURITY;
+REVOKE SELECT ON docs FROM regress_security_reader;
+GRANT SELECT (id, simhash) ON docs TO regress_security_reader;
+SET ROLE regress_security_reader;
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, :query);
+SELECT id FROM docs WHERE simhash_near(simhash, :query) ORDER BY id;
+SELECT simhash_block0 FROM docs WHERE id = 1;
+SELECT blocks FROM simhash_skew('leaks.docs') WHERE indexed;
+RESET ROLE;
+REVOKE SELECT (simhash) ON docs FROM regress_security_reader;
+SET ROLE regress_security_reader;
+-- Nothing is told to who may not select the fingerprint.
+EXPLAIN SELECT id FROM docs WHERE simhash_near(simhash, :query);
+SELECT blocks FROM simhash_skew('leaks.docs');
+RESET ROLE;
+
+SET client_min_messages = warning;
+DROP SCHEMA leaks CASCADE;
+DROP ROLE regress_security_reader;
