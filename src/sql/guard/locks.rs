@@ -13,7 +13,22 @@ use std::rc::{Rc, Weak};
 
 use pgrx::pg_sys::{self, Oid};
 
-use crate::simhash::guard::shared_keys;
+use crate::simhash::guard::{Secret, shared_keys};
+
+thread_local! {
+    static SECRET: Secret = cluster_secret();
+}
+
+/// That of a random number which every cluster has and shows to nobody. (PostgreSQL makes of it the salts of users that do not
+/// exist.)
+fn cluster_secret() -> Secret {
+    // SAFETY: the number is as long as that, and in shared memory as long as the server runs.
+    let random = unsafe {
+        let nonce = pg_sys::GetMockAuthenticationNonce().cast::<u8>();
+        std::slice::from_raw_parts(nonce, pg_sys::MOCK_AUTH_NONCE_LEN as usize)
+    };
+    Secret::of(random)
+}
 
 /// The locks of a statement's last row. Those of the transaction are given back at its end in any case.
 #[derive(Default)]
@@ -49,7 +64,8 @@ impl Locks {
     pub fn take(&mut self, table: Oid, fingerprint: i64, max_distance: i32) {
         // SAFETY: a plain number, set when the session started.
         let database = unsafe { pg_sys::MyDatabaseId }.to_u32();
-        let keys = shared_keys(fingerprint.cast_unsigned(), max_distance.max(0).cast_unsigned());
+        let keys =
+            SECRET.with(|secret| shared_keys(fingerprint.cast_unsigned(), max_distance.max(0).cast_unsigned(), secret));
         // SAFETY: valid tags, in a transaction.
         let is_held = |(tag, key): (&pg_sys::LOCKTAG, &u32)| unsafe {
             (tag.locktag_field1, tag.locktag_field2, tag.locktag_field3) == (database, table.to_u32(), *key)

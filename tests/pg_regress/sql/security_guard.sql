@@ -108,5 +108,14 @@ INSERT INTO tenants VALUES (2, 'another tenant', 1);
 INSERT INTO tenants VALUES (2, 'another tenant', 255);
 RESET ROLE;
 
+-- Everybody sees the locks of a guard. Their numbers are not what one could compute of a fingerprint: for that of 0 they would
+-- be these, were it not for the cluster's secret.
+CREATE TABLE locked (f bigint);
+SELECT simhash_attach('locked', 'f', 4), simhash_guard('locked', fingerprint => 'f');
+INSERT INTO locked VALUES (0) RETURNING (
+    SELECT (count(*), count(*) FILTER (WHERE objid IN (294696786, 1120156678, 1142236994, 1227547574, 1663764004, 2031849553,
+        2090228985, 2127784138, 2170968077, 2390020667)))
+    FROM pg_locks WHERE classid = 'locked'::regclass AND objsubid = 3) AS locks;
+
 DROP SCHEMA guards CASCADE;
 DROP ROLE regress_security_owner, regress_security_writer;

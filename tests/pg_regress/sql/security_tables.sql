@@ -71,7 +71,7 @@ VALUES (1, 'a text', ('a pair', 'b'), 'tag', 1), (2, 'another', ('of', 'texts'),
 INSERT INTO child (id, body, tag) VALUES (3, 'the text of a child', 'child');
 -- From here on it is remembered.
 SELECT format('ALTER SEQUENCE %s RESTART', oid::regclass) FROM pg_class
-WHERE relkind = 'S' AND relnamespace = 'hostile'::regnamespace \gexec
+WHERE relkind = 'S' AND relnamespace = 'hostile'::regnamespace ORDER BY relname COLLATE "C" \gexec
 -- An administrator who is not on guard has the hostile schema first. PostgreSQL itself runs what is there:
 \c -
 SET search_path = hostile, public;
@@ -120,7 +120,8 @@ SELECT simhash_detach('docs'), simhash_detach('docs', 'of_made'), simhash_detach
     simhash_detach('docs', 'of_pair'), simhash_detach('docs', 'of_f'), simhash_detach('docs', 'online'),
     simhash_detach('docs', 'f');
 -- All of this has run, as its owner.
-SELECT sequencename FROM pg_sequences WHERE schemaname = 'hostile' AND last_value IS NOT NULL ORDER BY sequencename;
+SELECT sequencename FROM pg_sequences WHERE schemaname = 'hostile' AND last_value IS NOT NULL
+ORDER BY sequencename COLLATE "C";
 -- To take a sample is to SELECT, as whoever takes it.
 \c -
 SELECT simhash_skew('hostile.docs', 'f');
