@@ -82,6 +82,14 @@ EXPLAIN SELECT id FROM docs WHERE simhash_near(simhash, :query);
 SELECT blocks FROM simhash_skew('leaks.docs');
 RESET ROLE;
 
+-- Who may execute simhash_near has to be let execute what becomes of it, too.
+GRANT SELECT ON docs TO regress_security_reader;
+REVOKE EXECUTE ON FUNCTION simhash_within(bigint, bigint, integer, integer) FROM PUBLIC;
+SET ROLE regress_security_reader;
+SELECT id FROM docs WHERE simhash_near(simhash, :query) ORDER BY id;
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION simhash_within(bigint, bigint, integer, integer) TO PUBLIC;
+
 SET client_min_messages = warning;
 DROP SCHEMA leaks CASCADE;
 DROP ROLE regress_security_reader;

@@ -126,6 +126,39 @@ ORDER BY sequencename COLLATE "C";
 \c -
 SELECT simhash_skew('hostile.docs', 'f');
 
+
+-- A path with the hostile schema before PostgreSQL's own, for the calls that work as their caller: a sample, a search, and what
+-- computes. (For the others: attach_rights, guard_rights.)
+CREATE TABLE plain (id integer PRIMARY KEY, f bigint);
+INSERT INTO plain SELECT n, n::bigint << 32 | n FROM generate_series(1, 1000) AS n;
+SET client_min_messages = warning;
+SELECT simhash_attach('plain', 'f');
+SET ROLE regress_security_mallory;
+CREATE FUNCTION hostile.evil() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE FUNCTION hostile.equal(oid, oid) RETURNS boolean LANGUAGE sql RETURN hostile.evil();
+CREATE FUNCTION hostile.equal(integer, integer) RETURNS boolean LANGUAGE sql RETURN hostile.evil();
+CREATE FUNCTION hostile.equal(integer, integer[]) RETURNS boolean LANGUAGE sql RETURN hostile.evil();
+CREATE OPERATOR hostile.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = hostile.equal);
+CREATE OPERATOR hostile.= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = hostile.equal);
+CREATE OPERATOR hostile.<= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = hostile.equal);
+CREATE OPERATOR hostile.>= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = hostile.equal);
+CREATE FUNCTION hostile.pg_relation_size(oid, text) RETURNS bigint LANGUAGE sql RETURN hostile.evil()::integer;
+CREATE FUNCTION hostile.int4eq(integer, integer) RETURNS boolean LANGUAGE sql RETURN hostile.evil();
+CREATE FUNCTION hostile.simhash_within(bigint, bigint, integer, integer) RETURNS boolean LANGUAGE sql RETURN hostile.evil();
+CREATE FUNCTION hostile.simhash_probes(bigint, integer, integer, integer) RETURNS integer[] LANGUAGE plpgsql
+    AS $$ BEGIN RAISE 'hijacked'; END $$;
+CREATE VIEW hostile.pg_inherits AS SELECT oid AS inhrelid, oid AS inhparent FROM pg_class WHERE hostile.evil();
+CREATE DOMAIN hostile.int8 AS pg_catalog.int8 CHECK (false);
+CREATE DOMAIN hostile.float8 AS pg_catalog.float8 CHECK (false);
+RESET ROLE;
+SET search_path = hostile, pg_catalog, public;
+SELECT blocks, indexed FROM simhash_skew('public.plain', 'f') WHERE best;
+SELECT id FROM public.plain WHERE public.simhash_near(f, 4294967297, 4) ORDER BY id LIMIT 3;
+SELECT count(*) FROM public.plain AS a JOIN public.plain AS b ON public.simhash_near(a.f, b.f, 1);
+SELECT count(*) FROM public.simhash_pairs((SELECT array_agg(id) FROM public.plain), (SELECT array_agg(f) FROM public.plain), 1);
+RESET search_path;
+DROP TABLE plain;
+
 -- Names and texts that try to get out of their quotes. (With \gexec, psql neither runs commands nor puts in variables.)
 SET client_min_messages = warning;
 CREATE TABLE victim (id integer);
