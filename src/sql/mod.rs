@@ -19,6 +19,7 @@ mod fingerprint;
 mod functions;
 mod guard;
 pub(crate) mod last;
+mod lexemes;
 mod options;
 mod owner;
 mod resemblance;

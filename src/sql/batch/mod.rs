@@ -3,5 +3,6 @@
 mod cluster;
 mod ids;
 mod pairs;
+mod places;
 pub mod progress;
 mod window;
