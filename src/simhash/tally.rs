@@ -78,14 +78,7 @@ impl Tally {
     pub fn fingerprint(&mut self) -> Option<u64> {
         self.flush();
         let planes = self.total().checked_ilog2()? as usize + 1;
-        let half = self.total() / 2;
-        let (mut more, mut equal) = (0, !0);
-        for (i, plane) in self.planes[..planes].iter().enumerate().rev() {
-            let half = ((half >> i & 1) as u64).wrapping_neg();
-            more |= equal & plane & !half;
-            equal &= !(plane ^ half);
-        }
-        Some(more)
+        Some(exceeding(&self.planes[..planes], self.total() / 2))
     }
 
     /// The tally as bytes, the same on every machine: the total, then the planes up to the last in use.
@@ -109,7 +102,8 @@ impl Tally {
         for (plane, bytes) in tally.planes.iter_mut().zip(planes) {
             *plane = u64::from_le_bytes(*bytes);
         }
-        Some(tally)
+        let stripped = planes.last() != Some(&[0; 8]);
+        (stripped && exceeding(&tally.planes, tally.total()) == 0).then_some(tally)
     }
 
     fn total(&self) -> u128 {
@@ -158,6 +152,17 @@ impl Tally {
             plane += 1;
         }
     }
+}
+
+/// One bit for each counter: does it exceed the bound?
+fn exceeding(planes: &[u64], bound: u128) -> u64 {
+    let (mut more, mut equal) = (0, !0);
+    for (i, plane) in planes.iter().enumerate().rev() {
+        let bound = ((bound >> i & 1) as u64).wrapping_neg();
+        more |= equal & plane & !bound;
+        equal &= !(plane ^ bound);
+    }
+    more
 }
 
 /// Adds three bits in each of 64 places: the sums and the carries.
