@@ -21,7 +21,7 @@ SELECT pg_temp.errors(
     $$simhash('a', '{"ngram": 256}')$$, $$simhash('a', '{"ngram": 2.5}'::jsonb)$$, $$simhash('a', '{"ngram": "2"}')$$,
     $$simhash('a', '{"ngram": null}')$$, $$simhash('a', '{"ngram": 99999999999999999999999999}'::jsonb)$$,
     $$simhash('a', '{"weight": "idf"}')$$, $$simhash('a', '{"weight": 2}')$$,
-    $$simhash('a', '{"weight": {"a": 1}}'::jsonb)$$,
+    $$simhash('a', '{"weight": {"a": 1}}'::jsonb)$$, $$simhash('a', '{"weight": {"tf": null}}')$$,
     $$simhash('a', '{"case_fold": 1}')$$, $$simhash('a', '{"case_fold": "true"}'::jsonb)$$,
     $$simhash('a', '{"case_fold": null}')$$,
     $$simhash('a', '{"top": 0}')$$, $$simhash('a', '{"top": -1}'::jsonb)$$, $$simhash('a', '{"top": 4294967296}')$$,
