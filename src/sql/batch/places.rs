@@ -1,9 +1,9 @@
-//! Where the elements of an array are, from its bytes. Any bytes will do: nothing is taken for granted, and no server is
-//! needed.
+//! Where the elements of an array are, from its bytes. Any bytes will do: nothing is taken for granted, and no server
+//! is needed.
 //!
-//! An array in memory (`ArrayType` in PostgreSQL's utils/array.h) is its length word, the number of its dimensions, where
-//! its elements begin if some may be NULL (else 0), and their type; each dimension's length, then each one's lower bound;
-//! if some may be NULL, a bitmap of those that are not; and at a multiple of 8 bytes the elements.
+//! An array in memory (`ArrayType` in PostgreSQL's utils/array.h) is its length word, the number of its dimensions,
+//! where its elements begin if some may be NULL (else 0), and their type; each dimension's length, then each one's
+//! lower bound; if some may be NULL, a bitmap of those that are not; and at a multiple of 8 bytes the elements.
 
 use std::collections::TryReserveError;
 
@@ -54,8 +54,8 @@ impl From<TryReserveError> for Unplaced {
 }
 
 impl Places {
-    /// Those in an array of at most one dimension, detoasted. Costs a look at each element if their lengths differ, and 4
-    /// bytes.
+    /// Those in an array of at most one dimension, detoasted. Costs a look at each element if their lengths differ, and
+    /// 4 bytes.
     pub fn of(array: &[u8], layout: Layout, tick: &dyn Fn()) -> Result<Self, Unplaced> {
         let number = |place: usize| {
             let bytes = array.get(place..)?.first_chunk()?;
@@ -154,7 +154,8 @@ fn uneven(
 }
 
 /// All bytes of the varlena that these begin with (PostgreSQL's varatt.h): a length word shifted by 2 bits, or one byte
-/// shifted by 1 whose lowest bit is set. None for a reference to a value that is stored elsewhere, which no array holds.
+/// shifted by 1 whose lowest bit is set. None for a reference to a value that is stored elsewhere, which no array
+/// holds.
 fn varlena_length(bytes: &[u8]) -> Option<usize> {
     const { assert!(cfg!(target_endian = "little"), "length words are laid out in the other order here") };
     let (length, least) = match bytes.first()? {
