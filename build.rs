@@ -108,8 +108,8 @@ impl Unicode {
 }
 
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=src/simhash/class_bits.rs");
+    // From where it is built: fuzz/Cargo.toml runs it too. Of what it includes, cargo knows.
+    println!("cargo::rerun-if-changed={}", file!());
 
     let unicode = Unicode::new();
     let mut index = Vec::new();

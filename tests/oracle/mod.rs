@@ -98,14 +98,11 @@ pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
     fingerprint_of(&weighted_features(text, options))
 }
 
-/// The sum of the smaller weights by the sum of the larger.
-pub fn resemblance(a: &str, b: &str, options: &Options) -> Option<f64> {
-    let (a, b) = (weighted_features(a, options), weighted_features(b, options));
-    let weight_in = |features: &[(u64, u64)], hash| {
-        features.iter().find(|feature| feature.0 == hash).map_or(0, |feature| feature.1)
-    };
-    let smaller: u64 = a.iter().map(|&(hash, weight)| weight.min(weight_in(&b, hash))).sum();
-    let both: u64 = a.iter().chain(&b).map(|feature| feature.1).sum();
+/// Of two texts' weighted features: the sum of the smaller weights by the sum of the larger.
+pub fn resemblance(a: &[(u64, u64)], b: &[(u64, u64)]) -> Option<f64> {
+    let weights_in_b: BTreeMap<u64, u64> = b.iter().copied().collect();
+    let smaller: u64 = a.iter().map(|(hash, weight)| weights_in_b.get(hash).map_or(0, |in_b| *in_b.min(weight))).sum();
+    let both: u64 = a.iter().chain(b).map(|feature| feature.1).sum();
     (!a.is_empty() && !b.is_empty()).then(|| smaller as f64 / (both - smaller) as f64)
 }
 

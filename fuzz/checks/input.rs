@@ -1,0 +1,42 @@
+//! An input, taken to pieces from its beginning. What is missing at its end is 0.
+
+pub struct Input<'a>(pub &'a [u8]);
+
+impl<'a> Input<'a> {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        for (byte, from) in bytes.iter_mut().zip(self.take(N)) {
+            *byte = *from;
+        }
+        bytes
+    }
+
+    pub fn byte(&mut self) -> u8 {
+        let [byte] = self.bytes();
+        byte
+    }
+
+    /// A digit, which is legible in a case, or anything else.
+    pub fn number(&mut self) -> u8 {
+        self.byte().wrapping_sub(b'0')
+    }
+
+    pub fn u16(&mut self) -> u16 {
+        u16::from_le_bytes(self.bytes())
+    }
+
+    pub fn u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.bytes())
+    }
+
+    /// At most so many bytes.
+    pub fn take(&mut self, most: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(most.min(self.0.len()));
+        self.0 = rest;
+        taken
+    }
+}

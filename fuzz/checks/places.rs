@@ -1,0 +1,122 @@
+//! Arrays of any type: the elements of one that is built are found where they are, and in any bytes no element is found
+//! that is not all inside, behind the one before it.
+//!
+//! An input is a digit for the type, a digit (0 for the bytes of an array, 1 for what one is built of, 2 for the same
+//! with a bitmap of what is not NULL), and these.
+
+use super::input::Input;
+use array::{Layout, Places, Unplaced};
+
+#[path = "../../src/sql/batch/places.rs"]
+mod array;
+
+/// Types by their length and alignment: "char", smallint, integer, bigint, uuid, name, timetz and macaddr; text, a
+/// varlena that is aligned as a bigint, one that is not aligned; cstring.
+const TYPES: [(i16, u8); 12] = [
+    (1, b'c'),
+    (2, b's'),
+    (4, b'i'),
+    (8, b'd'),
+    (16, b'c'),
+    (64, b'c'),
+    (12, b'd'),
+    (6, b'i'),
+    (-1, b'i'),
+    (-1, b'd'),
+    (-1, b'c'),
+    (-2, b'c'),
+];
+
+pub fn check(input: &[u8]) {
+    let mut input = Input(input);
+    let (length, align) = TYPES[usize::from(input.number()) % TYPES.len()];
+    let layout = Layout { length, align };
+    match input.number() % 3 {
+        0 => check_bytes(input.0, layout),
+        kind => check_built(input, layout, kind == 2),
+    }
+}
+
+fn check_bytes(array: &[u8], layout: Layout) {
+    let Ok(places) = Places::of(array, layout, &|| ()) else { return };
+    assert_eq!(places.get(places.len()), None);
+    let mut end = 16;
+    for number in 0..places.len() {
+        let place = places.get(number).expect("there are so many elements");
+        assert!(
+            place >= end || number == 0,
+            "element {number} at {place}, not behind {end}, in {layout:?} {array:02x?}"
+        );
+        end = place + length(&array[place..], layout);
+        assert!(end <= array.len(), "element {number} at {place} ends at {end}, in {layout:?} {array:02x?}");
+    }
+}
+
+/// Bytes of an element, by its type and what it begins with.
+fn length(element: &[u8], layout: Layout) -> usize {
+    match layout.length {
+        -2 => element.iter().take_while(|byte| **byte != 0).count() + 1,
+        -1 if element[0] & 1 == 1 => usize::from(element[0] / 2),
+        -1 => u32::from_le_bytes([element[0], element[1], element[2], element[3]]) as usize / 4,
+        length => length as usize,
+    }
+}
+
+/// Each element with its length before it if that is not the type's, or NULL; laid out as PostgreSQL does.
+fn check_built(mut input: Input, layout: Layout, nullable: bool) {
+    let align = match layout.align {
+        b'c' => 1,
+        b's' => 2,
+        b'i' => 4,
+        _ => 8,
+    };
+    let mut elements: Vec<Option<Vec<u8>>> = Vec::new();
+    while !input.is_empty() {
+        if nullable && input.number() == 9 {
+            elements.push(None);
+            continue;
+        }
+        let bytes = match usize::try_from(layout.length) {
+            Ok(length) => input.take(length),
+            Err(_) => {
+                let length = input.number().into();
+                input.take(length)
+            }
+        };
+        elements.push(Some(match layout.length {
+            -2 => bytes.iter().copied().filter(|byte| *byte != 0).chain([0]).collect(),
+            -1 => [&((bytes.len() as u32 + 4) << 2).to_le_bytes(), bytes].concat(),
+            length => [bytes, &vec![0; length as usize - bytes.len()]].concat(),
+        }));
+    }
+    let dimensions = i32::from(!elements.is_empty());
+    let mut head = [[0; 4], dimensions.to_ne_bytes(), [0; 4], [0; 4]].concat();
+    if dimensions == 1 {
+        head.extend((elements.len() as i32).to_ne_bytes());
+        head.extend(1i32.to_ne_bytes());
+    }
+    if nullable {
+        let present = |elements: &[Option<Vec<u8>>]| {
+            (0..).zip(elements).map(|(bit, element)| u8::from(element.is_some()) << bit).sum::<u8>()
+        };
+        head.extend(elements.chunks(8).map(present));
+    }
+    let mut array = head;
+    array.resize(array.len().next_multiple_of(8), 0);
+    if nullable {
+        let first = array.len() as i32;
+        array[8..12].copy_from_slice(&first.to_ne_bytes());
+    }
+    let mut expected = Vec::new();
+    for element in elements.iter().flatten() {
+        array.resize(array.len().next_multiple_of(align), 0);
+        expected.push(array.len());
+        array.extend(element);
+    }
+    let found = Places::of(&array, layout, &|| ())
+        .map(|places| (0..=places.len()).map_while(|number| places.get(number)).collect::<Vec<usize>>());
+    match elements.iter().position(Option::is_none) {
+        Some(null) => assert_eq!(found, Err(Unplaced::Null(null)), "{layout:?} {array:02x?}"),
+        None => assert_eq!(found, Ok(expected), "{layout:?} {array:02x?}"),
+    }
+}
