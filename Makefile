@@ -4,12 +4,14 @@
 #   DOCS=folder      the documents of `make demo`
 #   KEEP=1           `make demo` leaves its server running
 
-.PHONY: help demo test soak install bench clean
+.PHONY: help demo test soak fuzz deny install bench clean
 
 help:
 	@echo 'make demo     near-duplicates among the files of DOCS=folder (default: the copyright files in /usr/share/doc)'
 	@echo 'make test     format, lints, unit, property, SQL, isolation, encoding, driver, load and README tests'
 	@echo 'make soak     a load of near-duplicates on a guarded table, with crashes: ten minutes (options: see tools/soak)'
+	@echo 'make fuzz     the algorithm on made-up input, against an oracle: half an hour (options: see tools/fuzz)'
+	@echo 'make deny     the licences, sources and known vulnerabilities of all dependencies'
 	@echo 'make install  the extension into the PostgreSQL of PG_CONFIG=path'
 	@echo 'make bench    the benchmarks'
 	@echo 'make clean    removes all that was built'
@@ -24,6 +26,12 @@ test:
 
 soak:
 	@tools/soak
+
+fuzz:
+	@tools/fuzz
+
+deny:
+	@tools/deny
 
 install:
 	@tools/install
