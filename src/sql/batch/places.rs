@@ -81,6 +81,9 @@ impl Places {
             if let Some(place) = (0..count).find(is_null) {
                 return Err(Unplaced::Null(place));
             }
+            if !nullable.is_multiple_of(MAXIMUM_ALIGN) {
+                return Err(Unplaced::Corrupted);
+            }
             nullable
         };
         let align = alignment(layout.align);
