@@ -1,5 +1,5 @@
-//! Arrays of any type: the elements of one that is built are found where they are, and in any bytes no element is found
-//! that is not all inside, behind the one before it.
+//! Arrays of any type: the elements of one that is built are found where they are, and in any bytes each one is all
+//! inside, at the first aligned place behind the one before it.
 //!
 //! An input is a digit for the type, a digit (0 for the bytes of an array, 1 for what one is built of, 2 for the same
 //! with a bitmap of what is not NULL), and these.
@@ -40,15 +40,25 @@ pub fn check(input: &[u8]) {
 fn check_bytes(array: &[u8], layout: Layout) {
     let Ok(places) = Places::of(array, layout, &|| ()) else { return };
     assert_eq!(places.get(places.len()), None);
-    let mut end = 16;
+    let mut end = None;
     for number in 0..places.len() {
         let place = places.get(number).expect("there are so many elements");
-        assert!(
-            place >= end || number == 0,
-            "element {number} at {place}, not behind {end}, in {layout:?} {array:02x?}"
-        );
-        end = place + length(&array[place..], layout);
-        assert!(end <= array.len(), "element {number} at {place} ends at {end}, in {layout:?} {array:02x?}");
+        if let Some(end) = end {
+            assert_eq!(place, aligned(end, layout), "element {number}, in {layout:?} {array:02x?}");
+        }
+        let behind = place + length(&array[place..], layout);
+        assert!(behind <= array.len(), "element {number} at {place} ends at {behind}, in {layout:?} {array:02x?}");
+        end = Some(behind);
+    }
+}
+
+/// The first place from there on where an element may begin.
+fn aligned(place: usize, layout: Layout) -> usize {
+    match layout.align {
+        b'c' => place,
+        b's' => place.next_multiple_of(2),
+        b'i' => place.next_multiple_of(4),
+        _ => place.next_multiple_of(8),
     }
 }
 
@@ -64,12 +74,6 @@ fn length(element: &[u8], layout: Layout) -> usize {
 
 /// Each element with its length before it if that is not the type's, or NULL; laid out as PostgreSQL does.
 fn check_built(mut input: Input, layout: Layout, nullable: bool) {
-    let align = match layout.align {
-        b'c' => 1,
-        b's' => 2,
-        b'i' => 4,
-        _ => 8,
-    };
     let mut elements: Vec<Option<Vec<u8>>> = Vec::new();
     while !input.is_empty() {
         if nullable && input.number() == 9 {
@@ -109,7 +113,7 @@ fn check_built(mut input: Input, layout: Layout, nullable: bool) {
     }
     let mut expected = Vec::new();
     for element in elements.iter().flatten() {
-        array.resize(array.len().next_multiple_of(align), 0);
+        array.resize(aligned(array.len(), layout), 0);
         expected.push(array.len());
         array.extend(element);
     }
