@@ -1,0 +1,73 @@
+-- What is in the database of tables.sql: rows with their fingerprints, definitions, what searches find and by what plans.
+-- Two databases that print the same are the same to their applications. It changes nothing.
+\set ON_ERROR_STOP 1
+\pset format unaligned
+\pset tuples_only on
+SET search_path = '';
+
+\echo == the extension
+SELECT nspname FROM pg_catalog.pg_extension JOIN pg_catalog.pg_namespace AS n ON n.oid = extnamespace
+WHERE extname = 'pg_simhash';
+
+\echo == rows: number, checksum of all columns
+SELECT pg_catalog.format('SELECT %L, count(*), md5(string_agg(t::text, E''\n'' ORDER BY t::text COLLATE "C")) FROM %s AS t', relation, relation)
+FROM pg_catalog.pg_class, LATERAL (SELECT oid::pg_catalog.regclass::text) AS r (relation)
+WHERE relnamespace = 'app'::pg_catalog.regnamespace AND relkind IN ('r', 'p', 'm', 'v') ORDER BY relation COLLATE "C"
+\gexec
+
+\echo == fingerprints that are not those of their texts: none
+SELECT id, simhash FROM app.plain WHERE simhash IS DISTINCT FROM extensions.simhash(body);
+SELECT id, simhash FROM app.covering WHERE simhash IS DISTINCT FROM extensions.simhash(body, '{"ngram": 2, "weight": "tf"}');
+SELECT "Id" FROM app."Words of Texts" WHERE "Of Words" IS DISTINCT FROM extensions.simhash("All Words")
+    OR of_lexemes IS DISTINCT FROM extensions.simhash(lexemes);
+SELECT id, simhash FROM app.online WHERE simhash IS DISTINCT FROM extensions.simhash(body);
+SELECT id, simhash FROM app.parts WHERE simhash IS DISTINCT FROM extensions.simhash(body);
+SELECT id, simhash FROM app.parent WHERE simhash IS DISTINCT FROM extensions.simhash(body);
+SELECT id, fp FROM app.skipped WHERE fp IS DISTINCT FROM extensions.simhash(body);
+
+\echo == columns
+SELECT relation, attname, pg_catalog.format_type(atttypid, atttypmod), attgenerated,
+    pg_catalog.pg_get_expr(adbin, adrelid), pg_catalog.col_description(attrelid, attnum)
+FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class AS c ON c.oid = attrelid
+    LEFT JOIN pg_catalog.pg_attrdef ON adrelid = attrelid AND adnum = attnum,
+    LATERAL (SELECT attrelid::pg_catalog.regclass::text) AS r (relation)
+WHERE relnamespace = 'app'::pg_catalog.regnamespace AND relkind <> 'i' AND attnum > 0 AND NOT attisdropped
+    AND (attgenerated <> '' OR pg_catalog.col_description(attrelid, attnum) IS NOT NULL)
+ORDER BY relation COLLATE "C", attname;
+
+\echo == indexes
+SELECT definition, indisvalid, pg_catalog.obj_description(indexrelid, 'pg_class')
+FROM pg_catalog.pg_index JOIN pg_catalog.pg_class AS c ON c.oid = indexrelid,
+    pg_catalog.pg_get_indexdef(indexrelid) AS definition
+WHERE relnamespace = 'app'::pg_catalog.regnamespace ORDER BY definition COLLATE "C";
+
+\echo == triggers
+SELECT relation, tgname, tgenabled, tgparentid <> 0, pg_catalog.pg_get_triggerdef(oid),
+    pg_catalog.obj_description(oid, 'pg_trigger')
+FROM pg_catalog.pg_trigger, LATERAL (SELECT tgrelid::pg_catalog.regclass::text) AS r (relation)
+WHERE NOT tgisinternal OR tgparentid <> 0 AND tgname LIKE '%simhash%'
+ORDER BY relation COLLATE "C", tgname;
+
+\echo == plans
+EXPLAIN (COSTS OFF) SELECT id FROM app.plain WHERE extensions.simhash_near(simhash, 42);
+EXPLAIN (COSTS OFF) SELECT id FROM app.plain WHERE extensions.simhash_near(simhash, 42, 2);
+EXPLAIN (COSTS OFF) SELECT id FROM app.covering WHERE extensions.simhash_near(simhash, 42, 2);
+EXPLAIN (COSTS OFF) SELECT "Id" FROM app."Words of Texts" WHERE extensions.simhash_near("Of Words", 42);
+EXPLAIN (COSTS OFF) SELECT id FROM app.online WHERE extensions.simhash_near(simhash, 42);
+EXPLAIN (COSTS OFF) SELECT id FROM app.parts WHERE extensions.simhash_near(simhash, 42);
+EXPLAIN (COSTS OFF) SELECT id FROM app.online_parts WHERE extensions.simhash_near(simhash, 42, 1);
+EXPLAIN (COSTS OFF) SELECT id FROM app.parent WHERE extensions.simhash_near(simhash, 42);
+EXPLAIN (COSTS OFF) SELECT id FROM app.by_hand WHERE extensions.simhash_near("Finger print", 42, 1);
+EXPLAIN (COSTS OFF) SELECT id FROM app.expressions WHERE extensions.simhash_near(fingerprint, 42, 2);
+EXPLAIN (COSTS OFF) SELECT * FROM app.near_texts WHERE id = 42;
+
+\echo == searches
+SELECT id, near_id, distance FROM app.near_texts WHERE id <> near_id AND id <= 100 ORDER BY id, near_id;
+SELECT id FROM app.near(app.text_of(50)) AS id ORDER BY id;
+SELECT blocks, indexed, probes, commonest, best FROM extensions.simhash_skew('app.plain');
+SELECT count(*), sum(a * b * distance)
+FROM (SELECT array_agg(id ORDER BY id), array_agg(simhash ORDER BY id) FROM app.plain) AS x (ids, fingerprints),
+    extensions.simhash_pairs(ids, fingerprints);
+SELECT count(DISTINCT cluster), sum(cluster)
+FROM (SELECT extensions.simhash_cluster(fp) OVER (ORDER BY id) AS cluster FROM app.skipped) AS clusters;
+RESET search_path;

@@ -1,0 +1,165 @@
+-- A database with a table of each kind that pg_simhash makes or guards: for the tests of what happens to a database as a
+-- whole, which is updated, dumped and restored, or replicated. facts.sql tells what is in it, guards.sql tries what it
+-- promises.
+--
+-- To be run by the database's owner, who need not be a superuser; there is another role, reader. The extension is in a schema of its own, which is on
+-- nobody's search_path.
+\set ON_ERROR_STOP 1
+\set QUIET 1
+SET client_min_messages = warning;
+\o /dev/null
+
+CREATE SCHEMA extensions;
+-- Another version than the newest, if one is named: psql -v version=0.1.0
+\if :{?version}
+CREATE EXTENSION pg_simhash SCHEMA extensions VERSION :'version';
+\else
+CREATE EXTENSION pg_simhash SCHEMA extensions;
+\endif
+CREATE SCHEMA app;
+
+-- Texts of 100 words. Every tenth is near the one before: its last word is another.
+CREATE FUNCTION app.text_of(n integer) RETURNS text LANGUAGE sql IMMUTABLE
+    RETURN (SELECT string_agg(CASE word WHEN 100 THEN 'word' || n ELSE left(md5((n - near) || ' ' || word), 7) END, ' ' ORDER BY word)
+            FROM generate_series(1, 100) AS word, (SELECT (n % 10 = 0)::integer AS near) AS tenth);
+CREATE TABLE app.texts AS SELECT id, app.text_of(id::integer) AS body FROM generate_series(1, 500::bigint) AS id;
+
+-- Attached ---------------------------------------------------------------------
+
+-- with two layouts, and rows that refer to it
+CREATE TABLE app.plain (id bigint PRIMARY KEY, body text NOT NULL);
+INSERT INTO app.plain SELECT * FROM app.texts;
+SELECT extensions.simhash_attach('app.plain', 'body');
+SELECT extensions.simhash_attach('app.plain', 'simhash', blocks => 2, prefix => 'halves');
+CREATE TABLE app.referring (plain_id bigint PRIMARY KEY REFERENCES app.plain, note text);
+INSERT INTO app.referring SELECT id, 'note' FROM app.texts WHERE id % 50 = 0;
+
+CREATE TABLE app.covering (id bigint PRIMARY KEY, body text COLLATE "C");
+INSERT INTO app.covering SELECT * FROM app.texts;
+SELECT extensions.simhash_attach('app.covering', 'body', blocks => 3, options => '{"ngram": 2, "weight": "tf"}', covering => true);
+
+CREATE TABLE app."Words of Texts" ("Id" bigint PRIMARY KEY, "All Words" text[], lexemes tsvector);
+INSERT INTO app."Words of Texts" SELECT id, string_to_array(body, ' '), to_tsvector('simple', body) FROM app.texts;
+SELECT extensions.simhash_attach('app."Words of Texts"', 'All Words', prefix => 'Of Words');
+SELECT extensions.simhash_attach('app."Words of Texts"', 'lexemes', blocks => 2, prefix => 'of_lexemes');
+
+-- with a trigger, and indexes on expressions
+CREATE TABLE app.online (id bigint PRIMARY KEY, body text);
+INSERT INTO app.online SELECT * FROM app.texts;
+SELECT extensions.simhash_attach_online('app.online', 'body');
+CALL extensions.simhash_fill('app.online');
+SELECT extensions.simhash_index_commands('app.online') \gexec
+
+-- partitioned; one partition of partitions, and one that nothing is in
+CREATE TABLE app.parts (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
+CREATE TABLE app.parts_low PARTITION OF app.parts FOR VALUES FROM (0) TO (300);
+CREATE TABLE app.parts_high PARTITION OF app.parts FOR VALUES FROM (300) TO (10000) PARTITION BY HASH (id);
+CREATE TABLE app.parts_high_0 PARTITION OF app.parts_high FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE app.parts_high_1 PARTITION OF app.parts_high FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE TABLE app.parts_rest PARTITION OF app.parts DEFAULT;
+INSERT INTO app.parts SELECT * FROM app.texts;
+SELECT extensions.simhash_attach('app.parts', 'body');
+
+CREATE TABLE app.online_parts (id bigint, body text) PARTITION BY HASH (id);
+CREATE TABLE app.online_parts_0 PARTITION OF app.online_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE app.online_parts_1 PARTITION OF app.online_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO app.online_parts SELECT * FROM app.texts;
+SELECT extensions.simhash_attach_online('app.online_parts', 'body');
+CALL extensions.simhash_fill('app.online_parts');
+SELECT extensions.simhash_index_commands('app.online_parts', blocks => 2) \gexec
+
+-- inherited
+CREATE TABLE app.parent (id bigint, body text);
+CREATE TABLE app.child (more text) INHERITS (app.parent);
+INSERT INTO app.parent SELECT * FROM app.texts WHERE id <= 250;
+INSERT INTO app.child SELECT *, 'more' FROM app.texts WHERE id > 250;
+SELECT extensions.simhash_attach('app.parent', 'body');
+
+-- by hand
+CREATE TABLE app.by_hand (
+    id bigint PRIMARY KEY,
+    body text,
+    "Finger print" bigint GENERATED ALWAYS AS (extensions.simhash(body, '{"tokens": "chars"}'::jsonb)) STORED,
+    b0 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body, '{"tokens": "chars"}'::jsonb), 0, 2)) STORED,
+    b1 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body, '{"tokens": "chars"}'::jsonb), 1, 2)) STORED,
+    CHECK (extensions.hamming("Finger print", 0) BETWEEN 0 AND 64)
+);
+CREATE INDEX ON app.by_hand (b0);
+CREATE INDEX ON app.by_hand (b1);
+INSERT INTO app.by_hand SELECT * FROM app.texts;
+
+CREATE TABLE app.expressions (id bigint PRIMARY KEY, fingerprint bigint);
+CREATE INDEX ON app.expressions (extensions.simhash_block(fingerprint, 0, 3)) INCLUDE (fingerprint);
+CREATE INDEX ON app.expressions (extensions.simhash_block(fingerprint, 1, 3)) INCLUDE (fingerprint);
+CREATE INDEX ON app.expressions (extensions.simhash_block(fingerprint, 2, 3)) INCLUDE (fingerprint);
+INSERT INTO app.expressions SELECT id, extensions.simhash(body) FROM app.texts;
+
+-- Guarded, each with near-duplicates from before ---------------------------------
+
+-- also where session_replication_role is replica
+CREATE TABLE app.rejected (id bigint PRIMARY KEY, body text);
+INSERT INTO app.rejected SELECT * FROM app.texts;
+SELECT extensions.simhash_attach('app.rejected', 'body', covering => true);
+SELECT extensions.simhash_guard('app.rejected');
+ALTER TABLE app.rejected ENABLE ALWAYS TRIGGER zzz_simhash_guard;
+
+CREATE TABLE app.skipped (id bigint PRIMARY KEY, plain_id bigint REFERENCES app.plain ON UPDATE CASCADE, body text);
+INSERT INTO app.skipped SELECT id, id, body FROM app.texts;
+SELECT extensions.simhash_attach_online('app.skipped', 'body', prefix => 'fp');
+CALL extensions.simhash_fill('app.skipped', prefix => 'fp');
+SELECT extensions.simhash_index_commands('app.skipped', prefix => 'fp') \gexec
+SELECT extensions.simhash_guard('app.skipped', 'skip', max_distance => 2, fingerprint => 'fp');
+
+CREATE TABLE app.marked (id bigint PRIMARY KEY, "Tenant" text, lang text, body text, "like" bigint);
+INSERT INTO app.marked SELECT id, 'tenant', CASE WHEN id > 400 THEN 'en' END, body FROM app.texts;
+SELECT extensions.simhash_attach('app.marked', 'body', blocks => 2);
+SELECT extensions.simhash_guard('app.marked', 'mark', scope => '{Tenant,lang}', mark_column => 'like');
+-- A guard marks what comes, also by UPDATE: of each pair, the first.
+UPDATE app.marked SET body = body || ' ' WHERE id % 10 = 9;
+
+CREATE TABLE app.guarded_parts (id bigint PRIMARY KEY, body text) PARTITION BY HASH (id);
+CREATE TABLE app.guarded_parts_0 PARTITION OF app.guarded_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE app.guarded_parts_1 PARTITION OF app.guarded_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO app.guarded_parts SELECT * FROM app.texts;
+SELECT extensions.simhash_attach('app.guarded_parts', 'body');
+SELECT extensions.simhash_guard('app.guarded_parts', 'reject');
+
+-- a guard that does not fire now
+CREATE TABLE app.disabled (id bigint PRIMARY KEY, body text);
+INSERT INTO app.disabled SELECT * FROM app.texts;
+SELECT extensions.simhash_attach('app.disabled', 'body');
+SELECT extensions.simhash_guard('app.disabled');
+ALTER TABLE app.disabled DISABLE TRIGGER zzz_simhash_guard;
+
+-- Seen by some ------------------------------------------------------------------
+
+CREATE TABLE app.secured (id bigint PRIMARY KEY, body text);
+INSERT INTO app.secured SELECT * FROM app.texts;
+SELECT extensions.simhash_attach('app.secured', 'body');
+SELECT extensions.simhash_guard('app.secured');
+ALTER TABLE app.secured ENABLE ROW LEVEL SECURITY;
+CREATE POLICY low ON app.secured TO reader USING (id <= 250 AND extensions.simhash_near(simhash, simhash)) WITH CHECK (true);
+GRANT USAGE ON SCHEMA app, extensions TO reader;
+GRANT SELECT, INSERT ON app.secured TO reader;
+
+-- Made of them ------------------------------------------------------------------
+
+CREATE VIEW app.near_texts AS
+SELECT texts.id, near.id AS near_id, near.simhash OPERATOR(extensions.<~>) extensions.simhash(texts.body) AS distance
+FROM app.texts JOIN app.plain AS near ON extensions.simhash_near(near.simhash, extensions.simhash(texts.body), 4);
+CREATE MATERIALIZED VIEW app.pairs AS
+SELECT one.id AS one, other.id AS other
+FROM app.plain AS one JOIN app.plain AS other ON extensions.simhash_near(one.simhash, other.simhash) AND one.id < other.id;
+CREATE UNIQUE INDEX ON app.pairs (one, other);
+CREATE MATERIALIZED VIEW app.clusters AS
+SELECT cluster, array_agg(id ORDER BY id) AS ids
+FROM (SELECT id, extensions.simhash_cluster(simhash) OVER (ORDER BY id) AS cluster FROM app.parts) AS clusters
+GROUP BY cluster HAVING count(*) > 1;
+CREATE FUNCTION app.near(query text) RETURNS SETOF bigint LANGUAGE sql STABLE
+    BEGIN ATOMIC
+        SELECT id FROM app.plain WHERE extensions.simhash_near(simhash, extensions.simhash(query));
+    END;
+
+SELECT format('VACUUM ANALYZE %s', oid::regclass) FROM pg_class
+WHERE relnamespace = 'app'::regnamespace AND relkind IN ('r', 'p', 'm') \gexec
+\o
