@@ -3,10 +3,14 @@
 use std::ffi::{CStr, CString};
 
 use pgrx::PgRelation;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
 
+use super::error::user_error;
 use super::expression::{Expression, list, oids};
 use super::owner::as_owner;
+use super::spi::from_server;
 
 /// Opens a table or an index.
 ///
@@ -125,6 +129,24 @@ pub fn ancestors(table: &PgRelation) -> Vec<Oid> {
         }
         oids(pg_sys::ffi::pg_guard_ffi_boundary(|| get_partition_ancestors(table.oid())))
     }
+}
+
+/// Refuses a column of fingerprints that has no values in the rows: a virtual generated one, as there are from
+/// PostgreSQL 18 on. No index can have it, and where a row is read without a query it would be NULL.
+pub fn check_has_values(table: &PgRelation, column: i16) -> Result<(), ErrorReport> {
+    // SAFETY: a look-up in a system cache, of an open table, which has its row of pg_class.
+    let (generated, table_name) = unsafe {
+        (pg_sys::get_attgenerated(table.oid(), column) as u8, from_server((*table.rd_rel).relname.data.as_ptr())?)
+    };
+    if generated == 0 || generated == pg_sys::ATTRIBUTE_GENERATED_STORED {
+        return Ok(());
+    }
+    // SAFETY: a column that exists.
+    let name = unsafe { from_server(pg_sys::get_attname(table.oid(), column, false)) }?;
+    let message = format!("column \"{name}\" of table \"{table_name}\" is a virtual generated column");
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_detail("Its values are not stored, so that they can be neither indexed nor guarded.")
+        .set_hint("Drop the column, and add it again as GENERATED ALWAYS AS (...) STORED."))
 }
 
 // PostgreSQL's `catalog/pg_inherits.h`, `catalog/partition.h` and `utils/partcache.h`, which pgrx leaves out.

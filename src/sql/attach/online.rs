@@ -28,6 +28,7 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::options::{Document, RawJsonb, read};
 use crate::sql::owner::{as_owner, as_owner_with_triggers, set};
 use crate::sql::spi::{execute, execute_and_commit};
+use crate::sql::tables::check_has_values;
 use crate::sql::text::to_datum;
 
 /// Between two reports of `simhash_fill`.
@@ -390,6 +391,7 @@ impl IndexCommands {
             return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
                 .set_hint("A fingerprint column is of type bigint."));
         }
+        check_has_values(&table.open(), found.number)?;
         for block in 0..self.blocks {
             let mut built = Vec::new();
             for member in family.iter().filter(|member| member.is_ordinary()) {

@@ -13,6 +13,7 @@ use crate::sql::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::options::{Document, RawJsonb, read, to_json_text};
 use crate::sql::spi;
+use crate::sql::tables::check_has_values;
 
 /// What kind of source a column is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +79,9 @@ impl Source {
                  fingerprints.",
             )
         })?;
+        if kind == Kind::Fingerprints {
+            check_has_values(&relation, attribute.number)?;
+        }
         if options.is_some() && kind != Kind::Text {
             let message = format!("column \"{column}\" of type {} takes no options", attribute.type_name());
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)

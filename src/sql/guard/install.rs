@@ -17,7 +17,7 @@ use crate::sql::error::{tell, user_error};
 use crate::sql::functions::{ExtensionSchema, Functions};
 use crate::sql::owner::as_owner;
 use crate::sql::spi::{execute, from_server};
-use crate::sql::tables::open;
+use crate::sql::tables::{check_has_values, open};
 use crate::sql::text::{RawText, decode};
 use crate::sql::trigger::{arguments, is_before_each_row, triggers};
 
@@ -134,9 +134,10 @@ impl Guard {
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
                 .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."));
         }
-        fingerprint_column(relation, &self.fingerprint).map_err(|error| {
+        let fingerprint = fingerprint_column(relation, &self.fingerprint).map_err(|error| {
             error.set_hint("simhash_attach gives a table its fingerprint column, named simhash if it is not told.")
         })?;
+        check_has_values(relation, fingerprint)?;
         scope_of(relation, &self.scope)?;
         let functions = self.schema.simhash_block().and_then(Functions::beside);
         let searched =

@@ -11,7 +11,7 @@ use super::search::{Scope, Searched, value};
 use crate::sql::error::user_error;
 use crate::sql::functions::Functions;
 use crate::sql::spi::{from_server, to_server};
-use crate::sql::tables::{open, with_inheritors};
+use crate::sql::tables::{check_has_values, open, with_inheritors};
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
@@ -55,6 +55,7 @@ impl Members {
             // SAFETY: locked as a member.
             let table = unsafe { open(member) };
             let (fingerprint, scope) = (fingerprint_column(&table, fingerprint)?, scope_of(&table, scope)?);
+            check_has_values(&table, fingerprint)?;
             Searched::new(member, fingerprint, scope, max_distance, &functions)
                 .ok_or_else(|| no_index(&table, max_distance))
         };
