@@ -4,11 +4,12 @@
 #   DOCS=folder      the documents of `make demo`
 #   KEEP=1           `make demo` leaves its server running
 
-.PHONY: help demo test soak fuzz deny install bench clean
+.PHONY: help demo test soak fuzz deny install bench clean test-matrix
 
 help:
 	@echo 'make demo     near-duplicates among the files of DOCS=folder (default: the copyright files in /usr/share/doc)'
 	@echo 'make test     format, lints, unit, property, SQL, isolation, encoding, driver, load and README tests'
+	@echo 'make test-matrix  the tests on PostgreSQL 15, 17 and 18, and pg_upgrade (as root; see tools/test-matrix)'
 	@echo 'make soak     a load of near-duplicates on a guarded table, with crashes: ten minutes (options: see tools/soak)'
 	@echo 'make fuzz     the algorithm on made-up input, against an oracle: half an hour (options: see tools/fuzz)'
 	@echo 'make deny     the licences, sources and known vulnerabilities of all dependencies'
@@ -23,6 +24,9 @@ demo:
 
 test:
 	@tools/test
+
+test-matrix:
+	@tools/test-matrix
 
 soak:
 	@tools/soak
