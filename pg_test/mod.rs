@@ -3,6 +3,7 @@
 mod batch;
 mod golden;
 mod last_text;
+mod library;
 mod parallel;
 mod progress;
 mod random;

@@ -6,7 +6,13 @@
 pub mod simhash;
 mod sql;
 
-pgrx::pg_module_magic!();
+/// What PostgreSQL 18 shows in pg_get_loaded_modules().
+const VERSION: &std::ffi::CStr =
+    match std::ffi::CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(version) => version,
+        Err(_) => panic!("a NUL in the version"),
+    };
+pgrx::pg_module_magic!(name, version = VERSION);
 
 pgrx::extension_sql_file!("../sql/pg_simhash.sql", name = "pg_simhash", finalize);
 

@@ -1,0 +1,15 @@
+//! What the library tells PostgreSQL of itself, from version 18 on.
+
+#[cfg(feature = "pg18")]
+#[pgrx::pg_schema]
+mod tests {
+    use pgrx::prelude::*;
+
+    #[pg_test]
+    fn its_name_and_version_are_those_of_the_extension() {
+        let said = Spi::get_one::<String>(
+            "SELECT module_name || ' ' || version FROM pg_get_loaded_modules() WHERE file_name LIKE 'pg_simhash%'",
+        );
+        assert_eq!(said.as_ref().map(Option::as_deref), Ok(Some(concat!("pg_simhash ", env!("CARGO_PKG_VERSION")))));
+    }
+}
