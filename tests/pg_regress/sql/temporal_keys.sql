@@ -1,0 +1,18 @@
+-- Keys WITHOUT OVERLAPS, which PostgreSQL has since version 18: a guard names rows by them, but does not take two rows
+-- for one because the parts of such a key that it could compare are equal.
+SELECT current_setting('server_version_num')::integer < 180000 AS without_temporal_keys \gset
+\if :without_temporal_keys
+\quit
+\endif
+SET client_min_messages = warning;
+CREATE TABLE temporal (id int4range, valid daterange, f bigint, PRIMARY KEY (id, valid WITHOUT OVERLAPS));
+SELECT simhash_attach('temporal', 'f', 2);
+SELECT simhash_guard('temporal', fingerprint => 'f');
+INSERT INTO temporal VALUES ('[1,2)', '[2026-01-01,2026-02-01)', 0);
+INSERT INTO temporal VALUES ('[1,2)', '[2026-02-01,2026-03-01)', 1);
+INSERT INTO temporal VALUES ('[1,2)', '[2026-01-01,2026-02-01)', 1);
+INSERT INTO temporal VALUES ('[1,2)', '[2026-01-15,2026-02-15)', -1);
+INSERT INTO temporal VALUES ('[1,2)', '[2026-02-01,2026-03-01)', -1);
+UPDATE temporal SET f = 1;
+SELECT * FROM temporal ORDER BY valid;
+DROP TABLE temporal;
