@@ -4,16 +4,19 @@
 #   DOCS=folder      the documents of `make demo`
 #   KEEP=1           `make demo` leaves its server running
 
-.PHONY: help demo test soak fuzz deny install bench clean test-matrix
+.PHONY: help demo test test-matrix test-packages soak fuzz deny all install package deb bench clean
 
 help:
 	@echo 'make demo     near-duplicates among the files of DOCS=folder (default: the copyright files in /usr/share/doc)'
 	@echo 'make test     format, lints, unit, property, SQL, isolation, encoding, driver, load and README tests'
 	@echo 'make test-matrix  the tests on PostgreSQL 15, 17 and 18, and pg_upgrade (as root; see tools/test-matrix)'
+	@echo 'make test-packages  makes the packages twice, and uses them in a new Debian (as root)'
 	@echo 'make soak     a load of near-duplicates on a guarded table, with crashes: ten minutes (options: see tools/soak)'
 	@echo 'make fuzz     the algorithm on made-up input, against an oracle: half an hour (options: see tools/fuzz)'
 	@echo 'make deny     the licences, sources and known vulnerabilities of all dependencies'
-	@echo 'make install  the extension into the PostgreSQL of PG_CONFIG=path'
+	@echo 'make install  the extension into the PostgreSQL of PG_CONFIG=path (make all only builds it)'
+	@echo 'make package  a tarball for that PostgreSQL, and the source distribution for PGXN'
+	@echo 'make deb      a Debian package for that PostgreSQL'
 	@echo 'make bench    the benchmarks'
 	@echo 'make clean    removes all that was built'
 	@echo
@@ -37,8 +40,21 @@ fuzz:
 deny:
 	@tools/deny
 
+# The name is PGXN's.
+all:
+	@tools/build
+
 install:
 	@tools/install
+
+package:
+	@tools/package
+
+deb:
+	@tools/deb
+
+test-packages:
+	@tools/test-packages
 
 bench:
 	@benches/run
