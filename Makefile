@@ -9,7 +9,7 @@
 help:
 	@echo 'make demo     near-duplicates among the files of DOCS=folder (default: the copyright files in /usr/share/doc)'
 	@echo 'make test     format, lints, unit, property, SQL, isolation, encoding, driver, load and README tests'
-	@echo 'make test-matrix  the tests on PostgreSQL 15, 17 and 18, and pg_upgrade (as root; see tools/test-matrix)'
+	@echo 'make test-matrix  the tests on PostgreSQL 15, 17 and 18, pg_upgrade, and test-packages (as root)'
 	@echo 'make test-packages  makes the packages twice, and uses them in a new Debian (as root)'
 	@echo 'make soak     a load of near-duplicates on a guarded table, with crashes: ten minutes (options: see tools/soak)'
 	@echo 'make fuzz     the algorithm on made-up input, against an oracle: half an hour (options: see tools/fuzz)'
