@@ -1,5 +1,5 @@
--- What is in the database of tables.sql: rows with their fingerprints, definitions, what searches find and by what plans.
--- Two databases that print the same are the same to their applications. It changes nothing.
+-- What is in the database of tables.sql: rows with their fingerprints, definitions, what searches find and by what
+-- plans. Two databases that print the same are the same to their applications. It changes nothing.
 \set ON_ERROR_STOP 1
 \pset format unaligned
 \pset tuples_only on
@@ -9,15 +9,17 @@ SET search_path = '';
 SELECT nspname FROM pg_catalog.pg_extension JOIN pg_catalog.pg_namespace AS n ON n.oid = extnamespace
 WHERE extname = 'pg_simhash';
 
-\echo == rows: number, checksum of all columns
-SELECT pg_catalog.format('SELECT %L, count(*), md5(string_agg(t::text, E''\n'' ORDER BY t::text COLLATE "C")) FROM %s AS t', relation, relation)
+\echo == rows: number, checksum of all columns (by name: those of an inheriting table come in another order from a dump)
+SELECT pg_catalog.format('SELECT %1$L, count(*), md5(string_agg(row, E''\n'' ORDER BY row COLLATE "C"))
+    FROM %1$s AS t, LATERAL (SELECT to_jsonb(t)::text) AS r (row)', relation)
 FROM pg_catalog.pg_class, LATERAL (SELECT oid::pg_catalog.regclass::text) AS r (relation)
-WHERE relnamespace = 'app'::pg_catalog.regnamespace AND relkind IN ('r', 'p', 'm', 'v') ORDER BY relation COLLATE "C"
+WHERE relnamespace = 'app'::pg_catalog.regnamespace AND relkind IN ('r', 'p', 'm', 'v')
+ORDER BY relation COLLATE "C"
 \gexec
 
 \echo == fingerprints that are not those of their texts: none
 SELECT id, simhash FROM app.plain WHERE simhash IS DISTINCT FROM extensions.simhash(body);
-SELECT id, simhash FROM app.covering WHERE simhash IS DISTINCT FROM extensions.simhash(body, '{"ngram": 2, "weight": "tf"}');
+SELECT id FROM app.covering WHERE simhash IS DISTINCT FROM extensions.simhash(body, '{"ngram": 2, "weight": "tf"}');
 SELECT "Id" FROM app."Words of Texts" WHERE "Of Words" IS DISTINCT FROM extensions.simhash("All Words")
     OR of_lexemes IS DISTINCT FROM extensions.simhash(lexemes);
 SELECT id, simhash FROM app.online WHERE simhash IS DISTINCT FROM extensions.simhash(body);

@@ -41,12 +41,13 @@ DROP TABLE tried;
 \echo == what is made already, and taken away
 BEGIN;
 SELECT extensions.simhash_attach('app.plain', 'body');
-SELECT extensions.simhash_attach('app.covering', 'body', blocks => 3, options => '{"ngram": 2, "weight": "tf"}', covering => true);
+SELECT extensions.simhash_attach('app.covering', 'body', 3, '{"ngram": 2, "weight": "tf"}', covering => true);
 SELECT extensions.simhash_attach_online('app.online', 'body');
 SELECT count(*) FROM extensions.simhash_index_commands('app.online');
 SELECT extensions.simhash_attach('app.parts', 'body');
 SELECT extensions.simhash_guard('app.rejected');
 SELECT extensions.simhash_guard('app.marked', 'mark', scope => '{Tenant,lang}', mark_column => 'like');
+SET LOCAL client_min_messages = warning; -- The NOTICEs of what is dropped come in the order that it was made in.
 SELECT extensions.simhash_unguard('app.rejected');
 SELECT extensions.simhash_detach('app.rejected');
 SELECT extensions.simhash_unguard('app.guarded_parts');
@@ -55,8 +56,8 @@ SELECT extensions.simhash_detach('app.online');
 SELECT extensions.simhash_detach('app.parent');
 SELECT relname, attname
 FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class AS c ON c.oid = attrelid
-WHERE attrelid IN ('app.rejected'::pg_catalog.regclass, 'app.online'::pg_catalog.regclass, 'app.child'::pg_catalog.regclass,
-    'app.guarded_parts_0'::pg_catalog.regclass) AND attnum > 0 AND NOT attisdropped
+WHERE attrelid IN ('app.rejected'::pg_catalog.regclass, 'app.online'::pg_catalog.regclass,
+    'app.child'::pg_catalog.regclass, 'app.guarded_parts_0'::pg_catalog.regclass) AND attnum > 0 AND NOT attisdropped
 ORDER BY relname, attnum;
 ROLLBACK;
 RESET search_path;

@@ -1,9 +1,9 @@
--- A database with a table of each kind that pg_simhash makes or guards: for the tests of what happens to a database as a
--- whole, which is updated, dumped and restored, or replicated. facts.sql tells what is in it, guards.sql tries what it
--- promises.
+-- A database with a table of each kind that pg_simhash makes or guards: for the tests of what happens to a database as
+-- a whole, which is updated, dumped and restored, or replicated. facts.sql tells what is in it, guards.sql tries what
+-- it promises.
 --
--- To be run by the database's owner, who need not be a superuser; there is another role, reader. The extension is in a schema of its own, which is on
--- nobody's search_path.
+-- To be run by the database's owner, who need not be a superuser; there is another role, reader. The extension is in a
+-- schema of its own, which is on nobody's search_path.
 \set ON_ERROR_STOP 1
 \set QUIET 1
 SET client_min_messages = warning;
@@ -20,7 +20,8 @@ CREATE SCHEMA app;
 
 -- Texts of 100 words. Every tenth is near the one before: its last word is another.
 CREATE FUNCTION app.text_of(n integer) RETURNS text LANGUAGE sql IMMUTABLE
-    RETURN (SELECT string_agg(CASE word WHEN 100 THEN 'word' || n ELSE left(md5((n - near) || ' ' || word), 7) END, ' ' ORDER BY word)
+    RETURN (SELECT string_agg(CASE word WHEN 100 THEN 'word' || n ELSE left(md5((n - near) || ' ' || word), 7) END,
+                ' ' ORDER BY word)
             FROM generate_series(1, 100) AS word, (SELECT (n % 10 = 0)::integer AS near) AS tenth);
 CREATE TABLE app.texts AS SELECT id, app.text_of(id::integer) AS body FROM generate_series(1, 500::bigint) AS id;
 
@@ -36,7 +37,7 @@ INSERT INTO app.referring SELECT id, 'note' FROM app.texts WHERE id % 50 = 0;
 
 CREATE TABLE app.covering (id bigint PRIMARY KEY, body text COLLATE "C");
 INSERT INTO app.covering SELECT * FROM app.texts;
-SELECT extensions.simhash_attach('app.covering', 'body', blocks => 3, options => '{"ngram": 2, "weight": "tf"}', covering => true);
+SELECT extensions.simhash_attach('app.covering', 'body', 3, '{"ngram": 2, "weight": "tf"}', covering => true);
 
 CREATE TABLE app."Words of Texts" ("Id" bigint PRIMARY KEY, "All Words" text[], lexemes tsvector);
 INSERT INTO app."Words of Texts" SELECT id, string_to_array(body, ' '), to_tsvector('simple', body) FROM app.texts;
@@ -79,9 +80,11 @@ SELECT extensions.simhash_attach('app.parent', 'body');
 CREATE TABLE app.by_hand (
     id bigint PRIMARY KEY,
     body text,
-    "Finger print" bigint GENERATED ALWAYS AS (extensions.simhash(body, '{"tokens": "chars"}'::jsonb)) STORED,
-    b0 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body, '{"tokens": "chars"}'::jsonb), 0, 2)) STORED,
-    b1 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body, '{"tokens": "chars"}'::jsonb), 1, 2)) STORED,
+    "Finger print" bigint GENERATED ALWAYS AS (extensions.simhash(body, '{"ngram": 3}'::jsonb)) STORED,
+    b0 integer GENERATED ALWAYS AS
+        (extensions.simhash_block(extensions.simhash(body, '{"ngram": 3}'::jsonb), 0, 2)) STORED,
+    b1 integer GENERATED ALWAYS AS
+        (extensions.simhash_block(extensions.simhash(body, '{"ngram": 3}'::jsonb), 1, 2)) STORED,
     CHECK (extensions.hamming("Finger print", 0) BETWEEN 0 AND 64)
 );
 CREATE INDEX ON app.by_hand (b0);
@@ -138,7 +141,8 @@ INSERT INTO app.secured SELECT * FROM app.texts;
 SELECT extensions.simhash_attach('app.secured', 'body');
 SELECT extensions.simhash_guard('app.secured');
 ALTER TABLE app.secured ENABLE ROW LEVEL SECURITY;
-CREATE POLICY low ON app.secured TO reader USING (id <= 250 AND extensions.simhash_near(simhash, simhash)) WITH CHECK (true);
+CREATE POLICY low ON app.secured TO reader
+    USING (id <= 250 AND extensions.simhash_near(simhash, simhash)) WITH CHECK (true);
 GRANT USAGE ON SCHEMA app, extensions TO reader;
 GRANT SELECT, INSERT ON app.secured TO reader;
 
@@ -149,7 +153,8 @@ SELECT texts.id, near.id AS near_id, near.simhash OPERATOR(extensions.<~>) exten
 FROM app.texts JOIN app.plain AS near ON extensions.simhash_near(near.simhash, extensions.simhash(texts.body), 4);
 CREATE MATERIALIZED VIEW app.pairs AS
 SELECT one.id AS one, other.id AS other
-FROM app.plain AS one JOIN app.plain AS other ON extensions.simhash_near(one.simhash, other.simhash) AND one.id < other.id;
+FROM app.plain AS one JOIN app.plain AS other
+    ON extensions.simhash_near(one.simhash, other.simhash) AND one.id < other.id;
 CREATE UNIQUE INDEX ON app.pairs (one, other);
 CREATE MATERIALIZED VIEW app.clusters AS
 SELECT cluster, array_agg(id ORDER BY id) AS ids

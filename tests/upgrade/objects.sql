@@ -7,8 +7,8 @@
 \pset tuples_only on
 \pset null none
 
-SELECT format('EXTENSION in schema %s, relocatable %s, trusted %s, superuser %s, requires %s', extnamespace::regnamespace,
-        extrelocatable, version.trusted, version.superuser, version.requires),
+SELECT format('EXTENSION in schema %s, relocatable %s, trusted %s, superuser %s, requires %s',
+        extnamespace::regnamespace, extrelocatable, version.trusted, version.superuser, version.requires),
     format('configuration tables %s', extconfig),
     format('comment: %s', obj_description(extension.oid, 'pg_extension'))
 FROM pg_extension AS extension
@@ -24,8 +24,8 @@ member AS (
         pg_identify_object(classid, objid, 0)
     WHERE deptype = 'e' AND extname = 'pg_simhash'
 ),
--- PostgreSQL itself writes the definition of a function, but not that of an aggregate or an operator. The superuser that
--- owns the whole system has number 10.
+-- PostgreSQL itself writes the definition of a function, but not that of an aggregate or an operator. The superuser
+-- that owns the whole system has number 10.
 property (classid, objid, place, line) AS (
     SELECT 'pg_proc'::regclass, p.oid, property.*
     FROM pg_proc AS p,
@@ -33,8 +33,8 @@ property (classid, objid, place, line) AS (
             (1, CASE WHEN prokind <> 'a' THEN rtrim(pg_get_functiondef(p.oid), E'\n') END),
             (1, CASE WHEN prokind = 'a' THEN format('CREATE AGGREGATE %s(%s) RETURNS %s', p.oid::regproc,
                 pg_get_function_arguments(p.oid), pg_get_function_result(p.oid)) END),
-            (2, CASE WHEN prokind = 'a' THEN format(' volatile %s, strict %s, parallel %s, leakproof %s, cost %s, definer %s',
-                provolatile, proisstrict, proparallel, proleakproof, procost, prosecdef) END),
+            (2, CASE WHEN prokind = 'a' THEN format(' volatile %s, strict %s, parallel %s, leakproof %s, cost %s,'
+                ' definer %s', provolatile, proisstrict, proparallel, proleakproof, procost, prosecdef) END),
             (7, 'privileges: ' || proacl::text),
             (8, 'owner: ' || nullif(proowner, 10)::regrole::text)
         ) AS property
@@ -43,13 +43,14 @@ property (classid, objid, place, line) AS (
     SELECT 'pg_proc'::regclass, aggfnoid, property.*
     FROM pg_aggregate,
         LATERAL (VALUES
-            (3, format(' kind %s, direct arguments %s, sort operator %s', aggkind, aggnumdirectargs, aggsortop::regoper)),
-            (4, format(' functions: %s, final %s, combine %s, serial %s, deserial %s; state %s of %s bytes, initially %s',
-                aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn, aggtranstype::regtype, aggtransspace,
-                coalesce(agginitval, 'NULL'))),
+            (3, format(' kind %s, direct arguments %s, sort operator %s', aggkind, aggnumdirectargs,
+                aggsortop::regoper)),
+            (4, format(' functions: %s, final %s, combine %s, serial %s, deserial %s; state %s of %s bytes,'
+                ' initially %s', aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn,
+                aggtranstype::regtype, aggtransspace, coalesce(agginitval, 'NULL'))),
             (5, format(' final function: extra arguments %s, modifies the state %s', aggfinalextra, aggfinalmodify)),
-            (6, format(' moving: functions %s, inverse %s, final %s (extra arguments %s, modifies %s); state %s of %s bytes,'
-                ' initially %s', aggmtransfn, aggminvtransfn, aggmfinalfn, aggmfinalextra, aggmfinalmodify,
+            (6, format(' moving: functions %s, inverse %s, final %s (extra arguments %s, modifies %s); state %s of %s'
+                ' bytes, initially %s', aggmtransfn, aggminvtransfn, aggmfinalfn, aggmfinalextra, aggmfinalmodify,
                 aggmtranstype::regtype, aggmtransspace, coalesce(aggminitval, 'NULL')))
         ) AS property
     WHERE aggfnoid IN (SELECT objid FROM member WHERE classid = 'pg_proc'::regclass)
