@@ -1,5 +1,6 @@
 """Many clients write near-duplicates into a guarded table; then a scan of it, and of the clients' journals,
-proves that the guard let in none of them, lost nothing and turned nothing away without a reason.
+proves that the guard let in none of them, lost nothing and turned nothing away without a reason. PostgreSQL's amcheck
+looks at what is stored.
 
     python tests/soak ACTION [--seconds N] [--clients N] [--seed N] [--partitions N]
         [--crash START_COMMAND] [--unguarded]
@@ -21,6 +22,7 @@ import check
 import client
 import disturb
 import pool
+import storage
 import table
 
 
@@ -43,7 +45,7 @@ def main():
         written = [processes.apply_async(client.run, one) for one in arguments]
         journals = [result.get(options.seconds + 120) for result in written]
         print(disturbed.get(60))
-    failures = check.prove(journals, table.rows(), texts, fingerprints)
+    failures = check.prove(journals, table.rows(), texts, fingerprints) + storage.failures()
     for failure in failures[:20]:
         print(f"FAILED: {failure}", file=sys.stderr)
     sys.exit(bool(failures))

@@ -36,9 +36,9 @@ def run(until, seed, start_command):
 
 
 def plan_crashes(until, rng):
-    """Every fourth second or so, a backend and the server in turns, and each at least once."""
+    """Every third second or so, a backend and the server in turns, and each at least once: in a minute, ten of each."""
     now = monotonic()
-    count = max(2, int((until - now) / 4))
+    count = max(2, int((until - now) / 3))
     step = (until - now) / count
     planned = []
     for number in range(count):
