@@ -27,7 +27,8 @@ def columns():
     """Fingerprints and blocks that are not those of their text."""
     blocks = " OR ".join(f"simhash_block{i} IS DISTINCT FROM simhash_block(simhash, {i})" for i in range(BLOCKS))
     with table.connect() as connection:
-        for (id,) in connection.execute(f"SELECT id FROM soak WHERE simhash IS DISTINCT FROM simhash(body) OR {blocks}"):
+        wrong = f"simhash IS DISTINCT FROM simhash(body) OR {blocks}"
+        for (id,) in connection.execute(f"SELECT id FROM soak WHERE {wrong}"):
             yield f"row {id} has another fingerprint than its text, or other blocks"
 
 
