@@ -8,7 +8,7 @@
 
 help:
 	@echo 'make demo     near-duplicates among the files of DOCS=folder (default: the copyright files in /usr/share/doc)'
-	@echo 'make test     format, lints, unit, property, SQL, isolation, encoding, driver, load and README tests'
+	@echo 'make test     format, lints; unit, SQL, isolation, driver, load, upgrade, dump, replication and crash tests'
 	@echo 'make test-matrix  the tests on PostgreSQL 15, 17 and 18, pg_upgrade, and test-packages (as root)'
 	@echo 'make test-packages  makes the packages twice, and uses them in a new Debian (as root)'
 	@echo 'make soak     a load of near-duplicates on a guarded table, with crashes: ten minutes (options: see tools/soak)'
