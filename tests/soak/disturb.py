@@ -36,9 +36,9 @@ def run(until, seed, start_command):
 
 
 def plan_crashes(until, rng):
-    """Every third second or so, a backend and the server in turns, and each at least once: in a minute, ten of each."""
+    """A backend and the server in turns, each every sixth second, and once more: ten times a minute."""
     now = monotonic()
-    count = max(2, int((until - now) / 3))
+    count = 2 * (int((until - now) / 6) + 1)
     step = (until - now) / count
     planned = []
     for number in range(count):
