@@ -27,6 +27,8 @@ import table
 
 
 def main():
+    # From Python 3.14 on, the default is to start each client from nothing, which may take longer than a short run.
+    multiprocessing.set_start_method("fork")
     options = read_options()
     action, seed = options.action, options.seed
     texts = pool.texts(seed)
