@@ -1,0 +1,207 @@
+"""Random calls of every function of the extension with hostile arguments, in odd places.
+
+    python tests/hostile [--seconds N] [--clients N] [--seed N] [--only N] [--huge N]
+
+Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
+tests/drivers/requirements.txt. What must hold: the server lives, every error has a SQLSTATE that is expected of it
+(errors.py), nothing is leaked, a cancelled statement ends, and what oracles.py and tables.py compare is equal.
+
+The statements are a function of the seed: scenario after scenario, each with a number of its own. A failure prints the
+seed, the number and the last statements; `--seed N --only NUMBER` runs that scenario again (with more clients or after other
+scenarios the tables may be in another state).
+"""
+
+import argparse
+import collections
+import multiprocessing
+import random
+import sys
+import time
+import traceback
+
+import psycopg
+
+import calls
+import catalogue
+import oracles
+import tables
+from client import Client, Failure
+from values import Values
+
+WAYS = {"call": 50, "every": 4, "claim": 25, "table": 3, "trigger": 8, "cancelled": 5, "short of memory": 3, "again": 0.3}
+
+
+class Journal:
+    """The last statements, in memory and in a file."""
+
+    def __init__(self, file):
+        self.file = file
+        self.last = collections.deque(maxlen=12)
+
+    def write(self, statement):
+        self.last.append(statement)
+        if self.file:
+            print(statement, file=self.file, flush=True)
+
+
+class Session:
+    def __init__(self, number, options):
+        self.number, self.options = number, options
+        file = open(f"{options.journal}.{number}", "w") if options.journal else None
+        self.journal = Journal(file)
+        self.client = Client(number, self.journal)
+        self.client.alone = True
+        self.functions = catalogue.read(self.client.connection)
+        self.checked = self.client.run("SHOW debug_assertions") == [("on",)]
+        self.ways = collections.Counter()
+
+    def run(self, until):
+        scenario = self.options.only if self.options.only is not None else self.number
+        try:
+            while time.monotonic() < until:
+                self.scenario(scenario)
+                if self.options.only is not None:
+                    break
+                scenario += self.options.clients
+            return self.report(None)
+        except Exception as failure:
+            known = str(failure) if isinstance(failure, Failure) else traceback.format_exc()
+            last = "\n    ".join(statement[:3000] for statement in self.journal.last)
+            return self.report(f"scenario {scenario}: {known}\n  the last statements:\n    {last}")
+
+    def report(self, failure):
+        return failure, self.client.statements, self.client.codes, self.ways
+
+    def scenario(self, number):
+        rng = random.Random(f"{self.options.seed} {number}")
+        self.journal.write(f"-- scenario {number}")
+        [way] = rng.choices(list(WAYS), WAYS.values())
+        self.ways[way] += 1
+        size = rng.choice((20, 100, 400, 3000))
+        random_calls = calls.Calls(rng, size)
+        run = self.client.run_all
+        if self.checked and rng.random() < 0.01:
+            # As if all that is cached were changed by others all the time.
+            run(["SET debug_discard_caches = 1"])
+        if way == "call":
+            for _ in range(5):
+                run(random_calls.statements(rng.choice(self.functions)))
+        elif way == "every":
+            for function in self.functions:
+                run(random_calls.statements(function))
+        elif way == "claim":
+            for _ in range(5):
+                self.client.hold(oracles.claim(rng, random_calls.values))
+        elif way == "table":
+            tables.Table(rng, self.client, rng.choice((f"own_{self.number}", "pg_temp"))).live(rng.randint(5, 25))
+        elif way == "trigger":
+            run(tables.triggers(rng, Values(rng, 50), self.functions))
+        elif way == "cancelled":
+            self.client.set_timeout(rng.choice((1, 2, 5, 20, 50)))
+            for _ in range(10):
+                run(random_calls.statements(rng.choice(self.functions)))
+            self.client.set_timeout(3000)
+        elif way == "short of memory":
+            self.short_of_memory(rng, random_calls)
+        elif way == "again":
+            run([self.options.tables])
+        if self.checked:
+            run(["SET debug_discard_caches = 0"])
+        # Now and then a new backend, with nothing kept from before.
+        if rng.random() < 0.02:
+            self.client.connect()
+
+    def short_of_memory(self, rng, random_calls):
+        self.client.limit_memory(int(10 ** rng.uniform(5.5, 8)))
+        try:
+            for _ in range(5):
+                if rng.random() < 0.5:
+                    self.client.run_all(random_calls.statements(rng.choice(self.functions)))
+                else:
+                    self.client.run_all([calls.huge(rng, 7.5)])
+        finally:
+            self.client.connect()
+
+
+def setup(options):
+    with psycopg.connect(autocommit=True) as connection:
+        connection.execute("SET client_min_messages = error")
+        connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
+        connection.execute(options.tables)
+        for number in range(options.clients):
+            connection.execute(f"DROP SCHEMA IF EXISTS own_{number} CASCADE; CREATE SCHEMA own_{number}")
+        functions = catalogue.read(connection)
+        start = connection.execute("SELECT pg_postmaster_start_time()").fetchone()
+        version = connection.execute("SHOW server_version").fetchone()[0]
+        checked = connection.execute("SHOW debug_assertions").fetchone()[0]
+    if missing := calls.without_values(functions):
+        sys.exit(f"no hostile values are known for arguments of: {', '.join(missing)}")
+    print(f"seed {options.seed}: {len(functions)} functions, {options.clients} clients, {options.seconds} s,"
+          f" PostgreSQL {version} with assertions {checked}", flush=True)
+    return start
+
+
+def session(number, options, until):
+    return Session(number, options).run(until)
+
+
+def huge(options, until):
+    """Few, and one at a time."""
+    rng = random.Random(f"{options.seed} huge")
+    journal = Journal(None)
+    client = Client("huge", journal)
+    try:
+        for _ in range(options.huge):
+            client.set_timeout(rng.choice((20_000, 60_000)))
+            client.run_all([calls.huge(rng, options.huge_digits)])
+            if time.monotonic() > until:
+                break
+    except Exception as failure:
+        return f"a huge value: {failure}\n    {journal.last[-1]}", client.statements, client.codes, {}
+    return None, client.statements, client.codes, {"huge": client.statements}
+
+
+def main():
+    options = read_options()
+    with open(f"{sys.path[0]}/tables.sql") as file:
+        options.tables = file.read()
+    start = setup(options)
+    until = time.monotonic() + options.seconds
+    with multiprocessing.Pool(options.clients + 1) as processes:
+        running = [processes.apply_async(session, (number, options, until)) for number in range(options.clients)]
+        if options.huge and options.only is None:
+            running.append(processes.apply_async(huge, (options, until)))
+        ended = [one.get(options.seconds + 300) for one in running]
+    codes, ways, statements, failed = collections.Counter(), collections.Counter(), 0, False
+    for failure, count, of_codes, of_ways in ended:
+        codes.update(of_codes)
+        ways.update(of_ways)
+        statements += count
+        if failure:
+            failed = True
+            print(f"FAILED (seed {options.seed}): {failure}", file=sys.stderr)
+    with psycopg.connect() as connection:
+        if connection.execute("SELECT pg_postmaster_start_time()").fetchone() != start:
+            failed = True
+            print("FAILED: the server has been started again", file=sys.stderr)
+    print(f"{statements} statements; scenarios: {dict(ways.most_common())}; SQLSTATEs: {dict(codes.most_common())}")
+    sys.exit(failed)
+
+
+def read_options():
+    parser = argparse.ArgumentParser(prog="tests/hostile")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--clients", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
+    parser.add_argument("--only", type=int, metavar="NUMBER", help="of a scenario")
+    parser.add_argument("--huge", type=int, default=0, metavar="N", help="so many values of up to 1 GB")
+    parser.add_argument("--huge-digits", type=float, default=9.03, metavar="N", help="their size is up to 10 ^ N bytes")
+    parser.add_argument("--journal", metavar="FILE", help="write all statements to FILE.0, FILE.1 and so on")
+    options = parser.parse_args()
+    if options.only is not None:
+        options.clients = 1
+    return options
+
+
+if __name__ == "__main__":
+    main()

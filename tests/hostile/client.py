@@ -1,0 +1,110 @@
+"""A session that runs hostile statements, and what must hold of each of them: the server lives, an error is one of those
+that may be, nothing is leaked, and a cancelled statement ends soon."""
+
+import time
+
+import psycopg
+
+import errors
+
+# How long a statement may go on after it has been cancelled, in seconds: much, for the machine may be busy.
+PATIENCE = 20
+SETTINGS = {
+    "statement_timeout": "3s", "lock_timeout": "500ms", "deadlock_timeout": "100ms", "temp_file_limit": "500MB",
+    "client_min_messages": "warning", "idle_in_transaction_session_timeout": "0", "max_parallel_workers_per_gather": "2",
+}
+
+
+class Failure(Exception):
+    """A promise is broken."""
+
+
+class Client:
+    def __init__(self, number, journal):
+        self.number, self.journal = number, journal
+        self.connection = None
+        self.codes = {}
+        self.statements = 0
+        self.connect()
+
+    def connect(self):
+        if self.connection:
+            self.connection.close()
+        self.connection = psycopg.connect(
+            autocommit=True, prepare_threshold=None, application_name=f"hostile {self.number}")
+        self.connection.add_notice_handler(self.notice)
+        self.warnings = []
+        for name, value in SETTINGS.items():
+            self.connection.execute(f"SET {name} = '{value}'")
+        self.timeout = 3.0
+        self.connection.execute("LOAD 'pg_simhash'")
+        # A table of one's own makes the schema for such.
+        self.connection.execute("CREATE TEMP TABLE temporary (id integer PRIMARY KEY, body text, f bigint)")
+
+    def notice(self, diagnostics):
+        if diagnostics.severity_nonlocalized == "WARNING":
+            self.warnings.append((diagnostics.sqlstate, diagnostics.message_primary))
+
+    def run(self, statement):
+        """The rows; None if there is an error. An error that may not be is a Failure."""
+        self.journal.write(statement)
+        self.statements += 1
+        start = time.monotonic()
+        try:
+            rows = self.execute(statement)
+            code = "00000"
+        except psycopg.Error as error:
+            rows, code = None, error.sqlstate
+            if self.connection.closed or code is None:
+                raise Failure(f"the connection is lost: {error}") from error
+            if not errors.allowed(code, error.diag.message_primary):
+                where = f" {error.diag.message_detail or ''} {error.diag.context or ''}"
+                raise Failure(f"{code}: {error.diag.message_primary}{where}") from error
+        except UnicodeDecodeError as error:
+            raise Failure(f"the server sent what is no UTF-8: {error}") from error
+        self.codes[code] = self.codes.get(code, 0) + 1
+        took = time.monotonic() - start
+        if took > self.timeout + PATIENCE:
+            raise Failure(f"took {took:.1f} s, with a time limit of {self.timeout} s")
+        for warning in self.warnings:
+            if not errors.allowed_warning(*warning):
+                raise Failure(f"warning {warning[0]}: {warning[1]}")
+        self.warnings.clear()
+        return rows
+
+    def execute(self, statement):
+        # No placeholders: the statement is sent as it is.
+        cursor = self.connection.cursor()
+        if statement.startswith("COPY") and statement.endswith("STDOUT"):
+            with cursor.copy(statement) as copy:
+                return [bytes(part) for part in copy]
+        cursor.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+    def run_all(self, statements):
+        """One after the other, also after an error; whatever became of them, no transaction is left."""
+        for statement in statements:
+            if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.INERROR or statement.startswith("ROLLBACK"):
+                self.run(statement)
+        self.leave_transaction()
+
+    def leave_transaction(self):
+        if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            self.run("ROLLBACK")
+
+    def hold(self, claim):
+        """A claim in SQL that must be true or NULL, unless it ends with an error that may be."""
+        rows = self.run(claim)
+        if rows and rows[0][0] is False:
+            raise Failure(f"does not hold: {claim}")
+
+    def set_timeout(self, milliseconds):
+        self.run(f"SET statement_timeout = {milliseconds}")
+        self.timeout = milliseconds / 1000
+
+    def limit_memory(self, more):
+        """The backend gets no more than so many bytes of address space above what it has, until the next connection.
+
+        By a program that the server runs, as only the server's user may do that."""
+        limit = f"$(($(sed -n 's/^VmSize:[^0-9]*\\([0-9]*\\) kB/\\1/p' /proc/$PPID/status) * 1024 + {more}))"
+        self.execute(f"COPY (SELECT) TO PROGRAM $program$prlimit --pid $PPID --as={limit}:; cat >/dev/null$program$")

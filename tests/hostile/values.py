@@ -1,0 +1,260 @@
+"""Hostile values of each type that an argument can have, as SQL, from a generator of random numbers."""
+
+import json
+import struct
+
+INTEGERS = (0, 1, -1, 2, 3, 4, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 2**15, 2**16, 10**6, 2**20 + 1,
+            2**31 - 1, -2**31, -2**31 + 1, 2**30)
+BIGINTS = (0, 1, -1, 2**63 - 1, -2**63, -2**63 + 1, 2**31, -2**31 - 1, 2**32, 2**53 + 1, 0x5555555555555555,
+           0x0123456789ABCDEF, 2**62)
+DOUBLES = ("0", "-0", "1", "0.1", "1e9", "1000000000.0001", "1e308", "-1e308", "5e-324", "-5e-324", "2.2e-308", "1e-7",
+           "NaN", "Infinity", "-Infinity", "-1", "4294967296", "9007199254740993", "0.00000001")
+
+# Characters of one kind each: what Unicode text has that a program may not be prepared for.
+ALPHABETS = (
+    "abcdefghijklmnopqrstuvwxyz",
+    "ABC xyz .,;:!?'\"\\/%_$-",
+    "0123456789 \u0660\u0966\uff10\u00b2\u2167\u4e00",
+    "\u00df\u1e9e\u0130\u0131\u017f\u03c2\u03c3\u1e9b\ufb03\u01c5\u0345\u1fb3\u10a0\u2d00\u13a0\uab70",
+    "\u0301\u0300\u0323\u0307\u0345\u05b0\u0e38\u0f71\u20dd\u302a\U0001d165\u0334",
+    "\u00e9e\u0301\u212b\u00c5A\u030a\ufb2c\u0958\u2126\u1e69s\u0323\u0307",
+    "\u1100\u1161\u11a8\uac00\uac01\ud7a3\u1175\u11c2\u3131",
+    "\ufdfa\ufdfb\u3300\u33ff\u2460\u24ff\uff21\uff5e\u2075\u01c4\u0149\ufb4f",
+    "\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u061c\u180e",
+    "\u200e\u200f\u202a\u202e\u202c\u2066\u2069\u0627\u0644\u0644\u0647\u05d0\u05d1",
+    "\u0378\u0380\u2fe0\U0001fbfa\U000e0080\U0002fe00\U0003ffff",
+    "\ue000\uf8ff\ufdd0\ufdef\ufffe\uffff\U000f0000\U0010ffff\U0001fffe\ufffd",
+    "\u0001\t\n\r\u001f\u007f\u0085\u2028\u2029\u00a0\u3000\u1680",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467\ufe0f\U0001f3fd\U0001f1e9\U0001f1ea\U000e0067\U000e007f",
+    "\u0e01\u0e32\u0e49\u0e33\u1780\u17d2\u1000\u1031\u4e2d\u6587\u3042\u30ab\u30fc\u3099\u309a\uff76\uff9e",
+    "\ud55c\uae00 \u4e00\u9fff\u3400\U00020000\U0002a6df\U0002f800\uf900",
+)
+
+OPTIONS = {
+    "tokens": ("words", "chars", "letters", "WORDS", "", 1, None, ["words"], {}, "\u0000"),
+    "ngram": (1, 2, 3, 5, 16, 0, 17, -1, 2.5, 1e308, 10**40, -0.0, "3", None, True, []),
+    "weight": ("one", "tf", "log", "none", "", 0, None, {"a": 1}),
+    "case_fold": (True, False, "true", 1, None, []),
+    "top": (1, 2, 10, 0, -1, 2**31, 2**63, 2**64, 10**50, 1.5, None, "1", False),
+    "ngrams": (1,), "": (1,), "Tokens": ("words",), "\u00e9\"\\\n": (None,),
+}
+
+# Names that need quotes, are as long as names can be or longer, or mean something.
+NAMES = ("simhash", "body", "id", "f", "Body", "p", "", " ", "simhash_0", "ctid", "tableoid", "xmin", "select", "a\"b", "a'b",
+         "a.b", "a\\b", "\u00e9\u4e2d\U0001f600", "x" * 62, "x" * 63, "x" * 64, "x" * 500, "\u00e9" * 31, "\u00e9" * 32, "\n", "%s",
+         "$1", "........pg.dropped.1........", "pg_catalog", "features", "document", "domained", "generated", "composed")
+ACTIONS = ("reject", "skip", "mark", "REJECT", "", "delete", "mark ", "\u00e9")
+
+# What tables.sql makes, what PostgreSQL has, and what is not there.
+RELATIONS = (
+    "hostile.rows", "hostile.plain", "hostile.empty", "hostile.no_columns", "hostile.no_key", "hostile.unlogged",
+    "hostile.\"odd \"\" 'name'\"", "hostile.\"" + "x" * 63 + "\"", "hostile.\"\u00e9\u4e2d\n\U0001f600\"", "hostile.partitioned",
+    "hostile.partition_1", "hostile.partition_2", "hostile.leaf", "hostile.hashed", "hostile.parent", "hostile.child", "hostile.typed",
+    "hostile.viewed", "hostile.materialized", "hostile.sequence", "hostile.composite", "hostile.plain_pkey", "hostile.foreign_table",
+    "hostile.dropped_columns", "hostile.generated_columns", "hostile.wide", "hostile.secured", "hostile.others", "hostile.ruled",
+    "hostile.updatable", "pg_temp.temporary", "hostile.attached", "hostile.guarded", "hostile.online",
+    "pg_catalog.pg_class", "pg_catalog.pg_proc", "pg_catalog.pg_stats", "pg_catalog.pg_class_oid_index", "pg_catalog.pg_database",
+    "pg_catalog.pg_largeobject", "pg_toast.pg_toast_1255", "information_schema.tables", "information_schema.sql_features",
+)
+
+
+def quote(text):
+    """A text as a literal that depends on no setting."""
+    if "\\" in text or any(c < " " for c in text):
+        escaped = "".join({"\\": "\\\\", "'": "''"}.get(c, c if c >= " " else f"\\x{ord(c):02x}") for c in text)
+        return f"E'{escaped}'"
+    return "'" + text.replace("'", "''") + "'"
+
+
+class Values:
+    """`size` bounds how long texts and arrays are."""
+
+    def __init__(self, rng, size=300):
+        self.rng, self.size = rng, size
+
+    def one(self, type, name=""):
+        """A value for an argument of that type and name, as SQL; sometimes NULL."""
+        if self.rng.random() < 0.05:
+            return f"NULL::{type}"
+        return self.not_null(type, name)
+
+    def not_null(self, type, name=""):
+        return MAKERS[type](self, name)
+
+    def length(self):
+        """Mostly short, now and then as long as is allowed."""
+        return int(self.size ** self.rng.random()) if self.rng.random() < 0.9 else self.rng.choice((0, 1, self.size))
+
+    def characters(self):
+        rng = self.rng
+        alphabets = rng.sample(ALPHABETS, rng.randint(1, 3))
+        words = ["".join(rng.choice(rng.choice(alphabets)) for _ in range(rng.randint(1, 12)))
+                 for _ in range(rng.randint(1, 8))]
+        return "".join(rng.choice((" ", " ", "", ". ", "\n")) + rng.choice(words) for _ in range(self.length() // 4))
+
+    def text(self, name=""):
+        rng = self.rng
+        if name == "action":
+            return quote(rng.choice(ACTIONS))
+        if name == "options":
+            return quote(self.document())
+        way = rng.random()
+        if way < 0.1:
+            return "''"
+        if way < 0.2:
+            # A flood of marks on one letter, or one word without an end.
+            return f"({quote('a')} || repeat({quote(rng.choice(rng.choice(ALPHABETS)))}, {self.length() * 50}))"
+        if way < 0.3:
+            return f"repeat({quote(self.characters())}, {rng.randint(0, self.size)})"
+        if way < 0.35:
+            return f"(SELECT string_agg(chr(i), ' ') FROM generate_series({rng.randint(1, 0xd000)}, 55000, 97) AS i)"
+        if way < 0.37:
+            return f"convert_from('\\x{rng.choice(('eda080', 'c0af', 'f8888080', 'ff', 'e282'))}', 'UTF8')"
+        return quote(self.characters()) + "::text"
+
+    def boolean(self, name=""):
+        return self.rng.choice(("true", "false"))
+
+    def number(self, specials, bits):
+        rng = self.rng
+        n = rng.choice(specials) if rng.random() < 0.6 else rng.getrandbits(bits) - 2 ** (bits - 1)
+        return f"({n})" if n > -2 ** (bits - 1) else f"(-{2 ** (bits - 1) - 1} - 1)"
+
+    def integer(self, name=""):
+        # Most of the time something that goes beyond the first check.
+        usual = {"max_distance": (0, 10), "block": (0, 7), "blocks": (2, 8), "batch_pages": (1, 10)}.get(name)
+        if usual and self.rng.random() < 0.75:
+            return str(self.rng.randint(*usual))
+        return self.number(INTEGERS, 32)
+
+    def bigint(self, name=""):
+        return self.number(BIGINTS, 64) + "::bigint"
+
+    def double(self, name=""):
+        rng = self.rng
+        if rng.random() < 0.7:
+            return f"'{rng.choice(DOUBLES)}'::float8"
+        return f"'{struct.unpack('d', rng.randbytes(8))[0]!r}'::float8"
+
+    def name_(self, name=""):
+        rng = self.rng
+        if name in ("source", "prefix", "fingerprint") and rng.random() < 0.6:
+            return quote(rng.choice(("body", "body", "features", "document", "f", "simhash", "p"))) + "::name"
+        return quote(rng.choice(NAMES)) + "::name"
+
+    def regclass(self, name=""):
+        rng = self.rng
+        way = rng.random()
+        if way < 0.05:
+            return f"{rng.choice((0, 1, 1259, 2**31, 2**32 - 1, rng.getrandbits(32)))}::oid::regclass"
+        if way < 0.08:
+            return f"(SELECT oid::regclass FROM pg_class ORDER BY oid OFFSET {rng.randint(0, 400)} LIMIT 1)"
+        return f"to_regclass({quote(rng.choice(RELATIONS))})"
+
+    def document(self):
+        rng = self.rng
+        way = rng.random()
+        if way < 0.04:
+            depth = rng.choice((10, 127, 128, 129, 1000, 5000))
+            return "[" * depth + "]" * depth
+        if way < 0.06:
+            return '{"a":' * 500 + "1" + "}" * 500
+        if way < 0.08:
+            return rng.choice(("", " ", "{", "nul", "{\"ngram\": 2,}", "{\"ngram\": 1e400}", "'", "\ufeff{}"))
+        if way < 0.11:
+            return rng.choice(("[]", "1", "null", "\"words\"", "true", "1e999999"))
+        if way < 0.13:
+            return "{\"ngram\": 2, \"ngram\": 3}"
+        if way < 0.15:
+            return json.dumps({self.characters(): 1, "x" * self.length(): list(range(self.length()))})
+        keys = rng.sample(list(OPTIONS)[:5], rng.randint(0, 3)) if rng.random() < 0.9 else list(OPTIONS)
+        # The first ones are right.
+        pick = lambda values: values[0] if rng.random() < 0.6 else rng.choice(values)
+        return json.dumps({key: pick(OPTIONS[key]) for key in keys}, ensure_ascii=rng.random() < 0.5)
+
+    def jsonb(self, name=""):
+        return quote(self.document()) + "::jsonb"
+
+    def array(self, type):
+        """Of any bounds and dimensions, with and without NULLs."""
+        rng = self.rng
+        element = lambda: self.one(type)
+        if type == "text":
+            element = lambda: f"{quote(self.characters()[:20])}::text" if rng.random() < 0.95 else "NULL"
+        way = rng.random()
+        if way < 0.08:
+            return f"'{{}}'::{type}[]"
+        if way < 0.12:
+            return f"ARRAY[[{element()}, {element()}], [{element()}, {element()}]]::{type}[]"
+        if way < 0.15:
+            return f"array_fill({element()}, ARRAY[{rng.randint(0, 3)}, 1, 2, 1, 1, 2])"
+        if way < 0.25:
+            bound = rng.choice((-2**31, -1, 0, 2, 10**9, 2**31 - 20))
+            return f"array_fill({element()}, ARRAY[{rng.randint(0, 9)}], ARRAY[({bound})])"
+        if way < 0.35:
+            return f"array_fill({element()}, ARRAY[{self.length()}])"
+        if way < 0.4:
+            return f"(SELECT array_agg({element()} ORDER BY i) FROM generate_series(1, {self.length()}) AS i)"
+        return f"ARRAY[{', '.join(element() for _ in range(rng.randint(0, 12)))}]::{type}[]"
+
+    def text_array(self, name=""):
+        if name == "scope" and self.rng.random() < 0.8:
+            names = [quote(self.rng.choice(NAMES)) for _ in range(self.rng.randint(0, 3))]
+            return f"ARRAY[{', '.join(names)}]::text[]"
+        return self.array("text")
+
+    def any_array(self, name=""):
+        type = self.rng.choice(("integer", "text", "bigint", "double precision", "name", "boolean", "uuid", "numeric", "jsonb",
+                                "\"char\"", "point", "cstring", "regclass", "int4range", "oidvector", "hostile.composite",
+                                "hostile.positive", "void", "record", "unknown", "unit"))
+        if type in ("integer", "text", "bigint", "double precision"):
+            return self.array(type)
+        n = self.rng.randint(0, 5)
+        special = {
+            "uuid": f"ARRAY(SELECT gen_random_uuid() FROM generate_series(1, {n}))",
+            "numeric": f"ARRAY(SELECT 10::numeric ^ i FROM generate_series(1, {n}) AS i)",
+            "point": f"ARRAY(SELECT point(i, 'NaN') FROM generate_series(1, {n}) AS i)",
+            "jsonb": f"ARRAY(SELECT to_jsonb(i) FROM generate_series(1, {n}) AS i)",
+            "\"char\"": "'{a,b,\"\"}'::\"char\"[]",
+            "name": f"ARRAY(SELECT relname FROM pg_class LIMIT {n})",
+            "boolean": "'{t,f,NULL}'::boolean[]",
+            "cstring": "ARRAY['a'::cstring, ''::cstring]",
+            "regclass": f"ARRAY(SELECT oid::regclass FROM pg_class LIMIT {n})",
+            "int4range": "'{\"[1,2)\",empty}'::int4range[]",
+            "oidvector": "ARRAY(SELECT proargtypes FROM pg_proc LIMIT 5)",
+            "hostile.composite": "'{\"(1,a)\",\"(,)\"}'::hostile.composite[]",
+            "hostile.positive": "'{1,2}'::hostile.positive[]",
+            "void": "NULL::void", "unknown": "'{1,2}'", "unit": "1",
+            "record": "ARRAY[ROW(1, 'a'), ROW(2, 'b')]",
+        }
+        return special[type]
+
+    def tsvector(self, name=""):
+        rng = self.rng
+        way = rng.random()
+        if way < 0.1:
+            return "''::tsvector"
+        if way < 0.3:
+            lexemes = " ".join(f"{''.join(rng.choices('abcdefgh', k=rng.randint(1, 9)))}:{rng.randint(1, 20000)}{rng.choice('ABCD')}"
+                               for _ in range(self.length()))
+            return f"{quote(lexemes)}::tsvector"
+        if way < 0.4:
+            return f"(SELECT array_to_tsvector(array_agg(repeat('x', i * 40))) FROM generate_series(1, {min(self.length(), 50)}) AS i)"
+        if way < 0.5:
+            return f"setweight(to_tsvector('simple', {self.text()}), '{rng.choice('ABCD')}')"
+        return f"to_tsvector('simple', {self.text()})"
+
+    def bytea(self, name=""):
+        return f"'\\x{self.rng.randbytes(self.length()).hex()}'::bytea"
+
+    def internal(self, name=""):
+        return self.rng.choice(("NULL", "NULL::internal", "'1'", "1", "''::internal", "0::oid", "'x'::bytea"))
+
+
+MAKERS = {
+    "text": Values.text, "boolean": Values.boolean, "integer": Values.integer, "bigint": Values.bigint,
+    "double precision": Values.double, "name": Values.name_, "regclass": Values.regclass, "jsonb": Values.jsonb,
+    "text[]": Values.text_array, "double precision[]": lambda self, name: self.array("double precision"),
+    "bigint[]": lambda self, name: self.array("bigint"), "anyarray": Values.any_array, "tsvector": Values.tsvector,
+    "bytea": Values.bytea, "internal": Values.internal,
+}
