@@ -178,7 +178,8 @@ impl Expression {
     pub fn is_computed_from_groups(self) -> bool {
         // SAFETY: a valid node, which is only read.
         unsafe {
-            pg_sys::contain_agg_clause(self.as_ptr())
+            // Not `contain_agg_clause`, which is for expressions whose sub-selects are planned.
+            pg_sys::contain_aggs_of_level(self.as_ptr(), 0)
                 || pg_sys::contain_window_function(self.as_ptr())
                 || pg_sys::expression_returns_set(self.as_ptr())
         }

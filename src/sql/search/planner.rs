@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use pgrx::pg_guard;
 use pgrx::pg_sys::{self, NodeTag, Oid};
 
-use crate::sql::expression::{Column, Expression};
+use crate::sql::expression::{self, Column, Expression};
 
 /// The planner at work on one query.
 #[derive(Clone, Copy)]
@@ -105,12 +105,11 @@ impl Planner {
             if query.groupingSets.is_null() {
                 return false;
             }
-            let mut columns = std::ptr::null_mut();
-            for above in [query.targetList.cast(), query.havingQual] {
-                pg_sys::pull_varattnos(above, column.relation as pg_sys::Index, &mut columns);
-            }
-            let offset = i32::from(column.number) - pg_sys::FirstLowInvalidHeapAttributeNumber;
-            pg_sys::bms_is_member(offset, columns)
+            // Not `pull_varattnos`, which is for expressions whose sub-selects are planned.
+            let above = [query.targetList.cast(), query.havingQual];
+            let columns = above.map(|above| expression::list(pg_sys::pull_vars_of_level(above, 0)));
+            let mut columns = columns.iter().flatten().filter_map(|found| found.column());
+            columns.any(|found| (found.relation, found.number) == (column.relation, column.number))
         }
     }
 }

@@ -409,6 +409,10 @@ SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, tag)');
 -- Above grouping sets, where a column that is left out is NULL.
 SET enable_hashagg = off;
 SELECT plan('SELECT fp, count(*) FROM d GROUP BY ROLLUP (fp) HAVING simhash_near(fp, 42)');
+SELECT plan('SELECT (SELECT count(*) FROM q WHERE q.fp = d.fp) FROM d WHERE simhash_near(fp, 42) GROUP BY ROLLUP (fp)');
+-- Where it does not matter: a sub-select of its own; an aggregate of another query.
+SELECT plan('SELECT (SELECT max(q.fp) FROM q) FROM d WHERE simhash_near(fp, 42) GROUP BY ROLLUP (tag)');
+SELECT plan('SELECT (SELECT count(*) FROM d WHERE simhash_near(d.fp, max(q.fp))) FROM q');
 
 DROP TABLE d, e, q, s CASCADE;
 DROP ROLE regress_simhash_reader;
