@@ -83,6 +83,20 @@ mod tests {
         assert_eq!(Reporter::new("simhash_pairs", false).report(progress, later), None);
     }
 
+    #[cfg(target_os = "linux")]
+    fn create_sqlstate_of() {
+        Spi::run(
+            "CREATE FUNCTION sqlstate_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
+             BEGIN
+                 EXECUTE statement;
+                 RETURN NULL;
+             EXCEPTION WHEN OTHERS THEN
+                 RETURN SQLSTATE;
+             END $$",
+        )
+        .expect("a function");
+    }
+
     /// What becomes of a statement if this process may have only so many megabytes more than it has: a SQLSTATE, or none.
     #[cfg(target_os = "linux")]
     fn with_megabytes(megabytes: usize, statement: &str) -> Option<String> {
@@ -102,15 +116,9 @@ mod tests {
     #[pg_test]
     #[cfg(target_os = "linux")]
     fn a_lack_of_memory_is_an_ordinary_error() {
+        create_sqlstate_of();
         Spi::run(
-            "CREATE FUNCTION sqlstate_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
-             BEGIN
-                 EXECUTE statement;
-                 RETURN NULL;
-             EXCEPTION WHEN OTHERS THEN
-                 RETURN SQLSTATE;
-             END $$;
-             CREATE TABLE arrays AS SELECT array_agg(n) AS ids, array_agg(hashint8extended(n, 0)) AS fps
+            "CREATE TABLE arrays AS SELECT array_agg(n) AS ids, array_agg(hashint8extended(n, 0)) AS fps
              FROM generate_series(1, 300000) AS n",
         )
         .expect("arrays");
@@ -123,5 +131,17 @@ mod tests {
             assert!(codes.iter().flatten().count() >= 3, "{statement}: {codes:?}");
             assert_eq!(with_megabytes(300, statement), None, "{statement}");
         }
+    }
+
+    /// Of some MB of probes, and of more for PostgreSQL's array of them.
+    #[pg_test]
+    #[cfg(target_os = "linux")]
+    fn a_lack_of_memory_for_probes_is_an_ordinary_error() {
+        create_sqlstate_of();
+        let statement = "SELECT count(simhash_probes(n, 0, 3, 25)) FROM generate_series(1, 3) AS n";
+        let codes: Vec<_> = (1..20).map(|megabytes| with_megabytes(megabytes, statement)).collect();
+        assert!(codes.iter().flatten().all(|code| code == "53200"), "{codes:?}");
+        assert!(codes.iter().flatten().count() >= 3, "{codes:?}");
+        assert_eq!(with_megabytes(300, statement), None);
     }
 }

@@ -220,7 +220,7 @@ proptest! {
     ) {
         let Some(block) = Block::new(number % blocks, blocks) else { unreachable!() };
         let low = low.min(block.width() - 1);
-        let Ranged { range, others } = block.ranged_probes(fingerprint, radius, low);
+        let Ranged { range, others } = block.ranged_probes(fingerprint, radius, low).unwrap();
         prop_assert_eq!(i64::from(*range.end()) - i64::from(*range.start()) + 1, 1 << low);
         prop_assert!(range.contains(&block.of(fingerprint)));
         prop_assert!(others.iter().all(|probe| !range.contains(probe)));

@@ -7,6 +7,8 @@
 
 use std::ops::RangeInclusive;
 
+use super::error::Error;
+
 /// Numbers of blocks that a layout may have.
 pub const LAYOUTS: RangeInclusive<i32> = 2..=8;
 /// The number of blocks where none is named, also in SQL.
@@ -72,6 +74,14 @@ impl Block {
             .flatten()
             .flat_map(move |flipped| words_of_weight(flipped, self.width).map(move |mask| (value ^ mask) as i32))
     }
+
+    /// [`Block::probes`] as a list, of up to 4 MB.
+    pub fn list_probes(self, fingerprint: u64, radius: Option<u32>) -> Result<Vec<i32>, Error> {
+        let mut list = Vec::new();
+        list.try_reserve_exact(self.probe_count(radius) as usize)?;
+        list.extend(self.probes(fingerprint, radius));
+        Ok(list)
+    }
 }
 
 /// The probes of a block, most of them as one range: what an index has in neighbouring places is looked up at once.
@@ -85,11 +95,12 @@ pub struct Ranged {
 
 impl Block {
     /// [`Block::probes`], with those that differ in the `low` lowest bits only, of fewer than there are, as a range.
-    pub fn ranged_probes(self, fingerprint: u64, radius: u32, low: u32) -> Ranged {
+    pub fn ranged_probes(self, fingerprint: u64, radius: u32, low: u32) -> Result<Ranged, Error> {
         let value = self.of(fingerprint) as u32;
         let mask = (1 << low) - 1;
-        let others = self.probes(fingerprint, Some(radius)).filter(|probe| (*probe as u32 ^ value) & !mask != 0);
-        Ranged { range: (value & !mask) as i32..=(value | mask) as i32, others: others.collect() }
+        let mut others = self.list_probes(fingerprint, Some(radius))?;
+        others.retain(|&probe| (probe as u32 ^ value) & !mask != 0);
+        Ok(Ranged { range: (value & !mask) as i32..=(value | mask) as i32, others })
     }
 }
 

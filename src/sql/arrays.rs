@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use pgrx::{AnyArray, Array, FromDatum};
 
 use super::error::user_error;
-use super::text::{RawText, decode};
+use super::text::{RawText, decode_copy};
 
 /// The elements of a `text[]`; an error in the place of a NULL.
 pub fn features(
@@ -22,9 +22,24 @@ pub fn weights(array: &AnyArray) -> Result<impl ExactSizeIterator<Item = Result<
     elements(array, "weights")
 }
 
-/// The elements of a `text[]` of names, decoded; an error if there is a NULL.
+/// The elements of a `text[]` of names of a table's columns, decoded; an error if there is a NULL, or what cannot be one.
 pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorReport> {
-    elements(array, what)?.map(|name: Result<RawText, _>| Ok(decode(name?)?.into_owned())).collect()
+    let names = elements(array, what)?;
+    if names.len() > pg_sys::MaxHeapAttributeNumber as usize {
+        let message = format!("{what} has {} names", names.len());
+        return Err(user_error(PgSqlErrorCode::ERRCODE_TOO_MANY_COLUMNS, message)
+            .set_detail(format!("A table has at most {} columns.", pg_sys::MaxHeapAttributeNumber)));
+    }
+    let name = |name: Result<RawText, _>| {
+        let name = name?;
+        if name.len() >= pg_sys::NAMEDATALEN as usize {
+            let message = format!("{what} has a name of {} bytes", name.len());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_NAME_TOO_LONG, message)
+                .set_detail(format!("Names have at most {} bytes.", pg_sys::NAMEDATALEN - 1)));
+        }
+        decode_copy(name)
+    };
+    names.map(name).collect()
 }
 
 /// The elements of a `bigint[]`, some of which may be NULL.

@@ -41,7 +41,7 @@ fn simhash_probes(
         // NULL, for no fingerprint is within a negative distance, and whether one is within a distance is unknown if the
         // fingerprint is: with an empty array, `block = ANY (probes)` would be false.
         Ok(_) if max_distance < 0 => Ok(None),
-        Ok((cut, radius)) => Ok(Some(cut.probes(fingerprint.cast_unsigned(), radius).collect())),
+        Ok((cut, radius)) => Ok(Some(cut.list_probes(fingerprint.cast_unsigned(), radius)?)),
         Err(error) => null_unless_planning(error, fcinfo),
     }
 }

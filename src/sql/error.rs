@@ -16,6 +16,15 @@ pub fn tell(message: String) {
     notice!("{}", sendable(message));
 }
 
+/// The start of what may be long.
+pub fn shorten(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// A message that the server can send. It takes messages to be in its own encoding, and fails where they are not, so in
 /// other encodings than UTF-8 other characters than ASCII are escaped.
 pub fn sendable(message: String) -> String {

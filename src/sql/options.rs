@@ -6,8 +6,8 @@ use std::ffi::CStr;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::error::user_error;
-use super::text::{RawText, decode};
+use super::error::{shorten, user_error};
+use super::text::{RawText, decode, decode_copy};
 use crate::simhash::options::{InvalidOptions, Options};
 
 /// The inside of a `jsonb` datum, without its length word.
@@ -26,11 +26,20 @@ thread_local! {
     static LAST: RefCell<Option<(Vec<u8>, Options)>> = const { RefCell::new(None) };
 }
 
+/// Longest document, in bytes. What reads JSON would take many times as much memory, and have none left to say so.
+const MAX_BYTES: usize = 1 << 16;
 /// Documents longer than any valid one are not remembered.
 const MAX_REMEMBERED: usize = 1024;
 
 /// The options that a document asks for.
 pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
+    let (Document::Text(bytes) | Document::Jsonb(bytes)) = document;
+    if bytes.len() > MAX_BYTES {
+        let message = format!("simhash options are {} bytes long", bytes.len());
+        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
+            .set_detail(format!("At most {MAX_BYTES} are read."))
+            .set_hint(format!("The options are {}.", InvalidOptions::KEYS)));
+    }
     let jsonb = match document {
         Document::Text(text) => return parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION),
         Document::Jsonb(jsonb) => jsonb,
@@ -75,7 +84,7 @@ fn to_json(document: RawJsonb<'_>) -> Vec<u8> {
 
 /// The document as JSON, in UTF-8.
 pub fn to_json_text(document: RawJsonb<'_>) -> Result<String, ErrorReport> {
-    Ok(decode(&to_json(document))?.into_owned())
+    decode_copy(&to_json(document))
 }
 
 impl From<InvalidOptions> for ErrorReport {
@@ -93,14 +102,5 @@ impl From<InvalidOptions> for ErrorReport {
                     .set_hint(format!("It must be {allowed}."))
             }
         }
-    }
-}
-
-/// The start of what may be long.
-fn shorten(text: &str) -> String {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
     }
 }

@@ -9,7 +9,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::error::user_error;
-use super::text::decode;
+use super::text::decode_copy;
 
 /// Runs a statement; how many rows it touched.
 pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
@@ -77,7 +77,7 @@ fn check(code: i32) -> Result<(), ErrorReport> {
 /// `text` is NUL-terminated.
 pub unsafe fn from_server(text: *const c_char) -> Result<String, ErrorReport> {
     // SAFETY: by the caller's promise.
-    Ok(decode(unsafe { CStr::from_ptr(text) }.to_bytes())?.into_owned())
+    decode_copy(unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
 /// A text in the server's encoding.

@@ -11,6 +11,7 @@ use pgrx::varlena::{varatt_is_1b_e, varsize_any, vartag_1b_e};
 use pgrx::{AnyElement, FromDatum};
 
 use super::error::user_error;
+use crate::simhash::error::Error;
 
 /// The bytes of a text, in the server's encoding, detoasted.
 ///
@@ -119,6 +120,15 @@ fn check(text: &[u8]) -> Result<&str, ErrorReport> {
             .set_detail(format!("Invalid byte sequence at byte {}: {}.", error.valid_up_to() + 1, wrong.join(" ")))
             .set_hint("In a SQL_ASCII database, store text as UTF-8, or convert it with convert_from().")
     })
+}
+
+/// The text as UTF-8, copied: an error where there is no memory, for it may be large.
+pub fn decode_copy(text: RawText<'_>) -> Result<String, ErrorReport> {
+    let decoded = decode(text)?;
+    let mut copy = String::new();
+    copy.try_reserve_exact(decoded.len()).map_err(Error::from)?;
+    copy.push_str(&decoded);
+    Ok(copy)
 }
 
 /// The text as a `text` value, in the server's encoding; an error of PostgreSQL's where that has no such character, or

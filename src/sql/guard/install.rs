@@ -18,7 +18,7 @@ use crate::sql::functions::{ExtensionSchema, Functions};
 use crate::sql::owner::as_owner;
 use crate::sql::spi::{execute, from_server};
 use crate::sql::tables::{check_has_values, open};
-use crate::sql::text::{RawText, decode};
+use crate::sql::text::{RawText, decode_copy};
 use crate::sql::trigger::{arguments, is_before_each_row, triggers};
 
 /// BEFORE triggers fire in the order of their names. This one comes after `zz_simhash_update`, and is to see what the
@@ -42,7 +42,7 @@ fn simhash_guard(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     let target = required(target, "target")?;
-    let action = decode(required(action, "action")?)?.into_owned();
+    let action = decode_copy(required(action, "action")?)?;
     let max_distance = required(max_distance, "max_distance")?;
     let scope = required(scope, "scope")?;
     let guard = Guard {

@@ -13,6 +13,7 @@ use super::key::{Key, KeyValue};
 use super::table::same_values;
 use crate::simhash::blocks::{Block, Ranged};
 use crate::simhash::distance::hamming;
+use crate::simhash::error::Error;
 use crate::simhash::layout::share_of;
 use crate::sql::expression::Expression;
 use crate::sql::functions::Functions;
@@ -123,8 +124,13 @@ impl Searched {
         Some(Self { oid: table, fingerprint, scope, primary_key, unique_keys, partition_columns, visits, probed })
     }
 
-    /// Shows every row of the table that is near, until told to stop. A row may be shown more than once.
-    pub fn each_near(&self, wanted: &Wanted, mut show: impl FnMut(&Candidate) -> ControlFlow<()>) -> ControlFlow<()> {
+    /// Shows every row of the table that is near, until told to stop. A row may be shown more than once. An error, at which
+    /// PostgreSQL closes what is open, if there is no memory.
+    pub fn each_near(
+        &self,
+        wanted: &Wanted,
+        mut show: impl FnMut(&Candidate) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Error> {
         // SAFETY: tables and indexes are opened under a lock and closed after their scans; a slot of the table is made
         // for it and dropped; the scans' keys are as the indexes have them: integers.
         unsafe {
@@ -145,16 +151,17 @@ impl Searched {
                 };
                 let fingerprint = wanted.fingerprint.cast_unsigned();
                 if probed.low > 0 {
-                    let Ranged { range, others } = probed.block.ranged_probes(fingerprint, probed.radius, probed.low);
+                    let Ranged { range, others } =
+                        probed.block.ranged_probes(fingerprint, probed.radius, probed.low)?;
                     if each_of(Keys::Between(*range.start(), *range.end()), MOST_OF_RANGE) {
                         each_of(Keys::any(others), usize::MAX);
                         continue;
                     }
                 }
-                each_of(Keys::any(probed.block.probes(fingerprint, Some(probed.radius)).collect()), usize::MAX);
+                each_of(Keys::any(probed.block.list_probes(fingerprint, Some(probed.radius))?), usize::MAX);
             }
             pg_sys::ExecDropSingleTupleTableSlot(slot);
-            flow
+            Ok(flow)
         }
     }
 

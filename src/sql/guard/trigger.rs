@@ -22,7 +22,7 @@ use super::locks::{Locks, Running};
 use super::search::{Candidate, Searched, State, Wanted, value};
 use super::table::{Members, mark_column, name_of, no_index, same_values};
 use crate::sql::arguments::check_distance;
-use crate::sql::error::user_error;
+use crate::sql::error::{shorten, user_error};
 use crate::sql::functions::Functions;
 use crate::sql::spi::from_server;
 use crate::sql::tables::{ancestors, column_name, open, partition_constraint};
@@ -52,8 +52,11 @@ impl Action {
             "reject" => Ok(Self::Reject),
             "skip" => Ok(Self::Skip),
             "mark" => Ok(Self::Mark),
-            _ => Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, format!("unknown action \"{name}\""))
-                .set_hint("The actions are reject, skip and mark.")),
+            _ => {
+                let message = format!("unknown action \"{}\"", shorten(name));
+                Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                    .set_hint("The actions are reject, skip and mark."))
+            }
         }
     }
 }
@@ -189,7 +192,7 @@ impl Statement {
                     except,
                     own_keys: &own_keys,
                 };
-                match guard.look(&wanted, &self.locks) {
+                match guard.look(&wanted, &self.locks)? {
                     Outcome::LookAgain => {}
                     Outcome::Unique => return guard.with_mark(event, None),
                     Outcome::Near(nearest) => {
@@ -296,7 +299,7 @@ impl Guard {
     }
 
     /// Looks for what is near. If that depends on another transaction, waits for it, without locks.
-    fn look<'a>(&'a self, wanted: &Wanted, locks: &RefCell<Locks>) -> Outcome<'a> {
+    fn look<'a>(&'a self, wanted: &Wanted, locks: &RefCell<Locks>) -> Result<Outcome<'a>, ErrorReport> {
         let mut nearest: Option<Nearest> = None;
         let mut awaited = None;
         for searched in &self.searched {
@@ -316,12 +319,12 @@ impl Guard {
                     }
                 }
                 ControlFlow::Continue(())
-            });
+            })?;
             if flow.is_break() {
                 break;
             }
         }
-        match (nearest, awaited) {
+        Ok(match (nearest, awaited) {
             // What is there already decides, whatever others do.
             (Some(nearest), _) => Outcome::Near(nearest),
             (None, Some((transaction, table, mut place))) => {
@@ -331,7 +334,7 @@ impl Guard {
                 Outcome::LookAgain
             }
             (None, None) => Outcome::Unique,
-        }
+        })
     }
 
     /// The new row with the key of its near-duplicate, or NULL, in the mark column, if there is one.
