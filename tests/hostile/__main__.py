@@ -1,14 +1,14 @@
 """Random calls of every function of the extension with hostile arguments, in odd places.
 
-    python tests/hostile [--seconds N] [--clients N] [--seed N] [--only N] [--huge N]
+    python tests/hostile [--seconds N] [--clients N] [--seed N] [--only N] [--huge N] [--encoding ENCODING]
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
 tests/drivers/requirements.txt. What must hold: the server lives, every error has a SQLSTATE that is expected of it
 (errors.py), nothing is leaked, a cancelled statement ends, and what oracles.py and tables.py compare is equal.
 
 The statements are a function of the seed: scenario after scenario, each with a number of its own. A failure prints the
-seed, the number and the last statements; `--seed N --only NUMBER` runs that scenario again (with more clients or after other
-scenarios the tables may be in another state).
+seed, the number and the last statements; `--seed N --only NUMBER` runs that scenario again (with more clients or after
+other scenarios the tables may be in another state).
 """
 
 import argparse
@@ -23,12 +23,22 @@ import psycopg
 
 import calls
 import catalogue
+import database
 import oracles
 import tables
 from client import Client, Failure
 from values import Values
 
-WAYS = {"call": 50, "every": 4, "claim": 25, "table": 3, "trigger": 8, "cancelled": 5, "short of memory": 3, "again": 0.3}
+WAYS = {
+    "call": 50,
+    "every": 4,
+    "claim": 25,
+    "table": 3,
+    "trigger": 8,
+    "cancelled": 5,
+    "short of memory": 3,
+    "again": 0.3,
+}
 
 
 class Journal:
@@ -126,20 +136,23 @@ class Session:
 
 
 def setup(options):
+    database.create(options.encoding)
     with psycopg.connect(autocommit=True) as connection:
         connection.execute("SET client_min_messages = error")
-        connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
         connection.execute(options.tables)
         for number in range(options.clients):
-            connection.execute(f"DROP SCHEMA IF EXISTS own_{number} CASCADE; CREATE SCHEMA own_{number}")
+            connection.execute(f"CREATE SCHEMA own_{number}")
         functions = catalogue.read(connection)
         start = connection.execute("SELECT pg_postmaster_start_time()").fetchone()
         version = connection.execute("SHOW server_version").fetchone()[0]
         checked = connection.execute("SHOW debug_assertions").fetchone()[0]
     if missing := calls.without_values(functions):
         sys.exit(f"no hostile values are known for arguments of: {', '.join(missing)}")
-    print(f"seed {options.seed}: {len(functions)} functions, {options.clients} clients, {options.seconds} s,"
-          f" PostgreSQL {version} with assertions {checked}", flush=True)
+    print(
+        f"seed {options.seed}: {len(functions)} functions, {options.clients} clients, {options.seconds} s,"
+        f" PostgreSQL {version} with assertions {checked}",
+        flush=True,
+    )
     return start
 
 
@@ -186,6 +199,8 @@ def main():
         if connection.execute("SELECT pg_postmaster_start_time()").fetchone() != start:
             failed = True
             print("FAILED: the server has been started again", file=sys.stderr)
+    if not failed:
+        database.drop()
     print(f"{statements} statements; scenarios: {dict(ways.most_common())}; SQLSTATEs: {dict(codes.most_common())}")
     sys.exit(failed)
 
@@ -198,6 +213,7 @@ def read_options():
     parser.add_argument("--only", type=int, metavar="NUMBER", help="of a scenario")
     parser.add_argument("--huge", type=int, default=0, metavar="N", help="so many values of up to 1 GB")
     parser.add_argument("--huge-digits", type=float, default=9.03, metavar="N", help="their size is up to 10 ^ N bytes")
+    parser.add_argument("--encoding", default="UTF8", help="of the database")
     parser.add_argument("--journal", metavar="FILE", help="write all statements to FILE.0, FILE.1 and so on")
     options = parser.parse_args()
     if options.only is not None:

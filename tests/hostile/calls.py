@@ -5,9 +5,20 @@ from values import MAKERS, Values
 
 # Columns of hostile.rows by their type.
 COLUMNS = {
-    "text": ("t", "t_external", "t_main"), "jsonb": ("j",), "integer": ("i", "id"), "bigint": ("i8",), "double precision": ("f8",),
-    "boolean": ("b",), "name": ("n",), "text[]": ("ta",), "double precision[]": ("f8a",), "bigint[]": ("i8a",),
-    "anyarray": ("ta", "f8a", "i8a"), "tsvector": ("v",), "regclass": ("r",), "bytea": ("\"by\"",),
+    "text": ("t", "t_external", "t_main"),
+    "jsonb": ("j",),
+    "integer": ("i", "id"),
+    "bigint": ("i8",),
+    "double precision": ("f8",),
+    "boolean": ("b",),
+    "name": ("n",),
+    "text[]": ("ta",),
+    "double precision[]": ("f8a",),
+    "bigint[]": ("i8a",),
+    "anyarray": ("ta", "f8a", "i8a"),
+    "tsvector": ("v",),
+    "regclass": ("r",),
+    "bytea": ('"by"',),
 }
 
 
@@ -24,8 +35,10 @@ class Calls:
         count = len(function.types)
         if function.defaults and self.rng.random() < 0.3:
             count -= self.rng.randint(0, function.defaults)
-        return [self.argument(type, name, columns, only_columns)
-                for type, name in list(zip(function.types, function.names))[:count]]
+        return [
+            self.argument(type, name, columns, only_columns)
+            for type, name in list(zip(function.types, function.names))[:count]
+        ]
 
     def argument(self, type, name, columns, only_columns):
         if type in COLUMNS and self.rng.random() < columns:
@@ -56,39 +69,69 @@ class Calls:
         call = function.call([f"${n}" for n in range(1, len(types) + 1)])
         over = " OVER ()" if function.kind == "w" else ""
         mode = self.rng.choice(("auto", "force_generic_plan", "force_custom_plan"))
-        execute = [f"EXECUTE p ({', '.join(self.values.one(t, n) for t, n in zip(types, function.names))})"
-                   if types else "EXECUTE p" for _ in range(6)]
+        execute = [
+            (
+                f"EXECUTE p ({', '.join(self.values.one(t, n) for t, n in zip(types, function.names))})"
+                if types
+                else "EXECUTE p"
+            )
+            for _ in range(6)
+        ]
         declared = f"({', '.join(types)})" if types else ""
         query = self.rng.choice((f"SELECT {call}{over}", f"SELECT {call}{over} FROM hostile.rows"))
-        return ["DEALLOCATE ALL", f"SET plan_cache_mode = {mode}", f"PREPARE p{declared} AS {query}", *execute,
-                "RESET plan_cache_mode"]
+        return [
+            "DEALLOCATE ALL",
+            f"SET plan_cache_mode = {mode}",
+            f"PREPARE p{declared} AS {query}",
+            *execute,
+            "RESET plan_cache_mode",
+        ]
 
 
 def huge(rng, digits):
     """A call with a text of up to 10 ^ digits bytes, or an array of that size. Results are short."""
     bytes = int(10 ** rng.uniform(6, digits))
-    piece = rng.choice(("a", "a ", "word ", "x\u0301", "\u4e2d", "\ufdfa", "\u0301", "\u0130 ", "\uac00", "\u1100\u1161", "\U0001f600 ", "1 2 3 "))
+    piece = rng.choice(
+        (
+            "a",
+            "a ",
+            "word ",
+            "x\u0301",
+            "\u4e2d",
+            "\ufdfa",
+            "\u0301",
+            "\u0130 ",
+            "\uac00",
+            "\u1100\u1161",
+            "\U0001f600 ",
+            "1 2 3 ",
+        )
+    )
     text = f"repeat('{piece}', {min(bytes, 1_073_741_800) // len(piece.encode())})"
     random_words = f"(SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, {bytes // 200}) AS i)"
     n = min(bytes // 100, 5_000_000)
-    return rng.choice((
-        f"SELECT simhash({text})",
-        f"SELECT simhash({text}, '{{\"ngram\": 16, \"weight\": \"tf\"}}')",
-        f"SELECT simhash({text}, '{{\"tokens\": \"chars\"}}')",
-        f"SELECT simhash({random_words}, '{{\"top\": 5, \"weight\": \"log\"}}')",
-        f"SELECT count(*), max(length(feature)) FROM simhash_features({text}, '{{\"ngram\": 3}}')",
-        f"SELECT count(*) FROM simhash_features({random_words})",
-        f"SELECT simhash_resemblance({text}, {text})",
-        f"SELECT simhash(ARRAY[{text}, 'a'])",
-        f"SELECT simhash(array_fill('a'::text, ARRAY[{n}]), array_fill(1e9::float8, ARRAY[{n}]))",
-        f"SELECT simhash_agg({text}, n) FROM generate_series(1, 2) AS n",
-        f"SELECT simhash('a', {text})",
-        f"SELECT simhash('a', ('[' || repeat('1,', {n}) || '1]')::jsonb)",
-        f"SELECT simhash('a', ('{{\"' || repeat('x', {n * 10}) || '\": 1}}')::jsonb)",
-        f"SELECT simhash(to_tsvector('simple', left({random_words}, 900000)))",
-        f"SELECT count(*) FROM simhash_pairs(ARRAY(SELECT generate_series(1, {n})), ARRAY(SELECT i::bigint * 2654435761 FROM generate_series(1, {n}) AS i), 1)",
-        f"SELECT * FROM simhash_pairs(array_fill({text}, ARRAY[1]), '{{1}}') LIMIT 1",
-        f"SELECT max(c) FROM (SELECT simhash_cluster(i::bigint, 1) OVER () AS c FROM generate_series(1, {n}) AS i) AS s",
-        f"INSERT INTO hostile.guarded (id, body) SELECT {rng.randint(1, 10**9)}, {text}",
-        f"INSERT INTO hostile.attached (id, body) SELECT {rng.randint(1, 10**9)}, {random_words}",
-    ))
+    return rng.choice(
+        (
+            f"SELECT simhash({text})",
+            f'SELECT simhash({text}, \'{{"ngram": 16, "weight": "tf"}}\')',
+            f'SELECT simhash({text}, \'{{"tokens": "chars"}}\')',
+            f'SELECT simhash({random_words}, \'{{"top": 5, "weight": "log"}}\')',
+            f"SELECT count(*), max(length(feature)) FROM simhash_features({text}, '{{\"ngram\": 3}}')",
+            f"SELECT count(*) FROM simhash_features({random_words})",
+            f"SELECT simhash_resemblance({text}, {text})",
+            f"SELECT simhash(ARRAY[{text}, 'a'])",
+            f"SELECT simhash(array_fill('a'::text, ARRAY[{n}]), array_fill(1e9::float8, ARRAY[{n}]))",
+            f"SELECT simhash_agg({text}, n) FROM generate_series(1, 2) AS n",
+            f"SELECT simhash('a', {text})",
+            f"SELECT simhash('a', ('[' || repeat('1,', {n}) || '1]')::jsonb)",
+            f"SELECT simhash('a', ('{{\"' || repeat('x', {n * 10}) || '\": 1}}')::jsonb)",
+            f"SELECT simhash(to_tsvector('simple', left({random_words}, 900000)))",
+            f"SELECT count(*) FROM simhash_pairs(ARRAY(SELECT generate_series(1, {n})), ARRAY(SELECT i::bigint *"
+            f" 2654435761 FROM generate_series(1, {n}) AS i), 1)",
+            f"SELECT * FROM simhash_pairs(array_fill({text}, ARRAY[1]), '{{1}}') LIMIT 1",
+            f"SELECT max(c) FROM (SELECT simhash_cluster(i::bigint, 1) OVER () AS c FROM generate_series(1, {n}) AS"
+            f" i) AS s",
+            f"INSERT INTO hostile.guarded (id, body) SELECT {rng.randint(1, 10**9)}, {text}",
+            f"INSERT INTO hostile.attached (id, body) SELECT {rng.randint(1, 10**9)}, {random_words}",
+        )
+    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 FUNCTIONS = """
 SELECT p.oid::regprocedure::text, n.nspname, p.proname, p.prokind::text, p.proretset,
     format_type(p.prorettype, NULL), p.provolatile::text,
-    ARRAY(SELECT format_type(type, NULL) FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS t (type, place) ORDER BY place),
+    ARRAY(SELECT format_type(type, NULL) FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS t (type, n) ORDER BY n),
     coalesce(p.proargnames[1:p.pronargs], '{}'), p.pronargdefaults
 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
 JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'

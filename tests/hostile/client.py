@@ -1,5 +1,5 @@
-"""A session that runs hostile statements, and what must hold of each of them: the server lives, an error is one of those
-that may be, nothing is leaked, and a cancelled statement ends soon."""
+"""A session that runs hostile statements, and what must hold of each of them: the server lives, an error is one of
+those that may be, nothing is leaked, and a cancelled statement ends soon."""
 
 import time
 
@@ -10,8 +10,13 @@ import errors
 # How long a statement may go on after it has been cancelled, in seconds: much, for the machine may be busy.
 PATIENCE = 20
 SETTINGS = {
-    "statement_timeout": "3s", "lock_timeout": "500ms", "deadlock_timeout": "100ms", "temp_file_limit": "500MB",
-    "client_min_messages": "warning", "idle_in_transaction_session_timeout": "0", "max_parallel_workers_per_gather": "2",
+    "statement_timeout": "3s",
+    "lock_timeout": "500ms",
+    "deadlock_timeout": "100ms",
+    "temp_file_limit": "500MB",
+    "client_min_messages": "warning",
+    "idle_in_transaction_session_timeout": "0",
+    "max_parallel_workers_per_gather": "2",
 }
 
 
@@ -31,7 +36,8 @@ class Client:
         if self.connection:
             self.connection.close()
         self.connection = psycopg.connect(
-            autocommit=True, prepare_threshold=None, application_name=f"hostile {self.number}")
+            autocommit=True, prepare_threshold=None, application_name=f"hostile {self.number}"
+        )
         self.connection.add_notice_handler(self.notice)
         self.warnings = []
         for name, value in SETTINGS.items():
@@ -57,7 +63,7 @@ class Client:
             rows, code = None, error.sqlstate
             if self.connection.closed or code is None:
                 raise Failure(f"the connection is lost: {error}") from error
-            if not errors.allowed(code, error.diag.message_primary):
+            if not errors.allowed(code):
                 where = f" {error.diag.message_detail or ''} {error.diag.context or ''}"
                 raise Failure(f"{code}: {error.diag.message_primary}{where}") from error
         except UnicodeDecodeError as error:
@@ -67,7 +73,7 @@ class Client:
         if took > self.timeout + PATIENCE:
             raise Failure(f"took {took:.1f} s, with a time limit of {self.timeout} s")
         for warning in self.warnings:
-            if not errors.allowed_warning(*warning):
+            if not errors.allowed_warning(warning[0]):
                 raise Failure(f"warning {warning[0]}: {warning[1]}")
         self.warnings.clear()
         return rows
@@ -84,7 +90,9 @@ class Client:
     def run_all(self, statements):
         """One after the other, also after an error; whatever became of them, no transaction is left."""
         for statement in statements:
-            if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.INERROR or statement.startswith("ROLLBACK"):
+            if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.INERROR or statement.startswith(
+                "ROLLBACK"
+            ):
                 self.run(statement)
         self.leave_transaction()
 

@@ -1,11 +1,12 @@
-"""The memory of a backend is flat over a million calls of every function: PostgreSQL's (the total of its memory contexts) and
-the allocator's (what /proc says is resident, as Rust's memory is in no context).
+"""The memory of a backend is flat over a million calls of every function: PostgreSQL's (the total of its memory
+contexts) and the allocator's (what /proc says is resident, as Rust's memory is in no context).
 
     python tests/hostile/leaks.py [--calls N] [--only NAME]
 
-Each function is called in one statement for many rows, in many statements that are planned anew, and with hostile arguments
-that are mostly errors; all that once to warm up, then again between two measurements. Functions are read from the catalogue:
-one that no call is known for is a failure. Functions that change tables are called as seldom as ONE_IN says.
+Each function is called in one statement for many rows, in many statements that are planned anew, and with hostile
+arguments that are mostly errors; all that once to warm up, then again between two measurements. Functions are read
+from the catalogue: one that no call is known for is a failure. Functions that change tables are called as seldom as
+ONE_IN says.
 
 Needs a server as tests/hostile does, on Linux.
 """
@@ -18,55 +19,108 @@ import psycopg
 
 import calls
 import catalogue
+import database
 
 # Arguments of the nth call.
 ARGUMENTS = {
-    "text": "'document ' || n || ' of some words'", "jsonb": "(CASE n % 3 WHEN 0 THEN '{{}}' ELSE '{{\"ngram\": 2}}' END)::jsonb",
-    "integer": "(n % 3)::integer", "bigint": "n::bigint", "double precision": "n::float8", "boolean": "n % 2 = 0",
-    "text[]": "ARRAY['a', n::text, 'b']", "double precision[]": "ARRAY[n, 2, 3]::float8[]", "bigint[]": "ARRAY[n, 2, n]::bigint[]",
-    "anyarray": "ARRAY['a', 'b', n::text]", "tsvector": "('a:1A ' || n)::tsvector", "name": "'f'::name",
+    "text": "'document ' || n || ' of some words'",
+    "jsonb": "(CASE n % 3 WHEN 0 THEN '{{}}' ELSE '{{\"ngram\": 2}}' END)::jsonb",
+    "integer": "(n % 3)::integer",
+    "bigint": "n::bigint",
+    "double precision": "n::float8",
+    "boolean": "n % 2 = 0",
+    "text[]": "ARRAY['a', n::text, 'b']",
+    "double precision[]": "ARRAY[n, 2, 3]::float8[]",
+    "bigint[]": "ARRAY[n, 2, n]::bigint[]",
+    "anyarray": "ARRAY['a', 'b', n::text]",
+    "tsvector": "('a:1A ' || n)::tsvector",
+    "name": "'f'::name",
     "regclass": "'leaks.searched'::regclass",
 }
 NAMED = {"options text": "'{{\"ngram\": 2}}'", "blocks integer": "4", "max_distance integer": "3"}
 
-NEW_TABLE = "DROP TABLE IF EXISTS leaks.changed ;; CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n"
+NEW_TABLE = (
+    "DROP TABLE IF EXISTS leaks.changed ;;"
+    " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n"
+)
 
-# What is not called by a row of a query: SQL for one round, which the server runs {n} times; what it calls; one in how many.
+# What is not called by a row of a query: SQL for one round, which the server runs {n} times; what it calls; one in how
+# many.
 ROUNDS = {
     # A dropped column takes the place of one for ever.
-    "attach": (f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed')",
-               ("simhash_attach", "simhash_detach"), 1000),
-    "online": (f"{NEW_TABLE} ;; SELECT simhash_attach_online('leaks.changed', 'body') ;; CALL simhash_fill('leaks.changed', batch_pages => 1) ;;"
-               " SELECT count(*) FROM simhash_index_commands('leaks.changed') ;; SELECT simhash_detach('leaks.changed')",
-               ("simhash_attach_online", "simhash_fill", "simhash_index_commands", "simhash_detach"), 1000),
+    "attach": (
+        f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed')",
+        ("simhash_attach", "simhash_detach"),
+        1000,
+    ),
+    "online": (
+        f"{NEW_TABLE} ;; SELECT simhash_attach_online('leaks.changed', 'body') ;;"
+        " CALL simhash_fill('leaks.changed', batch_pages => 1) ;;"
+        " SELECT count(*) FROM simhash_index_commands('leaks.changed') ;; SELECT simhash_detach('leaks.changed')",
+        ("simhash_attach_online", "simhash_fill", "simhash_index_commands", "simhash_detach"),
+        1000,
+    ),
     "fill": ("CALL simhash_fill('leaks.online')", ("simhash_fill",), 200),
     "index commands": ("SELECT count(*) FROM simhash_index_commands('leaks.online')", ("simhash_index_commands",), 50),
-    "guard": ("SELECT simhash_guard('leaks.guarded_later', 'skip', fingerprint => 'f') ;; SELECT simhash_unguard('leaks.guarded_later')",
-              ("simhash_guard", "simhash_unguard"), 500),
+    "guard": (
+        "SELECT simhash_guard('leaks.guarded_later', 'skip', fingerprint => 'f') ;; SELECT"
+        " simhash_unguard('leaks.guarded_later')",
+        ("simhash_guard", "simhash_unguard"),
+        500,
+    ),
     "skew": ("SELECT count(*) FROM simhash_skew('leaks.searched', 'f')", ("simhash_skew",), 200),
-    "update trigger": ("INSERT INTO leaks.online (body) VALUES ('text ' || random()) ;; DELETE FROM leaks.online WHERE id % 5 <> 0",
-                       ("simhash_update",), 10),
-    "dedup trigger": ("INSERT INTO leaks.guarded (f) VALUES ((random() * 1e18)::bigint) ;; DELETE FROM leaks.guarded WHERE id % 50 <> 0",
-                      ("simhash_dedup",), 10),
-    "search": ("SELECT count(*) FROM leaks.searched WHERE simhash_near(f, (random() * 1e9)::bigint)",
-               ("simhash_near", "simhash_near_support", "simhash_block_support", "simhash_within"), 10),
-    "rejected": ("DO $$BEGIN INSERT INTO leaks.rejecting (f) VALUES (1); EXCEPTION WHEN exclusion_violation THEN END$$",
-                 ("simhash_dedup",), 20),
+    "update trigger": (
+        "INSERT INTO leaks.online (body) VALUES ('text ' || random()) ;; DELETE FROM leaks.online WHERE id % 5 <> 0",
+        ("simhash_update",),
+        10,
+    ),
+    "dedup trigger": (
+        "INSERT INTO leaks.guarded (f) VALUES ((random() * 1e18)::bigint) ;; DELETE FROM leaks.guarded WHERE id %"
+        " 50 <> 0",
+        ("simhash_dedup",),
+        10,
+    ),
+    "search": (
+        "SELECT count(*) FROM leaks.searched WHERE simhash_near(f, (random() * 1e9)::bigint)",
+        ("simhash_near", "simhash_near_support", "simhash_block_support", "simhash_within"),
+        10,
+    ),
+    "rejected": (
+        "DO $$BEGIN INSERT INTO leaks.rejecting (f) VALUES (1); EXCEPTION WHEN exclusion_violation THEN END$$",
+        ("simhash_dedup",),
+        20,
+    ),
 }
 # Rows in one statement of what triggers and searches do.
 QUERIES = {
-    "triggers, rows": ("INSERT INTO leaks.guarded (f) SELECT (random() * 1e18)::bigint FROM generate_series(1, {n}) ;; TRUNCATE leaks.guarded",
-                       ("simhash_dedup",), 10),
-    "update trigger, rows": ("INSERT INTO leaks.online (body) SELECT 'text ' || n FROM generate_series(1, {n}) AS n ;; TRUNCATE leaks.online",
-                             ("simhash_update",), 2),
-    "searches, rows": ("SELECT count(*) FROM generate_series(1, {n}) AS n, leaks.searched WHERE simhash_near(f, n)",
-                       ("simhash_near", "simhash_within"), 5),
+    "triggers, rows": (
+        "INSERT INTO leaks.guarded (f) SELECT (random() * 1e18)::bigint FROM generate_series(1, {n}) ;; TRUNCATE"
+        " leaks.guarded",
+        ("simhash_dedup",),
+        10,
+    ),
+    "update trigger, rows": (
+        "INSERT INTO leaks.online (body) SELECT 'text ' || n FROM generate_series(1, {n}) AS n ;; TRUNCATE"
+        " leaks.online",
+        ("simhash_update",),
+        2,
+    ),
+    "searches, rows": (
+        "SELECT count(*) FROM generate_series(1, {n}) AS n, leaks.searched WHERE simhash_near(f, n)",
+        ("simhash_near", "simhash_within"),
+        5,
+    ),
 }
 # Functions that PostgreSQL calls for others.
-PARTS = {"simhash_agg_add", "simhash_agg_combine", "simhash_agg_serialize", "simhash_agg_deserialize", "simhash_agg_final"}
+PARTS = {
+    "simhash_agg_add",
+    "simhash_agg_combine",
+    "simhash_agg_serialize",
+    "simhash_agg_deserialize",
+    "simhash_agg_final",
+}
 
 TABLES = """
-DROP SCHEMA IF EXISTS leaks CASCADE;
 CREATE SCHEMA leaks;
 CREATE TABLE leaks.searched (id serial PRIMARY KEY, f bigint);
 INSERT INTO leaks.searched (f) SELECT n * 7919 FROM generate_series(1, 1000) AS n;
@@ -83,7 +137,8 @@ INSERT INTO leaks.rejecting (f) VALUES (0);
 VACUUM ANALYZE leaks.searched;
 """
 
-# PostgreSQL keeps what it has looked up and not found, here by numbers of tables that are never used again. A round of such
+# PostgreSQL keeps what it has looked up and not found, here by numbers of tables that are never used again. A round of
+# such
 # commands in plain SQL, with as many columns and indexes, leaves 1,400 bytes; these look up more.
 COMMANDS = {"attach", "online", "guard"}
 OF_A_COMMAND = 5_000
@@ -98,7 +153,6 @@ BATCH = 50_000
 class Backend:
     def __init__(self):
         self.connection = psycopg.connect(autocommit=True)
-        self.run("SET client_min_messages = error")
         self.run("SET jit = off")
         self.pid = self.connection.info.backend_pid
 
@@ -154,8 +208,10 @@ def with_errors(backend, function, count):
         times = max(1, count // 20)
         quoted = call.replace("'", "''")
         quoted = f"E'{quoted.replace(chr(92), chr(92) * 2)}'"
-        backend.run(f"DO $do$BEGIN FOR i IN 1..{times} LOOP BEGIN EXECUTE {quoted}; EXCEPTION WHEN OTHERS THEN"
-                    " IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$do$")
+        backend.run(
+            f"DO $do$BEGIN FOR i IN 1..{times} LOOP BEGIN EXECUTE {quoted}; EXCEPTION WHEN OTHERS THEN"
+            " IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$do$"
+        )
         done += times
     return done
 
@@ -168,7 +224,8 @@ def rounds(backend, text, count):
 
 
 def measure(name, work, limits):
-    """Twice the same; whether memory has grown the second time. `work` takes a backend and says how many calls it made."""
+    """Twice the same; whether memory has grown the second time. `work` takes a backend and says how many calls it"
+    " made."""
     backend = Backend()
     work(backend)
     before = backend.memory()
@@ -179,7 +236,10 @@ def measure(name, work, limits):
     if name in COMMANDS:
         limits = tuple(max(limit, 1_000_000 + made * OF_A_COMMAND) for limit in limits)
     grown = contexts > limits[0] or resident > limits[1]
-    print(f"{name:70} {made:9} calls  contexts {contexts:+9}  resident {resident:+9}{'  LEAK' if grown else ''}", flush=True)
+    print(
+        f"{name:70} {made:9} calls  contexts {contexts:+9}  resident {resident:+9}{'  LEAK' if grown else ''}",
+        flush=True,
+    )
     return grown
 
 
@@ -188,14 +248,18 @@ def works(functions, count):
     for function in functions:
         text = query(function)
         if text is not None:
+
             def work(backend, text=text, function=function):
                 in_rows(backend, text, count)
                 in_statements(backend, text, count // STATEMENTS)
                 return count + count // STATEMENTS + with_errors(backend, function, count // 100)
+
             yield function.signature, work, {function.name}
         elif function.takes_internal() or function.result == "trigger":
+
             def work(backend, function=function):
                 return with_errors(backend, function, count // 10)
+
             yield f"{function.signature}: errors", work, set()
         elif function.volatility != "i":
             # Mostly errors: of a table and a column that are not.
@@ -204,24 +268,34 @@ def works(functions, count):
                 made = with_errors(backend, function, count // 1000)
                 backend.run("ROLLBACK")
                 return made
+
             yield f"{function.signature}: errors", work, set()
     for name, (text, covered, one_in) in ROUNDS.items():
+
         def work(backend, text=text, times=max(3, count // one_in)):
             rounds(backend, text, times)
             return times
+
         yield name, work, set(covered)
     for name, (text, covered, one_in) in QUERIES.items():
+
         def work(backend, text=text, times=count // one_in):
             rounds(backend, text.format(n=times), 1)
             return times
+
         yield name, work, set(covered)
 
     def parallel(backend):
-        for name, value in (("parallel_setup_cost", 0), ("parallel_tuple_cost", 0), ("min_parallel_table_scan_size", 0)):
+        for name, value in (
+            ("parallel_setup_cost", 0),
+            ("parallel_tuple_cost", 0),
+            ("min_parallel_table_scan_size", 0),
+        ):
             backend.run(f"SET {name} = {value}")
         for _ in range(count // 10_000):
             backend.run("SELECT simhash_agg(f::text, 1) FROM leaks.searched GROUP BY f % 10")
         return count // 10_000 * 1000
+
     yield "simhash_agg in parallel", parallel, PARTS
 
 
@@ -230,9 +304,8 @@ def main():
     parser.add_argument("--calls", type=int, default=1_000_000)
     parser.add_argument("--only", metavar="NAME", help="what has this in its name")
     options = parser.parse_args()
+    database.create()
     with psycopg.connect(autocommit=True) as connection:
-        connection.execute("SET client_min_messages = error")
-        connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
         with open(f"{sys.path[0]}/tables.sql") as file:
             connection.execute(file.read())
         for statement in TABLES.strip().split(";\n"):
@@ -242,10 +315,12 @@ def main():
     missing = {function.name for function in functions} - set().union(*(covered for _, _, covered in chosen))
     if missing:
         sys.exit(f"no calls are known of: {', '.join(sorted(missing))}")
-    # A byte a call, or an allocation (at least 32 bytes) every fourth call; and what a backend's memory varies by anyway.
+    # A byte a call, or an allocation (at least 32 bytes) every fourth call; and what a backend's memory varies by
+    # anyway.
     limits = (200_000 + options.calls, 1_500_000 + 8 * options.calls)
     print(f"PostgreSQL's memory may grow by {limits[0]} bytes, the process's by {limits[1]}")
     leaks = [name for name, work, _ in chosen if (options.only or "") in name and measure(name, work, limits)]
+    database.drop()
     if leaks:
         sys.exit(f"memory grows: {', '.join(leaks)}")
 

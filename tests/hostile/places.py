@@ -1,8 +1,8 @@
 """Where a call can stand: in every clause, in what is stored in the catalogue, and in what runs it again and again.
 
-A place is a list of statements with the call in them: {e} has values as arguments, {r} columns of hostile.rows too, {f} only
-columns, {d} and {o} say DISTINCT and ORDER BY in it, and {t} is the type of the result. What comes after COMMIT runs outside of
-a transaction; otherwise what may change something is undone.
+A place is a list of statements with the call in them: {e} has values as arguments, {r} columns of hostile.rows too,
+{f} only columns, {d} and {o} say DISTINCT and ORDER BY in it, and {t} is the type of the result. What comes after
+COMMIT runs outside of a transaction; otherwise what may change something is undone.
 """
 
 import re
@@ -20,13 +20,16 @@ SELECT DISTINCT ON (({r})::text) id FROM hostile.rows
 SELECT x FROM hostile.rows, LATERAL (SELECT {r} AS x OFFSET 0) AS l
 SELECT (SELECT ({r})::text FROM generate_series(1, 2) LIMIT 1) FROM hostile.rows
 SELECT a.id FROM hostile.rows a LEFT JOIN hostile.rows ON a.id = rows.id AND ({r}) IS NULL
-SELECT CASE WHEN i > 5 THEN {r} WHEN i < 2 THEN {e} END, coalesce({r}, {e}), nullif(({r})::text, ({e})::text) FROM hostile.rows
+SELECT CASE WHEN i > 5 THEN {r} WHEN i < 2 THEN {e} END, coalesce({r}, {e}), nullif(({r})::text, ({e})::text) FROM
+    hostile.rows
 SELECT 1 FROM hostile.rows LIMIT abs(hashtext(({e})::text)) % 7
 SELECT 1 FROM hostile.rows TABLESAMPLE bernoulli (abs(hashtext(({e})::text)) % 100)
 VALUES ({e}), ({e}), (NULL)
-SELECT count({r}), count(DISTINCT ({r})::text), array_agg({r} ORDER BY ({r})::text) FILTER (WHERE ({r}) IS NOT NULL) FROM hostile.rows
+SELECT count({r}), count(DISTINCT ({r})::text), array_agg({r} ORDER BY ({r})::text) FILTER (WHERE ({r}) IS NOT NULL)
+    FROM hostile.rows
 SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY ({r})::text) FROM hostile.rows
-SELECT lag({r}) OVER w, first_value({r}) OVER w, count({r}) OVER w FROM hostile.rows WINDOW w AS (PARTITION BY ({r})::text ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING)
+SELECT lag({r}) OVER w, first_value({r}) OVER w, count({r}) OVER w FROM hostile.rows WINDOW w AS (PARTITION BY
+    ({r})::text ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING)
 SELECT rank() OVER (ORDER BY ({r})::text) FROM hostile.rows
 WITH RECURSIVE w (n, x) AS (SELECT 1, ({e})::text UNION SELECT n + 1, ({e})::text FROM w WHERE n < 5) SELECT * FROM w
 WITH m AS MATERIALIZED (SELECT ({r})::text AS x FROM hostile.rows) SELECT count(*) FROM m a JOIN m b USING (x)
@@ -36,46 +39,65 @@ SELECT to_jsonb(x), x::text FROM (SELECT {r}, {e} FROM hostile.rows) AS x
 SELECT (ROW({e}, {e}))::text, ARRAY[({e})::text], ({e}) IS DISTINCT FROM ({e})
 SET LOCAL force_parallel_mode = on ;; SELECT {r} FROM hostile.rows
 SET LOCAL force_parallel_mode = regress ;; SELECT count({r}), max(({r})::text) FROM hostile.rows GROUP BY i
-SET LOCAL parallel_setup_cost = 0 ;; SET LOCAL parallel_tuple_cost = 0 ;; SET LOCAL min_parallel_table_scan_size = 0 ;; SELECT count({r}) FROM hostile.rows
+SET LOCAL parallel_setup_cost = 0 ;; SET LOCAL parallel_tuple_cost = 0 ;; SET LOCAL min_parallel_table_scan_size = 0
+    ;; SELECT count({r}) FROM hostile.rows
 SET LOCAL jit_above_cost = 0 ;; SELECT {r} FROM hostile.rows
-CREATE TEMP VIEW v AS SELECT {r} AS x FROM hostile.rows ;; SELECT * FROM v ;; SELECT pg_get_viewdef('v') ;; CREATE OR REPLACE TEMP VIEW v AS SELECT {r} AS x FROM hostile.rows
-CREATE MATERIALIZED VIEW hostile.m_here AS SELECT id, {r} AS x FROM hostile.rows ;; REFRESH MATERIALIZED VIEW hostile.m_here
+CREATE TEMP VIEW v AS SELECT {r} AS x FROM hostile.rows ;; SELECT * FROM v ;; SELECT pg_get_viewdef('v') ;; CREATE
+    OR REPLACE TEMP VIEW v AS SELECT {r} AS x FROM hostile.rows
+CREATE MATERIALIZED VIEW hostile.m_here AS SELECT id, {r} AS x FROM hostile.rows ;; REFRESH MATERIALIZED VIEW
+    hostile.m_here
 CREATE TEMP TABLE here AS SELECT {r} AS x FROM hostile.rows ;; ANALYZE here
-CREATE INDEX here ON hostile.rows ((({f})::text)) WHERE ({f}) IS NOT NULL ;; REINDEX INDEX hostile.here ;; SELECT id FROM hostile.rows WHERE (({f})::text) = '0'
-CREATE INDEX here ON hostile.rows USING hash (({f})) ;; SET LOCAL enable_seqscan = off ;; SELECT id FROM hostile.rows WHERE ({f}) = ({e})
+CREATE INDEX here ON hostile.rows ((({f})::text)) WHERE ({f}) IS NOT NULL ;; REINDEX INDEX hostile.here ;; SELECT id
+    FROM hostile.rows WHERE (({f})::text) = '0'
+CREATE INDEX here ON hostile.rows USING hash (({f})) ;; SET LOCAL enable_seqscan = off ;; SELECT id FROM
+    hostile.rows WHERE ({f}) = ({e})
 CREATE STATISTICS hostile.here ON ({f}), id FROM hostile.rows ;; ANALYZE hostile.rows
 ALTER TABLE hostile.rows ADD x_here {t} GENERATED ALWAYS AS ({f}) STORED ;; UPDATE hostile.rows SET t = 'changed'
-ALTER TABLE hostile.rows ADD CHECK (({f}) IS NOT NULL) NOT VALID ;; UPDATE hostile.rows SET i = 1 ;; INSERT INTO hostile.rows DEFAULT VALUES
+ALTER TABLE hostile.rows ADD CHECK (({f}) IS NOT NULL) NOT VALID ;; UPDATE hostile.rows SET i = 1 ;; INSERT INTO
+    hostile.rows DEFAULT VALUES
 ALTER TABLE hostile.rows ADD x_here {t} DEFAULT {e} ;; INSERT INTO hostile.rows DEFAULT VALUES
 CREATE DOMAIN hostile.d_here AS integer CHECK (VALUE > 0 AND ({e}) IS NULL) ;; SELECT 1::hostile.d_here
-CREATE POLICY here ON hostile.rows USING (({f}) IS NOT NULL) ;; ALTER TABLE hostile.rows ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY ;; SELECT count(*) FROM hostile.rows
+CREATE POLICY here ON hostile.rows USING (({f}) IS NOT NULL) ;; ALTER TABLE hostile.rows ENABLE ROW LEVEL SECURITY,
+    FORCE ROW LEVEL SECURITY ;; SELECT count(*) FROM hostile.rows
 CREATE RULE here AS ON UPDATE TO hostile.rows WHERE ({e}) IS NULL DO INSTEAD NOTHING ;; UPDATE hostile.rows SET i = 1
 CREATE TEMP TABLE here (id integer, x text) PARTITION BY LIST (({e}))
-CREATE TEMP TABLE here (x text) PARTITION BY LIST (x) ;; CREATE TEMP TABLE h PARTITION OF here FOR VALUES IN (({e})::text)
-CREATE FUNCTION pg_temp.inlined() RETURNS {t} LANGUAGE sql AS $here$SELECT {e}$here$ ;; SELECT pg_temp.inlined() FROM generate_series(1, 5)
-CREATE FUNCTION pg_temp.atomic() RETURNS {t} LANGUAGE sql RETURN {e} ;; SELECT pg_temp.atomic(), pg_get_functiondef('pg_temp.atomic'::regproc)
-DECLARE c SCROLL CURSOR FOR SELECT {r} FROM hostile.rows ;; FETCH 3 FROM c ;; FETCH BACKWARD 2 FROM c ;; FETCH LAST FROM c ;; CLOSE c
+CREATE TEMP TABLE here (x text) PARTITION BY LIST (x) ;; CREATE TEMP TABLE h PARTITION OF here FOR VALUES IN
+    (({e})::text)
+CREATE FUNCTION pg_temp.inlined() RETURNS {t} LANGUAGE sql AS $here$SELECT {e}$here$ ;; SELECT pg_temp.inlined()
+    FROM generate_series(1, 5)
+CREATE FUNCTION pg_temp.atomic() RETURNS {t} LANGUAGE sql RETURN {e} ;; SELECT pg_temp.atomic(),
+    pg_get_functiondef('pg_temp.atomic'::regproc)
+DECLARE c SCROLL CURSOR FOR SELECT {r} FROM hostile.rows ;; FETCH 3 FROM c ;; FETCH BACKWARD 2 FROM c ;; FETCH LAST
+    FROM c ;; CLOSE c
 DECLARE c CURSOR WITH HOLD FOR SELECT {r} FROM hostile.rows ;; FETCH 3 FROM c ;; CLOSE c
 UPDATE hostile.rows SET i = 1 WHERE ({r}) IS NOT NULL RETURNING {r}, {e}
 INSERT INTO hostile.rows (t) SELECT ({r})::text FROM hostile.rows RETURNING {r}
 DELETE FROM hostile.rows WHERE ({r})::text < '4'
-MERGE INTO hostile.rows USING (SELECT id AS x FROM hostile.rows) AS s ON rows.id = s.x AND ({r}) IS NULL WHEN MATCHED AND ({r}) IS NULL THEN UPDATE SET t = ({r})::text WHEN NOT MATCHED AND ({e}) IS NULL THEN INSERT (t) VALUES (({e})::text)
+MERGE INTO hostile.rows USING (SELECT id AS x FROM hostile.rows) AS s ON rows.id = s.x AND ({r}) IS NULL WHEN
+    MATCHED AND ({r}) IS NULL THEN UPDATE SET t = ({r})::text WHEN NOT MATCHED AND ({e}) IS NULL THEN INSERT (t)
+    VALUES (({e})::text)
 INSERT INTO hostile.rows (id, t) VALUES (1, 'x') ON CONFLICT (id) DO UPDATE SET t = ({r})::text WHERE ({r}) IS NULL
 SAVEPOINT s ;; SELECT {e} ;; ROLLBACK TO s ;; SELECT {e} ;; RELEASE s ;; SELECT {e}
 SET LOCAL ROLE hostile_user ;; SELECT {e} ;; SELECT {r} FROM hostile.rows
 SET LOCAL search_path = pg_catalog ;; SELECT {e}
-SET LOCAL search_path = hostile, pg_temp ;; SET LOCAL DateStyle = german ;; SET LOCAL extra_float_digits = -15 ;; SET LOCAL bytea_output = escape ;; SELECT {r} FROM hostile.rows
+SET LOCAL search_path = hostile, pg_temp ;; SET LOCAL DateStyle = german ;; SET LOCAL extra_float_digits = -15 ;;
+    SET LOCAL bytea_output = escape ;; SELECT {r} FROM hostile.rows
 SET TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY ;; SELECT {e} ;; SELECT {r} FROM hostile.rows
 SET LOCAL transaction_read_only = on ;; SELECT {e}
-SET LOCAL plan_cache_mode = force_generic_plan ;; DO $here$DECLARE x text; BEGIN FOR i IN 1..5 LOOP x := {e}; PERFORM {e}; END LOOP; END$here$
-DO $here$BEGIN FOR i IN 1..5 LOOP BEGIN PERFORM {e}; PERFORM 1 / (i % 2); EXCEPTION WHEN OTHERS THEN IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$here$
-DO $here$DECLARE x text; BEGIN FOR x IN SELECT ({r})::text FROM hostile.rows LOOP CONTINUE WHEN x IS NULL; EXIT WHEN x > '5'; END LOOP; END$here$
-COMMIT ;; DO $here$BEGIN FOR i IN 1..3 LOOP PERFORM {e}; IF i = 2 THEN ROLLBACK; ELSE COMMIT; END IF; END LOOP; END$here$
+SET LOCAL plan_cache_mode = force_generic_plan ;; DO $here$DECLARE x text; BEGIN FOR i IN 1..5 LOOP x := {e};
+    PERFORM {e}; END LOOP; END$here$
+DO $here$BEGIN FOR i IN 1..5 LOOP BEGIN PERFORM {e}; PERFORM 1 / (i % 2); EXCEPTION WHEN OTHERS THEN IF SQLSTATE ~
+    '^XX' THEN RAISE; END IF; END; END LOOP; END$here$
+DO $here$DECLARE x text; BEGIN FOR x IN SELECT ({r})::text FROM hostile.rows LOOP CONTINUE WHEN x IS NULL; EXIT WHEN
+    x > '5'; END LOOP; END$here$
+COMMIT ;; DO $here$BEGIN FOR i IN 1..3 LOOP PERFORM {e}; IF i = 2 THEN ROLLBACK; ELSE COMMIT; END IF; END LOOP;
+    END$here$
 COPY (SELECT {r} FROM hostile.rows) TO STDOUT
 SELECT {e} FROM hostile.viewed, hostile.materialized LIMIT 2
 SELECT query_to_xml($here$SELECT {e}$here$, true, true, '')
 SELECT json_agg(x) FROM xmltable('/a' PASSING xmlparse(document '<a/>') COLUMNS x text DEFAULT ({e})::text) AS x
-SELECT * FROM ROWS FROM (generate_series(1, 2), json_to_recordset('[{{"a": 1}}]') AS (a int)) WITH ORDINALITY WHERE ({e}) IS NULL
+SELECT * FROM ROWS FROM (generate_series(1, 2), json_to_recordset('[{{"a": 1}}]') AS (a int)) WITH ORDINALITY WHERE
+    ({e}) IS NULL
 """
 
 # For a condition, where PostgreSQL asks the function itself how it is planned.
@@ -110,13 +132,16 @@ SELECT CASE WHEN true THEN 1 END, {e} LIMIT 1
 SELECT row_number() OVER (), s FROM {e} AS s
 CREATE TEMP TABLE here AS SELECT * FROM {e} ;; SELECT count(*) FROM here
 CREATE TEMP VIEW v AS SELECT * FROM {e} ;; SELECT count(*) FROM v
-DECLARE c SCROLL CURSOR FOR SELECT * FROM {e} ;; FETCH 3 FROM c ;; FETCH BACKWARD 2 FROM c ;; FETCH LAST FROM c ;; CLOSE c
+DECLARE c SCROLL CURSOR FOR SELECT * FROM {e} ;; FETCH 3 FROM c ;; FETCH BACKWARD 2 FROM c ;; FETCH LAST FROM c ;;
+    CLOSE c
 DECLARE c CURSOR FOR SELECT {e} ;; FETCH 1 FROM c ;; CLOSE c
 SET LOCAL force_parallel_mode = on ;; SELECT count(*) FROM {e}
 SET LOCAL work_mem = 64 ;; SELECT count(*) FROM {e} AS a, {e} AS b
 SET LOCAL ROLE hostile_user ;; SELECT * FROM {e} LIMIT 10
-DO $here$DECLARE x record; BEGIN FOR i IN 1..3 LOOP FOR x IN SELECT * FROM {e} LOOP EXIT; END LOOP; END LOOP; END$here$
-DO $here$BEGIN FOR i IN 1..5 LOOP BEGIN PERFORM {e}; PERFORM 1 / (i % 2); EXCEPTION WHEN OTHERS THEN IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$here$
+DO $here$DECLARE x record; BEGIN FOR i IN 1..3 LOOP FOR x IN SELECT * FROM {e} LOOP EXIT; END LOOP; END LOOP;
+    END$here$
+DO $here$BEGIN FOR i IN 1..5 LOOP BEGIN PERFORM {e}; PERFORM 1 / (i % 2); EXCEPTION WHEN OTHERS THEN IF SQLSTATE ~
+    '^XX' THEN RAISE; END IF; END; END LOOP; END$here$
 COPY (SELECT {e}) TO STDOUT
 EXPLAIN (ANALYZE, TIMING OFF) SELECT * FROM {e}
 """
@@ -129,14 +154,18 @@ SELECT {d} FROM hostile.rows
 SELECT {o} FROM hostile.rows
 SELECT {r} FILTER (WHERE i > 3) FROM hostile.rows GROUP BY i HAVING ({r}) IS NOT NULL ORDER BY {r}
 SELECT {r} OVER (ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) FROM hostile.rows
-SELECT {r} OVER (PARTITION BY i ORDER BY id ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING EXCLUDE TIES) FROM hostile.rows
+SELECT {r} OVER (PARTITION BY i ORDER BY id ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING EXCLUDE TIES) FROM
+    hostile.rows
 SELECT (SELECT {r} FROM generate_series(1, 2)) FROM hostile.rows
 SET LOCAL force_parallel_mode = on ;; SELECT {r} FROM hostile.rows
-SET LOCAL parallel_setup_cost = 0 ;; SET LOCAL parallel_tuple_cost = 0 ;; SET LOCAL min_parallel_table_scan_size = 0 ;; SELECT {r} FROM hostile.rows GROUP BY i
+SET LOCAL parallel_setup_cost = 0 ;; SET LOCAL parallel_tuple_cost = 0 ;; SET LOCAL min_parallel_table_scan_size = 0
+    ;; SELECT {r} FROM hostile.rows GROUP BY i
 SET LOCAL enable_partitionwise_aggregate = on ;; SELECT {e} FROM hostile.partitioned GROUP BY id
-SET LOCAL work_mem = 64 ;; SET LOCAL hash_mem_multiplier = 1 ;; SELECT n, {e} FROM generate_series(1, 3000) AS n GROUP BY n
+SET LOCAL work_mem = 64 ;; SET LOCAL hash_mem_multiplier = 1 ;; SELECT n, {e} FROM generate_series(1, 3000) AS n
+    GROUP BY n
 DECLARE c CURSOR FOR SELECT {r} FROM hostile.rows GROUP BY id ;; FETCH 3 FROM c ;; CLOSE c
-DO $here$BEGIN FOR n IN 1..5 LOOP BEGIN PERFORM {r} FROM hostile.rows; PERFORM 1 / (n % 2); EXCEPTION WHEN OTHERS THEN IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$here$
+DO $here$BEGIN FOR n IN 1..5 LOOP BEGIN PERFORM {r} FROM hostile.rows; PERFORM 1 / (n % 2); EXCEPTION WHEN OTHERS
+    THEN IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$here$
 """
 
 WINDOW = """
@@ -144,7 +173,8 @@ SELECT {e}
 SELECT {e} OVER ()
 SELECT {r} OVER () FROM hostile.rows
 SELECT {r} OVER (ORDER BY id) FROM hostile.rows
-SELECT {r} OVER (PARTITION BY i ORDER BY id DESC ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM hostile.rows
+SELECT {r} OVER (PARTITION BY i ORDER BY id DESC ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM
+    hostile.rows
 SELECT {r} OVER w, rank() OVER w, lag(id) OVER w, {r} OVER (PARTITION BY b) FROM hostile.rows WINDOW w AS (ORDER BY i)
 SELECT {r} FILTER (WHERE b) OVER () FROM hostile.rows
 SELECT count(*), {r} OVER () FROM hostile.rows
@@ -155,8 +185,10 @@ SELECT id FROM hostile.rows ORDER BY {r} OVER ()
 SELECT sum({r} OVER ()) FROM hostile.rows
 SET LOCAL work_mem = 64 ;; SELECT {e} OVER (ORDER BY n DESC) FROM generate_series(1, 5000) AS n
 SET LOCAL force_parallel_mode = on ;; SELECT {r} OVER () FROM hostile.rows
-DECLARE c SCROLL CURSOR FOR SELECT {r} OVER () FROM hostile.rows ;; FETCH 3 FROM c ;; FETCH BACKWARD 2 FROM c ;; CLOSE c
-DO $here$BEGIN FOR n IN 1..5 LOOP BEGIN PERFORM {r} OVER () FROM hostile.rows; PERFORM 1 / (n % 2); EXCEPTION WHEN OTHERS THEN IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$here$
+DECLARE c SCROLL CURSOR FOR SELECT {r} OVER () FROM hostile.rows ;; FETCH 3 FROM c ;; FETCH BACKWARD 2 FROM c ;;
+    CLOSE c
+DO $here$BEGIN FOR n IN 1..5 LOOP BEGIN PERFORM {r} OVER () FROM hostile.rows; PERFORM 1 / (n % 2); EXCEPTION WHEN
+    OTHERS THEN IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$here$
 """
 
 PROCEDURE = """
@@ -166,19 +198,25 @@ SAVEPOINT s ;; CALL {e}
 COMMIT ;; DO $here$BEGIN CALL {e}; END$here$
 COMMIT ;; DO $here$BEGIN CALL {e}; ROLLBACK; CALL {e}; COMMIT; END$here$
 COMMIT ;; DO $here$BEGIN CALL {e}; EXCEPTION WHEN OTHERS THEN IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END$here$
-COMMIT ;; DO $here$DECLARE x record; BEGIN FOR x IN SELECT * FROM hostile.rows LIMIT 3 LOOP CALL {e}; END LOOP; END$here$
+COMMIT ;; DO $here$DECLARE x record; BEGIN FOR x IN SELECT * FROM hostile.rows LIMIT 3 LOOP CALL {e}; END LOOP;
+    END$here$
 SET LOCAL ROLE hostile_user ;; CALL {e}
 SELECT {e}
 """
 
 
 def lines(text):
-    return [line for line in text.strip().splitlines()]
+    """Its lines; one that is indented goes on with the one before."""
+    return re.sub(r"\n +", " ", text.strip()).splitlines()
 
 
 OF_KIND = {
-    "value": lines(VALUE), "condition": lines(CONDITION), "set": lines(SET), "aggregate": lines(AGGREGATE),
-    "window": lines(WINDOW), "procedure": lines(PROCEDURE),
+    "value": lines(VALUE),
+    "condition": lines(CONDITION),
+    "set": lines(SET),
+    "aggregate": lines(AGGREGATE),
+    "window": lines(WINDOW),
+    "procedure": lines(PROCEDURE),
 }
 
 

@@ -16,13 +16,16 @@ CREATE TYPE hostile.composite AS (number integer, word text);
 -- What expressions are computed of: short and long, compressed, stored elsewhere, and NULL.
 CREATE TABLE hostile.rows (
     id serial PRIMARY KEY, t text, t_external text, t_main text, j jsonb, i integer, i8 bigint,
-    f8 double precision, b boolean, n name, ta text[], f8a double precision[], i8a bigint[], v tsvector, r regclass, by bytea
+    f8 double precision, b boolean, n name, ta text[], f8a double precision[], i8a bigint[], v tsvector, r regclass,
+    by bytea
 );
 ALTER TABLE hostile.rows ALTER t_external SET STORAGE EXTERNAL, ALTER t_main SET STORAGE MAIN;
 INSERT INTO hostile.rows (t, t_external, t_main, j, i, i8, f8, b, n, ta, f8a, i8a, v, r, by)
-SELECT body, body, body, CASE n % 3 WHEN 0 THEN '{}' WHEN 1 THEN '{"ngram": 2}' ELSE '{"tokens": "chars", "top": 9}' END::jsonb,
-    (n % 10)::integer, ('x' || left(md5((n / 2)::text), 16))::bit(64)::bigint, n / 7.0, n % 2 = 0, 'body', words, array_fill(n::float8, ARRAY[20]),
-    array_fill(n::bigint, ARRAY[20]), to_tsvector('simple', left(body, 10000)), 'pg_class', convert_to(left(body, 50), 'UTF8')
+SELECT body, body, body,
+    CASE n % 3 WHEN 0 THEN '{}' WHEN 1 THEN '{"ngram": 2}' ELSE '{"tokens": "chars", "top": 9}' END::jsonb,
+    (n % 10)::integer, ('x' || left(md5((n / 2)::text), 16))::bit(64)::bigint, n / 7.0, n % 2 = 0, 'body', words,
+    array_fill(n::float8, ARRAY[20]), array_fill(n::bigint, ARRAY[20]), to_tsvector('simple', left(body, 10000)), 'pg_class',
+    convert_to(left(body, 50), 'UTF8')
 FROM generate_series(1, 40) AS n,
     LATERAL (SELECT CASE WHEN n % 9 = 0 THEN repeat(md5(n::text) || ' ', 4000) WHEN n % 11 = 0 THEN ''
         ELSE repeat('word' || n || ' another ', n * n) END AS body) AS texts,
@@ -35,13 +38,16 @@ CREATE TABLE hostile.plain (
     domained hostile.domained, composed hostile.composite
 );
 INSERT INTO hostile.plain (id, body, "Body", c, f, features, document, domained, composed)
-SELECT id, left(t, 10000), left(t, 100), left(t, 20), i8, ta, v, left(t, 10), ROW(i, left(t, 5))::hostile.composite FROM hostile.rows;
+SELECT id, left(t, 10000), left(t, 100), left(t, 20), i8, ta, v, left(t, 10), ROW(i, left(t, 5))::hostile.composite
+FROM hostile.rows;
 CREATE TABLE hostile.empty (LIKE hostile.plain INCLUDING ALL);
 CREATE TABLE hostile.no_columns ();
 INSERT INTO hostile.no_columns DEFAULT VALUES;
 CREATE TABLE hostile.no_key AS SELECT * FROM hostile.plain;
 CREATE UNLOGGED TABLE hostile.unlogged AS SELECT * FROM hostile.plain;
-CREATE TABLE hostile."odd "" 'name'" (id integer PRIMARY KEY, body text, "a""b" text, "a'b" text, " " text, "%s" bigint, "$1" text);
+CREATE TABLE hostile."odd "" 'name'" (
+    id integer PRIMARY KEY, body text, "a""b" text, "a'b" text, " " text, "%s" bigint, "$1" text
+);
 CREATE TABLE hostile."xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" (
     id integer PRIMARY KEY, body text, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" text
 );
@@ -68,7 +74,8 @@ CREATE TABLE hostile.dropped_columns (a integer, id integer PRIMARY KEY, b text,
 INSERT INTO hostile.dropped_columns SELECT 1, id, 'b', body, f, f FROM hostile.plain;
 ALTER TABLE hostile.dropped_columns DROP a, DROP b, DROP c;
 CREATE TABLE hostile.generated_columns (
-    id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, raw text, body text GENERATED ALWAYS AS (left(raw, 1000)) STORED,
+    id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, raw text,
+    body text GENERATED ALWAYS AS (left(raw, 1000)) STORED,
     f bigint GENERATED ALWAYS AS (length(raw)) STORED
 );
 DO $$
@@ -84,7 +91,8 @@ GRANT ALL ON hostile.secured TO hostile_user;
 CREATE TABLE hostile.others (id integer PRIMARY KEY, body text, f bigint, simhash text);
 ALTER TABLE hostile.others OWNER TO hostile_user;
 CREATE TABLE hostile.ruled (id integer PRIMARY KEY, body text, f bigint);
-CREATE RULE elsewhere AS ON INSERT TO hostile.ruled DO INSTEAD INSERT INTO hostile.empty (id, body) VALUES (new.id, new.body);
+CREATE RULE elsewhere AS ON INSERT TO hostile.ruled DO INSTEAD
+    INSERT INTO hostile.empty (id, body) VALUES (new.id, new.body);
 CREATE VIEW hostile.updatable AS SELECT id, body, f FROM hostile.plain WHERE simhash_near(f, 0, 64);
 CREATE TEMP TABLE IF NOT EXISTS temporary (id integer PRIMARY KEY, body text, f bigint);
 
@@ -93,6 +101,7 @@ INSERT INTO hostile.attached SELECT * FROM hostile.plain;
 CREATE TABLE hostile.guarded (id integer PRIMARY KEY, body text, mark integer);
 CREATE TABLE hostile.online (LIKE hostile.plain INCLUDING ALL);
 INSERT INTO hostile.online SELECT * FROM hostile.plain;
-SELECT simhash_attach('hostile.attached', 'body'), simhash_attach('hostile.attached', 'f', 2, prefix => 'p', covering => true),
+SELECT simhash_attach('hostile.attached', 'body'),
+    simhash_attach('hostile.attached', 'f', 2, prefix => 'p', covering => true),
     simhash_attach('hostile.guarded', 'body', 3), simhash_guard('hostile.guarded', 'mark', mark_column => 'mark'),
     simhash_attach_online('hostile.online', 'body');

@@ -3,12 +3,71 @@
 import json
 import struct
 
-INTEGERS = (0, 1, -1, 2, 3, 4, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 2**15, 2**16, 10**6, 2**20 + 1,
-            2**31 - 1, -2**31, -2**31 + 1, 2**30)
-BIGINTS = (0, 1, -1, 2**63 - 1, -2**63, -2**63 + 1, 2**31, -2**31 - 1, 2**32, 2**53 + 1, 0x5555555555555555,
-           0x0123456789ABCDEF, 2**62)
-DOUBLES = ("0", "-0", "1", "0.1", "1e9", "1000000000.0001", "1e308", "-1e308", "5e-324", "-5e-324", "2.2e-308", "1e-7",
-           "NaN", "Infinity", "-Infinity", "-1", "4294967296", "9007199254740993", "0.00000001")
+INTEGERS = (
+    0,
+    1,
+    -1,
+    2,
+    3,
+    4,
+    7,
+    8,
+    9,
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    127,
+    128,
+    255,
+    256,
+    2**15,
+    2**16,
+    10**6,
+    2**20 + 1,
+    2**31 - 1,
+    -(2**31),
+    -(2**31) + 1,
+    2**30,
+)
+BIGINTS = (
+    0,
+    1,
+    -1,
+    2**63 - 1,
+    -(2**63),
+    -(2**63) + 1,
+    2**31,
+    -(2**31) - 1,
+    2**32,
+    2**53 + 1,
+    0x5555555555555555,
+    0x0123456789ABCDEF,
+    2**62,
+)
+DOUBLES = (
+    "0",
+    "-0",
+    "1",
+    "0.1",
+    "1e9",
+    "1000000000.0001",
+    "1e308",
+    "-1e308",
+    "5e-324",
+    "-5e-324",
+    "2.2e-308",
+    "1e-7",
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "-1",
+    "4294967296",
+    "9007199254740993",
+    "0.00000001",
+)
 
 # Characters of one kind each: what Unicode text has that a program may not be prepared for.
 ALPHABETS = (
@@ -36,25 +95,96 @@ OPTIONS = {
     "weight": ("one", "tf", "log", "none", "", 0, None, {"a": 1}),
     "case_fold": (True, False, "true", 1, None, []),
     "top": (1, 2, 10, 0, -1, 2**31, 2**63, 2**64, 10**50, 1.5, None, "1", False),
-    "ngrams": (1,), "": (1,), "Tokens": ("words",), "\u00e9\"\\\n": (None,),
+    "ngrams": (1,),
+    "": (1,),
+    "Tokens": ("words",),
+    '\u00e9"\\\n': (None,),
 }
 
 # Names that need quotes, are as long as names can be or longer, or mean something.
-NAMES = ("simhash", "body", "id", "f", "Body", "p", "", " ", "simhash_0", "ctid", "tableoid", "xmin", "select", "a\"b", "a'b",
-         "a.b", "a\\b", "\u00e9\u4e2d\U0001f600", "x" * 62, "x" * 63, "x" * 64, "x" * 500, "\u00e9" * 31, "\u00e9" * 32, "\n", "%s",
-         "$1", "........pg.dropped.1........", "pg_catalog", "features", "document", "domained", "generated", "composed")
+NAMES = (
+    "simhash",
+    "body",
+    "id",
+    "f",
+    "Body",
+    "p",
+    "",
+    " ",
+    "simhash_0",
+    "ctid",
+    "tableoid",
+    "xmin",
+    "select",
+    'a"b',
+    "a'b",
+    "a.b",
+    "a\\b",
+    "\u00e9\u4e2d\U0001f600",
+    "x" * 62,
+    "x" * 63,
+    "x" * 64,
+    "x" * 500,
+    "\u00e9" * 31,
+    "\u00e9" * 32,
+    "\n",
+    "%s",
+    "$1",
+    "........pg.dropped.1........",
+    "pg_catalog",
+    "features",
+    "document",
+    "domained",
+    "generated",
+    "composed",
+)
 ACTIONS = ("reject", "skip", "mark", "REJECT", "", "delete", "mark ", "\u00e9")
 
 # What tables.sql makes, what PostgreSQL has, and what is not there.
 RELATIONS = (
-    "hostile.rows", "hostile.plain", "hostile.empty", "hostile.no_columns", "hostile.no_key", "hostile.unlogged",
-    "hostile.\"odd \"\" 'name'\"", "hostile.\"" + "x" * 63 + "\"", "hostile.\"\u00e9\u4e2d\n\U0001f600\"", "hostile.partitioned",
-    "hostile.partition_1", "hostile.partition_2", "hostile.leaf", "hostile.hashed", "hostile.parent", "hostile.child", "hostile.typed",
-    "hostile.viewed", "hostile.materialized", "hostile.sequence", "hostile.composite", "hostile.plain_pkey", "hostile.foreign_table",
-    "hostile.dropped_columns", "hostile.generated_columns", "hostile.wide", "hostile.secured", "hostile.others", "hostile.ruled",
-    "hostile.updatable", "pg_temp.temporary", "hostile.attached", "hostile.guarded", "hostile.online",
-    "pg_catalog.pg_class", "pg_catalog.pg_proc", "pg_catalog.pg_stats", "pg_catalog.pg_class_oid_index", "pg_catalog.pg_database",
-    "pg_catalog.pg_largeobject", "pg_toast.pg_toast_1255", "information_schema.tables", "information_schema.sql_features",
+    "hostile.rows",
+    "hostile.plain",
+    "hostile.empty",
+    "hostile.no_columns",
+    "hostile.no_key",
+    "hostile.unlogged",
+    'hostile."odd "" \'name\'"',
+    'hostile."' + "x" * 63 + '"',
+    'hostile."\u00e9\u4e2d\n\U0001f600"',
+    "hostile.partitioned",
+    "hostile.partition_1",
+    "hostile.partition_2",
+    "hostile.leaf",
+    "hostile.hashed",
+    "hostile.parent",
+    "hostile.child",
+    "hostile.typed",
+    "hostile.viewed",
+    "hostile.materialized",
+    "hostile.sequence",
+    "hostile.composite",
+    "hostile.plain_pkey",
+    "hostile.foreign_table",
+    "hostile.dropped_columns",
+    "hostile.generated_columns",
+    "hostile.wide",
+    "hostile.secured",
+    "hostile.others",
+    "hostile.ruled",
+    "hostile.updatable",
+    "pg_temp.temporary",
+    "hostile.attached",
+    "hostile.guarded",
+    "hostile.online",
+    "pg_catalog.pg_class",
+    "pg_catalog.pg_proc",
+    "pg_catalog.pg_stats",
+    "pg_catalog.pg_class_oid_index",
+    "pg_catalog.pg_database",
+    "pg_catalog.pg_largeobject",
+    "pg_toast.pg_toast_1255",
+    "information_schema.tables",
+    "information_schema.sql_features",
 )
 
 
@@ -88,8 +218,10 @@ class Values:
     def characters(self):
         rng = self.rng
         alphabets = rng.sample(ALPHABETS, rng.randint(1, 3))
-        words = ["".join(rng.choice(rng.choice(alphabets)) for _ in range(rng.randint(1, 12)))
-                 for _ in range(rng.randint(1, 8))]
+        words = [
+            "".join(rng.choice(rng.choice(alphabets)) for _ in range(rng.randint(1, 12)))
+            for _ in range(rng.randint(1, 8))
+        ]
         return "".join(rng.choice((" ", " ", "", ". ", "\n")) + rng.choice(words) for _ in range(self.length() // 4))
 
     def text(self, name=""):
@@ -118,7 +250,7 @@ class Values:
     def number(self, specials, bits):
         rng = self.rng
         n = rng.choice(specials) if rng.random() < 0.6 else rng.getrandbits(bits) - 2 ** (bits - 1)
-        return f"({n})" if n > -2 ** (bits - 1) else f"(-{2 ** (bits - 1) - 1} - 1)"
+        return f"({n})" if n > -(2 ** (bits - 1)) else f"(-{2 ** (bits - 1) - 1} - 1)"
 
     def integer(self, name=""):
         # Most of the time something that goes beyond the first check.
@@ -160,11 +292,11 @@ class Values:
         if way < 0.06:
             return '{"a":' * 500 + "1" + "}" * 500
         if way < 0.08:
-            return rng.choice(("", " ", "{", "nul", "{\"ngram\": 2,}", "{\"ngram\": 1e400}", "'", "\ufeff{}"))
+            return rng.choice(("", " ", "{", "nul", '{"ngram": 2,}', '{"ngram": 1e400}', "'", "\ufeff{}"))
         if way < 0.11:
-            return rng.choice(("[]", "1", "null", "\"words\"", "true", "1e999999"))
+            return rng.choice(("[]", "1", "null", '"words"', "true", "1e999999"))
         if way < 0.13:
-            return "{\"ngram\": 2, \"ngram\": 3}"
+            return '{"ngram": 2, "ngram": 3}'
         if way < 0.15:
             return json.dumps({self.characters(): 1, "x" * self.length(): list(range(self.length()))})
         keys = rng.sample(list(OPTIONS)[:5], rng.randint(0, 3)) if rng.random() < 0.9 else list(OPTIONS)
@@ -189,7 +321,7 @@ class Values:
         if way < 0.15:
             return f"array_fill({element()}, ARRAY[{rng.randint(0, 3)}, 1, 2, 1, 1, 2])"
         if way < 0.25:
-            bound = rng.choice((-2**31, -1, 0, 2, 10**9, 2**31 - 20))
+            bound = rng.choice((-(2**31), -1, 0, 2, 10**9, 2**31 - 20))
             return f"array_fill({element()}, ARRAY[{rng.randint(0, 9)}], ARRAY[({bound})])"
         if way < 0.35:
             return f"array_fill({element()}, ARRAY[{self.length()}])"
@@ -204,9 +336,31 @@ class Values:
         return self.array("text")
 
     def any_array(self, name=""):
-        type = self.rng.choice(("integer", "text", "bigint", "double precision", "name", "boolean", "uuid", "numeric", "jsonb",
-                                "\"char\"", "point", "cstring", "regclass", "int4range", "oidvector", "hostile.composite",
-                                "hostile.positive", "void", "record", "unknown", "unit"))
+        type = self.rng.choice(
+            (
+                "integer",
+                "text",
+                "bigint",
+                "double precision",
+                "name",
+                "boolean",
+                "uuid",
+                "numeric",
+                "jsonb",
+                '"char"',
+                "point",
+                "cstring",
+                "regclass",
+                "int4range",
+                "oidvector",
+                "hostile.composite",
+                "hostile.positive",
+                "void",
+                "record",
+                "unknown",
+                "unit",
+            )
+        )
         if type in ("integer", "text", "bigint", "double precision"):
             return self.array(type)
         n = self.rng.randint(0, 5)
@@ -215,16 +369,18 @@ class Values:
             "numeric": f"ARRAY(SELECT 10::numeric ^ i FROM generate_series(1, {n}) AS i)",
             "point": f"ARRAY(SELECT point(i, 'NaN') FROM generate_series(1, {n}) AS i)",
             "jsonb": f"ARRAY(SELECT to_jsonb(i) FROM generate_series(1, {n}) AS i)",
-            "\"char\"": "'{a,b,\"\"}'::\"char\"[]",
+            '"char"': '\'{a,b,""}\'::"char"[]',
             "name": f"ARRAY(SELECT relname FROM pg_class LIMIT {n})",
             "boolean": "'{t,f,NULL}'::boolean[]",
             "cstring": "ARRAY['a'::cstring, ''::cstring]",
             "regclass": f"ARRAY(SELECT oid::regclass FROM pg_class LIMIT {n})",
             "int4range": "'{\"[1,2)\",empty}'::int4range[]",
             "oidvector": "ARRAY(SELECT proargtypes FROM pg_proc LIMIT 5)",
-            "hostile.composite": "'{\"(1,a)\",\"(,)\"}'::hostile.composite[]",
+            "hostile.composite": '\'{"(1,a)","(,)"}\'::hostile.composite[]',
             "hostile.positive": "'{1,2}'::hostile.positive[]",
-            "void": "NULL::void", "unknown": "'{1,2}'", "unit": "1",
+            "void": "NULL::void",
+            "unknown": "'{1,2}'",
+            "unit": "1",
             "record": "ARRAY[ROW(1, 'a'), ROW(2, 'b')]",
         }
         return special[type]
@@ -235,11 +391,14 @@ class Values:
         if way < 0.1:
             return "''::tsvector"
         if way < 0.3:
-            lexemes = " ".join(f"{''.join(rng.choices('abcdefgh', k=rng.randint(1, 9)))}:{rng.randint(1, 20000)}{rng.choice('ABCD')}"
-                               for _ in range(self.length()))
+            lexemes = " ".join(
+                f"{''.join(rng.choices('abcdefgh', k=rng.randint(1, 9)))}:{rng.randint(1, 20000)}{rng.choice('ABCD')}"
+                for _ in range(self.length())
+            )
             return f"{quote(lexemes)}::tsvector"
         if way < 0.4:
-            return f"(SELECT array_to_tsvector(array_agg(repeat('x', i * 40))) FROM generate_series(1, {min(self.length(), 50)}) AS i)"
+            longest = min(self.length(), 50)
+            return f"(SELECT array_to_tsvector(array_agg(repeat('x', i * 40))) FROM generate_series(1, {longest}) AS i)"
         if way < 0.5:
             return f"setweight(to_tsvector('simple', {self.text()}), '{rng.choice('ABCD')}')"
         return f"to_tsvector('simple', {self.text()})"
@@ -252,9 +411,19 @@ class Values:
 
 
 MAKERS = {
-    "text": Values.text, "boolean": Values.boolean, "integer": Values.integer, "bigint": Values.bigint,
-    "double precision": Values.double, "name": Values.name_, "regclass": Values.regclass, "jsonb": Values.jsonb,
-    "text[]": Values.text_array, "double precision[]": lambda self, name: self.array("double precision"),
-    "bigint[]": lambda self, name: self.array("bigint"), "anyarray": Values.any_array, "tsvector": Values.tsvector,
-    "bytea": Values.bytea, "internal": Values.internal,
+    "text": Values.text,
+    "boolean": Values.boolean,
+    "integer": Values.integer,
+    "bigint": Values.bigint,
+    "double precision": Values.double,
+    "name": Values.name_,
+    "regclass": Values.regclass,
+    "jsonb": Values.jsonb,
+    "text[]": Values.text_array,
+    "double precision[]": lambda self, name: self.array("double precision"),
+    "bigint[]": lambda self, name: self.array("bigint"),
+    "anyarray": Values.any_array,
+    "tsvector": Values.tsvector,
+    "bytea": Values.bytea,
+    "internal": Values.internal,
 }
