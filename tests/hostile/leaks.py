@@ -68,7 +68,7 @@ ROUNDS = {
         ("simhash_guard", "simhash_unguard"),
         500,
     ),
-    "skew": ("SELECT count(*) FROM simhash_skew('leaks.searched', 'f')", ("simhash_skew",), 200),
+    "skew": ("SELECT count(*) FROM simhash_skew('leaks.searched', 'f')", ("simhash_skew",), 5000),
     "update trigger": (
         "INSERT INTO leaks.online (body) VALUES ('text ' || random()) ;; DELETE FROM leaks.online WHERE id % 5 <> 0",
         ("simhash_update",),
