@@ -27,7 +27,7 @@ thread_local! {
 }
 
 /// Longest document, in bytes. What reads JSON would take many times as much memory, and have none left to say so.
-const MAX_BYTES: usize = 1 << 16;
+const MAX_BYTES: usize = 8192;
 /// Documents longer than any valid one are not remembered.
 const MAX_REMEMBERED: usize = 1024;
 
