@@ -1,13 +1,16 @@
-//! All near pairs of many fingerprints, on one core: the time of the sort and of the search, and what was found.
+//! All near pairs of many fingerprints, on one core: the time of the sort and of the search, and what was found; the time
+//! of their clusters; and the longest time between two ticks of either.
 //!
 //! `cargo bench --bench pairs [-- PART OF A NAME...]`: the median of three runs, by kind of fingerprints and distance.
 
 #[path = "../tests/random/mod.rs"]
 mod random;
 
+use std::cell::Cell;
 use std::time::Instant;
 
-use pg_simhash::simhash::pairs::{Pairs, Rows};
+use pg_simhash::simhash::error::Error;
+use pg_simhash::simhash::pairs::{Pairs, Progress, Rows, clusters};
 use random::Random;
 
 const RUNS: usize = 3;
@@ -43,6 +46,12 @@ fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
                 random.near(centre, bits)
             }
             "a wide ball" => random.near(42, 12),
+            // Two of three bytes are one of sixteen, some of which are much more common.
+            "uneven bytes" => (0..64).step_by(8).fold(0, |all, shift| {
+                let common = random.below(16) & random.below(16) & random.below(16);
+                let byte = if random.below(3) == 0 { random.next() } else { Random(common).next() };
+                all | (byte & 0xff) << shift
+            }),
             _ => random.next(),
         };
         all.push(fingerprint);
@@ -50,23 +59,45 @@ fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
     all
 }
 
-/// The seconds that it took to sort, and to find this many pairs.
-fn run(fingerprints: &[u64], max_distance: u32) -> Option<(f64, f64, usize)> {
+/// What a run took, in seconds.
+struct Run {
+    sort: f64,
+    pairs: f64,
+    found: usize,
+    clusters: f64,
+    /// The longest time between two ticks.
+    gap: f64,
+}
+
+fn run(fingerprints: &[u64], max_distance: u32) -> Result<Run, Error> {
+    let rows = || {
+        let mut rows = Rows::with_capacity(fingerprints.len())?;
+        fingerprints.iter().try_for_each(|&fingerprint| rows.push(Some(fingerprint)))?;
+        Ok::<_, Error>(rows)
+    };
+    let (last, gap) = (Cell::new(Instant::now()), Cell::new(0f64));
+    let tick = |_: Progress| {
+        gap.set(gap.get().max(last.replace(Instant::now()).elapsed().as_secs_f64()));
+    };
     let start = Instant::now();
-    let mut rows = Rows::with_capacity(fingerprints.len()).ok()?;
-    fingerprints.iter().try_for_each(|&fingerprint| rows.push(Some(fingerprint))).ok()?;
-    let mut pairs = Pairs::new(rows, max_distance, &|_| ()).ok()?;
-    let sorted = start.elapsed().as_secs_f64();
+    let mut all = Pairs::new(rows()?, max_distance, &tick)?;
+    let sort = start.elapsed().as_secs_f64();
     let mut found = 0;
-    while found < MOST && pairs.next(&|_| ()).is_some() {
+    while found < MOST && all.next(&tick)?.is_some() {
         found += 1;
     }
-    Some((sorted, start.elapsed().as_secs_f64(), found))
+    let pairs = start.elapsed().as_secs_f64();
+    drop(all);
+    let rows = rows()?;
+    let start = Instant::now();
+    last.set(start);
+    clusters(rows, max_distance, &tick)?;
+    Ok(Run { sort, pairs, found, clusters: start.elapsed().as_secs_f64(), gap: gap.get() })
 }
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let sets: [(&str, &[usize], &[u32]); 12] = [
+    let sets: [(&str, &[usize], &[u32]); 13] = [
         ("uniform", &[100_000, 1_000_000], &[0, 3, 5, 8]),
         ("uniform", &[10_000_000], &[0, 3, 5]),
         // At such a distance everything is compared with everything.
@@ -77,13 +108,14 @@ fn main() {
         ("nine tenths share a block", &[1_000_000], &[3]),
         ("templates", &[100_000], &[1, 3]),
         ("all equal", &[1_000_000], &[3]),
-        ("20-bit subcube", &[100_000], &[1, 3]),
+        ("20-bit subcube", &[100_000, 1_000_000], &[1, 3]),
         ("balls of radius 2", &[1_000_000], &[3]),
         ("a wide ball", &[100_000, 1_000_000], &[3]),
+        ("uneven bytes", &[60_000], &[3, 5, 8, 10, 12, 17]),
     ];
     println!(
-        "{:<26} {:>10} {:>3} {:>11} {:>9} {:>9} {:>8}",
-        "fingerprints", "count", "k", "pairs", "sort ms", "all ms", "ns/row"
+        "{:<26} {:>10} {:>3} {:>11} {:>9} {:>9} {:>8} {:>12} {:>8}",
+        "fingerprints", "count", "k", "pairs", "sort ms", "all ms", "ns/row", "clusters ms", "tick ms"
     );
     for (kind, counts, distances) in sets {
         if !wanted.is_empty() && !wanted.iter().any(|wanted| kind.contains(wanted.as_str())) {
@@ -92,14 +124,18 @@ fn main() {
         for &count in counts {
             let fingerprints = fingerprints(kind, count);
             for &max_distance in distances {
-                let mut runs: Vec<_> = (0..RUNS).filter_map(|_| run(&fingerprints, max_distance)).collect();
-                runs.sort_by(|a, b| a.1.total_cmp(&b.1));
-                let Some(&(sorted, all, found)) = runs.get(RUNS / 2) else { continue };
+                let mut runs: Vec<_> =
+                    (0..RUNS).map(|_| run(&fingerprints, max_distance).expect("memory suffices")).collect();
+                runs.sort_by(|a, b| a.pairs.total_cmp(&b.pairs));
+                let Run { sort, pairs, found, clusters, .. } = runs[RUNS / 2];
+                let gap = runs.iter().fold(0f64, |gap, run| gap.max(run.gap));
                 println!(
-                    "{kind:<26} {count:>10} {max_distance:>3} {found:>11} {:>9.1} {:>9.1} {:>8.1}",
-                    sorted * 1e3,
-                    all * 1e3,
-                    all * 1e9 / count as f64
+                    "{kind:<26} {count:>10} {max_distance:>3} {found:>11} {:>9.1} {:>9.1} {:>8.1} {:>12.1} {:>8.2}",
+                    sort * 1e3,
+                    pairs * 1e3,
+                    pairs * 1e9 / count as f64,
+                    clusters * 1e3,
+                    gap * 1e3,
                 );
             }
         }

@@ -2,7 +2,7 @@
 
 #[pgrx::pg_schema]
 mod tests {
-    use std::process::Command;
+    use std::ffi::c_int;
     use std::time::{Duration, Instant};
 
     use pgrx::prelude::*;
@@ -73,14 +73,17 @@ mod tests {
     fn progress_is_reported_every_few_seconds_if_wanted() {
         let start = Instant::now();
         let progress = Progress { phase: Phase::Near, share: 0.426 };
-        let reporter = Reporter::new("simhash_pairs", true);
+        let reporter = Reporter::new("simhash_pairs", 900, true);
         assert_eq!(reporter.report(progress, start), None);
         let later = Instant::now() + INTERVAL;
-        let report = Some("simhash_pairs: comparing fingerprints, 43 %".to_owned());
+        let report = Some("simhash_pairs: comparing fingerprints of 900 rows, 43 %".to_owned());
         assert_eq!(reporter.report(progress, later), report);
         assert_eq!(reporter.report(progress, later + INTERVAL - Duration::from_millis(1)), None);
-        assert_eq!(reporter.report(progress, later + INTERVAL), report);
-        assert_eq!(Reporter::new("simhash_pairs", false).report(progress, later), None);
+        // The next partition of the same statement goes on with it.
+        let another = Reporter::new("simhash_pairs", 900, true);
+        assert_eq!(another.report(progress, later + INTERVAL), report);
+        assert_eq!(Reporter::new("simhash_pairs", 900, false).report(progress, later + 2 * INTERVAL), None);
+        assert_eq!(another.report(progress, later + 2 * INTERVAL), report);
     }
 
     #[cfg(target_os = "linux")]
@@ -97,19 +100,25 @@ mod tests {
         .expect("a function");
     }
 
-    /// What becomes of a statement if this process may have only so many megabytes more than it has: a SQLSTATE, or none.
+    /// What becomes of a statement if this process may have only so many kilobytes more than it has: a SQLSTATE, or none.
     #[cfg(target_os = "linux")]
-    fn with_megabytes(megabytes: usize, statement: &str) -> Option<String> {
-        let limit = |bytes: &str| {
-            let process = std::process::id().to_string();
-            let done = Command::new("prlimit").args(["--pid", &process, &format!("--as={bytes}:")]).status();
-            assert!(done.is_ok_and(|status| status.success()), "prlimit fails");
-        };
+    fn with_kilobytes(kilobytes: u64, statement: &str) -> Option<String> {
+        // malloc.h and sys/resource.h
+        unsafe extern "C" {
+            fn malloc_trim(pad: usize) -> c_int;
+            fn setrlimit(resource: c_int, limits: *const [u64; 2]) -> c_int;
+        }
+        const RLIMIT_AS: c_int = 9;
+        const UNLIMITED: u64 = u64::MAX;
+        // SAFETY: the limits are two numbers, the second the one that may not be changed back.
+        let limit = |bytes| assert_eq!(unsafe { setrlimit(RLIMIT_AS, &[bytes, UNLIMITED]) }, 0);
+        // SAFETY: it gives back what is free, whenever it is called. What is kept would not be asked for again.
+        unsafe { malloc_trim(0) };
         let pages = std::fs::read_to_string("/proc/self/statm").expect("sizes");
-        let pages: usize = pages.split(' ').next().and_then(|size| size.parse().ok()).expect("a size");
-        limit(&(pages * 4096 + (megabytes << 20)).to_string());
+        let pages: u64 = pages.split(' ').next().and_then(|size| size.parse().ok()).expect("a size");
+        limit(pages * 4096 + (kilobytes << 10));
         let code = Spi::get_one_with_args::<String>("SELECT sqlstate_of($1)", &[statement.into()]);
-        limit("unlimited");
+        limit(UNLIMITED);
         code.expect("a result")
     }
 
@@ -118,18 +127,28 @@ mod tests {
     fn a_lack_of_memory_is_an_ordinary_error() {
         create_sqlstate_of();
         Spi::run(
-            "CREATE TABLE arrays AS SELECT array_agg(n) AS ids, array_agg(hashint8extended(n, 0)) AS fps
-             FROM generate_series(1, 300000) AS n",
+            "CREATE TABLE arrays AS SELECT rows, array_agg(n) AS ids, array_agg(hashint8extended(n, 0)) AS fps
+             FROM unnest(ARRAY[30000, 300000]) AS rows, generate_series(1, rows) AS n GROUP BY rows",
         )
         .expect("arrays");
-        for statement in [
-            "SELECT count(*) FROM arrays, simhash_pairs(ids, fps)",
-            "SELECT max(cluster) FROM (SELECT simhash_cluster(fp) OVER () AS cluster FROM arrays, unnest(fps) AS fp) AS x",
+        // Steps smaller than what is asked for at once, so that everything is refused in turn.
+        for (rows, distance, steps) in [
+            (30_000, 3, (0..2000).step_by(60)),
+            (30_000, 16, (0..6000).step_by(60)),
+            (300_000, 3, (1000..20_000).step_by(2000)),
         ] {
-            let codes: Vec<_> = (1..20).step_by(2).map(|megabytes| with_megabytes(megabytes, statement)).collect();
-            assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
-            assert!(codes.iter().flatten().count() >= 3, "{statement}: {codes:?}");
-            assert_eq!(with_megabytes(300, statement), None, "{statement}");
+            for statement in [
+                format!("SELECT count(*) FROM arrays, simhash_pairs(ids, fps, {distance}) WHERE rows = {rows}"),
+                format!(
+                    "SELECT max(cluster) FROM (SELECT simhash_cluster(fp, {distance}) OVER () AS cluster
+                     FROM arrays, unnest(fps) AS fp WHERE rows = {rows}) AS x"
+                ),
+            ] {
+                let codes: Vec<_> = steps.clone().map(|kilobytes| with_kilobytes(kilobytes, &statement)).collect();
+                assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
+                assert!(codes.iter().flatten().count() > 0, "{statement}: {codes:?}");
+                assert_eq!(with_kilobytes(300 << 10, &statement), None, "{statement}");
+            }
         }
     }
 
@@ -139,9 +158,9 @@ mod tests {
     fn a_lack_of_memory_for_probes_is_an_ordinary_error() {
         create_sqlstate_of();
         let statement = "SELECT count(simhash_probes(n, 0, 3, 25)) FROM generate_series(1, 3) AS n";
-        let codes: Vec<_> = (1..20).map(|megabytes| with_megabytes(megabytes, statement)).collect();
+        let codes: Vec<_> = (1..20).map(|megabytes| with_kilobytes(megabytes << 10, statement)).collect();
         assert!(codes.iter().flatten().all(|code| code == "53200"), "{codes:?}");
         assert!(codes.iter().flatten().count() >= 3, "{codes:?}");
-        assert_eq!(with_megabytes(300, statement), None);
+        assert_eq!(with_kilobytes(300 << 10, statement), None);
     }
 }

@@ -11,6 +11,12 @@ pub fn user_error(code: PgSqlErrorCode, message: impl Into<String>) -> ErrorRepo
     ErrorReport::new(code, sendable(message.into()), "pg_simhash")
 }
 
+/// Ends the statement with an error, where none can be returned.
+pub fn raise(error: impl Into<ErrorReport>) -> ! {
+    error.into().report(PgLogLevel::ERROR);
+    unreachable!("an error has been reported")
+}
+
 /// Tells the user what happens.
 pub fn tell(message: String) {
     notice!("{}", sendable(message));

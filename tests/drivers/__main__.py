@@ -1,4 +1,4 @@
-"""What applications see of a guard: through psycopg, and through SQLAlchemy.
+"""What applications see of a guard, through psycopg and SQLAlchemy, and of the progress of long statements.
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of requirements.txt.
 """
@@ -179,6 +179,43 @@ class SQLAlchemy(Guarded):
             with self.assertRaises(exc.IntegrityError) as caught:
                 session.commit()
             self.check_fields(caught.exception.orig.diag)
+
+
+class Progress(unittest.TestCase):
+    """Each statement takes five seconds, most of them in pg_sleep."""
+
+    def reports(self, statement):
+        found = []
+        with psycopg.connect(autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
+            connection.add_notice_handler(lambda notice: found.append(notice.message_primary))
+            connection.execute(statement)
+        return found
+
+    def clusters(self, arguments, window):
+        slow = "(SELECT fp FROM pg_sleep(0.05) OFFSET 0)"
+        return self.reports(
+            f"SELECT simhash_cluster({slow}, {arguments}) OVER ({window}) FROM generate_series(1, 100) AS fp"
+        )
+
+    def test_reading(self):
+        (report,) = self.clusters("progress => true", "")
+        self.assertRegex(report, r"^simhash_cluster: reading fingerprints of 100 rows, [1-9]\d %$")
+
+    def test_small_partitions(self):
+        (report,) = self.clusters("progress => true", "PARTITION BY fp % 5")
+        self.assertRegex(report, r"^simhash_cluster: (reading|sorting) fingerprints of 20 rows, \d+ %$")
+
+    def test_none_unless_wanted(self):
+        self.assertEqual(self.clusters("3", ""), [])
+
+    def test_pairs(self):
+        reports = self.reports(
+            "SELECT count(*) FROM (SELECT simhash_pairs(ids, fps, progress => true), pg_sleep(0.0001)"
+            " FROM (SELECT array_agg(n), array_agg(1::bigint) FROM generate_series(1, 1000) AS n) AS x (ids, fps)"
+            " LIMIT 33000) AS pairs"
+        )
+        self.assertEqual(reports[0], "simhash_pairs: listing equal fingerprints of 1000 rows, 7 %")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ pub fn rows(fingerprints: &[Option<u64>]) -> Rows {
 /// Pairs in the order that they come in.
 pub fn found(fingerprints: &[Option<u64>], max_distance: u32, tick: &dyn Fn(Progress)) -> Vec<Pair> {
     let mut pairs = Pairs::new(rows(fingerprints), max_distance, tick).expect("memory suffices");
-    std::iter::from_fn(|| pairs.next(tick)).collect()
+    std::iter::from_fn(|| pairs.next(tick).expect("memory suffices")).collect()
 }
 
 /// All pairs by definition, in order.

@@ -5,8 +5,8 @@ use super::search::Search;
 use super::{Phase, Progress, group};
 use crate::simhash::error::Error;
 
-/// Rows between two ticks.
-const STRIDE: usize = 1 << 15;
+/// Rows, or joins, between two ticks.
+const STRIDE: usize = 1 << 14;
 
 /// For each row the position of the first row of its cluster: of all rows that can be reached from it by steps of at most
 /// `max_distance`. A row without a fingerprint is alone, and gets its own position.
@@ -17,8 +17,14 @@ pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Resul
     let len = rows.len();
     let (groups, buffers, count) = group(rows, tick)?;
     let mut parents = Parents(ascending(groups.numbers(len), &|| tick(Progress { phase: Phase::Sort, share: 1.0 }))?);
-    let mut search = Search::new(buffers, count, max_distance);
-    while let Some(near) = search.next(tick) {
+    let mut search = Search::new(buffers, count, max_distance)?;
+    let mut done = 0;
+    while let Some(near) = search.next(tick)? {
+        // In a large forest a join takes much longer than the comparisons that the search counts.
+        done += 1;
+        if done % STRIDE == 0 {
+            tick(Progress { phase: Phase::Near, share: search.share() });
+        }
         parents.join(near.a, near.b, &groups);
     }
     drop(search);

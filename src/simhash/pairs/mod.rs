@@ -2,13 +2,14 @@
 //!
 //! [`groups`] brings equal fingerprints together, so that only distinct ones are searched. [`search`] finds the near
 //! pairs of these: [`partition`] brings those together that agree on a block, [`compare`] compares what is left, [`plan`]
-//! knows which is cheaper and [`bits`] which bits make good blocks. [`Pairs`] gives pairs of rows, one after the other,
+//! knows which is cheaper and [`bits`] which bits make good blocks. All [`memory`] may be refused. [`Pairs`] gives pairs of rows, one after the other,
 //! and [`cluster`] joins them.
 
 mod bits;
 mod cluster;
 mod compare;
 mod groups;
+mod memory;
 mod partition;
 mod plan;
 mod search;
@@ -38,6 +39,8 @@ pub struct Pair {
 /// What is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
+    /// Fingerprints are gathered, before anything here begins.
+    Read,
     /// Equal fingerprints are brought together.
     Sort,
     /// Pairs of equal fingerprints are listed.
@@ -88,22 +91,22 @@ impl Pairs {
             places: (0, 1),
             listed: 0,
             equal,
-            search: Search::new(buffers, count, max_distance),
+            search: Search::new(buffers, count, max_distance)?,
             near: None,
             near_places: (0, 0),
             untold: 0,
         })
     }
 
-    /// The next pair.
-    pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Option<Pair> {
+    /// The next pair, or None if there is no other. An error is a lack of memory.
+    pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<Pair>, Error> {
         self.untold += 1;
         if self.untold == STRIDE {
             self.untold = 0;
             tick(self.progress());
         }
         if self.listed < self.equal {
-            return self.next_equal(tick);
+            return Ok(Some(self.next_equal(tick)));
         }
         loop {
             if let Some(near) = &self.near {
@@ -111,27 +114,30 @@ impl Pairs {
                 let (place, other) = self.near_places;
                 if let (Some(&a), Some(&b)) = (a.get(place), b.get(other)) {
                     self.near_places.1 += 1;
-                    return Some(Pair { a: a.min(b), b: a.max(b), distance: near.distance });
+                    return Ok(Some(Pair { a: a.min(b), b: a.max(b), distance: near.distance }));
                 }
                 if place + 1 < a.len() {
                     self.near_places = (place + 1, 0);
                     continue;
                 }
             }
-            self.near = Some(self.search.next(tick)?);
+            self.near = self.search.next(tick)?;
             self.near_places = (0, 0);
+            if self.near.is_none() {
+                return Ok(None);
+            }
         }
     }
 
     /// The next pair of rows of a group; there is one.
-    fn next_equal(&mut self, tick: &dyn Fn(Progress)) -> Option<Pair> {
+    fn next_equal(&mut self, tick: &dyn Fn(Progress)) -> Pair {
         loop {
             let rows = self.groups.rows(&self.group);
             let (place, other) = self.places;
             if let (Some(&a), Some(&b)) = (rows.get(place), rows.get(other)) {
                 self.places.1 += 1;
                 self.listed += 1;
-                return Some(Pair { a, b, distance: 0 });
+                return Pair { a, b, distance: 0 };
             }
             if place + 2 < rows.len() {
                 self.places = (place + 1, place + 2);

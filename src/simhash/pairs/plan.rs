@@ -3,6 +3,9 @@
 //! Costs are nanoseconds, measured on one core of a 2.4 GHz AMD EPYC with AVX2 (benches/pairs.rs). They are expectations
 //! for uniform fingerprints; what a slice really is, the search finds out (see [`super::search`]).
 
+use super::memory::resize;
+use crate::simhash::error::Error;
+
 /// Comparison of one pair.
 pub const COMPARE: f64 = 0.36;
 /// A row to compare with others.
@@ -25,8 +28,6 @@ pub const MAX_DISTANCE: u32 = 16;
 /// Slices smaller than this are never split.
 pub const SMALL: usize = 32;
 
-/// Sizes are powers of the square root of two, to 2^32.
-const SIZES: usize = 65;
 /// Numbers of bits, with none.
 const BITS: usize = 65;
 
@@ -42,12 +43,18 @@ pub struct Choice {
 /// The cheapest choices, by the size of a slice, the bits that tell its fingerprints apart, and the distance that is
 /// possible on these. A choice is computed when it is first asked for.
 pub struct Plan {
+    /// Number of sizes that a slice can have.
+    sizes: usize,
     choices: Vec<Option<Choice>>,
 }
 
 impl Plan {
-    pub fn new(max_distance: u32) -> Self {
-        Self { choices: vec![None; SIZES * BITS * (max_distance.min(MAX_DISTANCE) as usize + 1)] }
+    /// For slices of at most `len` fingerprints.
+    pub fn new(len: usize, max_distance: u32) -> Result<Self, Error> {
+        let sizes = if len < SMALL { 0 } else { size(len) as usize + 1 };
+        let mut choices = Vec::new();
+        resize(&mut choices, sizes * BITS * (max_distance.min(MAX_DISTANCE) as usize + 1), None)?;
+        Ok(Self { sizes, choices })
     }
 
     /// The cheapest for `len` fingerprints of so many bits, to find the pairs at a distance of at most `budget`.
@@ -64,7 +71,7 @@ impl Plan {
         if len < SMALL as f64 {
             return best;
         }
-        let place = (budget as usize * BITS + bits as usize) * SIZES + size as usize;
+        let place = (budget as usize * BITS + bits as usize) * self.sizes + size as usize;
         if let Some(choice) = self.choices[place] {
             return choice;
         }
@@ -104,7 +111,7 @@ pub fn scatter(len: f64) -> f64 {
     len * if len < CACHED { SCATTER } else { FAR_SCATTER }
 }
 
-/// The nearest power of the square root of two, roughly.
+/// The nearest power of the square root of two, roughly: its exponent, to 64.
 fn size(len: usize) -> u32 {
     let exponent = len.ilog2();
     // 181/128 is the square root of two; between the powers, the geometric middles.
@@ -119,7 +126,7 @@ mod tests {
     #[test]
     fn large_slices_are_split_and_small_ones_are_not() {
         for max_distance in [0, 3, 5, 8] {
-            let mut plan = Plan::new(max_distance);
+            let mut plan = Plan::new(1 << 23, max_distance).expect("memory suffices");
             assert_eq!(plan.choose(10, 64, max_distance).width, None);
             let mut last = 0.0;
             for len in (5..24).map(|exponent| 1 << exponent) {
@@ -130,8 +137,10 @@ mod tests {
             assert!(plan.choose(1 << 23, 64, max_distance).width.is_some());
             assert_eq!(plan.choose(1 << 23, max_distance, max_distance).width, None);
         }
-        assert_eq!(Plan::new(40).choose(1 << 23, 64, 40).width, None);
-        assert_eq!(Plan::new(16).choose(1 << 17, 64, 16).width, None);
+        for (len, max_distance) in [(1 << 23, 40), (1 << 17, 16)] {
+            let mut plan = Plan::new(len, max_distance).expect("memory suffices");
+            assert_eq!(plan.choose(len, 64, max_distance).width, None);
+        }
     }
 
     #[test]

@@ -11,21 +11,21 @@
 //! That is the right thing for uniform fingerprints. Of others many may agree on a block. A bucket that is larger than
 //! expected is looked at anew: its blocks are chosen by how well the bits tell *its* fingerprints apart, from the bits
 //! behind the last block or from all bits with the whole distance, whatever is cheaper. And before a slice is
-//! partitioned the sizes of all buckets are counted: where they cost more to compare than the slice itself, times a
-//! constant along every path, nothing is partitioned. So no fingerprints cost more than a few times the comparison of
-//! all pairs.
+//! partitioned the sizes of all buckets are counted: where they cost more to compare than the slice itself, nothing is
+//! partitioned. So no fingerprints cost much more than the comparison of all pairs: what is more is that near pairs are
+//! found again in the buckets of other blocks (benches/pairs.rs, uneven bytes).
 
 use super::bits::Worths;
 use super::compare::{Cursor, Found, Kernel};
+use super::memory::{push, resize};
 use super::partition::{Block, Numbered, begins};
 use super::plan::{self, MAX_DISTANCE, Plan, SMALL};
 use super::{Phase, Progress};
 use crate::simhash::distance::hamming;
+use crate::simhash::error::Error;
 
 /// Most slices within each other. Uniform fingerprints need three or four.
 const MAX_DEPTH: usize = 16;
-/// How many times as dear as its comparison the search of a slice may become.
-const MAX_LOSS: f64 = 3.0;
 /// Slices from this size are looked at anew if they are larger than expected.
 const LARGE: usize = 256;
 /// Bits of a bucket's number beyond those that a block is worth: few of its values are equally likely.
@@ -94,8 +94,6 @@ struct Level {
     entered: usize,
     /// Most fingerprints of a bucket that are no surprise.
     expected: usize,
-    /// By what factor the slices above are dearer than their comparison.
-    loss: f64,
 }
 
 /// A bucket that is not searched yet.
@@ -127,7 +125,6 @@ impl Level {
             place: 0,
             entered: 0,
             expected: 0,
-            loss: 1.0,
         }
     }
 
@@ -150,15 +147,15 @@ impl Level {
     }
 
     /// Counts the buckets of all blocks. The cost of partitioning and comparing them.
-    fn count(&mut self, fingerprints: &[u64], tick: &dyn Fn()) -> f64 {
+    fn count(&mut self, fingerprints: &[u64], tick: &dyn Fn()) -> Result<f64, Error> {
         self.stride = self.blocks.iter().map(|block| block.buckets()).max().unwrap_or(0);
         self.counts.clear();
-        self.counts.resize(self.blocks.len() * self.stride, 0);
+        resize(&mut self.counts, self.blocks.len() * self.stride, 0)?;
         for (block, counts) in self.blocks.iter().zip(self.counts.chunks_mut(self.stride)) {
             block.count(fingerprints, counts, tick);
         }
         let compare = self.counts.iter().map(|&count| plan::compare_all(f64::from(count))).sum::<f64>();
-        compare + self.blocks.len() as f64 * plan::scatter(fingerprints.len() as f64)
+        Ok(compare + self.blocks.len() as f64 * plan::scatter(fingerprints.len() as f64))
     }
 
     /// Whether a pair that differs in these bits is to be found in the bucket at hand: it agrees on its block, and on
@@ -171,14 +168,14 @@ impl Level {
 
 impl Search {
     /// Of so many fingerprints, distinct and ascending, in the first buffer; the second is as large.
-    pub fn new(buffers: [Numbered; 2], len: usize, max_distance: u32) -> Self {
+    pub fn new(buffers: [Numbered; 2], len: usize, max_distance: u32) -> Result<Self, Error> {
         // Distinct fingerprints are at no distance of 0.
         let all = Bucket { start: 0, end: len, buffer: 0, rest: 64, budget: max_distance };
-        Self {
+        Ok(Self {
             all: (max_distance > 0).then_some(all),
             max_distance,
             kernel: Kernel::detect(),
-            plan: Plan::new(max_distance),
+            plan: Plan::new(len, max_distance)?,
             cached: CACHED,
             buffers: Vec::from(buffers),
             levels: Vec::new(),
@@ -189,23 +186,23 @@ impl Search {
             found: Found::default(),
             left: STRIDE,
             share: 0.0,
-        }
+        })
     }
 
     /// The next near pair.
-    pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Option<Near> {
+    pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<Near>, Error> {
         loop {
             for (row, column) in self.found.by_ref() {
                 let Numbered { fingerprints, numbers } = &self.buffers[self.compared];
                 let differing = fingerprints[row] ^ fingerprints[column];
                 if self.levels[..self.depth].iter().all(|level| level.finds(differing)) {
                     let distance = hamming(differing, 0);
-                    return Some(Near { a: numbers[row], b: numbers[column], distance });
+                    return Ok(Some(Near { a: numbers[row], b: numbers[column], distance }));
                 }
             }
             if self.cursor.is_done() {
-                if !self.next_slice(tick) {
-                    return None;
+                if !self.next_slice(tick)? {
+                    return Ok(None);
                 }
             } else {
                 let fingerprints = &self.buffers[self.compared].fingerprints;
@@ -222,24 +219,24 @@ impl Search {
     }
 
     /// Goes on to the next slice whose pairs are to be compared. False at the end.
-    fn next_slice(&mut self, tick: &dyn Fn(Progress)) -> bool {
+    fn next_slice(&mut self, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
         while self.cursor.is_done() {
             if let Some(all) = self.all.take() {
-                self.enter(all, tick);
+                self.enter(all, tick)?;
                 continue;
             }
-            let Some(level) = self.levels[..self.depth].last_mut() else { return false };
+            let Some(level) = self.levels[..self.depth].last_mut() else { return Ok(false) };
             match level.next_bucket() {
                 Some(bucket) if bucket.end - bucket.start < SMALL => self.compare(&bucket),
-                Some(bucket) => self.enter(bucket, tick),
+                Some(bucket) => self.enter(bucket, tick)?,
                 None if level.block + 1 < level.blocks.len() => {
                     level.block += 1;
-                    self.partition(tick);
+                    self.partition(tick)?;
                 }
                 None => self.leave(tick),
             }
         }
-        true
+        Ok(true)
     }
 
     /// Begins to compare all pairs of a slice.
@@ -249,22 +246,21 @@ impl Search {
     }
 
     /// Begins to search a slice: splits it if that is worth it.
-    fn enter(&mut self, bucket: Bucket, tick: &dyn Fn(Progress)) {
+    fn enter(&mut self, bucket: Bucket, tick: &dyn Fn(Progress)) -> Result<(), Error> {
         if self.depth == MAX_DEPTH || self.max_distance > MAX_DISTANCE {
-            return self.compare(&bucket);
+            self.compare(&bucket);
+            return Ok(());
         }
         let Bucket { start, end, buffer, .. } = bucket;
         let len = end - start;
-        let (expected, mut worths, above) = match self.levels[..self.depth].last() {
-            Some(level) => (level.expected, level.worths.clone(), level.loss),
-            None => (0, Worths::uniform(), 1.0),
+        let (expected, mut worths) = match self.levels[..self.depth].last() {
+            Some(level) => (level.expected, level.worths.clone()),
+            None => (0, Worths::uniform()),
         };
         let (to, to_start) = if len > self.cached { (1 - buffer, start) } else { (LARGE_BUFFERS + self.depth, 0) };
         while to >= self.buffers.len() {
-            let Ok(cached) = Numbered::zeroed(self.cached.min(self.buffers[0].numbers.len()), &|| ()) else {
-                return self.compare(&bucket);
-            };
-            self.buffers.push(cached);
+            let cached = Numbered::zeroed(self.cached.min(self.buffers[0].numbers.len()), &|| ())?;
+            push(&mut self.buffers, cached)?;
         }
         let mut anew = len > expected && len >= LARGE;
         loop {
@@ -281,21 +277,21 @@ impl Search {
             }
             if let Some(width) = choice.width {
                 if self.depth == self.levels.len() {
-                    self.levels.push(Level::new());
+                    push(&mut self.levels, Level::new())?;
                 }
                 let progress = self.progress();
                 let level = &mut self.levels[self.depth];
                 level.blocks.clear();
+                level.blocks.try_reserve(budget as usize + 1)?;
                 level.blocks.extend(
                     worths.cut(rest, budget + 1, width).map(|(low, wide)| Block::new(low, wide, width + SPARE_BITS)),
                 );
                 if level.blocks.len() == budget as usize + 1 {
                     let fingerprints = &self.buffers[buffer].fingerprints[start..end];
-                    let cost = level.count(fingerprints, &|| tick(progress));
+                    let cost = level.count(fingerprints, &|| tick(progress))?;
                     self.left = self.left.saturating_sub(len);
-                    let loss = cost / plan::compare_all(len as f64);
-                    if loss * above <= MAX_LOSS && (loss < 0.5 || anew) {
-                        level.loss = (loss * above).max(1.0);
+                    let share = cost / plan::compare_all(len as f64);
+                    if share < 0.5 || anew && share < 1.0 {
                         (level.home, level.start, level.end, level.from) = (buffer, start, end, buffer);
                         (level.to, level.to_start) = (to, to_start);
                         (level.budget, level.block) = (budget, 0);
@@ -308,14 +304,15 @@ impl Search {
             }
             // These are not what they seemed to be: other bits may do.
             if anew || len < LARGE || choice.width.is_none() {
-                return self.compare(&bucket);
+                self.compare(&bucket);
+                return Ok(());
             }
             anew = true;
         }
     }
 
     /// Partitions the innermost slice by its block.
-    fn partition(&mut self, tick: &dyn Fn(Progress)) {
+    fn partition(&mut self, tick: &dyn Fn(Progress)) -> Result<(), Error> {
         let level = &mut self.levels[self.depth - 1];
         let block = level.blocks[level.block];
         let len = level.end - level.start;
@@ -327,17 +324,20 @@ impl Search {
         }
         (level.bucket, level.place, level.entered) = (0, level.to_start, level.to_start);
         if sorted && level.to < LARGE_BUFFERS {
-            return;
+            return Ok(());
         }
         let progress = self.progress();
         let level = &self.levels[self.depth - 1];
         let first = level.block * level.stride;
-        self.ends.resize(self.ends.len().max(block.buckets()), 0);
+        if self.ends.len() < block.buckets() {
+            resize(&mut self.ends, block.buckets(), 0)?;
+        }
         begins(&level.counts[first..first + block.buckets()], &mut self.ends);
-        let Ok([from, to]) = self.buffers.get_disjoint_mut([level.from, level.to]) else { return };
+        let Ok([from, to]) = self.buffers.get_disjoint_mut([level.from, level.to]) else { return Ok(()) };
         let (from, to) = (from.slice(level.start, level.end), to.slice_mut(level.to_start, level.to_start + len));
         block.scatter(from, to, &mut self.ends, &|| tick(progress));
         self.spend(len, tick);
+        Ok(())
     }
 
     /// Ends the search of the innermost slice.
@@ -392,9 +392,9 @@ mod tests {
             let mut buffers = [0, 0].map(|_| Numbered::zeroed(len, &|| ()).expect("memory suffices"));
             buffers[0].fingerprints[..len].copy_from_slice(&distinct);
             buffers[0].numbers.iter_mut().zip(0..).for_each(|(number, place)| *number = place);
-            let mut search = Search::new(buffers, len, max_distance);
+            let mut search = Search::new(buffers, len, max_distance).expect("memory suffices");
             search.cached = 40;
-            let mut found: Vec<(u32, u32, u32)> = std::iter::from_fn(|| search.next(&|_| ()))
+            let mut found: Vec<(u32, u32, u32)> = std::iter::from_fn(|| search.next(&|_| ()).expect("memory suffices"))
                 .map(|near| (near.a.min(near.b), near.a.max(near.b), near.distance))
                 .collect();
             found.sort_unstable();

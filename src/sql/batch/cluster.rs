@@ -8,9 +8,8 @@ use pgrx::prelude::*;
 
 use super::progress::Reporter;
 use super::window::Window;
-use crate::simhash::pairs::{Rows, clusters};
+use crate::simhash::pairs::{Phase, Progress, Rows, clusters};
 use crate::sql::arguments::check_distance;
-use crate::sql::error::tick;
 
 /// Most rows of a partition: their clusters are one palloc'd array, of up to 1 GB.
 const MAX_ROWS: usize = (1 << 28) - 16;
@@ -42,7 +41,7 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, Erro
 
 fn compute(window: &mut Window) -> Result<(), ErrorReport> {
     let max_distance = window.argument(MAX_DISTANCE).map(check_distance).transpose()?;
-    let reporter = Reporter::new("simhash_cluster", window.argument(PROGRESS).unwrap_or(false));
+    let reporter = Reporter::new("simhash_cluster", window.rows, window.argument(PROGRESS).unwrap_or(false));
     // With an unknown distance, nothing is known.
     if let Some(max_distance) = max_distance {
         let mut rows = Rows::with_capacity(window.rows)?;
@@ -50,8 +49,8 @@ fn compute(window: &mut Window) -> Result<(), ErrorReport> {
         let mut rows_context = PgMemoryContexts::new("simhash_cluster rows");
         let mut fingerprints = [None; STRIDE];
         while rows.len() < window.rows {
-            tick();
             let position = rows.len();
+            reporter.tick(Progress { phase: Phase::Read, share: position as f64 / window.rows as f64 });
             let fingerprints = &mut fingerprints[..STRIDE.min(window.rows - position)];
             // SAFETY: a fingerprint is no pointer.
             unsafe { rows_context.switch_to(|_| window.bigints_from(FINGERPRINT, position, fingerprints)) };

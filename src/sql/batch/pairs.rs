@@ -11,7 +11,7 @@ use super::progress::Reporter;
 use crate::simhash::pairs::{Pairs, Rows};
 use crate::sql::arguments::check_distance;
 use crate::sql::arrays::bigints;
-use crate::sql::error::{tick, user_error};
+use crate::sql::error::{raise, tick, user_error};
 
 /// Rows taken over between two checks for interrupts.
 const STRIDE: usize = 1 << 16;
@@ -39,7 +39,7 @@ fn simhash_pairs(
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
             .set_hint("Give both arrays the same length: two array_agg() of the same rows."));
     }
-    let reporter = Reporter::new("simhash_pairs", progress);
+    let reporter = Reporter::new("simhash_pairs", fingerprints.len(), progress);
     let mut rows = Rows::with_capacity(fingerprints.len())?;
     for (place, fingerprint) in fingerprints.iter().enumerate() {
         if place % STRIDE == 0 {
@@ -49,7 +49,7 @@ fn simhash_pairs(
     }
     let mut pairs = Pairs::new(rows, max_distance, &|progress| reporter.tick(progress))?;
     Ok(TableIterator::new(iter::from_fn(move || {
-        let pair = pairs.next(&|progress| reporter.tick(progress))?;
+        let pair = pairs.next(&|progress| reporter.tick(progress)).unwrap_or_else(|error| raise(error))?;
         Some((ids.get(pair.a), ids.get(pair.b), pair.distance.cast_signed()))
     })))
 }

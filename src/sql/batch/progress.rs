@@ -3,45 +3,61 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use pgrx::pg_sys;
+
 use crate::simhash::pairs::{Phase, Progress};
 use crate::sql::error::{tell, tick};
 
 /// Between two reports.
 pub const INTERVAL: Duration = Duration::from_secs(3);
 
+thread_local! {
+    /// The statement that reports, by when it began, and when its next report is due: it may compute many partitions, none
+    /// of which takes that long.
+    static DUE: Cell<Option<(pg_sys::TimestampTz, Instant)>> = const { Cell::new(None) };
+}
+
 /// The tick of a computation on all fingerprints.
 pub struct Reporter {
     /// The function that runs.
     name: &'static str,
-    /// When the next report is due; None if none is wanted.
-    next: Option<Cell<Instant>>,
+    rows: usize,
+    wanted: bool,
 }
 
 impl Reporter {
-    pub fn new(name: &'static str, wanted: bool) -> Self {
-        Self { name, next: wanted.then(|| Cell::new(Instant::now() + INTERVAL)) }
+    pub fn new(name: &'static str, rows: usize, wanted: bool) -> Self {
+        // SAFETY: no arguments, no conditions.
+        let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
+        if wanted && DUE.get().is_none_or(|(reporting, _)| reporting != statement) {
+            DUE.set(Some((statement, Instant::now() + INTERVAL)));
+        }
+        Self { name, rows, wanted }
     }
 
     /// Lets the user cancel, and reports if it is time.
     pub fn tick(&self, progress: Progress) {
         tick();
-        if let Some(report) = self.report(progress, Instant::now()) {
+        if self.wanted
+            && let Some(report) = self.report(progress, Instant::now())
+        {
             tell(report);
         }
     }
 
     /// What is to be reported now, if anything.
     pub fn report(&self, progress: Progress, now: Instant) -> Option<String> {
-        let next = self.next.as_ref()?;
-        if now < next.get() {
+        let (statement, due) = DUE.get().filter(|_| self.wanted)?;
+        if now < due {
             return None;
         }
-        next.set(now + INTERVAL);
+        DUE.set(Some((statement, now + INTERVAL)));
         let phase = match progress.phase {
+            Phase::Read => "reading fingerprints",
             Phase::Sort => "sorting fingerprints",
             Phase::Equal => "listing equal fingerprints",
             Phase::Near => "comparing fingerprints",
         };
-        Some(format!("{}: {phase}, {:.0} %", self.name, progress.share * 100.0))
+        Some(format!("{}: {phase} of {} rows, {:.0} %", self.name, self.rows, progress.share * 100.0))
     }
 }
