@@ -149,16 +149,22 @@ def identical(rows, runs):
 def memory(table, rows):
     """The most memory that a backend has had (shared buffers that it has touched included)."""
     high = "SELECT substring(pg_read_file('/proc/self/status', 0, 10000, true) FROM 'VmHWM:\\s*(\\d+) kB')"
-    print(f"\nmost memory of a backend, {rows:,} rows, uniform, in bytes a row")
-    peaks = {}
-    for way in ("arrays", "pairs", "window", "clusters"):
-        # A window keeps what exceeds work_mem on disk.
-        settings = MEMORY if way in ("arrays", "pairs") else {"work_mem": "4MB"}
-        (*_, (kilobytes,)) = psql(WAYS[way].format(table=table), high, **settings)
-        peaks[way] = int(kilobytes) * 1024 / rows
-        print(f"  {way:<10} {peaks[way]:>6.1f}")
-    print(f"  simhash_pairs beyond its caller's arrays   {peaks['pairs'] - peaks['arrays']:>6.1f}")
-    print(f"  simhash_cluster beyond the window          {peaks['clusters'] - peaks['window']:>6.1f}", flush=True)
+    tables = {
+        "distinct fingerprints": table,
+        "some equal": f"(SELECT id, CASE WHEN id % 10 = 0 THEN 1 ELSE fp END AS fp FROM {table} OFFSET 0) AS x",
+        "ids of 2 to 9 bytes": f"(SELECT id::text AS id, fp FROM {table} OFFSET 0) AS x",
+    }
+    print(f"\nmost memory of a backend, {rows:,} rows, in bytes a row; beyond the caller's arrays, or the window")
+    for name, source in tables.items():
+        peaks = {}
+        for way in ("arrays", "pairs", "window", "clusters"):
+            # A window keeps what exceeds work_mem on disk. The pairs of equal fingerprints are too many to be listed.
+            settings = MEMORY if way in ("arrays", "pairs") else {"work_mem": "4MB"}
+            statement = WAYS[way].replace("simhash_pairs(ids, fps)", "LATERAL (SELECT simhash_pairs(ids, fps) LIMIT 1) AS y")
+            (*_, (kilobytes,)) = psql(statement.format(table=source), high, **settings)
+            peaks[way] = int(kilobytes) * 1024 / rows
+        for way, caller in (("pairs", "arrays"), ("clusters", "window")):
+            print(f"  {way:<9} {name:<22} {peaks[way]:>6.1f} {peaks[way] - peaks[caller]:>6.1f}", flush=True)
 
 
 def cancel(table, rows):
