@@ -38,18 +38,40 @@ pub fn check(input: &[u8]) {
 }
 
 fn check_bytes(array: &[u8], layout: Layout) {
-    let Ok(places) = Places::of(array, layout, &|| ()) else { return };
+    assert_eq!(found(array, layout).ok(), by_definition(array, layout), "{layout:?} {array:02x?}");
+}
+
+fn found(array: &[u8], layout: Layout) -> Result<Vec<usize>, Unplaced> {
+    let places = Places::of(array, layout, &|| ())?;
     assert_eq!(places.get(places.len()), None);
-    let mut end = None;
-    for number in 0..places.len() {
-        let place = places.get(number).expect("there are so many elements");
-        if let Some(end) = end {
-            assert_eq!(place, aligned(end, layout), "element {number}, in {layout:?} {array:02x?}");
-        }
-        let behind = place + length(&array[place..], layout);
-        assert!(behind <= array.len(), "element {number} at {place} ends at {behind}, in {layout:?} {array:02x?}");
-        end = Some(behind);
+    Ok((0..places.len()).map_while(|number| places.get(number)).collect())
+}
+
+/// One element after the other; None if one is NULL, or not all inside.
+fn by_definition(array: &[u8], layout: Layout) -> Option<Vec<usize>> {
+    let number = |place: usize| Some(i32::from_ne_bytes(array.get(place..place + 4)?.try_into().ok()?));
+    let (dimensions, nullable) = (number(4)?, number(8)?);
+    let count = if dimensions == 1 { number(16)? } else { 0 };
+    let overhead = if dimensions == 1 { 24 } else { 16 };
+    if !(0..=1).contains(&dimensions) || nullable < 0 || nullable % 8 != 0 || count < 0 {
+        return None;
     }
+    for bit in 0..if nullable > 0 { count as usize } else { 0 } {
+        if array.get(overhead + bit / 8)? >> (bit % 8) & 1 == 0 {
+            return None;
+        }
+    }
+    let mut end = if nullable > 0 { nullable as usize } else { overhead.next_multiple_of(8) };
+    let mut places = Vec::new();
+    for _ in 0..count {
+        let place = aligned(end, layout);
+        end = place + length(array.get(place..)?, layout)?;
+        if end > array.len() {
+            return None;
+        }
+        places.push(place);
+    }
+    Some(places)
 }
 
 /// The first place from there on where an element may begin.
@@ -63,12 +85,16 @@ fn aligned(place: usize, layout: Layout) -> usize {
 }
 
 /// Bytes of an element, by its type and what it begins with.
-fn length(element: &[u8], layout: Layout) -> usize {
-    match layout.length {
-        -2 => element.iter().take_while(|byte| **byte != 0).count() + 1,
-        -1 if element[0] & 1 == 1 => usize::from(element[0] / 2),
-        -1 => u32::from_le_bytes([element[0], element[1], element[2], element[3]]) as usize / 4,
-        length => length as usize,
+fn length(element: &[u8], layout: Layout) -> Option<usize> {
+    match (layout.length, element.first()) {
+        (-2, _) => Some(element.iter().position(|byte| *byte == 0)? + 1),
+        (-1, None | Some(1)) => None,
+        (-1, Some(head)) if head % 2 == 1 => Some(usize::from(head / 2)),
+        (-1, _) => {
+            let word = u32::from_le_bytes(element.get(..4)?.try_into().ok()?);
+            Some(word as usize / 4).filter(|length| *length >= 4)
+        }
+        (length, _) => Some(length as usize),
     }
 }
 
@@ -117,8 +143,7 @@ fn check_built(mut input: Input, layout: Layout, nullable: bool) {
         expected.push(array.len());
         array.extend(element);
     }
-    let found = Places::of(&array, layout, &|| ())
-        .map(|places| (0..=places.len()).map_while(|number| places.get(number)).collect::<Vec<usize>>());
+    let found = found(&array, layout);
     match elements.iter().position(Option::is_none) {
         Some(null) => assert_eq!(found, Err(Unplaced::Null(null)), "{layout:?} {array:02x?}"),
         None => assert_eq!(found, Ok(expected), "{layout:?} {array:02x?}"),
