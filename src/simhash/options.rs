@@ -2,12 +2,15 @@
 
 use std::num::NonZeroU32;
 
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IntoDeserializer, value};
 use serde_json::Value;
 
 use super::shingle::MAX_NGRAM;
 
 /// What features are made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Tokens {
     /// Words, and the letters of scripts written without spaces.
     #[default]
@@ -17,7 +20,8 @@ pub enum Tokens {
 }
 
 /// What a feature weighs that occurs tf times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Weight {
     /// 1.
     #[default]
@@ -67,37 +71,34 @@ impl Options {
         };
         let mut options = Self::default();
         for (key, value) in object {
-            let refused = |allowed| InvalidOptions::Value { key: key.clone(), value: value.to_string(), allowed };
             match key.as_str() {
-                "tokens" => {
-                    options.tokens = match value.as_str() {
-                        Some("words") => Tokens::Words,
-                        Some("chars") => Tokens::Chars,
-                        _ => return Err(refused("one of \"words\", \"chars\"")),
-                    }
-                }
+                "tokens" => options.tokens = read_name(key, value, "one of \"words\", \"chars\"")?,
                 "ngram" => {
-                    let n = value.as_u64().filter(|n| (1..=MAX_NGRAM as u64).contains(n));
-                    options.ngram = Some(n.ok_or_else(|| refused("an integer from 1 to 16"))? as u8);
-                }
-                "weight" => {
-                    options.weight = match value.as_str() {
-                        Some("set") => Weight::Set,
-                        Some("log") => Weight::Log,
-                        Some("tf") => Weight::Tf,
-                        _ => return Err(refused("one of \"set\", \"log\", \"tf\"")),
+                    let allowed = "an integer from 1 to 16";
+                    let n: u8 = read(key, value, allowed)?;
+                    if !(1..=MAX_NGRAM).contains(&n.into()) {
+                        return Err(InvalidOptions::value(key, value, allowed));
                     }
+                    options.ngram = Some(n);
                 }
-                "case_fold" => options.case_fold = value.as_bool().ok_or_else(|| refused("true or false"))?,
-                "top" => {
-                    let top = value.as_u64().and_then(|top| NonZeroU32::new(u32::try_from(top).ok()?));
-                    options.top = Some(top.ok_or_else(|| refused("an integer from 1 to 4294967295"))?);
-                }
+                "weight" => options.weight = read_name(key, value, "one of \"set\", \"log\", \"tf\"")?,
+                "case_fold" => options.case_fold = read(key, value, "true or false")?,
+                "top" => options.top = Some(read(key, value, "an integer from 1 to 4294967295")?),
                 _ => return Err(InvalidOptions::UnknownKey(key.clone())),
             }
         }
         Ok(options)
     }
+}
+
+/// One of an enum's names: a string. In general, serde also takes `{"tf": null}` for "tf".
+fn read_name<T: DeserializeOwned>(key: &str, value: &Value, allowed: &'static str) -> Result<T, InvalidOptions> {
+    let read = |name: &str| T::deserialize(IntoDeserializer::<value::Error>::into_deserializer(name)).ok();
+    value.as_str().and_then(read).ok_or_else(|| InvalidOptions::value(key, value, allowed))
+}
+
+fn read<T: DeserializeOwned>(key: &str, value: &Value, allowed: &'static str) -> Result<T, InvalidOptions> {
+    T::deserialize(value).map_err(|_| InvalidOptions::value(key, value, allowed))
 }
 
 /// What is wrong with an options document.
@@ -111,4 +112,8 @@ pub enum InvalidOptions {
 impl InvalidOptions {
     /// The keys, as a hint may list them.
     pub const KEYS: &str = "\"tokens\", \"ngram\", \"weight\", \"case_fold\", \"top\"";
+
+    fn value(key: &str, value: &Value, allowed: &'static str) -> Self {
+        Self::Value { key: key.to_owned(), value: value.to_string(), allowed }
+    }
 }
