@@ -43,7 +43,9 @@ class Client:
         for name, value in SETTINGS.items():
             self.connection.execute(f"SET {name} = '{value}'")
         self.timeout = 3.0
-        self.connection.execute("LOAD 'pg_simhash'")
+        # Without memory, PostgreSQL says of a library what it says of one that is broken.
+        for library in ("pg_simhash", "plpgsql"):
+            self.connection.execute(f"LOAD '{library}'")
         # A table of one's own makes the schema for such.
         self.connection.execute("CREATE TEMP TABLE temporary (id integer PRIMARY KEY, body text, f bigint)")
 

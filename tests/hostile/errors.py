@@ -21,7 +21,7 @@ SERVERS = (
     # A call in a place where none may stand.
     " 42803 42P20 42P16 42P17 42P13 42P10 42601 42P19 42P11 54023 0LP01"
     # Statements in a transaction that is over, has failed, or may not do that.
-    " 25P01 25P02 25006 2D000 3B001 34000 24000 26000 27000 09000"
+    " 25P01 25P02 25006 2D000 3B001 34000 24000 26000 42P05 27000 09000"
 ).split()
 
 
