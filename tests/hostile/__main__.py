@@ -110,7 +110,9 @@ class Session:
             self.client.set_timeout(rng.choice((1, 2, 5, 20, 50)))
             for _ in range(10):
                 run(random_calls.statements(rng.choice(self.functions)))
-            self.client.set_timeout(3000)
+            # Which may itself be cancelled.
+            while self.client.set_timeout(3000) is None:
+                pass
         elif way == "short of memory":
             self.short_of_memory(rng, random_calls)
         elif way == "again":
@@ -136,7 +138,7 @@ class Session:
 
 
 def setup(options):
-    database.create(options.encoding)
+    database.create("hostile", options.encoding)
     with psycopg.connect(autocommit=True) as connection:
         connection.execute("SET client_min_messages = error")
         connection.execute(options.tables)
@@ -200,7 +202,7 @@ def main():
             failed = True
             print("FAILED: the server has been started again", file=sys.stderr)
     if not failed:
-        database.drop()
+        database.drop("hostile")
     print(f"{statements} statements; scenarios: {dict(ways.most_common())}; SQLSTATEs: {dict(codes.most_common())}")
     sys.exit(failed)
 

@@ -109,8 +109,10 @@ class Client:
             raise Failure(f"does not hold: {claim}")
 
     def set_timeout(self, milliseconds):
-        self.run(f"SET statement_timeout = {milliseconds}")
-        self.timeout = milliseconds / 1000
+        """None if that fails."""
+        done = self.run(f"SET statement_timeout = {milliseconds}")
+        self.timeout = max(milliseconds / 1000, self.timeout if done is None else 0)
+        return done
 
     def limit_memory(self, more):
         """The backend gets no more than so many bytes of address space above what it has, until the next connection.

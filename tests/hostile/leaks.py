@@ -304,7 +304,7 @@ def main():
     parser.add_argument("--calls", type=int, default=1_000_000)
     parser.add_argument("--only", metavar="NAME", help="what has this in its name")
     options = parser.parse_args()
-    database.create()
+    database.create("leaks")
     with psycopg.connect(autocommit=True) as connection:
         with open(f"{sys.path[0]}/tables.sql") as file:
             connection.execute(file.read())
@@ -320,7 +320,7 @@ def main():
     limits = (200_000 + options.calls, 1_500_000 + 8 * options.calls)
     print(f"PostgreSQL's memory may grow by {limits[0]} bytes, the process's by {limits[1]}")
     leaks = [name for name, work, _ in chosen if (options.only or "") in name and measure(name, work, limits)]
-    database.drop()
+    database.drop("leaks")
     if leaks:
         sys.exit(f"memory grows: {', '.join(leaks)}")
 

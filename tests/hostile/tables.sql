@@ -5,13 +5,20 @@ BEGIN
 EXCEPTION WHEN duplicate_object OR unique_violation THEN
 END
 $$;
+-- What is dropped while it is looked up is an internal error of PostgreSQL's where it is a type.
+CREATE SCHEMA IF NOT EXISTS kept;
+DO $$
+BEGIN
+    CREATE DOMAIN kept.positive AS integer CHECK (VALUE > 0);
+    CREATE TYPE kept.composite AS (number integer, word text);
+EXCEPTION WHEN duplicate_object THEN
+END
+$$;
 DROP SCHEMA IF EXISTS hostile CASCADE;
 DROP FOREIGN DATA WRAPPER IF EXISTS hostile CASCADE;
 CREATE SCHEMA hostile;
 GRANT USAGE, CREATE ON SCHEMA hostile TO hostile_user;
 CREATE DOMAIN hostile.domained AS text CHECK (VALUE <> 'forbidden');
-CREATE DOMAIN hostile.positive AS integer CHECK (VALUE > 0);
-CREATE TYPE hostile.composite AS (number integer, word text);
 
 -- What expressions are computed of: short and long, compressed, stored elsewhere, and NULL.
 CREATE TABLE hostile.rows (
@@ -36,10 +43,10 @@ INSERT INTO hostile.rows (t) SELECT string_agg(md5(i::text), ' ') FROM generate_
 
 CREATE TABLE hostile.plain (
     id integer PRIMARY KEY, body text, "Body" varchar(100), c char(20), f bigint, features text[], document tsvector,
-    domained hostile.domained, composed hostile.composite
+    domained hostile.domained, composed kept.composite
 );
 INSERT INTO hostile.plain (id, body, "Body", c, f, features, document, domained, composed)
-SELECT id, left(t, 10000), left(t, 100), left(t, 20), i8, ta, v, left(t, 10), ROW(i, left(t, 5))::hostile.composite
+SELECT id, left(t, 10000), left(t, 100), left(t, 20), i8, ta, v, left(t, 10), ROW(i, left(t, 5))::kept.composite
 FROM hostile.rows;
 CREATE TABLE hostile.empty (LIKE hostile.plain INCLUDING ALL);
 CREATE TABLE hostile.no_columns ();
@@ -52,7 +59,8 @@ CREATE TABLE hostile."odd "" 'name'" (
 CREATE TABLE hostile."xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" (
     id integer PRIMARY KEY, body text, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" text
 );
-CREATE TABLE hostile.U&"\00e9\4e2d\000a\+01f600" (id integer PRIMARY KEY, body text, U&"\00e9\4e2d\+01f600" text);
+CREATE TABLE hostile."é中
+" (id integer PRIMARY KEY, body text, "é中" text);
 CREATE TABLE hostile.partitioned (id integer, body text, f bigint, PRIMARY KEY (id)) PARTITION BY RANGE (id);
 CREATE TABLE hostile.partition_1 PARTITION OF hostile.partitioned FOR VALUES FROM (0) TO (10);
 CREATE TABLE hostile.partition_2 PARTITION OF hostile.partitioned FOR VALUES FROM (10) TO (30) PARTITION BY LIST (id);
@@ -64,7 +72,7 @@ CREATE TABLE hostile.hashed (id integer, body text, f bigint) PARTITION BY HASH 
 CREATE TABLE hostile.parent (id integer, body text, f bigint);
 CREATE TABLE hostile.child (more text) INHERITS (hostile.parent);
 INSERT INTO hostile.child SELECT id, left(t, 100), i8, 'more' FROM hostile.rows;
-CREATE TABLE hostile.typed OF hostile.composite;
+CREATE TABLE hostile.typed OF kept.composite;
 CREATE VIEW hostile.viewed AS SELECT id, body, f FROM hostile.plain;
 CREATE MATERIALIZED VIEW hostile.materialized AS SELECT id, body, f FROM hostile.plain;
 CREATE SEQUENCE hostile.sequence;
