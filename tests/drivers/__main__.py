@@ -182,7 +182,7 @@ class SQLAlchemy(Guarded):
 
 
 class Progress(unittest.TestCase):
-    """Each statement takes five seconds, most of them in pg_sleep."""
+    """Each statement takes more than three seconds, most of them in pg_sleep."""
 
     def reports(self, statement):
         found = []
@@ -193,7 +193,7 @@ class Progress(unittest.TestCase):
         return found
 
     def clusters(self, arguments, window):
-        slow = "(SELECT fp FROM pg_sleep(0.05) OFFSET 0)"
+        slow = "(SELECT fp FROM pg_sleep(0.04 + 0 * fp))"
         return self.reports(
             f"SELECT simhash_cluster({slow}, {arguments}) OVER ({window}) FROM generate_series(1, 100) AS fp"
         )
@@ -211,7 +211,7 @@ class Progress(unittest.TestCase):
 
     def test_pairs(self):
         reports = self.reports(
-            "SELECT count(*) FROM (SELECT simhash_pairs(ids, fps, progress => true), pg_sleep(0.0001)"
+            "SELECT count(*) FROM (SELECT simhash_pairs(ids, fps, progress => true), (SELECT pg_sleep(3.1))"
             " FROM (SELECT array_agg(n), array_agg(1::bigint) FROM generate_series(1, 1000) AS n) AS x (ids, fps)"
             " LIMIT 33000) AS pairs"
         )
