@@ -10,24 +10,51 @@
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
+use std::slice;
 
 use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+use pgrx::{IntoDatum, direct_function_call};
 
 use crate::simhash::guard::{Secret, shared_keys};
+use crate::sql::error::{raise, user_error};
 
 thread_local! {
-    static SECRET: Secret = cluster_secret();
+    /// That of the last table.
+    static SECRET: RefCell<Option<(Oid, Secret)>> = const { RefCell::new(None) };
 }
 
-/// That of a random number which every cluster has and shows to nobody. (PostgreSQL makes of it the salts of users that do not
-/// exist.)
-fn cluster_secret() -> Secret {
+/// The secret of a table: SHA-256 of a random number which every cluster has, and shows to nobody without access to its
+/// files (PostgreSQL makes of it the salts of users that do not exist), and of the table. So the locks of one's own table
+/// tell nothing of another's.
+fn secret(database: u32, table: Oid) -> Secret {
     // SAFETY: the number is as long as that, and in shared memory as long as the server runs.
-    let random = unsafe {
+    let nonce = unsafe {
         let nonce = pg_sys::GetMockAuthenticationNonce().cast::<u8>();
-        std::slice::from_raw_parts(nonce, pg_sys::MOCK_AUTH_NONCE_LEN as usize)
+        slice::from_raw_parts(nonce, pg_sys::MOCK_AUTH_NONCE_LEN as usize)
     };
-    Secret::of(random)
+    let mut secret = [0; _];
+    for (number, part) in (0u32..).zip(secret.chunks_mut(32)) {
+        let numbers = [database, table.to_u32(), number].map(u32::to_le_bytes);
+        let hashed = [nonce, numbers.as_flattened()].concat();
+        // SAFETY: a function of SQL that takes a bytea and gives another, never NULL.
+        let hash: Option<Vec<u8>> = unsafe { direct_function_call(pg_sys::sha256_bytea, &[hashed.into_datum()]) };
+        let hash =
+            hash.unwrap_or_else(|| raise(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "sha256 gives no result")));
+        part.copy_from_slice(&hash);
+    }
+    Secret(secret)
+}
+
+/// The keys of a row's locks.
+fn keys(database: u32, table: Oid, fingerprint: i64, max_distance: i32) -> Vec<u32> {
+    SECRET.with_borrow_mut(|last| {
+        let (_, secret) = match last {
+            Some(known) if known.0 == table => known,
+            _ => last.insert((table, secret(database, table))),
+        };
+        shared_keys(fingerprint.cast_unsigned(), max_distance.max(0).cast_unsigned(), secret)
+    })
 }
 
 /// The locks of a statement's last row. Those of the transaction are given back at its end in any case.
@@ -64,8 +91,7 @@ impl Locks {
     pub fn take(&mut self, table: Oid, fingerprint: i64, max_distance: i32) {
         // SAFETY: a plain number, set when the session started.
         let database = unsafe { pg_sys::MyDatabaseId }.to_u32();
-        let keys =
-            SECRET.with(|secret| shared_keys(fingerprint.cast_unsigned(), max_distance.max(0).cast_unsigned(), secret));
+        let keys = keys(database, table, fingerprint, max_distance);
         // SAFETY: valid tags, in a transaction.
         let is_held = |(tag, key): (&pg_sys::LOCKTAG, &u32)| unsafe {
             (tag.locktag_field1, tag.locktag_field2, tag.locktag_field3) == (database, table.to_u32(), *key)

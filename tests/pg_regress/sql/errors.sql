@@ -53,10 +53,6 @@ SELECT pg_temp.errors(
     $$simhash_agg('a', 'NaN')$$, $$simhash_agg('a', 'Infinity')$$, $$simhash_agg('a', -1)$$,
     $$simhash_agg('a', 1000000001)$$,
     $$simhash_agg(f, w) FROM (VALUES ('a', 1), ('b', -2)) AS rows (f, w)$$);
--- The aggregate's parts cannot be called.
-SELECT pg_temp.errors(
-    $$simhash_agg_add(NULL::internal, 'a'::text, 1::float8)$$, $$simhash_agg_deserialize('', NULL)$$);
-
 -- Blocks.
 SELECT pg_temp.errors(
     $$simhash_block(1, -1)$$, $$simhash_block(1, 4)$$, $$simhash_block(1, 2, 2)$$, $$simhash_block(1, 2147483647, 8)$$,

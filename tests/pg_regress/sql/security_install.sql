@@ -89,10 +89,22 @@ CREATE FUNCTION shared.attach(oid, name, integer, jsonb, name, boolean) RETURNS 
     AS '$libdir/pg_simhash', 'simhash_attach_wrapper' LANGUAGE c;
 -- The functions that must only be called by PostgreSQL cannot be called otherwise.
 SELECT shared.simhash_agg_final(NULL::bytea);
-SELECT shared.simhash_agg_add(NULL, 'a feature', 1);
-SELECT shared.simhash_agg_combine(NULL, NULL);
-SELECT shared.simhash_near_support(NULL);
-SELECT shared.simhash_block_support(NULL);
+-- (Minor releases of PostgreSQL refuse them with other errors.)
+DO $$
+DECLARE
+    call text;
+BEGIN
+    FOREACH call IN ARRAY ARRAY['simhash_agg_add(NULL, $1, 1)', 'simhash_agg_add(NULL::internal, $1, 1::float8)',
+        'simhash_agg_combine(NULL, NULL)', 'simhash_agg_deserialize($1::bytea, NULL)',
+        'simhash_near_support(NULL)', 'simhash_block_support(NULL)'] LOOP
+        BEGIN
+            EXECUTE 'SELECT shared.' || call USING 'a feature'::text;
+            RAISE INFO '% was called', call;
+        EXCEPTION WHEN undefined_function OR feature_not_supported OR cannot_coerce THEN
+            RAISE INFO '% is refused', call;
+        END;
+    END LOOP;
+END $$;
 SELECT shared.simhash_dedup();
 SELECT shared.simhash_update();
 CREATE AGGREGATE shared.forged(bigint) (SFUNC = int8_avg_accum, STYPE = internal, FINALFUNC = shared.simhash_agg_final);
