@@ -117,6 +117,8 @@ class Client:
     def limit_memory(self, more):
         """The backend gets no more than so many bytes of address space above what it has, until the next connection.
 
-        By a program that the server runs, as only the server's user may do that."""
+        By a program that the server runs, as only the server's user may do that. The stack has all that it may have
+        before: where it cannot grow, the system ends the process, whatever that does."""
+        self.run("SELECT repeat('[', 100000)::jsonb")
         limit = f"$(($(sed -n 's/^VmSize:[^0-9]*\\([0-9]*\\) kB/\\1/p' /proc/$PPID/status) * 1024 + {more}))"
         self.execute(f"COPY (SELECT) TO PROGRAM $program$prlimit --pid $PPID --as={limit}:; cat >/dev/null$program$")
