@@ -14,7 +14,7 @@ help:
 	@echo 'make soak     a load of near-duplicates on a guarded table, with crashes: ten minutes (options: see tools/soak)'
 	@echo 'make fuzz     the algorithm on made-up input, against an oracle: half an hour (options: see tools/fuzz)'
 	@echo 'make hostile  calls with hostile arguments on a server with assertions: an hour (options: see tools/hostile)'
-	@echo 'make leaks    the memory of a backend over a million calls of every function: half an hour'
+	@echo 'make leaks    the memory of a backend over a million calls of each function, thousands of commands: half an hour'
 	@echo 'make valgrind the SQL tests on a server under valgrind'
 	@echo 'make deny     the licences, sources and known vulnerabilities of all dependencies'
 	@echo 'make install  the extension into the PostgreSQL of PG_CONFIG=path (make all only builds it)'

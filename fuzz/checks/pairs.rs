@@ -10,7 +10,7 @@ use super::random::Random;
 mod oracle;
 
 /// Most rows: with more, too much time goes into the definition.
-const MOST_ROWS: usize = 700;
+const MOST_ROWS: usize = 300;
 
 pub fn check(input: &[u8]) {
     let mut input = Input(input);

@@ -60,7 +60,6 @@ class Session:
         file = open(f"{options.journal}.{number}", "w") if options.journal else None
         self.journal = Journal(file)
         self.client = Client(number, self.journal)
-        self.client.alone = True
         self.functions = catalogue.read(self.client.connection)
         self.checked = self.client.run("SHOW debug_assertions") == [("on",)]
         self.ways = collections.Counter()
@@ -201,6 +200,9 @@ def main():
         if connection.execute("SELECT pg_postmaster_start_time()").fetchone() != start:
             failed = True
             print("FAILED: the server has been started again", file=sys.stderr)
+    if 4 * codes["00000"] < statements:
+        failed = True
+        print("FAILED: hardly a statement succeeds, so little is tested", file=sys.stderr)
     if not failed:
         database.drop("hostile")
     print(f"{statements} statements; scenarios: {dict(ways.most_common())}; SQLSTATEs: {dict(codes.most_common())}")

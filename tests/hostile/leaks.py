@@ -1,4 +1,4 @@
-"""The memory of a backend is flat over a million calls of every function: PostgreSQL's (the total of its memory
+"""The memory of a backend is flat over a million calls of each function: PostgreSQL's (the total of its memory
 contexts) and the allocator's (what /proc says is resident, as Rust's memory is in no context).
 
     python tests/hostile/leaks.py [--calls N] [--only NAME]
@@ -6,7 +6,7 @@ contexts) and the allocator's (what /proc says is resident, as Rust's memory is 
 Each function is called in one statement for many rows, in many statements that are planned anew, and with hostile
 arguments that are mostly errors; all that once to warm up, then again between two measurements. Functions are read
 from the catalogue: one that no call is known for is a failure. Functions that change tables are called as seldom as
-ONE_IN says.
+the numbers beside them say.
 
 Needs a server as tests/hostile does, on Linux.
 """
@@ -223,7 +223,7 @@ def rounds(backend, text, count):
             backend.run(statement)
 
 
-def measure(name, work, limits):
+def measure(name, work):
     """Twice the same; whether memory has grown the second time. `work` takes a backend and says how many calls it"
     " made."""
     backend = Backend()
@@ -233,6 +233,8 @@ def measure(name, work, limits):
     after = backend.memory()
     backend.connection.close()
     contexts, resident = after[0] - before[0], after[1] - before[1]
+    # A byte a call, or an allocation (at least 32 bytes) every fourth call; and what a backend's memory varies by anyway.
+    limits = (200_000 + made, 1_500_000 + 8 * made)
     if name in COMMANDS:
         limits = tuple(max(limit, 1_000_000 + made * OF_A_COMMAND) for limit in limits)
     grown = contexts > limits[0] or resident > limits[1]
@@ -315,11 +317,7 @@ def main():
     missing = {function.name for function in functions} - set().union(*(covered for _, _, covered in chosen))
     if missing:
         sys.exit(f"no calls are known of: {', '.join(sorted(missing))}")
-    # A byte a call, or an allocation (at least 32 bytes) every fourth call; and what a backend's memory varies by
-    # anyway.
-    limits = (200_000 + options.calls, 1_500_000 + 8 * options.calls)
-    print(f"PostgreSQL's memory may grow by {limits[0]} bytes, the process's by {limits[1]}")
-    leaks = [name for name, work, _ in chosen if (options.only or "") in name and measure(name, work, limits)]
+    leaks = [name for name, work, _ in chosen if (options.only or "") in name and measure(name, work)]
     database.drop("leaks")
     if leaks:
         sys.exit(f"memory grows: {', '.join(leaks)}")

@@ -21,11 +21,12 @@ def run(until, seed, start_command):
         sleep(rng.uniform(0.1, 0.4))
         try:
             if crashes and monotonic() > crashes[0][0]:
-                if crashes.pop(0)[1] == "server":
+                if crashes[0][1] == "server":
                     kill_server(start_command)
                     restarted += 1
                 else:
                     killed += kill_backend()
+                crashes.pop(0)
             else:
                 terminated += terminate_backend()
         except psycopg.OperationalError:
