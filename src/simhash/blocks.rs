@@ -68,11 +68,9 @@ impl Block {
     /// [`Block::probe_count`] of them; the caller has checked that they are not too many.
     pub fn probes(self, fingerprint: u64, radius: Option<u32>) -> impl Iterator<Item = i32> {
         let value = self.of(fingerprint) as u32;
-        let radii = radius.map(|radius| 0..=radius.min(self.width));
-        radii
-            .into_iter()
-            .flatten()
-            .flat_map(move |flipped| words_of_weight(flipped, self.width).map(move |mask| (value ^ mask) as i32))
+        // Not an optional range: what the compiler makes of that, valgrind takes for a look at unwritten memory.
+        let radii = 0..radius.map_or(0, |radius| radius.min(self.width) + 1);
+        radii.flat_map(move |flipped| words_of_weight(flipped, self.width).map(move |mask| (value ^ mask) as i32))
     }
 
     /// [`Block::probes`] as a list, of up to 4 MB.
