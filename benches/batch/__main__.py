@@ -12,37 +12,15 @@ server with pg_simhash. Everything is warm; all ways take turns, in every other 
 RUNS runs, and of the runs' ratios.
 """
 
-import random
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
+import cancels
 import otherwise
-import psycopg
-from statements import environment, psql, seconds, value
+from statements import psql, seconds, value
+from ways import FULL, MEMORY, WAYS
 
-FULL = 10_000_000
 K = 3
-CANCELS = 10
-CANCEL_BAR = 0.1
-# Seconds after which nothing new happens.
-LONGEST = 10
-# What is compared with everything in the tests of cancelling: beyond distance 16 or so nothing else is possible.
-BRUTE_ROWS, BRUTE_DISTANCE = 300_000, 19
-# Enough for PostgreSQL's sort of the largest table to stay in memory, and its arrays and windows.
-MEMORY = {"work_mem": "2GB"}
-
-ARRAYS = "(SELECT array_agg(id), array_agg(fp) FROM {table}) AS x (ids, fps)"
-WAYS = {
-    "sort": "SELECT count(*) FROM (SELECT fp FROM {table} ORDER BY fp OFFSET 0) AS x",
-    "arrays": f"SELECT cardinality(ids) + cardinality(fps) FROM {ARRAYS}",
-    "pairs": f"SELECT count(*) FROM {ARRAYS}, simhash_pairs(ids, fps)",
-    "window": "SELECT count(part) FROM (SELECT ntile(2) OVER () AS part FROM {table}) AS x",
-    "clusters": "SELECT count(cluster) FROM (SELECT simhash_cluster(fp) OVER () AS cluster FROM {table}) AS x",
-}
-
-
 def main():
     runs, rows, file = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     sizes = rows // 10, rows
@@ -62,7 +40,7 @@ def main():
     for distribution in ("uniform", "text"):
         otherwise.report(f"{distribution}_{sizes[0]}", sizes[0], sizes[0] // 20)
     memory(f"uniform_{rows}", rows)
-    judged += cancel(f"uniform_{rows}", rows)
+    judged += cancels.cancel(f"uniform_{rows}", rows)
     print()
     if rows != FULL:
         print(f"The bars are for {FULL:,} rows and a tenth; here for {rows:,}:")
@@ -165,63 +143,6 @@ def memory(table, rows):
             peaks[way] = int(kilobytes) * 1024 / rows
         for way, caller in (("pairs", "arrays"), ("clusters", "window")):
             print(f"  {way:<9} {name:<22} {peaks[way]:>6.1f} {peaks[way] - peaks[caller]:>6.1f}", flush=True)
-
-
-def cancel(table, rows):
-    """Cancels statements at random moments, with the server's own work_mem and with that of the other measurements."""
-    brute_rows = BRUTE_ROWS if rows == FULL else BRUTE_ROWS // 10
-    brute = f"(SELECT * FROM {table} LIMIT {brute_rows}) AS few"
-    statements = {
-        f"pairs of {rows:,}": WAYS["pairs"].format(table=table),
-        f"clusters of {rows:,}": WAYS["clusters"].format(table=table),
-        f"pairs of {brute_rows:,} at distance {BRUTE_DISTANCE}":
-            f"SELECT count(*) FROM {ARRAYS.format(table=brute)}, simhash_pairs(ids, fps, {BRUTE_DISTANCE})",
-    }
-    print(f"\nseconds from pg_cancel_backend to the error, at up to {CANCELS} random moments of each")
-    judged = []
-    for settings in ({}, MEMORY):
-        memory = settings.get("work_mem") or value("SHOW work_mem")
-        worst = max(cancelled(name, statement, memory, settings) for name, statement in statements.items())
-        judged.append((
-            f"work_mem {memory}: cancelled in {worst * 1e3:.0f} ms at the worst, bar {CANCEL_BAR * 1e3:.0f}",
-            worst <= CANCEL_BAR,
-        ))
-    return judged
-
-
-def cancelled(name, statement, memory, settings):
-    """How long the slowest of some cancels of the statement took."""
-    rng = random.Random(1)
-    taken = []
-    options = environment(settings)["PGOPTIONS"]
-    with (
-        psycopg.connect(options=options, autocommit=True) as victim,
-        psycopg.connect(autocommit=True) as other,
-        ThreadPoolExecutor(1) as pool,
-    ):
-        start = time.perf_counter()
-        victim.execute(statement)
-        whole = time.perf_counter() - start
-        while len(taken) < CANCELS:
-            ended = pool.submit(outcome, victim, statement)
-            time.sleep(rng.uniform(0, min(whole, LONGEST)))
-            asked = time.perf_counter()
-            other.execute("SELECT pg_cancel_backend(%s)", [victim.info.backend_pid])
-            was_cancelled, moment = ended.result()
-            # Others have ended before.
-            if was_cancelled:
-                taken.append(moment - asked)
-    print(f"  work_mem {memory}, {name}: median {median(taken):.3f}, worst {max(taken):.3f}", flush=True)
-    return max(taken)
-
-
-def outcome(connection, statement):
-    """Whether the statement was cancelled, and when it ended."""
-    try:
-        connection.execute(statement)
-    except psycopg.errors.QueryCanceled:
-        return True, time.perf_counter()
-    return False, time.perf_counter()
 
 
 if __name__ == "__main__":
