@@ -2,8 +2,8 @@
 //!
 //! [`groups`] brings equal fingerprints together, so that only distinct ones are searched. [`search`] finds the near
 //! pairs of these: [`partition`] brings those together that agree on a block, [`compare`] compares what is left, [`plan`]
-//! knows which is cheaper and [`bits`] which bits make good blocks. All [`memory`] may be refused. [`Pairs`] gives pairs of rows, one after the other,
-//! and [`cluster`] joins them.
+//! knows which is cheaper and [`bits`] which bits make good blocks. All [`memory`] may be refused. [`Pairs`] gives pairs
+//! of rows, one after the other, and [`cluster`] joins them.
 
 mod bits;
 mod cluster;

@@ -38,9 +38,7 @@ impl Reporter {
     /// Lets the user cancel, and reports if it is time.
     pub fn tick(&self, progress: Progress) {
         tick();
-        if self.wanted
-            && let Some(report) = self.report(progress, Instant::now())
-        {
+        if let Some(report) = self.report(progress, Instant::now()) {
             tell(report);
         }
     }

@@ -12,22 +12,18 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use std::slice;
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
 
 use crate::simhash::guard::{Secret, shared_keys};
-use crate::sql::error::{raise, user_error};
-
-thread_local! {
-    /// That of the last table.
-    static SECRET: RefCell<Option<(Oid, Secret)>> = const { RefCell::new(None) };
-}
+use crate::sql::error::user_error;
 
 /// The secret of a table: SHA-256 of a random number which every cluster has, and shows to nobody without access to its
 /// files (PostgreSQL makes of it the salts of users that do not exist), and of the table. So the locks of one's own table
 /// tell nothing of another's.
-fn secret(database: u32, table: Oid) -> Secret {
+pub fn secret(table: Oid) -> Result<Secret, ErrorReport> {
     // SAFETY: the number is as long as that, and in shared memory as long as the server runs.
     let nonce = unsafe {
         let nonce = pg_sys::GetMockAuthenticationNonce().cast::<u8>();
@@ -35,26 +31,19 @@ fn secret(database: u32, table: Oid) -> Secret {
     };
     let mut secret = [0; _];
     for (number, part) in (0u32..).zip(secret.chunks_mut(32)) {
-        let numbers = [database, table.to_u32(), number].map(u32::to_le_bytes);
+        let numbers = [database().to_u32(), table.to_u32(), number].map(u32::to_le_bytes);
         let hashed = [nonce, numbers.as_flattened()].concat();
         // SAFETY: a function of SQL that takes a bytea and gives another, never NULL.
         let hash: Option<Vec<u8>> = unsafe { direct_function_call(pg_sys::sha256_bytea, &[hashed.into_datum()]) };
-        let hash =
-            hash.unwrap_or_else(|| raise(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "sha256 gives no result")));
+        let hash = hash.ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "sha256 gives no result"))?;
         part.copy_from_slice(&hash);
     }
-    Secret(secret)
+    Ok(Secret(secret))
 }
 
-/// The keys of a row's locks.
-fn keys(database: u32, table: Oid, fingerprint: i64, max_distance: i32) -> Vec<u32> {
-    SECRET.with_borrow_mut(|last| {
-        let (_, secret) = match last {
-            Some(known) if known.0 == table => known,
-            _ => last.insert((table, secret(database, table))),
-        };
-        shared_keys(fingerprint.cast_unsigned(), max_distance.max(0).cast_unsigned(), secret)
-    })
+fn database() -> Oid {
+    // SAFETY: a plain number, set when the session started.
+    unsafe { pg_sys::MyDatabaseId }
 }
 
 /// The locks of a statement's last row. Those of the transaction are given back at its end in any case.
@@ -88,10 +77,9 @@ impl Locks {
     ///
     /// Those that it has already it keeps: nobody gets in between when a row that has been checked in one partition is
     /// moved to another.
-    pub fn take(&mut self, table: Oid, fingerprint: i64, max_distance: i32) {
-        // SAFETY: a plain number, set when the session started.
-        let database = unsafe { pg_sys::MyDatabaseId }.to_u32();
-        let keys = keys(database, table, fingerprint, max_distance);
+    pub fn take(&mut self, table: Oid, secret: &Secret, fingerprint: i64, max_distance: i32) {
+        let database = database().to_u32();
+        let keys = shared_keys(fingerprint.cast_unsigned(), max_distance.max(0).cast_unsigned(), secret);
         // SAFETY: valid tags, in a transaction.
         let is_held = |(tag, key): (&pg_sys::LOCKTAG, &u32)| unsafe {
             (tag.locktag_field1, tag.locktag_field2, tag.locktag_field3) == (database, table.to_u32(), *key)

@@ -18,9 +18,10 @@ use pgrx::{PgMemoryContexts, PgRelation};
 
 use super::cache::Cache;
 use super::conflict::conflict;
-use super::locks::{Locks, Running};
+use super::locks::{Locks, Running, secret};
 use super::search::{Candidate, Searched, State, Wanted, value};
 use super::table::{Members, mark_column, name_of, no_index, same_values};
+use crate::simhash::guard::Secret;
 use crate::sql::arguments::check_distance;
 use crate::sql::error::{shorten, user_error};
 use crate::sql::functions::Functions;
@@ -72,6 +73,8 @@ struct Identity {
 /// What it takes to decide about the rows of a table and all its partitions.
 struct Guard {
     identity: Identity,
+    /// What the keys of its locks are hashed with.
+    secret: Secret,
     action: Action,
     max_distance: i32,
     /// All that is searched: the table, or all partitions of a partitioned table; and where each is.
@@ -220,7 +223,8 @@ impl Statement {
     }
 
     fn take_locks(&self, fingerprint: i64) {
-        self.locks.borrow_mut().take(self.guard.identity.root, fingerprint, self.guard.max_distance);
+        let guard = &self.guard;
+        self.locks.borrow_mut().take(guard.identity.root, &guard.secret, fingerprint, guard.max_distance);
     }
 }
 
@@ -280,7 +284,8 @@ impl Guard {
         let marks = searched.iter().map(mark_of).collect::<Result<_, _>>()?;
         let places = with_rows.into_iter().enumerate().map(|(place, member)| (member, place)).collect();
         let tables = all.iter().copied().collect();
-        let guard = Self { identity: identity.clone(), action, max_distance, searched, places, marks, members: all };
+        let (identity, secret) = (identity.clone(), secret(identity.root)?);
+        let guard = Self { identity, secret, action, max_distance, searched, places, marks, members: all };
         Ok((guard, tables))
     }
 
