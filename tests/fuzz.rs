@@ -46,10 +46,13 @@ macro_rules! targets {
 
 targets!(arrays, options, pairs, places, text, tsvector);
 
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file of Cargo's")
+}
+
 /// What is fuzzed is what is shipped.
 #[test]
 fn the_fuzz_crate_has_the_same_dependencies() {
-    let read = |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a manifest");
     let (manifest, fuzz) = (read("Cargo.toml"), read("fuzz/Cargo.toml"));
     let requirements = |manifest: &str, section: &str| -> Vec<String> {
         let lines = manifest.lines().skip_while(|line| *line != section).skip(1);
@@ -61,4 +64,29 @@ fn the_fuzz_crate_has_the_same_dependencies() {
             assert!(fuzz.contains(&requirement), "fuzz/Cargo.toml lacks {requirement}");
         }
     }
+}
+
+/// In the same versions, and those of what they depend on.
+#[test]
+fn the_fuzz_crate_is_locked_to_the_same_versions() {
+    let (lock, fuzz) = (read("Cargo.lock"), read("fuzz/Cargo.lock"));
+    // Name, version and source; some names are there in two versions.
+    let packages = |lock: &str| -> Vec<[String; 3]> {
+        let entries = lock.split("[[package]]").skip(1);
+        let field = |entry: &str, name: &str| {
+            let line = entry.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "));
+            line.unwrap_or_default().to_owned()
+        };
+        entries.map(|entry| ["name", "version", "checksum"].map(|name| field(entry, name))).collect()
+    };
+    let shipped = packages(&lock);
+    let mut compared = 0;
+    for package in packages(&fuzz) {
+        let [name, version, _] = &package;
+        if shipped.iter().any(|other| other[0] == *name) {
+            assert!(shipped.contains(&package), "fuzz/Cargo.lock has {name} {version}, Cargo.lock another");
+            compared += 1;
+        }
+    }
+    assert!(compared > 20, "only {compared} packages are compared");
 }

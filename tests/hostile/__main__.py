@@ -137,7 +137,7 @@ class Session:
 
 
 def setup(options):
-    database.create("hostile", options.encoding)
+    database.create("pg_simhash_hostile", options.encoding)
     with psycopg.connect(autocommit=True) as connection:
         connection.execute("SET client_min_messages = error")
         connection.execute(options.tables)
@@ -204,7 +204,7 @@ def main():
         failed = True
         print("FAILED: hardly a statement succeeds, so little is tested", file=sys.stderr)
     if not failed:
-        database.drop("hostile")
+        database.drop("pg_simhash_hostile")
     print(f"{statements} statements; scenarios: {dict(ways.most_common())}; SQLSTATEs: {dict(codes.most_common())}")
     sys.exit(failed)
 

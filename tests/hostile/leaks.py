@@ -306,7 +306,7 @@ def main():
     parser.add_argument("--calls", type=int, default=1_000_000)
     parser.add_argument("--only", metavar="NAME", help="what has this in its name")
     options = parser.parse_args()
-    database.create("leaks")
+    database.create("pg_simhash_leaks")
     with psycopg.connect(autocommit=True) as connection:
         with open(f"{sys.path[0]}/tables.sql") as file:
             connection.execute(file.read())
@@ -318,7 +318,7 @@ def main():
     if missing:
         sys.exit(f"no calls are known of: {', '.join(sorted(missing))}")
     leaks = [name for name, work, _ in chosen if (options.only or "") in name and measure(name, work)]
-    database.drop("leaks")
+    database.drop("pg_simhash_leaks")
     if leaks:
         sys.exit(f"memory grows: {', '.join(leaks)}")
 
