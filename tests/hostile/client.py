@@ -1,6 +1,8 @@
 """A session that runs hostile statements, and what must hold of each of them: the server lives, an error is one of
 those that may be, nothing is leaked, and a cancelled statement ends soon."""
 
+import collections
+import re
 import time
 
 import psycopg
@@ -9,6 +11,8 @@ import errors
 
 # How long a statement may go on after it has been cancelled, in seconds: much, for the machine may be busy.
 PATIENCE = 20
+# What is called by a statement.
+CALLED = re.compile(r"\b(?:simhash\w*|hamming)(?=\()|<~>")
 SETTINGS = {
     "statement_timeout": "3s",
     "lock_timeout": "500ms",
@@ -28,7 +32,9 @@ class Client:
     def __init__(self, number, journal):
         self.number, self.journal = number, journal
         self.connection = None
-        self.codes = {}
+        self.codes = collections.Counter()
+        # Functions in statements that succeeded, and in all; claims that were true.
+        self.succeeded, self.called, self.held = collections.Counter(), collections.Counter(), collections.Counter()
         self.statements = 0
         self.connect()
 
@@ -70,7 +76,11 @@ class Client:
                 raise Failure(f"{code}: {error.diag.message_primary}{where}") from error
         except UnicodeDecodeError as error:
             raise Failure(f"the server sent what is no UTF-8: {error}") from error
-        self.codes[code] = self.codes.get(code, 0) + 1
+        self.codes[code] += 1
+        functions = set(CALLED.findall(statement))
+        self.called.update(functions)
+        if rows is not None:
+            self.succeeded.update(functions)
         took = time.monotonic() - start
         if took > self.timeout + PATIENCE:
             raise Failure(f"took {took:.1f} s, with a time limit of {self.timeout} s")
@@ -102,11 +112,13 @@ class Client:
         if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             self.run("ROLLBACK")
 
-    def hold(self, claim):
+    def hold(self, claim, name=None):
         """A claim in SQL that must be true or NULL, unless it ends with an error that may be."""
         rows = self.run(claim)
         if rows and rows[0][0] is False:
             raise Failure(f"does not hold: {claim}")
+        if rows and rows[0][0] is True:
+            self.held[name] += 1
 
     def set_timeout(self, milliseconds):
         """None if that fails."""

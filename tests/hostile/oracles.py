@@ -43,9 +43,9 @@ SELECT simhash({tsvector:v}) IS NOT DISTINCT FROM (SELECT simhash_agg(lexeme, co
 SELECT r BETWEEN 0 AND 1 AND r = simhash_resemblance({text:b}, {text:a}, {jsonb:o}) FROM
     simhash_resemblance({text:a}, {text:b}, {jsonb:o}) AS r
 SELECT simhash_resemblance({text:a}, {text:a}, {jsonb:o}) = 1
-SELECT (SELECT count(*) FROM simhash_pairs(i, f, {distance:d})) = (SELECT count(*) FROM unnest(i, f) AS x (i, f),
-    unnest(i, f) AS y (i, f) WHERE x.i < y.i AND hamming(x.f, y.f) <= {distance:d}) FROM (SELECT {fingerprints:f})
-    AS a (f), LATERAL (SELECT ARRAY(SELECT generate_series(1, cardinality(f)))) AS b (i)
+SELECT (SELECT count(*) FROM simhash_pairs(ids, all_f, {distance:d})) = (SELECT count(*) FROM unnest(ids, all_f) AS
+    x (i, f), unnest(ids, all_f) AS y (i, f) WHERE x.i < y.i AND hamming(x.f, y.f) <= {distance:d}) FROM (SELECT
+    {fingerprints:f}) AS a (all_f), LATERAL (SELECT ARRAY(SELECT generate_series(1, cardinality(all_f)))) AS b (ids)
 SELECT bool_and(hamming(f[a], f[b]) = distance AND a <> b) FROM (SELECT {fingerprints:f}) AS x (f), LATERAL (SELECT
     ARRAY(SELECT generate_series(1, cardinality(f)))) AS y (i), simhash_pairs(i, f, {distance:d})
 WITH c AS (SELECT n, f, simhash_cluster(f, {distance:d}) OVER (ORDER BY n) AS c FROM unnest({fingerprints:f}) WITH
@@ -60,10 +60,13 @@ SELECT (SELECT count(*) FROM hostile.attached WHERE simhash_near(simhash, {bigin
 SELECT bool_and(simhash IS NOT DISTINCT FROM simhash(body)) FROM hostile.attached
 SELECT simhash_format() = 1
 """
+ALL = lines(CLAIMS)
 
 
 def claim(rng, values):
+    """One of them with values, and the one that it is."""
     chosen = {}
+    template = rng.choice(ALL)
 
     def value(place):
         type, name = place[1], place[2] or ""
@@ -86,9 +89,9 @@ def claim(rng, values):
             return fingerprints(rng, 200 if type == "fingerprints" else 25)
         return values.one(type, name)
 
-    text = rng.choice(lines(CLAIMS)).replace("{{", "\x01").replace("}}", "\x02")
+    text = template.replace("{{", "\x01").replace("}}", "\x02")
     text = re.sub(r"\{([^:{}]+):?(\w*)\}", value, text)
-    return text.replace("\x01", "{").replace("\x02", "}")
+    return text.replace("\x01", "{").replace("\x02", "}"), template
 
 
 def fingerprints(rng, most):

@@ -15,8 +15,8 @@ class Table:
         self.values = Values(rng, 100)
         self.name = f"{schema}.{rng.choice(('life', chr(34) + 'a life' + chr(34), chr(34) + 'L' + 'x' * 60 + chr(34)))}"
         self.id = 0
-        # Prefix to source and options, as they were attached.
-        self.attached = {}
+        # Prefix to source, options and blocks, as they were attached; and what is attached online and not filled.
+        self.attached, self.online = {}, {}
         self.guard = None
 
     def run(self, statement):
@@ -134,14 +134,18 @@ class Table:
             f" {self.values.boolean()})"
         )
         if done:
-            self.attached[prefix] = (source, options)
+            self.attached[prefix] = (source, options, blocks)
 
     def attach_online(self):
         source, options, prefix = self.source(), self.options(), self.prefix()
-        self.run(f"SELECT simhash_attach_online('{self.name}', '{source}', {options}, {quote(prefix)})")
+        if self.run(f"SELECT simhash_attach_online('{self.name}', '{source}', {options}, {quote(prefix)})"):
+            self.online[prefix] = (source, options, 0)
 
     def fill(self):
-        self.run(f"CALL simhash_fill('{self.name}', {quote(self.prefix())}, {self.rng.randint(1, 3)})")
+        prefix = self.rng.choice((self.prefix(), *self.online))
+        done = self.run(f"CALL simhash_fill('{self.name}', {quote(prefix)}, {self.rng.randint(1, 3)})")
+        if done is not None and prefix in self.online:
+            self.attached[prefix] = self.online.pop(prefix)
 
     def index(self):
         commands = self.run(
@@ -154,6 +158,7 @@ class Table:
         prefix = self.prefix()
         if self.run(f"SELECT simhash_detach('{self.name}', {quote(prefix)})"):
             self.attached.pop(prefix, None)
+            self.online.pop(prefix, None)
             self.guard = None
 
     def put_guard(self):
@@ -166,7 +171,7 @@ class Table:
         if rng.random() < 0.5:
             self.run(f"TRUNCATE {self.name}")
         # Nothing is promised of the rows that are there.
-        empty = self.run(f"SELECT FROM {self.name} LIMIT 1") == []
+        empty = self.run(f"SELECT 1 FROM {self.name} LIMIT 1") == []
         self.guard = None
         if (
             self.run(f"SELECT simhash_guard('{self.name}', '{action}', {distance}, '{scope}', {mark}, {quote(column)})")
@@ -213,6 +218,7 @@ class Table:
         if self.run(statement) is not None:
             # Which column is what, and which rows have what the trigger would give them, is not known any more.
             self.attached.clear()
+            self.online.clear()
 
     def search(self):
         rng = self.rng
@@ -249,22 +255,24 @@ class Table:
             raise Failure(f"an index finds {len(found[0])} rows, a scan {len(found[1])}: {select}")
 
     def check(self):
-        for prefix, (source, options) in self.attached.items():
-            column = '"' + prefix.replace('"', '""') + '"'
+        for prefix, (source, options, blocks) in self.attached.items():
+            prefix = prefix.replace('"', '""')
             call = {"f": "f", "features": "simhash(features)", "document": "simhash(document)"}.get(source)
             if call is None:
                 call = (
                     f"simhash({source}::text)" if options == "NULL" else f"simhash({source}::text, ({options})::jsonb)"
                 )
-            self.client.hold(
-                f"SELECT bool_and({column if call != 'f' else 'f'} IS NOT DISTINCT FROM {call}) FROM {self.name}"
-            )
+            right = [] if source == "f" else [f'"{prefix}" IS NOT DISTINCT FROM {call}']
+            for block in range(blocks):
+                right.append(f'"{prefix}_block{block}" IS NOT DISTINCT FROM simhash_block({call}, {block}, {blocks})')
+            self.client.hold(f"SELECT coalesce(bool_and({' AND '.join(right)}), true) FROM {self.name}", "table")
         if self.guard:
             column, distance = self.guard
             column = '"' + column.replace('"', '""') + '"'
             self.client.hold(
                 f"SELECT NOT EXISTS (SELECT FROM {self.name} a, {self.name} b WHERE a.id < b.id"
-                f" AND hamming(a.{column}, b.{column}) <= {distance})"
+                f" AND hamming(a.{column}, b.{column}) <= {distance})",
+                "guard",
             )
 
     def skew(self):
@@ -291,14 +299,14 @@ class Table:
     def in_transaction(self):
         """Some of it is undone, and so is what is known of the table."""
         rng = self.rng
-        before = dict(self.attached), self.guard
+        before = dict(self.attached), dict(self.online), self.guard
         self.run("BEGIN" + rng.choice(("", " ISOLATION LEVEL REPEATABLE READ", " ISOLATION LEVEL SERIALIZABLE")))
         for _ in range(rng.randint(1, 4)):
             self.run("SAVEPOINT s")
             rng.choice((self.attach, self.detach, self.put_guard, self.write, self.write, self.attach_online))()
             self.run("ROLLBACK TO s" if rng.random() < 0.4 else "RELEASE s")
         self.run("ROLLBACK")
-        self.attached, self.guard = before
+        self.attached, self.online, self.guard = before
 
 
 def triggers(rng, values, functions):
