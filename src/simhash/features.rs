@@ -136,6 +136,7 @@ pub struct DistinctFeatures {
 /// Slots to start with: half of the text's bytes, in these bounds.
 const FEWEST_SLOTS: usize = 64;
 const MOST_FIRST_SLOTS: usize = 16 * 1024;
+
 impl DistinctFeatures {
     /// Forgets all features, and makes ready for a text of `bytes` bytes.
     pub fn reset(&mut self, bytes: usize, counted: bool, tick: &impl Fn()) -> Result<(), Error> {

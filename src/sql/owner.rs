@@ -23,29 +23,37 @@ pub fn is_owner(relation: pg_sys::Oid) -> bool {
 /// The former user, restrictions and settings come back when `f` returns. After an error of PostgreSQL's, PostgreSQL brings
 /// them back itself when it ends the (sub)transaction.
 pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
-    run_as(owner, true, f)
-}
-
-/// The same for statements that run the table's triggers, which may do what a restricted operation may not (defer a
-/// constraint, say): the owner, who runs them anyway, is not restricted.
-pub fn as_owner_with_triggers<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
-    // SAFETY: no arguments, no conditions.
-    let restricted = unsafe { pg_sys::GetUserId() } != owner;
-    run_as(owner, restricted, f)
-}
-
-fn run_as<T>(owner: pg_sys::Oid, restricted: bool, f: impl FnOnce() -> T) -> T {
     let (mut user, mut context) = (pg_sys::InvalidOid, 0);
-    let restriction = if restricted { pg_sys::SECURITY_RESTRICTED_OPERATION as i32 } else { 0 };
+    let restriction = pg_sys::SECURITY_RESTRICTED_OPERATION as i32;
     // SAFETY: within a transaction, as every function call is; what is changed is put back in the reverse order.
     unsafe {
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
         pg_sys::SetUserIdAndSecContext(owner, context | restriction);
+        let result = with_settings(|| {
+            set(c"search_path", c"pg_catalog, pg_temp");
+            f()
+        });
+        pg_sys::SetUserIdAndSecContext(user, context);
+        result
+    }
+}
+
+/// The same for statements that run the table's triggers, which may do what a restricted operation may not (defer a
+/// constraint, say), and may need the search path of who calls: the owner, who runs them anyway, is not restricted, and
+/// keeps the search path. So `f` names all that it means with its schema.
+pub fn as_owner_with_triggers<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
+    // SAFETY: no arguments, no conditions.
+    let is_owner = unsafe { pg_sys::GetUserId() } == owner;
+    if is_owner { with_settings(f) } else { as_owner(owner, f) }
+}
+
+/// Runs `f`, and puts back what it has `set`.
+fn with_settings<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: within a transaction, as every function call is.
+    unsafe {
         let settings = pg_sys::NewGUCNestLevel();
-        set(c"search_path", c"pg_catalog, pg_temp");
         let result = f();
         pg_sys::AtEOXact_GUC(false, settings);
-        pg_sys::SetUserIdAndSecContext(user, context);
         result
     }
 }

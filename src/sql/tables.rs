@@ -21,11 +21,24 @@ pub unsafe fn open(relation: Oid) -> PgRelation {
     unsafe { PgRelation::with_lock(relation, pg_sys::AccessShareLock as pg_sys::LOCKMODE) }
 }
 
+/// A column that is to hold fingerprints does not.
+pub fn not_bigint(column: &str, table: &str, type_name: &str) -> ErrorReport {
+    let message = format!("column \"{column}\" of table \"{table}\" is of type {type_name}, not bigint");
+    user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
+}
+
 /// How many rows the planner would expect of an ordinary table.
 ///
 /// # Safety
 /// The table is open.
 pub unsafe fn estimated_rows(table: pg_sys::Relation) -> f64 {
+    // SAFETY: by the contract. A standby has no files of unlogged tables: reading one is an error, and PostgreSQL's says why.
+    let is_missing = unsafe {
+        (*(*table).rd_rel).relpersistence as u8 != pg_sys::RELPERSISTENCE_PERMANENT && pg_sys::RecoveryInProgress()
+    };
+    if is_missing {
+        return 0.0;
+    }
     let (mut pages, mut rows, mut visible) = (0, 0.0, 0.0);
     // SAFETY: by the contract; the widths of its columns are not asked for.
     unsafe { pg_sys::estimate_rel_size(table, std::ptr::null_mut(), &mut pages, &mut rows, &mut visible) };

@@ -109,6 +109,41 @@ pub fn triggers(table: &PgRelation) -> &[pg_sys::Trigger] {
     }
 }
 
+/// The table of the trigger that a partition's has been made from, by way of those of the partitions in between; None if
+/// it is no more.
+pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+    // SAFETY: a catalogue is opened and closed; rows of it are looked up by its index on their OIDs, and what is read of
+    // one is copied before the scan ends.
+    unsafe {
+        let catalogue = pg_sys::table_open(pg_sys::TriggerRelationId, LOCK);
+        let table = loop {
+            let mut key = pg_sys::ScanKeyData::default();
+            pg_sys::ScanKeyInit(
+                &mut key,
+                pg_sys::Anum_pg_trigger_oid as pg_sys::AttrNumber,
+                pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber,
+                pg_sys::F_OIDEQ.into(),
+                trigger.into(),
+            );
+            let index = pg_sys::TriggerOidIndexId.into();
+            let scan = pg_sys::systable_beginscan(catalogue, index, true, std::ptr::null_mut(), 1, &mut key);
+            let row = pg_sys::systable_getnext(scan);
+            let found = (!row.is_null()).then(|| {
+                let row = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_trigger>();
+                (row.tgrelid, row.tgparentid)
+            });
+            pg_sys::systable_endscan(scan);
+            match found {
+                Some((_, parent)) if parent != pg_sys::InvalidOid => trigger = parent,
+                found => break found.map(|(table, _)| table),
+            }
+        };
+        pg_sys::table_close(catalogue, LOCK);
+        table
+    }
+}
+
 /// Whether a trigger, where it is enabled, fires before each row that is inserted or updated, whatever the row and column.
 pub fn is_before_each_row(trigger: &pg_sys::Trigger) -> bool {
     let wanted = pg_sys::TRIGGER_TYPE_ROW

@@ -12,7 +12,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
 use super::indexes::{Index, Key};
-use super::marks::{is_marked_relation, is_marked_trigger};
+use super::marks::{Maker, is_marked_relation, is_marked_trigger, maker_of};
 use super::prefix::{Prefix, in_quotes};
 use super::source::Attribute;
 use super::target::{Lock, Target};
@@ -46,8 +46,9 @@ fn simhash_detach(
 /// What is attached to a table with a prefix.
 struct Attached<'a> {
     prefix: &'a Prefix,
-    /// The columns that attach made, and those of their names that it did not.
+    /// The columns that attach made, those that have been changed since, and those of their names that it did not make.
     columns: Vec<String>,
+    changed_columns: Vec<String>,
     other_columns: Vec<String>,
     /// The tables' indexes that attach made, on any column with the prefix.
     indexes: Vec<Index>,
@@ -64,17 +65,22 @@ impl<'a> Attached<'a> {
         table: &Target,
         family: &'a [Target],
     ) -> Result<Self, ErrorReport> {
-        let (mut columns, mut other_columns, mut own) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut columns, mut changed_columns, mut other_columns) = (Vec::new(), Vec::new(), Vec::new());
+        let mut own = Vec::new();
         let relation = table.open();
         for name in names(prefix) {
             if let Some(attribute) = Attribute::of(&relation, &name)? {
-                let is_ours = goes(table, table, &attribute)
-                    && is_marked_relation(table.oid, attribute.number)?
-                    && is_plausible(schema, &relation, &attribute, name == prefix.fingerprint());
+                let maker = maker_of(table.oid, attribute.number)?.filter(|_| goes(table, table, &attribute));
+                let is_fingerprint = name == prefix.fingerprint();
                 if goes(table, table, &attribute) {
                     own.push(name.clone());
                 }
-                if is_ours { &mut columns } else { &mut other_columns }.push(name);
+                match maker {
+                    Some(maker) if is_as_made(schema, &relation, &attribute, is_fingerprint, maker) => &mut columns,
+                    Some(_) => &mut changed_columns,
+                    None => &mut other_columns,
+                }
+                .push(name);
             }
         }
         drop(relation);
@@ -110,7 +116,7 @@ impl<'a> Attached<'a> {
                 }
             }
         }
-        Ok(Self { prefix, columns, other_columns, indexes, other_indexes, triggers, other_triggers })
+        Ok(Self { prefix, columns, changed_columns, other_columns, indexes, other_indexes, triggers, other_triggers })
     }
 
     fn remove(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
@@ -131,6 +137,9 @@ impl<'a> Attached<'a> {
             let drops: Vec<_> =
                 self.columns.iter().map(|column| format!("DROP COLUMN {}", quote_identifier(column))).collect();
             execute(&format!("ALTER TABLE {} {}", table.sql(), drops.join(", ")))?;
+        }
+        for column in &self.changed_columns {
+            tell(format!("leaving column \"{column}\", which is no longer as it was made"));
         }
         for column in &self.other_columns {
             tell(format!("leaving column \"{column}\", which simhash_attach did not make"));
@@ -215,18 +224,19 @@ fn names(prefix: &Prefix) -> impl Iterator<Item = String> + '_ {
     std::iter::once(prefix.fingerprint().to_owned()).chain((0..*LAYOUTS.end()).map(|block| prefix.block(block)))
 }
 
-/// Whether the column is what attach makes of that name: a fingerprint, which in the online way is a plain bigint, or a
-/// block.
-fn is_plausible(
+/// Whether the column is what its maker makes of that name: a fingerprint, which in the online way is a plain bigint, or a
+/// block. One that is computed no longer has become a column like others, with values that nobody computes again.
+fn is_as_made(
     schema: ExtensionSchema,
     relation: &PgRelation,
     attribute: &Attribute,
     is_named_as_fingerprint: bool,
+    maker: Maker,
 ) -> bool {
     // SAFETY: an open table.
     match unsafe { Expression::of_generated_column(relation.as_ptr(), attribute.number) } {
         Some(expression) if is_named_as_fingerprint => FingerprintCall::of(expression, schema).is_some(),
         Some(expression) => BlockCall::in_schema(expression, schema).is_some(),
-        None => is_named_as_fingerprint && attribute.column_type == pg_sys::INT8OID,
+        None => maker == Maker::Online && is_named_as_fingerprint && attribute.column_type == pg_sys::INT8OID,
     }
 }

@@ -7,7 +7,7 @@ use pgrx::spi::quote_literal;
 use crate::sql::spi;
 
 /// Which function made an object.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Maker {
     Attach,
     Online,
@@ -27,24 +27,33 @@ impl Maker {
     }
 }
 
+/// Which function made the relation, or the column if it is not 0, by its mark.
+pub fn maker_of(relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<Option<Maker>, ErrorReport> {
+    marked_by(relation, pg_sys::RelationRelationId, column)
+}
+
 /// Whether the relation, or the column if it is not 0, is marked.
 pub fn is_marked_relation(relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<bool, ErrorReport> {
-    is_marked(relation, pg_sys::RelationRelationId, column)
+    Ok(maker_of(relation, column)?.is_some())
 }
 
 pub fn is_marked_trigger(trigger: pg_sys::Oid) -> Result<bool, ErrorReport> {
-    is_marked(trigger, pg_sys::TriggerRelationId, 0)
+    Ok(marked_by(trigger, pg_sys::TriggerRelationId, 0)?.is_some())
 }
 
-fn is_marked(object: pg_sys::Oid, catalog: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<bool, ErrorReport> {
+fn marked_by(
+    object: pg_sys::Oid,
+    catalog: pg_sys::Oid,
+    column: pg_sys::AttrNumber,
+) -> Result<Option<Maker>, ErrorReport> {
     // SAFETY: the comment is null or NUL-terminated.
     unsafe {
         let comment = pg_sys::GetComment(object, catalog, column.into());
         if comment.is_null() {
-            return Ok(false);
+            return Ok(None);
         }
         let comment = spi::from_server(comment)?;
-        Ok([Maker::Attach, Maker::Online].iter().any(|maker| comment.starts_with(maker.mark())))
+        Ok([Maker::Attach, Maker::Online].into_iter().find(|maker| comment.starts_with(maker.mark())))
     }
 }
 

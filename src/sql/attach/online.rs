@@ -16,7 +16,7 @@ use super::indexes::{Index, IndexNames, Key};
 use super::marks::{Maker, has_comment, is_marked_relation};
 use super::prefix::Prefix;
 use super::progress::of_about;
-use super::source::{Attribute, Kind, Source};
+use super::source::{Attribute, Kind, Source, no_such_column};
 use super::table::{layout, one_by_one};
 use super::target::{Lock, Target, quoted_schema};
 use super::update::{UpdateTrigger, kind_of_stored};
@@ -28,7 +28,7 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::options::{Document, RawJsonb, read};
 use crate::sql::owner::{as_owner, as_owner_with_triggers, set};
 use crate::sql::spi::{execute, execute_and_commit};
-use crate::sql::tables::check_has_values;
+use crate::sql::tables::{check_has_values, not_bigint};
 use crate::sql::text::to_datum;
 
 /// Between two reports of `simhash_fill`.
@@ -308,7 +308,9 @@ impl Fill<'_> {
             let fingerprint = self.fingerprint_sql(&table)?;
             let column = quote_identifier(self.prefix.fingerprint());
             execute(&format!(
-                "UPDATE ONLY {} SET {column} = {fingerprint} WHERE ctid >= '({first},0)' AND ctid < '({end},0)' AND \
+                "UPDATE ONLY {} SET {column} = {fingerprint} WHERE \
+                 ctid OPERATOR(pg_catalog.>=) '({first},0)'::pg_catalog.tid AND \
+                 ctid OPERATOR(pg_catalog.<) '({end},0)'::pg_catalog.tid AND \
                  {column} IS NULL AND {fingerprint} IS NOT NULL",
                 table.sql()
             ))
@@ -381,15 +383,11 @@ impl IndexCommands {
     fn list(&mut self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
         let column = self.prefix.fingerprint();
         let found = Attribute::of(&table.open(), column)?.ok_or_else(|| {
-            let message = format!("column \"{column}\" of table \"{}\" does not exist", table.name);
-            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
-                .set_hint("The prefix is the name of the fingerprint column.")
+            no_such_column(column, table).set_hint("The prefix is the name of the fingerprint column.")
         })?;
         // SAFETY: a look-up in a system cache.
         if unsafe { pg_sys::getBaseType(found.column_type) } != pg_sys::INT8OID {
-            let message = format!("column \"{column}\" is of type {}", found.type_name());
-            return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
-                .set_hint("A fingerprint column is of type bigint."));
+            return Err(not_bigint(column, &table.name, &found.type_name()));
         }
         check_has_values(&table.open(), found.number)?;
         for block in 0..self.blocks {

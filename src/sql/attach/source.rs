@@ -147,8 +147,9 @@ impl Source {
         let Some(attribute) = Attribute::of(relation, &self.column)? else {
             return Ok(None);
         };
-        let source = // SAFETY: an open table.
-        match unsafe { Expression::of_generated_column(relation.as_ptr(), attribute.number) } {
+        // SAFETY: an open table.
+        let generated = unsafe { Expression::of_generated_column(relation.as_ptr(), attribute.number) };
+        let source = match generated {
             Some(expression) => expression,
             None => match attribute.as_variable() {
                 Some(variable) => variable,
@@ -159,7 +160,7 @@ impl Source {
     }
 }
 
-fn no_such_column(column: &str, table: &Target) -> ErrorReport {
+pub fn no_such_column(column: &str, table: &Target) -> ErrorReport {
     let message = format!("column \"{column}\" of table \"{}\" does not exist", table.name);
     user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
 }

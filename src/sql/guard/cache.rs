@@ -39,12 +39,15 @@ impl<K: Eq + Hash + Clone, T> Cache<K, T> {
         Self { remembered: RefCell::new(remembered), is_registered: Cell::new(false) }
     }
 
-    /// The value of a trigger. If it is not known, `identify` says what it is of, and if that is not known either, `make`
-    /// makes it, with the tables that it depends on.
+    /// The value of a trigger. If it is not known, or `is_its` says that it is not the trigger's any more, `identify` says
+    /// what it is of, and if that is not known either, `make` makes it, with the tables that it depends on.
+    ///
+    /// A statement goes on with the triggers that it began with, also if they are replaced meanwhile under their OIDs.
     pub fn get<E>(
         &self,
         trigger: Oid,
-        identify: impl FnOnce() -> Result<K, E>,
+        is_its: impl FnOnce(&T) -> bool,
+        identify: impl FnOnce() -> K,
         make: impl FnOnce(&K) -> Result<(T, Tables), E>,
     ) -> Result<Rc<T>, E> {
         if !self.is_registered.replace(true) {
@@ -52,10 +55,12 @@ impl<K: Eq + Hash + Clone, T> Cache<K, T> {
             unsafe { pg_sys::CacheRegisterRelcacheCallback(Some(changed), Datum::null()) };
         }
         self.forget_changed();
-        if let Some(known) = self.remembered.borrow().by_trigger.get(&trigger) {
+        if let Some(known) = self.remembered.borrow().by_trigger.get(&trigger)
+            && is_its(known)
+        {
             return Ok(known.clone());
         }
-        let key = identify()?;
+        let key = identify();
         if self.remembered.borrow().by_trigger.len() >= MOST {
             self.forget_all();
         }

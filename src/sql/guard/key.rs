@@ -1,13 +1,13 @@
 //! The unique keys of a row: the primary key, by which it is named, and others that it can have in common with no other.
 
 use std::cmp::Ordering;
-use std::ffi::c_int;
 
 use pgrx::PgRelation;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::search::value;
+use super::table::datumCopy;
 use crate::sql::expression::oids;
 use crate::sql::spi::from_server;
 use crate::sql::tables::{is_partial, open};
@@ -166,9 +166,4 @@ impl Key {
         let values = self.0.iter().zip(key).map(text).collect::<Result<Vec<_>, _>>()?;
         Ok(Some(format!("({})=({})", names.join(", "), values.join(", "))))
     }
-}
-
-// PostgreSQL's `utils/datum.h`, which pgrx leaves out.
-unsafe extern "C-unwind" {
-    fn datumCopy(value: Datum, by_value: bool, length: c_int) -> Datum;
 }

@@ -11,7 +11,7 @@ use super::search::{Scope, Searched, value};
 use crate::sql::error::user_error;
 use crate::sql::functions::Functions;
 use crate::sql::spi::{from_server, to_server};
-use crate::sql::tables::{check_has_values, open, with_inheritors};
+use crate::sql::tables::{check_has_values, not_bigint, open, with_inheritors};
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
@@ -49,8 +49,11 @@ impl Members {
         max_distance: i32,
         functions: Option<Functions>,
     ) -> Result<Vec<Searched>, ErrorReport> {
-        let functions = functions
-            .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension is incomplete"))?;
+        let functions = functions.ok_or_else(|| {
+            let message = "pg_simhash lacks functions here that its library needs";
+            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
+                .set_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database.")
+        })?;
         let searched = |&member: &Oid| {
             // SAFETY: locked as a member.
             let table = unsafe { open(member) };
@@ -77,12 +80,15 @@ pub fn column_of(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {
 /// The column of fingerprints.
 pub fn fingerprint_column(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {
     let column = column_of(table, name)?;
-    // SAFETY: look-ups in system caches.
-    if unsafe { pg_sys::getBaseType(pg_sys::get_atttype(table.oid(), column)) } == pg_sys::INT8OID {
+    // SAFETY: look-ups in system caches, of a type that exists.
+    let (is_bigint, type_name) = unsafe {
+        let column_type = pg_sys::get_atttype(table.oid(), column);
+        (pg_sys::getBaseType(column_type) == pg_sys::INT8OID, from_server(pg_sys::format_type_be(column_type))?)
+    };
+    if is_bigint {
         return Ok(column);
     }
-    let message = format!("column \"{name}\" of table \"{}\" is not of type bigint", name_of(table)?);
-    Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
+    Err(not_bigint(name, &name_of(table)?, &type_name))
 }
 
 /// The column that takes the key of a near-duplicate, wherever that is. `own` is the table as it is searched, if it has
@@ -107,9 +113,11 @@ pub fn mark_column(
         ));
     }
     if own.is_some_and(|own| own.depends_on(table, column)) {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, unfit()?).set_detail(
-            "It is a column of the primary key, the fingerprint, what that is computed from, the scope, or the partition key.",
-        ));
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, unfit()?)
+            .set_detail(
+                "It is a column of the primary key, the fingerprint, its source, the scope, or the partition key.",
+            )
+            .set_hint("Add another column of the primary key's type."));
     }
     Ok(column)
 }
@@ -185,5 +193,6 @@ pub unsafe fn same_values(
 
 // PostgreSQL's `utils/datum.h`, which pgrx leaves out.
 unsafe extern "C-unwind" {
+    pub(super) fn datumCopy(value: Datum, by_value: bool, length: c_int) -> Datum;
     fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: c_int) -> bool;
 }

@@ -27,7 +27,7 @@ use crate::sql::error::{shorten, user_error};
 use crate::sql::functions::Functions;
 use crate::sql::spi::from_server;
 use crate::sql::tables::{ancestors, column_name, open, partition_constraint};
-use crate::sql::trigger::{RowEvent, arguments, protocol_violated, triggers};
+use crate::sql::trigger::{RowEvent, protocol_violated, table_of_original};
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
     simhash_dedup(action, max_distance, fingerprint_column)";
@@ -63,11 +63,11 @@ impl Action {
 }
 
 /// What a guard is told: the table, which is the partitioned one if the triggers are those of its partitions, and the
-/// triggers' arguments.
+/// triggers' arguments, in the server's encoding.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Identity {
     root: Oid,
-    arguments: Vec<String>,
+    arguments: Vec<CString>,
 }
 
 /// What it takes to decide about the rows of a table and all its partitions.
@@ -235,8 +235,9 @@ impl Guard {
         // SAFETY: a call has its trigger.
         let trigger = unsafe { (*event.data.tg_trigger).tgoid };
         let get = || {
-            let identify = || Identity::of(function, event);
-            GUARDS.with(|guards| guards.get(trigger, identify, |identity| Self::new(function, identity)))
+            let is_its = |guard: &Self| guard.identity.has_arguments_of(event);
+            let identify = || Identity::of(event);
+            GUARDS.with(|guards| guards.get(trigger, is_its, identify, |identity| Self::new(function, identity)))
         };
         let mut guard = get()?;
         if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
@@ -260,7 +261,10 @@ impl Guard {
 
     /// With the tables that it depends on.
     fn new(function: Oid, identity: &Identity) -> Result<(Self, HashSet<Oid>), ErrorReport> {
-        let [action, max_distance, fingerprint, columns @ ..] = &identity.arguments[..] else {
+        // SAFETY: NUL-terminated.
+        let decoded = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
+        let arguments = identity.arguments.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
+        let [action, max_distance, fingerprint, columns @ ..] = &arguments[..] else {
             return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
                 .set_detail(format!("The trigger has {}.", identity.arguments.len())));
         };
@@ -377,11 +381,12 @@ impl Guard {
 }
 
 impl Identity {
-    fn of(function: Oid, event: &RowEvent) -> Result<Self, ErrorReport> {
-        // SAFETY: NUL-terminated.
-        let decoded = |argument: &CStr| unsafe { from_server(argument.as_ptr()) };
-        let arguments = event.arguments().into_iter().map(decoded).collect::<Result<_, _>>()?;
-        Ok(Self { root: root(event, function), arguments })
+    fn of(event: &RowEvent) -> Self {
+        Self { root: root(event), arguments: event.arguments().into_iter().map(CStr::to_owned).collect() }
+    }
+
+    fn has_arguments_of(&self, event: &RowEvent) -> bool {
+        self.arguments.iter().map(CString::as_c_str).eq(event.arguments())
     }
 }
 
@@ -549,20 +554,13 @@ fn distance(argument: &str) -> Result<i32, ErrorReport> {
     }
 }
 
-/// The table that is guarded with a partition: the topmost that the trigger comes from.
+/// The table that is guarded with a partition: the one whose trigger the partition's was made from.
 ///
 /// A trigger that has been made for the partition itself sees nothing else, whatever other partitions' owners have: that
 /// of a partition may not read the others, and with arguments of its own choosing a trigger would tell much of them.
-fn root(event: &RowEvent, function: Oid) -> Oid {
-    // SAFETY: a call has its trigger, with its arguments.
-    let (is_clone, own) = unsafe { ((*event.data.tg_trigger).tgisclone, event.arguments()) };
-    let is_original = |trigger: &pg_sys::Trigger| {
-        // SAFETY: a trigger in the relation cache is whole.
-        trigger.tgfoid == function && unsafe { arguments(trigger) } == own
-    };
-    // SAFETY: an ancestor of an open table.
-    let guarded = |oid: &&Oid| triggers(&unsafe { open(**oid) }).iter().any(is_original);
-    let table = event.table();
-    let found = || ancestors(&table).iter().rev().find(guarded).copied();
-    is_clone.then(found).flatten().unwrap_or_else(|| table.oid())
+fn root(event: &RowEvent) -> Oid {
+    // SAFETY: a call has its trigger.
+    let trigger = unsafe { &*event.data.tg_trigger };
+    let original = if trigger.tgisclone { table_of_original(trigger.tgoid) } else { None };
+    original.unwrap_or_else(|| event.table().oid())
 }

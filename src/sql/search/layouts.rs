@@ -73,11 +73,8 @@ impl Indexed {
             // One that has just been dropped is not searched, and a partitioned table has no rows of its own.
             let Some(table) = Relation::open(member).filter(|table| !table.is_partitioned()) else { continue };
             let fingerprint = Fingerprint::Column(column_number(member, &name)?);
-            let mut blocks = indexed_blocks(&table, fingerprint, functions);
-            if member != root {
-                // Their columns have other numbers.
-                blocks.retain(|block| !matches!(block.key, Key::Expression(_)));
-            }
+            let Self { mut blocks, rows } =
+                Self { blocks: indexed_blocks(&table, fingerprint, functions), rows: table.rows() }.of_columns();
             for block in &mut blocks {
                 if let Key::Column(number) = block.key {
                     let number = column_number(root, &column_name(member, number)?)?;
@@ -85,13 +82,20 @@ impl Indexed {
                     block.statistics = Statistics { relation: root, column: number, with_inheritors: true };
                 }
             }
-            let own = Self { blocks, rows: table.rows() };
+            let own = Self { blocks, rows };
             common = Some(match common {
                 Some(others) => others.and(&own),
                 None => own,
             });
         }
         common
+    }
+
+    /// Without the indexes on what a column is computed from: to use them, a search would have to compute it too, with the
+    /// rights of whoever searches. It must not run the code of the table's owner where a condition on the column does not.
+    pub fn of_columns(mut self) -> Self {
+        self.blocks.retain(|block| !matches!(block.key, Key::Expression(_)));
+        self
     }
 
     /// Whether all blocks are indexed that a search with a layout has to look at.

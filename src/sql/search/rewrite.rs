@@ -91,7 +91,8 @@ impl Search {
             // Conditions on nothing else are passed on to the members of a tree that are not pruned, and come again.
             _ if table.with_inheritors && self.planner.relations(query).is_empty() => None,
             Some(column) if table.with_inheritors => Indexed::of_tree(table.oid, column.number, &self.functions),
-            Some(column) => Indexed::of_table(table.oid, Fingerprint::Column(column.number), &self.functions),
+            Some(column) => Indexed::of_table(table.oid, Fingerprint::Column(column.number), &self.functions)
+                .map(Indexed::of_columns),
             None if table.with_inheritors => None,
             // Where an outer join makes the columns NULL, it would not be, but its blocks would.
             None if !fingerprint.is_strict() => None,

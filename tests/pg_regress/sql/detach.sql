@@ -101,4 +101,15 @@ CREATE TABLE detach_copy (LIKE detach_original INCLUDING ALL);
 RESET client_min_messages;
 SELECT simhash_detach('detach_copy');
 \d detach_copy
-DROP TABLE detach_docs, detach_half, detach_index, detach_own, detach_original, detach_copy;
+
+-- What is no longer computed, to be kept, is left.
+CREATE TABLE detach_kept (body text);
+INSERT INTO detach_kept VALUES ('a text of some words');
+SET client_min_messages = warning;
+SELECT simhash_attach('detach_kept', 'body', 3);
+ALTER TABLE detach_kept ALTER simhash DROP EXPRESSION, ALTER simhash_block1 DROP EXPRESSION;
+RESET client_min_messages;
+SELECT simhash_detach('detach_kept');
+SELECT body, simhash = simhash(body) AS kept, simhash_block1 = simhash_block(simhash, 1, 3) AS block_kept FROM detach_kept;
+\d detach_kept
+DROP TABLE detach_docs, detach_half, detach_index, detach_own, detach_original, detach_copy, detach_kept;

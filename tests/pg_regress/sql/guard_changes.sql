@@ -56,4 +56,16 @@ BEGIN;
 ALTER TABLE docs DROP f CASCADE, ADD f bigint;
 SELECT state_of('INSERT INTO docs (id, f) VALUES (3, 2)');
 ROLLBACK;
+-- A guard that is replaced in the midst of a statement: the statement goes on with the one before, and the next one, also of
+-- the same transaction, has the new one.
+CREATE TABLE replaced (id integer PRIMARY KEY, f bigint, note text);
+SELECT simhash_attach('replaced', 'f'), simhash_guard('replaced', 'reject', 0, fingerprint => 'f');
+CREATE FUNCTION replace_guard() RETURNS text LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM simhash_guard('replaced', 'reject', 3, fingerprint => 'f'); RETURN 'replaced'; END $$;
+BEGIN;
+INSERT INTO replaced SELECT n, 1 << n, CASE WHEN n = 2 THEN replace_guard() END FROM generate_series(1, 4) AS n;
+SELECT state_of('INSERT INTO replaced VALUES (100, 3)');
+COMMIT;
+SELECT state_of('INSERT INTO replaced VALUES (100, 3)');
+SELECT id, f, note FROM replaced ORDER BY id;
 DROP SCHEMA guard_changes CASCADE;

@@ -230,7 +230,36 @@ SELECT pg_temp.fire('BEFORE INSERT', 'FOR EACH ROW EXECUTE FUNCTION simhash_upda
 SELECT pg_temp.fire('BEFORE INSERT', 'FOR EACH ROW EXECUTE FUNCTION simhash_update(own, body, ''{"ngrams": 2}'')');
 SELECT errors($$SELECT simhash_update()$$);
 
+-- What the table's own triggers do while it is filled: by its owner all that they may do at any time, with the owner's search
+-- path, in which another operator may come first; by others in a restricted operation.
+CREATE ROLE regress_online_owner;
+CREATE SCHEMA online AUTHORIZATION regress_online_owner;
+SET ROLE regress_online_owner;
+SET search_path = online, public, pg_catalog;
+CREATE TABLE audit (id integer);
+CREATE TABLE filled (id integer, body text);
+INSERT INTO filled SELECT n, 'text ' || n FROM generate_series(1, 3) AS n;
+CREATE FUNCTION never(tid, tid) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+CREATE OPERATOR >= (LEFTARG = tid, RIGHTARG = tid, FUNCTION = never);
+CREATE FUNCTION log() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO audit VALUES (NEW.id); RETURN NULL; END $$;
+CREATE TRIGGER log AFTER UPDATE ON filled FOR EACH ROW EXECUTE FUNCTION log();
+SELECT simhash_attach_online('filled', 'body');
+CALL simhash_fill('filled');
+SELECT count(simhash) FROM filled;
+SELECT count(*) FROM audit;
+DROP TRIGGER log ON filled;
+CREATE CONSTRAINT TRIGGER later AFTER UPDATE ON filled DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION log();
+ALTER TABLE filled DISABLE TRIGGER zz_simhash_update;
+UPDATE filled SET simhash = NULL;
+CALL simhash_fill('filled');
+UPDATE filled SET simhash = NULL;
+RESET ROLE;
+CALL simhash_fill('filled');
+RESET search_path;
+
 SET client_min_messages = warning;
+DROP SCHEMA online CASCADE;
+DROP ROLE regress_online_owner;
 DROP TABLE online_docs, online_types, online_parts, online_parent, online_errors CASCADE;
 DROP FUNCTION online_stop, online_trim;
 DROP DOMAIN online_domain;

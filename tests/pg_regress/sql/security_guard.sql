@@ -8,7 +8,8 @@ GRANT USAGE ON SCHEMA guards TO regress_security_writer;
 SET search_path = guards, public;
 SET client_min_messages = warning;
 
--- With the privilege to create triggers one can do much, but is not told what one may not select.
+-- With the privilege to create triggers one can do much (a mark is a key, which another trigger can tell), but an error does
+-- not say what one may not select.
 SET ROLE regress_security_owner;
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint, same_as integer);
 SELECT simhash_attach('docs', 'f', 8);

@@ -107,10 +107,25 @@ CREATE TRIGGER spy BEFORE INSERT ON tenant_2 FOR EACH ROW EXECUTE FUNCTION simha
 INSERT INTO tenant_2 VALUES (2, 2, 15);
 DELETE FROM tenant_2 WHERE id = 1;
 INSERT INTO tenant_2 VALUES (2, 2, 15);
--- With the arguments of the guard, it does what the guard does.
+-- With the arguments of the guard, it still sees no more, also where the guard itself does not fire.
 DROP TRIGGER spy ON tenant_2;
 CREATE TRIGGER spy BEFORE INSERT ON tenant_2 FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', 'tenant');
 INSERT INTO tenant_2 VALUES (3, 2, 0);
+RESET ROLE;
+DROP TRIGGER spy ON tenant_2;
+CREATE TABLE apart (id integer, tenant integer, f bigint) PARTITION BY LIST (tenant);
+CREATE TABLE apart_1 PARTITION OF apart FOR VALUES IN (1);
+CREATE TABLE apart_2 PARTITION OF apart FOR VALUES IN (2) PARTITION BY LIST (tenant);
+CREATE TABLE apart_2_2 PARTITION OF apart_2 FOR VALUES IN (2);
+SELECT simhash_attach('apart', 'f'), simhash_guard('apart', fingerprint => 'f');
+INSERT INTO apart VALUES (1, 1, 42);
+ALTER TABLE apart DISABLE TRIGGER zzz_simhash_guard;
+ALTER TABLE apart_2 OWNER TO regress_security_mallory;
+ALTER TABLE apart_2_2 OWNER TO regress_security_mallory;
+SET ROLE regress_security_mallory;
+CREATE TRIGGER spy BEFORE INSERT ON apart_2 FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f');
+INSERT INTO apart_2 VALUES (2, 2, 43);
+INSERT INTO apart_2 VALUES (3, 2, 43);
 -- Neither can the partition's guard be made another one, or taken away.
 SELECT simhash_guard('tenant_2', fingerprint => 'f');
 SELECT simhash_unguard('tenant_2_2');

@@ -305,6 +305,47 @@ SET ROLE regress_security_other;
 CALL simhash_fill(:docs);
 RESET ROLE;
 
+-- A search of a stored column does not compute anew what that is made from, whatever has an index: it would be done with the
+-- rights of whoever searches.
+SET ROLE regress_security_mallory;
+CREATE FUNCTION hostile.computed(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+    IF current_user <> 'regress_security_mallory' THEN
+        RAISE EXCEPTION 'computed by %', current_user;
+    END IF;
+    RETURN value;
+END $$;
+REVOKE EXECUTE ON FUNCTION hostile.computed FROM PUBLIC;
+CREATE TABLE hostile.stored (
+    id integer PRIMARY KEY,
+    body text,
+    simhash bigint GENERATED ALWAYS AS (public.simhash(hostile.computed(body))) STORED
+);
+INSERT INTO hostile.stored SELECT n, 'text ' || md5(n::text) || ' ' || md5((-n)::text) FROM generate_series(1, 2000) AS n;
+SELECT format('CREATE INDEX ON hostile.stored (public.simhash_block(public.simhash(hostile.computed(body)), %s, 4))', block)
+FROM generate_series(0, 3) AS block \gexec
+ANALYZE hostile.stored;
+GRANT USAGE ON SCHEMA hostile TO regress_security_other;
+GRANT SELECT (id, simhash) ON hostile.stored TO regress_security_other;
+RESET ROLE;
+CREATE FUNCTION searches() RETURNS TABLE (role name, by_key bigint, of_all bigint, joined bigint, skew boolean) LANGUAGE sql AS $$
+    SELECT current_user,
+        (SELECT count(*) FROM hostile.stored
+            WHERE id = 42 AND public.simhash_near(simhash, (SELECT simhash FROM hostile.stored WHERE id = 42))),
+        (SELECT count(*) FROM hostile.stored WHERE public.simhash_near(simhash, 5)),
+        (SELECT count(*) FROM hostile.stored a JOIN hostile.stored b ON public.simhash_near(a.simhash, b.simhash)),
+        (SELECT bool_or(indexed) FROM public.simhash_skew('hostile.stored', 'simhash'))
+$$;
+SELECT * FROM searches();
+SET enable_seqscan = off;
+SELECT * FROM searches();
+SET ROLE regress_security_other;
+SELECT * FROM searches();
+RESET enable_seqscan;
+SELECT * FROM searches();
+RESET ROLE;
+DROP FUNCTION searches;
+
 DROP SCHEMA hostile, kinds CASCADE;
 DROP FOREIGN DATA WRAPPER regress_security CASCADE;
 DROP TABLE names CASCADE;
