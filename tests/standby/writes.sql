@@ -16,5 +16,5 @@ SELECT extensions.simhash_unguard('app.rejected');
 -- These only read.
 SELECT extensions.simhash_index_commands('app.plain', blocks => 3) LIMIT 1;
 -- Of unlogged tables, a standby has nothing.
-SELECT count(*) FROM app.unlogged WHERE extensions.simhash_near(f, 1);
-SELECT count(*) FROM extensions.simhash_skew('app.unlogged', 'f');
+SELECT count(*) FROM public.unlogged WHERE extensions.simhash_near(f, 1);
+SELECT count(*) FROM extensions.simhash_skew('public.unlogged', 'f');
