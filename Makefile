@@ -4,7 +4,8 @@
 #   DOCS=folder      the documents of `make demo`
 #   KEEP=1           `make demo` leaves its server running
 
-.PHONY: help demo test test-matrix test-packages soak fuzz hostile leaks valgrind deny all install package deb bench clean
+.PHONY: help demo test test-matrix test-packages soak fuzz hostile leaks valgrind deny all install package deb bench \
+	clean
 
 help:
 	@echo 'make demo     near-duplicates among the files of DOCS=folder (default: the copyright files in /usr/share/doc)'
@@ -14,7 +15,7 @@ help:
 	@echo 'make soak     a load of near-duplicates on a guarded table, with crashes: ten minutes (options: see tools/soak)'
 	@echo 'make fuzz     the algorithm on made-up input, against an oracle: half an hour (options: see tools/fuzz)'
 	@echo 'make hostile  calls with hostile arguments on a server with assertions: an hour (options: see tools/hostile)'
-	@echo 'make leaks    the memory of a backend over a million calls of each function, thousands of commands: half an hour'
+	@echo 'make leaks    the memory of a backend over a million calls of each function: half an hour'
 	@echo 'make valgrind the SQL tests on a server under valgrind'
 	@echo 'make deny     the licences, sources and known vulnerabilities of all dependencies'
 	@echo 'make install  the extension into the PostgreSQL of PG_CONFIG=path (make all only builds it)'

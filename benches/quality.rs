@@ -4,17 +4,18 @@
 //! documents with their true near-duplicates:
 //!
 //! - `NAME.jsonl.gz`: one `{"id": .., "text": ..}` a line;
-//! - `NAME.pairs.tsv.gz`: `id`, `id`, J, every pair whose resemblance J is at least 0.5. J is the Jaccard resemblance of
-//!   the sets of 5-character shingles after NFKC, case folding and turning each run of non-word characters to a space.
+//! - `NAME.pairs.tsv.gz`: `id`, `id`, J, every pair whose resemblance J is at least 0.5. J is the Jaccard resemblance
+//!   of the sets of 5-character shingles after NFKC, case folding and turning each run of non-word characters to a
+//!   space.
 //!
 //! Precision is the share of the pairs found that have J >= .8, recall the share of the pairs with J >= .9 that are
 //! found. A pair is found at k if both documents have a fingerprint and these differ in at most k bits; all pairs are
 //! compared.
 //!
 //! With `--seeds`, also the mean and the standard deviation over N re-hashings of the features: a set has few
-//! near-duplicates, often of one family, and a difference that another hash function would turn round is none. AP is the
-//! average precision of all pairs ranked by distance, the true ones being those with J >= .8: one number that does not
-//! depend on any k.
+//! near-duplicates, often of one family, and a difference that another hash function would turn round is none. AP is
+//! the average precision of all pairs ranked by distance, the true ones being those with J >= .8: one number that does
+//! not depend on any k.
 //!
 //! Verified: what is left of the pairs found when those of a smaller resemblance of their features are left out.
 

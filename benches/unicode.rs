@@ -1,13 +1,13 @@
-//! Which Unicode library, and is a table of one's own worth it: ICU4X, the unicode-rs family and `pg_simhash` on the two
-//! things that a fingerprint needs, in MB/s of the text.
+//! Which Unicode library, and is a table of one's own worth it: ICU4X, the unicode-rs family and `pg_simhash` on the
+//! two things that a fingerprint needs, in MB/s of the text.
 //!
 //! - normalise: the whole text through NFKC and full case folding.
 //! - classify: for each character, is it a letter or number, a letter of a script written without spaces, a mark, or
 //!   none of these (general category and script).
 //!
 //! `cargo bench --bench unicode -- FILE.jsonl[.gz] ...`. Each English set is also measured with its letters replaced by
-//! Cyrillic ones, and with its vowels accented by combining marks (which NFKC composes). The ways take turns; the median
-//! of all runs counts.
+//! Cyrillic ones, and with its vowels accented by combining marks (which NFKC composes). The ways take turns; the
+//! median of all runs counts.
 
 use std::hint::black_box;
 use std::path::Path;

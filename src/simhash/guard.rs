@@ -2,8 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_secret;
 
-/// What keys are hashed with. Everybody can see them, since PostgreSQL shows all locks to all users: who does not know the
-/// secret shall not compute from a row's keys what its fingerprint is. As long as the hash function wants it.
+/// What keys are hashed with. Everybody can see them, since PostgreSQL shows all locks to all users: who does not know
+/// the secret shall not compute from a row's keys what its fingerprint is. As long as the hash function wants it.
 pub struct Secret(pub [u8; 192]);
 
 /// Largest distance for which keys tell fingerprints apart; beyond, all have the same one.
@@ -11,10 +11,10 @@ const LARGEST_DISTANCE: u32 = 8;
 
 /// Keys such that any two fingerprints at a distance of at most `max_distance` share one.
 ///
-/// Cut into `max_distance` + 2 pieces, such fingerprints agree on two pieces at least (Manku, Jain, Das Sarma, WWW 2007,
-/// section 3), so each pair of pieces is a key. Two pieces rather than one, so that texts made from a template, whose
-/// fingerprints often share a piece, rarely share a key. At distance 3 there are ten keys of 25 or 26 bits. Sorted, each
-/// once.
+/// Cut into `max_distance` + 2 pieces, such fingerprints agree on two pieces at least (Manku, Jain, Das Sarma, WWW
+/// 2007, section 3), so each pair of pieces is a key. Two pieces rather than one, so that texts made from a template,
+/// whose fingerprints often share a piece, rarely share a key. At distance 3 there are ten keys of 25 or 26 bits.
+/// Sorted, each once.
 pub fn shared_keys(fingerprint: u64, max_distance: u32, secret: &Secret) -> Vec<u32> {
     if max_distance > LARGEST_DISTANCE {
         return vec![0];

@@ -119,8 +119,8 @@ pub struct Visited {
 }
 
 impl Visited {
-    /// The share that is visited in one block or another. Rows that share one of the commonest values mostly share others
-    /// too, and are visited once.
+    /// The share that is visited in one block or another. Rows that share one of the commonest values mostly share
+    /// others too, and are visited once.
     pub fn in_any(blocks: impl Iterator<Item = Self>) -> f64 {
         let all = blocks.fold((0f64, 0.0), |(common, rest), visited| (common.max(visited.common), rest + visited.rest));
         (all.0 + all.1).min(1.0)
@@ -130,11 +130,11 @@ impl Visited {
 /// The radii, one a block, with which a search at distance at most `max_distance` costs least, and what it costs; None
 /// if there are none.
 ///
-/// No match is missed with any radii that add up to `max_distance` + 1, counting 1 for each block that is looked at:
-/// if two fingerprints differ in each block by more than its radius, they differ in more bits altogether. Those of
-/// [`radius`] are as small and as even as can be; where a value of a block is very common, it is better to look closer at
-/// the other blocks instead. `cost_of` tells what a block costs with a radius, None if it cannot be looked at; blocks add
-/// up. It takes time and space proportional to `blocks` times `max_distance` squared, at most.
+/// No match is missed with any radii that add up to `max_distance` + 1, counting 1 for each block that is looked at: if
+/// two fingerprints differ in each block by more than its radius, they differ in more bits altogether. Those of
+/// [`radius`] are as small and as even as can be; where a value of a block is very common, it is better to look closer
+/// at the other blocks instead. `cost_of` tells what a block costs with a radius, None if it cannot be looked at;
+/// blocks add up. It takes time and space proportional to `blocks` times `max_distance` squared, at most.
 pub fn cheapest_radii(
     blocks: i32,
     max_distance: i32,

@@ -2,11 +2,12 @@
 //! fingerprints. Nothing here knows PostgreSQL.
 //!
 //! The path of a document: [`normalise`] brings the text into one form, [`tokens`] cuts it by the [`classes`] of its
-//! characters, [`shingle`] joins neighbouring tokens to features, [`hash`] hashes these, [`features`] keeps the distinct
-//! ones, [`weight`] and [`top`] say how much each counts, [`tally`] lets each vote on every bit. [`fingerprint`] strings
-//! these together, as the [`options`] ask for it. [`distance`] and [`blocks`] are what search stands on; [`layout`] and
-//! [`skew`] tell what it costs, and [`guard`] what concurrent writers lock. [`pairs`] finds all near pairs and clusters
-//! of many fingerprints at once, [`resemblance`] compares the features themselves, as [`weighted`] has them.
+//! characters, [`shingle`] joins neighbouring tokens to features, [`hash`] hashes these, [`features`] keeps the
+//! distinct ones, [`weight`] and [`top`] say how much each counts, [`tally`] lets each vote on every bit.
+//! [`fingerprint`] strings these together, as the [`options`] ask for it. [`distance`] and [`blocks`] are what search
+//! stands on; [`layout`] and [`skew`] tell what it costs, and [`guard`] what concurrent writers lock. [`pairs`] finds
+//! all near pairs and clusters of many fingerprints at once, [`resemblance`] compares the features themselves, as
+//! [`weighted`] has them.
 
 // Only calls of functions compiled for a CPU that has been detected are excepted: see pairs::compare.
 #![deny(unsafe_code)]

@@ -95,8 +95,9 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
 
 /// Fails where ICU4X could not have the memory that it takes for a combining sequence of so many bytes.
 ///
-/// It collects the marks in a vector of four bytes for each, which doubles, and sorts them by way of another; where that
-/// memory is refused, the process ends. So this asks for as much, and gives it back: the allocator has it for ICU4X.
+/// It collects the marks in a vector of four bytes for each, which doubles, and sorts them by way of another; where
+/// that memory is refused, the process ends. So this asks for as much, and gives it back: the allocator has it for
+/// ICU4X.
 fn reserve_for_marks(bytes: usize) -> Result<(), TryReserveError> {
     let marks = (bytes + LONGEST_DECOMPOSITION).next_power_of_two();
     let (mut collected, mut other) = (Vec::<u32>::new(), Vec::<u32>::new());
@@ -107,7 +108,8 @@ fn reserve_for_marks(bytes: usize) -> Result<(), TryReserveError> {
     Ok(())
 }
 
-/// The next span at or after `from`, itself a boundary, that normalisation may change; it starts and ends at boundaries.
+/// The next span at or after `from`, itself a boundary, that normalisation may change; it starts and ends at
+/// boundaries.
 #[inline]
 fn next_changing_span(text: &str, from: usize, tick: &impl Fn()) -> Result<Option<Range<usize>>, Error> {
     let bytes = text.as_bytes();

@@ -201,8 +201,8 @@ impl Counted {
 
         // A sample makes the searches look more different than they are: their finds scatter around what each finds in
         // the table, with a variance that is about the mean (less, where little is left out), and itself uncertain by
-        // two standard errors. Brought nearer to the mean, they scatter as those of the table do (Louis, JASA 79, 1984),
-        // which is no less than chance makes them.
+        // two standard errors. Brought nearer to the mean, they scatter as those of the table do (Louis, JASA 79,
+        // 1984), which is no less than chance makes them.
         let mean = sum / queries;
         let variance = found.iter().map(|&found| (found as f64 - mean).powi(2)).sum::<f64>() / queries;
         let sampled = self.sampled as f64 / self.rows;

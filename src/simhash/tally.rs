@@ -38,7 +38,8 @@ impl Default for Tally {
 impl Tally {
     /// Adds a feature of weight 1 if `counts`, none otherwise. About 2 ns.
     ///
-    /// The condition is an argument because on real text it is a coin toss: a branch on it would cost more than the vote.
+    /// The condition is an argument because on real text it is a coin toss: a branch on it would cost more than the
+    /// vote.
     #[inline]
     pub fn vote(&mut self, hash: u64, counts: bool) {
         self.pending[self.pending_len] = hash;

@@ -2,8 +2,8 @@
 
 /// The code point that starts at byte `at` of valid UTF-8, and its length in bytes.
 ///
-/// Unlike `str::chars`, it neither looks whether `at` is a boundary nor makes a `char`: on text without ASCII, most of the
-/// tokenizer's time is spent here.
+/// Unlike `str::chars`, it neither looks whether `at` is a boundary nor makes a `char`: on text without ASCII, most of
+/// the tokenizer's time is spent here.
 #[inline(always)]
 pub fn decode(utf8: &[u8], at: usize) -> (u32, usize) {
     let tail = |i: usize| u32::from(utf8[at + i] & 0x3f);

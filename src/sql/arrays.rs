@@ -22,7 +22,8 @@ pub fn weights(array: &AnyArray) -> Result<impl ExactSizeIterator<Item = Result<
     elements(array, "weights")
 }
 
-/// The elements of a `text[]` of names of a table's columns, decoded; an error if there is a NULL, or what cannot be one.
+/// The elements of a `text[]` of names of a table's columns, decoded; an error if there is a NULL, or what cannot be
+/// one.
 pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorReport> {
     let names = elements(array, what)?;
     if names.len() > pg_sys::MaxHeapAttributeNumber as usize {
@@ -79,8 +80,8 @@ type Deconstructed<'a> = (&'a [pg_sys::Datum], &'a [bool]);
 fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>, ErrorReport> {
     let (mut length, mut by_value, mut align) = (0, false, 0);
     let (mut datums, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
-    // SAFETY: a detoasted array knows the type of its elements. They are palloc'd in the context of this call and live as
-    // long as its arguments.
+    // SAFETY: a detoasted array knows the type of its elements. They are palloc'd in the context of this call and live
+    // as long as its arguments.
     unsafe {
         let array = detoast(array, what)?;
         let element_type = (*array).elemtype;

@@ -38,15 +38,16 @@ fn simhash_probes(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<Option<Vec<i32>>, ErrorReport> {
     match cut_to_probe(block, blocks, max_distance) {
-        // NULL, for no fingerprint is within a negative distance, and whether one is within a distance is unknown if the
-        // fingerprint is: with an empty array, `block = ANY (probes)` would be false.
+        // NULL, for no fingerprint is within a negative distance, and whether one is within a distance is unknown if
+        // the fingerprint is: with an empty array, `block = ANY (probes)` would be false.
         Ok(_) if max_distance < 0 => Ok(None),
         Ok((cut, radius)) => Ok(Some(cut.list_probes(fingerprint.cast_unsigned(), radius)?)),
         Err(error) => null_unless_planning(error, fcinfo),
     }
 }
 
-/// The planner support function of both: reports a wrong layout that is written in the query, and tells what probes cost.
+/// The planner support function of both: reports a wrong layout that is written in the query, and tells what probes
+/// cost.
 #[pg_extern(sql = false)]
 fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
     // A null pointer, which is not NULL: nothing to say on what the planner asked for.

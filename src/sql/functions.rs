@@ -13,8 +13,8 @@ const C_LANGUAGE: Oid = Oid::from_u32(13);
 
 /// The schema that the extension is in, and so its functions.
 ///
-/// They are found there and nowhere else: no search_path and no privilege has a part in it, and somebody's function of the
-/// same name is not taken for ours.
+/// They are found there and nowhere else: no search_path and no privilege has a part in it, and somebody's function of
+/// the same name is not taken for ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtensionSchema(Oid);
 
@@ -41,11 +41,12 @@ impl ExtensionSchema {
 
     /// The function of that name and exactly those argument types.
     ///
-    /// Only functions in C are looked for, which superusers alone can make: where the library is newer than the extension in
-    /// a database, a function may not be there yet, and others may be allowed to create one in the extension's schema.
+    /// Only functions in C are looked for, which superusers alone can make: where the library is newer than the
+    /// extension in a database, a function may not be there yet, and others may be allowed to create one in the
+    /// extension's schema.
     pub fn function(self, name: &CStr, arguments: &[Oid]) -> Option<Oid> {
-        // SAFETY: a look-up in a system cache by the keys that it has, which it copies if need be. The row is held until it
-        // is released, and what is read of it is copied.
+        // SAFETY: a look-up in a system cache by the keys that it has, which it copies if need be. The row is held
+        // until it is released, and what is read of it is copied.
         unsafe {
             let arguments = pg_sys::buildoidvector(arguments.as_ptr(), arguments.len() as i32);
             let row = pg_sys::SearchSysCache3(

@@ -1,8 +1,8 @@
 //! The SQL functions: each converts its arguments, calls [`crate::simhash`] and converts the result.
 //!
-//! `sql/pg_simhash.sql` declares them, under the names that pgrx gives their entry points (`NAME_wrapper`). What works on
-//! fingerprints is here; [`attach`] gives tables fingerprints, [`search`] finds them, [`guard`] keeps near-duplicates out, and
-//! [`batch`] compares all of a table's.
+//! `sql/pg_simhash.sql` declares them, under the names that pgrx gives their entry points (`NAME_wrapper`). What works
+//! on fingerprints is here; [`attach`] gives tables fingerprints, [`search`] finds them, [`guard`] keeps
+//! near-duplicates out, and [`batch`] compares all of a table's.
 
 mod aggregate;
 mod arguments;

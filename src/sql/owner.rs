@@ -20,8 +20,8 @@ pub fn is_owner(relation: pg_sys::Oid) -> bool {
 
 /// Runs `f` as the owner, in a security-restricted operation, with the system's schema first in the search path.
 ///
-/// The former user, restrictions and settings come back when `f` returns. After an error of PostgreSQL's, PostgreSQL brings
-/// them back itself when it ends the (sub)transaction.
+/// The former user, restrictions and settings come back when `f` returns. After an error of PostgreSQL's, PostgreSQL
+/// brings them back itself when it ends the (sub)transaction.
 pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     let (mut user, mut context) = (pg_sys::InvalidOid, 0);
     let restriction = pg_sys::SECURITY_RESTRICTED_OPERATION as i32;

@@ -32,7 +32,8 @@ pub fn not_bigint(column: &str, table: &str, type_name: &str) -> ErrorReport {
 /// # Safety
 /// The table is open.
 pub unsafe fn estimated_rows(table: pg_sys::Relation) -> f64 {
-    // SAFETY: by the contract. A standby has no files of unlogged tables: reading one is an error, and PostgreSQL's says why.
+    // SAFETY: by the contract. A standby has no files of unlogged tables: reading one is an error, and PostgreSQL's
+    // says why.
     let is_missing = unsafe {
         (*(*table).rd_rel).relpersistence as u8 != pg_sys::RELPERSISTENCE_PERMANENT && pg_sys::RecoveryInProgress()
     };
@@ -97,8 +98,8 @@ unsafe fn has_in_pg_index(index: pg_sys::Relation, column: u32) -> bool {
     unsafe { !pg_sys::heap_attisnull((*index).rd_indextuple, column as i32, std::ptr::null_mut()) }
 }
 
-/// What the rows of a partition have to fulfil, also for the partitions that this is one of: a list of expressions; null if
-/// the table is none, or takes all rows.
+/// What the rows of a partition have to fulfil, also for the partitions that this is one of: a list of expressions;
+/// null if the table is none, or takes all rows.
 ///
 /// Partition keys are read as their tables' owners, as the expressions of indexes are.
 pub fn partition_constraint(table: &PgRelation) -> *mut pg_sys::List {

@@ -92,8 +92,9 @@ impl Command {
 
 /// The text as UTF-8, whatever the server's encoding.
 ///
-/// Also a UTF-8 server's text is checked: that costs little next to a fingerprint, and lets no wrong byte that some other
-/// code stored lead to undefined behaviour. A SQL_ASCII server's text has no known encoding: it is taken for UTF-8.
+/// Also a UTF-8 server's text is checked: that costs little next to a fingerprint, and lets no wrong byte that some
+/// other code stored lead to undefined behaviour. A SQL_ASCII server's text has no known encoding: it is taken for
+/// UTF-8.
 pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
     // SAFETY: no arguments, no conditions.
     let encoding = unsafe { pg_sys::GetDatabaseEncoding() } as u32;

@@ -109,12 +109,12 @@ pub fn triggers(table: &PgRelation) -> &[pg_sys::Trigger] {
     }
 }
 
-/// The table of the trigger that a partition's has been made from, by way of those of the partitions in between; None if
-/// it is no more.
+/// The table of the trigger that a partition's has been made from, by way of those of the partitions in between; None
+/// if it is no more.
 pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
     const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-    // SAFETY: a catalogue is opened and closed; rows of it are looked up by its index on their OIDs, and what is read of
-    // one is copied before the scan ends.
+    // SAFETY: a catalogue is opened and closed; rows of it are looked up by its index on their OIDs, and what is read
+    // of one is copied before the scan ends.
     unsafe {
         let catalogue = pg_sys::table_open(pg_sys::TriggerRelationId, LOCK);
         let table = loop {
@@ -144,7 +144,8 @@ pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
     }
 }
 
-/// Whether a trigger, where it is enabled, fires before each row that is inserted or updated, whatever the row and column.
+/// Whether a trigger, where it is enabled, fires before each row that is inserted or updated, whatever the row and
+/// column.
 pub fn is_before_each_row(trigger: &pg_sys::Trigger) -> bool {
     let wanted = pg_sys::TRIGGER_TYPE_ROW
         | pg_sys::TRIGGER_TYPE_BEFORE

@@ -232,7 +232,8 @@ def measure(name, work):
     after = backend.memory()
     backend.connection.close()
     contexts, resident = after[0] - before[0], after[1] - before[1]
-    # A byte a call, or an allocation (at least 32 bytes) every fourth call; and what a backend's memory varies by anyway.
+    # A byte a call, or an allocation (at least 32 bytes) every fourth call; and what a backend's memory varies by
+    # anyway.
     limits = (200_000 + made, 1_500_000 + 8 * made)
     if name in COMMANDS:
         limits = tuple(max(limit, 1_000_000 + made * OF_A_COMMAND) for limit in limits)

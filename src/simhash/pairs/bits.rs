@@ -1,7 +1,7 @@
 //! How well each bit tells the fingerprints of a slice apart.
 //!
-//! A bit that is 1 in half of the fingerprints tells apart half of the pairs. Pages made from one template agree on most
-//! bits: there, a block must be wider to be worth as much.
+//! A bit that is 1 in half of the fingerprints tells apart half of the pairs. Pages made from one template agree on
+//! most bits: there, a block must be wider to be worth as much.
 
 /// Fingerprints of the sample that is looked at: byte counters do not overflow.
 const SAMPLE: usize = 255;
@@ -44,8 +44,8 @@ impl Worths {
         self.0[..bit as usize].iter().sum::<f32>().round() as u32
     }
 
-    /// Cuts the bits below `end` into so many pieces that are each worth `worth`, from the most significant: their lowest
-    /// bits and widths. The last of all bits may be worth less; there are fewer pieces if no bits are left.
+    /// Cuts the bits below `end` into so many pieces that are each worth `worth`, from the most significant: their
+    /// lowest bits and widths. The last of all bits may be worth less; there are fewer pieces if no bits are left.
     pub fn cut(&self, end: u32, pieces: u32, worth: u32) -> impl Iterator<Item = (u32, u32)> {
         let (mut high, mut sum) = (end, 0.0);
         (1..=pieces).map_while(move |piece| {

@@ -8,8 +8,8 @@ use crate::simhash::error::Error;
 /// Rows, or joins, between two ticks.
 const STRIDE: usize = 1 << 14;
 
-/// For each row the position of the first row of its cluster: of all rows that can be reached from it by steps of at most
-/// `max_distance`. A row without a fingerprint is alone, and gets its own position.
+/// For each row the position of the first row of its cluster: of all rows that can be reached from it by steps of at
+/// most `max_distance`. A row without a fingerprint is alone, and gets its own position.
 ///
 /// Pairs are sought among distinct fingerprints only, however many rows have the same. Takes 4 bytes more for each of
 /// these than [`super::Pairs`].
@@ -45,7 +45,8 @@ pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Resul
     Ok(clusters)
 }
 
-/// A forest of groups, a tree for each cluster, at first each group alone. Its root is the group of the cluster's first row.
+/// A forest of groups, a tree for each cluster, at first each group alone. Its root is the group of the cluster's first
+/// row.
 struct Parents(Vec<u32>);
 
 impl Parents {

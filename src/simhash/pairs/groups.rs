@@ -32,7 +32,8 @@ impl Rows {
         Ok(Self { fingerprints, positions, len: 0 })
     }
 
-    /// Adds a row. Its position, which pairs name it by, is the number of rows before it, with or without a fingerprint.
+    /// Adds a row. Its position, which pairs name it by, is the number of rows before it, with or without a
+    /// fingerprint.
     pub fn push(&mut self, fingerprint: Option<u64>) -> Result<(), Error> {
         if self.len >= MAX_ROWS {
             return Err(Error::TooManyRows);
@@ -67,8 +68,8 @@ pub enum Groups {
 }
 
 impl Groups {
-    /// The groups; and the distinct fingerprints, ascending, each with its number, and as much memory again; and how many
-    /// they are.
+    /// The groups; and the distinct fingerprints, ascending, each with its number, and as much memory again; and how
+    /// many they are.
     ///
     /// `tick` gets the share of the work that is done.
     pub fn new(rows: Rows, tick: &dyn Fn(f64)) -> Result<(Self, [Numbered; 2], usize), Error> {

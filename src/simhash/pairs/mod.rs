@@ -1,9 +1,9 @@
 //! All near pairs of many fingerprints at once, and the clusters that they make. Exact.
 //!
 //! [`groups`] brings equal fingerprints together, so that only distinct ones are searched. [`search`] finds the near
-//! pairs of these: [`partition`] brings those together that agree on a block, [`compare`] compares what is left, [`plan`]
-//! knows which is cheaper and [`bits`] which bits make good blocks. All [`memory`] may be refused. [`Pairs`] gives pairs
-//! of rows, one after the other, and [`cluster`] joins them.
+//! pairs of these: [`partition`] brings those together that agree on a block, [`compare`] compares what is left,
+//! [`plan`] knows which is cheaper and [`bits`] which bits make good blocks. All [`memory`] may be refused. [`Pairs`]
+//! gives pairs of rows, one after the other, and [`cluster`] joins them.
 
 mod bits;
 mod cluster;
@@ -60,14 +60,15 @@ pub struct Progress {
 /// Every pair of rows at a distance of at most `max_distance`, each once; an iterator whose `next` takes a tick.
 ///
 /// The same rows always give the same order, which means nothing. With those of the [`Rows`], 24 bytes a row are taken,
-/// and 8 more for each distinct fingerprint where some are equal; besides, a few megabytes. The number of pairs does not
-/// matter.
+/// and 8 more for each distinct fingerprint where some are equal; besides, a few megabytes. The number of pairs does
+/// not matter.
 ///
-/// The tick is called every few milliseconds at the most, in [`Pairs::new`] as well. If it panics, the pairs can only be
-/// dropped.
+/// The tick is called every few milliseconds at the most, in [`Pairs::new`] as well. If it panics, the pairs can only
+/// be dropped.
 pub struct Pairs {
     groups: Groups,
-    /// Pairs within groups: the group, the places of the two rows in it, and how many pairs are behind them, of how many.
+    /// Pairs within groups: the group, the places of the two rows in it, and how many pairs are behind them, of how
+    /// many.
     group: u32,
     places: (usize, usize),
     listed: u64,

@@ -1,7 +1,7 @@
 //! What is cheapest: to compare all fingerprints of a slice with each other, or to split it by blocks first.
 //!
-//! Costs are nanoseconds, measured on one core of a 2.4 GHz AMD EPYC with AVX2 (benches/pairs.rs). They are expectations
-//! for uniform fingerprints; what a slice really is, the search finds out (see [`super::search`]).
+//! Costs are nanoseconds, measured on one core of a 2.4 GHz AMD EPYC with AVX2 (benches/pairs.rs). They are
+//! expectations for uniform fingerprints; what a slice really is, the search finds out (see [`super::search`]).
 
 use super::memory::resize;
 use crate::simhash::error::Error;

@@ -1,12 +1,12 @@
 //! The walk over distinct fingerprints that finds every near pair once.
 //!
-//! If two fingerprints differ in at most k bits, then of k + 1 blocks they agree on one at least (Manku, Jain, Das Sarma,
-//! WWW 2007, section 3). So a slice of fingerprints is partitioned by each of k + 1 blocks in turn, and the pairs are
-//! sought within the buckets. Those in a bucket of the i-th block that agree on an earlier one have been found there.
-//! The others differ in each of the i blocks before it: what is left of the distance for the bits behind it is k - i. So
-//! a bucket is a slice itself, to be partitioned by k + 1 - i blocks of these bits, until it is cheaper to compare all
-//! pairs. With equal blocks and r levels the buckets are those of Manku's C(k + r, r) tables, but only the first level
-//! passes over all fingerprints: the others stay in the cache.
+//! If two fingerprints differ in at most k bits, then of k + 1 blocks they agree on one at least (Manku, Jain, Das
+//! Sarma, WWW 2007, section 3). So a slice of fingerprints is partitioned by each of k + 1 blocks in turn, and the
+//! pairs are sought within the buckets. Those in a bucket of the i-th block that agree on an earlier one have been
+//! found there. The others differ in each of the i blocks before it: what is left of the distance for the bits behind
+//! it is k - i. So a bucket is a slice itself, to be partitioned by k + 1 - i blocks of these bits, until it is cheaper
+//! to compare all pairs. With equal blocks and r levels the buckets are those of Manku's C(k + r, r) tables, but only
+//! the first level passes over all fingerprints: the others stay in the cache.
 //!
 //! That is the right thing for uniform fingerprints. Of others many may agree on a block. A bucket that is larger than
 //! expected is looked at anew: its blocks are chosen by how well the bits tell *its* fingerprints apart, from the bits
@@ -57,7 +57,8 @@ pub struct Search {
     /// A large slice is in one of the first two, and partitioned to the same place in the other. A small one is
     /// partitioned to the beginning of another, one for each depth.
     buffers: Vec<Numbered>,
-    /// Slices that are partitioned, each within a bucket of the one before; those from `depth` are kept for their memory.
+    /// Slices that are partitioned, each within a bucket of the one before; those from `depth` are kept for their
+    /// memory.
     levels: Vec<Level>,
     depth: usize,
     ends: Vec<u32>,

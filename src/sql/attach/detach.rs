@@ -224,8 +224,8 @@ fn names(prefix: &Prefix) -> impl Iterator<Item = String> + '_ {
     std::iter::once(prefix.fingerprint().to_owned()).chain((0..*LAYOUTS.end()).map(|block| prefix.block(block)))
 }
 
-/// Whether the column is what its maker makes of that name: a fingerprint, which in the online way is a plain bigint, or a
-/// block. One that is computed no longer has become a column like others, with values that nobody computes again.
+/// Whether the column is what its maker makes of that name: a fingerprint, which in the online way is a plain bigint,
+/// or a block. One that is computed no longer has become a column like others, with values that nobody computes again.
 fn is_as_made(
     schema: ExtensionSchema,
     relation: &PgRelation,

@@ -24,8 +24,8 @@ const PROGRESS: c_int = 2;
 
 /// Behind a row's cluster, which is the position of the cluster's first row, from 1; 0 for a row without a fingerprint.
 ///
-/// All is computed at the first row of a partition, and remembered in its memory, 4 bytes a row. What is there before the
-/// rows tells whether it is.
+/// All is computed at the first row of a partition, and remembered in its memory, 4 bytes a row. What is there before
+/// the rows tells whether it is.
 #[pg_extern(sql = false)]
 fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
     let mut window = Window::of_call(fcinfo, MAX_ROWS)?;
@@ -45,7 +45,8 @@ fn compute(window: &mut Window) -> Result<(), ErrorReport> {
     // With an unknown distance, nothing is known.
     if let Some(max_distance) = max_distance {
         let mut rows = Rows::with_capacity(window.rows)?;
-        // The fingerprint may be computed here, as in simhash_cluster(simhash(body)): the texts of all rows would not do.
+        // The fingerprint may be computed here, as in simhash_cluster(simhash(body)): the texts of all rows would not
+        // do.
         let mut rows_context = PgMemoryContexts::new("simhash_cluster rows");
         let mut fingerprints = [None; STRIDE];
         while rows.len() < window.rows {

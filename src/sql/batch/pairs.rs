@@ -30,8 +30,8 @@ fn simhash_pairs(
     let max_distance = check_distance(max_distance)?.cast_unsigned();
     // PostgreSQL does not look for interrupts while it makes arrays, tens of milliseconds for ten million elements.
     tick();
-    // They live as long as the iterator: PostgreSQL keeps the arguments of a function that returns a set until it is done,
-    // and pgrx runs the first call in the memory context that goes with the iterator.
+    // They live as long as the iterator: PostgreSQL keeps the arguments of a function that returns a set until it is
+    // done, and pgrx runs the first call in the memory context that goes with the iterator.
     let ids = Ids::of(&ids)?;
     let fingerprints = bigints(&fingerprints, "fingerprints")?;
     if ids.len() != fingerprints.len() {

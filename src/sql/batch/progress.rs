@@ -12,8 +12,8 @@ use crate::sql::error::{tell, tick};
 pub const INTERVAL: Duration = Duration::from_secs(3);
 
 thread_local! {
-    /// The statement that reports, by when it began, and when its next report is due: it may compute many partitions, none
-    /// of which takes that long.
+    /// The statement that reports, by when it began, and when its next report is due: it may compute many partitions,
+    /// none of which takes that long.
     static DUE: Cell<Option<(pg_sys::TimestampTz, Instant)>> = const { Cell::new(None) };
 }
 

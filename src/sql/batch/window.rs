@@ -16,7 +16,8 @@ type WindowObject = *mut pg_sys::Node;
 /// WINDOW_SEEK_HEAD of windowapi.h.
 const FROM_HEAD: c_int = 1;
 
-// As windowapi.h declares them, in all versions from 14 to 18. Errors leave them by longjmp: only to be called in `guarded`.
+// As windowapi.h declares them, in all versions from 14 to 18. Errors leave them by longjmp: only to be called in
+// `guarded`.
 unsafe extern "C-unwind" {
     fn WinGetPartitionLocalMemory(window: WindowObject, size: usize) -> *mut std::ffi::c_void;
     fn WinGetCurrentPosition(window: WindowObject) -> i64;
@@ -45,13 +46,13 @@ pub struct Window {
 }
 
 impl Window {
-    /// That of the running call, which the SQL declaration makes one of a window function; an error if the partition has
-    /// more than `max_rows`.
+    /// That of the running call, which the SQL declaration makes one of a window function; an error if the partition
+    /// has more than `max_rows`.
     ///
     /// Every row comes here, so it is one call through the boundary, which is dearer than what is called.
     pub fn of_call(fcinfo: pg_sys::FunctionCallInfo, max_rows: usize) -> Result<Self, ErrorReport> {
-        // SAFETY: `fcinfo` is that of the running call; its context is null or a node, and if it is a window object that of
-        // the call. The numbers are as many in each call of a partition.
+        // SAFETY: `fcinfo` is that of the running call; its context is null or a node, and if it is a window object
+        // that of the call. The numbers are as many in each call of a partition.
         unsafe {
             let object = (*fcinfo).context;
             if object.is_null() || (*object).type_ != NodeTag::T_WindowObjectData {
@@ -79,10 +80,11 @@ impl Window {
         }
     }
 
-    /// A number for each row of the partition, and one before them. All are zero at its first row, and are kept to its last.
+    /// A number for each row of the partition, and one before them. All are zero at its first row, and are kept to its
+    /// last.
     pub fn numbers(&mut self) -> &mut [u32] {
-        // SAFETY: the memory is as large as that and aligned as any palloc'd memory; it was made zero, and lives as long as
-        // the partition. Nothing else has a reference to it.
+        // SAFETY: the memory is as large as that and aligned as any palloc'd memory; it was made zero, and lives as
+        // long as the partition. Nothing else has a reference to it.
         unsafe { slice::from_raw_parts_mut(self.numbers, self.rows + 1) }
     }
 
@@ -96,8 +98,8 @@ impl Window {
         }
     }
 
-    /// A `bigint` argument at some rows from that position on, which is at most 2^31 - 1, in the partition. It is computed in
-    /// the current memory context, which nobody empties before the function returns.
+    /// A `bigint` argument at some rows from that position on, which is at most 2^31 - 1, in the partition. It is
+    /// computed in the current memory context, which nobody empties before the function returns.
     pub fn bigints_from(&self, argument: c_int, position: usize, values: &mut [Option<i64>]) {
         // SAFETY: as above; a bigint is its datum.
         unsafe {

@@ -1,7 +1,7 @@
 //! What guards have found out about their tables, remembered from statement to statement.
 //!
-//! For a statement that inserts one row, to find out took as long as to search and to insert. It is forgotten as soon as
-//! PostgreSQL says that the definition of one of the tables may have changed.
+//! For a statement that inserts one row, to find out took as long as to search and to insert. It is forgotten as soon
+//! as PostgreSQL says that the definition of one of the tables may have changed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -39,8 +39,8 @@ impl<K: Eq + Hash + Clone, T> Cache<K, T> {
         Self { remembered: RefCell::new(remembered), is_registered: Cell::new(false) }
     }
 
-    /// The value of a trigger. If it is not known, or `is_its` says that it is not the trigger's any more, `identify` says
-    /// what it is of, and if that is not known either, `make` makes it, with the tables that it depends on.
+    /// The value of a trigger. If it is not known, or `is_its` says that it is not the trigger's any more, `identify`
+    /// says what it is of, and if that is not known either, `make` makes it, with the tables that it depends on.
     ///
     /// A statement goes on with the triggers that it began with, also if they are replaced meanwhile under their OIDs.
     pub fn get<E>(

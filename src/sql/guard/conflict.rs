@@ -20,8 +20,8 @@ pub fn conflict(trigger: &pg_sys::TriggerData, detail: String) -> Result<ErrorRe
         let table = from_server((*(*trigger.tg_relation).rd_rel).relname.data.as_ptr())?;
         format!("near-duplicate violates guard \"{name}\" of table \"{table}\"")
     };
-    // SAFETY: the callback is not called after the trigger has returned: the error's handler, which comes then, sets the
-    // stack as it was before the trigger was called.
+    // SAFETY: the callback is not called after the trigger has returned: the error's handler, which comes then, sets
+    // the stack as it was before the trigger was called.
     unsafe {
         let size = size_of::<pg_sys::ErrorContextCallback>();
         let callback = pg_sys::palloc0(size).cast::<pg_sys::ErrorContextCallback>();

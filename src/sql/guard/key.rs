@@ -1,4 +1,5 @@
-//! The unique keys of a row: the primary key, by which it is named, and others that it can have in common with no other.
+//! The unique keys of a row: the primary key, by which it is named, and others that it can have in common with no
+//! other.
 
 use std::cmp::Ordering;
 
@@ -44,11 +45,11 @@ impl Key {
         }
     }
 
-    /// The keys that two rows of a table cannot have in common even for a moment: those of unique indexes on all rows and
-    /// plain columns that are checked at once.
+    /// The keys that two rows of a table cannot have in common even for a moment: those of unique indexes on all rows
+    /// and plain columns that are checked at once.
     pub fn all_unique(table: &PgRelation) -> Vec<Self> {
-        // SAFETY: an open table, whose list is a copy. An open index has its row of pg_index, an operator family for each
-        // key, and compares values of a type that exists.
+        // SAFETY: an open table, whose list is a copy. An open index has its row of pg_index, an operator family for
+        // each key, and compares values of a type that exists.
         unsafe {
             let mut found = Vec::new();
             for index in oids(pg_sys::RelationGetIndexList(table.as_ptr())) {

@@ -1,12 +1,12 @@
 //! Locks on what near-duplicates have in common.
 //!
-//! Between looking for near-duplicates and having stored the new row, no other writer may do the same with a row that is
-//! near. So both are done under locks on the row's keys ([`shared_keys`]), of which any two near rows share one. They are
-//! held no longer than until the row is in the table and its indexes, where others find it, committed or not: until the
-//! statement's next row, or its end. So a statement of a million rows holds as many locks as one of one row.
+//! Between looking for near-duplicates and having stored the new row, no other writer may do the same with a row that
+//! is near. So both are done under locks on the row's keys ([`shared_keys`]), of which any two near rows share one.
+//! They are held no longer than until the row is in the table and its indexes, where others find it, committed or not:
+//! until the statement's next row, or its end. So a statement of a million rows holds as many locks as one of one row.
 //!
-//! They are advisory locks, in a class of their own (in pg_locks: `objsubid` 3, with the table's OID as `classid`), which
-//! no SQL function can take.
+//! They are advisory locks, in a class of their own (in pg_locks: `objsubid` 3, with the table's OID as `classid`),
+//! which no SQL function can take.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -21,8 +21,8 @@ use crate::simhash::guard::{Secret, shared_keys};
 use crate::sql::error::user_error;
 
 /// The secret of a table: SHA-256 of a random number which every cluster has, and shows to nobody without access to its
-/// files (PostgreSQL makes of it the salts of users that do not exist), and of the table. So the locks of one's own table
-/// tell nothing of another's.
+/// files (PostgreSQL makes of it the salts of users that do not exist), and of the table. So the locks of one's own
+/// table tell nothing of another's.
 pub fn secret(table: Oid) -> Result<Secret, ErrorReport> {
     // SAFETY: the number is as long as that, and in shared memory as long as the server runs.
     let nonce = unsafe {
@@ -55,8 +55,8 @@ impl Locks {
     /// Beside 1 and 2, which SQL's advisory locks have.
     const CLASS: u16 = 3;
 
-    /// Those of a statement, whose memory it is, for a guard. All partitions of a table have them in common: when the row
-    /// of one comes, that of another is in the table.
+    /// Those of a statement, whose memory it is, for a guard. All partitions of a table have them in common: when the
+    /// row of one comes, that of another is in the table.
     pub fn of_statement<K: PartialEq + 'static>(
         running: &RefCell<Vec<Running<K>>>,
         statement: pg_sys::MemoryContext,
@@ -141,8 +141,8 @@ unsafe fn is_held(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) -> bool {
     return unsafe { pg_sys::LockHeldByMe(tag, mode, false) };
 }
 
-/// Takes or gives back locks for the transaction, whichever part of it is running: a lock that is taken by one statement
-/// may be given back by another.
+/// Takes or gives back locks for the transaction, whichever part of it is running: a lock that is taken by one
+/// statement may be given back by another.
 fn of_transaction<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: both owners are those of the running transaction, and the current one is put back. After an error
     // PostgreSQL sets it anew.

@@ -48,10 +48,11 @@ struct Probed {
     fingerprint: Option<i16>,
 }
 
-/// Rows that a range is made for, if blocks are even. To read 32 entries of an index that stand together takes as long as
-/// one descent to another place of it.
+/// Rows that a range is made for, if blocks are even. To read 32 entries of an index that stand together takes as long
+/// as one descent to another place of it.
 const ROWS_OF_RANGE: f64 = 32.0;
-/// Entries that are read of a range. Where blocks are so uneven that there are more, the probes are looked up one by one.
+/// Entries that are read of a range. Where blocks are so uneven that there are more, the probes are looked up one by
+/// one.
 const MOST_OF_RANGE: usize = 256;
 
 /// A column within whose values a duplicate counts. NULL equals NULL.
@@ -124,8 +125,8 @@ impl Searched {
         Some(Self { oid: table, fingerprint, scope, primary_key, unique_keys, partition_columns, visits, probed })
     }
 
-    /// Shows every row of the table that is near, until told to stop. A row may be shown more than once. An error, at which
-    /// PostgreSQL closes what is open, if there is no memory.
+    /// Shows every row of the table that is near, until told to stop. A row may be shown more than once. An error, at
+    /// which PostgreSQL closes what is open, if there is no memory.
     pub fn each_near(
         &self,
         wanted: &Wanted,
@@ -199,8 +200,8 @@ impl Searched {
             || generation.is_some_and(|generation| generation.own_columns().contains(&column))
     }
 
-    /// The unique keys of a row that is to be inserted. One that is there with one of them cannot be another row: the two
-    /// cannot both be stored, or ON CONFLICT makes an UPDATE of it, which is checked as such.
+    /// The unique keys of a row that is to be inserted. One that is there with one of them cannot be another row: the
+    /// two cannot both be stored, or ON CONFLICT makes an UPDATE of it, which is checked as such.
     ///
     /// # Safety
     /// The slot holds a row of the table.
@@ -399,8 +400,8 @@ impl Scan {
         }
     }
 
-    /// The next row, in the slot; false if there is none, or enough has been read. Rows of which the index tells that they
-    /// are not near are left out.
+    /// The next row, in the slot; false if there is none, or enough has been read. Rows of which the index tells that
+    /// they are not near are left out.
     ///
     /// # Safety
     /// The slot is one of the table's.

@@ -1,8 +1,8 @@
 //! The trigger `simhash_dedup(action, max distance, fingerprint column [, mark column [, scope column ...]])`.
 //!
 //! It fires BEFORE INSERT OR UPDATE, FOR EACH ROW, and decides at once whether the row may be stored: under locks that
-//! keep other writers of near rows waiting ([`super::locks`]), it looks for what is near, waits for transactions that have
-//! written something near and not ended, and looks again.
+//! keep other writers of near rows waiting ([`super::locks`]), it looks for what is near, waits for transactions that
+//! have written something near and not ended, and looks again.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -130,8 +130,8 @@ impl Statement {
     /// # Safety
     /// `fcinfo` is that of the running call, and its memory is only this function's.
     unsafe fn of<'a>(fcinfo: pg_sys::FunctionCallInfo, event: &RowEvent) -> Result<&'a mut Self, ErrorReport> {
-        // SAFETY: a trigger's call information, with its memory, lives as long as the statement. When that goes, so does
-        // what is made here, with its locks.
+        // SAFETY: a trigger's call information, with its memory, lives as long as the statement. When that goes, so
+        // does what is made here, with its locks.
         unsafe {
             let info = &mut *(*fcinfo).flinfo;
             if info.fn_extra.is_null() {
@@ -174,8 +174,8 @@ impl Statement {
                 && own.same_scope(&event.table(), old, event.new_slot())
                 && !self.moves(event)
             {
-                // Nothing to look for. But a row that moves while others look for it could be missed: they read an index
-                // page by page, and see neither the version that is gone nor the one that was not there yet.
+                // Nothing to look for. But a row that moves while others look for it could be missed: they read an
+                // index page by page, and see neither the version that is gone nor the one that was not there yet.
                 self.take_locks(fingerprint);
                 return Ok(event.new_row());
             }
@@ -211,8 +211,8 @@ impl Statement {
         }
     }
 
-    /// Whether the new row goes to another partition. There it is inserted when the old one has been deleted: what becomes of
-    /// it is to be decided before.
+    /// Whether the new row goes to another partition. There it is inserted when the old one has been deleted: what
+    /// becomes of it is to be decided before.
     ///
     /// # Safety
     /// The event is of this statement.
@@ -229,8 +229,8 @@ impl Statement {
 }
 
 impl Guard {
-    /// That of a trigger, as it is now. Until the transaction ends, no table that it searches is dropped, and no index of
-    /// theirs. `known` is one that has been got in this statement.
+    /// That of a trigger, as it is now. Until the transaction ends, no table that it searches is dropped, and no index
+    /// of theirs. `known` is one that has been got in this statement.
     fn of(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>, ErrorReport> {
         // SAFETY: a call has its trigger.
         let trigger = unsafe { (*event.data.tg_trigger).tgoid };
@@ -349,8 +349,8 @@ impl Guard {
     /// The new row with the key of its near-duplicate, or NULL, in the mark column, if there is one.
     fn with_mark(&self, event: &RowEvent, key: Option<Datum>) -> Result<pg_sys::HeapTuple, ErrorReport> {
         let mark = self.place_of(event.table().oid()).and_then(|place| self.marks[place]);
-        // SAFETY: the row is of the trigger's table, and one column of it is replaced by a value of its type: that of the
-        // key, to which `mark_column` has seen, as to all that depends on the table's definition.
+        // SAFETY: the row is of the trigger's table, and one column of it is replaced by a value of its type: that of
+        // the key, to which `mark_column` has seen, as to all that depends on the table's definition.
         unsafe {
             match mark.filter(|&mark| key.is_some() || value(event.new_slot(), mark).is_some()) {
                 None => Ok(event.new_row()),
@@ -406,8 +406,8 @@ impl<'a> Nearest<'a> {
         order.then_with(|| self.searched.primary_key.compare(&self.key, &other.key)).is_lt()
     }
 
-    /// The distance and the key, as a sentence; each only to a user who could select it. From distances to texts of one's
-    /// own, one could tell a fingerprint bit by bit.
+    /// The distance and the key, as a sentence; each only to a user who could select it. From distances to texts of
+    /// one's own, one could tell a fingerprint bit by bit.
     fn describe(&self) -> Result<String, ErrorReport> {
         // SAFETY: locked as a member.
         let table = unsafe { open(self.searched.oid) };
@@ -531,8 +531,8 @@ impl Computed {
 fn changes_foreign_key(event: &RowEvent) -> bool {
     let Some(old) = event.old_slot() else { return false };
     let table = event.table();
-    // SAFETY: an open table, whose list of foreign keys is valid as long as nothing of it changes; each has as many columns
-    // as it says, and they are columns of the table, as the slots' rows are of it.
+    // SAFETY: an open table, whose list of foreign keys is valid as long as nothing of it changes; each has as many
+    // columns as it says, and they are columns of the table, as the slots' rows are of it.
     unsafe {
         let keys = pg_sys::RelationGetFKeyList(table.as_ptr());
         let count = if keys.is_null() { 0 } else { (*keys).length };
@@ -556,8 +556,9 @@ fn distance(argument: &str) -> Result<i32, ErrorReport> {
 
 /// The table that is guarded with a partition: the one whose trigger the partition's was made from.
 ///
-/// A trigger that has been made for the partition itself sees nothing else, whatever other partitions' owners have: that
-/// of a partition may not read the others, and with arguments of its own choosing a trigger would tell much of them.
+/// A trigger that has been made for the partition itself sees nothing else, whatever other partitions' owners have:
+/// that of a partition may not read the others, and with arguments of its own choosing a trigger would tell much of
+/// them.
 fn root(event: &RowEvent) -> Oid {
     // SAFETY: a call has its trigger.
     let trigger = unsafe { &*event.data.tg_trigger };

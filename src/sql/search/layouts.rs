@@ -91,8 +91,9 @@ impl Indexed {
         common
     }
 
-    /// Without the indexes on what a column is computed from: to use them, a search would have to compute it too, with the
-    /// rights of whoever searches. It must not run the code of the table's owner where a condition on the column does not.
+    /// Without the indexes on what a column is computed from: to use them, a search would have to compute it too, with
+    /// the rights of whoever searches. It must not run the code of the table's owner where a condition on the column
+    /// does not.
     pub fn of_columns(mut self) -> Self {
         self.blocks.retain(|block| !matches!(block.key, Key::Expression(_)));
         self

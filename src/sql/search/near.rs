@@ -22,8 +22,8 @@ fn simhash_within(fingerprint: i64, query: i64, max_distance: i32, _blocks: i32)
     simhash_near(fingerprint, query, max_distance)
 }
 
-/// The planner support function of both: a call of `simhash_near` becomes a condition on indexed blocks where it can; of
-/// what is left, the planner is told how few rows it leaves.
+/// The planner support function of both: a call of `simhash_near` becomes a condition on indexed blocks where it can;
+/// of what is left, the planner is told how few rows it leaves.
 #[pg_extern(sql = false)]
 fn simhash_near_support(request: Internal) -> Internal {
     let nothing = pg_sys::Datum::null();

@@ -58,16 +58,16 @@ impl Planner {
 
     /// Whether a call of `function`, on the columns of a table of this query, is a condition on the rows that are read.
     ///
-    /// The planner also simplifies expressions that are none of this query's, and whose columns are of other tables than
-    /// their numbers say here.
+    /// The planner also simplifies expressions that are none of this query's, and whose columns are of other tables
+    /// than their numbers say here.
     pub fn searches(self, relation: i32, table: &Table, function: Oid) -> bool {
         // SAFETY: a valid planner and query.
         unsafe {
             let (root, query) = (&*self.0, &*(*self.0).parse);
             if !root.simple_rel_array.is_null() {
-                // The query's own conditions have been simplified. What comes now are conditions passed on to partitions
-                // and the like; but also CHECK constraints (`get_relation_constraints` of PostgreSQL's plancat.c), which
-                // call their table number 1, as no partition ever is.
+                // The query's own conditions have been simplified. What comes now are conditions passed on to
+                // partitions and the like; but also CHECK constraints (`get_relation_constraints` of PostgreSQL's
+                // plancat.c), which call their table number 1, as no partition ever is.
                 let in_range = !root.append_rel_array.is_null() && (0..root.simple_rel_array_size).contains(&relation);
                 return in_range && !(*root.append_rel_array.add(relation as usize)).is_null();
             }
@@ -78,7 +78,8 @@ impl Planner {
                     return false;
                 }
             }
-            // A sub-select of EXISTS (`convert_EXISTS_to_ANY` of PostgreSQL's subselect.c), still to be seen in the query.
+            // A sub-select of EXISTS (`convert_EXISTS_to_ANY` of PostgreSQL's subselect.c), still to be seen in the
+            // query.
             let mut sought = Sought { relation, table: table.oid, function };
             !query.hasSubLinks || !walk_query(root.parse, exists_calls, &mut sought)
         }

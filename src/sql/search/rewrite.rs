@@ -9,9 +9,9 @@
 //!
 //! with equality for a block of radius 0, nothing for one that need not be looked at, and probes otherwise. The first
 //! condition is `hamming(fingerprint, query) <= k`, of which the planner would think that it leaves a third of the rows
-//! that the blocks find, instead of a few: enough to prefer a scan of everything for `EXISTS` and `LIMIT 1`. From there on
-//! it is the planner's: it knows how to make index scans of it, in any query, and what they cost. The two conditions are
-//! equal for every row, also where they are NULL: a NULL fingerprint has only NULL blocks, and no pair within the
+//! that the blocks find, instead of a few: enough to prefer a scan of everything for `EXISTS` and `LIMIT 1`. From there
+//! on it is the planner's: it knows how to make index scans of it, in any query, and what they cost. The two conditions
+//! are equal for every row, also where they are NULL: a NULL fingerprint has only NULL blocks, and no pair within the
 //! distance differs in each block by more than its radius.
 //!
 //! The functions in it are public, since expressions of a plan may be sent to other servers, and bear their schema.
@@ -157,8 +157,8 @@ impl Search {
         }
     }
 
-    /// A range of a block's values that is empty, unless the distance is too large for probes: then it is all values, for
-    /// all rows must be looked at.
+    /// A range of a block's values that is empty, unless the distance is too large for probes: then it is all values,
+    /// for all rows must be looked at.
     fn all_beyond_probes(&self, key: Expression, blocks: i32) -> Expression {
         let last = Expression::of_integer(layout::largest_distance(blocks));
         let beyond = Expression::of_comparison(IntegerOperator::Greater, self.max_distance.copy(), last);
@@ -182,8 +182,8 @@ impl Search {
                 Expression::of_integer(layout::distance_of_radius(blocks, wanted))
             }
             None if blocks < SMALL_BLOCKS => {
-                // NULL beyond what can be probed, rather than what the planner, when it guesses the distance, would take
-                // for a mistake in the query.
+                // NULL beyond what can be probed, rather than what the planner, when it guesses the distance, would
+                // take for a mistake in the query.
                 let largest = Expression::of_integer(layout::largest_distance(blocks));
                 let possible =
                     Expression::of_comparison(IntegerOperator::LessOrEqual, self.max_distance.copy(), largest);
@@ -196,8 +196,8 @@ impl Search {
         Expression::of_call(self.functions.simhash_probes, pg_sys::INT4ARRAYOID, &arguments)
     }
 
-    /// The distance itself, and the conditions: in this order, so that where no index is used, as under NOT, few rows are
-    /// compared with probes.
+    /// The distance itself, and the conditions: in this order, so that where no index is used, as under NOT, few rows
+    /// are compared with probes.
     fn with_distance(&self, conditions: Vec<Expression>, blocks: i32, a: Expression, b: Expression) -> Expression {
         let arguments = [a.copy(), b.copy(), self.max_distance.copy(), Expression::of_integer(blocks)];
         let within = Expression::of_call(self.functions.simhash_within, pg_sys::BOOLOID, &arguments);
