@@ -1,10 +1,12 @@
 //! Fingerprints for existing tables, and the way back.
 //!
-//! [`table`] is `simhash_attach`; [`online`] is the way for tables in use, with the trigger of [`update`]; [`detach`]
-//! takes away what either has made, which [`marks`] tell. A [`target`] is the table, a [`source`] the column to
-//! fingerprint.
+//! [`table`] is `simhash_attach`; [`online`] is the way for tables in use, with the trigger of [`update`], [`fill`] and
+//! [`index_commands`]; [`detach`] takes away what either has made, which [`marks`] tell. A [`target`] is the table, a
+//! [`source`] the column to fingerprint.
 
 mod detach;
+mod fill;
+mod index_commands;
 mod indexes;
 mod marks;
 mod online;

@@ -44,7 +44,8 @@ impl Target {
 
     /// A relation that is locked already.
     fn locked(oid: pg_sys::Oid) -> Result<Self, ErrorReport> {
-        let relation = open(oid);
+        // SAFETY: by the caller's word.
+        let relation = unsafe { open(oid) };
         // SAFETY: an open relation has its row of pg_class.
         unsafe {
             let row = &*relation.rd_rel;
@@ -65,7 +66,8 @@ impl Target {
 
     /// The relation, opened. Closed again before a command changes the table, for that wants to be the only one.
     pub fn open(&self) -> PgRelation {
-        open(self.oid)
+        // SAFETY: a target is locked to the end of the transaction.
+        unsafe { open(self.oid) }
     }
 
     /// The name as it may stand in a statement.
@@ -127,8 +129,10 @@ impl Target {
     }
 }
 
-fn open(oid: pg_sys::Oid) -> PgRelation {
-    // SAFETY: whoever asks holds a lock.
+/// # Safety
+/// The relation is locked.
+unsafe fn open(oid: pg_sys::Oid) -> PgRelation {
+    // SAFETY: by the contract.
     unsafe { PgRelation::with_lock(oid, pg_sys::NoLock as Lock) }
 }
 

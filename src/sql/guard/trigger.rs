@@ -10,23 +10,25 @@ use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
+use pgrx::PgMemoryContexts;
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
-use pgrx::{PgMemoryContexts, PgRelation};
 
 use super::cache::Cache;
+use super::computed::Computed;
 use super::conflict::conflict;
 use super::locks::{Locks, Running, secret};
-use super::search::{Candidate, Searched, State, Wanted, value};
+use super::nearest::Nearest;
+use super::search::{Searched, State, Wanted, value};
 use super::table::{Members, mark_column, name_of, no_index, same_values};
 use crate::simhash::guard::Secret;
 use crate::sql::arguments::check_distance;
 use crate::sql::error::{shorten, user_error};
 use crate::sql::functions::Functions;
 use crate::sql::spi::from_server;
-use crate::sql::tables::{ancestors, column_name, open, partition_constraint};
+use crate::sql::tables::open;
 use crate::sql::trigger::{RowEvent, protocol_violated, table_of_original};
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
@@ -100,21 +102,6 @@ struct Statement {
     /// Of a partition, what its rows have to fulfil.
     partition: Option<Computed>,
     locks: Rc<RefCell<Locks>>,
-}
-
-/// An expression of a row.
-struct Computed {
-    expression: *mut pg_sys::ExprState,
-    context: *mut pg_sys::ExprContext,
-}
-
-/// The nearest row found, and of several such the one whose key comes first.
-struct Nearest<'a> {
-    distance: u32,
-    /// The table that it is in.
-    searched: &'a Searched,
-    key: Vec<Datum>,
-    is_visible: bool,
 }
 
 enum Outcome<'a> {
@@ -387,143 +374,6 @@ impl Identity {
 
     fn has_arguments_of(&self, event: &RowEvent) -> bool {
         self.arguments.iter().map(CString::as_c_str).eq(event.arguments())
-    }
-}
-
-impl<'a> Nearest<'a> {
-    /// # Safety
-    /// The candidate's slot holds a row of its table, which is that one.
-    unsafe fn new(searched: &'a Searched, candidate: &Candidate) -> Self {
-        // SAFETY: by the contract.
-        unsafe {
-            let key = searched.primary_key.of_row(candidate.slot).unwrap_or_default();
-            Self { distance: candidate.distance, searched, key, is_visible: is_visible(candidate) }
-        }
-    }
-
-    fn comes_before(&self, other: &Self) -> bool {
-        let order = self.distance.cmp(&other.distance);
-        order.then_with(|| self.searched.primary_key.compare(&self.key, &other.key)).is_lt()
-    }
-
-    /// The distance and the key, as a sentence; each only to a user who could select it. From distances to texts of
-    /// one's own, one could tell a fingerprint bit by bit.
-    fn describe(&self) -> Result<String, ErrorReport> {
-        // SAFETY: locked as a member.
-        let table = unsafe { open(self.searched.oid) };
-        let tables: Vec<_> = std::iter::once(self.searched.oid).chain(ancestors(&table)).collect();
-        let names = |columns: &mut dyn Iterator<Item = i16>| -> Vec<CString> {
-            columns.filter_map(|column| column_name(self.searched.oid, column)).collect()
-        };
-        let fingerprint = names(&mut std::iter::once(self.searched.fingerprint));
-        let key = names(&mut self.searched.primary_key.columns());
-        let shows = |columns: &[CString]| tables.iter().any(|&table| may_select(table, columns));
-        let other = match self.searched.primary_key.describe(&self.key)? {
-            Some(named) if shows(&key) => Some(format!("key {named}")),
-            _ => None,
-        };
-        let bits = if self.distance == 1 { "bit" } else { "bits" };
-        Ok(match (shows(&fingerprint), other) {
-            (true, other) => {
-                let other = other.as_deref().unwrap_or("another row");
-                format!("The fingerprint differs in {} {bits} from that of {other}.", self.distance)
-            }
-            (false, Some(other)) => format!("The fingerprint is near that of {other}."),
-            (false, None) if tables.iter().any(|&table| hides_rows(table)) => {
-                "Row-level security hides which row it is near.".to_owned()
-            }
-            (false, None) => "Which row it is near is told to those who may select its key.".to_owned(),
-        })
-    }
-}
-
-/// Whether the current user may select columns of a table, of any row.
-fn may_select(table: Oid, columns: &[CString]) -> bool {
-    const SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
-    let is_allowed = |result| result == pg_sys::AclResult::ACLCHECK_OK;
-    // SAFETY: look-ups in the catalogue.
-    let of_table = || unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), SELECT) };
-    let of_column = |column: &CString| unsafe {
-        let number = pg_sys::get_attnum(table, column.as_ptr());
-        pg_sys::pg_attribute_aclcheck(table, number, pg_sys::GetUserId(), SELECT)
-    };
-    !hides_rows(table) && (is_allowed(of_table()) || columns.iter().all(|column| is_allowed(of_column(column))))
-}
-
-/// Whether row-level security may hide rows of a table from the current user.
-fn hides_rows(table: Oid) -> bool {
-    // SAFETY: a look-up in the catalogue.
-    let security = unsafe { pg_sys::check_enable_rls(table, Oid::INVALID, true) };
-    security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
-}
-
-/// Whether the transaction can see a row, if it is one that keeps its snapshot.
-///
-/// # Safety
-/// The candidate's slot holds a row of its table.
-unsafe fn is_visible(candidate: &Candidate) -> bool {
-    // SAFETY: by the contract. A heap row's slot gives the transaction that has inserted it.
-    unsafe {
-        if pg_sys::XactIsoLevel < pg_sys::XACT_REPEATABLE_READ as i32 {
-            return true;
-        }
-        let mut is_null = false;
-        let inserter = pg_sys::MinTransactionIdAttributeNumber;
-        let inserter = pg_sys::slot_getsysattr(candidate.slot, inserter, &mut is_null);
-        pg_sys::TransactionIdIsCurrentTransactionId(pg_sys::TransactionId::from(inserter.value() as u32))
-            || pg_sys::table_tuple_satisfies_snapshot(
-                candidate.table.as_ptr(),
-                candidate.slot,
-                pg_sys::GetTransactionSnapshot(),
-            )
-    }
-}
-
-impl Computed {
-    /// # Safety
-    /// A valid expression of a table's columns. What is made lives in the current memory context.
-    unsafe fn of(expression: *mut pg_sys::Node) -> Self {
-        // SAFETY: by the contract.
-        unsafe {
-            let expression = pg_sys::expression_planner(expression.cast());
-            Self {
-                expression: pg_sys::ExecInitExpr(expression, std::ptr::null_mut()),
-                context: pg_sys::CreateStandaloneExprContext(),
-            }
-        }
-    }
-
-    /// A column as PostgreSQL computes it; None if it is not generated.
-    fn generated(table: &PgRelation, column: i16) -> Option<Self> {
-        // SAFETY: a column of an open table, with the expression that PostgreSQL would compute it by.
-        unsafe {
-            let is_generated = pg_sys::get_attgenerated(table.oid(), column) != 0;
-            is_generated.then(|| Self::of(pg_sys::build_column_default(table.as_ptr(), column.into())))
-        }
-    }
-
-    /// What the rows of a partition have to fulfil; None if the table is none.
-    fn partition(table: &PgRelation) -> Option<Self> {
-        // SAFETY: the constraint is a list of valid expressions of the table's columns.
-        unsafe {
-            let constraint = partition_constraint(table);
-            (!constraint.is_null()).then(|| Self::of(pg_sys::make_ands_explicit(constraint).cast()))
-        }
-    }
-
-    /// The expression's value of a row, which is one by value.
-    ///
-    /// # Safety
-    /// The slot holds a row of the table.
-    unsafe fn value(&self, slot: *mut pg_sys::TupleTableSlot) -> Option<Datum> {
-        let mut is_null = false;
-        // SAFETY: by the contract.
-        unsafe {
-            (*self.context).ecxt_scantuple = slot;
-            let result = pg_sys::ExecEvalExprSwitchContext(self.expression, self.context, &mut is_null);
-            pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
-            (!is_null).then_some(result)
-        }
     }
 }
 

@@ -1,0 +1,207 @@
+//! `simhash_index_commands`: what builds the indexes on blocks, as expressions of a fingerprint column, concurrently.
+
+use std::ffi::CStr;
+
+use pgrx::AnyElement;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
+
+use super::indexes::{Index, IndexNames, Key};
+use super::marks::{Maker, has_comment};
+use super::prefix::Prefix;
+use super::source::{Attribute, no_such_column};
+use super::table::{layout, one_by_one};
+use super::target::{Lock, Target, quoted_schema};
+use crate::sql::arguments::required;
+use crate::sql::calls::BlockCall;
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::owner::as_owner;
+use crate::sql::tables::{check_has_values, not_bigint};
+use crate::sql::text::to_datum;
+
+#[pg_extern(sql = false)]
+fn simhash_index_commands(
+    target: Option<pg_sys::Oid>,
+    blocks: Option<i32>,
+    prefix: Option<&CStr>,
+    covering: Option<bool>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
+    let target = required(target, "target")?;
+    let blocks = layout(blocks)?;
+    let prefix = Prefix::read(prefix)?;
+    let covering = required(covering, "covering")?;
+    let schema = ExtensionSchema::running(fcinfo)?;
+    let table = Target::lock(target, pg_sys::AccessShareLock as Lock)?;
+    let commands = as_owner(table.owner, || {
+        let family = table.family(pg_sys::AccessShareLock as Lock)?;
+        let mut commands =
+            IndexCommands { schema, prefix, blocks, covering, names: IndexNames::default(), commands: Vec::new() };
+        commands.list(&table, &family)?;
+        Ok::<_, ErrorReport>(commands.commands)
+    })?;
+    Ok(SetOfIterator::new(commands.into_iter().filter_map(|command| to_datum(&command))))
+}
+
+/// The commands that build indexes without keeping writers out.
+struct IndexCommands {
+    schema: ExtensionSchema,
+    prefix: Prefix,
+    blocks: i32,
+    /// Whether the indexes have the fingerprint beside the block.
+    covering: bool,
+    names: IndexNames,
+    commands: Vec<String>,
+}
+
+/// An index that there is, or will be after the commands so far.
+struct Built {
+    table: pg_sys::Oid,
+    name: String,
+    /// The OID, if it exists.
+    oid: Option<pg_sys::Oid>,
+}
+
+impl IndexCommands {
+    fn list(&mut self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
+        let column = self.prefix.fingerprint();
+        let found = Attribute::of(&table.open(), column)?.ok_or_else(|| {
+            no_such_column(column, table).set_hint("The prefix is the name of the fingerprint column.")
+        })?;
+        // SAFETY: a look-up in a system cache.
+        if unsafe { pg_sys::getBaseType(found.column_type) } != pg_sys::INT8OID {
+            return Err(not_bigint(column, &table.name, &found.type_name()));
+        }
+        check_has_values(&table.open(), found.number)?;
+        for block in 0..self.blocks {
+            let mut built = Vec::new();
+            for member in family.iter().filter(|member| member.is_ordinary()) {
+                built.push(self.on_ordinary(member, block)?);
+            }
+            // From the leaves to the root, so that each index has its parts before it is a part.
+            for member in family.iter().rev().filter(|member| member.is_partitioned()) {
+                let index = self.on_partitioned(member, block, &built)?;
+                built.push(index);
+            }
+        }
+        let lacks_statistics = !self.commands.is_empty() || self.lacks_statistics(family)?;
+        if lacks_statistics {
+            for member in one_by_one(table, family) {
+                self.commands.push(format!("ANALYZE {}", member.sql()));
+            }
+        }
+        Ok(())
+    }
+
+    fn on_ordinary(&mut self, table: &Target, block: i32) -> Result<Built, ErrorReport> {
+        let existing = self.existing(table, block)?;
+        if let Some(index) = existing {
+            // What a CREATE INDEX CONCURRENTLY that failed has left, or one that still runs. Its comment was to come.
+            if !index.is_valid {
+                self.commands.push(format!("REINDEX INDEX CONCURRENTLY {}", index.sql()));
+                if !has_comment(index.oid) {
+                    self.comment(&index.sql(), block);
+                }
+            }
+            return Ok(Built { table: table.oid, name: index.sql(), oid: Some(index.oid) });
+        }
+        self.create("CREATE INDEX CONCURRENTLY", "", table, block)
+    }
+
+    fn on_partitioned(&mut self, table: &Target, block: i32, built: &[Built]) -> Result<Built, ErrorReport> {
+        let index = match self.existing(table, block)? {
+            Some(index) => Built { table: table.oid, name: index.sql(), oid: Some(index.oid) },
+            None => self.create("CREATE INDEX", "ONLY ", table, block)?,
+        };
+        for part in built {
+            let is_child = parent_of(part.table)? == Some(table.oid);
+            let is_attached = match part.oid {
+                Some(oid) => parent_of(oid)?.is_some_and(|parent| Some(parent) == index.oid),
+                None => false,
+            };
+            if is_child && !is_attached {
+                self.commands.push(format!("ALTER INDEX {} ATTACH PARTITION {}", index.name, part.name));
+            }
+        }
+        Ok(index)
+    }
+
+    fn create(&mut self, create: &str, only: &str, table: &Target, block: i32) -> Result<Built, ErrorReport> {
+        let name = quote_identifier(self.names.choose(table, &self.prefix.block(block))?);
+        let qualified = format!("{}.{name}", quote_identifier(&table.schema));
+        let function = format!("{}.simhash_block", quoted_schema(self.schema.oid())?);
+        let column = quote_identifier(self.prefix.fingerprint());
+        let include = if self.covering { format!(" INCLUDE ({column})") } else { String::new() };
+        // Of the arguments' own types, so that no function but ours is meant, whatever others there are of its name.
+        let of_type = Attribute::of(&table.open(), self.prefix.fingerprint())?.map(|found| found.column_type);
+        let argument =
+            if of_type == Some(pg_sys::INT8OID) { column } else { format!("CAST({column} AS pg_catalog.int8)") };
+        self.commands.push(format!(
+            "{create} {name} ON {only}{} USING btree ({function}({argument}, {block}, {})){include}",
+            table.sql(),
+            self.blocks
+        ));
+        self.comment(&qualified, block);
+        Ok(Built { table: table.oid, name: qualified, oid: None })
+    }
+
+    fn comment(&mut self, index: &str, block: i32) {
+        let description = format!("btree of block {block} of {}", self.blocks);
+        self.commands.push(Maker::Online.comment(&format!("INDEX {index}"), &description));
+    }
+
+    /// The index on that block's expression, a valid one if there is one.
+    fn existing(&self, table: &Target, block: i32) -> Result<Option<Index>, ErrorReport> {
+        let column = Attribute::of(&table.open(), self.prefix.fingerprint())?.map(|found| found.number);
+        let mut indexes = Index::all_of(table)?;
+        indexes.retain(|index| {
+            index.finds_integers
+                && (!self.covering || index.covers(column))
+                && match index.key {
+                    Key::Expression(expression) => BlockCall::in_schema(expression, self.schema).is_some_and(|call| {
+                        (call.block, call.blocks) == (block, self.blocks) && call.fingerprint.as_own_column() == column
+                    }),
+                    Key::Column(_) => false,
+                }
+        });
+        indexes.sort_by_key(|index| !index.is_valid);
+        Ok(indexes.into_iter().next())
+    }
+
+    /// Whether one of the indexes has no statistics yet: the ANALYZE after them was not reached.
+    fn lacks_statistics(&self, family: &[Target]) -> Result<bool, ErrorReport> {
+        for member in family.iter().filter(|member| member.is_ordinary()) {
+            for block in 0..self.blocks {
+                if let Some(index) = self.existing(member, block)?
+                    && member.block_count() > 0
+                    && !has_statistics(index.oid)
+                {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn has_statistics(index: pg_sys::Oid) -> bool {
+    // SAFETY: a look-up in a system cache by the keys that it has.
+    unsafe {
+        pg_sys::SearchSysCacheExists(
+            pg_sys::SysCacheIdentifier::STATRELATTINH as i32,
+            index.into(),
+            1i16.into(),
+            false.into(),
+            pg_sys::Datum::null(),
+        )
+    }
+}
+
+/// The table or index that a partition, or a partition's index, belongs to.
+fn parent_of(relation: pg_sys::Oid) -> Result<Option<pg_sys::Oid>, ErrorReport> {
+    let query =
+        format!("SELECT inhparent::pg_catalog.oid FROM pg_catalog.pg_inherits WHERE inhrelid = {}", relation.to_u32());
+    let parent = crate::sql::spi::strings(&query)?.pop().and_then(|oid| oid.parse().ok());
+    Ok(parent.map(pg_sys::Oid::from_u32))
+}
