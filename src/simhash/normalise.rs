@@ -25,6 +25,8 @@ const STRIDE: usize = 64 * 1024;
 const SPAN: usize = 4 * 1024;
 /// Most bytes of NFKC for a byte of text: U+FDFA has 33 for 3.
 const LONGEST_NFKC: usize = 11;
+/// Marks that are not worth asking for: an allocator has a kilobyte left, or nothing goes on.
+const FEW_MARKS: usize = 256;
 /// Most characters that one character is decomposed into: U+FDFA again.
 const LONGEST_DECOMPOSITION: usize = 18;
 
@@ -100,6 +102,9 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
 /// ICU4X.
 fn reserve_for_marks(bytes: usize) -> Result<(), TryReserveError> {
     let marks = (bytes + LONGEST_DECOMPOSITION).next_power_of_two();
+    if marks <= FEW_MARKS {
+        return Ok(());
+    }
     let (mut collected, mut other) = (Vec::<u32>::new(), Vec::<u32>::new());
     collected.try_reserve_exact(marks)?;
     other.try_reserve_exact(marks)?;
