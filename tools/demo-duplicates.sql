@@ -27,7 +27,7 @@ SELECT clock_timestamp() AS start \gset
 CREATE TEMP TABLE pairs AS
 SELECT a, b FROM (SELECT array_agg(simhash) FROM fingerprints) AS x (f), simhash_pairs(f, f);
 ANALYZE pairs;
-SELECT format('Near-duplicates: %s pairs among %s different fingerprints are at most 3 bits apart (found in %s ms).',
+SELECT format('Near-duplicates among %2$s different fingerprints, pairs at most 3 bits apart: %1$s (found in %3$s ms).',
     (SELECT count(*) FROM pairs), (SELECT count(*) FROM fingerprints),
     round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS near_duplicates \gset
 
@@ -35,7 +35,7 @@ SELECT format('Near-duplicates: %s pairs among %s different fingerprints are at 
 SELECT clock_timestamp() AS start \gset
 CREATE TEMP TABLE members AS SELECT id, simhash_cluster(simhash) OVER (ORDER BY id) AS name FROM docs;
 ANALYZE members;
-SELECT format('Clusters: %s documents with a near-duplicate are of %s kinds; %s could go (found in %s ms).',
+SELECT format('Documents with a near-duplicate: %s; clusters of them: %s; documents that could go: %s (found in %s ms).',
     coalesce(sum(documents), 0), count(*), coalesce(sum(documents - 1), 0),
     round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS clusters
 FROM (SELECT count(*) AS documents FROM members WHERE name IS NOT NULL GROUP BY name HAVING count(*) > 1) AS sizes \gset
