@@ -74,7 +74,14 @@ impl RowEvent<'_> {
         // SAFETY: by the contract.
         unsafe {
             let descriptor = (*self.data.tg_relation).rd_att;
-            pg_sys::heap_modify_tuple_by_cols(self.new_row(), descriptor, 1, &mut column, &mut value, &mut is_null)
+            pg_sys::heap_modify_tuple_by_cols(
+                self.new_row(),
+                descriptor,
+                1,
+                &raw mut column,
+                &raw mut value,
+                &raw mut is_null,
+            )
         }
     }
 

@@ -142,7 +142,8 @@ VACUUM ANALYZE leaks.searched;
 COMMANDS = {"attach", "online", "guard"}
 OF_A_COMMAND = 5_000
 
-CONTEXTS = "SELECT sum(total_bytes)::bigint FROM pg_backend_memory_contexts"
+# What is in use: contexts grow by blocks, of up to 8 MB, whenever the last one is full.
+CONTEXTS = "SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts"
 # One in so many calls is a statement of its own.
 STATEMENTS = 10
 # Rows of the others.
