@@ -200,7 +200,8 @@ def main():
         options.tables = file.read()
     start, functions = setup(options)
     until = time.monotonic() + options.seconds
-    with multiprocessing.Pool(options.clients + 1) as processes:
+    # From Python 3.14 on, processes are otherwise started anew, and cannot import a program that is a folder.
+    with multiprocessing.get_context("fork").Pool(options.clients + 1) as processes:
         running = [processes.apply_async(session, (number, options, until)) for number in range(options.clients)]
         if options.huge and options.only is None:
             running.append(processes.apply_async(huge, (options, until)))
