@@ -90,10 +90,9 @@ impl Places {
         let kind = match usize::try_from(layout.length) {
             Ok(length) => {
                 let stride = length.next_multiple_of(align);
-                // Behind the last there may be less than a stride.
-                let end = count
-                    .checked_sub(1)
-                    .map_or(Some(first), |last| last.checked_mul(stride)?.checked_add(first + length));
+                // Behind the last there may be less than a stride; where there is none, nothing has to be inside.
+                let end =
+                    count.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(first + length));
                 if end.is_none_or(|end| end > array.len()) {
                     return Err(Unplaced::Corrupted);
                 }
