@@ -53,7 +53,7 @@ fn by_definition(array: &[u8], layout: Layout) -> Option<Vec<usize>> {
     let (dimensions, nullable) = (number(4)?, number(8)?);
     let count = if dimensions == 1 { number(16)? } else { 0 };
     let overhead = if dimensions == 1 { 24 } else { 16 };
-    if !(0..=1).contains(&dimensions) || nullable < 0 || nullable % 8 != 0 || count < 0 {
+    if !(0..=1).contains(&dimensions) || nullable < 0 || nullable % 8 != 0 || count < 0 || array.len() < overhead {
         return None;
     }
     for bit in 0..if nullable > 0 { count as usize } else { 0 } {

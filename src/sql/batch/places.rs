@@ -68,6 +68,9 @@ impl Places {
             1 => (field(HEAD)?, HEAD + 8),
             _ => return Err(Unplaced::Corrupted),
         };
+        if array.len() < overhead {
+            return Err(Unplaced::Corrupted);
+        }
         let first = if nullable == 0 {
             overhead.next_multiple_of(MAXIMUM_ALIGN)
         } else {
