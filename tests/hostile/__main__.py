@@ -209,8 +209,8 @@ def main():
     codes, called, succeeded, held, ways = (collections.Counter() for _ in range(5))
     failed = False
     for failure, of_client, of_ways in ended:
-        for all, one in zip((codes, called, succeeded, held, ways), (*of_client, of_ways)):
-            all.update(one)
+        for total, own in zip((codes, called, succeeded, held, ways), (*of_client, of_ways)):
+            total.update(own)
         if failure:
             failed = True
             print(f"FAILED (seed {options.seed}): {failure}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The memory of a backend is flat over a million calls of each function: PostgreSQL's (the total of its memory
+"""The memory of a backend is flat over a million calls of each function: PostgreSQL's (what is in use of its memory
 contexts) and the allocator's (what /proc says is resident, as Rust's memory is in no context).
 
     python tests/hostile/leaks.py [--calls N] [--only NAME]

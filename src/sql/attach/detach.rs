@@ -70,9 +70,10 @@ impl<'a> Attached<'a> {
         let relation = table.open();
         for name in names(prefix) {
             if let Some(attribute) = Attribute::of(&relation, &name)? {
-                let maker = maker_of(table.oid, attribute.number)?.filter(|_| goes(table, table, &attribute));
+                let goes = goes(table, table, &attribute);
+                let maker = maker_of(table.oid, attribute.number)?.filter(|_| goes);
                 let is_fingerprint = name == prefix.fingerprint();
-                if goes(table, table, &attribute) {
+                if goes {
                     own.push(name.clone());
                 }
                 match maker {

@@ -8,7 +8,7 @@ use pgrx::spi::quote_qualified_identifier;
 use crate::sql::error::user_error;
 use crate::sql::owner::is_owner;
 use crate::sql::spi::from_server;
-use crate::sql::tables::{estimated_rows, with_inheritors};
+use crate::sql::tables::{estimated_rows, open, with_inheritors};
 
 /// A lock mode of PostgreSQL's.
 pub type Lock = pg_sys::LOCKMODE;
@@ -127,13 +127,6 @@ impl Target {
         }
         Ok(())
     }
-}
-
-/// # Safety
-/// The relation is locked.
-unsafe fn open(oid: pg_sys::Oid) -> PgRelation {
-    // SAFETY: by the contract.
-    unsafe { PgRelation::with_lock(oid, pg_sys::NoLock as Lock) }
 }
 
 fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {

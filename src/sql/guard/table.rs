@@ -80,15 +80,14 @@ pub fn column_of(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {
 /// The column of fingerprints.
 pub fn fingerprint_column(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {
     let column = column_of(table, name)?;
-    // SAFETY: look-ups in system caches, of a type that exists.
-    let (is_bigint, type_name) = unsafe {
+    // SAFETY: look-ups in system caches, of a type that exists; its name is NUL-terminated.
+    unsafe {
         let column_type = pg_sys::get_atttype(table.oid(), column);
-        (pg_sys::getBaseType(column_type) == pg_sys::INT8OID, from_server(pg_sys::format_type_be(column_type))?)
-    };
-    if is_bigint {
-        return Ok(column);
+        if pg_sys::getBaseType(column_type) == pg_sys::INT8OID {
+            return Ok(column);
+        }
+        Err(not_bigint(name, &name_of(table)?, &from_server(pg_sys::format_type_be(column_type))?))
     }
-    Err(not_bigint(name, &name_of(table)?, &type_name))
 }
 
 /// The column that takes the key of a near-duplicate, wherever that is. `own` is the table as it is searched, if it has

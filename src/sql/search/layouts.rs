@@ -58,8 +58,11 @@ pub struct Indexed {
 impl Indexed {
     /// What one table has; None if it is no more.
     pub fn of_table(table: Oid, fingerprint: Fingerprint, functions: &Functions) -> Option<Self> {
-        let table = Relation::open(table)?;
-        Some(Self { blocks: indexed_blocks(&table, fingerprint, functions), rows: table.rows() })
+        Some(Self::of_open(&Relation::open(table)?, fingerprint, functions))
+    }
+
+    fn of_open(table: &Relation, fingerprint: Fingerprint, functions: &Functions) -> Self {
+        Self { blocks: indexed_blocks(table, fingerprint, functions), rows: table.rows() }
     }
 
     /// What a partitioned table's partitions have in common, or a table and those that inherit from it.
@@ -73,16 +76,14 @@ impl Indexed {
             // One that has just been dropped is not searched, and a partitioned table has no rows of its own.
             let Some(table) = Relation::open(member).filter(|table| !table.is_partitioned()) else { continue };
             let fingerprint = Fingerprint::Column(column_number(member, &name)?);
-            let Self { mut blocks, rows } =
-                Self { blocks: indexed_blocks(&table, fingerprint, functions), rows: table.rows() }.of_columns();
-            for block in &mut blocks {
+            let mut own = Self::of_open(&table, fingerprint, functions).of_columns();
+            for block in &mut own.blocks {
                 if let Key::Column(number) = block.key {
                     let number = column_number(root, &column_name(member, number)?)?;
                     block.key = Key::Column(number);
                     block.statistics = Statistics { relation: root, column: number, with_inheritors: true };
                 }
             }
-            let own = Self { blocks, rows };
             common = Some(match common {
                 Some(others) => others.and(&own),
                 None => own,
