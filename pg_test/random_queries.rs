@@ -301,7 +301,52 @@ impl<'a> Queries<'a> {
         let mut with_inner = aliases.clone();
         with_inner.push(inner_alias.1.clone());
         let inner = inner_alias.0;
-        match self.below(20) {
+        match self.below(25) {
+            20 => {
+                let condition = self.condition(&with_inner, 1);
+                let operator = self.one_of(&["EXISTS", "NOT EXISTS"]);
+                format!(
+                    "SELECT {columns}, {operator} (SELECT FROM {inner} WHERE s.id = {name}.id AND {condition}) FROM \
+                     {from}"
+                )
+            }
+            // A sub-select that an arm of a set operation returns.
+            21 | 22 => {
+                let (first, second) = (self.alias("e"), self.alias("f"));
+                let condition = self.near(&[second.1]);
+                let (operator, near) = (self.one_of(&["UNION ALL", "UNION ALL", "UNION"]), self.near(&aliases));
+                let other = self.one_of(&["SELECT id, false FROM u", "SELECT id, tag = 1 FROM t", "SELECT 1, NULL"]);
+                format!(
+                    "SELECT {columns}, arms.found FROM {from}, \
+                     (SELECT e.id, EXISTS (SELECT FROM {} WHERE f.id = e.id AND {condition}) AS found FROM {} \
+                     {operator} {other}) AS arms WHERE arms.id = {name}.id AND ({near} OR {name}.id < 20)",
+                    second.0, first.0
+                )
+            }
+            // Grouping sets over the expression of a fingerprint.
+            23 | 24 => {
+                let (relation, alias) = self.alias("a");
+                let fingerprint = alias.expression.clone().unwrap_or_else(|| "a.fp".to_owned());
+                let sets = self
+                    .one_of(&["ROLLUP ({})", "GROUPING SETS (({}), ())", "CUBE ({}, a.tag)", "ROLLUP (a.tag, {})"])
+                    .replace("{}", &fingerprint);
+                let (query, distance) = (self.query(&[]), self.known_distance());
+                let near = format!("«{fingerprint}¦{query}¦{distance}»");
+                let outer = self.near(&[Alias { name: "s", expression: None }]);
+                if self.below(2) == 0 {
+                    let also = self.one_of(&["", "NOT "]);
+                    format!(
+                        "SELECT {near}, grouping({fingerprint}), count(*) FROM {relation} GROUP BY {sets} \
+                         HAVING {also}{near} OR count(*) > 2"
+                    )
+                } else {
+                    let also = self.one_of(&["", "NOT "]);
+                    format!(
+                        "SELECT s.fp, s.n FROM (SELECT {fingerprint} AS fp, 1 AS id, 2 AS k, 3 AS tag, count(*) AS n \
+                         FROM {relation} GROUP BY {sets}) AS s WHERE {also}{outer}"
+                    )
+                }
+            }
             0..5 => format!("SELECT {columns} FROM {from} WHERE {condition}"),
             5 => format!("SELECT {columns}, {}, {condition} FROM {from}", self.near(&aliases)),
             6 => {

@@ -54,9 +54,11 @@ mod tests {
         END $$";
 
     fn near(fingerprint: &str, query: &str, distance: &str) -> String {
-        match (distance, fingerprint.len() % 2) {
+        match (distance, (fingerprint.len() + query.len()) % 4) {
             ("3", 0) => format!("simhash_near({fingerprint}, {query})"),
             (_, 0) => format!("simhash_near({fingerprint}, {query}, {distance})"),
+            (_, 1) => format!("wrapped({fingerprint}, {query}, {distance})"),
+            (_, 2) => format!("twice_wrapped({query}, {distance}, {fingerprint})"),
             _ => format!("simhash_near(max_distance => {distance}, query => {query}, fingerprint => {fingerprint})"),
         }
     }
@@ -166,6 +168,11 @@ mod tests {
                 "CREATE FUNCTION other.simhash_block(bigint, integer, integer) RETURNS integer IMMUTABLE LANGUAGE sql \
                  RETURN 0",
                 "CREATE DOMAIN fingerprint AS bigint",
+                // The planner puts their bodies in the place of their calls.
+                "CREATE FUNCTION wrapped(f bigint, q bigint, d integer) RETURNS boolean IMMUTABLE LANGUAGE sql AS \
+                 'SELECT simhash_near(f, q, d)'",
+                "CREATE FUNCTION twice_wrapped(q bigint, d integer, f bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS \
+                 'SELECT wrapped(f, q, d)'",
                 ANSWER,
                 ANSWERS,
             ] {

@@ -22,6 +22,17 @@ pub struct Column {
     pub levels_up: u32,
 }
 
+impl Column {
+    /// Whether it is one of the columns, or a part of one that is a whole row.
+    pub fn is_among(self, columns: &[Self]) -> bool {
+        const WHOLE_ROW: i16 = 0;
+        columns.iter().any(|other| {
+            self.relation == other.relation
+                && (self.number == other.number || self.number == WHOLE_ROW || other.number == WHOLE_ROW)
+        })
+    }
+}
+
 impl Expression {
     /// None for a null pointer.
     ///
@@ -76,13 +87,22 @@ impl Expression {
 
     /// A column of the row that is read, not of its version before or after an update.
     pub fn column(self) -> Option<Column> {
+        #[cfg(feature = "pg18")]
+        {
+            let var = self.of::<pg_sys::Var>(NodeTag::T_Var)?;
+            // SAFETY: a valid Var.
+            if unsafe { var.as_ref() }.varreturningtype != pg_sys::VarReturningType::VAR_RETURNING_DEFAULT {
+                return None;
+            }
+        }
+        self.variable()
+    }
+
+    /// A column of any version of a row.
+    fn variable(self) -> Option<Column> {
         let var = self.of::<pg_sys::Var>(NodeTag::T_Var)?;
         // SAFETY: a valid Var.
         let var = unsafe { var.as_ref() };
-        #[cfg(feature = "pg18")]
-        if var.varreturningtype != pg_sys::VarReturningType::VAR_RETURNING_DEFAULT {
-            return None;
-        }
         #[allow(clippy::unnecessary_cast)] // unsigned in PostgreSQL 14
         Some(Column { relation: var.varno as i32, number: var.varattno, levels_up: var.varlevelsup })
     }
@@ -90,6 +110,21 @@ impl Expression {
     /// The column of a stored expression, if that is nothing but a column of its table.
     pub fn as_own_column(self) -> Option<i16> {
         self.without_relabelling().column().map(|column| column.number)
+    }
+
+    /// The columns of its own query level that an expression or a query refers to, those in sub-selects too.
+    pub fn columns(self) -> Vec<Column> {
+        // SAFETY: a valid node, of which a list of column references and of placeholders is made.
+        let found = unsafe { list(pg_sys::pull_vars_of_level(self.as_ptr(), 0)) };
+        let columns =
+            found.into_iter().flat_map(|found| match found.of::<pg_sys::PlaceHolderVar>(NodeTag::T_PlaceHolderVar) {
+                // SAFETY: a valid placeholder, which has an expression.
+                Some(placeholder) => {
+                    unsafe { Self::new(placeholder.as_ref().phexpr) }.map_or_else(Vec::new, Self::columns)
+                }
+                None => found.variable().into_iter().collect(),
+            });
+        columns.collect()
     }
 
     /// The columns of its table that a stored expression depends on.

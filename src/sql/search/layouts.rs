@@ -3,10 +3,11 @@
 //! A block is indexed where a btree has it as a key: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 
 use pgrx::pg_sys::{self, Oid};
 
+use super::partitions::{Partitions, column_number};
 use super::statistics::Statistics;
 use crate::simhash::blocks::radius;
 use crate::sql::calls::BlockCall;
@@ -65,11 +66,41 @@ impl Indexed {
         Self { blocks: indexed_blocks(table, fingerprint, functions), rows: table.rows() }
     }
 
-    /// What a partitioned table's partitions have in common, or a table and those that inherit from it.
+    /// What a table has indexed together with all that a search of it reads, for a search of which the planner knows no
+    /// more than the table.
+    pub fn of_family(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
+        let table = Relation::open(root)?;
+        if table.is_partitioned() {
+            Some(Self::of_partitioned(&table, fingerprint, functions))
+        } else {
+            Self::of_members(root, fingerprint, functions)
+        }
+    }
+
+    /// What a partitioned table itself has indexed, which is what all its partitions have: a valid index of it has a
+    /// part in each.
+    ///
+    /// The partitions are neither locked nor opened. The planner locks those that it does not prune, and must not wait
+    /// for the others.
+    fn of_partitioned(root: &Relation, fingerprint: i16, functions: &Functions) -> Self {
+        let partitions = Partitions::of(root.oid());
+        let mut found =
+            Self { blocks: indexed_blocks(root, Fingerprint::Column(fingerprint), functions), rows: partitions.rows() }
+                .of_columns();
+        found.blocks.retain_mut(|block| {
+            let Key::Column(number) = block.key else { return true };
+            block.statistics = Statistics { relation: root.oid(), column: number, with_inheritors: true };
+            partitions.compute(number, fingerprint, (block.block, block.blocks), functions)
+        });
+        found
+    }
+
+    /// What a partitioned table's partitions have in common, or a table and those that inherit from it. All of them, and
+    /// their indexes, are locked.
     ///
     /// From PostgreSQL 16 on, a partition may compute a column otherwise than its parent does, so that each has to be
     /// looked at.
-    pub fn of_tree(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
+    pub fn of_members(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
         let name = column_name(root, fingerprint)?;
         let mut common: Option<Self> = None;
         for member in with_inheritors(root, Relation::LOCK) {
@@ -284,10 +315,4 @@ impl Drop for Relation {
         // SAFETY: opened, and closed only here.
         unsafe { pg_sys::relation_close(self.0, pg_sys::NoLock as pg_sys::LOCKMODE) };
     }
-}
-
-fn column_number(table: Oid, name: &CStr) -> Option<i16> {
-    // SAFETY: reads the catalogue.
-    let number = unsafe { pg_sys::get_attnum(table, name.as_ptr()) };
-    (number > 0).then_some(number)
 }

@@ -4,6 +4,7 @@
 pub mod choice;
 pub mod layouts;
 mod near;
+mod partitions;
 mod planner;
 mod rewrite;
 mod skew;

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use pgrx::pg_guard;
 use pgrx::pg_sys::{self, NodeTag, Oid};
 
-use crate::sql::expression::{self, Column, Expression};
+use crate::sql::expression::{Column, Expression};
 
 /// The planner at work on one query.
 #[derive(Clone, Copy)]
@@ -56,11 +56,12 @@ impl Planner {
         is_table.then_some(Table { oid: entry.relid, with_inheritors: entry.inh })
     }
 
-    /// Whether a call of `function`, on the columns of a table of this query, is a condition on the rows that are read.
+    /// Whether a condition on a fingerprint, which is computed from one table of this query, is a condition on the rows
+    /// that are read.
     ///
-    /// The planner also simplifies expressions that are none of this query's, and whose columns are of other tables
-    /// than their numbers say here.
-    pub fn searches(self, relation: i32, table: &Table, function: Oid) -> bool {
+    /// The planner also simplifies expressions of other queries than the one that it is at work on. Their column
+    /// references count the tables of their own query, and must not be taken for columns of this one's.
+    pub fn searches(self, relation: i32, table: &Table, fingerprint: Expression) -> bool {
         // SAFETY: a valid planner and query.
         unsafe {
             let (root, query) = (&*self.0, &*(*self.0).parse);
@@ -78,10 +79,12 @@ impl Planner {
                     return false;
                 }
             }
-            // A sub-select of EXISTS (`convert_EXISTS_to_ANY` of PostgreSQL's subselect.c), still to be seen in the
-            // query.
-            let mut sought = Sought { relation, table: table.oid, function };
-            !query.hasSubLinks || !walk_query(root.parse, exists_calls, &mut sought)
+            // The WHERE of a sub-select of EXISTS is simplified as if it were this query's (`convert_EXISTS_to_ANY` of
+            // PostgreSQL's subselect.c). Such a sub-select still stands in the query then, or, where an arm of UNION
+            // ALL returns it, in what stands for the arm's columns.
+            let mut sought = Sought { relation, table, columns: fingerprint.columns() };
+            !(walk_query(root.parse, has_exists_with, &mut sought)
+                || walk_expression(root.append_rel_list.cast(), has_exists_with, (&raw mut sought).cast()))
         }
     }
 
@@ -97,20 +100,19 @@ impl Planner {
         }
     }
 
-    /// Whether a column may be NULL in some place of the query where others of its row are not: one that grouping sets
-    /// leave out, above the grouping.
-    pub fn may_be_grouped_away(self, column: Column) -> bool {
+    /// Whether a column that the expression is computed from, or the expression itself, may be NULL in some place of
+    /// the query where others of its row are not: above grouping sets that leave it out.
+    pub fn may_be_grouped_away(self, expression: Expression) -> bool {
         // SAFETY: a query's lists of what it returns and its HAVING are valid expressions, or null.
         unsafe {
             let query = &*(*self.0).parse;
             if query.groupingSets.is_null() {
                 return false;
             }
-            // Not `pull_varattnos`, which is for expressions whose sub-selects are planned.
-            let above = [query.targetList.cast(), query.havingQual];
-            let columns = above.map(|above| expression::list(pg_sys::pull_vars_of_level(above, 0)));
-            let mut columns = columns.iter().flatten().filter_map(|found| found.column());
-            columns.any(|found| (found.relation, found.number) == (column.relation, column.number))
+            let columns = expression.columns();
+            let above = [query.targetList.cast(), query.havingQual].map(|above| Expression::new(above));
+            let above: Vec<_> = above.into_iter().flatten().flat_map(Expression::columns).collect();
+            columns.iter().any(|column| column.is_among(&above))
         }
     }
 }
@@ -127,16 +129,16 @@ unsafe fn entry(query: &pg_sys::Query, relation: i32) -> Option<&pg_sys::RangeTb
     }
 }
 
-/// A call on the columns of a table, which has a number in the range table.
-struct Sought {
+/// Columns of a table, which has a number in the range table.
+struct Sought<'a> {
     relation: i32,
-    table: Oid,
-    function: Oid,
+    table: &'a Table,
+    columns: Vec<Column>,
 }
 
-/// Whether an expression has a sub-select of EXISTS with a call that may be taken for one of the outer query.
+/// Whether an expression has a sub-select of EXISTS that reads, by the same numbers, columns of another table.
 #[pg_guard]
-unsafe extern "C-unwind" fn exists_calls(node: *mut pg_sys::Node, sought: *mut c_void) -> bool {
+unsafe extern "C-unwind" fn has_exists_with(node: *mut pg_sys::Node, sought: *mut c_void) -> bool {
     // SAFETY: PostgreSQL walks a valid tree, and passes on what it was given.
     unsafe {
         match node.as_ref().map(|node| node.type_) {
@@ -144,32 +146,17 @@ unsafe extern "C-unwind" fn exists_calls(node: *mut pg_sys::Node, sought: *mut c
             Some(NodeTag::T_SubLink)
                 if (*node.cast::<pg_sys::SubLink>()).subLinkType == pg_sys::SubLinkType::EXISTS_SUBLINK =>
             {
-                let query = (*node.cast::<pg_sys::SubLink>()).subselect.cast::<pg_sys::Query>();
-                let sought = sought.cast::<Sought>();
-                // It makes no difference if the table is the same.
-                let same = entry(&*query, (*sought).relation).is_some_and(|entry| {
-                    entry.rtekind == pg_sys::RTEKind::RTE_RELATION && entry.relid == (*sought).table
+                let query = (*node.cast::<pg_sys::SubLink>()).subselect;
+                let sought = &*sought.cast::<Sought>();
+                // Columns of the same table mean the same.
+                let same = entry(&*query.cast(), sought.relation).is_some_and(|entry| {
+                    entry.rtekind == pg_sys::RTEKind::RTE_RELATION
+                        && (entry.relid, entry.inh) == (sought.table.oid, sought.table.with_inheritors)
                 });
-                !same && walk_query(query, calls, &mut *sought)
+                let of_query = Expression::new(query).map_or_else(Vec::new, Expression::columns);
+                !same && sought.columns.iter().any(|column| column.is_among(&of_query))
             }
-            _ => walk_expression(node, exists_calls, sought),
-        }
-    }
-}
-
-/// Whether an expression has the call.
-#[pg_guard]
-unsafe extern "C-unwind" fn calls(node: *mut pg_sys::Node, sought: *mut c_void) -> bool {
-    // SAFETY: as above.
-    unsafe {
-        match node.as_ref().map(|node| node.type_) {
-            None | Some(NodeTag::T_Query) => false,
-            Some(NodeTag::T_FuncExpr)
-                if (*node.cast::<pg_sys::FuncExpr>()).funcid == (*sought.cast::<Sought>()).function =>
-            {
-                true
-            }
-            _ => walk_expression(node, calls, sought),
+            _ => walk_expression(node, has_exists_with, sought),
         }
     }
 }

@@ -16,7 +16,7 @@
 //!
 //! The functions in it are public, since expressions of a plan may be sent to other servers, and bear their schema.
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys;
 
 use super::choice::{self, SMALL_BLOCKS};
 use super::layouts::{Fingerprint, Indexed, Key};
@@ -39,7 +39,7 @@ pub unsafe fn rewrite(root: *mut pg_sys::PlannerInfo, call: Expression) -> Optio
     if call.is_volatile() || call.is_computed_from_groups() {
         return None;
     }
-    let search = Search { planner, function, functions: Functions::beside(function)?, max_distance };
+    let search = Search { planner, functions: Functions::beside(function)?, max_distance };
     let (conditions, blocks) = match (search.side(a, b), search.side(b, a)) {
         // In a join, each side can be the one that is searched.
         (Some(left), Some(right)) => (search.join(&left, &right), left.blocks.max(right.blocks)),
@@ -51,8 +51,6 @@ pub unsafe fn rewrite(root: *mut pg_sys::PlannerInfo, call: Expression) -> Optio
 
 struct Search {
     planner: Planner,
-    /// `simhash_near` itself.
-    function: Oid,
     functions: Functions,
     max_distance: Expression,
 }
@@ -82,15 +80,15 @@ impl Search {
             return None;
         }
         let table = self.planner.table(relation)?;
-        if !self.planner.searches(relation, &table, self.function) {
+        if !self.planner.searches(relation, &table, fingerprint) || self.planner.may_be_grouped_away(fingerprint) {
             return None;
         }
         let column = fingerprint.without_relabelling().column();
         let indexed = match column {
-            Some(column) if column.levels_up > 0 || self.planner.may_be_grouped_away(column) => return None,
+            Some(column) if column.levels_up > 0 => return None,
             // Conditions on nothing else are passed on to the members of a tree that are not pruned, and come again.
             _ if table.with_inheritors && self.planner.relations(query).is_empty() => None,
-            Some(column) if table.with_inheritors => Indexed::of_tree(table.oid, column.number, &self.functions),
+            Some(column) if table.with_inheritors => Indexed::of_family(table.oid, column.number, &self.functions),
             Some(column) => Indexed::of_table(table.oid, Fingerprint::Column(column.number), &self.functions)
                 .map(Indexed::of_columns),
             None if table.with_inheritors => None,
