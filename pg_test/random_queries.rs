@@ -54,6 +54,24 @@ pub struct Queries<'a> {
     t_is_known: bool,
 }
 
+/// A table with the columns of `t`, in the same places, of which the blocks are no blocks of the fingerprint: to take a
+/// column of one table for one of the other gives wrong rows.
+pub const ALIKE: [&str; 2] = [
+    "CREATE TABLE alike AS SELECT * FROM t",
+    "DO $$
+    DECLARE
+        block name;
+    BEGIN
+        FOR block IN
+            SELECT attname FROM pg_attribute
+            WHERE attrelid = 'alike'::regclass AND attnum > 0 AND atttypid = 'integer'::regtype
+                AND attname NOT IN ('id', 'tag', 'k')
+        LOOP
+            EXECUTE format('UPDATE alike SET %I = -1', block);
+        END LOOP;
+    END $$",
+];
+
 /// Views of `t` and `u`, with the same columns.
 pub fn views(t: &Table) -> Vec<String> {
     let mut views = vec![
@@ -219,7 +237,11 @@ impl<'a> Queries<'a> {
             10 => format!(
                 "({name}.id < 0 OR {}EXISTS (SELECT FROM {} AS e WHERE e.id = {name}.id AND {}))",
                 self.one_of(&["", "NOT "]),
-                if self.t_is_known { self.one_of(&["t", "u", "plain"]) } else { "u" },
+                if self.t_is_known {
+                    self.one_of(&["t", "u", "plain", "alike", "alike"])
+                } else {
+                    self.one_of(&["u", "alike"])
+                },
                 self.near(&[Alias { name: "e", expression: None }]),
             ),
             _ => format!("({name}.id <= 40 AND {first})"),
@@ -312,7 +334,10 @@ impl<'a> Queries<'a> {
             }
             // A sub-select that an arm of a set operation returns.
             21 | 22 => {
-                let (first, second) = (self.alias("e"), self.alias("f"));
+                let (first, mut second) = (self.alias("e"), self.alias("f"));
+                if self.below(2) == 0 {
+                    second = ("alike AS f".to_owned(), Alias { name: "f", expression: None });
+                }
                 let condition = self.near(&[second.1]);
                 let (operator, near) = (self.one_of(&["UNION ALL", "UNION ALL", "UNION"]), self.near(&aliases));
                 let other = self.one_of(&["SELECT id, false FROM u", "SELECT id, tag = 1 FROM t", "SELECT 1, NULL"]);

@@ -6,7 +6,7 @@ mod tests {
     use pgrx::spi::SpiClient;
 
     use crate::pg_test::random::Random;
-    use crate::pg_test::random_queries::{Case, Queries, views};
+    use crate::pg_test::random_queries::{ALIKE, Case, Queries, views};
     use crate::pg_test::random_tables::{Table, Values};
 
     /// Queries of each pair of tables.
@@ -94,7 +94,7 @@ mod tests {
         let values = Values::new(random);
         let t = Table::new(random, "t", 160, &values);
         let u = Table::new(random, "u", 40, &values);
-        let mut setup = [&t.setup[..], &u.setup, &views(&t)].concat();
+        let mut setup = [&t.setup[..], &u.setup, &ALIKE.map(str::to_owned), &views(&t)].concat();
         setup.push(
             "GRANT SELECT, UPDATE, INSERT, DELETE ON ALL TABLES IN SCHEMA public TO regress_simhash_reader".to_owned(),
         );

@@ -5,8 +5,10 @@ use std::ffi::CStr;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
+use pgrx::spi::quote_qualified_identifier;
 
 use super::error::user_error;
+use super::names::{hold, hold_schema};
 
 /// The language C, as in PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);
@@ -63,6 +65,24 @@ impl ExtensionSchema {
             pg_sys::ReleaseSysCache(row);
             (language == C_LANGUAGE).then_some(function)
         }
+    }
+
+    /// The function's name as it may stand in a statement of this transaction, until whose end it means this function:
+    /// the arguments are of these very types, so that no other function of the name fits better.
+    pub fn held_name(self, name: &CStr, arguments: &[Oid]) -> Result<String, ErrorReport> {
+        let function = self.function(name, arguments);
+        if let Some(function) = function {
+            hold(pg_sys::ProcedureRelationId, function)?;
+        }
+        // It may have got another name, or have moved to another schema, while we waited.
+        if function.is_none() || function != self.function(name, arguments) {
+            let message =
+                format!("function {} of pg_simhash is not in the schema of the others", name.to_string_lossy());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
+                .set_hint("If the extension is being moved to another schema, call again; or run ALTER EXTENSION pg_simhash UPDATE."));
+        }
+        let schema = hold_schema(self.0)?;
+        Ok(quote_qualified_identifier(schema, name.to_string_lossy().into_owned()))
     }
 
     pub fn simhash_block(self) -> Option<Oid> {

@@ -13,6 +13,7 @@ use super::text::decode_copy;
 
 /// Runs a statement; how many rows it touched.
 pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
+    let _context = UserContext::new();
     connected(0, || run(statement, false))
 }
 
@@ -92,4 +93,54 @@ pub fn to_server(text: &str) -> Result<CString, ErrorReport> {
         let encoded = pg_sys::pg_any_to_server(utf8.as_ptr(), length, pg_sys::pg_enc::PG_UTF8 as i32);
         if encoded.cast_const() == utf8.as_ptr() { Ok(utf8) } else { Ok(CStr::from_ptr(encoded).to_owned()) }
     }
+}
+
+/// Names the user in the context of errors, where a statement runs with the rights of another user than who called:
+/// event triggers and triggers of the table, say, may fail for want of rights that the caller has.
+struct UserContext(*mut pg_sys::ErrorContextCallback);
+
+impl UserContext {
+    fn new() -> Self {
+        // SAFETY: no arguments, no conditions.
+        if unsafe { pg_sys::GetUserId() == pg_sys::GetOuterUserId() } {
+            return Self(std::ptr::null_mut());
+        }
+        let callback = Box::into_raw(Box::new(pg_sys::ErrorContextCallback {
+            // SAFETY: a static of PostgreSQL's, which is of this thread.
+            previous: unsafe { pg_sys::error_context_stack },
+            callback: Some(name_user),
+            arg: std::ptr::null_mut(),
+        }));
+        // SAFETY: the callback is taken away again before it is freed.
+        unsafe { pg_sys::error_context_stack = callback };
+        Self(callback)
+    }
+}
+
+impl Drop for UserContext {
+    fn drop(&mut self) {
+        if !self.0.is_null() {
+            // SAFETY: made and put there in `new`; what has been put above it since belongs to calls that have ended.
+            unsafe { pg_sys::error_context_stack = Box::from_raw(self.0).previous };
+        }
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn name_user(_argument: *mut std::ffi::c_void) {
+    // SAFETY: called while an error is reported; the name is NUL-terminated or null, and the format takes one string.
+    unsafe {
+        let name = pg_sys::GetUserNameFromId(pg_sys::GetUserId(), true);
+        if !name.is_null() {
+            let report = || {
+                errcontext_msg(c"pg_simhash runs this as the table's owner \"%s\", with no other rights".as_ptr(), name)
+            };
+            pg_sys::ffi::pg_guard_ffi_boundary(report);
+        }
+    }
+}
+
+// PostgreSQL's `utils/elog.h`, which pgrx leaves out.
+unsafe extern "C-unwind" {
+    fn errcontext_msg(format: *const c_char, ...) -> std::ffi::c_int;
 }

@@ -130,8 +130,10 @@ impl<'a> Attached<'a> {
             execute(&format!("DROP TRIGGER {} ON {}", quote_identifier(trigger), member.sql()))?;
         }
         for index in &self.indexes {
-            tell(format!("dropping index \"{}\"", index.name));
-            execute(&format!("DROP INDEX {}", index.sql()))?;
+            if let Some(name) = index.lock_to_drop()? {
+                tell(format!("dropping index \"{}\"", index.name));
+                execute(&format!("DROP INDEX {name}"))?;
+            }
         }
         if !self.columns.is_empty() {
             tell(format!("dropping from table \"{}\" the columns {}", table.name, in_quotes(&self.columns)));

@@ -10,7 +10,7 @@ use pgrx::spi::{quote_identifier, quote_literal};
 use super::prefix::Prefix;
 use super::progress::of_about;
 use super::source::Source;
-use super::target::{Lock, Target, quoted_schema};
+use super::target::{Lock, Target};
 use super::update::UpdateTrigger;
 use crate::sql::arguments::required;
 use crate::sql::error::{tell, tick, user_error};
@@ -143,11 +143,9 @@ impl Fill<'_> {
             user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message)
                 .set_hint("Call simhash_attach_online first, or create a trigger that executes simhash_update.")
         })?;
-        let options = match &trigger.options {
-            Some(json) => format!(", {}::pg_catalog.text", quote_literal(json)),
-            None => String::new(),
-        };
         let source = Source::read(table, trigger.source.clone(), None)?;
-        Ok(format!("{}.simhash({}{options})", quoted_schema(self.schema.oid())?, source.argument()))
+        let Some(json) = &trigger.options else { return source.fingerprint_sql(self.schema) };
+        let function = self.schema.held_name(c"simhash", &[pg_sys::TEXTOID, pg_sys::TEXTOID])?;
+        Ok(format!("{function}({}, {}::pg_catalog.text)", source.argument(), quote_literal(json)))
     }
 }

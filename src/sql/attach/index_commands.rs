@@ -5,14 +5,14 @@ use std::ffi::CStr;
 use pgrx::AnyElement;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::spi::quote_identifier;
+use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 
 use super::indexes::{Index, IndexNames, Key};
 use super::marks::{Maker, has_comment};
 use super::prefix::Prefix;
 use super::source::{Attribute, no_such_column};
 use super::table::{layout, one_by_one};
-use super::target::{Lock, Target, quoted_schema};
+use super::target::{Lock, Target, schema_name};
 use crate::sql::arguments::required;
 use crate::sql::calls::BlockCall;
 use crate::sql::functions::ExtensionSchema;
@@ -130,7 +130,7 @@ impl IndexCommands {
     fn create(&mut self, create: &str, only: &str, table: &Target, block: i32) -> Result<Built, ErrorReport> {
         let name = quote_identifier(self.names.choose(table, &self.prefix.block(block))?);
         let qualified = format!("{}.{name}", quote_identifier(&table.schema));
-        let function = format!("{}.simhash_block", quoted_schema(self.schema.oid())?);
+        let function = quote_qualified_identifier(schema_name(self.schema.oid())?, "simhash_block".to_owned());
         let column = quote_identifier(self.prefix.fingerprint());
         let include = if self.covering { format!(" INCLUDE ({column})") } else { String::new() };
         // Of the arguments' own types, so that no function but ours is meant, whatever others there are of its name.

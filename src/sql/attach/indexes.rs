@@ -83,6 +83,22 @@ impl Index {
         column.is_some_and(|column| self.columns.contains(&column))
     }
 
+    /// Locks the index as DROP INDEX does, so that nobody can rename it before that. Gives its name as it may stand in
+    /// the command; None if the index was dropped.
+    pub fn lock_to_drop(&self) -> Result<Option<String>, ErrorReport> {
+        // SAFETY: any OID may be locked; a look-up in a system cache, which gives a NUL-terminated name or null.
+        let name = unsafe {
+            pg_sys::LockRelationOid(self.oid, pg_sys::AccessExclusiveLock as pg_sys::LOCKMODE);
+            let name = pg_sys::get_rel_name(self.oid);
+            if name.is_null() {
+                return Ok(None);
+            }
+            spi::from_server(name)?
+        };
+        // It is in its table's schema, whose name is held.
+        Ok(Some(pgrx::spi::quote_qualified_identifier(&self.schema, &name)))
+    }
+
     pub fn sql(&self) -> String {
         pgrx::spi::quote_qualified_identifier(&self.schema, &self.name)
     }

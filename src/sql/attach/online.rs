@@ -14,7 +14,7 @@ use super::marks::{Maker, is_marked_relation};
 use super::prefix::Prefix;
 use super::source::{Attribute, Kind, Source};
 use super::table::one_by_one;
-use super::target::{Lock, Target, quoted_schema};
+use super::target::{Lock, Target};
 use super::update::{UpdateTrigger, kind_of_stored};
 use crate::simhash::options::Options;
 use crate::sql::arguments::{name, required};
@@ -81,7 +81,7 @@ impl Online {
             execute(&Maker::Online.comment(&object, &description))?;
         }
         let trigger = quote_identifier(self.prefix.trigger());
-        let function = format!("{}.simhash_update", quoted_schema(self.schema.oid())?);
+        let function = self.schema.held_name(c"simhash_update", &[])?;
         let mut arguments = vec![quote_literal(column), quote_literal(&self.source.column)];
         arguments.extend(self.source.options_json().map(quote_literal));
         let arguments = arguments.join(", ");

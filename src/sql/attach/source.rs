@@ -5,12 +5,13 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 
-use super::target::{Target, quoted_schema};
+use super::target::Target;
 use crate::simhash::options::Options;
 use crate::sql::calls::FingerprintCall;
 use crate::sql::error::user_error;
 use crate::sql::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::names::hold;
 use crate::sql::options::{Document, RawJsonb, read, to_json_text};
 use crate::sql::spi;
 use crate::sql::tables::check_has_values;
@@ -113,7 +114,7 @@ impl Source {
         &self.argument
     }
 
-    /// The fingerprint as it may stand in a statement.
+    /// The fingerprint as it may stand in a statement of this transaction.
     pub fn fingerprint_sql(&self, schema: ExtensionSchema) -> Result<String, ErrorReport> {
         if self.kind == Kind::Fingerprints {
             return Ok(self.argument.clone());
@@ -122,7 +123,9 @@ impl Source {
             Some(json) => format!(", {}::pg_catalog.jsonb", quote_literal(json)),
             None => String::new(),
         };
-        Ok(format!("{}.simhash({}{options})", quoted_schema(schema.oid())?, self.argument))
+        let (text, arguments) = (self.kind.argument().0, [self.kind.argument().0, pg_sys::JSONBOID]);
+        let arguments = if options.is_empty() { &[text][..] } else { &arguments };
+        Ok(format!("{}({}{options})", schema.held_name(c"simhash", arguments)?, self.argument))
     }
 
     /// Whether an expression of a table with that column is its fingerprint.
@@ -230,6 +233,7 @@ impl Attribute {
                     .set_detail("Its expression stands for it, and the limit is no part of that.")
                     .set_hint("Name the column that it is computed from, or change its type to one without a limit."));
             }
+            self.hold_names(table)?;
             argument = self.generation_sql(table)?.unwrap_or_default();
             argument = format!("CAST({argument} AS {})", self.type_name());
         }
@@ -237,6 +241,28 @@ impl Attribute {
             argument = format!("CAST({argument} AS {argument_type_name})");
         }
         Ok(argument)
+    }
+
+    /// Holds the names of all that the generation expression and the type refer to, so that the text of the expression
+    /// means the same when it is parsed again.
+    fn hold_names(&self, table: &Target) -> Result<(), ErrorReport> {
+        // PostgreSQL 14 keeps the dependencies with the column, later versions with its entry in pg_attrdef.
+        let query = format!(
+            "SELECT DISTINCT pg_catalog.concat_ws(' ', refclassid, refobjid) FROM pg_catalog.pg_depend \
+             WHERE (classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND objid = {table} AND objsubid = {column} \
+                 OR classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND objid IN ( \
+                     SELECT oid FROM pg_catalog.pg_attrdef WHERE adrelid = {table} AND adnum = {column})) \
+             AND refclassid <> 'pg_catalog.pg_class'::pg_catalog.regclass",
+            table = table.oid.to_u32(),
+            column = self.number
+        );
+        for object in spi::strings(&query)? {
+            let mut numbers = object.split(' ').filter_map(|number| number.parse().ok()).map(pg_sys::Oid::from_u32);
+            if let (Some(catalogue), Some(object)) = (numbers.next(), numbers.next()) {
+                hold(catalogue, object)?;
+            }
+        }
+        Ok(())
     }
 
     /// The generation expression, with all names qualified that are not of the system's schema.

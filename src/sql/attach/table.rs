@@ -14,7 +14,7 @@ use super::marks::{Maker, is_marked_relation};
 use super::prefix::{Prefix, in_quotes};
 use super::progress;
 use super::source::{Attribute, Kind, Source};
-use super::target::{Lock, Target, quoted_schema};
+use super::target::{Lock, Target};
 use crate::simhash::blocks::DEFAULT_BLOCKS;
 use crate::sql::arguments::{name, required};
 use crate::sql::blocks::check_layout;
@@ -24,7 +24,8 @@ use crate::sql::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::options::RawJsonb;
 use crate::sql::owner::as_owner;
-use crate::sql::spi::execute;
+use crate::sql::query::Query;
+use crate::sql::spi::{execute, to_server};
 
 #[pg_extern(sql = false)]
 fn simhash_attach(
@@ -170,16 +171,43 @@ impl Attachment {
     }
 
     fn column_definition(&self, meaning: Meaning) -> Result<String, ErrorReport> {
+        let column_type = match meaning {
+            Meaning::Fingerprint => "bigint",
+            Meaning::Block(_) => "integer",
+        };
+        Ok(format!("{column_type} GENERATED ALWAYS AS ({}) STORED", self.expression(meaning)?))
+    }
+
+    /// The expression of a column, as SQL.
+    fn expression(&self, meaning: Meaning) -> Result<String, ErrorReport> {
         let fingerprint = self.source.fingerprint_sql(self.schema)?;
         Ok(match meaning {
-            Meaning::Fingerprint => format!("bigint GENERATED ALWAYS AS ({fingerprint}) STORED"),
+            Meaning::Fingerprint => fingerprint,
             Meaning::Block(block) => {
-                let schema = quoted_schema(self.schema.oid())?;
+                let arguments = [pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
+                let function = self.schema.held_name(c"simhash_block", &arguments)?;
                 // What `simhash_block` does if it is not told is not written.
                 let layout = if self.blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {}", self.blocks) };
-                format!("integer GENERATED ALWAYS AS ({schema}.simhash_block({fingerprint}, {block}{layout})) STORED")
+                format!("{function}({fingerprint}, {block}{layout})")
             }
         })
+    }
+
+    /// Refuses an expression that PostgreSQL would read otherwise than it is meant: that of a generated source may call
+    /// functions of which it prints the names, but not which of several by one name are meant.
+    fn check_expression(&self, table: &Target, column: &Column) -> Result<(), ErrorReport> {
+        let expression = self.expression(column.meaning)?;
+        let query = Query::parse(to_server(&format!("SELECT {expression} FROM ONLY {}", table.sql()))?)?;
+        if query.table() == Some(table.oid)
+            && let [expression] = query.returned()[..]
+            && self.means(&table.open(), expression, column.meaning)?
+        {
+            return Ok(());
+        }
+        let message = format!("the expression of generated column \"{}\" cannot be repeated", self.source.column);
+        Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+            .set_detail(sendable(format!("Read anew, {expression} has another meaning: it calls other functions.")))
+            .set_hint("Name a column that it is computed from."))
     }
 
     fn describe(&self, meaning: Meaning) -> String {
@@ -200,6 +228,9 @@ impl Attachment {
     /// Adds all columns in one command, hence one rewrite.
     fn add_columns(&self, table: &Target, family: &[Target], columns: &[&Column]) -> Result<(), ErrorReport> {
         let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+        for column in columns {
+            self.check_expression(table, column)?;
+        }
         tell(format!("rewriting table \"{}\" with the new columns {}", table.name, in_quotes(&names)));
         let additions = columns
             .iter()
@@ -243,8 +274,11 @@ impl Attachment {
                     continue;
                 }
                 for index in found {
-                    if !index.is_partition && is_marked_relation(index.oid, 0)? {
-                        replaced.push((index.sql(), index.name.clone()));
+                    if !index.is_partition
+                        && is_marked_relation(index.oid, 0)?
+                        && let Some(sql) = index.lock_to_drop()?
+                    {
+                        replaced.push((sql, index.name.clone()));
                     }
                 }
                 missing.push((member, block, column));

@@ -6,6 +6,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
 use crate::sql::error::user_error;
+use crate::sql::names::hold_schema;
 use crate::sql::owner::is_owner;
 use crate::sql::spi::from_server;
 use crate::sql::tables::{estimated_rows, open, with_inheritors};
@@ -14,6 +15,9 @@ use crate::sql::tables::{estimated_rows, open, with_inheritors};
 pub type Lock = pg_sys::LOCKMODE;
 
 /// A relation that the current transaction has locked.
+///
+/// With a stronger lock than a SELECT takes, its name and that of its schema stay as they are until the transaction ends:
+/// in a statement they mean this relation.
 pub struct Target {
     pub oid: pg_sys::Oid,
     pub owner: pg_sys::Oid,
@@ -37,13 +41,13 @@ impl Target {
         }
         // It may have got another owner while we waited for the lock.
         check_owner(oid)?;
-        let target = Self::locked(oid)?;
+        let target = Self::locked(oid, lock)?;
         target.check_kind()?;
         Ok(target)
     }
 
     /// A relation that is locked already.
-    fn locked(oid: pg_sys::Oid) -> Result<Self, ErrorReport> {
+    fn locked(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
         // SAFETY: by the caller's word.
         let relation = unsafe { open(oid) };
         // SAFETY: an open relation has its row of pg_class.
@@ -52,7 +56,11 @@ impl Target {
             Ok(Self {
                 oid,
                 owner: row.relowner,
-                schema: schema_name(row.relnamespace)?,
+                schema: if lock > pg_sys::AccessShareLock as Lock {
+                    hold_schema(row.relnamespace)?
+                } else {
+                    schema_name(row.relnamespace)?
+                },
                 name: from_server(row.relname.data.as_ptr())?,
                 kind: row.relkind as u8,
             })
@@ -61,7 +69,7 @@ impl Target {
 
     /// It and all that inherits from it, it first, all locked.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
-        with_inheritors(self.oid, lock).into_iter().map(Self::locked).collect()
+        with_inheritors(self.oid, lock).into_iter().map(|member| Self::locked(member, lock)).collect()
     }
 
     /// The relation, opened. Closed again before a command changes the table, for that wants to be the only one.
@@ -70,7 +78,7 @@ impl Target {
         unsafe { open(self.oid) }
     }
 
-    /// The name as it may stand in a statement.
+    /// The name as it may stand in a statement; one that is run only if the name is held.
     pub fn sql(&self) -> String {
         quote_qualified_identifier(&self.schema, &self.name)
     }
@@ -129,7 +137,8 @@ impl Target {
     }
 }
 
-fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
+/// The schema's name at this moment.
+pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
     // SAFETY: a NUL-terminated name, or null if there is no such schema.
     unsafe {
         let name = pg_sys::get_namespace_name(schema);
@@ -139,11 +148,6 @@ fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
         }
         from_server(name)
     }
-}
-
-/// The schema's name as it may stand in a statement.
-pub fn quoted_schema(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
-    Ok(pgrx::spi::quote_identifier(schema_name(schema)?))
 }
 
 fn check_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {

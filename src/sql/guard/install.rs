@@ -12,7 +12,7 @@ use super::table::{Members, fingerprint_column, mark_column, scope_of};
 use super::trigger::Action;
 use crate::sql::arguments::{check_distance, name, required};
 use crate::sql::arrays::names;
-use crate::sql::attach::target::{Lock, Target, quoted_schema};
+use crate::sql::attach::target::{Lock, Target};
 use crate::sql::error::{tell, user_error};
 use crate::sql::functions::{ExtensionSchema, Functions};
 use crate::sql::owner::as_owner;
@@ -106,9 +106,9 @@ impl Guard {
         let arguments: Vec<_> = arguments.iter().map(quote_literal).collect();
         execute(&format!(
             "CREATE OR REPLACE TRIGGER {TRIGGER} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
-             {}.simhash_dedup({})",
+             {}({})",
             table.sql(),
-            quoted_schema(self.schema.oid())?,
+            self.schema.held_name(c"simhash_dedup", &[])?,
             arguments.join(", ")
         ))?;
         if always {

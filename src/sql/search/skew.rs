@@ -1,6 +1,6 @@
 //! `simhash_skew`: what searches of a table cost in each layout.
 //!
-//! It reads a sample of the table through SPI: as the user who calls it, with that user's rights and row security.
+//! It reads a sample of the table by a query: as the user who calls it, with that user's rights and row security.
 
 use std::ffi::{CStr, CString};
 
@@ -13,13 +13,13 @@ use crate::simhash::blocks::LAYOUTS;
 use crate::simhash::skew::{Sample, skew};
 use crate::sql::arguments::check_distance;
 use crate::sql::error::{tick, user_error};
+use crate::sql::expression::Column;
 use crate::sql::functions::Functions;
+use crate::sql::query::Query;
 use crate::sql::spi::from_server;
 
 /// Pages that are read of a larger table: 64 MB.
 const PAGES: f64 = 8192.0;
-/// Rows that are fetched at a time.
-const BATCH: std::ffi::c_long = 1000;
 
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
@@ -136,33 +136,29 @@ impl Table {
         let mut sample = Sample::new()?;
         let share = (PAGES / self.pages()?).min(1.0);
         let percent = (share * 100.0) as f32;
+        let percent_sql = percent.to_string();
         let query = [
             b"SELECT t.",
             self.quoted_column.to_bytes(),
             b"::pg_catalog.int8 FROM ",
             self.quoted.to_bytes(),
-            b" AS t TABLESAMPLE pg_catalog.system ($1) REPEATABLE (0) WHERE t.",
+            b" AS t TABLESAMPLE pg_catalog.system (",
+            percent_sql.as_bytes(),
+            b") REPEATABLE (0) WHERE t.",
             self.quoted_column.to_bytes(),
             b" IS NOT NULL",
         ];
-        let query = sql(&query.concat())?;
-        Spi::connect(|client| {
-            let mut cursor = client.try_open_cursor(&query, &[percent.into()])?;
-            loop {
-                let rows = cursor.fetch(BATCH)?;
-                if rows.is_empty() {
-                    return Ok(());
-                }
-                for row in rows {
-                    if let Some(fingerprint) = row.get::<i64>(1)? {
-                        sample.add(fingerprint.cast_unsigned());
-                    }
-                }
-                // SAFETY: that of the last fetch, of which nothing is kept; pgrx would keep it to the end.
-                unsafe { pg_sys::SPI_freetuptable(pg_sys::SPI_tuptable) };
-            }
-        })
-        .map_err(internal)?;
+        let query = Query::parse(sql(&query.concat())?)?;
+        // The lock keeps the table and its column, but not the names by which the query was to find them.
+        let wanted = Column { relation: 1, number: self.column, levels_up: 0 };
+        let column = query.returned().first().and_then(|returned| returned.without_relabelling().column());
+        if query.table() != Some(self.oid) || column != Some(wanted) {
+            let message = format!("relation with OID {} was renamed while it was being sampled", self.oid.to_u32());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
+                .set_detail("Its schema, most likely, was renamed.")
+                .set_hint("Call the function again."));
+        }
+        query.each_value(|fingerprint| sample.add(fingerprint.value() as u64));
         let rows = sample.added() as f64 / (f64::from(percent) / 100.0);
         Ok((sample, rows))
     }
