@@ -5,16 +5,40 @@
 
 use std::ffi::{CStr, CString, c_char};
 
-use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 
-use super::error::user_error;
+use super::error::{sendable, user_error};
 use super::text::decode_copy;
 
 /// Runs a statement; how many rows it touched.
+///
+/// If a right is missing that whoever called has, and the current user has not, the error says who the user is.
 pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
-    let _context = UserContext::new();
-    connected(0, || run(statement, false))
+    PgTryBuilder::new(|| connected(0, || run(statement, false)))
+        .catch_when(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, |error| {
+            // SAFETY: no arguments, no conditions; the name is NUL-terminated, or null.
+            let user = unsafe {
+                let (user, caller) = (pg_sys::GetUserId(), pg_sys::GetOuterUserId());
+                let name = if user == caller { std::ptr::null_mut() } else { pg_sys::GetUserNameFromId(user, true) };
+                (!name.is_null()).then(|| from_server(name)).transpose()?
+            };
+            match (error, user) {
+                (CaughtError::PostgresError(error), Some(user)) if error.hint().is_none() => {
+                    let report =
+                        user_error(error.sql_error_code(), error.message().to_owned()).set_hint(sendable(format!(
+                            "The command runs as the table's owner, \"{user}\", in a security-restricted operation. Event \
+                             triggers that it fires run as that user too."
+                        )));
+                    Err(match error.detail() {
+                        Some(detail) => report.set_detail(detail.to_owned()),
+                        None => report,
+                    })
+                }
+                (error, _) => error.rethrow(),
+            }
+        })
+        .execute()
 }
 
 /// Runs a statement, and commits the transaction. Only where [`pg_sys::SPI_inside_nonatomic_context`] allows that.
@@ -93,54 +117,4 @@ pub fn to_server(text: &str) -> Result<CString, ErrorReport> {
         let encoded = pg_sys::pg_any_to_server(utf8.as_ptr(), length, pg_sys::pg_enc::PG_UTF8 as i32);
         if encoded.cast_const() == utf8.as_ptr() { Ok(utf8) } else { Ok(CStr::from_ptr(encoded).to_owned()) }
     }
-}
-
-/// Names the user in the context of errors, where a statement runs with the rights of another user than who called:
-/// event triggers and triggers of the table, say, may fail for want of rights that the caller has.
-struct UserContext(*mut pg_sys::ErrorContextCallback);
-
-impl UserContext {
-    fn new() -> Self {
-        // SAFETY: no arguments, no conditions.
-        if unsafe { pg_sys::GetUserId() == pg_sys::GetOuterUserId() } {
-            return Self(std::ptr::null_mut());
-        }
-        let callback = Box::into_raw(Box::new(pg_sys::ErrorContextCallback {
-            // SAFETY: a static of PostgreSQL's, which is of this thread.
-            previous: unsafe { pg_sys::error_context_stack },
-            callback: Some(name_user),
-            arg: std::ptr::null_mut(),
-        }));
-        // SAFETY: the callback is taken away again before it is freed.
-        unsafe { pg_sys::error_context_stack = callback };
-        Self(callback)
-    }
-}
-
-impl Drop for UserContext {
-    fn drop(&mut self) {
-        if !self.0.is_null() {
-            // SAFETY: made and put there in `new`; what has been put above it since belongs to calls that have ended.
-            unsafe { pg_sys::error_context_stack = Box::from_raw(self.0).previous };
-        }
-    }
-}
-
-#[pg_guard]
-unsafe extern "C-unwind" fn name_user(_argument: *mut std::ffi::c_void) {
-    // SAFETY: called while an error is reported; the name is NUL-terminated or null, and the format takes one string.
-    unsafe {
-        let name = pg_sys::GetUserNameFromId(pg_sys::GetUserId(), true);
-        if !name.is_null() {
-            let report = || {
-                errcontext_msg(c"pg_simhash runs this as the table's owner \"%s\", with no other rights".as_ptr(), name)
-            };
-            pg_sys::ffi::pg_guard_ffi_boundary(report);
-        }
-    }
-}
-
-// PostgreSQL's `utils/elog.h`, which pgrx leaves out.
-unsafe extern "C-unwind" {
-    fn errcontext_msg(format: *const c_char, ...) -> std::ffi::c_int;
 }

@@ -49,6 +49,20 @@ SELECT simhash_attach('rights.docs', 'body', 2);
 GRANT CREATE ON SCHEMA rights TO regress_attach_owner;
 \d rights.docs
 
+-- Event triggers run as the owner too, in the midst of the command: those that need more rights have to be SECURITY
+-- DEFINER.
+CREATE TABLE rights.commands (tag text, who text);
+CREATE FUNCTION rights.log_command() RETURNS event_trigger LANGUAGE plpgsql AS
+    'BEGIN INSERT INTO rights.commands VALUES (tg_tag, current_user); END';
+CREATE EVENT TRIGGER regress_attach_log ON ddl_command_end EXECUTE FUNCTION rights.log_command();
+SELECT simhash_attach('rights.docs', 'body', 2);
+\echo :LAST_ERROR_SQLSTATE
+ALTER FUNCTION rights.log_command() SECURITY DEFINER;
+SELECT simhash_attach('rights.docs', 'body', 2);
+SELECT simhash_detach('rights.docs');
+DROP EVENT TRIGGER regress_attach_log;
+SELECT tag, count(*) FROM rights.commands GROUP BY tag ORDER BY tag;
+
 -- The owner's code runs as the owner, also if a superuser attaches, fills and detaches: generation expressions, index
 -- predicates, triggers, and what they call by a hostile search path.
 SET ROLE regress_attach_owner;

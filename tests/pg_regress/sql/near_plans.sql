@@ -286,6 +286,24 @@ ANALYZE p;
 SELECT plan('SELECT id FROM p WHERE simhash_near(fp, 42, 0)');
 SELECT plan('SELECT id FROM p WHERE tag = 2 AND simhash_near(fp, 42, 0)');
 DROP TABLE p;
+-- A join locks no partition that the planner prunes, nor an index of it, and does not wait for one.
+CREATE TABLE p (id integer, tag integer, fp bigint) PARTITION BY LIST (tag);
+SELECT format('CREATE TABLE p%s PARTITION OF p FOR VALUES IN (%s)', tag, tag) FROM generate_series(0, 9) tag \gexec
+INSERT INTO p SELECT id, tag, fp FROM d WHERE id <= 5000;
+CALL add_columns('p', 4);
+ANALYZE p;
+BEGIN;
+SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5');
+SELECT DISTINCT c.relname FROM pg_locks JOIN pg_class c ON c.oid = relation
+WHERE pid = pg_backend_pid() AND c.relname ~ '^p\d?(_|$)' ORDER BY relname;
+ROLLBACK;
+SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag IN (5, 6)');
+-- Indexes of partitions that the partitioned table does not have are used where the search is not joined.
+DROP INDEX p_b4_0;
+CREATE INDEX p5_b4_0 ON p5 (b4_0);
+SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5');
+SELECT plan('SELECT p.id FROM p WHERE simhash_near(p.fp, 42) AND p.tag = 5');
+DROP TABLE p;
 
 -- Tables that inherit.
 CREATE TABLE i (id integer, fp bigint);

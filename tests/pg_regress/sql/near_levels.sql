@@ -1,0 +1,102 @@
+-- The planner simplifies conditions of other queries as if they were of the one that it is at work on. Their columns
+-- must not be taken for this one's: here those of a table that has its fingerprint in the same place, and other numbers
+-- where the first has its blocks.
+SET client_min_messages = warning;
+SET jit = off;
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE docs (id integer PRIMARY KEY, body text);
+SELECT simhash_attach('docs', 'body');
+INSERT INTO docs SELECT n, 'word' || n || ' foo' || n * 7 || ' bar ' || n % 13 FROM generate_series(1, 5000) n;
+VACUUM ANALYZE docs;
+CREATE TABLE other (id integer, k integer, simhash bigint, a integer DEFAULT -1, b integer DEFAULT -1,
+    c integer DEFAULT -1, d integer DEFAULT -1);
+CREATE INDEX ON other (k);
+INSERT INTO other SELECT n, n, (SELECT simhash FROM docs WHERE id = 42) FROM generate_series(1, 50) n;
+CREATE TABLE t (id integer);
+INSERT INTO t SELECT generate_series(1, 100);
+ANALYZE other, t;
+SELECT simhash AS q FROM docs WHERE id = 42 \gset
+
+-- Functions whose bodies the planner puts in the place of their calls; one takes a whole row.
+CREATE FUNCTION is_near(f bigint, q bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT simhash_near(f, q, 3)';
+CREATE FUNCTION is_near_either(q bigint, f bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS
+    'SELECT is_near(f, q) OR simhash_near(q, f, 2)';
+CREATE FUNCTION has_near(o other, q bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT is_near(o.simhash, q)';
+-- Whether a plan has what is left of a condition beside the look-up of its blocks.
+CREATE FUNCTION searches_index(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    found boolean = false;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        found = found OR line ~ 'simhash_within';
+    END LOOP;
+    RETURN found;
+END $$;
+
+-- EXISTS in what a query returns: 50 rows of each.
+SELECT count(*) FILTER (WHERE found)
+FROM (SELECT EXISTS (SELECT FROM other o WHERE o.k = x.id AND simhash_near(o.simhash, :q)) FROM docs x OFFSET 0) s (found);
+SELECT count(*) FILTER (WHERE found)
+FROM (SELECT EXISTS (SELECT FROM other o WHERE o.k = x.id AND is_near(o.simhash, :q)) FROM docs x OFFSET 0) s (found);
+SELECT count(*) FILTER (WHERE found)
+FROM (SELECT EXISTS (SELECT FROM other o WHERE o.k = x.id AND is_near_either(:q, o.simhash)) FROM docs x OFFSET 0) s (found);
+SELECT count(*) FILTER (WHERE found)
+FROM (SELECT EXISTS (SELECT FROM other o WHERE o.k = x.id AND has_near(o, :q)) FROM docs x OFFSET 0) s (found);
+-- In an arm of UNION ALL, and in a view of one.
+CREATE VIEW arms AS
+SELECT t.id, EXISTS (SELECT FROM other o WHERE o.k = t.id AND simhash_near(o.simhash, (SELECT simhash FROM docs WHERE id = 42)))
+    AS found FROM t
+UNION ALL
+SELECT id, false FROM t;
+SELECT count(*) FILTER (WHERE found) FROM docs, (
+    SELECT t.id, EXISTS (SELECT FROM other o WHERE o.k = t.id AND simhash_near(o.simhash, :q)) AS found FROM t
+    UNION ALL SELECT id, false FROM t) u
+WHERE docs.id = 1;
+SELECT count(*) FILTER (WHERE found) FROM docs, (
+    SELECT t.id, EXISTS (SELECT FROM other o WHERE o.k = t.id AND is_near(o.simhash, :q)) AS found FROM t
+    UNION ALL SELECT id, false FROM t) u
+WHERE docs.id = 1;
+SELECT count(*) FROM docs, arms WHERE docs.id = 1 AND found;
+-- In a policy: all but 50 rows.
+CREATE ROLE regress_simhash_reader;
+GRANT SELECT ON docs, other TO regress_simhash_reader;
+ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+CREATE POLICY p ON docs USING (NOT EXISTS (SELECT FROM other o WHERE o.k = docs.id AND is_near(o.simhash, 5)));
+UPDATE other SET simhash = 5;
+SET ROLE regress_simhash_reader;
+SELECT count(*) FROM docs;
+SELECT count(*) FROM docs a JOIN docs b USING (id);
+SELECT count(*) FROM (SELECT id FROM docs UNION ALL SELECT id FROM docs) u;
+RESET ROLE;
+ALTER POLICY p ON docs USING (NOT EXISTS (SELECT FROM other o WHERE o.k = docs.id AND simhash_near(o.simhash, 5)));
+SET ROLE regress_simhash_reader;
+SELECT count(*) FROM docs;
+SELECT count(*) FROM docs WHERE id IN (SELECT id FROM docs OFFSET 0);
+RESET ROLE;
+DROP POLICY p ON docs;
+ALTER TABLE docs DISABLE ROW LEVEL SECURITY;
+
+-- Grouping sets over the expression of a fingerprint: above them it is NULL in the row of all groups.
+SELECT simhash_near(simhash(body), 5) AS near, count(*) FROM docs GROUP BY ROLLUP (simhash(body))
+HAVING grouping(simhash(body)) = 1;
+SELECT count(*) FROM (SELECT simhash(body) AS fp, count(*) FROM docs GROUP BY ROLLUP (simhash(body))) s
+WHERE NOT simhash_near(fp, 5);
+SELECT count(*) FROM (SELECT simhash(body) AS fp, count(*) FROM docs GROUP BY ROLLUP (simhash(body))) s
+WHERE simhash_near(fp, 5) IS NULL;
+
+-- What is this query's own is still searched by indexes: through functions, beside a sub-select that reads another
+-- column or the same table, in a sub-select, and below grouping sets.
+SELECT searches_index(format('SELECT id FROM docs WHERE is_near(simhash, %s)', :q));
+SELECT searches_index(format($$
+    SELECT id FROM docs WHERE simhash_near(simhash, %s) AND EXISTS (SELECT FROM other o WHERE o.k = docs.id) $$, :q));
+SELECT searches_index(format($$
+    SELECT EXISTS (SELECT FROM docs x WHERE x.id = docs.id AND simhash_near(x.simhash, %s)) FROM docs
+    WHERE simhash_near(docs.simhash, %s) $$, :q, :q));
+SELECT searches_index(format('SELECT EXISTS (SELECT FROM docs WHERE is_near(simhash, %s))', :q));
+SELECT searches_index(format($$
+    SELECT id, count(*) FROM docs WHERE simhash_near(simhash(body), %s) GROUP BY ROLLUP (id) $$, :q));
+
+DROP TABLE docs, other, t CASCADE;
+DROP FUNCTION is_near, is_near_either, searches_index;
+DROP ROLE regress_simhash_reader;
