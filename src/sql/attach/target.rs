@@ -16,18 +16,19 @@ pub type Lock = pg_sys::LOCKMODE;
 
 /// A relation that the current transaction has locked.
 ///
-/// With a stronger lock than a SELECT takes, its name and that of its schema stay as they are until the transaction ends:
-/// in a statement they mean this relation.
+/// Where its names are held, they stay as they are until the transaction ends: in a statement they mean this relation.
 pub struct Target {
     pub oid: pg_sys::Oid,
     pub owner: pg_sys::Oid,
     pub schema: String,
     pub name: String,
     kind: u8,
+    is_held: bool,
 }
 
 impl Target {
-    /// Locks an ordinary or partitioned table of the current user's.
+    /// Locks an ordinary or partitioned table of the current user's. With a stronger lock than a SELECT takes, its names
+    /// are held, and those of its family.
     pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
         // Who may not change a table must not be able to lock it either.
         check_owner(oid)?;
@@ -41,13 +42,13 @@ impl Target {
         }
         // It may have got another owner while we waited for the lock.
         check_owner(oid)?;
-        let target = Self::locked(oid, lock)?;
+        let target = Self::locked(oid, lock > pg_sys::AccessShareLock as Lock)?;
         target.check_kind()?;
         Ok(target)
     }
 
     /// A relation that is locked already.
-    fn locked(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
+    fn locked(oid: pg_sys::Oid, is_held: bool) -> Result<Self, ErrorReport> {
         // SAFETY: by the caller's word.
         let relation = unsafe { open(oid) };
         // SAFETY: an open relation has its row of pg_class.
@@ -56,20 +57,22 @@ impl Target {
             Ok(Self {
                 oid,
                 owner: row.relowner,
-                schema: if lock > pg_sys::AccessShareLock as Lock {
-                    hold_schema(row.relnamespace)?
-                } else {
-                    schema_name(row.relnamespace)?
-                },
+                schema: if is_held { hold_schema(row.relnamespace)? } else { schema_name(row.relnamespace)? },
                 name: from_server(row.relname.data.as_ptr())?,
                 kind: row.relkind as u8,
+                is_held,
             })
         }
     }
 
+    /// The same relation with its names held, where the lock is that of a SELECT.
+    pub fn held(&self) -> Result<Self, ErrorReport> {
+        Self::locked(self.oid, true)
+    }
+
     /// It and all that inherits from it, it first, all locked.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
-        with_inheritors(self.oid, lock).into_iter().map(|member| Self::locked(member, lock)).collect()
+        with_inheritors(self.oid, lock).into_iter().map(|member| Self::locked(member, self.is_held)).collect()
     }
 
     /// The relation, opened. Closed again before a command changes the table, for that wants to be the only one.
@@ -78,7 +81,7 @@ impl Target {
         unsafe { open(self.oid) }
     }
 
-    /// The name as it may stand in a statement; one that is run only if the name is held.
+    /// The name as it may stand in a statement: one that is run here, only where the names are held.
     pub fn sql(&self) -> String {
         quote_qualified_identifier(&self.schema, &self.name)
     }
