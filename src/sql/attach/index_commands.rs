@@ -12,7 +12,8 @@ use super::marks::{Maker, has_comment};
 use super::prefix::Prefix;
 use super::source::{Attribute, no_such_column};
 use super::table::{layout, one_by_one};
-use super::target::{Lock, Target, quoted_schema};
+use super::target::{Lock, Target};
+use super::unfilled::{Look, warn_of_unfilled};
 use crate::sql::arguments::required;
 use crate::sql::calls::BlockCall;
 use crate::sql::functions::ExtensionSchema;
@@ -39,6 +40,7 @@ fn simhash_index_commands(
         let mut commands =
             IndexCommands { schema, prefix, blocks, covering, names: IndexNames::default(), commands: Vec::new() };
         commands.list(&table, &family)?;
+        warn_of_unfilled(schema, commands.prefix.fingerprint(), &table, &family, Look::Everywhere)?;
         Ok::<_, ErrorReport>(commands.commands)
     })?;
     Ok(SetOfIterator::new(commands.into_iter().filter_map(|command| to_datum(&command))))
@@ -130,18 +132,12 @@ impl IndexCommands {
     fn create(&mut self, create: &str, only: &str, table: &Target, block: i32) -> Result<Built, ErrorReport> {
         let name = quote_identifier(self.names.choose(table, &self.prefix.block(block))?);
         let qualified = format!("{}.{name}", quote_identifier(&table.schema));
-        let function = format!("{}.simhash_block", quoted_schema(self.schema.oid())?);
         let column = quote_identifier(self.prefix.fingerprint());
         let include = if self.covering { format!(" INCLUDE ({column})") } else { String::new() };
-        // Of the arguments' own types, so that no function but ours is meant, whatever others there are of its name.
-        let of_type = Attribute::of(&table.open(), self.prefix.fingerprint())?.map(|found| found.column_type);
-        let argument =
-            if of_type == Some(pg_sys::INT8OID) { column } else { format!("CAST({column} AS pg_catalog.int8)") };
-        self.commands.push(format!(
-            "{create} {name} ON {only}{} USING btree ({function}({argument}, {block}, {})){include}",
-            table.sql(),
-            self.blocks
-        ));
+        let fingerprint = Attribute::of(&table.open(), self.prefix.fingerprint())?
+            .ok_or_else(|| no_such_column(self.prefix.fingerprint(), table))?;
+        let key = fingerprint.block_sql(self.schema, self.prefix.fingerprint(), block, self.blocks)?;
+        self.commands.push(format!("{create} {name} ON {only}{} USING btree ({key}){include}", table.sql()));
         self.comment(&qualified, block);
         Ok(Built { table: table.oid, name: qualified, oid: None })
     }

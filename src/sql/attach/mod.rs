@@ -1,7 +1,7 @@
 //! Fingerprints for existing tables, and the way back.
 //!
 //! [`table`] is `simhash_attach`; [`online`] is the way for tables in use, with the trigger of [`update`], [`fill`] and
-//! [`index_commands`]; [`detach`] takes away what either has made, which [`marks`] tell. A [`target`] is the table, a
+//! [`index_commands`], which look for rows that are [`unfilled`]; [`detach`] takes away what either has made, which [`marks`] tell. A [`target`] is the table, a
 //! [`source`] the column to fingerprint.
 
 mod detach;
@@ -15,4 +15,5 @@ pub(crate) mod progress;
 mod source;
 mod table;
 pub mod target;
+pub mod unfilled;
 mod update;
