@@ -12,7 +12,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
 use super::indexes::{Index, Key};
-use super::marks::{Maker, is_marked_relation, is_marked_trigger, maker_of};
+use super::marks::{Maker, has_comment, is_marked_relation, is_marked_trigger, maker_of};
 use super::prefix::{Prefix, in_quotes};
 use super::source::Attribute;
 use super::target::{Lock, Target};
@@ -95,20 +95,33 @@ impl<'a> Attached<'a> {
             for name in &own {
                 numbers.extend(Attribute::of(&relation, name)?.filter(goes).map(|attribute| attribute.number));
             }
+            let fingerprint = Attribute::of(&relation, prefix.fingerprint())?;
             for index in Index::all_of(member)? {
-                let column = match index.key {
-                    Key::Column(column) => Some(column),
+                let (column, call) = match index.key {
+                    Key::Column(column) => {
+                        // SAFETY: an open table.
+                        let expression = unsafe { Expression::of_generated_column(relation.as_ptr(), column) };
+                        (Some(column), expression.and_then(|expression| BlockCall::in_schema(expression, schema)))
+                    }
                     Key::Expression(expression) => {
-                        BlockCall::in_schema(expression, schema).and_then(|call| call.fingerprint.as_own_column())
+                        let call = BlockCall::in_schema(expression, schema);
+                        (call.and_then(|call| call.fingerprint.as_own_column()), call)
                     }
                 };
                 // One on a partition goes with the one on the partitioned table.
                 if !index.is_partition && column.is_some_and(|column| numbers.contains(&column)) {
-                    let is_ours = is_marked_relation(index.oid, 0)?;
+                    // A command that was interrupted has left its index without the comment.
+                    let is_ours = is_marked_relation(index.oid, 0)?
+                        || match call {
+                            Some(call) if !has_comment(index.oid) => {
+                                let number = fingerprint.as_ref().map(|fingerprint| fingerprint.number);
+                                index.is_as_made(member, number, &prefix.block(call.block))?
+                            }
+                            _ => false,
+                        };
                     if is_ours { &mut indexes } else { &mut other_indexes }.push(index);
                 }
             }
-            let fingerprint = Attribute::of(&relation, prefix.fingerprint())?;
             let stays = fingerprint.is_some_and(|attribute| !numbers.contains(&attribute.number));
             for trigger in UpdateTrigger::all_of(schema, member)? {
                 if trigger.fingerprint == prefix.fingerprint() && !trigger.is_clone && !stays {
