@@ -199,7 +199,8 @@ impl IndexCommands {
         let mut indexes = self.of_block(table, block)?;
         // What an interrupted REINDEX has left is not to be completed.
         indexes.retain(|index| {
-            (!self.covering || index.covers(column)) && (index.is_valid || !index.is_named_as_leftover())
+            (!self.covering || index.covers(column))
+                && (index.is_valid || index.is_live && !index.is_named_as_leftover())
         });
         indexes.sort_by_key(|index| !index.is_valid);
         Ok(indexes.into_iter().next())

@@ -31,6 +31,8 @@ pub struct Index {
     is_plain: bool,
     /// Whether it belongs to an index of the partitioned table.
     pub is_partition: bool,
+    /// Whether it is none that an interrupted DROP INDEX CONCURRENTLY has left.
+    pub is_live: bool,
     /// Whether queries may use it: it is built, and on a partitioned table it is built for all partitions.
     pub is_valid: bool,
     /// Whether it is a btree that finds integers, any of them, in any row: not partial, no other operator class.
@@ -43,7 +45,8 @@ impl Index {
         let relation = table.open();
         // SAFETY: an open table; a list of OIDs.
         let indexes = unsafe { expression::oids(pg_sys::RelationGetIndexList(relation.as_ptr())) };
-        indexes.into_iter().filter_map(|index| Self::read(index).transpose()).collect()
+        let dead = dead_of(table)?.into_iter().filter(|index| !indexes.contains(index));
+        indexes.iter().copied().chain(dead).filter_map(|index| Self::read(index).transpose()).collect()
     }
 
     /// The index; None if it has no key.
@@ -77,6 +80,7 @@ impl Index {
                 columns: columns.to_vec(),
                 is_plain,
                 is_partition: (*index.rd_rel).relispartition,
+                is_live: row.indislive,
                 is_valid: row.indisvalid && row.indisready && row.indislive,
                 finds_integers: is_btree && !is_partial && *index.rd_opfamily == integer_family(),
             }))
@@ -112,6 +116,28 @@ impl Index {
     pub fn sql(&self) -> String {
         pgrx::spi::quote_qualified_identifier(&self.schema, &self.name)
     }
+}
+
+/// The indexes that PostgreSQL's own lists leave out: an interrupted DROP INDEX CONCURRENTLY has left them. All are
+/// locked.
+fn dead_of(table: &Target) -> Result<Vec<pg_sys::Oid>, ErrorReport> {
+    let query = format!(
+        "SELECT indexrelid::pg_catalog.oid FROM pg_catalog.pg_index \
+         WHERE indrelid OPERATOR(pg_catalog.=) '{}'::pg_catalog.oid AND NOT indislive ORDER BY 1",
+        table.oid.to_u32()
+    );
+    let mut found = Vec::new();
+    for oid in spi::strings(&query)?.iter().filter_map(|oid| oid.parse().ok()).map(pg_sys::Oid::from_u32) {
+        // SAFETY: null if the index was dropped meanwhile; if not, the lock keeps it, and the table still is its table.
+        unsafe {
+            let index = pg_sys::try_relation_open(oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+            if !index.is_null() {
+                pg_sys::relation_close(index, pg_sys::NoLock as pg_sys::LOCKMODE);
+                found.push(oid);
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn integer_family() -> pg_sys::Oid {

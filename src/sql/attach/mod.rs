@@ -1,7 +1,7 @@
 //! Fingerprints for existing tables, and the way back.
 //!
 //! [`table`] is `simhash_attach`; [`online`] is the way for tables in use, with the trigger of [`update`], [`fill`] and
-//! [`index_commands`], which look for rows that are [`unfilled`]; [`detach`] takes away what either has made, which [`marks`] tell. A [`target`] is the table, a
+//! [`index_commands`], which look for rows that are [`unfilled`]; [`detach`] takes away what either has made, which [`marks`] tell. Block columns may be [`renamed`]. A [`target`] is the table, a
 //! [`source`] the column to fingerprint.
 
 mod detach;
@@ -12,6 +12,7 @@ mod marks;
 mod online;
 mod prefix;
 pub(crate) mod progress;
+mod renamed;
 mod source;
 mod table;
 pub mod target;
