@@ -13,8 +13,9 @@ use crate::sql::calls::BlockCall;
 use crate::sql::error::{sendable, user_error, warn};
 use crate::sql::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::options::{Document, read};
 use crate::sql::owner::{set, with_settings};
-use crate::sql::spi::execute;
+use crate::sql::spi::{execute, to_server};
 
 /// A fingerprint column that the trigger `simhash_update` keeps up to date.
 pub struct Kept {
@@ -26,13 +27,17 @@ pub struct Kept {
 
 impl Kept {
     /// None if no trigger keeps that column of the table. A trigger that somebody wrote by hand is as good as ours.
+    /// An error if the trigger's arguments are wrong.
     pub fn of(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<Self>, ErrorReport> {
         let triggers = UpdateTrigger::all_of(schema, table)?;
         let Some(trigger) = triggers.into_iter().find(|trigger| trigger.fingerprint == column) else {
             return Ok(None);
         };
         let options = match &trigger.options {
-            Some(json) => format!(", {}::pg_catalog.text", quote_literal(json)),
+            Some(json) => {
+                read(Document::Text(to_server(json)?.to_bytes()))?;
+                format!(", {}::pg_catalog.text", quote_literal(json))
+            }
             None => String::new(),
         };
         let source = Source::read(table, trigger.source, None)?;
@@ -66,11 +71,9 @@ pub fn warn_of_unfilled(
     // A partition has none that inherit from it; of a distributed table, ONLY would be the part that is here: none.
     let only = if table.is_partitioned() || family.len() == 1 { "" } else { "ONLY " };
     for member in family.iter().filter(|member| member.is_ordinary()) {
-        let Some(kept) = Kept::of(schema, member, column)? else { continue };
-        // SAFETY: a look-up in system caches, of a locked table.
-        let policies = unsafe { pg_sys::check_enable_rls(member.oid, member.owner, true) };
-        if policies == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32 {
-            // What the owner does not see cannot be looked for; simhash_fill says so.
+        // A trigger that cannot compute, as where its source has been dropped, says so when it fires.
+        let Ok(Some(kept)) = Kept::of(schema, member, column) else { continue };
+        if !can_be_read(member) {
             continue;
         }
         let mut condition = kept.is_unfilled();
@@ -96,6 +99,20 @@ pub fn warn_of_unfilled(
         }
     }
     Ok(())
+}
+
+/// Whether the rows are there to be looked at. Where they are not, or a policy hides them from their owner, it is for
+/// simhash_fill to say so.
+fn can_be_read(table: &Target) -> bool {
+    let relation = table.open();
+    // SAFETY: an open table has its row of pg_class; look-ups in system caches.
+    unsafe {
+        let persistence = (*relation.rd_rel).relpersistence as u8;
+        let is_of_another_session = persistence == pg_sys::RELPERSISTENCE_TEMP && !relation.rd_islocaltemp;
+        let is_missing = persistence != pg_sys::RELPERSISTENCE_PERMANENT && pg_sys::RecoveryInProgress();
+        let policies = pg_sys::check_enable_rls(table.oid, table.owner, true);
+        !is_of_another_session && !is_missing && policies != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+    }
 }
 
 /// A block of the fingerprint that has an index, as it may stand in a statement.

@@ -58,6 +58,27 @@ CREATE TABLE fill_own (id integer PRIMARY KEY, body text, fp bigint);
 INSERT INTO fill_own VALUES (1, 'a text', NULL);
 SELECT count(*) FROM simhash_index_commands('fill_own', 2, 'fp');
 
+-- Nor is one whose trigger cannot compute, and one whose rows a policy hides from the owner: a warning is no error.
+CREATE TABLE fill_broken (id integer PRIMARY KEY, body text);
+INSERT INTO fill_broken VALUES (1, 'a text');
+SELECT simhash_attach_online('fill_broken', 'body');
+CREATE ROLE regress_fill_owner;
+GRANT ALL ON SCHEMA public TO regress_fill_owner;
+ALTER TABLE fill_broken OWNER TO regress_fill_owner;
+ALTER TABLE fill_broken ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+SELECT count(*) FROM simhash_index_commands('fill_broken', 2);
+CALL simhash_fill('fill_broken');
+\echo :LAST_ERROR_SQLSTATE
+ALTER TABLE fill_broken DISABLE ROW LEVEL SECURITY;
+SELECT count(*) FROM simhash_index_commands('fill_broken', 2);
+ALTER TABLE fill_broken RENAME body TO title;
+SELECT count(*) FROM simhash_index_commands('fill_broken', 2);
+CALL simhash_fill('fill_broken');
+\echo :LAST_ERROR_SQLSTATE
+DROP TABLE fill_broken;
+DROP OWNED BY regress_fill_owner;
+DROP ROLE regress_fill_owner;
+
 -- Partitioned tables, with the options of the trigger.
 CREATE TABLE fill_parts (id integer, body text) PARTITION BY LIST (id);
 CREATE TABLE fill_parts_1 PARTITION OF fill_parts FOR VALUES IN (1);
