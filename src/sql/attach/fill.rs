@@ -63,7 +63,7 @@ fn simhash_fill(
         }
         // What an UPDATE fills without an effect, somebody's trigger empties again.
         let is_getting_less = pass.rows > 0 && left_before.is_none_or(|before| left.rows < before);
-        if !is_getting_less && !pass.tables_changed {
+        if !is_getting_less && !pass.tables_changed && !fill.has_more_tables(&pass)? {
             return Err(left.error());
         }
         left_before = Some(left.rows);
@@ -118,6 +118,7 @@ struct Fill<'a> {
 /// What a pass has done.
 #[derive(Default)]
 struct Pass {
+    tables: Vec<pg_sys::Oid>,
     rows: u64,
     /// Whether a table was rewritten, or has left, while it was filled.
     tables_changed: bool,
@@ -168,9 +169,16 @@ impl Fill<'_> {
         self.progress.pages = tables.iter().map(|(_, pages)| u64::from(*pages)).sum();
         self.progress.pages_done = 0;
         for (table, _) in tables {
+            pass.tables.push(table);
             self.fill(Walk { table, file: None, next: 0, pages: 0 }, &mut pass)?;
         }
         Ok(pass)
+    }
+
+    /// Whether tables have come that the pass does not know.
+    fn has_more_tables(&self, pass: &Pass) -> Result<bool, ErrorReport> {
+        let tables = execute_and_commit(|| with_snapshot(|| self.tables()))?;
+        Ok(tables.iter().any(|(table, _)| !pass.tables.contains(table)))
     }
 
     /// The tables that hold the family's rows, with their numbers of pages.
