@@ -47,7 +47,8 @@ fn simhash_detach(
 /// What is attached to a table with a prefix.
 struct Attached<'a> {
     prefix: &'a Prefix,
-    /// The columns that attach made, also those that were renamed; those that have been changed since, and those of their names that it did not make.
+    /// The columns that attach made, also those that were renamed; those that have been changed since; and those of
+    /// their names that it did not make.
     columns: Vec<String>,
     changed_columns: Vec<String>,
     other_columns: Vec<String>,

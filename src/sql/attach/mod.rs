@@ -1,8 +1,9 @@
 //! Fingerprints for existing tables, and the way back.
 //!
 //! [`table`] is `simhash_attach`; [`online`] is the way for tables in use, with the trigger of [`update`], [`fill`] and
-//! [`index_commands`], which look for rows that are [`unfilled`]; [`detach`] takes away what either has made, which [`marks`] tell. Block columns may be [`renamed`]. A [`target`] is the table, a
-//! [`source`] the column to fingerprint.
+//! [`index_commands`]. Rows that are [`unfilled`] are filled or warned of. [`detach`] takes away what either has made,
+//! which [`marks`] tell; block columns may have been [`renamed`]. A [`target`] is the table, a [`source`] the column to
+//! fingerprint.
 
 mod detach;
 mod fill;

@@ -52,8 +52,8 @@ SELECT n, simhash('to be or not', jsonb_build_object('ngram', 1 + n % 2)) FROM g
 SELECT simhash(NULL::text, '{}'::jsonb) IS NULL AND simhash('a', NULL::jsonb) IS NULL
     AND simhash(NULL::text, '{}'::text) IS NULL AND simhash('a', NULL::text) IS NULL AS nulls;
 
--- Documents mean the same as jsonb and as text: numbers by their value, and of a key that is given twice the last. So do
--- the errors.
+-- Documents mean the same as jsonb and as text: numbers by their value, and of a key that is given twice the last. The
+-- errors are the same too.
 CREATE FUNCTION pg_temp.outcome(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     result text;
