@@ -71,7 +71,7 @@ fn variants() -> Vec<(&'static str, Options)> {
         ("log, top 64", json!({"weight": "log", "top": 64})),
         ("log, top 256", json!({"weight": "log", "top": 256})),
     ];
-    variants.map(|(name, options)| (name, Options::from_json(&options).expect("valid options"))).into()
+    variants.map(|(name, options)| (name, Options::from_json(&options.to_string()).expect("valid options"))).into()
 }
 
 struct Set {

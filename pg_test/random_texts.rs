@@ -68,7 +68,7 @@ mod tests {
                 Some((_, options, _)) if i % 4 == 2 => (self::text(&mut random), options.clone()),
                 _ => (self::text(&mut random), options(&mut random)),
             };
-            let parsed = Options::from_json(&options).expect("options are valid");
+            let parsed = Options::from_json(&options.to_string()).expect("options are valid");
             let expected = fingerprinter.fingerprint(&text, &parsed, &|| ()).expect("memory suffices");
             let this = (text, options, expected.map(u64::cast_signed));
             for (text, options, expected) in [Some(&this), last.as_ref(), Some(&this)].into_iter().flatten() {
@@ -88,7 +88,7 @@ mod tests {
         let (mut random, mut fingerprinter) = (Random(2), Fingerprinter::default());
         for _ in 0..1000 {
             let (a, b, options) = (text(&mut random), text(&mut random), options(&mut random));
-            let parsed = Options::from_json(&options).expect("options are valid");
+            let parsed = Options::from_json(&options.to_string()).expect("options are valid");
             let resemblance = resemblance(&mut fingerprinter, &a, &b, &parsed, &|| ()).expect("memory suffices");
             let fingerprint = fingerprinter.fingerprint(&a, &parsed, &|| ()).expect("memory suffices");
             let found = Spi::get_three_with_args::<i64, f64, i64>(

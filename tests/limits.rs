@@ -14,7 +14,7 @@ const STRIDE: usize = 256 * 1024;
 
 /// The ticks while a text is fingerprinted, while its features are listed, and while it is compared with another.
 fn ticks(text: &str, options: &str) -> (usize, usize, usize) {
-    let options = Options::from_json(&serde_json::from_str(options).expect("JSON")).expect("valid options");
+    let options = Options::from_json(options).expect("valid options");
     let count = Cell::new(0);
     let tick = || count.set(count.get() + 1);
     Fingerprinter::default().fingerprint(text, &options, &tick).expect("within the limits");

@@ -104,7 +104,7 @@ fn a_text_of_any_kind() {
             for options in
                 [r#"{}"#, r#"{"case_fold": false, "ngram": 1}"#, r#"{"tokens": "chars", "weight": "log", "top": 9}"#]
             {
-                let options = Options::from_json(&serde_json::from_str(options).expect("JSON")).expect("options");
+                let options = Options::from_json(options).expect("options");
                 let tick = || ();
                 let fingerprint = refusals(|| Fingerprinter::default().fingerprint(&text, &options, &tick));
                 let features = refusals(|| {

@@ -120,7 +120,7 @@ fn simple_cases() {
         ("a", "?!", json!({}), None),
     ];
     for (a, b, options, expected) in cases {
-        let parsed = Options::from_json(options).expect("valid options");
+        let parsed = Options::from_json(&options.to_string()).expect("valid options");
         assert_eq!(compare(a, b, &parsed), Ok(*expected), "{a:?}, {b:?}, {options}");
         assert_eq!(compare(b, a, &parsed), Ok(*expected), "{b:?}, {a:?}, {options}");
     }

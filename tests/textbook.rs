@@ -51,7 +51,7 @@ fn distance_is_the_number_of_differing_bits() {
 
 #[test]
 fn character_shingles_run_over_the_text_without_its_spaces() {
-    let options = Options::from_json(&serde_json::json!({"tokens": "chars", "ngram": 4})).expect("valid options");
+    let options = Options::from_json(r#"{"tokens": "chars", "ngram": 4}"#).expect("valid options");
     let features = Fingerprinter::default().features("Python is sexy", &options, &|| ()).expect("memory suffices");
     let features: Vec<String> = features.iter().map(|feature| feature.text.to_owned()).collect();
     assert_eq!(features, ["pyth", "ytho", "thon", "honi", "onis", "niss", "isse", "ssex", "sexy"]);

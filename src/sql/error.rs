@@ -22,6 +22,11 @@ pub fn tell(message: String) {
     notice!("{}", sendable(message));
 }
 
+/// Warns the user.
+pub fn warn(warning: ErrorReport) {
+    warning.report(PgLogLevel::WARNING);
+}
+
 /// The start of what may be long.
 pub fn shorten(text: &str) -> String {
     const LONGEST: usize = 60;

@@ -60,9 +60,14 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
 
 /// Reads JSON in the server's encoding; `unreadable` is the code of the error where that fails.
 fn parse(json: RawText<'_>, unreadable: PgSqlErrorCode) -> Result<Options, ErrorReport> {
-    let value = serde_json::from_str(&decode(json)?)
-        .map_err(|error| user_error(unreadable, "simhash options cannot be read").set_detail(format!("{error}.")))?;
-    Ok(Options::from_json(&value)?)
+    Options::from_json(&decode(json)?).map_err(|invalid| match invalid {
+        InvalidOptions::Unreadable(reason) => cannot_be_read(unreadable, &reason),
+        invalid => invalid.into(),
+    })
+}
+
+fn cannot_be_read(code: PgSqlErrorCode, reason: &str) -> ErrorReport {
+    user_error(code, "simhash options cannot be read").set_detail(format!("{reason}."))
 }
 
 /// The document as JSON, in the server's encoding.
@@ -92,6 +97,9 @@ impl From<InvalidOptions> for ErrorReport {
         let error = |message| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
         let keys = InvalidOptions::KEYS;
         match invalid {
+            InvalidOptions::Unreadable(reason) => {
+                cannot_be_read(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, &reason)
+            }
             InvalidOptions::NotAnObject => {
                 error("simhash options must be a JSON object".to_owned()).set_hint(format!("Its keys may be {keys}."))
             }

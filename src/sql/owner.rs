@@ -48,7 +48,7 @@ pub fn as_owner_with_triggers<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T
 }
 
 /// Runs `f`, and puts back what it has `set`.
-fn with_settings<T>(f: impl FnOnce() -> T) -> T {
+pub fn with_settings<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: within a transaction, as every function call is.
     unsafe {
         let settings = pg_sys::NewGUCNestLevel();

@@ -41,10 +41,8 @@ pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
         .execute()
 }
 
-/// Runs a statement, and commits the transaction. Only where [`pg_sys::SPI_inside_nonatomic_context`] allows that.
-pub fn execute_and_commit(
-    statement: impl FnOnce() -> Result<Option<u64>, ErrorReport>,
-) -> Result<Option<u64>, ErrorReport> {
+/// Runs statements, and commits the transaction. Only where [`pg_sys::SPI_inside_nonatomic_context`] allows that.
+pub fn execute_and_commit<T>(statement: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, ErrorReport> {
     connected(pg_sys::SPI_OPT_NONATOMIC, || {
         let result = statement()?;
         // SAFETY: connected, and not atomic, or else PostgreSQL reports an error.

@@ -1,4 +1,5 @@
-"""What applications see of a guard, through psycopg and SQLAlchemy, and of the progress of long statements.
+"""What applications see of a guard, through psycopg and SQLAlchemy, of the progress of long statements, and of index
+builds that are interrupted.
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of requirements.txt.
 """
@@ -216,6 +217,58 @@ class Progress(unittest.TestCase):
             " LIMIT 33000) AS pairs"
         )
         self.assertEqual(reports[0], "simhash_pairs: listing equal fingerprints of 1000 rows, 7 %")
+
+
+class Interrupted(unittest.TestCase):
+    """Index builds that are interrupted while they wait for a transaction, each time they are tried again."""
+
+    def setUp(self):
+        self.connection = psycopg.connect(autocommit=True)
+        self.addCleanup(self.connection.close)
+        self.connection.execute("SET client_min_messages = warning")
+        self.connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
+        self.connection.execute("DROP TABLE IF EXISTS interrupted")
+        self.connection.execute("CREATE TABLE interrupted (id integer, body text)")
+        self.connection.execute("INSERT INTO interrupted SELECT n, 'a text ' || n FROM generate_series(1, 100) AS n")
+        self.connection.execute("SELECT simhash_attach_online('interrupted', 'body')")
+        self.connection.execute("CALL simhash_fill('interrupted')")
+
+    def commands(self):
+        return [command for (command,) in self.connection.execute("SELECT simhash_index_commands('interrupted')")]
+
+    def interrupt(self, command):
+        with psycopg.connect() as holder, psycopg.connect(autocommit=True) as builder:
+            holder.execute("UPDATE interrupted SET id = id WHERE id = 1")
+            builder.execute("SET statement_timeout = '300ms'")
+            with self.assertRaises(psycopg.errors.QueryCanceled):
+                builder.execute(command)
+            holder.rollback()
+
+    def interrupt_all(self, rounds):
+        for _ in range(rounds):
+            for command in self.commands():
+                if "CONCURRENTLY" in command:
+                    self.interrupt(command)
+
+    def indexes(self):
+        return self.connection.execute(
+            "SELECT relname, indisvalid AND obj_description(oid, 'pg_class') IS NOT NULL FROM pg_index"
+            " JOIN pg_class ON oid = indexrelid WHERE indrelid = 'interrupted'::regclass ORDER BY relname"
+        ).fetchall()
+
+    def test_completed(self):
+        self.interrupt_all(3)
+        self.assertIn(("interrupted_simhash_block0_idx_ccnew", False), self.indexes())
+        for command in self.commands():
+            self.connection.execute(command)
+        self.assertEqual(self.indexes(), [(f"interrupted_simhash_block{block}_idx", True) for block in range(4)])
+        self.assertEqual(self.commands(), [])
+
+    def test_detached(self):
+        self.interrupt_all(2)
+        self.assertGreater(len(self.indexes()), 4)
+        self.connection.execute("SELECT simhash_detach('interrupted')")
+        self.assertEqual(self.indexes(), [])
 
 
 if __name__ == "__main__":

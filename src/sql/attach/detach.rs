@@ -12,8 +12,9 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
 use super::indexes::{Index, Key};
-use super::marks::{Maker, is_marked_relation, is_marked_trigger, maker_of};
+use super::marks::{Maker, has_comment, is_marked_relation, is_marked_trigger, maker_of};
 use super::prefix::{Prefix, in_quotes};
+use super::renamed::RenamedBlock;
 use super::source::Attribute;
 use super::target::{Lock, Target};
 use super::update::UpdateTrigger;
@@ -46,7 +47,8 @@ fn simhash_detach(
 /// What is attached to a table with a prefix.
 struct Attached<'a> {
     prefix: &'a Prefix,
-    /// The columns that attach made, those that have been changed since, and those of their names that it did not make.
+    /// The columns that attach made, also those that were renamed; those that have been changed since; and those of
+    /// their names that it did not make.
     columns: Vec<String>,
     changed_columns: Vec<String>,
     other_columns: Vec<String>,
@@ -84,6 +86,14 @@ impl<'a> Attached<'a> {
                 .push(name);
             }
         }
+        for name in renamed(schema, table, prefix, &columns)? {
+            if let Some(attribute) = Attribute::of(&relation, &name)?
+                && goes(table, table, &attribute)
+            {
+                own.push(name.clone());
+                columns.push(name);
+            }
+        }
         drop(relation);
 
         let (mut indexes, mut other_indexes) = (Vec::new(), Vec::new());
@@ -95,20 +105,33 @@ impl<'a> Attached<'a> {
             for name in &own {
                 numbers.extend(Attribute::of(&relation, name)?.filter(goes).map(|attribute| attribute.number));
             }
+            let fingerprint = Attribute::of(&relation, prefix.fingerprint())?;
             for index in Index::all_of(member)? {
-                let column = match index.key {
-                    Key::Column(column) => Some(column),
+                let (column, call) = match index.key {
+                    Key::Column(column) => {
+                        // SAFETY: an open table.
+                        let expression = unsafe { Expression::of_generated_column(relation.as_ptr(), column) };
+                        (Some(column), expression.and_then(|expression| BlockCall::in_schema(expression, schema)))
+                    }
                     Key::Expression(expression) => {
-                        BlockCall::in_schema(expression, schema).and_then(|call| call.fingerprint.as_own_column())
+                        let call = BlockCall::in_schema(expression, schema);
+                        (call.and_then(|call| call.fingerprint.as_own_column()), call)
                     }
                 };
                 // One on a partition goes with the one on the partitioned table.
                 if !index.is_partition && column.is_some_and(|column| numbers.contains(&column)) {
-                    let is_ours = is_marked_relation(index.oid, 0)?;
+                    // A command that was interrupted has left its index without the comment.
+                    let is_ours = is_marked_relation(index.oid, 0)?
+                        || match call {
+                            Some(call) if !has_comment(index.oid) => {
+                                let number = fingerprint.as_ref().map(|fingerprint| fingerprint.number);
+                                index.is_as_made(member, number, &prefix.block(call.block))?
+                            }
+                            _ => false,
+                        };
                     if is_ours { &mut indexes } else { &mut other_indexes }.push(index);
                 }
             }
-            let fingerprint = Attribute::of(&relation, prefix.fingerprint())?;
             let stays = fingerprint.is_some_and(|attribute| !numbers.contains(&attribute.number));
             for trigger in UpdateTrigger::all_of(schema, member)? {
                 if trigger.fingerprint == prefix.fingerprint() && !trigger.is_clone && !stays {
@@ -220,6 +243,44 @@ impl<'a> Attached<'a> {
 /// what comes from its parent, nor what it had before its parent, with all that is on them.
 fn goes(table: &Target, member: &Target, attribute: &Attribute) -> bool {
     attribute.is_local == (member.oid == table.oid)
+}
+
+/// The block columns of the prefix that were renamed: of the same fingerprint and the same layout as those that have
+/// their names.
+fn renamed(
+    schema: ExtensionSchema,
+    table: &Target,
+    prefix: &Prefix,
+    columns: &[String],
+) -> Result<Vec<String>, ErrorReport> {
+    let relation = table.open();
+    let fingerprint = Attribute::of(&relation, prefix.fingerprint())?.map(|attribute| attribute.number);
+    let (mut fingerprints, mut layout) = (Vec::new(), None);
+    for name in columns.iter().map(String::as_str).chain([prefix.fingerprint()]) {
+        let Some(attribute) = Attribute::of(&relation, name)? else { continue };
+        // SAFETY: an open table.
+        let Some(expression) = (unsafe { Expression::of_generated_column(relation.as_ptr(), attribute.number) }) else {
+            continue;
+        };
+        match BlockCall::in_schema(expression, schema) {
+            Some(call) => {
+                layout = Some(call.blocks);
+                fingerprints.push(call.fingerprint);
+            }
+            None => fingerprints.push(expression),
+        }
+    }
+    let mut found: Vec<(i32, String)> = Vec::new();
+    for RenamedBlock { name, call, .. } in RenamedBlock::all_of(schema, table, prefix)? {
+        let is_of_fingerprint = fingerprints.iter().any(|own| own.equals(call.fingerprint))
+            || fingerprint.is_some() && call.fingerprint.as_own_column() == fingerprint;
+        let is_missing = Attribute::of(&relation, &prefix.block(call.block))?.is_none()
+            && found.iter().all(|(block, _)| *block != call.block);
+        if is_of_fingerprint && is_missing && *layout.get_or_insert(call.blocks) == call.blocks {
+            found.push((call.block, name));
+        }
+    }
+    Ok(found.into_iter().map(|(_, name)| name).collect())
 }
 
 /// All names of columns that a prefix gives.

@@ -1,25 +1,32 @@
 //! `simhash_fill`: gives the rows fingerprints that were there before `simhash_attach_online`, a few pages at a time.
+//!
+//! It commits after each batch of pages, and between two batches anybody may rewrite the table, move rows to other
+//! partitions, attach, detach or drop some. So it works in passes: each lists the tables anew, starts a table over that
+//! was rewritten, and then counts what is left, by one query of all rows. It is done when nothing is.
 
 use std::ffi::CStr;
+use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::PgTryBuilder;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
-use pgrx::spi::{quote_identifier, quote_literal};
 
 use super::prefix::Prefix;
 use super::progress::of_about;
-use super::source::Source;
 use super::target::{Lock, Target};
-use super::update::UpdateTrigger;
+use super::unfilled::Kept;
 use crate::sql::arguments::required;
-use crate::sql::error::{tell, tick, user_error};
+use crate::sql::error::{sendable, tell, tick, user_error};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::owner::{as_owner_with_triggers, set};
-use crate::sql::spi::{execute, execute_and_commit};
+use crate::sql::spi::{execute, execute_and_commit, strings};
 
 /// Between two reports.
 const INTERVAL: Duration = Duration::from_secs(5);
+
+/// How often a batch of one page is tried again because other transactions move its rows to other partitions.
+const MOST_REPEATS: u32 = 100;
 
 #[pg_extern(sql = false)]
 fn simhash_fill(
@@ -43,29 +50,25 @@ fn simhash_fill(
             .set_hint("CALL it by itself."));
     }
 
-    let table = Target::lock(target, pg_sys::AccessShareLock as Lock)?;
-    let tables: Vec<(pg_sys::Oid, u32)> = table
-        .family(pg_sys::AccessShareLock as Lock)?
-        .iter()
-        .filter(|member| member.is_ordinary())
-        .map(|member| (member.oid, member.block_count()))
-        .collect();
-    let mut progress = Progress::new(tables.iter().map(|(_, pages)| u64::from(*pages)).sum());
-    for (table, pages) in tables {
-        let fill = Fill { schema, prefix: &prefix, table };
-        let mut first = 0;
-        while first < pages {
-            let end = first.saturating_add(batch_pages).min(pages);
-            let Some(rows) = execute_and_commit(|| fill.batch(first, end))? else {
-                tell("fill: a table was dropped meanwhile".to_owned());
-                break;
-            };
-            progress.add(u64::from(end - first), rows);
-            tick();
-            first = end;
+    let mut fill = Fill { schema, prefix: &prefix, root: target, batch_pages, progress: Progress::new() };
+    let mut left_before = None;
+    loop {
+        let pass = fill.pass()?;
+        let Some(left) = execute_and_commit(|| with_snapshot(|| fill.left()))? else {
+            tell("fill: the table was dropped meanwhile".to_owned());
+            break;
+        };
+        if left.rows == 0 {
+            break;
         }
+        // What an UPDATE fills without an effect, somebody's trigger empties again.
+        let is_getting_less = pass.rows > 0 && left_before.is_none_or(|before| left.rows < before);
+        if !is_getting_less && !pass.tables_changed && !fill.has_more_tables(&pass)? {
+            return Err(left.error());
+        }
+        left_before = Some(left.rows);
     }
-    tell(format!("fill: done, {} rows got a fingerprint", progress.rows));
+    tell(format!("fill: done, {} rows got a fingerprint", fill.progress.rows));
     Ok(())
 }
 
@@ -88,8 +91,8 @@ struct Progress {
 }
 
 impl Progress {
-    fn new(pages: u64) -> Self {
-        Self { pages, pages_done: 0, rows: 0, next: Instant::now() + INTERVAL }
+    fn new() -> Self {
+        Self { pages: 0, pages_done: 0, rows: 0, next: Instant::now() + INTERVAL }
     }
 
     fn add(&mut self, pages: u64, rows: u64) {
@@ -103,49 +106,323 @@ impl Progress {
     }
 }
 
-/// A table that is being filled. It is looked at anew in each batch: between two, anybody may have changed it.
+/// A table that is being filled, with all that inherit from it.
 struct Fill<'a> {
     schema: ExtensionSchema,
     prefix: &'a Prefix,
+    root: pg_sys::Oid,
+    batch_pages: u32,
+    progress: Progress,
+}
+
+/// What a pass has done.
+#[derive(Default)]
+struct Pass {
+    tables: Vec<pg_sys::Oid>,
+    rows: u64,
+    /// Whether a table was rewritten, or has left, while it was filled.
+    tables_changed: bool,
+}
+
+/// How far one table of the family is filled.
+struct Walk {
     table: pg_sys::Oid,
+    /// The file that the pages are of; None before the first batch.
+    file: Option<pg_sys::Oid>,
+    next: u32,
+    /// Pages of that file when it was first seen. Later pages hold new rows, which the trigger sees.
+    pages: u32,
+}
+
+/// What became of a batch.
+enum Batch {
+    /// So many rows got a fingerprint.
+    Filled(u64),
+    /// The table has a new file; none of it is filled.
+    Rewritten,
+    /// The table was dropped, or belongs to the family no longer.
+    Left,
+}
+
+/// Rows that lack their fingerprint after a pass.
+struct Left {
+    table: String,
+    rows: u64,
+    /// What might fill them.
+    statement: String,
+}
+
+impl Left {
+    fn error(&self) -> ErrorReport {
+        let message = format!("simhash_fill cannot fill table \"{}\"", self.table);
+        user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+            .set_detail(format!("Rows that should have a fingerprint and have none: {}.", self.rows))
+            .set_hint(sendable(format!("Run {}, and see what becomes of it.", self.statement)))
+    }
 }
 
 impl Fill<'_> {
-    /// Fills the unfilled rows of some pages; how many there were, or None if the table is no more.
-    fn batch(&self, first: u32, end: u32) -> Result<Option<u64>, ErrorReport> {
-        // SAFETY: a look-up in a system cache.
-        if unsafe { pg_sys::get_rel_name(self.table) }.is_null() {
-            return Ok(None);
+    /// Fills all tables of the family, each by batches of its pages.
+    fn pass(&mut self) -> Result<Pass, ErrorReport> {
+        let mut pass = Pass::default();
+        let tables = execute_and_commit(|| with_snapshot(|| self.tables()))?;
+        self.progress.pages = tables.iter().map(|(_, pages)| u64::from(*pages)).sum();
+        self.progress.pages_done = 0;
+        for (table, _) in tables {
+            pass.tables.push(table);
+            self.fill(Walk { table, file: None, next: 0, pages: 0 }, &mut pass)?;
         }
-        let table = Target::lock(self.table, pg_sys::RowExclusiveLock as Lock)?;
-        as_owner_with_triggers(table.owner, || {
+        Ok(pass)
+    }
+
+    /// Whether tables have come that the pass does not know.
+    fn has_more_tables(&self, pass: &Pass) -> Result<bool, ErrorReport> {
+        let tables = execute_and_commit(|| with_snapshot(|| self.tables()))?;
+        Ok(tables.iter().any(|(table, _)| !pass.tables.contains(table)))
+    }
+
+    /// The tables that hold the family's rows, with their numbers of pages.
+    fn tables(&self) -> Result<Vec<(pg_sys::Oid, u32)>, ErrorReport> {
+        let table = Target::lock(self.root, pg_sys::AccessShareLock as Lock)?;
+        let mut tables = Vec::new();
+        for member in table.family(pg_sys::AccessShareLock as Lock)? {
+            if member.is_ordinary() && self.has_member(member.oid)? {
+                tables.push((member.oid, member.block_count()));
+            }
+        }
+        Ok(tables)
+    }
+
+    fn fill(&mut self, mut walk: Walk, pass: &mut Pass) -> Result<(), ErrorReport> {
+        let (mut pages, mut repeats) = (self.batch_pages, 0);
+        while walk.file.is_none() || walk.next < walk.pages {
+            let from = walk.next;
+            let may_repeat = repeats < MOST_REPEATS;
+            let batch = execute_and_commit(|| {
+                with_snapshot(|| in_subtransaction(may_repeat, || self.batch(&mut walk, pages)))
+            })?;
+            match batch {
+                Some(Batch::Filled(rows)) => {
+                    pass.rows += rows;
+                    self.progress.add(walk.next.saturating_sub(from).into(), rows);
+                    pages = pages.saturating_mul(2).min(self.batch_pages);
+                    repeats = 0;
+                }
+                Some(Batch::Rewritten) => {
+                    pass.tables_changed = true;
+                    self.progress.pages += u64::from(walk.pages);
+                }
+                Some(Batch::Left) => {
+                    pass.tables_changed = true;
+                    break;
+                }
+                // In fewer pages, fewer rows are moved while the UPDATE comes to them.
+                None if pages > 1 => pages /= 2,
+                None => repeats += 1,
+            }
+            tick();
+        }
+        Ok(())
+    }
+
+    /// Fills the unfilled rows of the next pages.
+    fn batch(&self, walk: &mut Walk, pages: u32) -> Result<Batch, ErrorReport> {
+        if !exists(walk.table) {
+            tell("fill: a table was dropped meanwhile".to_owned());
+            return Ok(Batch::Left);
+        }
+        if !self.has_member(walk.table)? {
+            return self.has_left(walk.table);
+        }
+        let table = match Target::lock(walk.table, pg_sys::RowExclusiveLock as Lock) {
+            Ok(table) => table,
+            Err(_) if !exists(walk.table) => {
+                tell("fill: a table was dropped meanwhile".to_owned());
+                return Ok(Batch::Left);
+            }
+            Err(error) => return Err(error),
+        };
+        // It may have been detached while we waited for the lock.
+        if !self.has_member(walk.table)? {
+            return self.has_left(walk.table);
+        }
+        let file = Some(file_of(&table));
+        if walk.file != file {
+            let is_new = walk.file.is_some();
+            *walk = Walk { table: walk.table, file, next: 0, pages: table.block_count() };
+            if is_new {
+                tell(format!("fill: table \"{}\" was rewritten meanwhile, starting it over", table.name));
+                return Ok(Batch::Rewritten);
+            }
+        }
+        let (first, end) = (walk.next, walk.next.saturating_add(pages).min(walk.pages));
+        let rows = as_owner_with_triggers(table.owner, || {
             // A policy that hides rows from the owner is an error, not a table that is filled by halves.
             set(c"row_security", c"off");
-            let fingerprint = self.fingerprint_sql(&table)?;
-            let column = quote_identifier(self.prefix.fingerprint());
+            if first == end {
+                return Ok(0);
+            }
+            let kept = self.kept(&table)?.ok_or_else(|| self.no_trigger(&table))?;
             execute(&format!(
-                "UPDATE ONLY {} SET {column} = {fingerprint} WHERE \
+                "UPDATE ONLY {} SET {} = {} WHERE \
                  ctid OPERATOR(pg_catalog.>=) '({first},0)'::pg_catalog.tid AND \
-                 ctid OPERATOR(pg_catalog.<) '({end},0)'::pg_catalog.tid AND \
-                 {column} IS NULL AND {fingerprint} IS NOT NULL",
-                table.sql()
+                 ctid OPERATOR(pg_catalog.<) '({end},0)'::pg_catalog.tid AND {}",
+                table.sql(),
+                kept.column,
+                kept.fingerprint,
+                kept.is_unfilled()
             ))
-            .map(Some)
+        })?;
+        walk.next = end;
+        Ok(Batch::Filled(rows))
+    }
+
+    fn kept(&self, table: &Target) -> Result<Option<Kept>, ErrorReport> {
+        Kept::of(self.schema, table, self.prefix.fingerprint())
+    }
+
+    fn no_trigger(&self, table: &Target) -> ErrorReport {
+        let message =
+            format!("no trigger keeps column \"{}\" of table \"{}\" up to date", self.prefix.fingerprint(), table.name);
+        user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message)
+            .set_hint("Call simhash_attach_online first, or create a trigger that executes simhash_update.")
+    }
+
+    fn has_left(&self, table: pg_sys::Oid) -> Result<Batch, ErrorReport> {
+        // SAFETY: look-ups in a system cache; null if there is no such table.
+        let name = unsafe {
+            let name = pg_sys::get_rel_name(table);
+            if name.is_null() { String::new() } else { crate::sql::spi::from_server(name)? }
+        };
+        tell(format!("fill: table \"{name}\" was detached meanwhile"));
+        Ok(Batch::Left)
+    }
+
+    /// Whether a table is the one that is filled, or inherits from it. One that is being detached concurrently does
+    /// not.
+    fn has_member(&self, table: pg_sys::Oid) -> Result<bool, ErrorReport> {
+        let (root, table) = (self.root.to_u32(), table.to_u32());
+        let found = strings(&format!(
+            "WITH RECURSIVE above (relation) AS (
+                 VALUES ('{table}'::pg_catalog.oid)
+                 UNION SELECT inhparent FROM pg_catalog.pg_inherits, above
+                 WHERE inhrelid OPERATOR(pg_catalog.=) relation AND NOT inhdetachpending)
+             SELECT '' FROM above WHERE relation OPERATOR(pg_catalog.=) '{root}'::pg_catalog.oid"
+        ))?;
+        Ok(!found.is_empty())
+    }
+
+    /// What is left to fill, wherever it is; None if the table was dropped.
+    ///
+    /// A partitioned table is asked as a whole, so that partitions are too which no batch reaches; so is a table that
+    /// keeps its rows on other servers.
+    fn left(&self) -> Result<Option<Left>, ErrorReport> {
+        if !exists(self.root) {
+            return Ok(None);
+        }
+        let table = Target::lock(self.root, pg_sys::AccessShareLock as Lock)?.held()?;
+        as_owner_with_triggers(table.owner, || {
+            set(c"row_security", c"off");
+            if table.is_partitioned()
+                && let Some(kept) = self.kept(&table)?
+            {
+                return self.left_of(&table, "", &kept).map(Some);
+            }
+            let family = table.family(pg_sys::AccessShareLock as Lock)?;
+            let only = if table.is_partitioned() || family.len() == 1 { "" } else { "ONLY " };
+            let mut most: Option<Left> = None;
+            for member in family.iter().filter(|member| member.is_ordinary()) {
+                let Some(kept) = self.kept(member)? else { continue };
+                let left = self.left_of(member, only, &kept)?;
+                most = Some(match most {
+                    Some(Left { table, rows, statement }) if rows > 0 => {
+                        Left { table, rows: rows + left.rows, statement }
+                    }
+                    _ => left,
+                });
+            }
+            if most.is_none() && !table.is_partitioned() {
+                return Err(self.no_trigger(&table));
+            }
+            Ok(Some(most.unwrap_or(Left { table: table.name.clone(), rows: 0, statement: String::new() })))
         })
     }
 
-    /// What the trigger computes. Also a trigger that somebody wrote by hand tells.
-    fn fingerprint_sql(&self, table: &Target) -> Result<String, ErrorReport> {
-        let column = self.prefix.fingerprint();
-        let triggers = UpdateTrigger::all_of(self.schema, table)?;
-        let trigger = triggers.iter().find(|trigger| trigger.fingerprint == column).ok_or_else(|| {
-            let message = format!("no trigger keeps column \"{column}\" of table \"{}\" up to date", table.name);
-            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message)
-                .set_hint("Call simhash_attach_online first, or create a trigger that executes simhash_update.")
-        })?;
-        let source = Source::read(table, trigger.source.clone(), None)?;
-        let Some(json) = &trigger.options else { return source.fingerprint_sql(self.schema) };
-        let function = self.schema.held_name(c"simhash", &[pg_sys::TEXTOID, pg_sys::TEXTOID])?;
-        Ok(format!("{function}({}, {}::pg_catalog.text)", source.argument(), quote_literal(json)))
+    fn left_of(&self, table: &Target, only: &str, kept: &Kept) -> Result<Left, ErrorReport> {
+        let Kept { column, fingerprint } = kept;
+        let name = table.sql();
+        let count = strings(&format!("SELECT pg_catalog.count(*) FROM {only}{name} WHERE {}", kept.is_unfilled()))?;
+        let rows = count.first().and_then(|count| count.parse().ok()).unwrap_or(0);
+        let statement = format!("UPDATE {only}{name} SET {column} = {fingerprint} WHERE {column} IS NULL");
+        Ok(Left { table: table.name.clone(), rows, statement })
     }
+}
+
+fn exists(relation: pg_sys::Oid) -> bool {
+    // SAFETY: a look-up in a system cache.
+    unsafe { !pg_sys::get_rel_name(relation).is_null() }
+}
+
+/// The file that holds a table's rows: another one after a rewrite.
+fn file_of(table: &Target) -> pg_sys::Oid {
+    let relation = table.open();
+    #[cfg(any(feature = "pg14", feature = "pg15"))]
+    return relation.rd_node.relNode;
+    #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+    return relation.rd_locator.relNumber;
+}
+
+/// Runs `f` with a snapshot, which a procedure does not have that may commit.
+fn with_snapshot<T>(f: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, ErrorReport> {
+    // SAFETY: within a transaction; what is pushed is popped here, or by PostgreSQL after an error.
+    unsafe {
+        pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+        let result = f()?;
+        pg_sys::PopActiveSnapshot();
+        Ok(result)
+    }
+}
+
+/// Runs `f` in a subtransaction. None if that could not be serialized with other transactions, as where a row is moved
+/// to another partition, and another try may succeed: then it is undone.
+fn in_subtransaction<T>(
+    may_repeat: bool,
+    f: impl FnOnce() -> Result<T, ErrorReport>,
+) -> Result<Option<T>, ErrorReport> {
+    // SAFETY: within a transaction. The subtransaction ends here, however `f` ends, and memory context and resource
+    // owner are what they were.
+    unsafe {
+        let (context, owner) = (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner);
+        let restore = move || {
+            pg_sys::CurrentMemoryContext = context;
+            pg_sys::CurrentResourceOwner = owner;
+        };
+        let undo = move || {
+            pg_sys::RollbackAndReleaseCurrentSubTransaction();
+            restore();
+        };
+        pg_sys::BeginInternalSubTransaction(std::ptr::null());
+        pg_sys::CurrentMemoryContext = context;
+        let result = PgTryBuilder::new(AssertUnwindSafe(|| f().map(Some)))
+            .catch_others(move |error| {
+                undo();
+                if may_repeat && is_serialization_failure(&error) { Ok(None) } else { error.rethrow() }
+            })
+            .execute();
+        match &result {
+            Ok(Some(_)) => {
+                pg_sys::ReleaseCurrentSubTransaction();
+                restore();
+            }
+            // Undone already.
+            Ok(None) => {}
+            Err(_) => undo(),
+        }
+        result
+    }
+}
+
+fn is_serialization_failure(error: &CaughtError) -> bool {
+    let CaughtError::PostgresError(report) = error else { return false };
+    report.sql_error_code() == PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE
 }

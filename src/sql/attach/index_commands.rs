@@ -13,6 +13,7 @@ use super::prefix::Prefix;
 use super::source::{Attribute, no_such_column};
 use super::table::{layout, one_by_one};
 use super::target::{Lock, Target, schema_name};
+use super::unfilled::{Look, warn_of_unfilled};
 use crate::sql::arguments::required;
 use crate::sql::calls::BlockCall;
 use crate::sql::functions::ExtensionSchema;
@@ -39,6 +40,7 @@ fn simhash_index_commands(
         let mut commands =
             IndexCommands { schema, prefix, blocks, covering, names: IndexNames::default(), commands: Vec::new() };
         commands.list(&table, &family)?;
+        warn_of_unfilled(schema, commands.prefix.fingerprint(), &table, &family, Look::Everywhere)?;
         Ok::<_, ErrorReport>(commands.commands)
     })?;
     Ok(SetOfIterator::new(commands.into_iter().filter_map(|command| to_datum(&command))))
@@ -96,22 +98,37 @@ impl IndexCommands {
 
     fn on_ordinary(&mut self, table: &Target, block: i32) -> Result<Built, ErrorReport> {
         let existing = self.existing(table, block)?;
-        if let Some(index) = existing {
-            // What a CREATE INDEX CONCURRENTLY that failed has left, or one that still runs. Its comment was to come.
-            if !index.is_valid {
-                self.commands.push(format!("REINDEX INDEX CONCURRENTLY {}", index.sql()));
-                if !has_comment(index.oid) {
-                    self.comment(&index.sql(), block);
-                }
+        // What interrupted commands have left beside the one that is there, or will be.
+        for index in self.of_block(table, block)? {
+            if !index.is_valid
+                && !index.is_partition
+                && existing.as_ref().is_none_or(|existing| existing.oid != index.oid)
+                && self.is_ours(table, &index, block)?
+            {
+                self.commands.push(format!("DROP INDEX CONCURRENTLY {}", index.sql()));
             }
-            return Ok(Built { table: table.oid, name: index.sql(), oid: Some(index.oid) });
         }
-        self.create("CREATE INDEX CONCURRENTLY", "", table, block)
+        let Some(index) = existing else {
+            return self.create("CREATE INDEX CONCURRENTLY", "", table, block);
+        };
+        // What a CREATE INDEX CONCURRENTLY that failed has left, or one that still runs. Its comment was to come.
+        if !index.is_valid {
+            self.commands.push(format!("REINDEX INDEX CONCURRENTLY {}", index.sql()));
+        }
+        if !has_comment(index.oid) && (!index.is_valid || self.lacks_comment(table, &index, block)?) {
+            self.comment(&index.sql(), block);
+        }
+        Ok(Built { table: table.oid, name: index.sql(), oid: Some(index.oid) })
     }
 
     fn on_partitioned(&mut self, table: &Target, block: i32, built: &[Built]) -> Result<Built, ErrorReport> {
         let index = match self.existing(table, block)? {
-            Some(index) => Built { table: table.oid, name: index.sql(), oid: Some(index.oid) },
+            Some(index) => {
+                if self.lacks_comment(table, &index, block)? {
+                    self.comment(&index.sql(), block);
+                }
+                Built { table: table.oid, name: index.sql(), oid: Some(index.oid) }
+            }
             None => self.create("CREATE INDEX", "ONLY ", table, block)?,
         };
         for part in built {
@@ -127,21 +144,27 @@ impl IndexCommands {
         Ok(index)
     }
 
+    /// Whether it was made by these commands, as its definition and its name tell.
+    fn is_ours(&self, table: &Target, index: &Index, block: i32) -> Result<bool, ErrorReport> {
+        index.is_as_made(table, self.fingerprint_of(table)?, &self.prefix.block(block))
+    }
+
+    /// Whether the session was lost between the index and its comment. One on a partition goes with the one on the
+    /// partitioned table, and needs none.
+    fn lacks_comment(&self, table: &Target, index: &Index, block: i32) -> Result<bool, ErrorReport> {
+        Ok(!index.is_partition && !has_comment(index.oid) && self.is_ours(table, index, block)?)
+    }
+
     fn create(&mut self, create: &str, only: &str, table: &Target, block: i32) -> Result<Built, ErrorReport> {
         let name = quote_identifier(self.names.choose(table, &self.prefix.block(block))?);
         let qualified = format!("{}.{name}", quote_identifier(&table.schema));
-        let function = quote_qualified_identifier(schema_name(self.schema.oid())?, "simhash_block".to_owned());
         let column = quote_identifier(self.prefix.fingerprint());
         let include = if self.covering { format!(" INCLUDE ({column})") } else { String::new() };
-        // Of the arguments' own types, so that no function but ours is meant, whatever others there are of its name.
-        let of_type = Attribute::of(&table.open(), self.prefix.fingerprint())?.map(|found| found.column_type);
-        let argument =
-            if of_type == Some(pg_sys::INT8OID) { column } else { format!("CAST({column} AS pg_catalog.int8)") };
-        self.commands.push(format!(
-            "{create} {name} ON {only}{} USING btree ({function}({argument}, {block}, {})){include}",
-            table.sql(),
-            self.blocks
-        ));
+        let fingerprint = Attribute::of(&table.open(), self.prefix.fingerprint())?
+            .ok_or_else(|| no_such_column(self.prefix.fingerprint(), table))?;
+        let function = quote_qualified_identifier(schema_name(self.schema.oid())?, "simhash_block".to_owned());
+        let key = fingerprint.block_sql(&function, self.prefix.fingerprint(), block, self.blocks);
+        self.commands.push(format!("{create} {name} ON {only}{} USING btree ({key}){include}", table.sql()));
         self.comment(&qualified, block);
         Ok(Built { table: table.oid, name: qualified, oid: None })
     }
@@ -151,19 +174,34 @@ impl IndexCommands {
         self.commands.push(Maker::Online.comment(&format!("INDEX {index}"), &description));
     }
 
-    /// The index on that block's expression, a valid one if there is one.
-    fn existing(&self, table: &Target, block: i32) -> Result<Option<Index>, ErrorReport> {
-        let column = Attribute::of(&table.open(), self.prefix.fingerprint())?.map(|found| found.number);
+    fn fingerprint_of(&self, table: &Target) -> Result<Option<pg_sys::AttrNumber>, ErrorReport> {
+        Ok(Attribute::of(&table.open(), self.prefix.fingerprint())?.map(|found| found.number))
+    }
+
+    /// The indexes on that block's expression.
+    fn of_block(&self, table: &Target, block: i32) -> Result<Vec<Index>, ErrorReport> {
+        let column = self.fingerprint_of(table)?;
         let mut indexes = Index::all_of(table)?;
         indexes.retain(|index| {
             index.finds_integers
-                && (!self.covering || index.covers(column))
                 && match index.key {
                     Key::Expression(expression) => BlockCall::in_schema(expression, self.schema).is_some_and(|call| {
                         (call.block, call.blocks) == (block, self.blocks) && call.fingerprint.as_own_column() == column
                     }),
                     Key::Column(_) => false,
                 }
+        });
+        Ok(indexes)
+    }
+
+    /// The index on that block's expression that serves, a valid one if there is one.
+    fn existing(&self, table: &Target, block: i32) -> Result<Option<Index>, ErrorReport> {
+        let column = self.fingerprint_of(table)?;
+        let mut indexes = self.of_block(table, block)?;
+        // What an interrupted REINDEX has left is not to be completed.
+        indexes.retain(|index| {
+            (!self.covering || index.covers(column))
+                && (index.is_valid || index.is_live && !index.is_named_as_leftover())
         });
         indexes.sort_by_key(|index| !index.is_valid);
         Ok(indexes.into_iter().next())

@@ -1,8 +1,9 @@
 //! Fingerprints for existing tables, and the way back.
 //!
 //! [`table`] is `simhash_attach`; [`online`] is the way for tables in use, with the trigger of [`update`], [`fill`] and
-//! [`index_commands`]; [`detach`] takes away what either has made, which [`marks`] tell. A [`target`] is the table, a
-//! [`source`] the column to fingerprint.
+//! [`index_commands`]. Rows that are [`unfilled`] are filled or warned of. [`detach`] takes away what either has made,
+//! which [`marks`] tell; block columns may have been [`renamed`]. A [`target`] is the table, a [`source`] the column to
+//! fingerprint.
 
 mod detach;
 mod fill;
@@ -12,7 +13,9 @@ mod marks;
 mod online;
 mod prefix;
 pub(crate) mod progress;
+mod renamed;
 mod source;
 mod table;
 pub mod target;
+pub mod unfilled;
 mod update;

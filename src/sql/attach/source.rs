@@ -14,7 +14,7 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::names::hold;
 use crate::sql::options::{Document, RawJsonb, read, to_json_text};
 use crate::sql::spi;
-use crate::sql::tables::check_has_values;
+use crate::sql::tables::{check_has_values, column_name};
 
 /// What kind of source a column is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,6 +204,21 @@ impl Attribute {
                 is_local: attribute.attislocal,
             }))
         }
+    }
+
+    /// The name of a column of the table.
+    pub fn name_of(relation: &PgRelation, number: pg_sys::AttrNumber) -> Result<Option<String>, ErrorReport> {
+        // SAFETY: NUL-terminated.
+        column_name(relation.oid(), number).map(|name| unsafe { spi::from_server(name.as_ptr()) }).transpose()
+    }
+
+    /// A block of the fingerprint that the column holds, computed by the function `simhash_block` of that name.
+    pub fn block_sql(&self, function: &str, column: &str, block: i32, blocks: i32) -> String {
+        let column = quote_identifier(column);
+        // Of the arguments' own types, so that no function but ours is meant, whatever others there are of its name.
+        let argument =
+            if self.column_type == pg_sys::INT8OID { column } else { format!("CAST({column} AS pg_catalog.int8)") };
+        format!("{function}({argument}, {block}, {blocks})")
     }
 
     pub fn type_name(&self) -> String {

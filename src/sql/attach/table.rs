@@ -13,6 +13,7 @@ use super::indexes::{Index, IndexNames, Key};
 use super::marks::{Maker, is_marked_relation};
 use super::prefix::{Prefix, in_quotes};
 use super::progress;
+use super::renamed::RenamedBlock;
 use super::source::{Attribute, Kind, Source};
 use super::target::{Lock, Target};
 use crate::simhash::blocks::DEFAULT_BLOCKS;
@@ -85,7 +86,7 @@ struct Column {
 
 impl Attachment {
     fn complete(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
-        let columns = self.columns();
+        let columns = self.columns(table)?;
         // Also a child may have a column of that name already, with which PostgreSQL would merge the new one unseen.
         for member in family {
             for column in &columns {
@@ -104,7 +105,7 @@ impl Attachment {
         if !missing.is_empty() {
             self.add_columns(table, family, &missing)?;
         }
-        let built = self.build_indexes(table, family)?;
+        let built = self.build_indexes(table, family, &columns)?;
         if missing.is_empty() && built == 0 {
             tell(format!("table \"{}\" is attached already, nothing changed", table.name));
             return Ok(());
@@ -112,13 +113,33 @@ impl Attachment {
         self.analyze(table, family, &columns)
     }
 
-    /// The columns, in their order.
-    fn columns(&self) -> Vec<Column> {
-        let fingerprint = (self.source.kind != Kind::Fingerprints)
-            .then(|| Column { name: self.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint });
-        let blocks =
-            (0..self.blocks).map(|block| Column { name: self.prefix.block(block), meaning: Meaning::Block(block) });
-        fingerprint.into_iter().chain(blocks).collect()
+    /// The columns, in their order. A block column that was renamed is taken as it is.
+    fn columns(&self, table: &Target) -> Result<Vec<Column>, ErrorReport> {
+        let relation = table.open();
+        // A prefix that has no column yet has not lost one either.
+        let mut is_in_use = false;
+        for name in (0..self.blocks).map(|block| self.prefix.block(block)).chain([self.prefix.fingerprint().to_owned()])
+        {
+            is_in_use |= Attribute::of(&relation, &name)?.is_some();
+        }
+        let renamed = if is_in_use { RenamedBlock::all_of(self.schema, table, &self.prefix)? } else { Vec::new() };
+        let mut columns = Vec::new();
+        if self.source.kind != Kind::Fingerprints {
+            columns.push(Column { name: self.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint });
+        }
+        for block in 0..self.blocks {
+            let (mut name, meaning) = (self.prefix.block(block), Meaning::Block(block));
+            if Attribute::of(&relation, &name)?.is_none() {
+                for column in &renamed {
+                    if self.means(&relation, column.expression, meaning)? {
+                        name.clone_from(&column.name);
+                        break;
+                    }
+                }
+            }
+            columns.push(Column { name, meaning });
+        }
+        Ok(columns)
     }
 
     /// Refuses a column that has the name but another meaning.
@@ -255,7 +276,7 @@ impl Attachment {
     }
 
     /// Builds the btrees that are missing; how many were.
-    fn build_indexes(&self, table: &Target, family: &[Target]) -> Result<usize, ErrorReport> {
+    fn build_indexes(&self, table: &Target, family: &[Target], columns: &[Column]) -> Result<usize, ErrorReport> {
         let (mut missing, mut replaced) = (Vec::new(), Vec::new());
         let fingerprint = self.fingerprint_column();
         for member in one_by_one(table, family) {
@@ -265,9 +286,9 @@ impl Attachment {
             let covered = number(fingerprint)?;
             let mut indexes = Index::all_of(member)?;
             indexes.retain(|index| index.is_valid && index.finds_integers);
-            for block in 0..self.blocks {
-                let column = self.prefix.block(block);
-                let number = number(&column)?;
+            for Column { name: column, meaning } in columns {
+                let Meaning::Block(block) = *meaning else { continue };
+                let number = number(column)?;
                 let of_block = |index: &&Index| matches!(index.key, Key::Column(first) if Some(first) == number);
                 let found: Vec<_> = indexes.iter().filter(of_block).collect();
                 if found.iter().any(|index| !self.covering || index.covers(covered)) {
@@ -288,7 +309,7 @@ impl Attachment {
         let include =
             if self.covering { format!(" INCLUDE ({})", quote_identifier(fingerprint)) } else { String::new() };
         for (number, (member, block, column)) in missing.iter().enumerate() {
-            let name = names.choose(member, column)?;
+            let name = names.choose(member, &self.prefix.block(*block))?;
             let number = number + 1;
             tell(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
             let name = quote_identifier(name);

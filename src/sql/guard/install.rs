@@ -13,6 +13,7 @@ use super::trigger::Action;
 use crate::sql::arguments::{check_distance, name, required};
 use crate::sql::arrays::names;
 use crate::sql::attach::target::{Lock, Target};
+use crate::sql::attach::unfilled::{Look, warn_of_unfilled};
 use crate::sql::error::{tell, user_error};
 use crate::sql::functions::{ExtensionSchema, Functions};
 use crate::sql::owner::as_owner;
@@ -94,6 +95,8 @@ impl Guard {
         let arguments = self.arguments();
         let existing = existing(self.schema, table)?;
         let always = existing.as_ref().is_some_and(|existing| existing.always);
+        let family = table.family(pg_sys::AccessShareLock as Lock)?;
+        warn_of_unfilled(self.schema, &self.fingerprint, table, &family, Look::ByIndex)?;
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
             tell(format!("table \"{}\" is guarded already, nothing changed", table.name));
             return Ok(());

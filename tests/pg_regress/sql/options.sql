@@ -51,3 +51,24 @@ SELECT n, simhash('to be or not', jsonb_build_object('ngram', 1 + n % 2)) FROM g
 -- NULL in, NULL out.
 SELECT simhash(NULL::text, '{}'::jsonb) IS NULL AND simhash('a', NULL::jsonb) IS NULL
     AND simhash(NULL::text, '{}'::text) IS NULL AND simhash('a', NULL::text) IS NULL AS nulls;
+
+-- Documents mean the same as jsonb and as text: numbers by their value, and of a key that is given twice the last. The
+-- errors are the same too.
+CREATE FUNCTION pg_temp.outcome(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    result text;
+BEGIN
+    EXECUTE statement INTO result;
+    RETURN result;
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+SELECT document, outcome, outcome = as_jsonb AS same
+FROM unnest(ARRAY['{"ngram": 2.0}', '{"ngram": 0.02e2}', '{"top": 1e3}', '{"top": 4.294967295E+9}', '{"top": 3000e-3}',
+    '{"ngram": 9, "ngram": 2}', '{"ngram": 2, "ngram": 99}', '{"ngram": 2.50}', '{"ngram": 25e-1}', '{"top": -0}',
+    '{"top": -1e3}', '{"top": 18446744073709551616}', '{"top": 4294967295.0000000000000000000000001}',
+    '{"top": 1e30}', '{"top": 1e400}', '{"top": 1e-400}', '{"tokens": ["a", 1e3, {"b": 2.50, "a": null}]}',
+    '{"case_fold": null}', '{"weight": 1e0}', '{"a": 1, "tops": 2}', '1e3', '[]']) AS document,
+    LATERAL (SELECT pg_temp.outcome(format('SELECT simhash(''to be or not to be'', %L::text)', document)),
+        pg_temp.outcome(format('SELECT simhash(''to be or not to be'', %L::jsonb)', document))
+    ) AS outcomes (outcome, as_jsonb);

@@ -1,0 +1,88 @@
+//! Block columns that were renamed after attach made them. They are known by their marks and by what they compute.
+
+use pgrx::PgRelation;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::indexes::{Index, Key};
+use super::marks::{Maker, is_marked_relation, maker_of};
+use super::prefix::Prefix;
+use super::source::Attribute;
+use super::target::Target;
+use crate::simhash::blocks::LAYOUTS;
+use crate::sql::calls::BlockCall;
+use crate::sql::expression::Expression;
+use crate::sql::functions::ExtensionSchema;
+
+/// A block column of a table whose name is no longer one that a prefix gives.
+pub struct RenamedBlock {
+    pub name: String,
+    pub expression: Expression,
+    pub call: BlockCall,
+}
+
+impl RenamedBlock {
+    /// Those that are of the prefix as far as names tell, in the order of the table's columns. Of which source and
+    /// which layout they are to be, the caller knows.
+    pub fn all_of(schema: ExtensionSchema, table: &Target, prefix: &Prefix) -> Result<Vec<Self>, ErrorReport> {
+        let relation = table.open();
+        let mut found = Vec::new();
+        for (number, attribute) in (1..).zip(relation.tuple_desc().iter()) {
+            if attribute.attisdropped || attribute.atttypid != pg_sys::INT4OID {
+                continue;
+            }
+            // SAFETY: an open table, and a column of its.
+            let Some(expression) = (unsafe { Expression::of_generated_column(relation.as_ptr(), number) }) else {
+                continue;
+            };
+            let Some(call) = BlockCall::in_schema(expression, schema) else { continue };
+            if maker_of(relation.oid(), number)? != Some(Maker::Attach) {
+                continue;
+            }
+            let Some(name) = Attribute::name_of(&relation, number)? else { continue };
+            let has_own_name = (0..*LAYOUTS.end()).any(|block| prefix.block(block) == name);
+            let column = Self { name, expression, call };
+            if !has_own_name && !column.has_name_of_another(&relation)? && column.is_of(table, number, prefix)? {
+                found.push(column);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether it has the name that another prefix, which is in use, gives to that block. Where the fingerprints are a
+    /// column of the application's, a prefix has none of its own to tell that by.
+    fn has_name_of_another(&self, relation: &PgRelation) -> Result<bool, ErrorReport> {
+        let Some(other) = self.name.strip_suffix(&format!("_block{}", self.call.block)) else { return Ok(false) };
+        let is_fingerprint = |found: Attribute| found.column_type == pg_sys::INT8OID;
+        Ok(self.call.fingerprint.as_own_column().is_some()
+            || Attribute::of(relation, other)?.is_some_and(is_fingerprint))
+    }
+
+    /// Whether it is of this prefix rather than of another with the same source. An index that attach made of it has
+    /// its former name; without one, it is of the only prefix that lacks it.
+    fn is_of(&self, table: &Target, number: pg_sys::AttrNumber, prefix: &Prefix) -> Result<bool, ErrorReport> {
+        let block = self.call.block;
+        for index in Index::all_of(table)? {
+            let is_on_it = matches!(index.key, Key::Column(column) if column == number);
+            if is_on_it && is_marked_relation(index.oid, 0)? && index.name.contains(&format!("_block{block}_idx")) {
+                return Ok(index.name.contains(&format!("_{}_idx", prefix.block(block))));
+            }
+        }
+        let relation = table.open();
+        for (number, attribute) in (1..).zip(relation.tuple_desc().iter()) {
+            if attribute.attisdropped || attribute.atttypid != pg_sys::INT8OID {
+                continue;
+            }
+            // SAFETY: an open table, and a column of its.
+            let generated = unsafe { Expression::of_generated_column(relation.as_ptr(), number) };
+            if generated.is_some_and(|generated| generated.equals(self.call.fingerprint))
+                && let Some(other) = Attribute::name_of(&relation, number)?
+                && other != prefix.fingerprint()
+                && Attribute::of(&relation, &format!("{other}_block{block}"))?.is_none()
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

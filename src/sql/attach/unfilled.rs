@@ -1,0 +1,147 @@
+//! Rows that lack the fingerprint which the trigger `simhash_update` would give them: those that `simhash_fill` fills,
+//! and of which others warn.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
+
+use super::indexes::{Index, Key};
+use super::source::{Attribute, Source};
+use super::target::{Target, schema_name};
+use super::update::UpdateTrigger;
+use crate::sql::calls::BlockCall;
+use crate::sql::error::{sendable, user_error, warn};
+use crate::sql::expression::Expression;
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::options::{Document, read};
+use crate::sql::owner::{set, with_settings};
+use crate::sql::spi::{execute, to_server};
+
+/// A fingerprint column that the trigger `simhash_update` keeps up to date.
+pub struct Kept {
+    /// The column, as it may stand in a statement.
+    pub column: String,
+    /// What the trigger computes, as it may stand in a statement of this transaction.
+    pub fingerprint: String,
+}
+
+impl Kept {
+    /// None if no trigger keeps that column of the table. A trigger that somebody wrote by hand is as good as ours.
+    /// An error if the trigger's arguments are wrong.
+    pub fn of(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<Self>, ErrorReport> {
+        let triggers = UpdateTrigger::all_of(schema, table)?;
+        let Some(trigger) = triggers.into_iter().find(|trigger| trigger.fingerprint == column) else {
+            return Ok(None);
+        };
+        let source = Source::read(table, trigger.source, None)?;
+        let fingerprint = match &trigger.options {
+            Some(json) => {
+                read(Document::Text(to_server(json)?.to_bytes()))?;
+                let function = schema.held_name(c"simhash", &[pg_sys::TEXTOID, pg_sys::TEXTOID])?;
+                format!("{function}({}, {}::pg_catalog.text)", source.argument(), quote_literal(json))
+            }
+            None => source.fingerprint_sql(schema)?,
+        };
+        Ok(Some(Self { column: quote_identifier(column), fingerprint }))
+    }
+
+    /// The condition for rows that lack their fingerprint.
+    pub fn is_unfilled(&self) -> String {
+        format!("{} IS NULL AND {} IS NOT NULL", self.column, self.fingerprint)
+    }
+}
+
+/// How rows are looked for that lack their fingerprint.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Wherever they are.
+    Everywhere,
+    /// By an index on a block, where there is one: a row without a fingerprint has no blocks either.
+    ByIndex,
+}
+
+/// Warns if a table or one that inherits from it has rows that lack their fingerprint. To be run as the owner.
+pub fn warn_of_unfilled(
+    schema: ExtensionSchema,
+    column: &str,
+    table: &Target,
+    family: &[Target],
+    look: Look,
+) -> Result<(), ErrorReport> {
+    // A partition has none that inherit from it; of a distributed table, ONLY would be the part that is here: none.
+    let only = if table.is_partitioned() || family.len() == 1 { "" } else { "ONLY " };
+    for member in family.iter().filter(|member| member.is_ordinary()) {
+        // A trigger that cannot compute, as where its source has been dropped, says so when it fires.
+        if !can_be_read(member) {
+            continue;
+        }
+        let member = member.held()?;
+        let Ok(Some(kept)) = Kept::of(schema, &member, column) else { continue };
+        let mut condition = kept.is_unfilled();
+        if look == Look::ByIndex
+            && let Some(block) = indexed_block(schema, &member, column)?
+        {
+            condition = format!("{block} IS NULL AND {condition}");
+        }
+        let found = with_settings(|| {
+            set(c"row_security", c"off");
+            execute(&format!("SELECT FROM {only}{} WHERE {condition} LIMIT 1", member.sql()))
+        })?;
+        if found > 0 {
+            let prefix = if column == "simhash" { String::new() } else { format!(", {}", quote_literal(column)) };
+            let fill = quote_qualified_identifier(schema_name(schema.oid())?, "simhash_fill".to_owned());
+            let call = format!("CALL {fill}({}{prefix})", quote_literal(table.sql()));
+            let message = format!("table \"{}\" has rows without a fingerprint that should have one", member.name);
+            let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, message)
+                .set_detail("Searches and guards do not see them.")
+                .set_hint(sendable(format!("Fill them: {call}")));
+            warn(warning);
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Whether the rows are there to be looked at, and by name: names cannot be held in a read-only transaction. Where they
+/// are not, or a policy hides them from their owner, it is for simhash_fill to say so.
+fn can_be_read(table: &Target) -> bool {
+    let relation = table.open();
+    // SAFETY: an open table has its row of pg_class; look-ups in system caches.
+    unsafe {
+        let persistence = (*relation.rd_rel).relpersistence as u8;
+        let is_of_another_session = persistence == pg_sys::RELPERSISTENCE_TEMP && !relation.rd_islocaltemp;
+        let policies = pg_sys::check_enable_rls(table.oid, table.owner, true);
+        !pg_sys::XactReadOnly && !is_of_another_session && policies != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+    }
+}
+
+/// A block of the fingerprint that has an index, as it may stand in a statement.
+fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<String>, ErrorReport> {
+    let relation = table.open();
+    let Some(fingerprint) = Attribute::of(&relation, column)? else { return Ok(None) };
+    let block_of = |expression| {
+        BlockCall::in_schema(expression, schema)
+            .filter(|call| call.fingerprint.as_own_column() == Some(fingerprint.number))
+    };
+    for index in Index::all_of(table)?.iter().filter(|index| index.is_valid && index.finds_integers) {
+        match index.key {
+            Key::Expression(expression) => {
+                if let Some(call) = block_of(expression) {
+                    let arguments = [pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
+                    let function = schema.held_name(c"simhash_block", &arguments)?;
+                    return Ok(Some(fingerprint.block_sql(&function, column, call.block, call.blocks)));
+                }
+            }
+            Key::Column(number) => {
+                // SAFETY: an open table, and a column of its.
+                let expression = unsafe { Expression::of_generated_column(relation.as_ptr(), number) };
+                if expression.and_then(block_of).is_some()
+                    && let Some(name) = Attribute::name_of(&relation, number)?
+                {
+                    return Ok(Some(quote_identifier(name)));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
