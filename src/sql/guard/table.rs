@@ -135,6 +135,7 @@ pub fn scope_of(table: &PgRelation, names: &[String]) -> Result<Vec<Scope>, Erro
         let attribute = columns.get(column as usize - 1);
         let (data_type, collation) =
             attribute.map_or((Oid::INVALID, Oid::INVALID), |found| (found.atttypid, found.attcollation));
+        let (by_value, length) = attribute.map_or((true, 0), |found| (found.attbyval, found.attlen));
         // SAFETY: a type that exists.
         let entry = unsafe { &*pg_sys::lookup_type_cache(data_type, pg_sys::TYPECACHE_EQ_OPR as i32) };
         if entry.eq_opr == Oid::INVALID {
@@ -142,7 +143,7 @@ pub fn scope_of(table: &PgRelation, names: &[String]) -> Result<Vec<Scope>, Erro
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message));
         }
         // SAFETY: an operator that exists.
-        Ok(Scope { column, equality: unsafe { pg_sys::get_opcode(entry.eq_opr) }, collation })
+        Ok(Scope { column, equality: unsafe { pg_sys::get_opcode(entry.eq_opr) }, collation, by_value, length })
     };
     names.iter().map(scope).collect()
 }

@@ -2,7 +2,8 @@
 //!
 //! It fires BEFORE INSERT OR UPDATE, FOR EACH ROW, and decides at once whether the row may be stored: under locks that
 //! keep other writers of near rows waiting ([`super::locks`]), it looks for what is near, waits for transactions that
-//! have written something near and not ended, and looks again.
+//! have written something near and not ended, and looks again. An INSERT that finds its own row first locks that, and
+//! leaves the rest to ON CONFLICT.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -21,7 +22,8 @@ use super::computed::Computed;
 use super::conflict::conflict;
 use super::locks::{Locks, Running, secret};
 use super::nearest::Nearest;
-use super::search::{Searched, State, Wanted, value};
+use super::own_row::{Found, OwnRow};
+use super::search::{Moment, Searched, State, Wanted, value};
 use super::table::{Members, mark_column, name_of, no_index, same_values};
 use crate::simhash::guard::Secret;
 use crate::sql::arguments::check_distance;
@@ -101,13 +103,25 @@ struct Statement {
     generated: Option<Computed>,
     /// Of a partition, what its rows have to fulfil.
     partition: Option<Computed>,
+    /// The unique indexes by which an INSERT may find its own row.
+    own_row: OwnRow,
+    memory: pg_sys::MemoryContext,
     locks: Rc<RefCell<Locks>>,
 }
 
 enum Outcome<'a> {
     Unique,
     Near(Nearest<'a>),
-    /// It was not known, and now it may be.
+    /// A transaction that the outcome depends on has ended; search again.
+    LookAgain,
+}
+
+/// The row that an INSERT finds in place of the new one.
+enum OwnRowOutcome {
+    None,
+    /// It is there, and cannot go before the statement finds it.
+    Locked,
+    /// It may have gone, or come.
     LookAgain,
 }
 
@@ -127,11 +141,13 @@ impl Statement {
                 let own = guard.own(event)?;
                 let mut memory = PgMemoryContexts::For(info.fn_mcxt);
                 let table = event.table();
-                let (generated, partition) =
-                    memory.switch_to(|_| (Computed::generated(&table, own.fingerprint), Computed::partition(&table)));
+                let (generated, partition, own_row) = memory.switch_to(|_| {
+                    let generated = Computed::generated(&table, own.fingerprint);
+                    (generated, Computed::partition(&table), OwnRow::new(&table))
+                });
                 let identity = guard.identity.clone();
                 let locks = RUNNING.with(|running| Locks::of_statement(running, info.fn_mcxt, identity));
-                let statement = Self { function, guard, generated, partition, locks };
+                let statement = Self { function, guard, generated, partition, own_row, memory: info.fn_mcxt, locks };
                 info.fn_extra = memory.leak_and_drop_on_delete(statement).cast();
             }
             Ok(&mut *info.fn_extra.cast())
@@ -150,50 +166,97 @@ impl Statement {
                 Some(generated) => generated.value(event.new_slot()),
                 None => value(event.new_slot(), own.fingerprint),
             };
+            // The row before is in the table by now, but for one that has been checked where it was, and is on its way
+            // to another partition.
+            let has_moved = {
+                let mut locks = self.locks.borrow_mut();
+                locks.release_row();
+                locks.pending.clear();
+                std::mem::take(&mut locks.moves) && event.old_slot().is_none()
+            };
             let Some(fingerprint) = new.map(|datum| datum.value() as i64) else {
-                // The row before is in the table by now.
                 self.locks.borrow_mut().release();
                 return self.guard.with_mark(event, None);
             };
             let scope = own.scope_of(event.new_slot());
+            let moves = event.old_slot().is_some() && self.moves(event);
             if let Some(old) = event.old_slot()
                 && value(old, own.fingerprint).map(|old| old.value() as i64) == Some(fingerprint)
                 && own.same_scope(&event.table(), old, event.new_slot())
-                && !self.moves(event)
+                && !moves
             {
-                // Nothing to look for. But a row that moves while others look for it could be missed: they read an
-                // index page by page, and see neither the version that is gone nor the one that was not there yet.
-                self.take_locks(fingerprint);
+                // Nothing to look for, and nothing to lock: searches notice that the row has moved while they looked.
+                self.locks.borrow_mut().release();
                 return Ok(event.new_row());
             }
             let (table, except) = (event.table().oid(), event.old_slot().map(|old| (*old).tts_tid));
+            let may_have_own_row = except.is_none() && !has_moved;
             loop {
+                if may_have_own_row {
+                    match self.settle_own_row(event) {
+                        OwnRowOutcome::None => {}
+                        OwnRowOutcome::Locked => return self.guard.with_mark(event, None),
+                        OwnRowOutcome::LookAgain => continue,
+                    }
+                }
                 self.take_locks(fingerprint);
+                if may_have_own_row && self.own_row.find(&event.table(), event.new_slot()).is_some() {
+                    // It has come meanwhile. No more can come that is near, while the keys are locked.
+                    self.locks.borrow_mut().release_keys();
+                    continue;
+                }
                 // While it waited, somebody may have stored something near in a partition that is new.
                 pg_sys::AcceptInvalidationMessages();
                 self.guard = Guard::of(self.function, event, Some(&self.guard))?;
                 let guard = &self.guard;
-                let own_keys = if except.is_none() { guard.own(event)?.keys_of(event.new_slot()) } else { Vec::new() };
                 let wanted = Wanted {
                     fingerprint,
                     max_distance: guard.max_distance,
                     scope: &scope,
                     table,
                     except,
-                    own_keys: &own_keys,
+                    since: &Moment::now(),
                 };
-                match guard.look(&wanted, &self.locks)? {
-                    Outcome::LookAgain => {}
-                    Outcome::Unique => return guard.with_mark(event, None),
-                    Outcome::Near(nearest) => {
-                        let row = guard.act(event, &nearest)?;
-                        // A row that is stored although it is near is one that others may be near to.
-                        if row.is_null() {
-                            self.locks.borrow_mut().release();
-                        }
-                        return Ok(row);
-                    }
+                let row = match guard.look(&wanted, &self.locks, self.memory)? {
+                    Outcome::LookAgain => continue,
+                    Outcome::Unique => guard.with_mark(event, None)?,
+                    Outcome::Near(nearest) => guard.act(event, &nearest)?,
+                };
+                let mut locks = self.locks.borrow_mut();
+                // A row that is stored although it is near is one that others may be near to.
+                if row.is_null() {
+                    locks.release();
+                } else {
+                    locks.pending.set(self.memory, fingerprint, &guard.own(event)?.scope, &scope);
+                    locks.moves = moves;
                 }
+                return Ok(row);
+            }
+        }
+    }
+
+    /// Sees to the row that ON CONFLICT finds in place of a new one, if there is one: waits until it is known whether
+    /// there is one, and locks it. Whoever has locked it may want keys, so here it waits without keys.
+    ///
+    /// # Safety
+    /// The event is an INSERT of this statement.
+    unsafe fn settle_own_row(&self, event: &RowEvent) -> OwnRowOutcome {
+        let table = event.table();
+        // SAFETY: by the contract.
+        let Some(found) = (unsafe { self.own_row.find(&table, event.new_slot()) }) else {
+            return OwnRowOutcome::None;
+        };
+        self.locks.borrow_mut().release_keys();
+        match found {
+            Found::Depends(transaction, mut place) => {
+                self.locks.borrow_mut().release_row();
+                // SAFETY: a place in the table.
+                unsafe { transaction.wait(&table, &mut place) };
+                OwnRowOutcome::LookAgain
+            }
+            Found::Present(row) => {
+                let is_known = self.locks.borrow_mut().take_row(table.oid(), &row);
+                if is_known && row.lock(&table) { OwnRowOutcome::Locked } else { OwnRowOutcome::LookAgain }
             }
         }
     }
@@ -295,14 +358,28 @@ impl Guard {
     }
 
     /// Looks for what is near. If that depends on another transaction, waits for it, without locks.
-    fn look<'a>(&'a self, wanted: &Wanted, locks: &RefCell<Locks>) -> Result<Outcome<'a>, ErrorReport> {
+    fn look<'a>(
+        &'a self,
+        wanted: &Wanted,
+        locks: &RefCell<Locks>,
+        statement: pg_sys::MemoryContext,
+    ) -> Result<Outcome<'a>, ErrorReport> {
         let mut nearest: Option<Nearest> = None;
         let mut awaited = None;
+        let mut may_have_moved = false;
+        // The fingerprints of rows that were stored in this transaction, and are there no more as they were.
+        let mut gone = Vec::new();
         for searched in &self.searched {
             let flow = searched.each_near(wanted, |candidate| {
                 // SAFETY: the candidate's slot holds a row of its table.
                 match (candidate.state, unsafe { (*candidate.slot).tts_tid }) {
                     (State::Depends(transaction), place) => awaited = Some((transaction, searched.oid, place)),
+                    (State::Gone { lately, is_own }, _) => {
+                        may_have_moved |= lately;
+                        if is_own && !gone.contains(&candidate.fingerprint) {
+                            gone.push(candidate.fingerprint);
+                        }
+                    }
                     (State::Present, _) => {
                         // SAFETY: as above.
                         let found = unsafe { Nearest::new(searched, candidate) };
@@ -329,8 +406,39 @@ impl Guard {
                 unsafe { transaction.wait(&open(table), &mut place) };
                 Outcome::LookAgain
             }
-            (None, None) => Outcome::Unique,
+            (None, None) if may_have_moved => Outcome::LookAgain,
+            (None, None) => {
+                self.check_pending(wanted, statement, &gone)?;
+                Outcome::Unique
+            }
         })
+    }
+
+    /// An error if a row is near that an outer statement is about to store: no search can find that one yet. If it has
+    /// been stored, and changed or deleted since, its fingerprint is among those that are gone.
+    fn check_pending(
+        &self,
+        wanted: &Wanted,
+        statement: pg_sys::MemoryContext,
+        gone: &[i64],
+    ) -> Result<(), ErrorReport> {
+        let others = RUNNING.with(|running| Locks::of_others(running, statement, &self.identity));
+        for other in others {
+            let Some(searched) = self.searched.first() else { continue };
+            // SAFETY: all tables that are searched have the same scope columns, of the same types.
+            let near = unsafe {
+                other.borrow().pending.near(wanted.fingerprint, wanted.max_distance, &searched.scope, wanted.scope)
+            };
+            if near.is_some_and(|near| !gone.contains(&near)) {
+                // SAFETY: locked as a member.
+                let name = name_of(&unsafe { open(self.identity.root) })?;
+                let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
+                return Err(user_error(PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION, message)
+                    .set_detail("A trigger or a function has written it while the other row was on its way.")
+                    .set_hint("Write it in an AFTER trigger."));
+            }
+        }
+        Ok(())
     }
 
     /// The new row with the key of its near-duplicate, or NULL, in the mark column, if there is one.
