@@ -30,7 +30,7 @@ use crate::sql::arguments::check_distance;
 use crate::sql::error::{shorten, user_error};
 use crate::sql::functions::Functions;
 use crate::sql::spi::from_server;
-use crate::sql::tables::open;
+use crate::sql::tables::{open, with_inheritors};
 use crate::sql::trigger::{RowEvent, protocol_violated, table_of_original};
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
@@ -72,6 +72,9 @@ impl Action {
 struct Identity {
     root: Oid,
     arguments: Vec<CString>,
+    /// The trigger's own table, if it is a partition of the root that is being detached: new transactions do not find
+    /// it among the root's partitions any more, while its trigger is still that of the whole.
+    detached: Option<Oid>,
 }
 
 /// What it takes to decide about the rows of a table and all its partitions.
@@ -145,7 +148,7 @@ impl Statement {
                     let generated = Computed::generated(&table, own.fingerprint);
                     (generated, Computed::partition(&table), OwnRow::new(&table))
                 });
-                let identity = guard.identity.clone();
+                let identity = guard.identity.of_whole();
                 let locks = RUNNING.with(|running| Locks::of_statement(running, info.fn_mcxt, identity));
                 let statement = Self { function, guard, generated, partition, own_row, memory: info.fn_mcxt, locks };
                 info.fn_extra = memory.leak_and_drop_on_delete(statement).cast();
@@ -328,7 +331,7 @@ impl Guard {
             let message = "simhash_dedup needs a mark column for the action mark, and for no other";
             return Err(protocol_violated(message.to_owned(), USAGE));
         }
-        let members = Members::of(identity.root)?;
+        let members = Members::with(identity.root, identity.detached)?;
         let searched = members.searched(fingerprint, scope, max_distance, Functions::beside(function))?;
         let Members { all, with_rows } = members;
         let mark_of = |own: &Searched| {
@@ -422,7 +425,7 @@ impl Guard {
         statement: pg_sys::MemoryContext,
         gone: &[i64],
     ) -> Result<(), ErrorReport> {
-        let others = RUNNING.with(|running| Locks::of_others(running, statement, &self.identity));
+        let others = RUNNING.with(|running| Locks::of_others(running, statement, &self.identity.of_whole()));
         for other in others {
             let Some(searched) = self.searched.first() else { continue };
             // SAFETY: all tables that are searched have the same scope columns, of the same types.
@@ -477,7 +480,15 @@ impl Guard {
 
 impl Identity {
     fn of(event: &RowEvent) -> Self {
-        Self { root: root(event), arguments: event.arguments().into_iter().map(CStr::to_owned).collect() }
+        let (root, own) = (root(event), event.table().oid());
+        let is_member = root == own || with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE).contains(&own);
+        let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
+        Self { root, arguments, detached: (!is_member).then_some(own) }
+    }
+
+    /// What those of a partition that is being detached have in common with those of the others.
+    fn of_whole(&self) -> Self {
+        Self { detached: None, ..self.clone() }
     }
 
     fn has_arguments_of(&self, event: &RowEvent) -> bool {

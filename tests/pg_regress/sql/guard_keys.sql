@@ -56,6 +56,13 @@ UPDATE owned SET f = 1 WHERE id = 3 RETURNING id;
 CREATE TABLE marked (id varchar(20) PRIMARY KEY, body text, part varchar(20), narrow varchar(3), any_width varchar, fit varchar(20));
 SELECT simhash_attach('marked', 'body');
 CREATE TABLE keyed (id bigint PRIMARY KEY, f bigint, same_as bigint);
+-- Where a mark may not be NULL, no row could be stored; a domain over a domain that says so is no better.
+CREATE DOMAIN never_null AS integer NOT NULL;
+CREATE DOMAIN number AS never_null;
+CREATE TABLE nulls (id integer PRIMARY KEY, f bigint, same_as integer NOT NULL DEFAULT 0);
+SELECT simhash_attach('nulls', 'f');
+CREATE TABLE numbers (id number PRIMARY KEY, f bigint, same_as number DEFAULT 0);
+SELECT simhash_attach('numbers', 'f');
 SELECT simhash_attach('keyed', 'f');
 CREATE TABLE texts (id text PRIMARY KEY, body text, same_as text) PARTITION BY HASH (id);
 CREATE TABLE texts_0 PARTITION OF texts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
@@ -67,10 +74,20 @@ SELECT errors('SELECT simhash_guard(''marked'', ''mark'', mark_column => ''narro
     'SELECT simhash_guard(''marked'', ''mark'', mark_column => ''part'', scope => ''{part}'')',
     'SELECT simhash_guard(''keyed'', ''mark'', mark_column => ''f'', fingerprint => ''f'')',
     'SELECT simhash_guard(''keyed'', ''mark'', mark_column => ''same_as'', fingerprint => ''f'')',
+    'SELECT simhash_guard(''nulls'', ''mark'', mark_column => ''same_as'', fingerprint => ''f'')',
+    'SELECT simhash_guard(''numbers'', ''mark'', mark_column => ''same_as'', fingerprint => ''f'')',
     'SELECT simhash_guard(''texts'', ''mark'', mark_column => ''body'')',
     'SELECT simhash_guard(''texts'', ''mark'', mark_column => ''id'')',
     'SELECT simhash_guard(''texts'', ''mark'', mark_column => ''same_as'')');
 \pset format aligned
+-- Nor can it when the column has become NOT NULL.
+ALTER TABLE nulls ALTER COLUMN same_as DROP NOT NULL;
+SELECT simhash_guard('nulls', 'mark', mark_column => 'same_as', fingerprint => 'f');
+INSERT INTO nulls VALUES (1, 0), (2, 1) RETURNING id, same_as;
+UPDATE nulls SET same_as = 1;
+ALTER TABLE nulls ALTER COLUMN same_as SET NOT NULL;
+INSERT INTO nulls VALUES (3, 255);
+\echo :LAST_ERROR_SQLSTATE
 SELECT simhash_guard('marked', 'mark', mark_column => 'fit', scope => '{part}');
 INSERT INTO marked VALUES ('a long identifier', 'a text'), ('another', 'A text') RETURNING id, fit;
 
