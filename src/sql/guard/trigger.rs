@@ -5,7 +5,7 @@
 //! have written something near and not ended, and looks again. An INSERT that finds its own row first locks that, and
 //! leaves the rest to ON CONFLICT.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
@@ -106,8 +106,8 @@ struct Statement {
     generated: Option<Computed>,
     /// Of a partition, what its rows have to fulfil.
     partition: Option<Computed>,
-    /// The unique indexes by which an INSERT may find its own row.
-    own_row: OwnRow,
+    /// The unique indexes by which an INSERT may find its own row; an UPDATE does not need them.
+    own_row: OnceCell<OwnRow>,
     memory: pg_sys::MemoryContext,
     locks: Rc<RefCell<Locks>>,
 }
@@ -144,13 +144,19 @@ impl Statement {
                 let own = guard.own(event)?;
                 let mut memory = PgMemoryContexts::For(info.fn_mcxt);
                 let table = event.table();
-                let (generated, partition, own_row) = memory.switch_to(|_| {
-                    let generated = Computed::generated(&table, own.fingerprint);
-                    (generated, Computed::partition(&table), OwnRow::new(&table))
-                });
+                let (generated, partition) =
+                    memory.switch_to(|_| (Computed::generated(&table, own.fingerprint), Computed::partition(&table)));
                 let identity = guard.identity.of_whole();
                 let locks = RUNNING.with(|running| Locks::of_statement(running, info.fn_mcxt, identity));
-                let statement = Self { function, guard, generated, partition, own_row, memory: info.fn_mcxt, locks };
+                let statement = Self {
+                    function,
+                    guard,
+                    generated,
+                    partition,
+                    own_row: OnceCell::new(),
+                    memory: info.fn_mcxt,
+                    locks,
+                };
                 info.fn_extra = memory.leak_and_drop_on_delete(statement).cast();
             }
             Ok(&mut *info.fn_extra.cast())
@@ -203,7 +209,7 @@ impl Statement {
                     }
                 }
                 self.take_locks(fingerprint);
-                if may_have_own_row && self.own_row.find(&event.table(), event.new_slot()).is_some() {
+                if may_have_own_row && self.find_own_row(event).is_some() {
                     // It has come meanwhile. No more can come that is near, while the keys are locked.
                     self.locks.borrow_mut().release_keys();
                     continue;
@@ -238,6 +244,18 @@ impl Statement {
         }
     }
 
+    /// The row that ON CONFLICT finds in place of a new one.
+    ///
+    /// # Safety
+    /// The event is an INSERT of this statement.
+    unsafe fn find_own_row(&self, event: &RowEvent) -> Option<Found> {
+        let table = event.table();
+        // SAFETY: the statement's memory, in which that is made; it lives as long as the statement.
+        let make = || unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| OwnRow::new(&table)) };
+        // SAFETY: by the contract.
+        unsafe { self.own_row.get_or_init(make).find(&table, event.new_slot()) }
+    }
+
     /// Sees to the row that ON CONFLICT finds in place of a new one, if there is one: waits until it is known whether
     /// there is one, and locks it. Whoever has locked it may want keys, so here it waits without keys.
     ///
@@ -246,7 +264,7 @@ impl Statement {
     unsafe fn settle_own_row(&self, event: &RowEvent) -> OwnRowOutcome {
         let table = event.table();
         // SAFETY: by the contract.
-        let Some(found) = (unsafe { self.own_row.find(&table, event.new_slot()) }) else {
+        let Some(found) = (unsafe { self.find_own_row(event) }) else {
             return OwnRowOutcome::None;
         };
         self.locks.borrow_mut().release_keys();
