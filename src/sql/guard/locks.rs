@@ -22,7 +22,7 @@ use pgrx::{IntoDatum, direct_function_call};
 
 use super::own_row::Present;
 use super::pending::Pending;
-use crate::simhash::guard::{Secret, shared_keys};
+use crate::simhash::guard::{Secret, secret_key, shared_keys};
 use crate::sql::error::user_error;
 
 /// The secret of a table: SHA-256 of a random number which every cluster has, and shows to nobody without access to its
@@ -66,6 +66,7 @@ impl Locks {
     const MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
     /// Beside 1 and 2, which SQL's advisory locks have.
     const CLASS: u16 = 3;
+    const CLASS_OF_ROWS: u16 = 4;
 
     /// The locks of a statement, whose memory it is, for a guard. All partitions of a table have them in common: when the
     /// row of one comes, that of another is in the table.
@@ -118,27 +119,32 @@ impl Locks {
     }
 
     /// Takes a lock that only INSERTs of an existing row take before they lock the row itself; false if that had to
-    /// wait, and the row may be another one by now.
+    /// wait, and the row may be another one by now; called again, it keeps the lock that it has got.
     ///
     /// They lock the row FOR KEY SHARE, which several can at once. If then ON CONFLICT DO UPDATE sets a key column, too,
     /// it wants a lock that each of them keeps from the others: a deadlock. So they come one by one, each until the
     /// statement's next row. An INSERT whose transaction has a lock on the row already does without, since the others
     /// may be waiting for that.
     ///
-    /// The lock is no tuple lock of the server's own, although it looks like one in pg_locks: those have another lock
-    /// method.
-    pub fn take_row(&mut self, table: Oid, row: &Present) -> bool {
-        self.release_row();
+    /// It is a lock on the row's keys, which none of its versions changes while it is locked; in a class of its own, too
+    /// (in pg_locks: `objsubid` 4).
+    pub fn take_row(&mut self, table: Oid, secret: &Secret, row: &Present) -> bool {
         if !row.is_shared() {
+            self.release_row();
             return true;
         }
-        let block = row.place.ip_blkid;
+        let key = secret_key(row.keys, secret);
+        // SAFETY: a valid tag.
+        if self.row.is_some_and(|held| held.locktag_field3 == key && unsafe { is_held(&held, Self::MODE) }) {
+            return true;
+        }
+        self.release_row();
         let tag = pg_sys::LOCKTAG {
             locktag_field1: database().to_u32(),
             locktag_field2: table.to_u32(),
-            locktag_field3: u32::from(block.bi_hi) << 16 | u32::from(block.bi_lo),
-            locktag_field4: row.place.ip_posid,
-            locktag_type: pg_sys::LockTagType::LOCKTAG_TUPLE as u8,
+            locktag_field3: key,
+            locktag_field4: Self::CLASS_OF_ROWS,
+            locktag_type: pg_sys::LockTagType::LOCKTAG_ADVISORY as u8,
             locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
         };
         let take = |without_waiting| {

@@ -9,7 +9,8 @@ use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Datum, LockTupleMode, Oid};
 
 use super::computed::Computed;
-use super::search::{State, Transaction, dirty_snapshot, state_of};
+use super::search::{State, Transaction, dirty_snapshot, state_of, value};
+use super::table::datum_image_hash;
 use crate::sql::expression::{list, oids};
 use crate::sql::tables::{index_info, open};
 
@@ -20,6 +21,8 @@ pub struct OwnRow {
     executor: *mut pg_sys::EState,
     /// The generated columns that the indexes depend on: PostgreSQL computes them after the trigger.
     generated: Vec<(i16, Computed)>,
+    /// The columns of unique indexes on plain columns: a row that is locked FOR KEY SHARE keeps their values.
+    keys: Vec<i16>,
     /// Takes the new row with these columns.
     with_generated: *mut pg_sys::TupleTableSlot,
 }
@@ -48,12 +51,14 @@ pub struct Present {
     pub is_own: bool,
     /// This transaction holds a lock on the row.
     pub is_locked: bool,
+    /// A hash of the row's key columns.
+    pub keys: u64,
 }
 
 impl OwnRow {
     /// What is made lives in the current memory context.
     pub fn new(table: &PgRelation) -> Self {
-        let (mut indexes, mut needed) = (Vec::new(), Vec::new());
+        let (mut indexes, mut needed, mut keys) = (Vec::new(), Vec::new(), Vec::new());
         // SAFETY: an open table, whose list is a copy; each of its indexes exists, and an open index has its row of
         // pg_index. The lists of an IndexInfo hold valid expressions of the table's columns.
         unsafe {
@@ -80,6 +85,9 @@ impl OwnRow {
                 // unique indexes on plain columns (heap_update). Those that an expression or a predicate depends on
                 // may change under it, so there it takes the lock that an UPDATE takes.
                 let is_plain = (*info).ii_Expressions.is_null() && (*info).ii_Predicate.is_null();
+                if is_plain {
+                    keys.extend(columns.iter().copied());
+                }
                 let mode =
                     if is_plain { LockTupleMode::LockTupleKeyShare } else { LockTupleMode::LockTupleNoKeyExclusive };
                 indexes.push(UniqueIndex { oid, info, nulls_are_equal, mode });
@@ -97,7 +105,9 @@ impl OwnRow {
                 let columns = pg_sys::CreateTupleDescCopy(table.rd_att);
                 pg_sys::MakeSingleTupleTableSlot(columns, &raw const pg_sys::TTSOpsVirtual)
             };
-            Self { indexes, executor: pg_sys::CreateExecutorState(), generated, with_generated }
+            keys.sort_unstable();
+            keys.dedup();
+            Self { indexes, executor: pg_sys::CreateExecutorState(), generated, keys, with_generated }
         }
     }
 
@@ -122,8 +132,8 @@ impl OwnRow {
             let mut found = None;
             for index in &self.indexes {
                 match index.find(table, new, slot, self.executor, context) {
-                    Some(present @ Found::Present(_)) => {
-                        found = Some(present);
+                    Some(Found::Present(present)) => {
+                        found = Some(Found::Present(Present { keys: self.hash_keys(table, slot), ..present }));
                         break;
                     }
                     Some(depends) => found = Some(depends),
@@ -134,6 +144,24 @@ impl OwnRow {
             pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
             found
         }
+    }
+
+    /// A hash of a row's key columns.
+    ///
+    /// # Safety
+    /// The slot holds a row of the table.
+    unsafe fn hash_keys(&self, table: &PgRelation, slot: *mut pg_sys::TupleTableSlot) -> u64 {
+        let columns = table.tuple_desc();
+        self.keys.iter().fold(0, |hash, &column| {
+            // SAFETY: by the contract; the value is of the type that the table says.
+            let of_value = unsafe { value(slot, column) }.zip(columns.get(column as usize - 1)).map(|(value, of)| {
+                let hash = || unsafe { datum_image_hash(value, of.attbyval, of.attlen.into()) };
+                // SAFETY: nothing but a call of PostgreSQL.
+                unsafe { pg_sys::ffi::pg_guard_ffi_boundary(hash) }
+            });
+            // A multiplication by an odd number, so that the order counts.
+            (hash ^ u64::from(of_value.unwrap_or(0))).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        })
     }
 
     /// The new row with the generated columns that the indexes depend on.
@@ -238,7 +266,7 @@ impl UniqueIndex {
                     State::Depends(transaction) => found = Some(Found::Depends(transaction, place)),
                     _ => {
                         let (is_own, is_locked) = (is_own(slot), is_locked(slot));
-                        found = Some(Found::Present(Present { place, mode: self.mode, is_own, is_locked }));
+                        found = Some(Found::Present(Present { place, mode: self.mode, is_own, is_locked, keys: 0 }));
                         break;
                     }
                 }

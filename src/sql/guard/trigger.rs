@@ -276,7 +276,7 @@ impl Statement {
                 OwnRowOutcome::LookAgain
             }
             Found::Present(row) => {
-                let is_known = self.locks.borrow_mut().take_row(table.oid(), &row);
+                let is_known = self.locks.borrow_mut().take_row(table.oid(), &self.guard.secret, &row);
                 if is_known && row.lock(&table) { OwnRowOutcome::Locked } else { OwnRowOutcome::LookAgain }
             }
         }
