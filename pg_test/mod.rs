@@ -2,6 +2,7 @@
 
 mod batch;
 mod golden;
+mod guard_storage;
 mod last_text;
 mod library;
 mod parallel;

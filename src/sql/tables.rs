@@ -91,6 +91,22 @@ pub unsafe fn index_expressions(index: pg_sys::Relation) -> Vec<Expression> {
     }
 }
 
+/// What an INSERT needs to know of an index, with its expressions and its predicate; in the current memory context.
+///
+/// They are read as the index's owner, as [`index_expressions`] does.
+///
+/// # Safety
+/// The index is open.
+pub unsafe fn index_info(index: pg_sys::Relation) -> *mut pg_sys::IndexInfo {
+    // SAFETY: by the contract; an open index has its rows of pg_index and pg_class.
+    unsafe {
+        let is_unread = (*index).rd_indexprs.is_null() && has_in_pg_index(index, pg_sys::Anum_pg_index_indexprs)
+            || (*index).rd_indpred.is_null() && has_in_pg_index(index, pg_sys::Anum_pg_index_indpred);
+        let read = || pg_sys::BuildIndexInfo(index);
+        if is_unread { as_owner((*(*index).rd_rel).relowner, read) } else { read() }
+    }
+}
+
 /// # Safety
 /// The index is open, and the number one of a column of pg_index.
 unsafe fn has_in_pg_index(index: pg_sys::Relation, column: u32) -> bool {

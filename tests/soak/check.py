@@ -82,7 +82,7 @@ class History:
             return version.until
         # What ended it began after it, and was not undone; a sound bound is the first committed one's end.
         ends = [
-            end.until for end in self.ended[version.id] if end.fate == COMMITTED and end.since > version.since
+            end.until for end in self.ended[version.id] if end.fate == COMMITTED and end.order > version.order
         ]
         return min(ends, default=FOREVER)
 

@@ -13,6 +13,8 @@ from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
 
 KNOWN_ROWS = 600
 ROWS_OF_A_CLIENT = 100_000_000
+# Rows with the first ids, which all clients upsert and update, and nobody deletes.
+HOT_ROWS = 5
 RETRIES = 5
 LEVELS = ("READ COMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 
@@ -59,8 +61,12 @@ class Client:
         try:
             self.connect()
             self.execute(f"BEGIN ISOLATION LEVEL {rng.choice(LEVELS)}")
-            for _ in range(rng.randint(1, 4)):
-                self.step(rng)
+            # On their own: with other rows, in any order, they would make deadlocks.
+            if rng.random() < 0.3:
+                self.write_hot(rng)
+            else:
+                for _ in range(rng.randint(1, 4)):
+                    self.step(rng)
             if rng.random() < 0.15:
                 self.execute("ROLLBACK")
                 self.transaction.end(UNDONE)
@@ -123,7 +129,7 @@ class Client:
             return
         self.transaction.end(COMMITTED)
         self.journal.count("committed")
-        for id in written:
+        for id in filter(lambda id: id > HOT_ROWS, written):
             known_rows[self.rng.randrange(KNOWN_ROWS)] = id
 
     def step(self, rng):
@@ -149,6 +155,11 @@ class Client:
     def write(self, rng):
         ways = (self.insert, self.insert, self.copy, self.update_text, self.update_note, self.delete)
         rng.choice(ways)(rng)
+
+    def write_hot(self, rng):
+        id = rng.randint(1, HOT_ROWS)
+        way = rng.choice((self.upsert, self.upsert, self.update_text, self.update_note))
+        way(rng, id)
 
     def new_rows(self, count, rng):
         rows = []
@@ -199,8 +210,29 @@ class Client:
             self.transaction.refused(rows, rows, since, named(error))
             raise
 
-    def update_text(self, rng):
-        id = self.lock_row(rng)
+    def upsert(self, rng, id):
+        text = rng.randrange(len(self.texts))
+        with self.refusing([(id, text)]) as since:
+            stored = self.execute(
+                "INSERT INTO soak (id, text, body) VALUES (%s, %s, %s)"
+                " ON CONFLICT (id) DO UPDATE SET text = excluded.text, body = excluded.body, note = 0 RETURNING note",
+                (id, text, self.texts[text]),
+            ).fetchone()
+        # Only now is the row locked for certain.
+        order = monotonic()
+        if stored is None:
+            self.transaction.refused([(id, text)], [], since)
+            self.journal.count("upsert skipped")
+        elif stored == (None,):
+            self.transaction.wrote(id, text, since, order=order)
+            self.journal.count("upsert inserted")
+        else:
+            self.transaction.ended(id, False, order)
+            self.transaction.wrote(id, text, since, inserted=False, order=order)
+            self.journal.count("upsert updated")
+
+    def update_text(self, rng, id=None):
+        id = self.lock_row(rng, id)
         if id:
             text = rng.randrange(len(self.texts))
             with self.refusing([(id, text)]) as since:
@@ -215,8 +247,8 @@ class Client:
                 self.transaction.refused([(id, text)], [], since)
                 self.journal.count("update skipped")
 
-    def update_note(self, rng):
-        self.execute("UPDATE soak SET note = %s WHERE id = %s", (rng.randrange(1000), self.known_row(rng)))
+    def update_note(self, rng, id=None):
+        self.execute("UPDATE soak SET note = %s WHERE id = %s", (rng.randrange(1000), id or self.known_row(rng)))
         self.journal.count("note updated")
 
     def delete(self, rng):
@@ -230,8 +262,8 @@ class Client:
     def known_row(self, rng):
         return known_rows[rng.randrange(KNOWN_ROWS)]
 
-    def lock_row(self, rng):
-        id = self.known_row(rng)
+    def lock_row(self, rng, id=None):
+        id = id or self.known_row(rng)
         return id if self.execute("SELECT FROM soak WHERE id = %s FOR UPDATE", (id,)).rowcount else None
 
 

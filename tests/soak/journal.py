@@ -16,6 +16,8 @@ class Version:
     transaction: tuple
     since: float
     inserted: bool
+    # A time while the row was locked, by which it can be compared with what ended a version of the row.
+    order: float
     fate: str = UNDONE
     # If it was undone: since when at the latest.
     until: float = FOREVER
@@ -27,7 +29,7 @@ class Ended:
 
     id: int
     deleted: bool
-    since: float
+    order: float
     fate: str = UNDONE
     until: float = FOREVER
 
@@ -61,11 +63,11 @@ class Transaction:
     def __init__(self, journal, name):
         self.journal, self.name, self.entries = journal, name, []
 
-    def wrote(self, id, text, since, inserted=True):
-        self.entries.append(Version(id, text, self.name, since, inserted))
+    def wrote(self, id, text, since, inserted=True, order=None):
+        self.entries.append(Version(id, text, self.name, since, inserted, since if order is None else order))
 
-    def ended(self, id, deleted, since):
-        self.entries.append(Ended(id, deleted, since))
+    def ended(self, id, deleted, order):
+        self.entries.append(Ended(id, deleted, order))
 
     def refused(self, rows, stored, since, named=None):
         self.journal.refusals.append(Refusal(rows, stored, self.name, since, monotonic(), named))

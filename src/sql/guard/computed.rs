@@ -49,12 +49,28 @@ impl Computed {
     /// # Safety
     /// The slot holds a row of the table.
     pub unsafe fn value(&self, slot: *mut pg_sys::TupleTableSlot) -> Option<Datum> {
+        // SAFETY: by the contract.
+        unsafe {
+            let result = self.value_in(slot, self.context);
+            pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
+            result
+        }
+    }
+
+    /// The expression's value of a row, of any type, which lives in the memory of a context for one row.
+    ///
+    /// # Safety
+    /// The slot holds a row of the table.
+    pub unsafe fn value_in(
+        &self,
+        slot: *mut pg_sys::TupleTableSlot,
+        context: *mut pg_sys::ExprContext,
+    ) -> Option<Datum> {
         let mut is_null = false;
         // SAFETY: by the contract.
         unsafe {
-            (*self.context).ecxt_scantuple = slot;
-            let result = pg_sys::ExecEvalExprSwitchContext(self.expression, self.context, &mut is_null);
-            pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
+            (*context).ecxt_scantuple = slot;
+            let result = pg_sys::ExecEvalExprSwitchContext(self.expression, context, &mut is_null);
             (!is_null).then_some(result)
         }
     }

@@ -1,5 +1,4 @@
-//! The unique keys of a row: the primary key, by which it is named, and others that it can have in common with no
-//! other.
+//! The primary key of a row, by which it is named.
 
 use std::cmp::Ordering;
 
@@ -9,11 +8,10 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::search::value;
 use super::table::datumCopy;
-use crate::sql::expression::oids;
 use crate::sql::spi::from_server;
-use crate::sql::tables::{is_partial, open};
+use crate::sql::tables::open;
 
-/// The columns of a primary key, or of another unique index; none if a table has no primary key.
+/// The columns of a primary key; none if a table has no primary key.
 #[derive(Default)]
 pub struct Key(Vec<Column>);
 
@@ -42,35 +40,6 @@ impl Key {
             #[cfg(feature = "pg18")]
             let index = pg_sys::RelationGetPrimaryKeyIndex(table.as_ptr(), false);
             if index == Oid::INVALID { Self::default() } else { Self::of_index(table, &open(index)) }
-        }
-    }
-
-    /// The keys that two rows of a table cannot have in common even for a moment: those of unique indexes on all rows
-    /// and plain columns that are checked at once.
-    pub fn all_unique(table: &PgRelation) -> Vec<Self> {
-        // SAFETY: an open table, whose list is a copy. An open index has its row of pg_index, an operator family for
-        // each key, and compares values of a type that exists.
-        unsafe {
-            let mut found = Vec::new();
-            for index in oids(pg_sys::RelationGetIndexList(table.as_ptr())) {
-                let index = open(index);
-                let row = &*index.rd_index;
-                let keys = row.indnkeyatts as usize;
-                let is_plain = !row.indkey.values.as_slice(keys).contains(&0);
-                let is_whole = is_plain && !is_partial(index.as_ptr());
-                if !(row.indisunique && row.indimmediate && row.indisvalid && is_whole) {
-                    continue;
-                }
-                let key = Self::of_index(table, &index);
-                let compares_as_its_type = |(place, column): (usize, &Column)| {
-                    let entry = &*pg_sys::lookup_type_cache(column.data_type, pg_sys::TYPECACHE_BTREE_OPFAMILY as i32);
-                    *index.rd_opfamily.add(place) == entry.btree_opf && column.comparison != Oid::INVALID
-                };
-                if key.0.len() == keys && key.0.iter().enumerate().all(compares_as_its_type) {
-                    found.push(key);
-                }
-            }
-            found
         }
     }
 
@@ -110,15 +79,6 @@ impl Key {
             [column] => Some((column.data_type, column.type_modifier)),
             _ => None,
         }
-    }
-
-    /// Whether the row in a slot has that value of the key.
-    ///
-    /// # Safety
-    /// The slot holds a row of the table, and the value is one of the key.
-    pub unsafe fn is_of(&self, slot: *mut pg_sys::TupleTableSlot, key: &[Datum]) -> bool {
-        // SAFETY: by the contract.
-        unsafe { self.of_row(slot) }.is_some_and(|of_row| self.compare(&of_row, key).is_eq())
     }
 
     /// The key of the row in a slot; None if a part of it is NULL.

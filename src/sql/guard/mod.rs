@@ -2,8 +2,10 @@
 //!
 //! [`install`] puts the trigger on a table. [`trigger`] is its function, which decides about each new row. [`table`]
 //! knows what there is to search, [`search`] looks for what is near, [`locks`] sees to it that two writers do not look
-//! past each other. [`nearest`] is the row that was found, which [`key`] names and [`conflict`] reports. [`cache`]
-//! remembers what is known of a table, and [`computed`] is what PostgreSQL computes only after the trigger.
+//! past each other. [`own_row`] is the row that INSERT .. ON CONFLICT finds in place of the new one, [`nearest`] the one
+//! that is near, which [`key`] names and [`conflict`] reports. [`pending`] is the row that has been let in and is not
+//! stored yet. [`cache`] remembers what is known of a table, and [`computed`] is what PostgreSQL computes only after
+//! the trigger.
 
 mod cache;
 mod computed;
@@ -12,6 +14,8 @@ mod install;
 mod key;
 mod locks;
 mod nearest;
+mod own_row;
+mod pending;
 mod search;
 mod table;
 mod trigger;

@@ -6,6 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 
+use super::own_row::is_own;
 use super::search::{Candidate, Searched};
 use crate::sql::tables::{ancestors, column_name, open};
 
@@ -90,15 +91,12 @@ fn hides_rows(table: Oid) -> bool {
 /// # Safety
 /// The candidate's slot holds a row of its table.
 unsafe fn is_visible(candidate: &Candidate) -> bool {
-    // SAFETY: by the contract. A heap row's slot gives the transaction that has inserted it.
+    // SAFETY: by the contract.
     unsafe {
         if pg_sys::XactIsoLevel < pg_sys::XACT_REPEATABLE_READ as i32 {
             return true;
         }
-        let mut is_null = false;
-        let inserter = pg_sys::MinTransactionIdAttributeNumber;
-        let inserter = pg_sys::slot_getsysattr(candidate.slot, inserter, &mut is_null);
-        pg_sys::TransactionIdIsCurrentTransactionId(pg_sys::TransactionId::from(inserter.value() as u32))
+        is_own(candidate.slot)
             || pg_sys::table_tuple_satisfies_snapshot(
                 candidate.table.as_ptr(),
                 candidate.slot,

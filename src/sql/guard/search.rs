@@ -9,7 +9,8 @@ use std::ops::ControlFlow;
 use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use super::key::{Key, KeyValue};
+use super::key::Key;
+use super::own_row::{deleter, is_own};
 use super::table::same_values;
 use crate::simhash::blocks::{Block, Ranged};
 use crate::simhash::distance::hamming;
@@ -29,7 +30,6 @@ pub struct Searched {
     /// The columns within whose values a duplicate counts.
     pub scope: Vec<Scope>,
     pub primary_key: Key,
-    unique_keys: Vec<Key>,
     /// Of a partition, the columns that tell which one a row belongs to.
     partition_columns: Vec<i16>,
     /// Rows that a search has to visit, by far not all of them near; where blocks are uneven, it is more.
@@ -62,6 +62,8 @@ pub struct Scope {
     /// The equality function of its type.
     pub equality: Oid,
     pub collation: Oid,
+    pub by_value: bool,
+    pub length: i16,
 }
 
 /// What is looked for.
@@ -74,25 +76,63 @@ pub struct Wanted<'a> {
     pub table: Oid,
     /// The place in it of an updated row's old version.
     pub except: Option<pg_sys::ItemPointerData>,
-    /// An inserted row's unique keys; none of an updated one.
-    pub own_keys: &'a [Option<KeyValue>],
+    /// The time at which the search begins.
+    pub since: &'a Moment,
 }
 
-/// A row that is near.
+/// A row version that is near.
 pub struct Candidate<'a> {
     pub table: &'a PgRelation,
     pub slot: *mut pg_sys::TupleTableSlot,
+    pub fingerprint: i64,
     pub distance: u32,
     pub state: State,
 }
 
-/// Whether a row is in the table.
+/// Whether a row version is in the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It is.
     Present,
     /// It depends on another transaction, which has inserted it, or is deleting it.
     Depends(Transaction),
+    /// It has been deleted, or replaced by another version.
+    Gone {
+        /// Another transaction has done that, and committed since the search began.
+        lately: bool,
+        /// It was written by this transaction.
+        is_own: bool,
+    },
+}
+
+/// A time, as a snapshot: which transactions were in progress then.
+pub struct Moment(pg_sys::Snapshot);
+
+impl Moment {
+    pub fn now() -> Self {
+        // SAFETY: in a transaction. A registered snapshot is a copy.
+        Self(unsafe { pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot()) })
+    }
+
+    /// Whether another transaction was in progress then, and has committed since.
+    fn precedes_commit_of(&self, transaction: pg_sys::TransactionId) -> bool {
+        // SAFETY: a registered snapshot, and the identifier of a transaction that a row has.
+        unsafe {
+            !pg_sys::TransactionIdIsCurrentTransactionId(transaction)
+                && pg_sys::XidInMVCCSnapshot(transaction, self.0)
+                && pg_sys::TransactionIdDidCommit(transaction)
+        }
+    }
+}
+
+impl Drop for Moment {
+    fn drop(&mut self) {
+        // After an error of PostgreSQL's, PostgreSQL gives it back itself when it ends the (sub)transaction.
+        if !std::thread::panicking() {
+            // SAFETY: registered, and given back only here.
+            unsafe { pg_sys::UnregisterSnapshot(self.0) };
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -118,15 +158,22 @@ impl Searched {
         // SAFETY: a table that exists, as its indexes have been read.
         let opened = unsafe { open(table) };
         let partition_columns = partition_columns(&opened);
-        let (primary_key, unique_keys) = (Key::primary(&opened), Key::all_unique(&opened));
+        let primary_key = Key::primary(&opened);
         let probed: Vec<Probed> = probed.collect::<Option<_>>()?;
         let plain = probed.iter().filter(|probed| probed.fingerprint.is_none());
         let visits = rows * share_of(plain.map(|probed| (probed.block, probed.radius)));
-        Some(Self { oid: table, fingerprint, scope, primary_key, unique_keys, partition_columns, visits, probed })
+        Some(Self { oid: table, fingerprint, scope, primary_key, partition_columns, visits, probed })
     }
 
-    /// Shows every row of the table that is near, until told to stop. A row may be shown more than once. An error, at
-    /// which PostgreSQL closes what is open, if there is no memory.
+    /// Shows every row of the table that is near, until told to stop, and every version of a row that was near and is
+    /// gone, where no other version is found in its place. A row may be shown more than once. An error, at which
+    /// PostgreSQL closes what is open, if there is no memory.
+    ///
+    /// A row that another transaction updates while the scan goes on may be missed: the scan has passed the place of
+    /// the new version, which was not there yet, and finds the old one gone. Then the old one is shown, as gone lately.
+    /// If none is, the scan misses nothing that was near when it began: an index has an entry of every version that has
+    /// not been gone for long, and a version that was replaced before the scan began has a successor that was there
+    /// then, of which the same holds.
     pub fn each_near(
         &self,
         wanted: &Wanted,
@@ -142,10 +189,16 @@ impl Searched {
                 let index = open(probed.index);
                 let mut each_of = |keys: Keys, most| {
                     let mut scan = Scan::begin(&table, &index, keys, probed.filter(wanted.fingerprint), most);
-                    while flow.is_continue() && scan.next(slot, wanted) {
-                        let state = scan.state();
-                        if let Some(distance) = self.distance(wanted, slot, state) {
-                            flow = show(&Candidate { table: &table, slot, distance, state });
+                    while flow.is_continue()
+                        && let Some(state) = scan.next(slot, wanted)
+                    {
+                        if let Some((fingerprint, distance)) = self.near(wanted, slot) {
+                            let state = if self.is_old(wanted, slot) {
+                                State::Gone { lately: false, is_own: is_own(slot) }
+                            } else {
+                                state
+                            };
+                            flow = show(&Candidate { table: &table, slot, fingerprint, distance, state });
                         }
                     }
                     scan.left > 0
@@ -200,48 +253,49 @@ impl Searched {
             || generation.is_some_and(|generation| generation.own_columns().contains(&column))
     }
 
-    /// The unique keys of a row that is to be inserted. One that is there with one of them cannot be another row: the
-    /// two cannot both be stored, or ON CONFLICT makes an UPDATE of it, which is checked as such.
+    /// Whether the slot holds an updated row's old version.
     ///
     /// # Safety
     /// The slot holds a row of the table.
-    pub unsafe fn keys_of(&self, slot: *mut pg_sys::TupleTableSlot) -> Vec<Option<KeyValue>> {
+    unsafe fn is_old(&self, wanted: &Wanted, slot: *mut pg_sys::TupleTableSlot) -> bool {
         // SAFETY: by the contract.
-        self.unique_keys.iter().map(|key| unsafe { key.of_row(slot) }).collect()
+        let place = unsafe { (*slot).tts_tid };
+        wanted.table == self.oid && wanted.except.is_some_and(|old| same_place(place, old))
     }
 
-    /// The distance of a row, if it is near, within the scope, and another one.
+    /// The fingerprint and the distance of a row, if it is near, and within the scope.
     ///
     /// # Safety
     /// The slot holds a row of the table.
-    unsafe fn distance(&self, wanted: &Wanted, slot: *mut pg_sys::TupleTableSlot, state: State) -> Option<u32> {
-        // SAFETY: by the contract; the values of the scope columns are of the types that their functions compare.
+    unsafe fn near(&self, wanted: &Wanted, slot: *mut pg_sys::TupleTableSlot) -> Option<(i64, u32)> {
+        // SAFETY: by the contract.
         unsafe {
             let fingerprint = value(slot, self.fingerprint)?.value() as i64;
             let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());
             if distance.cast_signed() > wanted.max_distance {
                 return None;
             }
-            if wanted.table == self.oid {
-                let is_old = wanted.except.is_some_and(|place| same_place((*slot).tts_tid, place));
-                let mut keys = self.unique_keys.iter().zip(wanted.own_keys);
-                let has_key = |(key, value): (&Key, &Option<KeyValue>)| {
-                    // SAFETY: a row of the table, and a value of that key of it.
-                    value.as_ref().is_some_and(|value| key.is_of(slot, value))
-                };
-                // One that depends on another transaction has to be waited for here, where no locks are held.
-                if is_old || state == State::Present && keys.any(has_key) {
-                    return None;
-                }
+            let mut scopes = self.scope.iter().zip(wanted.scope);
+            scopes
+                .all(|(scope, &wanted)| scope.are_equal(value(slot, scope.column), wanted))
+                .then_some((fingerprint, distance))
+        }
+    }
+}
+
+impl Scope {
+    /// Whether two values of the column are equal.
+    ///
+    /// # Safety
+    /// They are values of the column's type.
+    pub unsafe fn are_equal(&self, a: Option<Datum>, b: Option<Datum>) -> bool {
+        match (a, b) {
+            (None, None) => true,
+            (Some(a), Some(b)) => {
+                // SAFETY: by the contract, and the function compares values of that type.
+                unsafe { pg_sys::OidFunctionCall2Coll(self.equality, self.collation, a, b) != Datum::from(false) }
             }
-            let equal = |(scope, wanted): (&Scope, &Option<Datum>)| match (value(slot, scope.column), *wanted) {
-                (None, None) => true,
-                (Some(a), Some(b)) => {
-                    pg_sys::OidFunctionCall2Coll(scope.equality, scope.collation, a, b) != Datum::from(false)
-                }
-                _ => false,
-            };
-            self.scope.iter().zip(wanted.scope).all(equal).then_some(distance)
+            _ => false,
         }
     }
 }
@@ -371,6 +425,8 @@ enum Filter {
 struct Scan {
     description: pg_sys::IndexScanDesc,
     snapshot: Box<pg_sys::SnapshotData>,
+    /// The current entry leads to versions that are gone, and they are being read.
+    is_among_gone: bool,
     filter: Filter,
     /// Entries that are still read.
     left: usize,
@@ -380,11 +436,7 @@ impl Scan {
     /// # Safety
     /// Both are open, and stay so; the index is one of the table's, and its first key is an integer.
     unsafe fn begin(table: &PgRelation, index: &PgRelation, keys: Keys, filter: Filter, most: usize) -> Self {
-        // A dirty snapshot (InitDirtySnapshot in PostgreSQL's snapmgr.h) is nothing but its type.
-        let mut snapshot = Box::new(pg_sys::SnapshotData {
-            snapshot_type: pg_sys::SnapshotType::SNAPSHOT_DIRTY,
-            ..Default::default()
-        });
+        let mut snapshot = dirty_snapshot();
         let mut entries = keys.entries();
         let count = entries.len() as i32;
         // SAFETY: by the contract. The keys are copied; the snapshot is on the heap and outlives the scan.
@@ -396,34 +448,46 @@ impl Scan {
                 pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, std::ptr::null_mut(), count, 0);
             (*description).xs_want_itup = !matches!(filter, Filter::None);
             pg_sys::index_rescan(description, entries.as_mut_ptr(), count, std::ptr::null_mut(), 0);
-            Self { description, snapshot, filter, left: most }
+            Self { description, snapshot, is_among_gone: false, filter, left: most }
         }
     }
 
-    /// The next row, in the slot; false if there is none, or enough has been read. Rows of which the index tells that
-    /// they are not near are left out.
+    /// The next row version, in the slot; None if there is none, or enough has been read. Rows of which the index tells
+    /// that they are not near are left out.
     ///
     /// # Safety
     /// The slot is one of the table's.
-    unsafe fn next(&mut self, slot: *mut pg_sys::TupleTableSlot, wanted: &Wanted) -> bool {
+    unsafe fn next(&mut self, slot: *mut pg_sys::TupleTableSlot, wanted: &Wanted) -> Option<State> {
         let direction = pg_sys::ScanDirection::ForwardScanDirection;
         loop {
             pgrx::check_for_interrupts!();
-            // SAFETY: by the contract.
+            // SAFETY: by the contract. Both snapshots outlive the scan, and neither is one that lets an index scan give
+            // up its pins.
             unsafe {
+                let description = &mut *self.description;
                 // Versions of a row may share an entry, and differ in the scope.
-                let is_same_entry = (*self.description).xs_heap_continue;
+                let is_same_entry = description.xs_heap_continue;
                 if !is_same_entry {
-                    if self.left == 0 || pg_sys::index_getnext_tid(self.description, direction).is_null() {
-                        return false;
+                    self.is_among_gone = false;
+                    description.xs_snapshot = &mut *self.snapshot;
+                    if self.left == 0 || pg_sys::index_getnext_tid(description, direction).is_null() {
+                        return None;
                     }
                     self.left -= 1;
                     if !self.may_be_near(wanted) {
                         continue;
                     }
                 }
-                if pg_sys::index_fetch_heap(self.description, slot) {
-                    return true;
+                if pg_sys::index_fetch_heap(description, slot) {
+                    return Some(if self.is_among_gone { gone(slot, wanted.since) } else { state_of(&self.snapshot) });
+                }
+                // Gone for everybody is what the index may forget.
+                if !is_same_entry && !description.kill_prior_tuple {
+                    self.is_among_gone = true;
+                    description.xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
+                    if pg_sys::index_fetch_heap(description, slot) {
+                        return Some(gone(slot, wanted.since));
+                    }
                 }
             }
         }
@@ -450,24 +514,41 @@ impl Scan {
             }
         }
     }
-
-    /// Of the row that has just been read.
-    fn state(&self) -> State {
-        // A dirty snapshot tells by these which transaction in progress has inserted the row, or else is deleting it.
-        let transaction = |id| State::Depends(Transaction { id, speculation: self.snapshot.speculativeToken });
-        match (self.snapshot.xmin, self.snapshot.xmax) {
-            (inserter, _) if inserter != pg_sys::InvalidTransactionId => transaction(inserter),
-            (_, deleter) if deleter != pg_sys::InvalidTransactionId => {
-                State::Depends(Transaction { id: deleter, speculation: 0 })
-            }
-            _ => State::Present,
-        }
-    }
 }
 
 impl Drop for Scan {
     fn drop(&mut self) {
         // SAFETY: begun, and ended only here.
         unsafe { pg_sys::index_endscan(self.description) };
+    }
+}
+
+/// A snapshot that sees what every transaction has written, committed or not: InitDirtySnapshot in PostgreSQL's
+/// snapmgr.h sets nothing but its type.
+pub fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
+    let snapshot_type = pg_sys::SnapshotType::SNAPSHOT_DIRTY;
+    Box::new(pg_sys::SnapshotData { snapshot_type, ..Default::default() })
+}
+
+/// Whether the row is there that has just been read under a dirty snapshot.
+pub fn state_of(snapshot: &pg_sys::SnapshotData) -> State {
+    // The snapshot tells by these which transaction in progress has inserted the row, or else is deleting it.
+    let transaction = |id| State::Depends(Transaction { id, speculation: snapshot.speculativeToken });
+    match (snapshot.xmin, snapshot.xmax) {
+        (inserter, _) if inserter != pg_sys::InvalidTransactionId => transaction(inserter),
+        (_, deleter) if deleter != pg_sys::InvalidTransactionId => {
+            State::Depends(Transaction { id: deleter, speculation: 0 })
+        }
+        _ => State::Present,
+    }
+}
+
+/// # Safety
+/// The slot is one of a table of the heap access method, and holds a row version that is gone.
+unsafe fn gone(slot: *mut pg_sys::TupleTableSlot, since: &Moment) -> State {
+    // SAFETY: by the contract.
+    unsafe {
+        let lately = deleter(slot).is_some_and(|deleter| since.precedes_commit_of(deleter));
+        State::Gone { lately, is_own: is_own(slot) }
     }
 }

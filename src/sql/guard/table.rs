@@ -24,12 +24,14 @@ pub struct Members {
 impl Members {
     /// An error if there is one that cannot be searched.
     pub fn of(root: Oid) -> Result<Self, ErrorReport> {
+        Self::with(root, None)
+    }
+
+    /// With another table, which is a partition of the root that is being detached.
+    pub fn with(root: Oid, detached: Option<Oid>) -> Result<Self, ErrorReport> {
         // SAFETY: look-ups in a system cache, of a table that is locked, here and below.
         let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
-        if kind(root) != pg_sys::RELKIND_PARTITIONED_TABLE {
-            return Ok(Self { all: vec![root], with_rows: vec![root] });
-        }
-        let all = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+        let all = all_of(root, detached);
         if let Some(&foreign) = all.iter().find(|&&member| kind(member) == pg_sys::RELKIND_FOREIGN_TABLE) {
             // SAFETY: as above.
             let name = unsafe { from_server(pg_sys::get_rel_name(foreign)) }?;
@@ -37,7 +39,11 @@ impl Members {
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
                 .set_detail("A guard searches the indexes of this server only."));
         }
-        let with_rows = all.iter().copied().filter(|&member| kind(member) == pg_sys::RELKIND_RELATION).collect();
+        all.iter().try_for_each(|&member| check_is_not_distributed(member))?;
+        let with_rows: Vec<_> =
+            all.iter().copied().filter(|&member| kind(member) == pg_sys::RELKIND_RELATION).collect();
+        // SAFETY: locked as members.
+        with_rows.iter().try_for_each(|&member| check_is_heap(&unsafe { open(member) }))?;
         Ok(Self { all, with_rows })
     }
 
@@ -66,6 +72,64 @@ impl Members {
     }
 }
 
+/// A table, or with it all partitions of a partitioned one, all of them locked.
+fn all_of(root: Oid, detached: Option<Oid>) -> Vec<Oid> {
+    // SAFETY: a look-up in a system cache, of a table that is locked.
+    if unsafe { pg_sys::get_rel_relkind(root) } as u8 != pg_sys::RELKIND_PARTITIONED_TABLE {
+        return vec![root];
+    }
+    let mut all = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+    // One that is being detached is no member for those who have begun since, but keeps the guard until it is finished.
+    all.extend(detached.filter(|detached| !all.contains(detached)));
+    all
+}
+
+/// Refuses a table of another access method than PostgreSQL's own, whose rows the search could not follow: what it
+/// reads of a row version, and how it locks a row, is the heap's.
+fn check_is_heap(table: &PgRelation) -> Result<(), ErrorReport> {
+    // SAFETY: an open table with rows has an access method.
+    if unsafe { std::ptr::eq(table.rd_tableam, pg_sys::GetHeapamTableAmRoutine()) } {
+        return Ok(());
+    }
+    let message = format!("table \"{}\" is not stored as a heap", name_of(table)?);
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
+        .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap (from PostgreSQL 15 on)."))
+}
+
+/// Refuses a table that Citus has distributed: its rows are in other tables, which the guard does not see.
+fn check_is_not_distributed(table: Oid) -> Result<(), ErrorReport> {
+    const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+    // SAFETY: a catalogue of Citus, opened and closed; it has a column of that name, of the type regclass.
+    let is_distributed = unsafe {
+        let catalogue = pg_sys::get_relname_relid(c"pg_dist_partition".as_ptr(), pg_sys::PG_CATALOG_NAMESPACE.into());
+        let column = if catalogue == Oid::INVALID {
+            pg_sys::InvalidAttrNumber as i16
+        } else {
+            pg_sys::get_attnum(catalogue, c"logicalrelid".as_ptr())
+        };
+        if column <= 0 {
+            return Ok(());
+        }
+        let catalogue = pg_sys::table_open(catalogue, LOCK);
+        let mut key = pg_sys::ScanKeyData::default();
+        let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
+        pg_sys::ScanKeyInit(&mut key, column, equal, pg_sys::F_OIDEQ.into(), table.into());
+        let scan = pg_sys::systable_beginscan(catalogue, Oid::INVALID, false, std::ptr::null_mut(), 1, &mut key);
+        let is_distributed = !pg_sys::systable_getnext(scan).is_null();
+        pg_sys::systable_endscan(scan);
+        pg_sys::table_close(catalogue, LOCK);
+        is_distributed
+    };
+    if !is_distributed {
+        return Ok(());
+    }
+    // SAFETY: locked as a member.
+    let name = name_of(&unsafe { open(table) })?;
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, format!("table \"{name}\" is distributed by Citus"))
+        .set_detail("Its rows are stored in other tables, on other servers, where the guard does not see them."))
+}
+
 pub fn column_of(table: &PgRelation, name: &str) -> Result<i16, ErrorReport> {
     let encoded = to_server(name)?;
     // SAFETY: a look-up in a system cache by a NUL-terminated name.
@@ -86,7 +150,7 @@ pub fn fingerprint_column(table: &PgRelation, name: &str) -> Result<i16, ErrorRe
         if pg_sys::getBaseType(column_type) == pg_sys::INT8OID {
             return Ok(column);
         }
-        Err(not_bigint(name, &name_of(table)?, &from_server(pg_sys::format_type_be(column_type))?))
+        Err(not_bigint(name, &name_of(table)?, &type_name(column_type)?))
     }
 }
 
@@ -118,7 +182,50 @@ pub fn mark_column(
             )
             .set_hint("Add another column of the primary key's type."));
     }
+    let is_not_null = columns.get(column as usize - 1).is_some_and(|attribute| attribute.attnotnull);
+    let domain = its_type.and_then(|(data_type, _)| not_null_domain(data_type));
+    // The message about the key is the better one, and there only where rows are.
+    if (own.is_some() || searched.is_empty()) && (is_not_null || domain.is_some()) {
+        let hint = match domain {
+            Some(domain) if !is_not_null => format!("Run ALTER DOMAIN {} DROP NOT NULL.", type_name(domain)?),
+            _ => "Run ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL.".to_owned(),
+        };
+        return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, unfit()?)
+            .set_detail("It is NOT NULL, or its type is; but a row that is near no other has NULL for a mark.")
+            .set_hint(hint));
+    }
     Ok(column)
+}
+
+/// The domain, of a type and those that it is a domain over, that does not allow NULL.
+fn not_null_domain(mut data_type: Oid) -> Option<Oid> {
+    loop {
+        // SAFETY: a look-up in a system cache by an OID; a row of it is of that form, and released.
+        let (is_not_null, base) = unsafe {
+            let cache = pg_sys::SysCacheIdentifier::TYPEOID as i32;
+            let row = pg_sys::SearchSysCache1(cache, data_type.into());
+            if row.is_null() {
+                return None;
+            }
+            let form = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_type>();
+            let found = (form.typnotnull, form.typbasetype);
+            pg_sys::ReleaseSysCache(row);
+            found
+        };
+        if is_not_null {
+            return Some(data_type);
+        }
+        if base == Oid::INVALID {
+            return None;
+        }
+        data_type = base;
+    }
+}
+
+/// The name of a type, as it is written in SQL.
+fn type_name(data_type: Oid) -> Result<String, ErrorReport> {
+    // SAFETY: a type that exists; its name is NUL-terminated.
+    unsafe { from_server(pg_sys::format_type_be(data_type)) }
 }
 
 pub fn scope_of(table: &PgRelation, names: &[String]) -> Result<Vec<Scope>, ErrorReport> {
@@ -135,6 +242,7 @@ pub fn scope_of(table: &PgRelation, names: &[String]) -> Result<Vec<Scope>, Erro
         let attribute = columns.get(column as usize - 1);
         let (data_type, collation) =
             attribute.map_or((Oid::INVALID, Oid::INVALID), |found| (found.atttypid, found.attcollation));
+        let (by_value, length) = attribute.map_or((true, 0), |found| (found.attbyval, found.attlen));
         // SAFETY: a type that exists.
         let entry = unsafe { &*pg_sys::lookup_type_cache(data_type, pg_sys::TYPECACHE_EQ_OPR as i32) };
         if entry.eq_opr == Oid::INVALID {
@@ -142,7 +250,7 @@ pub fn scope_of(table: &PgRelation, names: &[String]) -> Result<Vec<Scope>, Erro
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message));
         }
         // SAFETY: an operator that exists.
-        Ok(Scope { column, equality: unsafe { pg_sys::get_opcode(entry.eq_opr) }, collation })
+        Ok(Scope { column, equality: unsafe { pg_sys::get_opcode(entry.eq_opr) }, collation, by_value, length })
     };
     names.iter().map(scope).collect()
 }
@@ -193,5 +301,6 @@ pub unsafe fn same_values(
 // PostgreSQL's `utils/datum.h`, which pgrx leaves out.
 unsafe extern "C-unwind" {
     pub(super) fn datumCopy(value: Datum, by_value: bool, length: c_int) -> Datum;
+    pub(super) fn datum_image_hash(value: Datum, by_value: bool, length: c_int) -> u32;
     fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: c_int) -> bool;
 }

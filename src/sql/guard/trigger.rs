@@ -2,9 +2,10 @@
 //!
 //! It fires BEFORE INSERT OR UPDATE, FOR EACH ROW, and decides at once whether the row may be stored: under locks that
 //! keep other writers of near rows waiting ([`super::locks`]), it looks for what is near, waits for transactions that
-//! have written something near and not ended, and looks again.
+//! have written something near and not ended, and looks again. An INSERT that finds its own row first locks that, and
+//! leaves the rest to ON CONFLICT.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
 use std::ops::ControlFlow;
@@ -21,14 +22,15 @@ use super::computed::Computed;
 use super::conflict::conflict;
 use super::locks::{Locks, Running, secret};
 use super::nearest::Nearest;
-use super::search::{Searched, State, Wanted, value};
+use super::own_row::{Found, OwnRow};
+use super::search::{Moment, Searched, State, Wanted, value};
 use super::table::{Members, mark_column, name_of, no_index, same_values};
 use crate::simhash::guard::Secret;
 use crate::sql::arguments::check_distance;
 use crate::sql::error::{shorten, user_error};
 use crate::sql::functions::Functions;
 use crate::sql::spi::from_server;
-use crate::sql::tables::open;
+use crate::sql::tables::{open, with_inheritors};
 use crate::sql::trigger::{RowEvent, protocol_violated, table_of_original};
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
@@ -70,6 +72,9 @@ impl Action {
 struct Identity {
     root: Oid,
     arguments: Vec<CString>,
+    /// The trigger's own table, if it is a partition of the root that is being detached: new transactions do not find
+    /// it among the root's partitions any more, while its trigger is still that of the whole.
+    detached: Option<Oid>,
 }
 
 /// What it takes to decide about the rows of a table and all its partitions.
@@ -101,13 +106,25 @@ struct Statement {
     generated: Option<Computed>,
     /// Of a partition, what its rows have to fulfil.
     partition: Option<Computed>,
+    /// The unique indexes by which an INSERT may find its own row; an UPDATE does not need them.
+    own_row: OnceCell<OwnRow>,
+    memory: pg_sys::MemoryContext,
     locks: Rc<RefCell<Locks>>,
 }
 
 enum Outcome<'a> {
     Unique,
     Near(Nearest<'a>),
-    /// It was not known, and now it may be.
+    /// A transaction that the outcome depends on has ended; search again.
+    LookAgain,
+}
+
+/// The row that an INSERT finds in place of the new one.
+enum OwnRowOutcome {
+    None,
+    /// It is there, and cannot go before the statement finds it.
+    Locked,
+    /// It may have gone, or come.
     LookAgain,
 }
 
@@ -129,9 +146,17 @@ impl Statement {
                 let table = event.table();
                 let (generated, partition) =
                     memory.switch_to(|_| (Computed::generated(&table, own.fingerprint), Computed::partition(&table)));
-                let identity = guard.identity.clone();
+                let identity = guard.identity.of_whole();
                 let locks = RUNNING.with(|running| Locks::of_statement(running, info.fn_mcxt, identity));
-                let statement = Self { function, guard, generated, partition, locks };
+                let statement = Self {
+                    function,
+                    guard,
+                    generated,
+                    partition,
+                    own_row: OnceCell::new(),
+                    memory: info.fn_mcxt,
+                    locks,
+                };
                 info.fn_extra = memory.leak_and_drop_on_delete(statement).cast();
             }
             Ok(&mut *info.fn_extra.cast())
@@ -150,50 +175,109 @@ impl Statement {
                 Some(generated) => generated.value(event.new_slot()),
                 None => value(event.new_slot(), own.fingerprint),
             };
+            // The row before is in the table by now, but for one that has been checked where it was, and is on its way
+            // to another partition.
+            let has_moved = {
+                let mut locks = self.locks.borrow_mut();
+                locks.release_row();
+                locks.pending.clear();
+                std::mem::take(&mut locks.moves) && event.old_slot().is_none()
+            };
             let Some(fingerprint) = new.map(|datum| datum.value() as i64) else {
-                // The row before is in the table by now.
                 self.locks.borrow_mut().release();
                 return self.guard.with_mark(event, None);
             };
             let scope = own.scope_of(event.new_slot());
+            let moves = event.old_slot().is_some() && self.moves(event);
             if let Some(old) = event.old_slot()
                 && value(old, own.fingerprint).map(|old| old.value() as i64) == Some(fingerprint)
                 && own.same_scope(&event.table(), old, event.new_slot())
-                && !self.moves(event)
+                && !moves
             {
-                // Nothing to look for. But a row that moves while others look for it could be missed: they read an
-                // index page by page, and see neither the version that is gone nor the one that was not there yet.
-                self.take_locks(fingerprint);
+                // Nothing to look for, and nothing to lock: searches notice that the row has moved while they looked.
+                self.locks.borrow_mut().release();
                 return Ok(event.new_row());
             }
             let (table, except) = (event.table().oid(), event.old_slot().map(|old| (*old).tts_tid));
+            let may_have_own_row = except.is_none() && !has_moved;
             loop {
+                if may_have_own_row {
+                    match self.settle_own_row(event) {
+                        OwnRowOutcome::None => {}
+                        OwnRowOutcome::Locked => return self.guard.with_mark(event, None),
+                        OwnRowOutcome::LookAgain => continue,
+                    }
+                }
                 self.take_locks(fingerprint);
+                if may_have_own_row && self.find_own_row(event).is_some() {
+                    // It has come meanwhile. No more can come that is near, while the keys are locked.
+                    self.locks.borrow_mut().release_keys();
+                    continue;
+                }
                 // While it waited, somebody may have stored something near in a partition that is new.
                 pg_sys::AcceptInvalidationMessages();
                 self.guard = Guard::of(self.function, event, Some(&self.guard))?;
                 let guard = &self.guard;
-                let own_keys = if except.is_none() { guard.own(event)?.keys_of(event.new_slot()) } else { Vec::new() };
                 let wanted = Wanted {
                     fingerprint,
                     max_distance: guard.max_distance,
                     scope: &scope,
                     table,
                     except,
-                    own_keys: &own_keys,
+                    since: &Moment::now(),
                 };
-                match guard.look(&wanted, &self.locks)? {
-                    Outcome::LookAgain => {}
-                    Outcome::Unique => return guard.with_mark(event, None),
-                    Outcome::Near(nearest) => {
-                        let row = guard.act(event, &nearest)?;
-                        // A row that is stored although it is near is one that others may be near to.
-                        if row.is_null() {
-                            self.locks.borrow_mut().release();
-                        }
-                        return Ok(row);
-                    }
+                let row = match guard.look(&wanted, &self.locks, self.memory)? {
+                    Outcome::LookAgain => continue,
+                    Outcome::Unique => guard.with_mark(event, None)?,
+                    Outcome::Near(nearest) => guard.act(event, &nearest)?,
+                };
+                let mut locks = self.locks.borrow_mut();
+                // A row that is stored although it is near is one that others may be near to.
+                if row.is_null() {
+                    locks.release();
+                } else {
+                    locks.pending.set(self.memory, fingerprint, &guard.own(event)?.scope, &scope);
+                    locks.moves = moves;
                 }
+                return Ok(row);
+            }
+        }
+    }
+
+    /// The row that ON CONFLICT finds in place of a new one.
+    ///
+    /// # Safety
+    /// The event is an INSERT of this statement.
+    unsafe fn find_own_row(&self, event: &RowEvent) -> Option<Found> {
+        let table = event.table();
+        // SAFETY: the statement's memory, in which that is made; it lives as long as the statement.
+        let make = || unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| OwnRow::new(&table)) };
+        // SAFETY: by the contract.
+        unsafe { self.own_row.get_or_init(make).find(&table, event.new_slot()) }
+    }
+
+    /// Sees to the row that ON CONFLICT finds in place of a new one, if there is one: waits until it is known whether
+    /// there is one, and locks it. Whoever has locked it may want keys, so here it waits without keys.
+    ///
+    /// # Safety
+    /// The event is an INSERT of this statement.
+    unsafe fn settle_own_row(&self, event: &RowEvent) -> OwnRowOutcome {
+        let table = event.table();
+        // SAFETY: by the contract.
+        let Some(found) = (unsafe { self.find_own_row(event) }) else {
+            return OwnRowOutcome::None;
+        };
+        self.locks.borrow_mut().release_keys();
+        match found {
+            Found::Depends(transaction, mut place) => {
+                self.locks.borrow_mut().release_row();
+                // SAFETY: a place in the table.
+                unsafe { transaction.wait(&table, &mut place) };
+                OwnRowOutcome::LookAgain
+            }
+            Found::Present(row) => {
+                let is_known = self.locks.borrow_mut().take_row(table.oid(), &self.guard.secret, &row);
+                if is_known && row.lock(&table) { OwnRowOutcome::Locked } else { OwnRowOutcome::LookAgain }
             }
         }
     }
@@ -265,7 +349,7 @@ impl Guard {
             let message = "simhash_dedup needs a mark column for the action mark, and for no other";
             return Err(protocol_violated(message.to_owned(), USAGE));
         }
-        let members = Members::of(identity.root)?;
+        let members = Members::with(identity.root, identity.detached)?;
         let searched = members.searched(fingerprint, scope, max_distance, Functions::beside(function))?;
         let Members { all, with_rows } = members;
         let mark_of = |own: &Searched| {
@@ -295,14 +379,28 @@ impl Guard {
     }
 
     /// Looks for what is near. If that depends on another transaction, waits for it, without locks.
-    fn look<'a>(&'a self, wanted: &Wanted, locks: &RefCell<Locks>) -> Result<Outcome<'a>, ErrorReport> {
+    fn look<'a>(
+        &'a self,
+        wanted: &Wanted,
+        locks: &RefCell<Locks>,
+        statement: pg_sys::MemoryContext,
+    ) -> Result<Outcome<'a>, ErrorReport> {
         let mut nearest: Option<Nearest> = None;
         let mut awaited = None;
+        let mut may_have_moved = false;
+        // The fingerprints of rows that were stored in this transaction, and are there no more as they were.
+        let mut gone = Vec::new();
         for searched in &self.searched {
             let flow = searched.each_near(wanted, |candidate| {
                 // SAFETY: the candidate's slot holds a row of its table.
                 match (candidate.state, unsafe { (*candidate.slot).tts_tid }) {
                     (State::Depends(transaction), place) => awaited = Some((transaction, searched.oid, place)),
+                    (State::Gone { lately, is_own }, _) => {
+                        may_have_moved |= lately;
+                        if is_own && !gone.contains(&candidate.fingerprint) {
+                            gone.push(candidate.fingerprint);
+                        }
+                    }
                     (State::Present, _) => {
                         // SAFETY: as above.
                         let found = unsafe { Nearest::new(searched, candidate) };
@@ -329,8 +427,39 @@ impl Guard {
                 unsafe { transaction.wait(&open(table), &mut place) };
                 Outcome::LookAgain
             }
-            (None, None) => Outcome::Unique,
+            (None, None) if may_have_moved => Outcome::LookAgain,
+            (None, None) => {
+                self.check_pending(wanted, statement, &gone)?;
+                Outcome::Unique
+            }
         })
+    }
+
+    /// An error if a row is near that an outer statement is about to store: no search can find that one yet. If it has
+    /// been stored, and changed or deleted since, its fingerprint is among those that are gone.
+    fn check_pending(
+        &self,
+        wanted: &Wanted,
+        statement: pg_sys::MemoryContext,
+        gone: &[i64],
+    ) -> Result<(), ErrorReport> {
+        let others = RUNNING.with(|running| Locks::of_others(running, statement, &self.identity.of_whole()));
+        for other in others {
+            let Some(searched) = self.searched.first() else { continue };
+            // SAFETY: all tables that are searched have the same scope columns, of the same types.
+            let near = unsafe {
+                other.borrow().pending.near(wanted.fingerprint, wanted.max_distance, &searched.scope, wanted.scope)
+            };
+            if near.is_some_and(|near| !gone.contains(&near)) {
+                // SAFETY: locked as a member.
+                let name = name_of(&unsafe { open(self.identity.root) })?;
+                let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
+                return Err(user_error(PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION, message)
+                    .set_detail("A trigger or a function has written it while the other row was on its way.")
+                    .set_hint("Write it in an AFTER trigger."));
+            }
+        }
+        Ok(())
     }
 
     /// The new row with the key of its near-duplicate, or NULL, in the mark column, if there is one.
@@ -369,7 +498,15 @@ impl Guard {
 
 impl Identity {
     fn of(event: &RowEvent) -> Self {
-        Self { root: root(event), arguments: event.arguments().into_iter().map(CStr::to_owned).collect() }
+        let (root, own) = (root(event), event.table().oid());
+        let is_member = root == own || with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE).contains(&own);
+        let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
+        Self { root, arguments, detached: (!is_member).then_some(own) }
+    }
+
+    /// What those of a partition that is being detached have in common with those of the others.
+    fn of_whole(&self) -> Self {
+        Self { detached: None, ..self.clone() }
     }
 
     fn has_arguments_of(&self, event: &RowEvent) -> bool {

@@ -114,7 +114,7 @@ INSERT INTO parted VALUES (12, 4, 'number three');
 INSERT INTO parted VALUES (12, 2, 'number ten');
 -- The guard of the whole takes their place.
 SELECT simhash_guard('parted', 'skip');
-INSERT INTO parted VALUES (12, 4, 'number three') RETURNING id;
+INSERT INTO parted VALUES (13, 4, 'number three') RETURNING id;
 SELECT tgrelid::regclass AS relation, tgparentid <> 0 AS is_child, substr(tgargs, 1, 4) = 'skip' AS skips
 FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'parted%' ORDER BY tgrelid::regclass::text;
 -- Hash partitions, marked across them by a key of one column.
@@ -211,7 +211,7 @@ SELECT id, word FROM words ORDER BY id;
 SELECT id, body FROM docs ORDER BY id;
 SELECT count(*) FROM pg_locks WHERE objsubid = 3;
 DROP TRIGGER split ON docs;
--- One that fires between the guard and the storing of the row gets around it.
+-- One that fires between the guard and the storing of the row, and stores another that is near, is an error.
 CREATE FUNCTION echo() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF new.id < 100 THEN

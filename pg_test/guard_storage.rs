@@ -1,0 +1,48 @@
+//! A guard is for heaps only.
+
+#[pgrx::pg_schema]
+mod tests {
+    use pgrx::datum::Internal;
+    use pgrx::prelude::*;
+
+    /// The handler of an access method that does all as the heap does, but is another one.
+    #[pg_extern(sql = "CREATE FUNCTION tests.other_heap(internal) RETURNS table_am_handler \
+                       LANGUAGE c AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';")]
+    fn other_heap(_fcinfo: pg_sys::FunctionCallInfo) -> Internal {
+        // SAFETY: the heap's routines are there as long as the server runs, and so is the copy.
+        let copy: &mut pg_sys::TableAmRoutine = Box::leak(Box::new(unsafe { *pg_sys::GetHeapamTableAmRoutine() }));
+        copy.index_build_range_scan = Some(no_rows);
+        Internal::from(Some(pg_sys::Datum::from(&raw mut *copy)))
+    }
+
+    /// The heap's own build of an index insists on being the heap's. Tables are empty here when they get one.
+    #[pg_guard]
+    #[allow(clippy::too_many_arguments)] // They are those of PostgreSQL's function.
+    unsafe extern "C-unwind" fn no_rows(
+        _table: pg_sys::Relation,
+        _index: pg_sys::Relation,
+        _info: *mut pg_sys::IndexInfo,
+        _allow_sync: bool,
+        _any_visible: bool,
+        _progress: bool,
+        _start: pg_sys::BlockNumber,
+        _blocks: pg_sys::BlockNumber,
+        _callback: pg_sys::IndexBuildCallback,
+        _state: *mut std::ffi::c_void,
+        _scan: pg_sys::TableScanDesc,
+    ) -> f64 {
+        0.0
+    }
+
+    #[pg_test(error = "table \"other\" is not stored as a heap")]
+    fn a_guard_refuses_another_access_method() {
+        let statements = "CREATE ACCESS METHOD other_heap TYPE TABLE HANDLER tests.other_heap;
+            CREATE TABLE other (id integer PRIMARY KEY, f bigint) USING other_heap;
+            SELECT simhash_attach('other', 'f');
+            INSERT INTO other VALUES (1, 0), (2, 1);
+            SELECT simhash_guard('other', fingerprint => 'f')";
+        if let Err(error) = Spi::run(statements) {
+            error!("{error}");
+        }
+    }
+}

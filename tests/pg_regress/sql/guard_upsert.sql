@@ -1,0 +1,214 @@
+-- Upserts of guarded tables: a row is no duplicate of itself, by whatever unique index ON CONFLICT finds it.
+CREATE SCHEMA guard_upsert;
+SET search_path = guard_upsert, public;
+SET client_min_messages = warning;
+
+-- Stores a row with the fingerprint 0, then one with 1 that is the same by a unique index: what becomes of it under each
+-- action, as id, fingerprint, number of updates and mark.
+CREATE FUNCTION upserts(columns text, index text, target text, a text, b text)
+RETURNS TABLE (action text, do_update text, do_nothing text) LANGUAGE plpgsql AS $$
+DECLARE
+    names text := regexp_replace(columns, '^(\w+).*$', '\1');
+    conflict text;
+    found text;
+BEGIN
+    FOREACH action IN ARRAY '{reject,skip,mark}'::text[] LOOP
+        FOREACH conflict IN ARRAY '{"UPDATE SET f = excluded.f, n = t.n + 1",NOTHING}'::text[] LOOP
+            DROP TABLE IF EXISTS t;
+            EXECUTE format('CREATE TABLE t (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, f bigint,
+                n integer DEFAULT 0, mark integer, %s)', columns);
+            EXECUTE index;
+            PERFORM simhash_attach('t', 'f');
+            PERFORM simhash_guard('t', action, fingerprint => 'f',
+                mark_column => CASE WHEN action = 'mark' THEN 'mark' END);
+            EXECUTE format('INSERT INTO t (f, %s) VALUES (0, %s)', names, a);
+            BEGIN
+                EXECUTE format('INSERT INTO t (f, mark, %s) VALUES (1, 7, %s) ON CONFLICT %s DO %s', names, b, target, conflict);
+                SELECT string_agg(format('%s %s %s %s', t.id, t.f, t.n, coalesce(t.mark::text, '-')), ', ' ORDER BY t.id)
+                INTO found FROM t;
+            EXCEPTION WHEN OTHERS THEN
+                found := SQLSTATE || ' ' || SQLERRM;
+            END;
+            IF conflict = 'NOTHING' THEN
+                do_nothing := found;
+            ELSE
+                do_update := found;
+            END IF;
+        END LOOP;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+-- Plain columns
+SELECT * FROM upserts('url text UNIQUE', '', '(url)', $$'a'$$, $$'a'$$);
+SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url) INCLUDE (n)', '(url)', $$'a'$$, $$'a'$$);
+SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url, n)', '(url, n)', $$'a'$$, $$'a'$$);
+-- ON CONFLICT without a target, which only DO NOTHING may have
+SELECT action, do_nothing FROM upserts('url text UNIQUE', '', '', $$'a'$$, $$'a'$$);
+-- Expressions, predicates, and both
+SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (lower(url))', '(lower(url))', $$'A'$$, $$'a'$$);
+SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url) WHERE url <> ''x''', '(url) WHERE url <> ''x''', $$'a'$$, $$'a'$$);
+SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (lower(url), n) WHERE length(url) = 1',
+    '(lower(url), n) WHERE length(url) = 1', $$'A'$$, $$'a'$$);
+-- Two rows that a predicate leaves out are near each other; so are those of different keys.
+SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url) WHERE url <> ''x''', '(url) WHERE url <> ''x''', $$'x'$$, $$'x'$$);
+SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (lower(url))', '(lower(url))', $$'A'$$, $$'b'$$);
+SELECT * FROM upserts('url text UNIQUE', '', '(url)', 'NULL', 'NULL');
+-- NULLs that are equal; before PostgreSQL 15, an expression has to do
+SELECT current_setting('server_version_num')::integer >= 150000 AS has_equal_nulls \gset
+SELECT * FROM upserts('url text', CASE WHEN :'has_equal_nulls' THEN 'CREATE UNIQUE INDEX ON t (url) NULLS NOT DISTINCT'
+    ELSE 'CREATE UNIQUE INDEX ON t (coalesce(url, '''')); CREATE UNIQUE INDEX ON t (url)' END,
+    CASE WHEN :'has_equal_nulls' THEN '(url)' ELSE '(coalesce(url, ''''))' END, 'NULL', 'NULL');
+-- Operator classes and collations
+SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url text_pattern_ops)', '(url)', $$'a'$$, $$'a'$$);
+SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url DESC)', '(url)', $$'a'$$, $$'a'$$);
+CREATE COLLATION ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+SELECT * FROM upserts('url text COLLATE ignoring_case UNIQUE', '', '(url)', $$'A'$$, $$'a'$$);
+SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url COLLATE ignoring_case)', '(url COLLATE ignoring_case)', $$'A'$$, $$'a'$$);
+-- Types
+CREATE DOMAIN address AS varchar(50) CHECK (value <> '');
+CREATE TYPE place AS ENUM ('here', 'there');
+CREATE TYPE part AS (number integer, of text);
+SELECT * FROM upserts('url varchar(10) UNIQUE', '', '(url)', $$'a'$$, $$'a'$$);
+SELECT * FROM upserts('url char(10) UNIQUE', '', '(url)', $$'a'$$, $$'a '$$);
+SELECT * FROM upserts('url address UNIQUE', '', '(url)', $$'a'$$, $$'a'$$);
+SELECT * FROM upserts('url name UNIQUE', '', '(url)', $$'a'$$, $$'a'$$);
+SELECT * FROM upserts('url place UNIQUE', '', '(url)', $$'here'$$, $$'here'$$);
+SELECT * FROM upserts('url integer[] UNIQUE', '', '(url)', $$'{1,2}'$$, $$'{1,2}'$$);
+SELECT * FROM upserts('url part UNIQUE', '', '(url)', $$'(1,a)'$$, $$'(1,a)'$$);
+SELECT * FROM upserts('url int4range UNIQUE', '', '(url)', $$'[1,2]'$$, $$'[1,3)'$$);
+SELECT * FROM upserts('url numeric UNIQUE', '', '(url)', '1.0', '1.00');
+SELECT * FROM upserts('url jsonb UNIQUE', '', '(url)', $$'{"a": 1}'$$, $$'{"a":1}'$$);
+SELECT * FROM upserts('url uuid UNIQUE', '', '(url)', $$'00000000-0000-0000-0000-00000000000a'$$, $$'00000000-0000-0000-0000-00000000000A'$$);
+-- Generated columns: as they are, in expressions, and in predicates
+SELECT * FROM upserts('url text, hash text GENERATED ALWAYS AS (md5(url)) STORED UNIQUE', '', '(hash)', $$'a'$$, $$'a'$$);
+SELECT * FROM upserts('url text, hash text GENERATED ALWAYS AS (lower(url)) STORED',
+    'CREATE UNIQUE INDEX ON t ((hash || 1::text))', '((hash || 1::text))', $$'A'$$, $$'a'$$);
+SELECT * FROM upserts('url text, hash integer GENERATED ALWAYS AS (length(url)) STORED',
+    'CREATE UNIQUE INDEX ON t (url) WHERE hash = 1', '(url) WHERE hash = 1', $$'a'$$, $$'a'$$);
+
+-- What is near another row as well is up to the UPDATE.
+CREATE TABLE pages (id integer PRIMARY KEY, url text, f bigint, n integer DEFAULT 0, mark integer);
+CREATE UNIQUE INDEX ON pages (lower(url));
+SELECT simhash_attach('pages', 'f');
+INSERT INTO pages VALUES (1, 'a', 0), (2, 'b', 255);
+SELECT simhash_guard('pages', fingerprint => 'f');
+INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO UPDATE SET f = excluded.f, n = 1;
+INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO UPDATE SET n = 2;
+INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO NOTHING;
+SELECT simhash_guard('pages', 'skip', fingerprint => 'f');
+INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO UPDATE SET f = excluded.f, n = 3;
+SELECT simhash_guard('pages', 'mark', fingerprint => 'f', mark_column => 'mark');
+INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO UPDATE SET f = excluded.f, n = pages.n + 4;
+SELECT * FROM pages ORDER BY id;
+-- Where a row has the keys of two others, it is not stored either.
+INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (lower(url)) DO UPDATE SET n = pages.n + 8;
+INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (id) DO UPDATE SET n = pages.n + 16;
+INSERT INTO pages VALUES (2, 'c', 1) ON CONFLICT (lower(url)) DO UPDATE SET n = pages.n + 32;
+-- One statement with the same row twice
+INSERT INTO pages VALUES (5, 'e', -1), (6, 'E', -1) ON CONFLICT (lower(url)) DO NOTHING;
+INSERT INTO pages VALUES (7, 'g', x'00ff00ff00ff00ff'::bigint), (8, 'G', 1) ON CONFLICT (lower(url)) DO UPDATE SET n = 64;
+-- Keys that are changed with the row, and several rows
+INSERT INTO pages VALUES (1, 'a', 0), (2, 'b', 255), (9, 'i', x'0f0f0f0f0f0f0f0f'::bigint)
+ON CONFLICT (id) DO UPDATE SET id = excluded.id, url = upper(excluded.url), f = excluded.f, n = 128;
+SELECT * FROM pages ORDER BY id;
+SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'tuple');
+
+-- Partitions
+CREATE TABLE parts (id integer, part integer, f bigint, n integer DEFAULT 0, url text) PARTITION BY LIST (part);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
+CREATE TABLE parts_2 (url text, gone integer, n integer DEFAULT 0, f bigint, part integer, id integer);
+ALTER TABLE parts_2 DROP COLUMN gone;
+ALTER TABLE parts ATTACH PARTITION parts_2 FOR VALUES IN (2);
+CREATE UNIQUE INDEX ON parts (part, lower(url));
+SELECT simhash_attach('parts', 'f'), simhash_guard('parts', fingerprint => 'f');
+INSERT INTO parts (id, part, f, url) VALUES (1, 1, 0, 'a'), (2, 2, -1, 'a');
+INSERT INTO parts (id, part, f, url) VALUES (3, 2, -2, 'A') ON CONFLICT (part, lower(url)) DO UPDATE SET f = excluded.f, n = 1;
+INSERT INTO parts (id, part, f, url) VALUES (3, 2, 0, 'A') ON CONFLICT (part, lower(url)) DO UPDATE SET f = excluded.f, n = 2;
+INSERT INTO parts (id, part, f, url) VALUES (3, 1, -1, 'A') ON CONFLICT DO NOTHING;
+INSERT INTO parts (id, part, f, url) VALUES (3, 1, -1, 'b') ON CONFLICT DO NOTHING;
+UPDATE parts SET part = 2 WHERE id = 1;
+SELECT tableoid::regclass, id, part, f, n, url FROM parts ORDER BY id;
+
+-- Rows that come from inside: a trigger after the guard, or a function of a constraint, stores one that is near.
+CREATE TABLE inner_rows (id integer PRIMARY KEY, f bigint, part text, mark integer);
+SELECT simhash_attach('inner_rows', 'f');
+CREATE FUNCTION another(id integer, f bigint, part text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    IF id < 100 THEN
+        INSERT INTO guard_upsert.inner_rows VALUES (id + 100, f, part);
+    END IF;
+    RETURN true;
+END
+$$;
+CREATE FUNCTION store_another() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM guard_upsert.another(new.id, new.f # tg_argv[0]::bigint, new.part || tg_argv[1]);
+    RETURN new;
+END
+$$;
+CREATE FUNCTION stores(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    action text;
+BEGIN
+    FOREACH action IN ARRAY '{reject,skip,mark}'::text[] LOOP
+        PERFORM simhash_guard('inner_rows', action, scope => '{part}', fingerprint => 'f',
+            mark_column => CASE WHEN action = 'mark' THEN 'mark' END);
+        BEGIN
+            EXECUTE statement;
+            RETURN NEXT action || ': ' || (SELECT string_agg(format('%s %s', id, coalesce(mark::text, '-')), ', ' ORDER BY id) FROM inner_rows);
+        EXCEPTION WHEN OTHERS THEN
+            RETURN NEXT action || ': ' || SQLSTATE || ' ' || SQLERRM;
+        END;
+        TRUNCATE inner_rows;
+    END LOOP;
+END
+$$;
+CREATE TRIGGER zzzz_near BEFORE INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');
+SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
+SELECT stores('INSERT INTO inner_rows VALUES (101, 0, ''x''), (2, 255, ''x'')');
+CREATE OR REPLACE TRIGGER zzzz_near BEFORE INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', 'y');
+SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x'')');
+CREATE OR REPLACE TRIGGER zzzz_near BEFORE INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('-1', '');
+SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x'')');
+DROP TRIGGER zzzz_near ON inner_rows;
+CREATE TRIGGER zzzz_near BEFORE UPDATE ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');
+SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x''); UPDATE inner_rows SET f = 255');
+SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x''); UPDATE inner_rows SET f = NULL');
+DROP TRIGGER zzzz_near ON inner_rows;
+ALTER TABLE inner_rows ADD CONSTRAINT near CHECK (another(id, f, part));
+SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
+ALTER TABLE inner_rows DROP CONSTRAINT near;
+-- In an AFTER trigger they are rows like any other.
+CREATE TRIGGER near AFTER INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');
+SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
+DROP TRIGGER near ON inner_rows;
+-- One that replaces the row, or changes it, has nothing in its way.
+CREATE FUNCTION replace() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF new.id < 50 THEN
+        DELETE FROM guard_upsert.inner_rows WHERE id = new.id;
+        INSERT INTO guard_upsert.inner_rows VALUES (new.id + 50, new.f # 1, new.part);
+        UPDATE guard_upsert.inner_rows SET f = new.f # 2 WHERE id = new.id + 50;
+    ELSIF new.id < 100 THEN
+        UPDATE guard_upsert.inner_rows SET f = new.f # 3, id = new.id + 50 WHERE id = new.id;
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER replace AFTER INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION replace();
+SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x''), (53, -1, ''x'')');
+DROP TRIGGER replace ON inner_rows;
+-- After a failed statement nothing is left of its row.
+CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+CREATE TRIGGER zzzz_fail BEFORE INSERT ON inner_rows FOR EACH ROW WHEN (new.id = 1) EXECUTE FUNCTION fail();
+DO $$
+BEGIN
+    INSERT INTO inner_rows VALUES (1, 0, 'x');
+EXCEPTION WHEN OTHERS THEN
+    INSERT INTO inner_rows VALUES (2, 0, 'x');
+END
+$$;
+SELECT id, mark FROM inner_rows;
+DROP SCHEMA guard_upsert CASCADE;
