@@ -45,21 +45,25 @@ pub fn hold(catalogue: Oid, object: Oid) -> Result<(), ErrorReport> {
     schema.map_or(Ok(()), |schema| hold_schema(schema).map(drop))
 }
 
-/// Locks an object and its row until the transaction ends, after waiting for whoever is changing it. Gives a copy of
-/// the row; None if there is no such object.
+/// Locks an object and its row until the transaction ends, after waiting for whoever is changing its name. Gives a copy
+/// of the row; None if there is no such object.
 ///
 /// A read-only transaction cannot lock rows, nor run the commands that names are held for: it gets the row as it is.
 fn hold_row(catalogue: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
-    // SAFETY: a catalogue that has OIDs, opened and closed; the row is a copy of one of it. The page that
-    // heap_lock_tuple has pinned is unpinned.
+    // SAFETY: a catalogue that has OIDs, opened and closed. The row version that is locked is one that the active
+    // snapshot sees, so that it is not removed meanwhile. The page that heap_lock_tuple has pinned is unpinned.
     unsafe {
         let opened = PgRelation::with_lock(catalogue, pg_sys::RowShareLock as pg_sys::LOCKMODE);
         pg_sys::LockDatabaseObject(catalogue, object, 0, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
         loop {
-            let column = pg_sys::get_object_attnum_oid(catalogue);
-            let row = pg_sys::get_catalog_object_by_oid(opened.as_ptr(), column, object);
-            if row.is_null() || pg_sys::XactReadOnly {
-                return Ok((!row.is_null()).then_some(row));
+            pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
+            let Some(row) = find(&opened, object) else {
+                pg_sys::PopActiveSnapshot();
+                return Ok(None);
+            };
+            if pg_sys::XactReadOnly {
+                pg_sys::PopActiveSnapshot();
+                return Ok(Some(row));
             }
             // Only its place is taken from it.
             let mut current = pg_sys::HeapTupleData { t_self: (*row).t_self, ..Default::default() };
@@ -71,17 +75,18 @@ fn hold_row(catalogue: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, Er
                 pg_sys::GetCurrentCommandId(true),
                 pg_sys::LockTupleMode::LockTupleKeyShare,
                 pg_sys::LockWaitPolicy::LockWaitBlock,
-                false,
+                // Newer versions too: a transaction that has changed the row, though not the name, may yet change that.
+                true,
                 &mut buffer,
                 &mut failure,
             );
             pg_sys::ReleaseBuffer(buffer);
+            pg_sys::PopActiveSnapshot();
             match locked {
                 pg_sys::TM_Result::TM_Ok => return Ok(Some(row)),
+                // The transaction that has changed the object has committed; read the object again.
                 pg_sys::TM_Result::TM_Updated | pg_sys::TM_Result::TM_Deleted => {
-                    // The transaction that has changed the object has committed; read the object again.
                     pgrx::check_for_interrupts!();
-                    pg_sys::AcceptInvalidationMessages();
                 }
                 _ => {
                     let message = format!("could not lock the row of object {} in its catalog", object.to_u32());
@@ -89,5 +94,27 @@ fn hold_row(catalogue: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, Er
                 }
             }
         }
+    }
+}
+
+/// The row of an object, as the active snapshot sees it: a copy. Not from the system cache, which may have a version
+/// that was removed.
+///
+/// # Safety
+/// There is an active snapshot, and the catalogue has OIDs.
+unsafe fn find(catalogue: &PgRelation, object: Oid) -> Option<pg_sys::HeapTuple> {
+    // SAFETY: by the contract. The scan is on the catalogue's index on OIDs, and is ended; the row is copied before.
+    unsafe {
+        let (column, index) =
+            (pg_sys::get_object_attnum_oid(catalogue.oid()), pg_sys::get_object_oid_index(catalogue.oid()));
+        let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
+        let mut key = pg_sys::ScanKeyData::default();
+        pg_sys::ScanKeyInit(&mut key, column, equal, pg_sys::F_OIDEQ.into(), object.into());
+        let snapshot = pg_sys::GetActiveSnapshot();
+        let scan = pg_sys::systable_beginscan(catalogue.as_ptr(), index, true, snapshot, 1, &mut key);
+        let row = pg_sys::systable_getnext(scan);
+        let copy = (!row.is_null()).then(|| pg_sys::heap_copytuple(row));
+        pg_sys::systable_endscan(scan);
+        copy
     }
 }

@@ -15,12 +15,15 @@ use super::text::decode_copy;
 ///
 /// If a right is missing that whoever called has, and the current user has not, the error says who the user is.
 pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
+    // SAFETY: no arguments, no conditions.
+    let user = unsafe { pg_sys::GetUserId() };
     PgTryBuilder::new(|| connected(0, || run(statement, false)))
         .catch_when(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, |error| {
             // SAFETY: no arguments, no conditions; the name is NUL-terminated, or null.
             let user = unsafe {
-                let (user, caller) = (pg_sys::GetUserId(), pg_sys::GetOuterUserId());
-                let name = if user == caller { std::ptr::null_mut() } else { pg_sys::GetUserNameFromId(user, true) };
+                // Not where a function that is SECURITY DEFINER has failed.
+                let is_lent = user == pg_sys::GetUserId() && user != pg_sys::GetOuterUserId();
+                let name = if is_lent { pg_sys::GetUserNameFromId(user, true) } else { std::ptr::null_mut() };
                 (!name.is_null()).then(|| from_server(name)).transpose()?
             };
             match (error, user) {
@@ -51,12 +54,16 @@ pub fn execute_and_commit<T>(statement: impl FnOnce() -> Result<T, ErrorReport>)
     })
 }
 
-/// The first column of a query's result, without NULLs.
+/// The first column of a query's result, without NULLs. The query sees what was committed until now, also while this
+/// statement waited for a lock.
 pub fn strings(query: &str) -> Result<Vec<String>, ErrorReport> {
     connected(0, || {
-        run(query, true)?;
-        // SAFETY: a query has just succeeded; its table has `numvals` rows, and lives until SPI_finish.
+        // SAFETY: in a transaction; a query has just succeeded; its table has `numvals` rows, and lives until
+        // SPI_finish.
         unsafe {
+            pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
+            run(query, true)?;
+            pg_sys::PopActiveSnapshot();
             let Some(table) = pg_sys::SPI_tuptable.as_ref() else {
                 return Ok(Vec::new());
             };

@@ -62,10 +62,12 @@ CREATE FUNCTION evil.simhash_update() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN PERFORM evidence.ran(''simhash_update''); RETURN NEW; END';
 CREATE FUNCTION evil.simhash_dedup() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN PERFORM evidence.ran(''simhash_dedup''); RETURN NEW; END';
--- Renames both schemas and back, each time for good.
+-- Renames both schemas and back, each time for good. A change that leaves the names alone comes first, so that whoever
+-- holds a name has to hold it in the row's new version too.
 CREATE PROCEDURE evil.flip() LANGUAGE plpgsql AS $$
 BEGIN
     LOOP
+        GRANT USAGE ON SCHEMA good TO public;
         ALTER SCHEMA good RENAME TO away;
         ALTER SCHEMA evil RENAME TO good;
         COMMIT;

@@ -43,6 +43,9 @@ fn simhash_fill(
         user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_hint("It must be 1 or more.")
     })?;
     let schema = ExtensionSchema::running(fcinfo)?;
+    // Before anything is planned: a read-only transaction cannot hold names.
+    // SAFETY: a NUL-terminated name.
+    unsafe { pg_sys::PreventCommandIfReadOnly(c"UPDATE".as_ptr()) };
     if !may_commit(fcinfo) {
         let message = "simhash_fill cannot run inside a transaction block";
         return Err(user_error(PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION, message)

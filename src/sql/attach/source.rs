@@ -11,7 +11,7 @@ use crate::sql::calls::FingerprintCall;
 use crate::sql::error::user_error;
 use crate::sql::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::names::hold;
+use crate::sql::names::{hold, hold_schema};
 use crate::sql::options::{Document, RawJsonb, read, to_json_text};
 use crate::sql::spi;
 use crate::sql::tables::{check_has_values, column_name};
@@ -267,14 +267,23 @@ impl Attribute {
              WHERE (classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND objid = {table} AND objsubid = {column} \
                  OR classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND objid IN ( \
                      SELECT oid FROM pg_catalog.pg_attrdef WHERE adrelid = {table} AND adnum = {column})) \
-             AND refclassid <> 'pg_catalog.pg_class'::pg_catalog.regclass",
+             AND NOT (refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND refobjid = {table})",
             table = table.oid.to_u32(),
             column = self.number
         );
         for object in spi::strings(&query)? {
             let mut numbers = object.split(' ').filter_map(|number| number.parse().ok()).map(pg_sys::Oid::from_u32);
-            if let (Some(catalogue), Some(object)) = (numbers.next(), numbers.next()) {
-                hold(catalogue, object)?;
+            match (numbers.next(), numbers.next()) {
+                (Some(pg_sys::RelationRelationId), Some(relation)) => {
+                    // SAFETY: any OID may be locked; a look-up in a system cache.
+                    let schema = unsafe {
+                        pg_sys::LockRelationOid(relation, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+                        pg_sys::get_rel_namespace(relation)
+                    };
+                    hold_schema(schema)?;
+                }
+                (Some(catalogue), Some(object)) => hold(catalogue, object)?,
+                _ => {}
             }
         }
         Ok(())

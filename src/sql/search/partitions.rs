@@ -33,11 +33,18 @@ impl Partitions {
     /// Whether each partition computes the column of the table as that block of its fingerprint: `block` is the number
     /// of the block and that of all blocks.
     pub fn compute(&self, column: i16, fingerprint: i16, block: (i32, i32), functions: &Functions) -> bool {
+        let Some((&root, partitions)) = self.0.split_first() else { return false };
+        // What a foreign table gives for a generated column is its own affair.
+        // SAFETY: a look-up in a system cache.
+        let kind = |partition: &Oid| unsafe { pg_sys::get_rel_relkind(*partition) } as u8;
+        let is_local = |kind| [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE].contains(&kind);
+        if !partitions.iter().map(kind).all(is_local) {
+            return false;
+        }
         // Before, a generated column of a partition has the expression of its parent.
         if pg_sys::PG_VERSION_NUM < 160_000 {
             return true;
         }
-        let Some((&root, partitions)) = self.0.split_first() else { return false };
         let computes = |&partition: &Oid| {
             let number = |of_root: i16| column_number(partition, &column_name(root, of_root)?);
             let call = BlockCall::of(generation_expression(partition, number(column)?)?, functions.simhash_block)?;
@@ -70,8 +77,12 @@ pub fn column_number(table: Oid, name: &CStr) -> Option<i16> {
     (number > 0).then_some(number)
 }
 
-/// The expression of a generated column, by pg_attrdef; or that of a default.
+/// The expression of a generated column that is stored, by pg_attrdef.
 fn generation_expression(table: Oid, column: i16) -> Option<Expression> {
+    // SAFETY: a look-up in a system cache.
+    if unsafe { pg_sys::get_attgenerated(table, column) } as u8 != pg_sys::ATTRIBUTE_GENERATED_STORED {
+        return None;
+    }
     // PostgreSQL's `catalog/pg_attrdef.h`, which pgrx leaves out. Numbers of catalogues and their columns do not change.
     const CATALOGUE: u32 = 2604;
     const INDEX_ON_TABLE_AND_COLUMN: u32 = 2656;

@@ -66,11 +66,13 @@ impl Planner {
         unsafe {
             let (root, query) = (&*self.0, &*(*self.0).parse);
             if !root.simple_rel_array.is_null() {
-                // The query's own conditions have been simplified. What comes now are conditions passed on to
-                // partitions and the like; but also CHECK constraints (`get_relation_constraints` of PostgreSQL's
-                // plancat.c), which call their table number 1, as no partition ever is.
+                // The query's own conditions have been simplified. Sub-selects of EXISTS in placeholders may come yet
+                // (`preprocess_phv_expression` of PostgreSQL's planner.c), but not when equivalences are known. What
+                // comes then are conditions passed on to partitions and the like; but also CHECK constraints
+                // (`get_relation_constraints` of plancat.c), which call their table number 1, as no partition ever is.
                 let in_range = !root.append_rel_array.is_null() && (0..root.simple_rel_array_size).contains(&relation);
-                return in_range && !(*root.append_rel_array.add(relation as usize)).is_null();
+                let is_part = in_range && !(*root.append_rel_array.add(relation as usize)).is_null();
+                return is_part && root.ec_merging_done;
             }
             // An INSERT reads none of its target's rows, and its ON CONFLICT has to match an index as it is written.
             if query.commandType == pg_sys::CmdType::CMD_INSERT {
@@ -112,7 +114,11 @@ impl Planner {
             let columns = expression.columns();
             let above = [query.targetList.cast(), query.havingQual].map(|above| Expression::new(above));
             let above: Vec<_> = above.into_iter().flatten().flat_map(Expression::columns).collect();
-            columns.iter().any(|column| column.is_among(&above))
+            // A column of a join stands for one of the joined tables, be it converted.
+            let is_of_join = |column: &Column| {
+                entry(query, column.relation).is_some_and(|entry| entry.rtekind == pg_sys::RTEKind::RTE_JOIN)
+            };
+            above.iter().any(is_of_join) || columns.iter().any(|column| column.is_among(&above))
         }
     }
 }

@@ -58,6 +58,19 @@ SELECT count(*) FILTER (WHERE found) FROM docs, (
     UNION ALL SELECT id, false FROM t) u
 WHERE docs.id = 1;
 SELECT count(*) FROM docs, arms WHERE docs.id = 1 AND found;
+-- In a sub-query that an outer join makes NULL and a lateral one refers to: PostgreSQL turns to such expressions late,
+-- when it knows the arms of UNION ALL as parts of a table.
+CREATE TABLE one (x integer);
+INSERT INTO one VALUES (1);
+SELECT format($$
+    SELECT count(*) FROM one LEFT JOIN (
+        SELECT t.id, EXISTS (SELECT FROM %s, other o WHERE o.k = t.id AND simhash_near(o.simhash, %s)) AS found FROM t
+    ) s ON true,
+    LATERAL (SELECT s.found AS f, x.x FROM one x WHERE s.found OFFSET 0) l,
+    (SELECT id, simhash FROM docs UNION ALL SELECT id, simhash FROM docs) u
+    WHERE l.f AND u.id = 1 $$, (SELECT string_agg('one o' || n, ', ') FROM generate_series(1, tables) n), :q)
+FROM generate_series(7, 10) tables \gexec
+DROP TABLE one;
 -- In a policy: all but 50 rows.
 CREATE ROLE regress_simhash_reader;
 GRANT SELECT ON docs, other TO regress_simhash_reader;
@@ -84,6 +97,19 @@ SELECT count(*) FROM (SELECT simhash(body) AS fp, count(*) FROM docs GROUP BY RO
 WHERE NOT simhash_near(fp, 5);
 SELECT count(*) FROM (SELECT simhash(body) AS fp, count(*) FROM docs GROUP BY ROLLUP (simhash(body))) s
 WHERE simhash_near(fp, 5) IS NULL;
+
+-- Over a column that a join has merged, here of two domains.
+CREATE DOMAIN fingerprint_a AS bigint;
+CREATE DOMAIN fingerprint_b AS bigint;
+CREATE TABLE a (id integer, simhash fingerprint_a);
+CREATE TABLE b (id integer, simhash fingerprint_b);
+INSERT INTO a SELECT id, simhash FROM docs WHERE id <= 1000;
+INSERT INTO b SELECT id, simhash FROM docs WHERE id <= 1000;
+SELECT simhash_attach('a', 'simhash'), simhash_attach('b', 'simhash');
+SELECT simhash_near(simhash, 5) AS near, count(*) FROM a JOIN b USING (simhash)
+GROUP BY ROLLUP (simhash) HAVING grouping(simhash) = 1;
+DROP TABLE a, b;
+DROP DOMAIN fingerprint_a, fingerprint_b;
 
 -- What is this query's own is still searched by indexes: through functions, beside a sub-select that reads another
 -- column or the same table, in a sub-select, and below grouping sets.
