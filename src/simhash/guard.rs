@@ -39,11 +39,6 @@ pub fn shared_keys(fingerprint: u64, max_distance: u32, secret: &Secret) -> Vec<
     keys
 }
 
-/// A key of a row that tells nothing of what it is made from.
-pub fn secret_key(of: u64, secret: &Secret) -> u32 {
-    xxh3_64_with_secret(&of.to_le_bytes(), &secret.0) as u32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -31,5 +31,5 @@ def allowed(code):
 
 def allowed_warning(code):
     """A warning says that something was not given back, or that memory was overwritten; hardly ever that no transaction
-    is open."""
-    return code == "25P01"
+    is open, or that rows lack a fingerprint."""
+    return code in ("25P01", "55000")

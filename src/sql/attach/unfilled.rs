@@ -92,7 +92,7 @@ pub fn warn_of_unfilled(
             let fill = quote_qualified_identifier(schema_name(schema.oid())?, "simhash_fill".to_owned());
             let call = format!("CALL {fill}({}{prefix})", quote_literal(table.sql()));
             let message = format!("table \"{}\" has rows without a fingerprint that should have one", member.name);
-            let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, message)
+            let warning = user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
                 .set_detail("Searches and guards do not see them.")
                 .set_hint(sendable(format!("Fill them: {call}")));
             warn(warning);

@@ -8,8 +8,9 @@
 //! They are advisory locks, in a class of their own (in pg_locks: `objsubid` 3, with the table's OID as `classid`),
 //! which no SQL function can take.
 //!
-//! Who holds them never waits for the lock of a row: an UPDATE has locked its row when its trigger wants the keys. So an
-//! INSERT that finds its own row ([`super::own_row`]) locks that first, without keys.
+//! An UPDATE has locked its row when its trigger wants the keys. So an INSERT that finds its own row locked by another
+//! transaction ([`super::own_row`]) waits for that without keys, before ON CONFLICT waits for it with keys. An UPDATE that
+//! leaves the fingerprint alone wants none.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -20,9 +21,8 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
 
-use super::own_row::Present;
 use super::pending::Pending;
-use crate::simhash::guard::{Secret, secret_key, shared_keys};
+use crate::simhash::guard::{Secret, shared_keys};
 use crate::sql::error::user_error;
 
 /// The secret of a table: SHA-256 of a random number which every cluster has, and shows to nobody without access to its
@@ -56,7 +56,6 @@ fn database() -> Oid {
 #[derive(Default)]
 pub struct Locks {
     keys: Vec<pg_sys::LOCKTAG>,
-    row: Option<pg_sys::LOCKTAG>,
     pub pending: Pending,
     /// The last row was let in as one that an UPDATE moves to another partition, where it will be inserted.
     pub moves: bool,
@@ -66,7 +65,6 @@ impl Locks {
     const MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
     /// Beside 1 and 2, which SQL's advisory locks have.
     const CLASS: u16 = 3;
-    const CLASS_OF_ROWS: u16 = 4;
 
     /// The locks of a statement, whose memory it is, for a guard. All partitions of a table have them in common: when the
     /// row of one comes, that of another is in the table.
@@ -101,7 +99,7 @@ impl Locks {
         if self.keys.len() == keys.len() && self.keys.iter().zip(&keys).all(is_held) {
             return;
         }
-        self.release_keys();
+        self.release();
         // In ascending order, so that two rows cannot wait for each other.
         for key in keys {
             let tag = pg_sys::LOCKTAG {
@@ -118,58 +116,8 @@ impl Locks {
         }
     }
 
-    /// Takes a lock that only INSERTs of an existing row take before they lock the row itself; false if that had to
-    /// wait, and the row may be another one by now; called again, it keeps the lock that it has got.
-    ///
-    /// They lock the row FOR KEY SHARE, which several can at once. If then ON CONFLICT DO UPDATE sets a key column, too,
-    /// it wants a lock that each of them keeps from the others: a deadlock. So they come one by one, each until the
-    /// statement's next row. An INSERT whose transaction has a lock on the row already does without, since the others
-    /// may be waiting for that.
-    ///
-    /// It is a lock on the row's keys, which none of its versions changes while it is locked; in a class of its own, too
-    /// (in pg_locks: `objsubid` 4).
-    pub fn take_row(&mut self, table: Oid, secret: &Secret, row: &Present) -> bool {
-        if !row.is_shared() {
-            self.release_row();
-            return true;
-        }
-        let key = secret_key(row.keys, secret);
-        // SAFETY: a valid tag.
-        if self.row.is_some_and(|held| held.locktag_field3 == key && unsafe { is_held(&held, Self::MODE) }) {
-            return true;
-        }
-        self.release_row();
-        let tag = pg_sys::LOCKTAG {
-            locktag_field1: database().to_u32(),
-            locktag_field2: table.to_u32(),
-            locktag_field3: key,
-            locktag_field4: Self::CLASS_OF_ROWS,
-            locktag_type: pg_sys::LockTagType::LOCKTAG_ADVISORY as u8,
-            locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
-        };
-        let take = |without_waiting| {
-            // SAFETY: a valid tag, in a transaction. The wait can be cancelled.
-            of_transaction(|| unsafe { pg_sys::LockAcquire(&tag, Self::MODE, false, without_waiting) })
-        };
-        let is_free = take(true) != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL;
-        if !is_free {
-            take(false);
-        }
-        self.row = Some(tag);
-        is_free
-    }
-
     pub fn release(&mut self) {
-        self.release_keys();
-        self.release_row();
-    }
-
-    pub fn release_keys(&mut self) {
         self.keys.drain(..).for_each(Self::give_back);
-    }
-
-    pub fn release_row(&mut self) {
-        self.row.take().into_iter().for_each(Self::give_back);
     }
 
     fn give_back(tag: pg_sys::LOCKTAG) {

@@ -4,14 +4,17 @@
 //! is checked as such, or does nothing, and without ON CONFLICT the INSERT fails. It is found as PostgreSQL finds it
 //! (`check_exclusion_or_unique_constraint` in execIndexing.c): by all unique indexes that ON CONFLICT could infer, with
 //! their own expressions, predicates and operators.
+//!
+//! Nothing is locked: the search for other near rows goes on under the locks on keys, so that the new row may be stored
+//! after all, where the row in its way goes.
 
 use pgrx::PgRelation;
-use pgrx::pg_sys::{self, Datum, LockTupleMode, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::computed::Computed;
-use super::search::{State, Transaction, dirty_snapshot, state_of, value};
-use super::table::datum_image_hash;
-use crate::sql::expression::{list, oids};
+use super::search::{Filter, Moment, Scan, State, Transaction};
+use super::table::same_values;
+use crate::sql::expression::{Expression, list, oids};
 use crate::sql::tables::{index_info, open};
 
 /// The unique indexes of a table, ready to be probed with the rows of a statement.
@@ -21,44 +24,35 @@ pub struct OwnRow {
     executor: *mut pg_sys::EState,
     /// The generated columns that the indexes depend on: PostgreSQL computes them after the trigger.
     generated: Vec<(i16, Computed)>,
-    /// The columns of unique indexes on plain columns: a row that is locked FOR KEY SHARE keeps their values.
-    keys: Vec<i16>,
+    /// The columns that are not generated, and that the indexes depend on; 0 for all.
+    columns: Vec<i16>,
     /// Takes the new row with these columns.
     with_generated: *mut pg_sys::TupleTableSlot,
 }
+
+const MOST_KEYS: usize = pg_sys::INDEX_MAX_KEYS as usize;
+
+/// The values of an index's keys; None for NULL.
+type Key = Vec<Option<Datum>>;
 
 struct UniqueIndex {
     oid: Oid,
     info: *mut pg_sys::IndexInfo,
     nulls_are_equal: bool,
-    mode: LockTupleMode::Type,
 }
 
-/// A row with the new row's value in a unique index.
-#[derive(Clone, Copy)]
+/// Whether a row is in a new row's way.
 pub enum Found {
-    /// It is there or not, depending on a transaction in progress.
+    None,
+    Present,
+    /// It depends on a transaction in progress, which has written such a row, or locked it against UPDATE.
     Depends(Transaction, pg_sys::ItemPointerData),
-    Present(Present),
-}
-
-#[derive(Clone, Copy)]
-pub struct Present {
-    pub place: pg_sys::ItemPointerData,
-    /// How to lock the row so that it stays in the index.
-    mode: LockTupleMode::Type,
-    /// This transaction has written the row, so that it need not be locked.
-    pub is_own: bool,
-    /// This transaction holds a lock on the row.
-    pub is_locked: bool,
-    /// A hash of the row's key columns.
-    pub keys: u64,
 }
 
 impl OwnRow {
     /// What is made lives in the current memory context.
     pub fn new(table: &PgRelation) -> Self {
-        let (mut indexes, mut needed, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut indexes, mut needed) = (Vec::new(), Vec::new());
         // SAFETY: an open table, whose list is a copy; each of its indexes exists, and an open index has its row of
         // pg_index. The lists of an IndexInfo hold valid expressions of the table's columns.
         unsafe {
@@ -81,16 +75,7 @@ impl OwnRow {
                 let nulls_are_equal = false;
                 #[cfg(not(feature = "pg14"))]
                 let nulls_are_equal = (*info).ii_NullsNotDistinct;
-                // A FOR KEY SHARE lock keeps a row from being deleted, and from getting other values in the columns of
-                // unique indexes on plain columns (heap_update). Those that an expression or a predicate depends on
-                // may change under it, so there it takes the lock that an UPDATE takes.
-                let is_plain = (*info).ii_Expressions.is_null() && (*info).ii_Predicate.is_null();
-                if is_plain {
-                    keys.extend(columns.iter().copied());
-                }
-                let mode =
-                    if is_plain { LockTupleMode::LockTupleKeyShare } else { LockTupleMode::LockTupleNoKeyExclusive };
-                indexes.push(UniqueIndex { oid, info, nulls_are_equal, mode });
+                indexes.push(UniqueIndex { oid, info, nulls_are_equal });
             }
             let columns = 1..=(*table.rd_att).natts as i16;
             // An expression of the whole row depends on column 0.
@@ -105,39 +90,54 @@ impl OwnRow {
                 let columns = pg_sys::CreateTupleDescCopy(table.rd_att);
                 pg_sys::MakeSingleTupleTableSlot(columns, &raw const pg_sys::TTSOpsVirtual)
             };
-            keys.sort_unstable();
-            keys.dedup();
-            Self { indexes, executor: pg_sys::CreateExecutorState(), generated, keys, with_generated }
+            let is_generated = |column: &i16| generated.iter().any(|(generated, _)| generated == column);
+            let sources = generated.iter().filter_map(|(column, _)| {
+                Some(Expression::of_generated_column(table.as_ptr(), *column)?.own_columns())
+            });
+            let mut columns: Vec<_> = sources.flatten().collect();
+            columns.extend(needed.iter().copied().filter(|column| !is_generated(column)));
+            // The table's OID, the only column of the system's that an expression may have, is the same for all rows.
+            columns.retain(|column| *column >= 0);
+            Self { indexes, executor: pg_sys::CreateExecutorState(), generated, columns, with_generated }
         }
     }
 
-    /// A row that is in the new row's way; one that is certainly there first.
+    /// Whether an UPDATE leaves alone all that the indexes depend on. If not, the row may go out of the way of a new one,
+    /// which is then stored.
+    ///
+    /// # Safety
+    /// The slots hold rows of the table, which is open and that of `new`.
+    pub unsafe fn keeps_keys(
+        &self,
+        table: &PgRelation,
+        old: *mut pg_sys::TupleTableSlot,
+        new: *mut pg_sys::TupleTableSlot,
+    ) -> bool {
+        // SAFETY: by the contract.
+        !self.columns.contains(&0) && unsafe { same_values(table, self.columns.iter().copied(), old, new) }
+    }
+
+    /// Whether a row is in the new row's way.
     ///
     /// # Safety
     /// The slot holds a row of the table, which is open and that of `new`.
-    pub unsafe fn find(&self, table: &PgRelation, new: *mut pg_sys::TupleTableSlot) -> Option<Found> {
-        if self.indexes.is_empty() {
-            return None;
-        }
+    pub unsafe fn find(&self, table: &PgRelation, new: *mut pg_sys::TupleTableSlot, since: &Moment) -> Found {
         // SAFETY: by the contract. What is evaluated lives until the memory of the row's expressions is reset; a slot
         // of the table is made for it and dropped.
         unsafe {
-            let context = match (*self.executor).es_per_tuple_exprcontext {
-                context if context.is_null() => pg_sys::MakePerTupleExprContext(self.executor),
-                context => context,
-            };
+            let context = self.context();
             let new = self.complete(new, context);
-            (*context).ecxt_scantuple = new;
             let slot = pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut());
-            let mut found = None;
+            let mut found = Found::None;
             for index in &self.indexes {
-                match index.find(table, new, slot, self.executor, context) {
-                    Some(Found::Present(present)) => {
-                        found = Some(Found::Present(Present { keys: self.hash_keys(table, slot), ..present }));
+                let Some(key) = index.key_of(new, self.executor, context) else { continue };
+                match index.find(table, &key, slot, since) {
+                    Found::None => {}
+                    depends @ Found::Depends(..) => {
+                        found = depends;
                         break;
                     }
-                    Some(depends) => found = Some(depends),
-                    None => {}
+                    present => found = present,
                 }
             }
             pg_sys::ExecDropSingleTupleTableSlot(slot);
@@ -146,22 +146,38 @@ impl OwnRow {
         }
     }
 
-    /// A hash of a row's key columns.
+    /// Whether a row of the table is in the new row's way; if so asked, in a unique index on plain columns.
     ///
     /// # Safety
-    /// The slot holds a row of the table.
-    unsafe fn hash_keys(&self, table: &PgRelation, slot: *mut pg_sys::TupleTableSlot) -> u64 {
-        let columns = table.tuple_desc();
-        self.keys.iter().fold(0, |hash, &column| {
-            // SAFETY: by the contract; the value is of the type that the table says.
-            let of_value = unsafe { value(slot, column) }.zip(columns.get(column as usize - 1)).map(|(value, of)| {
-                let hash = || unsafe { datum_image_hash(value, of.attbyval, of.attlen.into()) };
-                // SAFETY: nothing but a call of PostgreSQL.
-                unsafe { pg_sys::ffi::pg_guard_ffi_boundary(hash) }
+    /// Both slots hold rows of the table that is that of `new`.
+    pub unsafe fn is_in_way(
+        &self,
+        new: *mut pg_sys::TupleTableSlot,
+        row: *mut pg_sys::TupleTableSlot,
+        by_plain_columns: bool,
+    ) -> bool {
+        // SAFETY: by the contract. What is evaluated lives until the memory of the row's expressions is reset.
+        unsafe {
+            let context = self.context();
+            let new = self.complete(new, context);
+            let mut indexes = self.indexes.iter().filter(|index| !by_plain_columns || index.is_plain());
+            let found = indexes.any(|index| {
+                let key = |slot| index.key_of(slot, self.executor, context);
+                key(new).zip(key(row)).is_some_and(|(new, row)| index.are_equal(&new, &row))
             });
-            // A multiplication by an odd number, so that the order counts.
-            (hash ^ u64::from(of_value.unwrap_or(0))).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        })
+            pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
+            found
+        }
+    }
+
+    fn context(&self) -> *mut pg_sys::ExprContext {
+        // SAFETY: an executor's state, which lives as long as this.
+        unsafe {
+            match (*self.executor).es_per_tuple_exprcontext {
+                context if context.is_null() => pg_sys::MakePerTupleExprContext(self.executor),
+                context => context,
+            }
+        }
     }
 
     /// The new row with the generated columns that the indexes depend on.
@@ -197,31 +213,31 @@ impl OwnRow {
 }
 
 impl UniqueIndex {
-    /// # Safety
-    /// The index has been described as one of an open table that does not change.
-    unsafe fn is_partial(&self) -> bool {
-        // SAFETY: by the contract.
+    fn is_partial(&self) -> bool {
+        // SAFETY: a description of the index that lives as long as this.
         unsafe { !(*self.info).ii_Predicate.is_null() }
     }
 
-    /// A row that has the new row's value in the index.
+    fn is_plain(&self) -> bool {
+        // SAFETY: a description of the index that lives as long as this.
+        !self.is_partial() && unsafe { (*self.info).ii_Expressions.is_null() }
+    }
+
+    /// The values that a row has in the index; None if the index leaves the row out, or the row can be equal to no other.
     ///
     /// # Safety
-    /// The index is one of the table's, which is open; `new` holds a row of it, and is the row of the context, which is
-    /// the executor's; `slot` is a slot of the table.
-    unsafe fn find(
+    /// The slot holds a row of the table that the index is of; the context is the executor's.
+    unsafe fn key_of(
         &self,
-        table: &PgRelation,
-        new: *mut pg_sys::TupleTableSlot,
         slot: *mut pg_sys::TupleTableSlot,
         executor: *mut pg_sys::EState,
         context: *mut pg_sys::ExprContext,
-    ) -> Option<Found> {
-        const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
-        // SAFETY: by the contract. An index has an operator and a collation for each of its keys, of which there are no
-        // more than there is room for. The snapshot is on the heap and outlives the scan.
+    ) -> Option<Key> {
+        let (mut values, mut nulls) = ([Datum::null(); MOST_KEYS], [false; MOST_KEYS]);
+        // SAFETY: by the contract. No index has more keys than there is room for.
         unsafe {
             let info = &mut *self.info;
+            (*context).ecxt_scantuple = slot;
             if self.is_partial() {
                 if info.ii_PredicateState.is_null() {
                     info.ii_PredicateState = pg_sys::ExecPrepareQual(info.ii_Predicate, executor);
@@ -230,84 +246,74 @@ impl UniqueIndex {
                     return None;
                 }
             }
-            let (mut values, mut nulls) = ([Datum::null(); MOST], [false; MOST]);
-            pg_sys::FormIndexDatum(info, new, executor, values.as_mut_ptr(), nulls.as_mut_ptr());
+            pg_sys::FormIndexDatum(info, slot, executor, values.as_mut_ptr(), nulls.as_mut_ptr());
             let count = info.ii_NumIndexKeyAttrs as usize;
             if !self.nulls_are_equal && nulls[..count].contains(&true) {
                 return None;
             }
+            let values = values[..count].iter().zip(nulls);
+            Some(values.map(|(value, is_null)| (!is_null).then_some(*value)).collect())
+        }
+    }
+
+    /// Whether two keys are equal to the index.
+    ///
+    /// # Safety
+    /// Both are keys of the index.
+    unsafe fn are_equal(&self, a: &Key, b: &Key) -> bool {
+        // SAFETY: by the contract. An index has an operator and a collation for each of its keys.
+        unsafe {
             let index = open(self.oid);
-            let mut keys = [pg_sys::ScanKeyData::default(); MOST];
-            for (place, key) in keys[..count].iter_mut().enumerate() {
-                let is_null = if nulls[place] { pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL } else { 0 };
+            a.iter().zip(b).enumerate().all(|(place, pair)| match pair {
+                (None, None) => true,
+                (Some(a), Some(b)) => {
+                    let equality = *(*self.info).ii_UniqueProcs.add(place);
+                    let collation = *index.rd_indcollation.add(place);
+                    pg_sys::OidFunctionCall2Coll(equality, collation, *a, *b) != Datum::from(false)
+                }
+                _ => false,
+            })
+        }
+    }
+
+    /// Whether a row has that key.
+    ///
+    /// # Safety
+    /// The index is one of the table's, which is open; the key is one of its, and `slot` is a slot of the table.
+    unsafe fn find(&self, table: &PgRelation, key: &Key, slot: *mut pg_sys::TupleTableSlot, since: &Moment) -> Found {
+        // SAFETY: by the contract. An index has an operator and a collation for each of its keys.
+        unsafe {
+            let (info, index) = (&*self.info, open(self.oid));
+            let mut entries = [pg_sys::ScanKeyData::default(); MOST_KEYS];
+            for (place, (entry, value)) in entries.iter_mut().zip(key).enumerate() {
+                let is_null = if value.is_none() { pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL } else { 0 };
                 pg_sys::ScanKeyEntryInitialize(
-                    key,
+                    entry,
                     is_null as i32,
                     place as pg_sys::AttrNumber + 1,
                     *info.ii_UniqueStrats.add(place),
                     Oid::INVALID,
                     *index.rd_indcollation.add(place),
                     *info.ii_UniqueProcs.add(place),
-                    values[place],
+                    value.unwrap_or_else(Datum::null),
                 );
             }
-            let mut snapshot = dirty_snapshot();
-            let count = count as i32;
-            #[cfg(not(feature = "pg18"))]
-            let scan = pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, count, 0);
-            #[cfg(feature = "pg18")]
-            let scan =
-                pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, std::ptr::null_mut(), count, 0);
-            pg_sys::index_rescan(scan, keys.as_mut_ptr(), count, std::ptr::null_mut(), 0);
-            let mut found = None;
-            while pg_sys::index_getnext_slot(scan, pg_sys::ScanDirection::ForwardScanDirection, slot) {
+            let mut found = Found::None;
+            let mut scan = Scan::begin_with(table, &index, &mut entries[..key.len()], Filter::None, usize::MAX);
+            while let Some(state) = scan.next(slot, since, None) {
                 let place = (*slot).tts_tid;
-                match state_of(&snapshot) {
-                    State::Depends(transaction) => found = Some(Found::Depends(transaction, place)),
-                    _ => {
-                        let (is_own, is_locked) = (is_own(slot), is_locked(slot));
-                        found = Some(Found::Present(Present { place, mode: self.mode, is_own, is_locked, keys: 0 }));
-                        break;
-                    }
+                match state {
+                    State::Depends(transaction) => return Found::Depends(transaction, place),
+                    State::Gone { lately: false, .. } => {}
+                    // It may have moved to a place that the scan has passed.
+                    State::Gone { lately: true, .. } => found = Found::Present,
+                    State::Present => match locker(slot) {
+                        Some(id) => return Found::Depends(Transaction { id, speculation: 0 }, place),
+                        None => found = Found::Present,
+                    },
                 }
             }
-            pg_sys::index_endscan(scan);
             found
-        }
-    }
-}
-
-impl Present {
-    /// Whether another INSERT of the same row may hold a lock on it that this one needs, without that keeping it from
-    /// getting a lock: see [`super::locks::Locks::take_row`].
-    pub fn is_shared(&self) -> bool {
-        self.mode == LockTupleMode::LockTupleKeyShare && !self.is_own && !self.is_locked
-    }
-
-    /// Waits until the row can be locked, and locks it until the transaction ends, so that it stays in its index; false
-    /// if it has been updated or deleted meanwhile. Can be cancelled; a deadlock is an error.
-    pub fn lock(mut self, table: &PgRelation) -> bool {
-        if self.is_own {
-            return true;
-        }
-        // SAFETY: a place in an open table; a slot of it is made and dropped.
-        unsafe {
-            let slot = pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut());
-            let mut failure = pg_sys::TM_FailureData::default();
-            let result = pg_sys::table_tuple_lock(
-                table.as_ptr(),
-                &mut self.place,
-                pg_sys::GetActiveSnapshot(),
-                slot,
-                pg_sys::GetCurrentCommandId(false),
-                self.mode,
-                pg_sys::LockWaitPolicy::LockWaitBlock,
-                // The newer version too, where an UPDATE in progress makes one.
-                pg_sys::TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS as u8,
-                &mut failure,
-            );
-            pg_sys::ExecDropSingleTupleTableSlot(slot);
-            result == pg_sys::TM_Result::TM_Ok
         }
     }
 }
@@ -334,27 +340,54 @@ pub unsafe fn is_own(slot: *mut pg_sys::TupleTableSlot) -> bool {
     }
 }
 
-/// Whether the running transaction holds a lock on a row version.
+/// A transaction in progress, other than the running one, that holds a lock on a row version for which an UPDATE has to
+/// wait.
 ///
 /// # Safety
 /// The slot is one of a table of the heap access method, and holds a row.
-unsafe fn is_locked(slot: *mut pg_sys::TupleTableSlot) -> bool {
-    // SAFETY: by the contract. The members are a copy, as many as is said, or none.
+unsafe fn locker(slot: *mut pg_sys::TupleTableSlot) -> Option<pg_sys::TransactionId> {
+    // SAFETY: by the contract. The row is on the page that the slot pins, and its head is read under the page's lock, as
+    // its parts change together. The members are a copy, as many as is said, or none.
     unsafe {
+        let buffer = (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
         let header = header(slot);
-        let mask = u32::from(header.t_infomask);
-        if mask & pg_sys::HEAP_XMAX_INVALID != 0 {
-            return false;
-        }
-        let locker = header.t_choice.t_heap.t_xmax;
-        if mask & pg_sys::HEAP_XMAX_IS_MULTI == 0 {
-            return pg_sys::TransactionIdIsCurrentTransactionId(locker);
-        }
+        let (mask, locker) = (u32::from(header.t_infomask), header.t_choice.t_heap.t_xmax);
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+        let is_in_progress =
+            |id| !pg_sys::TransactionIdIsCurrentTransactionId(id) && pg_sys::TransactionIdIsInProgress(id);
         let is_lock_only = mask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
+        if mask & pg_sys::HEAP_XMAX_INVALID != 0 {
+            return None;
+        }
+        if mask & pg_sys::HEAP_XMAX_IS_MULTI == 0 {
+            let lock_bits = pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK;
+            let is_key_share = is_lock_only && mask & lock_bits == pg_sys::HEAP_XMAX_KEYSHR_LOCK;
+            return (!is_key_share && is_in_progress(locker)).then_some(locker);
+        }
         let mut members = std::ptr::null_mut();
         let count = pg_sys::GetMultiXactIdMembers(locker, &mut members, false, is_lock_only);
-        (0..usize::try_from(count).unwrap_or(0))
-            .any(|member| pg_sys::TransactionIdIsCurrentTransactionId((*members.add(member)).xid))
+        let members = (0..usize::try_from(count).unwrap_or(0)).map(|member| *members.add(member));
+        let mut strong = members.filter(|member| member.status > pg_sys::MultiXactStatus::MultiXactStatusForKeyShare);
+        strong.find(|member| is_in_progress(member.xid)).map(|member| member.xid)
+    }
+}
+
+/// Whether a row version, which another transaction is deleting or replacing, is replaced by one with the same values in
+/// the columns of all unique indexes on plain columns.
+///
+/// # Safety
+/// The slot is one of a table of the heap access method, and holds a row.
+pub unsafe fn keeps_key(slot: *mut pg_sys::TupleTableSlot) -> bool {
+    // SAFETY: by the contract. The row is on the page that the slot pins, and its head is read under the page's lock.
+    unsafe {
+        let buffer = (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+        let header = header(slot);
+        let (inserter, mask) = (header.t_choice.t_heap.t_xmin, u32::from(header.t_infomask));
+        let has_new_key = u32::from(header.t_infomask2) & pg_sys::HEAP_KEYS_UPDATED != 0;
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+        mask & pg_sys::HEAP_XMAX_INVALID == 0 && !has_new_key && !pg_sys::TransactionIdIsInProgress(inserter)
     }
 }
 

@@ -10,7 +10,7 @@ use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::key::Key;
-use super::own_row::{deleter, is_own};
+use super::own_row::{deleter, is_own, keeps_key};
 use super::table::same_values;
 use crate::simhash::blocks::{Block, Ranged};
 use crate::simhash::distance::hamming;
@@ -66,6 +66,8 @@ pub struct Scope {
     pub length: i16,
 }
 
+pub type IsOwnRow<'a> = dyn Fn(*mut pg_sys::TupleTableSlot, bool) -> bool + 'a;
+
 /// What is looked for.
 pub struct Wanted<'a> {
     pub fingerprint: i64,
@@ -77,6 +79,9 @@ pub struct Wanted<'a> {
     /// The place in it of an updated row's old version.
     pub except: Option<pg_sys::ItemPointerData>,
     /// The time at which the search begins.
+    /// Of an INSERT: whether the row in a slot is one that it finds in place of the new one; and if so asked, by a unique
+    /// index on plain columns.
+    pub is_own_row: Option<&'a IsOwnRow<'a>>,
     pub since: &'a Moment,
 }
 
@@ -137,9 +142,9 @@ impl Drop for Moment {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Transaction {
-    id: pg_sys::TransactionId,
+    pub id: pg_sys::TransactionId,
     /// Of an INSERT .. ON CONFLICT that may yet take its row back; 0 if it is none.
-    speculation: u32,
+    pub speculation: u32,
 }
 
 impl Searched {
@@ -190,9 +195,22 @@ impl Searched {
                 let mut each_of = |keys: Keys, most| {
                     let mut scan = Scan::begin(&table, &index, keys, probed.filter(wanted.fingerprint), most);
                     while flow.is_continue()
-                        && let Some(state) = scan.next(slot, wanted)
+                        && let Some(state) = scan.next(slot, wanted.since, Some(wanted))
                     {
                         if let Some((fingerprint, distance)) = self.near(wanted, slot) {
+                            // One that is being changed, but keeps its key, stays in the new row's way, whatever
+                            // becomes of the change.
+                            let (may_be_own, is_changing) = match state {
+                                State::Present => (true, false),
+                                State::Depends(_) => (keeps_key(slot), true),
+                                State::Gone { .. } => (false, false),
+                            };
+                            if may_be_own
+                                && wanted.table == self.oid
+                                && wanted.is_own_row.is_some_and(|is_own_row| is_own_row(slot, is_changing))
+                            {
+                                continue;
+                            }
                             let state = if self.is_old(wanted, slot) {
                                 State::Gone { lately: false, is_own: is_own(slot) }
                             } else {
@@ -413,7 +431,7 @@ impl Keys {
 }
 
 /// What an index tells of rows that are not near.
-enum Filter {
+pub enum Filter {
     None,
     /// It has the fingerprint, in this place.
     Fingerprint(i16),
@@ -422,7 +440,7 @@ enum Filter {
 }
 
 /// A scan of an index on some values of its first key.
-struct Scan {
+pub struct Scan {
     description: pg_sys::IndexScanDesc,
     snapshot: Box<pg_sys::SnapshotData>,
     /// The current entry leads to versions that are gone, and they are being read.
@@ -436,8 +454,20 @@ impl Scan {
     /// # Safety
     /// Both are open, and stay so; the index is one of the table's, and its first key is an integer.
     unsafe fn begin(table: &PgRelation, index: &PgRelation, keys: Keys, filter: Filter, most: usize) -> Self {
+        // SAFETY: by the contract; the keys are of integers.
+        unsafe { Self::begin_with(table, index, &mut keys.entries(), filter, most) }
+    }
+
+    /// # Safety
+    /// Both are open, and stay so; the index is one of the table's, and has such keys.
+    pub unsafe fn begin_with(
+        table: &PgRelation,
+        index: &PgRelation,
+        entries: &mut [pg_sys::ScanKeyData],
+        filter: Filter,
+        most: usize,
+    ) -> Self {
         let mut snapshot = dirty_snapshot();
-        let mut entries = keys.entries();
         let count = entries.len() as i32;
         // SAFETY: by the contract. The keys are copied; the snapshot is on the heap and outlives the scan.
         unsafe {
@@ -457,7 +487,12 @@ impl Scan {
     ///
     /// # Safety
     /// The slot is one of the table's.
-    unsafe fn next(&mut self, slot: *mut pg_sys::TupleTableSlot, wanted: &Wanted) -> Option<State> {
+    pub unsafe fn next(
+        &mut self,
+        slot: *mut pg_sys::TupleTableSlot,
+        since: &Moment,
+        wanted: Option<&Wanted>,
+    ) -> Option<State> {
         let direction = pg_sys::ScanDirection::ForwardScanDirection;
         loop {
             pgrx::check_for_interrupts!();
@@ -474,19 +509,19 @@ impl Scan {
                         return None;
                     }
                     self.left -= 1;
-                    if !self.may_be_near(wanted) {
+                    if wanted.is_some_and(|wanted| !self.may_be_near(wanted)) {
                         continue;
                     }
                 }
                 if pg_sys::index_fetch_heap(description, slot) {
-                    return Some(if self.is_among_gone { gone(slot, wanted.since) } else { state_of(&self.snapshot) });
+                    return Some(if self.is_among_gone { gone(slot, since) } else { state_of(&self.snapshot) });
                 }
                 // Gone for everybody is what the index may forget.
                 if !is_same_entry && !description.kill_prior_tuple {
                     self.is_among_gone = true;
                     description.xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
                     if pg_sys::index_fetch_heap(description, slot) {
-                        return Some(gone(slot, wanted.since));
+                        return Some(gone(slot, since));
                     }
                 }
             }
@@ -525,13 +560,13 @@ impl Drop for Scan {
 
 /// A snapshot that sees what every transaction has written, committed or not: InitDirtySnapshot in PostgreSQL's
 /// snapmgr.h sets nothing but its type.
-pub fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
+fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
     let snapshot_type = pg_sys::SnapshotType::SNAPSHOT_DIRTY;
     Box::new(pg_sys::SnapshotData { snapshot_type, ..Default::default() })
 }
 
 /// Whether the row is there that has just been read under a dirty snapshot.
-pub fn state_of(snapshot: &pg_sys::SnapshotData) -> State {
+fn state_of(snapshot: &pg_sys::SnapshotData) -> State {
     // The snapshot tells by these which transaction in progress has inserted the row, or else is deleting it.
     let transaction = |id| State::Depends(Transaction { id, speculation: snapshot.speculativeToken });
     match (snapshot.xmin, snapshot.xmax) {

@@ -301,6 +301,5 @@ pub unsafe fn same_values(
 // PostgreSQL's `utils/datum.h`, which pgrx leaves out.
 unsafe extern "C-unwind" {
     pub(super) fn datumCopy(value: Datum, by_value: bool, length: c_int) -> Datum;
-    pub(super) fn datum_image_hash(value: Datum, by_value: bool, length: c_int) -> u32;
     fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: c_int) -> bool;
 }

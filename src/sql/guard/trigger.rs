@@ -33,6 +33,10 @@ use crate::sql::spi::from_server;
 use crate::sql::tables::{open, with_inheritors};
 use crate::sql::trigger::{RowEvent, protocol_violated, table_of_original};
 
+/// How often an INSERT waits without locks for those who have written or locked the row in its way. Then it leaves that
+/// to ON CONFLICT, where those who wait for a row come in their order.
+const MOST_WAITS: u32 = 8;
+
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
     simhash_dedup(action, max_distance, fingerprint_column)";
 
@@ -119,15 +123,6 @@ enum Outcome<'a> {
     LookAgain,
 }
 
-/// The row that an INSERT finds in place of the new one.
-enum OwnRowOutcome {
-    None,
-    /// It is there, and cannot go before the statement finds it.
-    Locked,
-    /// It may have gone, or come.
-    LookAgain,
-}
-
 impl Statement {
     /// The running statement.
     ///
@@ -179,7 +174,6 @@ impl Statement {
             // to another partition.
             let has_moved = {
                 let mut locks = self.locks.borrow_mut();
-                locks.release_row();
                 locks.pending.clear();
                 std::mem::take(&mut locks.moves) && event.old_slot().is_none()
             };
@@ -194,49 +188,65 @@ impl Statement {
                 && own.same_scope(&event.table(), old, event.new_slot())
                 && !moves
             {
-                // Nothing to look for, and nothing to lock: searches notice that the row has moved while they looked.
-                self.locks.borrow_mut().release();
+                // Nothing to look for. Searches notice where the row has moved while they looked.
+                if self.own_row(event).keeps_keys(&event.table(), old, event.new_slot()) {
+                    self.locks.borrow_mut().release();
+                } else {
+                    // It may go out of the way of a new row, which is then stored: not while that is being decided.
+                    self.take_locks(fingerprint);
+                }
                 return Ok(event.new_row());
             }
             let (table, except) = (event.table().oid(), event.old_slot().map(|old| (*old).tts_tid));
             let may_have_own_row = except.is_none() && !has_moved;
+            let mut waits = 0;
             loop {
-                if may_have_own_row {
-                    match self.settle_own_row(event) {
-                        OwnRowOutcome::None => {}
-                        OwnRowOutcome::Locked => return self.guard.with_mark(event, None),
-                        OwnRowOutcome::LookAgain => continue,
-                    }
-                }
+                pgrx::check_for_interrupts!();
                 self.take_locks(fingerprint);
-                if may_have_own_row && self.find_own_row(event).is_some() {
-                    // It has come meanwhile. No more can come that is near, while the keys are locked.
-                    self.locks.borrow_mut().release_keys();
-                    continue;
-                }
                 // While it waited, somebody may have stored something near in a partition that is new.
                 pg_sys::AcceptInvalidationMessages();
                 self.guard = Guard::of(self.function, event, Some(&self.guard))?;
                 let guard = &self.guard;
+                let since = Moment::now();
+                let is_own_row =
+                    |slot, by_plain_columns| self.own_row(event).is_in_way(event.new_slot(), slot, by_plain_columns);
                 let wanted = Wanted {
                     fingerprint,
                     max_distance: guard.max_distance,
                     scope: &scope,
                     table,
                     except,
-                    since: &Moment::now(),
+                    is_own_row: may_have_own_row.then_some(&is_own_row),
+                    since: &since,
                 };
                 let row = match guard.look(&wanted, &self.locks, self.memory)? {
                     Outcome::LookAgain => continue,
                     Outcome::Unique => guard.with_mark(event, None)?,
                     Outcome::Near(nearest) => guard.act(event, &nearest)?,
                 };
+                // Last of all, so that it is as good as certain when ON CONFLICT comes to it.
+                let own_row = if may_have_own_row && !row.is_null() && waits < MOST_WAITS {
+                    self.own_row(event).find(&event.table(), event.new_slot(), &since)
+                } else {
+                    Found::None
+                };
+                if let Found::Depends(transaction, mut place) = own_row {
+                    // Whoever has written or locked the row may want keys: wait without them.
+                    waits += 1;
+                    drop(since);
+                    self.locks.borrow_mut().release();
+                    transaction.wait(&event.table(), &mut place);
+                    continue;
+                }
                 let mut locks = self.locks.borrow_mut();
                 // A row that is stored although it is near is one that others may be near to.
                 if row.is_null() {
                     locks.release();
                 } else {
-                    locks.pending.set(self.memory, fingerprint, &guard.own(event)?.scope, &scope);
+                    // A row that finds another in its way is not stored.
+                    if matches!(own_row, Found::None) && waits < MOST_WAITS {
+                        locks.pending.set(self.memory, fingerprint, &guard.own(event)?.scope, &scope);
+                    }
                     locks.moves = moves;
                 }
                 return Ok(row);
@@ -244,42 +254,12 @@ impl Statement {
         }
     }
 
-    /// The row that ON CONFLICT finds in place of a new one.
-    ///
-    /// # Safety
-    /// The event is an INSERT of this statement.
-    unsafe fn find_own_row(&self, event: &RowEvent) -> Option<Found> {
-        let table = event.table();
-        // SAFETY: the statement's memory, in which that is made; it lives as long as the statement.
-        let make = || unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| OwnRow::new(&table)) };
-        // SAFETY: by the contract.
-        unsafe { self.own_row.get_or_init(make).find(&table, event.new_slot()) }
-    }
-
-    /// Sees to the row that ON CONFLICT finds in place of a new one, if there is one: waits until it is known whether
-    /// there is one, and locks it. Whoever has locked it may want keys, so here it waits without keys.
-    ///
-    /// # Safety
-    /// The event is an INSERT of this statement.
-    unsafe fn settle_own_row(&self, event: &RowEvent) -> OwnRowOutcome {
-        let table = event.table();
-        // SAFETY: by the contract.
-        let Some(found) = (unsafe { self.find_own_row(event) }) else {
-            return OwnRowOutcome::None;
-        };
-        self.locks.borrow_mut().release_keys();
-        match found {
-            Found::Depends(transaction, mut place) => {
-                self.locks.borrow_mut().release_row();
-                // SAFETY: a place in the table.
-                unsafe { transaction.wait(&table, &mut place) };
-                OwnRowOutcome::LookAgain
-            }
-            Found::Present(row) => {
-                let is_known = self.locks.borrow_mut().take_row(table.oid(), &self.guard.secret, &row);
-                if is_known && row.lock(&table) { OwnRowOutcome::Locked } else { OwnRowOutcome::LookAgain }
-            }
-        }
+    /// The unique indexes by which ON CONFLICT finds a row in place of a new one.
+    fn own_row(&self, event: &RowEvent) -> &OwnRow {
+        self.own_row.get_or_init(|| {
+            // SAFETY: the statement's memory, in which that is made; it lives as long as the statement.
+            unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| OwnRow::new(&event.table())) }
+        })
     }
 
     /// Whether the new row goes to another partition. There it is inserted when the old one has been deleted: what

@@ -88,7 +88,7 @@ SELECT * FROM upserts('url text, hash text GENERATED ALWAYS AS (lower(url)) STOR
 SELECT * FROM upserts('url text, hash integer GENERATED ALWAYS AS (length(url)) STORED',
     'CREATE UNIQUE INDEX ON t (url) WHERE hash = 1', '(url) WHERE hash = 1', $$'a'$$, $$'a'$$);
 
--- What is near another row as well is up to the UPDATE.
+-- What is near another row as well is judged, whatever the UPDATE would leave of it.
 CREATE TABLE pages (id integer PRIMARY KEY, url text, f bigint, n integer DEFAULT 0, mark integer);
 CREATE UNIQUE INDEX ON pages (lower(url));
 SELECT simhash_attach('pages', 'f');

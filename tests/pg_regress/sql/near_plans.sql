@@ -302,7 +302,8 @@ SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag IN 
 CREATE FOREIGN DATA WRAPPER elsewhere;
 CREATE SERVER elsewhere FOREIGN DATA WRAPPER elsewhere;
 CREATE FOREIGN TABLE p_foreign PARTITION OF p FOR VALUES IN (99) SERVER elsewhere;
-SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5');
+SELECT count(*) FROM plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5') line
+WHERE line ~ 'b4_|simhash_within';
 DROP FOREIGN TABLE p_foreign;
 DROP FOREIGN DATA WRAPPER elsewhere CASCADE;
 -- Indexes of partitions that the partitioned table does not have are used where the search is not joined.
