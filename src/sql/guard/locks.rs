@@ -80,8 +80,25 @@ impl Locks {
             return locks;
         }
         let locks = Rc::new(RefCell::new(Self::default()));
-        running.push(Running { statement, guard, locks: Rc::downgrade(&locks) });
+        // SAFETY: in a transaction.
+        let subtransaction = unsafe { pg_sys::GetCurrentSubTransactionId() };
+        running.push(Running { statement, subtransaction, guard, locks: Rc::downgrade(&locks) });
         locks
+    }
+
+    /// Gives back the locks of statements that have failed, and forgets their rows, where a subtransaction is undone. The
+    /// memory of a statement of an SQL function may outlive that.
+    pub fn of_aborted<K>(running: &RefCell<Vec<Running<K>>>, subtransaction: pg_sys::SubTransactionId) {
+        let Ok(running) = running.try_borrow() else { return };
+        // Those that began within it have higher numbers.
+        let failed = running.iter().filter(|statement| statement.subtransaction >= subtransaction);
+        for locks in failed.filter_map(|statement| statement.locks.upgrade()) {
+            if let Ok(mut locks) = locks.try_borrow_mut() {
+                locks.pending.clear();
+                locks.moves = false;
+                locks.release();
+            }
+        }
     }
 
     /// Waits until no other transaction holds the locks that a row of a table needs.
@@ -145,6 +162,8 @@ impl Locks {
 /// The locks of a guard in a statement that runs.
 pub struct Running<K> {
     statement: pg_sys::MemoryContext,
+    /// The one that it runs in.
+    subtransaction: pg_sys::SubTransactionId,
     guard: K,
     locks: Weak<RefCell<Locks>>,
 }

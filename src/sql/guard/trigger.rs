@@ -5,9 +5,9 @@
 //! have written something near and not ended, and looks again. An INSERT that finds its own row first locks that, and
 //! leaves the rest to ON CONFLICT.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_void};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -100,6 +100,20 @@ struct Guard {
 thread_local! {
     static GUARDS: Cache<Identity, Guard> = Cache::new();
     static RUNNING: RefCell<Vec<Running<Identity>>> = const { RefCell::new(Vec::new()) };
+    /// Whether PostgreSQL calls `subtransaction_ended`.
+    static IS_REGISTERED: Cell<bool> = const { Cell::new(false) };
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn subtransaction_ended(
+    event: pg_sys::SubXactEvent::Type,
+    subtransaction: pg_sys::SubTransactionId,
+    _parent: pg_sys::SubTransactionId,
+    _argument: *mut c_void,
+) {
+    if event == pg_sys::SubXactEvent::SUBXACT_EVENT_ABORT_SUB {
+        RUNNING.with(|running| Locks::of_aborted(running, subtransaction));
+    }
 }
 
 /// A guard at work on one table in one statement.
@@ -142,6 +156,9 @@ impl Statement {
                 let (generated, partition) =
                     memory.switch_to(|_| (Computed::generated(&table, own.fingerprint), Computed::partition(&table)));
                 let identity = guard.identity.of_whole();
+                if !IS_REGISTERED.replace(true) {
+                    pg_sys::RegisterSubXactCallback(Some(subtransaction_ended), std::ptr::null_mut());
+                }
                 let locks = RUNNING.with(|running| Locks::of_statement(running, info.fn_mcxt, identity));
                 let statement = Self {
                     function,

@@ -211,4 +211,22 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 SELECT id, mark FROM inner_rows;
+-- Also not of one in an SQL function, whose memory outlives the error.
+CREATE TABLE checked (id integer PRIMARY KEY CHECK (id <> 1), f bigint);
+SELECT simhash_attach('checked', 'f'), simhash_guard('checked', fingerprint => 'f');
+CREATE FUNCTION store(id integer, f bigint) RETURNS integer LANGUAGE sql AS
+    'INSERT INTO checked VALUES (id, f) RETURNING id';
+DO $$
+DECLARE
+    stored integer;
+BEGIN
+    BEGIN
+        stored = store(1, 0);
+    EXCEPTION WHEN check_violation THEN
+        RAISE WARNING 'caught, % locks', (SELECT count(*) FROM pg_locks WHERE objsubid = 3 AND pid = pg_backend_pid());
+    END;
+    INSERT INTO checked VALUES (2, 1);
+END
+$$;
+SELECT id FROM checked;
 DROP SCHEMA guard_upsert CASCADE;
