@@ -71,11 +71,11 @@ pub fn warn_of_unfilled(
     // A partition has none that inherit from it; of a distributed table, ONLY would be the part that is here: none.
     let only = if table.is_partitioned() || family.len() == 1 { "" } else { "ONLY " };
     for member in family.iter().filter(|member| member.is_ordinary()) {
-        // A trigger that cannot compute, as where its source has been dropped, says so when it fires.
         if !can_be_read(member) {
             continue;
         }
         let member = member.held()?;
+        // A trigger that cannot compute, as where its source has been dropped, says so when it fires.
         let Ok(Some(kept)) = Kept::of(schema, &member, column) else { continue };
         let mut condition = kept.is_unfilled();
         if look == Look::ByIndex

@@ -10,7 +10,7 @@
 //!
 //! An UPDATE has locked its row when its trigger wants the keys. So an INSERT that finds its own row locked by another
 //! transaction ([`super::own_row`]) waits for that without keys, before ON CONFLICT waits for it with keys. An UPDATE that
-//! leaves the fingerprint alone wants none.
+//! leaves the fingerprint and the unique keys alone wants none.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
