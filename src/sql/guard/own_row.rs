@@ -318,6 +318,36 @@ impl UniqueIndex {
     }
 }
 
+/// What the head of a row version says of the transactions that have written it.
+struct Head {
+    inserter: pg_sys::TransactionId,
+    deleter_or_locker: pg_sys::TransactionId,
+    mask: u32,
+    mask2: u32,
+}
+
+impl Head {
+    /// # Safety
+    /// The slot is one of a table of the heap access method, and holds a row.
+    unsafe fn read(slot: *mut pg_sys::TupleTableSlot) -> Self {
+        // SAFETY: by the contract. The row is on the page that the slot pins, and is read under the page's lock, as the
+        // parts of its head change together.
+        unsafe {
+            let buffer = (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            let header = header(slot);
+            let head = Self {
+                inserter: header.t_choice.t_heap.t_xmin,
+                deleter_or_locker: header.t_choice.t_heap.t_xmax,
+                mask: header.t_infomask.into(),
+                mask2: header.t_infomask2.into(),
+            };
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+            head
+        }
+    }
+}
+
 /// The head of the row version in a slot.
 ///
 /// # Safety
@@ -346,14 +376,9 @@ pub unsafe fn is_own(slot: *mut pg_sys::TupleTableSlot) -> bool {
 /// # Safety
 /// The slot is one of a table of the heap access method, and holds a row.
 unsafe fn locker(slot: *mut pg_sys::TupleTableSlot) -> Option<pg_sys::TransactionId> {
-    // SAFETY: by the contract. The row is on the page that the slot pins, and its head is read under the page's lock, as
-    // its parts change together. The members are a copy, as many as is said, or none.
+    // SAFETY: by the contract. The members are a copy, as many as is said, or none.
     unsafe {
-        let buffer = (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
-        let header = header(slot);
-        let (mask, locker) = (u32::from(header.t_infomask), header.t_choice.t_heap.t_xmax);
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+        let Head { deleter_or_locker: locker, mask, .. } = Head::read(slot);
         let is_in_progress =
             |id| !pg_sys::TransactionIdIsCurrentTransactionId(id) && pg_sys::TransactionIdIsInProgress(id);
         let is_lock_only = mask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
@@ -379,14 +404,10 @@ unsafe fn locker(slot: *mut pg_sys::TupleTableSlot) -> Option<pg_sys::Transactio
 /// # Safety
 /// The slot is one of a table of the heap access method, and holds a row.
 pub unsafe fn keeps_key(slot: *mut pg_sys::TupleTableSlot) -> bool {
-    // SAFETY: by the contract. The row is on the page that the slot pins, and its head is read under the page's lock.
+    // SAFETY: by the contract; any number may be asked for as a transaction's.
     unsafe {
-        let buffer = (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
-        let header = header(slot);
-        let (inserter, mask) = (header.t_choice.t_heap.t_xmin, u32::from(header.t_infomask));
-        let has_new_key = u32::from(header.t_infomask2) & pg_sys::HEAP_KEYS_UPDATED != 0;
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+        let Head { inserter, mask, mask2, .. } = Head::read(slot);
+        let has_new_key = mask2 & pg_sys::HEAP_KEYS_UPDATED != 0;
         mask & pg_sys::HEAP_XMAX_INVALID == 0 && !has_new_key && !pg_sys::TransactionIdIsInProgress(inserter)
     }
 }
