@@ -8,8 +8,8 @@ mod tests {
     use pgrx::prelude::*;
 
     use crate::pg_test::random::Random;
-    use crate::simhash::pairs::{Phase, Progress};
     use crate::sql::batch::progress::{INTERVAL, Reporter};
+    use simhash::pairs::{Phase, Progress};
 
     /// What simhash_pairs finds, and what it should, which are not in both.
     const PAIRS: &str = "

@@ -1,6 +1,6 @@
 //! The golden vectors through SQL.
 
-#[path = "../tests/golden/entries.rs"]
+#[path = "../simhash/tests/golden/entries.rs"]
 mod entries;
 
 #[pgrx::pg_schema]
@@ -12,7 +12,7 @@ mod tests {
 
     #[pg_test]
     fn golden_texts() {
-        let entries = entries(include_str!("../tests/golden/golden.jsonl"));
+        let entries = entries(include_str!("../simhash/tests/golden/golden.jsonl"));
         assert!(entries.len() >= 60, "only {} golden texts", entries.len());
         for entry in entries {
             let (name, text, expected) = (&entry["name"], text(&entry), entry["fingerprint"].as_i64());
@@ -47,7 +47,7 @@ mod tests {
 
     #[pg_test]
     fn golden_blocks() {
-        let entries = entries(include_str!("../tests/golden/blocks.jsonl"));
+        let entries = entries(include_str!("../simhash/tests/golden/blocks.jsonl"));
         assert!(entries.len() >= 60, "only {} golden blocks", entries.len());
         for entry in entries {
             let number = |key: &str| entry[key].as_i64().unwrap_or_else(|| panic!("{key} in {entry}"));

@@ -1,9 +1,9 @@
 //! Tests that run inside a server, with `cargo pgrx test`.
 
 mod batch;
+mod fingerprint_cache;
 mod golden;
 mod guard_storage;
-mod last_text;
 mod library;
 mod parallel;
 mod progress;

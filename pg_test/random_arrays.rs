@@ -5,7 +5,7 @@ mod tests {
     use pgrx::prelude::*;
 
     use crate::pg_test::random::Random;
-    use xxhash_rust::xxh3::xxh3_64;
+    use simhash::fingerprint::hash::hash;
 
     /// The definition: +weight or -weight for each bit; 1 where the sum is above 0. None without a weight.
     fn by_definition(features: &[String], thousandths: &[u64]) -> Option<i64> {
@@ -17,7 +17,7 @@ mod tests {
             let mut sum = 0i128;
             for (feature, weight) in features.iter().zip(thousandths) {
                 let weight = i128::from(*weight);
-                sum += if xxh3_64(feature.as_bytes()) >> bit & 1 == 1 { weight } else { -weight };
+                sum += if hash(feature.as_bytes()) >> bit & 1 == 1 { weight } else { -weight };
             }
             fingerprint |= u64::from(sum > 0) << bit;
         }

@@ -7,9 +7,9 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use crate::pg_test::random::Random;
-    use crate::simhash::fingerprint::Fingerprinter;
-    use crate::simhash::options::Options;
-    use crate::simhash::resemblance::resemblance;
+    use simhash::fingerprint::Fingerprinter;
+    use simhash::fingerprint::options::Options;
+    use simhash::fingerprint::resemblance::resemblance;
 
     const PIECES: [&str; 22] = [
         "word",

@@ -1,9 +1,9 @@
 //! Near-duplicate text in PostgreSQL: SimHash fingerprints and exact search by Hamming distance.
 //!
-//! [`simhash`] is the algorithm and knows no PostgreSQL; `sql` makes SQL functions of it, which `sql/pg_simhash.sql`
-//! declares.
+//! The crate [`simhash`] is the algorithm and knows no PostgreSQL. `sql` makes SQL functions of it, which
+//! `sql/pg_simhash.sql` declares.
 
-pub mod simhash;
+mod postgres;
 mod sql;
 
 /// What PostgreSQL 18 shows in pg_get_loaded_modules().

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| pg_simhash::checks::options::check(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz_checks::options::check(input));

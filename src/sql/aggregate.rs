@@ -8,11 +8,11 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_extern};
+use simhash::fingerprint::tally::Tally;
 
-use super::error::user_error;
 use super::fingerprint::{hash_of, to_bigint, weight_of};
-use super::text::RawText;
-use crate::simhash::tally::Tally;
+use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::text::RawText;
 
 // The state is palloc'd and never dropped.
 const _: () = assert!(align_of::<Tally>() <= 8 && !std::mem::needs_drop::<Tally>());
@@ -30,7 +30,7 @@ fn simhash_agg_add(
     };
     let (hash, weight) = (hash_of(feature)?, weight_of(weight)?);
     let (state, tally) = get_or_create(state, fcinfo)?;
-    tally.add(hash, weight)?;
+    tally.add(hash, weight).map_err(algorithm_error)?;
     Ok(state)
 }
 
@@ -44,7 +44,7 @@ fn simhash_agg_combine(
         return Ok(state);
     };
     let (state, tally) = get_or_create(state, fcinfo)?;
-    tally.merge(other)?;
+    tally.merge(other).map_err(algorithm_error)?;
     Ok(state)
 }
 

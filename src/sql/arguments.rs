@@ -5,8 +5,8 @@ use std::ffi::CStr;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::error::user_error;
-use super::spi::from_server;
+use crate::postgres::error::user_error;
+use crate::postgres::spi::from_server;
 
 /// An argument that must be given.
 pub fn required<T>(value: Option<T>, argument: &str) -> Result<T, ErrorReport> {

@@ -9,11 +9,11 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::NodeTag;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use simhash::search::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
 
 use super::attach::progress;
-use super::error::user_error;
-use super::expression::Expression;
-use crate::simhash::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
+use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::nodes::expression::Expression;
 
 #[pg_extern(sql = false)]
 fn simhash_block(
@@ -41,7 +41,7 @@ fn simhash_probes(
         // NULL, for no fingerprint is within a negative distance, and whether one is within a distance is unknown if
         // the fingerprint is: with an empty array, `block = ANY (probes)` would be false.
         Ok(_) if max_distance < 0 => Ok(None),
-        Ok((cut, radius)) => Ok(Some(cut.list_probes(fingerprint.cast_unsigned(), radius)?)),
+        Ok((cut, radius)) => Ok(Some(cut.list_probes(fingerprint.cast_unsigned(), radius).map_err(algorithm_error)?)),
         Err(error) => null_unless_planning(error, fcinfo),
     }
 }

@@ -1,8 +1,7 @@
 //! `hamming`, which is also the operator `<~>`, and `simhash_similarity`.
 
 use pgrx::pg_extern;
-
-use crate::simhash::distance;
+use simhash::distance;
 
 #[pg_extern(sql = false)]
 fn hamming(a: i64, b: i64) -> i32 {

@@ -4,11 +4,11 @@ use pgrx::AnyElement;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::error::tick;
 use super::fingerprint::to_bigint;
-use super::last::with_fingerprinter;
+use super::fingerprint_cache::with_fingerprinter;
 use super::options::{Document, RawJsonb, read};
-use super::text::{RawText, decode, to_datum};
+use crate::postgres::error::{algorithm_error, tick};
+use crate::postgres::text::{RawText, decode, to_datum};
 
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
@@ -21,7 +21,8 @@ fn simhash_features(
 > {
     let options = read(Document::Jsonb(options))?;
     let content = decode(content)?;
-    let features = with_fingerprinter(|fingerprinter| fingerprinter.features(&content, &options, &tick))?;
+    let features = with_fingerprinter(|fingerprinter| fingerprinter.features(&content, &options, &tick))
+        .map_err(algorithm_error)?;
     // A text is made of each feature when its row is asked for, in that row's memory.
     Ok(TableIterator::new((0..features.places()).filter_map(move |place| {
         let feature = features.get(place)?;

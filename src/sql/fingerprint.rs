@@ -3,20 +3,18 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
+use simhash::FORMAT;
+use simhash::fingerprint::hash::hash;
+use simhash::fingerprint::options::Options;
+use simhash::fingerprint::tally::Tally;
+use simhash::fingerprint::weights::{MAX_WEIGHT, from_float};
+use simhash::ticking::ticking;
 
-use super::arrays::{features, weights};
-use super::error::{tick, user_error};
-use super::last;
+use super::fingerprint_cache;
 use super::options::{Document, RawJsonb, read};
-use super::text::{RawText, TextArgument, decode};
-use crate::simhash::FORMAT;
-use crate::simhash::hash::hash;
-use crate::simhash::options::Options;
-use crate::simhash::tally::Tally;
-use crate::simhash::weight::{self, MAX_WEIGHT};
-
-/// Elements of an array handled between two checks for interrupts.
-const STRIDE: usize = 4096;
+use crate::postgres::arrays::{features, weights};
+use crate::postgres::error::{algorithm_error, tick, user_error};
+use crate::postgres::text::{RawText, TextArgument, decode};
 
 /// A fingerprint as SQL's bigint: the same 64 bits.
 pub fn to_bigint(fingerprint: u64) -> i64 {
@@ -25,28 +23,25 @@ pub fn to_bigint(fingerprint: u64) -> i64 {
 
 #[pg_extern(sql = false)]
 fn simhash_text(content: AnyElement) -> Result<Option<i64>, ErrorReport> {
-    Ok(last::fingerprint(TextArgument::new(&content), &Options::default())?.map(to_bigint))
+    Ok(fingerprint_cache::fingerprint(TextArgument::new(&content), &Options::default())?.map(to_bigint))
 }
 
 #[pg_extern(sql = false)]
 fn simhash_text_jsonb(content: AnyElement, options: RawJsonb<'_>) -> Result<Option<i64>, ErrorReport> {
-    Ok(last::fingerprint(TextArgument::new(&content), &read(Document::Jsonb(options))?)?.map(to_bigint))
+    Ok(fingerprint_cache::fingerprint(TextArgument::new(&content), &read(Document::Jsonb(options))?)?.map(to_bigint))
 }
 
 /// For literals and parameters of no declared type: with these, `simhash(text, jsonb)` and `simhash(text[], double
 /// precision[])` alone would be ambiguous.
 #[pg_extern(sql = false)]
 fn simhash_text_text(content: AnyElement, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
-    Ok(last::fingerprint(TextArgument::new(&content), &read(Document::Text(options))?)?.map(to_bigint))
+    Ok(fingerprint_cache::fingerprint(TextArgument::new(&content), &read(Document::Text(options))?)?.map(to_bigint))
 }
 
 #[pg_extern(sql = false)]
 pub fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
     let mut tally = Tally::default();
-    for (i, feature) in features(&feature_array)?.enumerate() {
-        if i % STRIDE == 0 {
-            tick();
-        }
+    for feature in ticking(features(&feature_array)?, tick) {
         tally.vote(hash_of(feature?)?, true);
     }
     Ok(tally.fingerprint().map(to_bigint))
@@ -62,11 +57,8 @@ fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Re
             .set_hint("Give both arrays the same length."));
     }
     let mut tally = Tally::default();
-    for (i, (feature, weight)) in features.zip(weights).enumerate() {
-        if i % STRIDE == 0 {
-            tick();
-        }
-        tally.add(hash_of(feature?)?, weight_of(weight?)?)?;
+    for (feature, weight) in ticking(features.zip(weights), tick) {
+        tally.add(hash_of(feature?)?, weight_of(weight?)?).map_err(algorithm_error)?;
     }
     Ok(tally.fingerprint().map(to_bigint))
 }
@@ -83,7 +75,7 @@ pub fn hash_of(feature: RawText<'_>) -> Result<u64, ErrorReport> {
 
 /// A caller's weight in the units that tallies count in.
 pub fn weight_of(weight: f64) -> Result<u64, ErrorReport> {
-    weight::from_float(weight).ok_or_else(|| {
+    from_float(weight).ok_or_else(|| {
         let shown = if weight.abs() < 1e15 { format!("{weight}") } else { format!("{weight:e}") };
         let message = format!("feature weight {} is out of range", shown.replace("inf", "Infinity"));
         user_error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, message)

@@ -7,8 +7,8 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
-use super::error::user_error;
-use super::names::{hold, hold_schema};
+use crate::postgres::error::user_error;
+use crate::postgres::names::{hold, hold_schema};
 
 /// The language C, as in PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);

@@ -5,10 +5,10 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use simhash::fingerprint::options::{InvalidOptions, Options};
 
-use super::error::{shorten, user_error};
-use super::text::{RawText, decode, decode_copy};
-use crate::simhash::options::{InvalidOptions, Options};
+use crate::postgres::error::{shorten, user_error};
+use crate::postgres::text::{RawText, decode, decode_copy};
 
 /// The inside of a `jsonb` datum, without its length word.
 pub type RawJsonb<'a> = &'a [u8];
@@ -60,14 +60,7 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
 
 /// Reads JSON in the server's encoding; `unreadable` is the code of the error where that fails.
 fn parse(json: RawText<'_>, unreadable: PgSqlErrorCode) -> Result<Options, ErrorReport> {
-    Options::from_json(&decode(json)?).map_err(|invalid| match invalid {
-        InvalidOptions::Unreadable(reason) => cannot_be_read(unreadable, &reason),
-        invalid => invalid.into(),
-    })
-}
-
-fn cannot_be_read(code: PgSqlErrorCode, reason: &str) -> ErrorReport {
-    user_error(code, "simhash options cannot be read").set_detail(format!("{reason}."))
+    Options::from_json(&decode(json)?).map_err(|invalid| invalid_options(invalid, unreadable))
 }
 
 /// The document as JSON, in the server's encoding.
@@ -92,23 +85,23 @@ pub fn to_json_text(document: RawJsonb<'_>) -> Result<String, ErrorReport> {
     decode_copy(&to_json(document))
 }
 
-impl From<InvalidOptions> for ErrorReport {
-    fn from(invalid: InvalidOptions) -> Self {
-        let error = |message| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
-        let keys = InvalidOptions::KEYS;
-        match invalid {
-            InvalidOptions::Unreadable(reason) => {
-                cannot_be_read(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, &reason)
-            }
-            InvalidOptions::NotAnObject => {
-                error("simhash options must be a JSON object".to_owned()).set_hint(format!("Its keys may be {keys}."))
-            }
-            InvalidOptions::UnknownKey(key) => error(format!("unknown simhash option \"{}\"", shorten(&key)))
-                .set_hint(format!("The options are {keys}.")),
-            InvalidOptions::Value { key, value, allowed } => {
-                error(format!("invalid value for simhash option \"{key}\": {}", shorten(&value)))
-                    .set_hint(format!("It must be {allowed}."))
-            }
+/// The error of wrong options; `unreadable` is its code where the document cannot be read.
+fn invalid_options(invalid: InvalidOptions, unreadable: PgSqlErrorCode) -> ErrorReport {
+    let error = |message| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
+    let keys = InvalidOptions::KEYS;
+    match invalid {
+        InvalidOptions::Unreadable(reason) => {
+            user_error(unreadable, "simhash options cannot be read").set_detail(format!("{reason}."))
+        }
+        InvalidOptions::NotAnObject => {
+            error("simhash options must be a JSON object".to_owned()).set_hint(format!("Its keys may be {keys}."))
+        }
+        InvalidOptions::UnknownKey(key) => {
+            error(format!("unknown simhash option \"{}\"", shorten(&key))).set_hint(format!("The options are {keys}."))
+        }
+        InvalidOptions::Value { key, value, allowed } => {
+            error(format!("invalid value for simhash option \"{key}\": {}", shorten(&value)))
+                .set_hint(format!("It must be {allowed}."))
         }
     }
 }

@@ -6,26 +6,26 @@
 
 use std::ffi::CStr;
 
-use pgrx::PgRelation;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
+use simhash::search::blocks::LAYOUTS;
 
-use super::indexes::{Index, Key};
-use super::marks::{Maker, has_comment, is_marked_relation, is_marked_trigger, maker_of};
+use super::indexes::NamedIndex;
 use super::prefix::{Prefix, in_quotes};
+use super::provenance::{Maker, has_comment, is_marked_relation, is_marked_trigger, maker_of};
 use super::renamed::RenamedBlock;
-use super::source::Attribute;
-use super::target::{Lock, Target};
 use super::update::UpdateTrigger;
-use crate::simhash::blocks::LAYOUTS;
+use crate::postgres::catalog::column::{Column, generation_of};
+use crate::postgres::catalog::index::Keyed;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::target::{Lock, Target};
+use crate::postgres::error::{sendable, tell, user_error};
+use crate::postgres::owner::as_owner;
+use crate::postgres::spi::{execute, strings};
 use crate::sql::arguments::required;
-use crate::sql::calls::{BlockCall, FingerprintCall};
-use crate::sql::error::{sendable, tell, user_error};
-use crate::sql::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::owner::as_owner;
-use crate::sql::spi::{execute, strings};
+use crate::sql::recognise::{BlockCall, FingerprintCall};
 
 #[pg_extern(sql = false)]
 fn simhash_detach(
@@ -53,8 +53,8 @@ struct Attached<'a> {
     changed_columns: Vec<String>,
     other_columns: Vec<String>,
     /// The tables' indexes that attach made, on any column with the prefix.
-    indexes: Vec<Index>,
-    other_indexes: Vec<Index>,
+    indexes: Vec<NamedIndex>,
+    other_indexes: Vec<NamedIndex>,
     /// The tables with the triggers on the fingerprint column that attach made, and with those that it did not.
     triggers: Vec<(&'a Target, String)>,
     other_triggers: Vec<(&'a Target, String)>,
@@ -71,7 +71,7 @@ impl<'a> Attached<'a> {
         let mut own = Vec::new();
         let relation = table.open();
         for name in names(prefix) {
-            if let Some(attribute) = Attribute::of(&relation, &name)? {
+            if let Some(attribute) = Column::find(&relation, &name)? {
                 let goes = goes(table, table, &attribute);
                 let maker = maker_of(table.oid, attribute.number)?.filter(|_| goes);
                 let is_fingerprint = name == prefix.fingerprint();
@@ -87,7 +87,7 @@ impl<'a> Attached<'a> {
             }
         }
         for name in renamed(schema, table, prefix, &columns)? {
-            if let Some(attribute) = Attribute::of(&relation, &name)?
+            if let Some(attribute) = Column::find(&relation, &name)?
                 && goes(table, table, &attribute)
             {
                 own.push(name.clone());
@@ -99,21 +99,20 @@ impl<'a> Attached<'a> {
         let (mut indexes, mut other_indexes) = (Vec::new(), Vec::new());
         let (mut triggers, mut other_triggers) = (Vec::new(), Vec::new());
         for member in family {
-            let goes = |attribute: &Attribute| goes(table, member, attribute);
+            let goes = |attribute: &Column| goes(table, member, attribute);
             let relation = member.open();
             let mut numbers = Vec::new();
             for name in &own {
-                numbers.extend(Attribute::of(&relation, name)?.filter(goes).map(|attribute| attribute.number));
+                numbers.extend(Column::find(&relation, name)?.filter(goes).map(|attribute| attribute.number));
             }
-            let fingerprint = Attribute::of(&relation, prefix.fingerprint())?;
-            for index in Index::all_of(member)? {
-                let (column, call) = match index.key {
-                    Key::Column(column) => {
-                        // SAFETY: an open table.
-                        let expression = unsafe { Expression::of_generated_column(relation.as_ptr(), column) };
+            let fingerprint = Column::find(&relation, prefix.fingerprint())?;
+            for index in NamedIndex::all_of(member)? {
+                let (column, call) = match index.first() {
+                    Keyed::Column(column) => {
+                        let expression = generation_of(&relation, column);
                         (Some(column), expression.and_then(|expression| BlockCall::in_schema(expression, schema)))
                     }
-                    Key::Expression(expression) => {
+                    Keyed::Expression(expression) => {
                         let call = BlockCall::in_schema(expression, schema);
                         (call.and_then(|call| call.fingerprint.as_own_column()), call)
                     }
@@ -194,7 +193,7 @@ impl<'a> Attached<'a> {
         for member in family {
             let relation = member.open();
             for column in &self.columns {
-                if let Some(attribute) = Attribute::of(&relation, column)?
+                if let Some(attribute) = Column::find(&relation, column)?
                     && goes(table, member, &attribute)
                 {
                     columns.push(format!("({}, {})", member.oid.to_u32(), attribute.number));
@@ -241,7 +240,7 @@ impl<'a> Attached<'a> {
 
 /// Whether a column of that name goes from the table or from a child when the table is detached. A child does not lose
 /// what comes from its parent, nor what it had before its parent, with all that is on them.
-fn goes(table: &Target, member: &Target, attribute: &Attribute) -> bool {
+fn goes(table: &Target, member: &Target, attribute: &Column) -> bool {
     attribute.is_local == (member.oid == table.oid)
 }
 
@@ -254,12 +253,11 @@ fn renamed(
     columns: &[String],
 ) -> Result<Vec<String>, ErrorReport> {
     let relation = table.open();
-    let fingerprint = Attribute::of(&relation, prefix.fingerprint())?.map(|attribute| attribute.number);
+    let fingerprint = Column::find(&relation, prefix.fingerprint())?.map(|attribute| attribute.number);
     let (mut fingerprints, mut layout) = (Vec::new(), None);
     for name in columns.iter().map(String::as_str).chain([prefix.fingerprint()]) {
-        let Some(attribute) = Attribute::of(&relation, name)? else { continue };
-        // SAFETY: an open table.
-        let Some(expression) = (unsafe { Expression::of_generated_column(relation.as_ptr(), attribute.number) }) else {
+        let Some(attribute) = Column::find(&relation, name)? else { continue };
+        let Some(expression) = generation_of(&relation, attribute.number) else {
             continue;
         };
         match BlockCall::in_schema(expression, schema) {
@@ -274,7 +272,7 @@ fn renamed(
     for RenamedBlock { name, call, .. } in RenamedBlock::all_of(schema, table, prefix)? {
         let is_of_fingerprint = fingerprints.iter().any(|own| own.equals(call.fingerprint))
             || fingerprint.is_some() && call.fingerprint.as_own_column() == fingerprint;
-        let is_missing = Attribute::of(&relation, &prefix.block(call.block))?.is_none()
+        let is_missing = Column::find(&relation, &prefix.block(call.block))?.is_none()
             && found.iter().all(|(block, _)| *block != call.block);
         if is_of_fingerprint && is_missing && *layout.get_or_insert(call.blocks) == call.blocks {
             found.push((call.block, name));
@@ -292,15 +290,14 @@ fn names(prefix: &Prefix) -> impl Iterator<Item = String> + '_ {
 /// or a block. One that is computed no longer has become a column like others, with values that nobody computes again.
 fn is_as_made(
     schema: ExtensionSchema,
-    relation: &PgRelation,
-    attribute: &Attribute,
+    relation: &Relation,
+    attribute: &Column,
     is_named_as_fingerprint: bool,
     maker: Maker,
 ) -> bool {
-    // SAFETY: an open table.
-    match unsafe { Expression::of_generated_column(relation.as_ptr(), attribute.number) } {
+    match generation_of(relation, attribute.number) {
         Some(expression) if is_named_as_fingerprint => FingerprintCall::of(expression, schema).is_some(),
         Some(expression) => BlockCall::in_schema(expression, schema).is_some(),
-        None => maker == Maker::Online && is_named_as_fingerprint && attribute.column_type == pg_sys::INT8OID,
+        None => maker == Maker::Online && is_named_as_fingerprint && attribute.data_type == pg_sys::INT8OID,
     }
 }

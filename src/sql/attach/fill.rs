@@ -14,13 +14,13 @@ use pgrx::prelude::*;
 
 use super::prefix::Prefix;
 use super::progress::of_about;
-use super::target::{Lock, Target};
 use super::unfilled::Kept;
+use crate::postgres::catalog::target::{Lock, Target};
+use crate::postgres::error::{sendable, tell, tick, user_error};
+use crate::postgres::owner::{as_owner_with_triggers, set};
+use crate::postgres::spi::{execute, execute_and_commit, strings};
 use crate::sql::arguments::required;
-use crate::sql::error::{sendable, tell, tick, user_error};
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::owner::{as_owner_with_triggers, set};
-use crate::sql::spi::{execute, execute_and_commit, strings};
 
 /// Between two reports.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -249,7 +249,7 @@ impl Fill<'_> {
         if !self.has_member(walk.table)? {
             return self.has_left(walk.table);
         }
-        let file = Some(file_of(&table));
+        let file = Some(table.open().file_number());
         if walk.file != file {
             let is_new = walk.file.is_some();
             *walk = Walk { table: walk.table, file, next: 0, pages: table.block_count() };
@@ -295,7 +295,7 @@ impl Fill<'_> {
         // SAFETY: look-ups in a system cache; null if there is no such table.
         let name = unsafe {
             let name = pg_sys::get_rel_name(table);
-            if name.is_null() { String::new() } else { crate::sql::spi::from_server(name)? }
+            if name.is_null() { String::new() } else { crate::postgres::spi::from_server(name)? }
         };
         tell(format!("fill: table \"{name}\" was detached meanwhile"));
         Ok(Batch::Left)
@@ -364,15 +364,6 @@ impl Fill<'_> {
 fn exists(relation: pg_sys::Oid) -> bool {
     // SAFETY: a look-up in a system cache.
     unsafe { !pg_sys::get_rel_name(relation).is_null() }
-}
-
-/// The file that holds a table's rows: another one after a rewrite.
-fn file_of(table: &Target) -> pg_sys::Oid {
-    let relation = table.open();
-    #[cfg(any(feature = "pg14", feature = "pg15"))]
-    return relation.rd_node.relNode;
-    #[cfg(not(any(feature = "pg14", feature = "pg15")))]
-    return relation.rd_locator.relNumber;
 }
 
 /// Runs `f` with a snapshot, which a procedure does not have that may commit.

@@ -7,19 +7,23 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 
-use super::indexes::{Index, IndexNames, Key};
-use super::marks::{Maker, has_comment};
+use super::index_names::IndexNames;
+use super::indexes::NamedIndex;
 use super::prefix::Prefix;
-use super::source::{Attribute, no_such_column};
+use super::provenance::{Maker, has_comment};
+use super::source::block_sql;
 use super::table::{layout, one_by_one};
-use super::target::{Lock, Target, schema_name};
 use super::unfilled::{Look, warn_of_unfilled};
+use crate::postgres::catalog::column::{Column, no_such_column};
+use crate::postgres::catalog::index::Keyed;
+use crate::postgres::catalog::target::{Lock, Target};
+use crate::postgres::names::schema_name;
+use crate::postgres::owner::as_owner;
+use crate::postgres::text::to_datum;
 use crate::sql::arguments::required;
-use crate::sql::calls::BlockCall;
+use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::owner::as_owner;
-use crate::sql::tables::{check_has_values, not_bigint};
-use crate::sql::text::to_datum;
+use crate::sql::recognise::BlockCall;
 
 #[pg_extern(sql = false)]
 fn simhash_index_commands(
@@ -68,14 +72,14 @@ struct Built {
 impl IndexCommands {
     fn list(&mut self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
         let column = self.prefix.fingerprint();
-        let found = Attribute::of(&table.open(), column)?.ok_or_else(|| {
-            no_such_column(column, table).set_hint("The prefix is the name of the fingerprint column.")
-        })?;
-        // SAFETY: a look-up in a system cache.
-        if unsafe { pg_sys::getBaseType(found.column_type) } != pg_sys::INT8OID {
-            return Err(not_bigint(column, &table.name, &found.type_name()));
+        let relation = table.open();
+        if Column::find(&relation, column)?.is_none() {
+            return Err(
+                no_such_column(&relation, column)?.set_hint("The prefix is the name of the fingerprint column.")
+            );
         }
-        check_has_values(&table.open(), found.number)?;
+        check_is_stored(&relation, &fingerprint_column(&relation, column)?)?;
+        drop(relation);
         for block in 0..self.blocks {
             let mut built = Vec::new();
             for member in family.iter().filter(|member| member.is_ordinary()) {
@@ -145,13 +149,13 @@ impl IndexCommands {
     }
 
     /// Whether it was made by these commands, as its definition and its name tell.
-    fn is_ours(&self, table: &Target, index: &Index, block: i32) -> Result<bool, ErrorReport> {
+    fn is_ours(&self, table: &Target, index: &NamedIndex, block: i32) -> Result<bool, ErrorReport> {
         index.is_as_made(table, self.fingerprint_of(table)?, &self.prefix.block(block))
     }
 
     /// Whether the session was lost between the index and its comment. One on a partition goes with the one on the
     /// partitioned table, and needs none.
-    fn lacks_comment(&self, table: &Target, index: &Index, block: i32) -> Result<bool, ErrorReport> {
+    fn lacks_comment(&self, table: &Target, index: &NamedIndex, block: i32) -> Result<bool, ErrorReport> {
         Ok(!index.is_partition && !has_comment(index.oid) && self.is_ours(table, index, block)?)
     }
 
@@ -160,10 +164,9 @@ impl IndexCommands {
         let qualified = format!("{}.{name}", quote_identifier(&table.schema));
         let column = quote_identifier(self.prefix.fingerprint());
         let include = if self.covering { format!(" INCLUDE ({column})") } else { String::new() };
-        let fingerprint = Attribute::of(&table.open(), self.prefix.fingerprint())?
-            .ok_or_else(|| no_such_column(self.prefix.fingerprint(), table))?;
+        let fingerprint = Column::named(&table.open(), self.prefix.fingerprint())?;
         let function = quote_qualified_identifier(schema_name(self.schema.oid())?, "simhash_block".to_owned());
-        let key = fingerprint.block_sql(&function, self.prefix.fingerprint(), block, self.blocks);
+        let key = block_sql(&function, &fingerprint, block, self.blocks)?;
         self.commands.push(format!("{create} {name} ON {only}{} USING btree ({key}){include}", table.sql()));
         self.comment(&qualified, block);
         Ok(Built { table: table.oid, name: qualified, oid: None })
@@ -175,27 +178,30 @@ impl IndexCommands {
     }
 
     fn fingerprint_of(&self, table: &Target) -> Result<Option<pg_sys::AttrNumber>, ErrorReport> {
-        Ok(Attribute::of(&table.open(), self.prefix.fingerprint())?.map(|found| found.number))
+        Ok(Column::find(&table.open(), self.prefix.fingerprint())?.map(|found| found.number))
     }
 
     /// The indexes on that block's expression.
-    fn of_block(&self, table: &Target, block: i32) -> Result<Vec<Index>, ErrorReport> {
+    fn of_block(&self, table: &Target, block: i32) -> Result<Vec<NamedIndex>, ErrorReport> {
         let column = self.fingerprint_of(table)?;
-        let mut indexes = Index::all_of(table)?;
+        let mut indexes = NamedIndex::all_of(table)?;
         indexes.retain(|index| {
-            index.finds_integers
-                && match index.key {
-                    Key::Expression(expression) => BlockCall::in_schema(expression, self.schema).is_some_and(|call| {
-                        (call.block, call.blocks) == (block, self.blocks) && call.fingerprint.as_own_column() == column
-                    }),
-                    Key::Column(_) => false,
+            index.finds_integers()
+                && match index.first() {
+                    Keyed::Expression(expression) => {
+                        BlockCall::in_schema(expression, self.schema).is_some_and(|call| {
+                            (call.block, call.blocks) == (block, self.blocks)
+                                && call.fingerprint.as_own_column() == column
+                        })
+                    }
+                    Keyed::Column(_) => false,
                 }
         });
         Ok(indexes)
     }
 
     /// The index on that block's expression that serves, a valid one if there is one.
-    fn existing(&self, table: &Target, block: i32) -> Result<Option<Index>, ErrorReport> {
+    fn existing(&self, table: &Target, block: i32) -> Result<Option<NamedIndex>, ErrorReport> {
         let column = self.fingerprint_of(table)?;
         let mut indexes = self.of_block(table, block)?;
         // What an interrupted REINDEX has left is not to be completed.
@@ -240,6 +246,6 @@ fn has_statistics(index: pg_sys::Oid) -> bool {
 fn parent_of(relation: pg_sys::Oid) -> Result<Option<pg_sys::Oid>, ErrorReport> {
     let query =
         format!("SELECT inhparent::pg_catalog.oid FROM pg_catalog.pg_inherits WHERE inhrelid = {}", relation.to_u32());
-    let parent = crate::sql::spi::strings(&query)?.pop().and_then(|oid| oid.parse().ok());
+    let parent = crate::postgres::spi::strings(&query)?.pop().and_then(|oid| oid.parse().ok());
     Ok(parent.map(pg_sys::Oid::from_u32))
 }

@@ -8,14 +8,14 @@
 mod detach;
 mod fill;
 mod index_commands;
+mod index_names;
 mod indexes;
-mod marks;
 mod online;
 mod prefix;
 pub(crate) mod progress;
+mod provenance;
 mod renamed;
 mod source;
 mod table;
-pub mod target;
 pub mod unfilled;
 mod update;

@@ -9,20 +9,22 @@ use std::ffi::CStr;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
+use simhash::fingerprint::options::Options;
 
-use super::marks::{Maker, is_marked_relation};
 use super::prefix::Prefix;
-use super::source::{Attribute, Kind, Source};
+use super::provenance::{Maker, is_marked_relation};
+use super::source::{Kind, Source};
 use super::table::one_by_one;
-use super::target::{Lock, Target};
 use super::update::{UpdateTrigger, kind_of_stored};
-use crate::simhash::options::Options;
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::generation::definition;
+use crate::postgres::catalog::target::{Lock, Target};
+use crate::postgres::error::{sendable, tell, user_error};
+use crate::postgres::owner::as_owner;
+use crate::postgres::spi::execute;
 use crate::sql::arguments::{name, required};
-use crate::sql::error::{sendable, tell, user_error};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::options::{Document, RawJsonb, read};
-use crate::sql::owner::as_owner;
-use crate::sql::spi::execute;
 
 #[pg_extern(sql = false)]
 fn simhash_attach_online(
@@ -67,7 +69,7 @@ impl Online {
             self.check_column(member, has_trigger)?;
         }
         let column = self.prefix.fingerprint();
-        let has_column = Attribute::of(&table.open(), column)?.is_some();
+        let has_column = Column::find(&table.open(), column)?.is_some();
         if has_column && without_trigger.is_empty() {
             tell(format!("table \"{}\" is attached already, nothing changed", table.name));
             return Ok(());
@@ -113,8 +115,8 @@ impl Online {
                 .set_detail("Generated columns are computed after BEFORE triggers.")
                 .set_hint("Name a column that it is computed from, or use simhash_attach."));
         }
-        let source = Attribute::of(&table.open(), column)?;
-        let stored = source.as_ref().and_then(|source| kind_of_stored(source.column_type));
+        let source = Column::find(&table.open(), column)?;
+        let stored = source.as_ref().and_then(|source| kind_of_stored(source.data_type));
         if stored != Some(self.source.kind) {
             let of_type = source.map(|source| source.type_name()).unwrap_or_default();
             let message = format!("a trigger cannot fingerprint column \"{column}\" of type {of_type}");
@@ -163,11 +165,11 @@ impl Online {
     /// Refuses a column that has the name but another meaning.
     fn check_column(&self, table: &Target, has_trigger: bool) -> Result<(), ErrorReport> {
         let column = self.prefix.fingerprint();
-        let Some(found) = Attribute::of(&table.open(), column)? else {
+        let Some(found) = Column::find(&table.open(), column)? else {
             return Ok(());
         };
         // A plain bigint may hold anything, unless the trigger keeps it, or we made it and were stopped.
-        let is_plain = found.column_type == pg_sys::INT8OID && !found.is_generated;
+        let is_plain = found.data_type == pg_sys::INT8OID && !found.is_generated;
         if is_plain && (has_trigger || is_marked_relation(table.oid, found.number)?) {
             return Ok(());
         }
@@ -175,7 +177,7 @@ impl Online {
         Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message)
             .set_detail(sendable(format!(
                 "It is {}, and would have to be bigint, kept up to date by simhash_update.",
-                found.definition(table)?
+                definition(table, &found)?
             )))
             .set_hint("Choose another prefix, or remove the column; simhash_detach removes what simhash_attach made."))
     }
@@ -185,12 +187,12 @@ impl Online {
 fn options_of(trigger: &UpdateTrigger) -> Result<Options, ErrorReport> {
     match &trigger.options {
         None => Ok(Options::default()),
-        Some(json) => read(Document::Text(crate::sql::spi::to_server(json)?.to_bytes())),
+        Some(json) => read(Document::Text(crate::postgres::spi::to_server(json)?.to_bytes())),
     }
 }
 
 fn has_trigger_named(table: &Target, name: &str) -> Result<bool, ErrorReport> {
-    let name = crate::sql::spi::to_server(name)?;
+    let name = crate::postgres::spi::to_server(name)?;
     // SAFETY: a look-up in a catalog.
     Ok(unsafe { pg_sys::get_trigger_oid(table.oid, name.as_ptr(), true) } != pg_sys::InvalidOid)
 }

@@ -5,8 +5,8 @@ use std::ffi::CStr;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
+use crate::postgres::error::user_error;
 use crate::sql::arguments::name;
-use crate::sql::error::user_error;
 
 /// What the longest of the names adds to the prefix.
 const LONGEST_ADDITION: usize = "zz_".len() + "_update".len();

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::sql::error::tell;
+use crate::postgres::error::tell;
 
 /// The block number whose computations are counted. An atomic is the plain way to a static that is cheap to read; there
 /// is one thread.

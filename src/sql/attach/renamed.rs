@@ -1,18 +1,19 @@
 //! Block columns that were renamed after attach made them. They are known by their marks and by what they compute.
 
-use pgrx::PgRelation;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use simhash::search::blocks::LAYOUTS;
 
-use super::indexes::{Index, Key};
-use super::marks::{Maker, is_marked_relation, maker_of};
+use super::indexes::NamedIndex;
 use super::prefix::Prefix;
-use super::source::Attribute;
-use super::target::Target;
-use crate::simhash::blocks::LAYOUTS;
-use crate::sql::calls::BlockCall;
-use crate::sql::expression::Expression;
+use super::provenance::{Maker, is_marked_relation, maker_of};
+use crate::postgres::catalog::column::{Column, generation_of};
+use crate::postgres::catalog::index::Keyed;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::target::Target;
+use crate::postgres::nodes::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::recognise::BlockCall;
 
 /// A block column of a table whose name is no longer one that a prefix gives.
 pub struct RenamedBlock {
@@ -27,19 +28,16 @@ impl RenamedBlock {
     pub fn all_of(schema: ExtensionSchema, table: &Target, prefix: &Prefix) -> Result<Vec<Self>, ErrorReport> {
         let relation = table.open();
         let mut found = Vec::new();
-        for (number, attribute) in (1..).zip(relation.tuple_desc().iter()) {
-            if attribute.attisdropped || attribute.atttypid != pg_sys::INT4OID {
-                continue;
-            }
-            // SAFETY: an open table, and a column of its.
-            let Some(expression) = (unsafe { Expression::of_generated_column(relation.as_ptr(), number) }) else {
+        for column in Column::all(&relation).filter(|column| column.data_type == pg_sys::INT4OID) {
+            let number = column.number;
+            let Some(expression) = generation_of(&relation, number) else {
                 continue;
             };
             let Some(call) = BlockCall::in_schema(expression, schema) else { continue };
             if maker_of(relation.oid(), number)? != Some(Maker::Attach) {
                 continue;
             }
-            let Some(name) = Attribute::name_of(&relation, number)? else { continue };
+            let name = column.name()?;
             let has_own_name = (0..*LAYOUTS.end()).any(|block| prefix.block(block) == name);
             let column = Self { name, expression, call };
             if !has_own_name && !column.has_name_of_another(&relation)? && column.is_of(table, number, prefix)? {
@@ -51,34 +49,31 @@ impl RenamedBlock {
 
     /// Whether it has the name that another prefix, which is in use, gives to that block. Where the fingerprints are a
     /// column of the application's, a prefix has none of its own to tell that by.
-    fn has_name_of_another(&self, relation: &PgRelation) -> Result<bool, ErrorReport> {
+    fn has_name_of_another(&self, relation: &Relation) -> Result<bool, ErrorReport> {
         let Some(other) = self.name.strip_suffix(&format!("_block{}", self.call.block)) else { return Ok(false) };
-        let is_fingerprint = |found: Attribute| found.column_type == pg_sys::INT8OID;
+        let is_fingerprint = |found: Column| found.data_type == pg_sys::INT8OID;
         Ok(self.call.fingerprint.as_own_column().is_some()
-            || Attribute::of(relation, other)?.is_some_and(is_fingerprint))
+            || Column::find(relation, other)?.is_some_and(is_fingerprint))
     }
 
     /// Whether it is of this prefix rather than of another with the same source. An index that attach made of it has
     /// its former name; without one, it is of the only prefix that lacks it.
     fn is_of(&self, table: &Target, number: pg_sys::AttrNumber, prefix: &Prefix) -> Result<bool, ErrorReport> {
         let block = self.call.block;
-        for index in Index::all_of(table)? {
-            let is_on_it = matches!(index.key, Key::Column(column) if column == number);
+        for index in NamedIndex::all_of(table)? {
+            let is_on_it = matches!(index.first(), Keyed::Column(column) if column == number);
             if is_on_it && is_marked_relation(index.oid, 0)? && index.name.contains(&format!("_block{block}_idx")) {
                 return Ok(index.name.contains(&format!("_{}_idx", prefix.block(block))));
             }
         }
         let relation = table.open();
-        for (number, attribute) in (1..).zip(relation.tuple_desc().iter()) {
-            if attribute.attisdropped || attribute.atttypid != pg_sys::INT8OID {
-                continue;
-            }
-            // SAFETY: an open table, and a column of its.
-            let generated = unsafe { Expression::of_generated_column(relation.as_ptr(), number) };
+        for column in Column::all(&relation).filter(|column| column.data_type == pg_sys::INT8OID) {
+            let number = column.number;
+            let generated = generation_of(&relation, number);
             if generated.is_some_and(|generated| generated.equals(self.call.fingerprint))
-                && let Some(other) = Attribute::name_of(&relation, number)?
+                && let other = column.name()?
                 && other != prefix.fingerprint()
-                && Attribute::of(&relation, &format!("{other}_block{block}"))?.is_none()
+                && Column::find(&relation, &format!("{other}_block{block}"))?.is_none()
             {
                 return Ok(false);
             }

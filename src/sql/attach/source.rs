@@ -1,20 +1,20 @@
 //! The column that a table's fingerprints are made of, or that holds them.
 
-use pgrx::PgRelation;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
+use simhash::fingerprint::options::Options;
 
-use super::target::Target;
-use crate::simhash::options::Options;
-use crate::sql::calls::FingerprintCall;
-use crate::sql::error::user_error;
-use crate::sql::expression::Expression;
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::generation::{generation_sql, hold_names};
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::target::Target;
+use crate::postgres::error::user_error;
+use crate::postgres::nodes::expression::Expression;
+use crate::sql::fingerprint_column::check_is_stored;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::names::{hold, hold_schema};
 use crate::sql::options::{Document, RawJsonb, read, to_json_text};
-use crate::sql::spi;
-use crate::sql::tables::{check_has_values, column_name};
+use crate::sql::recognise::FingerprintCall;
 
 /// What kind of source a column is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,19 +72,19 @@ impl Source {
     /// Finds the column and checks that it can be fingerprinted.
     pub fn read(table: &Target, column: String, options: Option<RawJsonb<'_>>) -> Result<Self, ErrorReport> {
         let relation = table.open();
-        let attribute = Attribute::of(&relation, &column)?.ok_or_else(|| no_such_column(&column, table))?;
-        let kind = Kind::of_type(attribute.column_type).ok_or_else(|| {
-            let message = format!("column \"{column}\" of type {} cannot be fingerprinted", attribute.type_name());
+        let found = Column::named(&relation, &column)?;
+        let kind = Kind::of_type(found.data_type).ok_or_else(|| {
+            let message = format!("column \"{column}\" of type {} cannot be fingerprinted", found.type_name());
             user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(
                 "A source is text or of a type with an implicit cast to text, text[], tsvector, or a bigint that holds \
                  fingerprints.",
             )
         })?;
         if kind == Kind::Fingerprints {
-            check_has_values(&relation, attribute.number)?;
+            check_is_stored(&relation, &found)?;
         }
         if options.is_some() && kind != Kind::Text {
-            let message = format!("column \"{column}\" of type {} takes no options", attribute.type_name());
+            let message = format!("column \"{column}\" of type {} takes no options", found.type_name());
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
                 .set_detail("Options say how the features of a text are made."));
         }
@@ -96,8 +96,8 @@ impl Source {
                 (options, json)
             }
         };
-        let argument = attribute.as_argument(table, &column, kind)?;
-        Ok(Self { column, kind, is_generated: attribute.is_generated, options, options_json, argument })
+        let argument = as_argument(table, &found, kind)?;
+        Ok(Self { column, kind, is_generated: found.is_generated, options, options_json, argument })
     }
 
     /// The options as JSON, unless they are the default ones.
@@ -132,7 +132,7 @@ impl Source {
     pub fn is_fingerprint(
         &self,
         schema: ExtensionSchema,
-        relation: &PgRelation,
+        relation: &Relation,
         expression: Expression,
     ) -> Result<bool, ErrorReport> {
         let Some(argument) = self.argument_tree(relation)? else {
@@ -146,168 +146,45 @@ impl Source {
     }
 
     /// What the parser makes of the argument.
-    fn argument_tree(&self, relation: &PgRelation) -> Result<Option<Expression>, ErrorReport> {
-        let Some(attribute) = Attribute::of(relation, &self.column)? else {
+    fn argument_tree(&self, relation: &Relation) -> Result<Option<Expression>, ErrorReport> {
+        let Some(column) = Column::find(relation, &self.column)? else {
             return Ok(None);
         };
-        // SAFETY: an open table.
-        let generated = unsafe { Expression::of_generated_column(relation.as_ptr(), attribute.number) };
-        let source = match generated {
-            Some(expression) => expression,
-            None => match attribute.as_variable() {
-                Some(variable) => variable,
-                None => return Ok(None),
-            },
-        };
-        Ok(source.coerced_to(self.kind.argument().0))
+        let source = column.generation(relation).or_else(|| column.as_variable());
+        Ok(source.and_then(|source| source.coerced_to(self.kind.argument().0)))
     }
 }
 
-pub fn no_such_column(column: &str, table: &Target) -> ErrorReport {
-    let message = format!("column \"{column}\" of table \"{}\" does not exist", table.name);
-    user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
+/// The column, as an expression of the type that the function takes. A generated column's own expression stands for
+/// it, since another generated column cannot refer to it.
+fn as_argument(table: &Target, column: &Column, kind: Kind) -> Result<String, ErrorReport> {
+    let (argument_type, argument_type_name) = kind.argument();
+    let mut argument = quote_identifier(column.name()?);
+    if column.is_generated {
+        if column.type_modifier >= 0 {
+            let message = format!(
+                "generated column \"{}\" of type {} cannot be fingerprinted",
+                column.name()?,
+                column.type_name()
+            );
+            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+                .set_detail("Its expression stands for it, and the limit is no part of that.")
+                .set_hint("Name the column that it is computed from, or change its type to one without a limit."));
+        }
+        hold_names(table, column)?;
+        argument = generation_sql(table, column)?.unwrap_or_default();
+        argument = format!("CAST({argument} AS {})", column.type_name());
+    }
+    if column.data_type != argument_type {
+        argument = format!("CAST({argument} AS {argument_type_name})");
+    }
+    Ok(argument)
 }
 
-/// A column as pg_attribute has it.
-pub struct Attribute {
-    pub number: pg_sys::AttrNumber,
-    pub column_type: pg_sys::Oid,
-    pub type_modifier: i32,
-    collation: pg_sys::Oid,
-    pub is_generated: bool,
-    pub is_stored: bool,
-    /// Whether it is the table's own, be it also inherited.
-    pub is_local: bool,
-}
-
-impl Attribute {
-    /// The column of that name, which is none of the system's.
-    pub fn of(relation: &PgRelation, name: &str) -> Result<Option<Self>, ErrorReport> {
-        let name = spi::to_server(name)?;
-        // SAFETY: a look-up in a system cache; a column that it finds is in the descriptor of the open relation.
-        unsafe {
-            let number = pg_sys::get_attnum(relation.oid(), name.as_ptr());
-            if number <= 0 {
-                return Ok(None);
-            }
-            let descriptor = relation.tuple_desc();
-            let Some(attribute) = descriptor.get(number as usize - 1) else {
-                return Ok(None);
-            };
-            Ok(Some(Self {
-                number,
-                column_type: attribute.atttypid,
-                type_modifier: attribute.atttypmod,
-                collation: attribute.attcollation,
-                is_generated: attribute.attgenerated != 0,
-                is_stored: attribute.attgenerated as u8 == pg_sys::ATTRIBUTE_GENERATED_STORED,
-                is_local: attribute.attislocal,
-            }))
-        }
-    }
-
-    /// The name of a column of the table.
-    pub fn name_of(relation: &PgRelation, number: pg_sys::AttrNumber) -> Result<Option<String>, ErrorReport> {
-        // SAFETY: NUL-terminated.
-        column_name(relation.oid(), number).map(|name| unsafe { spi::from_server(name.as_ptr()) }).transpose()
-    }
-
-    /// A block of the fingerprint that the column holds, computed by the function `simhash_block` of that name.
-    pub fn block_sql(&self, function: &str, column: &str, block: i32, blocks: i32) -> String {
-        let column = quote_identifier(column);
-        // Of the arguments' own types, so that no function but ours is meant, whatever others there are of its name.
-        let argument =
-            if self.column_type == pg_sys::INT8OID { column } else { format!("CAST({column} AS pg_catalog.int8)") };
-        format!("{function}({argument}, {block}, {blocks})")
-    }
-
-    pub fn type_name(&self) -> String {
-        // SAFETY: a palloc'd, NUL-terminated name.
-        unsafe { spi::from_server(pg_sys::format_type_with_typemod(self.column_type, self.type_modifier)) }
-            .unwrap_or_default()
-    }
-
-    fn as_variable(&self) -> Option<Expression> {
-        // SAFETY: the node is palloc'd.
-        unsafe {
-            let variable = pg_sys::makeVar(1, self.number, self.column_type, self.type_modifier, self.collation, 0);
-            Expression::new(variable)
-        }
-    }
-
-    /// The column, as an expression of the type that the function takes. A generated column's own expression stands for
-    /// it, since another generated column cannot refer to it.
-    fn as_argument(&self, table: &Target, column: &str, kind: Kind) -> Result<String, ErrorReport> {
-        let (argument_type, argument_type_name) = kind.argument();
-        let mut argument = quote_identifier(column);
-        if self.is_generated {
-            if self.type_modifier >= 0 {
-                let message =
-                    format!("generated column \"{column}\" of type {} cannot be fingerprinted", self.type_name());
-                return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-                    .set_detail("Its expression stands for it, and the limit is no part of that.")
-                    .set_hint("Name the column that it is computed from, or change its type to one without a limit."));
-            }
-            self.hold_names(table)?;
-            argument = self.generation_sql(table)?.unwrap_or_default();
-            argument = format!("CAST({argument} AS {})", self.type_name());
-        }
-        if self.column_type != argument_type {
-            argument = format!("CAST({argument} AS {argument_type_name})");
-        }
-        Ok(argument)
-    }
-
-    /// Holds the names of all that the generation expression and the type refer to, so that the text of the expression
-    /// means the same when it is parsed again.
-    fn hold_names(&self, table: &Target) -> Result<(), ErrorReport> {
-        // PostgreSQL 14 keeps the dependencies with the column, later versions with its entry in pg_attrdef.
-        let query = format!(
-            "SELECT DISTINCT pg_catalog.concat_ws(' ', refclassid, refobjid) FROM pg_catalog.pg_depend \
-             WHERE (classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND objid = {table} AND objsubid = {column} \
-                 OR classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND objid IN ( \
-                     SELECT oid FROM pg_catalog.pg_attrdef WHERE adrelid = {table} AND adnum = {column})) \
-             AND NOT (refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND refobjid = {table})",
-            table = table.oid.to_u32(),
-            column = self.number
-        );
-        for object in spi::strings(&query)? {
-            let mut numbers = object.split(' ').filter_map(|number| number.parse().ok()).map(pg_sys::Oid::from_u32);
-            match (numbers.next(), numbers.next()) {
-                (Some(pg_sys::RelationRelationId), Some(relation)) => {
-                    // SAFETY: any OID may be locked; a look-up in a system cache.
-                    let schema = unsafe {
-                        pg_sys::LockRelationOid(relation, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
-                        pg_sys::get_rel_namespace(relation)
-                    };
-                    hold_schema(schema)?;
-                }
-                (Some(catalogue), Some(object)) => hold(catalogue, object)?,
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// The generation expression, with all names qualified that are not of the system's schema.
-    pub fn generation_sql(&self, table: &Target) -> Result<Option<String>, ErrorReport> {
-        let query = format!(
-            "SELECT pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_catalog.pg_attrdef \
-             WHERE adrelid = {} AND adnum = {}",
-            table.oid.to_u32(),
-            self.number
-        );
-        Ok(spi::strings(&query)?.pop())
-    }
-
-    /// The column as CREATE TABLE would define it.
-    pub fn definition(&self, table: &Target) -> Result<String, ErrorReport> {
-        let type_name = self.type_name();
-        if !self.is_generated {
-            return Ok(type_name);
-        }
-        let expression = self.generation_sql(table)?.unwrap_or_default();
-        let kind = if self.is_stored { "STORED" } else { "VIRTUAL" };
-        Ok(format!("{type_name} GENERATED ALWAYS AS ({expression}) {kind}"))
-    }
+/// A block of the fingerprint in a column, as SQL: a call of `simhash_block`, which has the name `function`.
+pub fn block_sql(function: &str, column: &Column, block: i32, blocks: i32) -> Result<String, ErrorReport> {
+    let name = quote_identifier(column.name()?);
+    // Of the arguments' own types, so that no function but ours is meant, whatever others there are of its name.
+    let argument = if column.data_type == pg_sys::INT8OID { name } else { format!("CAST({name} AS pg_catalog.int8)") };
+    Ok(format!("{function}({argument}, {block}, {blocks})"))
 }

@@ -4,29 +4,33 @@
 
 use std::ffi::CStr;
 
-use pgrx::PgRelation;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
+use simhash::search::blocks::DEFAULT_BLOCKS;
 
-use super::indexes::{Index, IndexNames, Key};
-use super::marks::{Maker, is_marked_relation};
+use super::index_names::IndexNames;
+use super::indexes::NamedIndex;
 use super::prefix::{Prefix, in_quotes};
 use super::progress;
+use super::provenance::{Maker, is_marked_relation};
 use super::renamed::RenamedBlock;
-use super::source::{Attribute, Kind, Source};
-use super::target::{Lock, Target};
-use crate::simhash::blocks::DEFAULT_BLOCKS;
+use super::source::{Kind, Source};
+use crate::postgres::catalog::column::{Column, generation_of};
+use crate::postgres::catalog::generation::definition;
+use crate::postgres::catalog::index::Keyed;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::target::{Lock, Target};
+use crate::postgres::error::{sendable, tell, user_error};
+use crate::postgres::nodes::expression::Expression;
+use crate::postgres::owner::as_owner;
+use crate::postgres::query::Query;
+use crate::postgres::spi::{execute, to_server};
 use crate::sql::arguments::{name, required};
 use crate::sql::blocks::check_layout;
-use crate::sql::calls::BlockCall;
-use crate::sql::error::{sendable, tell, user_error};
-use crate::sql::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::options::RawJsonb;
-use crate::sql::owner::as_owner;
-use crate::sql::query::Query;
-use crate::sql::spi::{execute, to_server};
+use crate::sql::recognise::BlockCall;
 
 #[pg_extern(sql = false)]
 fn simhash_attach(
@@ -79,7 +83,8 @@ enum Meaning {
     Block(i32),
 }
 
-struct Column {
+/// A column that is to be there.
+struct Wanted {
     name: String,
     meaning: Meaning,
 }
@@ -96,7 +101,7 @@ impl Attachment {
         let relation = table.open();
         let mut missing = Vec::new();
         for column in &columns {
-            if Attribute::of(&relation, &column.name)?.is_none() {
+            if Column::find(&relation, &column.name)?.is_none() {
                 missing.push(column);
             }
         }
@@ -114,22 +119,22 @@ impl Attachment {
     }
 
     /// The columns, in their order. A block column that was renamed is taken as it is.
-    fn columns(&self, table: &Target) -> Result<Vec<Column>, ErrorReport> {
+    fn columns(&self, table: &Target) -> Result<Vec<Wanted>, ErrorReport> {
         let relation = table.open();
         // A prefix that has no column yet has not lost one either.
         let mut is_in_use = false;
         for name in (0..self.blocks).map(|block| self.prefix.block(block)).chain([self.prefix.fingerprint().to_owned()])
         {
-            is_in_use |= Attribute::of(&relation, &name)?.is_some();
+            is_in_use |= Column::find(&relation, &name)?.is_some();
         }
         let renamed = if is_in_use { RenamedBlock::all_of(self.schema, table, &self.prefix)? } else { Vec::new() };
         let mut columns = Vec::new();
         if self.source.kind != Kind::Fingerprints {
-            columns.push(Column { name: self.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint });
+            columns.push(Wanted { name: self.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint });
         }
         for block in 0..self.blocks {
             let (mut name, meaning) = (self.prefix.block(block), Meaning::Block(block));
-            if Attribute::of(&relation, &name)?.is_none() {
+            if Column::find(&relation, &name)?.is_none() {
                 for column in &renamed {
                     if self.means(&relation, column.expression, meaning)? {
                         name.clone_from(&column.name);
@@ -137,26 +142,25 @@ impl Attachment {
                     }
                 }
             }
-            columns.push(Column { name, meaning });
+            columns.push(Wanted { name, meaning });
         }
         Ok(columns)
     }
 
     /// Refuses a column that has the name but another meaning.
-    fn check(&self, table: &Target, column: &Column) -> Result<(), ErrorReport> {
+    fn check(&self, table: &Target, column: &Wanted) -> Result<(), ErrorReport> {
         let relation = table.open();
-        let Some(found) = Attribute::of(&relation, &column.name)? else {
+        let Some(found) = Column::find(&relation, &column.name)? else {
             return Ok(());
         };
         if found.is_stored
-            && found.column_type == self.column_type(column.meaning)
-            // SAFETY: an open table.
-            && let Some(expression) = unsafe { Expression::of_generated_column(relation.as_ptr(), found.number) }
+            && found.data_type == self.column_type(column.meaning)
+            && let Some(expression) = generation_of(&relation, found.number)
             && self.means(&relation, expression, column.meaning)?
         {
             return Ok(());
         }
-        let definition = found.definition(table)?;
+        let definition = definition(table, &found)?;
         let message = format!("column \"{}\" of table \"{}\" exists with another meaning", column.name, table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message)
             .set_detail(sendable(format!(
@@ -167,7 +171,7 @@ impl Attachment {
     }
 
     /// Whether the expression computes that.
-    fn means(&self, relation: &PgRelation, expression: Expression, meaning: Meaning) -> Result<bool, ErrorReport> {
+    fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool, ErrorReport> {
         match meaning {
             Meaning::Fingerprint => self.source.is_fingerprint(self.schema, relation, expression),
             Meaning::Block(wanted) => match BlockCall::in_schema(expression, self.schema) {
@@ -216,7 +220,7 @@ impl Attachment {
 
     /// Refuses an expression that PostgreSQL would read otherwise than it is meant: that of a generated source may call
     /// functions of which it prints the names, but not which of several by one name are meant.
-    fn check_expression(&self, table: &Target, column: &Column) -> Result<(), ErrorReport> {
+    fn check_expression(&self, table: &Target, column: &Wanted) -> Result<(), ErrorReport> {
         let expression = self.expression(column.meaning)?;
         let query = Query::parse(to_server(&format!("SELECT {expression} FROM ONLY {}", table.sql()))?)?;
         if query.table() == Some(table.oid)
@@ -247,7 +251,7 @@ impl Attachment {
     }
 
     /// Adds all columns in one command, hence one rewrite.
-    fn add_columns(&self, table: &Target, family: &[Target], columns: &[&Column]) -> Result<(), ErrorReport> {
+    fn add_columns(&self, table: &Target, family: &[Target], columns: &[&Wanted]) -> Result<(), ErrorReport> {
         let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
         for column in columns {
             self.check_expression(table, column)?;
@@ -276,20 +280,21 @@ impl Attachment {
     }
 
     /// Builds the btrees that are missing; how many were.
-    fn build_indexes(&self, table: &Target, family: &[Target], columns: &[Column]) -> Result<usize, ErrorReport> {
+    fn build_indexes(&self, table: &Target, family: &[Target], columns: &[Wanted]) -> Result<usize, ErrorReport> {
         let (mut missing, mut replaced) = (Vec::new(), Vec::new());
         let fingerprint = self.fingerprint_column();
         for member in one_by_one(table, family) {
             let relation = member.open();
             let number =
-                |column: &str| Ok::<_, ErrorReport>(Attribute::of(&relation, column)?.map(|found| found.number));
+                |column: &str| Ok::<_, ErrorReport>(Column::find(&relation, column)?.map(|found| found.number));
             let covered = number(fingerprint)?;
-            let mut indexes = Index::all_of(member)?;
-            indexes.retain(|index| index.is_valid && index.finds_integers);
-            for Column { name: column, meaning } in columns {
+            let mut indexes = NamedIndex::all_of(member)?;
+            indexes.retain(|index| index.is_valid && index.finds_integers());
+            for Wanted { name: column, meaning } in columns {
                 let Meaning::Block(block) = *meaning else { continue };
                 let number = number(column)?;
-                let of_block = |index: &&Index| matches!(index.key, Key::Column(first) if Some(first) == number);
+                let of_block =
+                    |index: &&NamedIndex| matches!(index.first(), Keyed::Column(first) if Some(first) == number);
                 let found: Vec<_> = indexes.iter().filter(of_block).collect();
                 if found.iter().any(|index| !self.covering || index.covers(covered)) {
                     continue;
@@ -330,7 +335,7 @@ impl Attachment {
     }
 
     /// Without statistics the planner takes every search for one that finds a 200th of the table, and scans it all.
-    fn analyze(&self, table: &Target, family: &[Target], columns: &[Column]) -> Result<(), ErrorReport> {
+    fn analyze(&self, table: &Target, family: &[Target], columns: &[Wanted]) -> Result<(), ErrorReport> {
         let columns: Vec<_> = columns.iter().map(|column| quote_identifier(&column.name)).collect();
         let columns = columns.join(", ");
         for member in one_by_one(table, family) {

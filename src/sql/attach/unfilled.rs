@@ -5,17 +5,19 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
 
-use super::indexes::{Index, Key};
-use super::source::{Attribute, Source};
-use super::target::{Target, schema_name};
+use super::indexes::NamedIndex;
+use super::source::{Source, block_sql};
 use super::update::UpdateTrigger;
-use crate::sql::calls::BlockCall;
-use crate::sql::error::{sendable, user_error, warn};
-use crate::sql::expression::Expression;
+use crate::postgres::catalog::column::{Column, generation_of};
+use crate::postgres::catalog::index::Keyed;
+use crate::postgres::catalog::target::Target;
+use crate::postgres::error::{sendable, user_error, warn};
+use crate::postgres::names::schema_name;
+use crate::postgres::owner::{set, with_settings};
+use crate::postgres::spi::{execute, to_server};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::options::{Document, read};
-use crate::sql::owner::{set, with_settings};
-use crate::sql::spi::{execute, to_server};
+use crate::sql::recognise::BlockCall;
 
 /// A fingerprint column that the trigger `simhash_update` keeps up to date.
 pub struct Kept {
@@ -105,40 +107,36 @@ pub fn warn_of_unfilled(
 /// Whether the rows are there to be looked at, and by name: names cannot be held in a read-only transaction. Where they
 /// are not, or a policy hides them from their owner, it is for simhash_fill to say so.
 fn can_be_read(table: &Target) -> bool {
-    let relation = table.open();
-    // SAFETY: an open table has its row of pg_class; look-ups in system caches.
+    let is_temporary_elsewhere = table.open().is_temporary_elsewhere();
+    // SAFETY: look-ups in system caches, and a setting.
     unsafe {
-        let persistence = (*relation.rd_rel).relpersistence as u8;
-        let is_of_another_session = persistence == pg_sys::RELPERSISTENCE_TEMP && !relation.rd_islocaltemp;
         let policies = pg_sys::check_enable_rls(table.oid, table.owner, true);
-        !pg_sys::XactReadOnly && !is_of_another_session && policies != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+        !pg_sys::XactReadOnly && !is_temporary_elsewhere && policies != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
     }
 }
 
 /// A block of the fingerprint that has an index, as it may stand in a statement.
 fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<String>, ErrorReport> {
     let relation = table.open();
-    let Some(fingerprint) = Attribute::of(&relation, column)? else { return Ok(None) };
+    let Some(fingerprint) = Column::find(&relation, column)? else { return Ok(None) };
     let block_of = |expression| {
         BlockCall::in_schema(expression, schema)
             .filter(|call| call.fingerprint.as_own_column() == Some(fingerprint.number))
     };
-    for index in Index::all_of(table)?.iter().filter(|index| index.is_valid && index.finds_integers) {
-        match index.key {
-            Key::Expression(expression) => {
+    for index in NamedIndex::all_of(table)?.iter().filter(|index| index.is_valid && index.finds_integers()) {
+        match index.first() {
+            Keyed::Expression(expression) => {
                 if let Some(call) = block_of(expression) {
                     let arguments = [pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
                     let function = schema.held_name(c"simhash_block", &arguments)?;
-                    return Ok(Some(fingerprint.block_sql(&function, column, call.block, call.blocks)));
+                    return Ok(Some(block_sql(&function, &fingerprint, call.block, call.blocks)?));
                 }
             }
-            Key::Column(number) => {
-                // SAFETY: an open table, and a column of its.
-                let expression = unsafe { Expression::of_generated_column(relation.as_ptr(), number) };
-                if expression.and_then(block_of).is_some()
-                    && let Some(name) = Attribute::name_of(&relation, number)?
+            Keyed::Column(number) => {
+                if generation_of(&relation, number).and_then(block_of).is_some()
+                    && let Some(column) = Column::at(&relation, number)
                 {
-                    return Ok(Some(quote_identifier(name)));
+                    return Ok(Some(quote_identifier(column.name()?)));
                 }
             }
         }

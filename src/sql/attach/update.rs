@@ -12,18 +12,20 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::varlena::varsize_any;
 use pgrx::{AnyArray, AnyElement, FromDatum, IntoDatum};
+use simhash::fingerprint::options::Options;
 
 use super::source::Kind;
-use super::target::Target;
-use crate::simhash::options::Options;
-use crate::sql::error::user_error;
+use crate::postgres::catalog::column::{Column, no_such_column};
+use crate::postgres::catalog::target::Target;
+use crate::postgres::error::user_error;
+use crate::postgres::row::Row;
+use crate::postgres::spi::from_server;
+use crate::postgres::text::TextArgument;
+use crate::postgres::trigger::{RowEvent, arguments, is_before_each_row, protocol_violated, triggers};
 use crate::sql::fingerprint::{simhash_features_array, to_bigint};
+use crate::sql::fingerprint_cache;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::last;
 use crate::sql::options::{Document, read};
-use crate::sql::spi::from_server;
-use crate::sql::text::TextArgument;
-use crate::sql::trigger::{RowEvent, arguments, is_before_each_row, protocol_violated, triggers};
 use crate::sql::tsvector::simhash_tsvector;
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION simhash_update(...)";
@@ -35,8 +37,10 @@ fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorRep
     // call has seen to.
     let row = unsafe {
         match call.event.old_row() {
-            Some(old) if call.is_unchanged(old) => call.event.new_row(),
-            _ => call.event.with_value(call.fingerprint.number, call.fingerprint()?.and_then(IntoDatum::into_datum)),
+            Some(old) if call.is_unchanged(old) => call.event.new_tuple(),
+            _ => call
+                .event
+                .with_value(call.fingerprint.number.into(), call.fingerprint()?.and_then(IntoDatum::into_datum)),
         }
     };
     Ok(Internal::from(Some(row.into())))
@@ -51,16 +55,9 @@ struct Call<'a> {
     options: Options,
 }
 
-#[derive(Clone, Copy)]
-struct Column {
-    number: i32,
-    of_type: pg_sys::Oid,
-    is_generated: bool,
-}
-
 impl<'a> Call<'a> {
     fn new(event: RowEvent<'a>) -> Result<Self, ErrorReport> {
-        let (data, arguments) = (event.data, event.arguments());
+        let arguments = event.arguments();
         let (fingerprint_name, source_name, options) = match arguments[..] {
             [fingerprint, source] => (fingerprint, source, None),
             [fingerprint, source, options] => (fingerprint, source, Some(options)),
@@ -70,31 +67,30 @@ impl<'a> Call<'a> {
                     .set_hint("They are the fingerprint column, the source column, and options."));
             }
         };
-        let (fingerprint, source) = (column(data, fingerprint_name)?, column(data, source_name)?);
-        if fingerprint.of_type != pg_sys::INT8OID {
-            return Err(wrong_type(fingerprint_name, fingerprint.of_type)?
-                .set_hint("The fingerprint column of simhash_update is of type bigint."));
+        let (fingerprint, source) = (column(&event, fingerprint_name)?, column(&event, source_name)?);
+        if fingerprint.data_type != pg_sys::INT8OID {
+            return Err(
+                wrong_type(&fingerprint)?.set_hint("The fingerprint column of simhash_update is of type bigint.")
+            );
         }
-        for (name, column) in [(fingerprint_name, fingerprint), (source_name, source)] {
+        for column in [&fingerprint, &source] {
             if column.is_generated {
-                // SAFETY: NUL-terminated.
-                let name = unsafe { from_server(name.as_ptr()) }?;
                 return Err(user_error(
                     PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
-                    format!("simhash_update cannot work with the generated column \"{name}\""),
+                    format!("simhash_update cannot work with the generated column \"{}\"", column.name()?),
                 )
                 .set_detail("Generated columns are computed after BEFORE triggers."));
             }
         }
-        let kind = kind_of_stored(source.of_type).ok_or(()).or_else(|()| {
-            Err(wrong_type(source_name, source.of_type)?.set_hint(
+        let kind = kind_of_stored(source.data_type).ok_or(()).or_else(|()| {
+            Err(wrong_type(&source)?.set_hint(
                 "The source column of simhash_update is text, character varying, character, text[] or tsvector.",
             ))
         })?;
         let options = match options {
             None => Options::default(),
             Some(_) if kind != Kind::Text => {
-                let error = wrong_type(source_name, source.of_type)?;
+                let error = wrong_type(&source)?;
                 return Err(error.set_detail("Options say how the features of a text are made."));
             }
             Some(options) => read(Document::Text(options.to_bytes()))?,
@@ -103,30 +99,19 @@ impl<'a> Call<'a> {
         Ok(Self { event, fingerprint, source, kind, options })
     }
 
-    fn value(&self, row: pg_sys::HeapTuple, column: Column) -> Option<pg_sys::Datum> {
-        // SAFETY: the row is of the trigger's table, which has that column.
-        unsafe {
-            let mut is_null = false;
-            let descriptor = (*self.event.data.tg_relation).rd_att;
-            let value = pgrx::pg_sys::htup::heap_getattr(row, column.number, descriptor, &mut is_null);
-            (!is_null).then_some(value)
-        }
-    }
-
     /// Whether an UPDATE leaves the source as it was, to the byte, with its fingerprint. Then a long text need not even
     /// be read from where it is stored.
-    ///
-    /// # Safety
-    ///
-    /// `old` is a row of the trigger's table.
-    unsafe fn is_unchanged(&self, old: pg_sys::HeapTuple) -> bool {
-        let pair = |column| Some((self.value(old, column)?, self.value(self.event.new_row(), column)?));
-        // SAFETY: the types that are sources are varlenas.
+    fn is_unchanged(&self, old: Row<'_>) -> bool {
+        let pair = |column: &Column| {
+            let number = column.number;
+            Some((old.value(number)?, self.event.new_row().value(number)?))
+        };
+        // SAFETY: the source is of a type that `kind_of_stored` accepts, and all of these are varlenas.
         let bytes = |datum: pg_sys::Datum| unsafe {
             let varlena: *const pg_sys::varlena = datum.cast_mut_ptr();
             slice::from_raw_parts(varlena.cast::<u8>(), varsize_any(varlena))
         };
-        match (pair(self.fingerprint), pair(self.source)) {
+        match (pair(&self.fingerprint), pair(&self.source)) {
             (Some((old_fingerprint, new_fingerprint)), Some((old_source, new_source))) => {
                 old_fingerprint == new_fingerprint && bytes(old_source) == bytes(new_source)
             }
@@ -136,7 +121,7 @@ impl<'a> Call<'a> {
 
     /// The fingerprint of the new row's source.
     fn fingerprint(&self) -> Result<Option<i64>, ErrorReport> {
-        let Some(source) = self.value(self.event.new_row(), self.source) else {
+        let Some(source) = self.event.new_row().value(self.source.number) else {
             return Ok(None);
         };
         // SAFETY: the value is of the source's type, which `kind_of_stored` says is stored as these are.
@@ -152,7 +137,9 @@ impl<'a> Call<'a> {
                 },
                 Kind::Text | Kind::Fingerprints => {
                     match AnyElement::from_polymorphic_datum(source, false, pg_sys::TEXTOID) {
-                        Some(text) => Ok(last::fingerprint(TextArgument::new(&text), &self.options)?.map(to_bigint)),
+                        Some(text) => {
+                            Ok(fingerprint_cache::fingerprint(TextArgument::new(&text), &self.options)?.map(to_bigint))
+                        }
                         None => Ok(None),
                     }
                 }
@@ -180,29 +167,20 @@ pub fn kind_of_stored(of_type: pg_sys::Oid) -> Option<Kind> {
     }
 }
 
-fn column(data: &pg_sys::TriggerData, name: &CStr) -> Result<Column, ErrorReport> {
-    // SAFETY: the trigger's table is open; a column that is found is in its descriptor.
-    unsafe {
-        let relation = &*data.tg_relation;
-        let number = pg_sys::get_attnum(relation.rd_id, name.as_ptr());
-        if number <= 0 {
-            let (name, table) = (from_server(name.as_ptr())?, from_server((*relation.rd_rel).relname.data.as_ptr())?);
-            let message = format!("column \"{name}\" of table \"{table}\" does not exist");
-            let trigger = from_server((*data.tg_trigger).tgname)?;
-            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
-                .set_detail(format!("It is an argument of the trigger \"{trigger}\"."))
-                .set_hint("If the column has been renamed, create the trigger anew with its new name."));
-        }
-        let is_generated = pg_sys::get_attgenerated(relation.rd_id, number) != 0;
-        let number = i32::from(number);
-        Ok(Column { number, of_type: pg_sys::SPI_gettypeid(relation.rd_att, number), is_generated })
+fn column(event: &RowEvent, name: &CStr) -> Result<Column, ErrorReport> {
+    let table = event.table();
+    if let Some(column) = Column::find_raw(&table, name) {
+        return Ok(column);
     }
+    // SAFETY: both are NUL-terminated.
+    let (name, trigger) = unsafe { (from_server(name.as_ptr())?, from_server((*event.data.tg_trigger).tgname)?) };
+    Err(no_such_column(&table, &name)?
+        .set_detail(format!("It is an argument of the trigger \"{trigger}\"."))
+        .set_hint("If the column has been renamed, create the trigger anew with its new name."))
 }
 
-fn wrong_type(name: &CStr, of_type: pg_sys::Oid) -> Result<ErrorReport, ErrorReport> {
-    // SAFETY: both are NUL-terminated.
-    let (name, of_type) = unsafe { (from_server(name.as_ptr())?, from_server(pg_sys::format_type_be(of_type))?) };
-    let message = format!("column \"{name}\" is of type {of_type}");
+fn wrong_type(column: &Column) -> Result<ErrorReport, ErrorReport> {
+    let message = format!("column \"{}\" is of type {}", column.name()?, column.type_name());
     Ok(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
 }
 

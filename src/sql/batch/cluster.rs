@@ -5,17 +5,18 @@ use std::ffi::c_int;
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use simhash::pairs::{Phase, Progress, Rows, clusters};
 
 use super::progress::Reporter;
-use super::window::Window;
-use crate::simhash::pairs::{Phase, Progress, Rows, clusters};
+use crate::postgres::error::algorithm_error;
+use crate::postgres::window::Window;
 use crate::sql::arguments::check_distance;
 
 /// Most rows of a partition: their clusters are one palloc'd array, of up to 1 GB.
 const MAX_ROWS: usize = (1 << 28) - 16;
 
 /// Rows whose fingerprints are asked for at once: calling PostgreSQL takes longer than what it does for one.
-const STRIDE: usize = 16;
+const AT_ONCE: usize = 16;
 
 /// The arguments.
 const FINGERPRINT: c_int = 0;
@@ -44,25 +45,26 @@ fn compute(window: &mut Window) -> Result<(), ErrorReport> {
     let reporter = Reporter::new("simhash_cluster", window.rows, window.argument(PROGRESS).unwrap_or(false));
     // With an unknown distance, nothing is known.
     if let Some(max_distance) = max_distance {
-        let mut rows = Rows::with_capacity(window.rows)?;
+        let mut rows = Rows::with_capacity(window.rows).map_err(algorithm_error)?;
         // The fingerprint may be computed here, as in simhash_cluster(simhash(body)): the texts of all rows would not
         // do.
         let mut rows_context = PgMemoryContexts::new("simhash_cluster rows");
-        let mut fingerprints = [None; STRIDE];
+        let mut fingerprints = [None; AT_ONCE];
         while rows.len() < window.rows {
             let position = rows.len();
             reporter.tick(Progress { phase: Phase::Read, share: position as f64 / window.rows as f64 });
-            let fingerprints = &mut fingerprints[..STRIDE.min(window.rows - position)];
+            let fingerprints = &mut fingerprints[..AT_ONCE.min(window.rows - position)];
             // SAFETY: a fingerprint is no pointer.
             unsafe { rows_context.switch_to(|_| window.bigints_from(FINGERPRINT, position, fingerprints)) };
             // SAFETY: nothing of it is used.
             unsafe { rows_context.reset() };
             for (number, fingerprint) in window.numbers()[position + 1..].iter_mut().zip(fingerprints) {
                 *number = fingerprint.is_some().into();
-                rows.push(fingerprint.map(i64::cast_unsigned))?;
+                rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
             }
         }
-        let clusters = clusters(rows, max_distance.cast_unsigned(), &|progress| reporter.tick(progress))?;
+        let clusters = clusters(rows, max_distance.cast_unsigned(), &|progress| reporter.tick(progress))
+            .map_err(algorithm_error)?;
         for (number, first) in window.numbers()[1..].iter_mut().zip(clusters) {
             *number *= first + 1;
         }

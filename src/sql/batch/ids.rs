@@ -4,16 +4,16 @@
 
 use std::slice;
 
+use formats::array_elements::{ElementPlaces, Layout, Unplaced};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use pgrx::varlena::varsize_any;
 use pgrx::{AnyArray, AnyElement, FromDatum};
+use simhash::error::Error;
 
-use super::places::{Layout, Places, Unplaced};
-use crate::simhash::error::Error;
-use crate::sql::arrays::{detoast, null_element};
-use crate::sql::error::{tick, user_error};
+use crate::postgres::arrays::{detoast, null_element};
+use crate::postgres::error::{algorithm_error, tick, user_error};
 
 /// An array's elements, none of them NULL, for as long as its memory lasts.
 pub struct Ids {
@@ -21,7 +21,7 @@ pub struct Ids {
     element_type: Oid,
     /// Bytes of an element that is passed by value.
     by_value: Option<i16>,
-    places: Places,
+    places: ElementPlaces,
 }
 
 impl Ids {
@@ -36,16 +36,17 @@ impl Ids {
             pg_sys::get_typlenbyvalalign(element_type, &mut length, &mut by_value, &mut align);
             (element_type, slice::from_raw_parts(detoasted.cast::<u8>(), varsize_any(detoasted.cast())))
         };
-        let places = Places::of(bytes, Layout { length, align: align as u8 }, &tick).map_err(|why| match why {
-            Unplaced::Null(place) => null_element(WHAT, place),
-            Unplaced::Corrupted => user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "array of ids is corrupted"),
-            Unplaced::OutOfMemory => Error::OutOfMemory.into(),
-        })?;
+        let places =
+            ElementPlaces::of(bytes, Layout { length, align: align as u8 }, &tick).map_err(|why| match why {
+                Unplaced::Null(place) => null_element(WHAT, place),
+                Unplaced::Corrupted => user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "array of ids is corrupted"),
+                Unplaced::OutOfMemory => algorithm_error(Error::OutOfMemory),
+            })?;
         Ok(Self { array: bytes.as_ptr(), element_type, by_value: by_value.then_some(length), places })
     }
 
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.places.count()
     }
 
     /// The element at a place, if there is one.

@@ -3,6 +3,4 @@
 mod cluster;
 mod ids;
 mod pairs;
-mod places;
 pub mod progress;
-mod window;

@@ -5,16 +5,14 @@ use std::iter;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
+use simhash::pairs::{Pairs, Rows};
+use simhash::ticking::ticking;
 
 use super::ids::Ids;
 use super::progress::Reporter;
-use crate::simhash::pairs::{Pairs, Rows};
+use crate::postgres::arrays::bigints;
+use crate::postgres::error::{algorithm_error, raise, tick, user_error};
 use crate::sql::arguments::check_distance;
-use crate::sql::arrays::bigints;
-use crate::sql::error::{raise, tick, user_error};
-
-/// Rows taken over between two checks for interrupts.
-const STRIDE: usize = 1 << 16;
 
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
@@ -40,16 +38,14 @@ fn simhash_pairs(
             .set_hint("Give both arrays the same length: two array_agg() of the same rows."));
     }
     let reporter = Reporter::new("simhash_pairs", fingerprints.len(), progress);
-    let mut rows = Rows::with_capacity(fingerprints.len())?;
-    for (place, fingerprint) in fingerprints.iter().enumerate() {
-        if place % STRIDE == 0 {
-            tick();
-        }
-        rows.push(fingerprint.map(i64::cast_unsigned))?;
+    let mut rows = Rows::with_capacity(fingerprints.len()).map_err(algorithm_error)?;
+    for fingerprint in ticking(fingerprints.iter(), tick) {
+        rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
     }
-    let mut pairs = Pairs::new(rows, max_distance, &|progress| reporter.tick(progress))?;
+    let mut pairs = Pairs::new(rows, max_distance, &|progress| reporter.tick(progress)).map_err(algorithm_error)?;
     Ok(TableIterator::new(iter::from_fn(move || {
-        let pair = pairs.next(&|progress| reporter.tick(progress)).unwrap_or_else(|error| raise(error))?;
+        let pair =
+            pairs.next(&|progress| reporter.tick(progress)).unwrap_or_else(|error| raise(algorithm_error(error)))?;
         Some((ids.get(pair.a), ids.get(pair.b), pair.distance.cast_signed()))
     })))
 }

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use pgrx::pg_sys;
+use simhash::pairs::{Phase, Progress};
 
-use crate::simhash::pairs::{Phase, Progress};
-use crate::sql::error::{tell, tick};
+use crate::postgres::error::{tell, tick};
 
 /// Between two reports.
 pub const INTERVAL: Duration = Duration::from_secs(3);

@@ -1,13 +1,13 @@
 //! The error of a rejected row, with the fields that drivers read.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use crate::sql::error::{sendable, user_error};
-use crate::sql::spi::from_server;
+use crate::postgres::error::{sendable, user_error};
+use crate::postgres::spi::from_server;
 
 /// An exclusion_violation with the table's schema and name and, as the constraint, the trigger's name.
 ///
@@ -41,11 +41,6 @@ unsafe extern "C-unwind" fn add_fields(trigger: *mut c_void) {
     unsafe {
         let trigger = &*trigger.cast::<pg_sys::TriggerData>();
         pg_sys::errtable(trigger.tg_relation);
-        err_generic_string(pg_sys::PG_DIAG_CONSTRAINT_NAME as c_int, (*trigger.tg_trigger).tgname);
+        pg_sys::err_generic_string(pg_sys::PG_DIAG_CONSTRAINT_NAME as c_int, (*trigger.tg_trigger).tgname);
     }
-}
-
-unsafe extern "C-unwind" {
-    /// PostgreSQL's `utils/elog.h`.
-    fn err_generic_string(field: c_int, text: *const c_char) -> c_int;
 }

@@ -2,25 +2,28 @@
 
 use std::ffi::CStr;
 
+use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
-use pgrx::{AnyArray, PgRelation};
 
-use super::search::Searched;
-use super::table::{Members, fingerprint_column, mark_column, scope_of};
-use super::trigger::Action;
+use super::action::Action;
+use super::mark_column::mark_column;
+use super::members::Members;
+use super::scope::Scope;
+use super::search::SearchedTable;
+use crate::postgres::arrays::names;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::target::{Lock, Target};
+use crate::postgres::error::{tell, user_error};
+use crate::postgres::owner::as_owner;
+use crate::postgres::spi::{execute, from_server};
+use crate::postgres::text::{RawText, decode_copy};
+use crate::postgres::trigger::{arguments, is_before_each_row, triggers};
 use crate::sql::arguments::{check_distance, name, required};
-use crate::sql::arrays::names;
-use crate::sql::attach::target::{Lock, Target};
 use crate::sql::attach::unfilled::{Look, warn_of_unfilled};
-use crate::sql::error::{tell, user_error};
+use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::functions::{ExtensionSchema, Functions};
-use crate::sql::owner::as_owner;
-use crate::sql::spi::{execute, from_server};
-use crate::sql::tables::{check_has_values, open};
-use crate::sql::text::{RawText, decode_copy};
-use crate::sql::trigger::{arguments, is_before_each_row, triggers};
 
 /// BEFORE triggers fire in the order of their names. This one comes after `zz_simhash_update`, and is to see what the
 /// others have made of the row.
@@ -131,7 +134,7 @@ impl Guard {
     }
 
     /// All that the trigger would complain about, or that it could not see.
-    fn check(&self, table: &Target, relation: &PgRelation) -> Result<(), ErrorReport> {
+    fn check(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
         if !table.is_partitioned() && table.family(pg_sys::AccessShareLock as Lock)?.len() > 1 {
             let message = format!("other tables inherit from table \"{}\"", table.name);
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
@@ -140,8 +143,8 @@ impl Guard {
         let fingerprint = fingerprint_column(relation, &self.fingerprint).map_err(|error| {
             error.set_hint("simhash_attach gives a table its fingerprint column, named simhash if it is not told.")
         })?;
-        check_has_values(relation, fingerprint)?;
-        scope_of(relation, &self.scope)?;
+        check_is_stored(relation, &fingerprint)?;
+        Scope::new(relation, &self.scope)?;
         let functions = self.schema.simhash_block().and_then(Functions::beside);
         let searched =
             Members::of(table.oid)?.searched(&self.fingerprint, &self.scope, self.max_distance, functions)?;
@@ -157,15 +160,13 @@ impl Guard {
         Ok(())
     }
 
-    fn check_mark(&self, relation: &PgRelation, searched: &[Searched]) -> Result<(), ErrorReport> {
+    fn check_mark(&self, relation: &Relation, searched: &[SearchedTable]) -> Result<(), ErrorReport> {
         let wrong = |message: &str| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
         match (self.action, &self.mark_column) {
             (Action::Mark, Some(mark)) => {
                 mark_column(relation, mark, None, searched)?;
-                let check = |own: &Searched| {
-                    // SAFETY: locked as a member.
-                    mark_column(&unsafe { open(own.oid) }, mark, Some(own), searched).map(drop)
-                };
+                let check =
+                    |own: &SearchedTable| mark_column(&Relation::open(own.oid), mark, Some(own), searched).map(drop);
                 searched.iter().try_for_each(check)
             }
             (Action::Mark, None) => Err(wrong("the action mark needs a mark_column")

@@ -20,10 +20,10 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
+use simhash::search::lock_keys::{Secret, shared_keys};
 
 use super::pending::Pending;
-use crate::simhash::guard::{Secret, shared_keys};
-use crate::sql::error::user_error;
+use crate::postgres::error::user_error;
 
 /// The secret of a table: SHA-256 of a random number which every cluster has, and shows to nobody without access to its
 /// files (PostgreSQL makes of it the salts of users that do not exist), and of the table. So the locks of one's own

@@ -7,15 +7,19 @@
 //! stored yet. [`cache`] remembers what is known of a table, and [`computed`] is what PostgreSQL computes only after
 //! the trigger.
 
+mod action;
 mod cache;
-mod computed;
 mod conflict;
+mod decision;
+mod definition;
 mod install;
-mod key;
 mod locks;
+mod mark_column;
+mod members;
 mod nearest;
 mod own_row;
 mod pending;
+mod probes;
+mod scope;
 mod search;
-mod table;
 mod trigger;

@@ -1,52 +1,48 @@
 //! The near-duplicate that a row collides with, and what may be told of it.
 
-use std::ffi::CString;
+use std::ffi::CStr;
 
+use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 
-use super::own_row::is_own;
-use super::search::{Candidate, Searched};
-use crate::sql::tables::{ancestors, column_name, open};
+use super::search::{Candidate, SearchedTable};
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::partition::ancestors;
+use crate::postgres::catalog::primary_key::KeyValue;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::unlocked::column_number;
 
 /// The nearest row found, and of several such the one whose key comes first.
 pub struct Nearest<'a> {
     pub distance: u32,
     /// The table that it is in.
-    pub searched: &'a Searched,
-    pub key: Vec<Datum>,
+    pub searched: &'a SearchedTable,
+    pub key: KeyValue,
     pub is_visible: bool,
 }
 
 impl<'a> Nearest<'a> {
-    /// # Safety
-    /// The candidate's slot holds a row of its table, which is that one.
-    pub unsafe fn new(searched: &'a Searched, candidate: &Candidate) -> Self {
-        // SAFETY: by the contract.
-        unsafe {
-            let key = searched.primary_key.of_row(candidate.slot).unwrap_or_default();
-            Self { distance: candidate.distance, searched, key, is_visible: is_visible(candidate) }
-        }
+    pub fn new(searched: &'a SearchedTable, candidate: &Candidate) -> Self {
+        let key = searched.primary_key.of_row(candidate.version.row());
+        Self { distance: candidate.distance, searched, key, is_visible: is_visible(candidate) }
     }
 
     pub fn comes_before(&self, other: &Self) -> bool {
         let order = self.distance.cmp(&other.distance);
-        order.then_with(|| self.searched.primary_key.compare(&self.key, &other.key)).is_lt()
+        let (key, others) = (&self.searched.primary_key, &other.searched.primary_key);
+        order.then_with(|| key.compare(&self.key, others, &other.key)).is_lt()
     }
 
     /// The distance and the key, as a sentence; each only to a user who could select it. From distances to texts of
     /// one's own, one could tell a fingerprint bit by bit.
     pub fn describe(&self) -> Result<String, ErrorReport> {
-        // SAFETY: locked as a member.
-        let table = unsafe { open(self.searched.oid) };
+        let table = Relation::open(self.searched.oid);
         let tables: Vec<_> = std::iter::once(self.searched.oid).chain(ancestors(&table)).collect();
-        let names = |columns: &mut dyn Iterator<Item = i16>| -> Vec<CString> {
-            columns.filter_map(|column| column_name(self.searched.oid, column)).collect()
-        };
-        let fingerprint = names(&mut std::iter::once(self.searched.fingerprint));
-        let key = names(&mut self.searched.primary_key.columns());
-        let shows = |columns: &[CString]| tables.iter().any(|&table| may_select(table, columns));
+        let fingerprint = Column::at(&table, self.searched.fingerprint);
+        let fingerprint: Vec<_> = fingerprint.iter().map(Column::raw_name).collect();
+        let key: Vec<_> = self.searched.primary_key.columns().map(Column::raw_name).collect();
+        let shows = |columns: &[&CStr]| tables.iter().any(|&table| may_select(table, columns));
         let other = match self.searched.primary_key.describe(&self.key)? {
             Some(named) if shows(&key) => Some(format!("key {named}")),
             _ => None,
@@ -67,16 +63,17 @@ impl<'a> Nearest<'a> {
 }
 
 /// Whether the current user may select columns of a table, of any row.
-fn may_select(table: Oid, columns: &[CString]) -> bool {
+fn may_select(table: Oid, columns: &[&CStr]) -> bool {
     const SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
     let is_allowed = |result| result == pg_sys::AclResult::ACLCHECK_OK;
     // SAFETY: look-ups in the catalogue.
     let of_table = || unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), SELECT) };
-    let of_column = |column: &CString| unsafe {
-        let number = pg_sys::get_attnum(table, column.as_ptr());
-        pg_sys::pg_attribute_aclcheck(table, number, pg_sys::GetUserId(), SELECT)
+    let may_select_column = |&column: &&CStr| {
+        // SAFETY: a look-up in the catalog.
+        let check = |number| unsafe { pg_sys::pg_attribute_aclcheck(table, number, pg_sys::GetUserId(), SELECT) };
+        column_number(table, column).is_some_and(|number| is_allowed(check(number)))
     };
-    !hides_rows(table) && (is_allowed(of_table()) || columns.iter().all(|column| is_allowed(of_column(column))))
+    !hides_rows(table) && (is_allowed(of_table()) || columns.iter().all(may_select_column))
 }
 
 /// Whether row-level security may hide rows of a table from the current user.
@@ -87,20 +84,12 @@ fn hides_rows(table: Oid) -> bool {
 }
 
 /// Whether the transaction can see a row, if it is one that keeps its snapshot.
-///
-/// # Safety
-/// The candidate's slot holds a row of its table.
-unsafe fn is_visible(candidate: &Candidate) -> bool {
-    // SAFETY: by the contract.
+fn is_visible(candidate: &Candidate) -> bool {
+    let (table, slot) = (candidate.table.as_ptr(), candidate.version.row().slot());
+    // SAFETY: the slot holds a row of the table, which is open.
     unsafe {
-        if pg_sys::XactIsoLevel < pg_sys::XACT_REPEATABLE_READ as i32 {
-            return true;
-        }
-        is_own(candidate.slot)
-            || pg_sys::table_tuple_satisfies_snapshot(
-                candidate.table.as_ptr(),
-                candidate.slot,
-                pg_sys::GetTransactionSnapshot(),
-            )
+        pg_sys::XactIsoLevel < pg_sys::XACT_REPEATABLE_READ as i32
+            || candidate.version.is_own()
+            || pg_sys::table_tuple_satisfies_snapshot(table, slot, pg_sys::GetTransactionSnapshot())
     }
 }

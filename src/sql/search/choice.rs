@@ -3,9 +3,11 @@
 //! Every layout finds the same rows. What differs is the number of probes and of candidates, which depends on the
 //! distance, on the size of the table, and on how evenly a block's values are spread.
 
+use simhash::search::blocks::{Block, LAYOUTS, radius};
+use simhash::search::cost::{self, Distribution, Visited};
+
 use super::layouts::{Indexed, IndexedBlock};
-use crate::simhash::blocks::{Block, LAYOUTS, radius};
-use crate::simhash::layout::{self, Visited};
+use crate::postgres::catalog::statistics::{Statistics, Values};
 
 /// Most probes that a search with a distance known to the planner is made into. It estimates each of them.
 const MOST_PROBES: u64 = 1 << 16;
@@ -54,6 +56,20 @@ pub fn cheapest_unconditional(indexed: &Indexed, distance: i32) -> Option<Choice
     of_cheapest_layout(&usable, indexed.rows, Some(distance), None)
 }
 
+/// The distribution of a block's values by the statistics; uniform where nothing is known.
+fn distribution(statistics: Statistics, block: Block, rows: f64) -> Distribution {
+    let Some(Values { nulls, distinct, commonest }) = statistics.read(rows) else {
+        return Distribution::uniform(block);
+    };
+    let common: f64 = commonest.iter().map(|(_, share)| share).sum();
+    let all_values = f64::from(block.width()).exp2();
+    Distribution {
+        rest: (1.0 - nulls - common).max(0.0),
+        rest_values: if distinct == 0.0 { all_values } else { (distinct - commonest.len() as f64).max(1.0) },
+        commonest,
+    }
+}
+
 fn unconditional(indexed: &Indexed) -> Vec<&IndexedBlock> {
     indexed.blocks.iter().filter(|found| found.unconditional).collect()
 }
@@ -82,7 +98,7 @@ fn choice(
         .map(|block| {
             let found = **of_block(block)?;
             let block = Block::new(block, blocks)?;
-            Some((found, block, found.statistics.distribution(block, rows)))
+            Some((found, block, distribution(found.statistics, block, rows)))
         })
         .collect();
     if found.iter().all(Option::is_none) {
@@ -98,7 +114,7 @@ fn choice(
         let looked_at = (0..).zip(radii).filter_map(|(block, radius)| radius.map(|radius| visited(block, radius)));
         let looked_at: Vec<_> = looked_at.collect::<Option<_>>()?;
         let probes = looked_at.iter().map(|(probes, _)| probes).sum();
-        Some(layout::cost(probes, rows * Visited::in_any(looked_at.iter().map(|(_, visited)| *visited))))
+        Some(cost::cost(probes, rows * Visited::in_any(looked_at.iter().map(|(_, visited)| *visited))))
     };
 
     let Some(distance) = distance else {
@@ -111,9 +127,9 @@ fn choice(
     let even: Vec<_> = even_radii(distance).collect();
     // As if no row were visited in two blocks.
     let cost_of = |block, radius| {
-        visited(block, radius).map(|(probes, visited)| layout::cost(probes, rows * (visited.common + visited.rest)))
+        visited(block, radius).map(|(probes, visited)| cost::cost(probes, rows * (visited.common + visited.rest)))
     };
-    let uneven = layout::cheapest_radii(blocks, distance, cost_of);
+    let uneven = cost::cheapest_radii(blocks, distance, cost_of);
     let uneven = uneven.and_then(|(_, radii)| Some((cost_of_all(&radii)?, radii)));
     let (cost, radii) = match (cost_of_all(&even), uneven) {
         (Some(cost), Some((least, radii))) if least < cost * MUCH_CHEAPER => (least, radii),
@@ -123,7 +139,7 @@ fn choice(
     let probed: Vec<_> = found.iter().zip(radii).filter_map(|(found, radius)| found.as_ref().zip(radius)).collect();
     let blocks_and_radii = || probed.iter().map(|((_, block, _), radius)| (*block, *radius));
     let probes: u64 = blocks_and_radii().map(|(block, radius)| block.probe_count(Some(radius))).sum();
-    let useful = (1..=MOST_PROBES).contains(&probes) && layout::share_of(blocks_and_radii()) <= LARGEST_SHARE;
+    let useful = (1..=MOST_PROBES).contains(&probes) && cost::share_of(blocks_and_radii()) <= LARGEST_SHARE;
     let probed = probed.iter().map(|((indexed, ..), radius)| Probed { indexed: *indexed, radius: Some(*radius) });
     useful.then(|| Choice { blocks, probed: probed.collect(), cost })
 }

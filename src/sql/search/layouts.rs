@@ -3,17 +3,18 @@
 //! A block is indexed where a btree has it as a key: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
 
-use std::ffi::c_char;
-
 use pgrx::pg_sys::{self, Oid};
+use simhash::search::blocks::radius;
 
-use super::partitions::{Partitions, column_number};
-use super::statistics::Statistics;
-use crate::simhash::blocks::radius;
-use crate::sql::calls::BlockCall;
-use crate::sql::expression::{self, Expression};
+use super::partitions::Partitions;
+use crate::postgres::catalog::column::{Column, generation_of};
+use crate::postgres::catalog::index::{Index, Keyed};
+use crate::postgres::catalog::partition::with_inheritors;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::statistics::Statistics;
+use crate::postgres::nodes::expression::Expression;
 use crate::sql::functions::Functions;
-use crate::sql::tables::{column_name, estimated_rows, index_expressions, is_partial, with_inheritors};
+use crate::sql::recognise::BlockCall;
 
 /// The fingerprint whose blocks are looked for.
 #[derive(Clone, Copy)]
@@ -26,7 +27,7 @@ pub enum Fingerprint {
 
 /// What stands for a block in a table's indexes.
 #[derive(Clone, Copy)]
-pub enum Key {
+pub enum BlockKey {
     /// A generated column.
     Column(i16),
     /// `simhash_block` of the fingerprint as the search names it.
@@ -40,7 +41,7 @@ pub enum Key {
 pub struct IndexedBlock {
     pub block: i32,
     pub blocks: i32,
-    pub key: Key,
+    pub key: BlockKey,
     pub index: Oid,
     /// Where the index has the fingerprint's column too, from 1.
     pub fingerprint: Option<i16>,
@@ -59,17 +60,17 @@ pub struct Indexed {
 impl Indexed {
     /// What one table has; None if it is no more.
     pub fn of_table(table: Oid, fingerprint: Fingerprint, functions: &Functions) -> Option<Self> {
-        Some(Self::of_open(&Relation::open(table)?, fingerprint, functions))
+        Some(Self::of_open(&Relation::open_for_planning(table)?, fingerprint, functions))
     }
 
     fn of_open(table: &Relation, fingerprint: Fingerprint, functions: &Functions) -> Self {
-        Self { blocks: indexed_blocks(table, fingerprint, functions), rows: table.rows() }
+        Self { blocks: indexed_blocks(table, fingerprint, functions), rows: table.estimated_rows() }
     }
 
     /// What a table has indexed together with all that a search of it reads, for a search of which the planner knows no
     /// more than the table.
     pub fn of_family(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
-        let table = Relation::open(root)?;
+        let table = Relation::open_for_planning(root)?;
         if table.is_partitioned() {
             Some(Self::of_partitioned(&table, fingerprint, functions))
         } else {
@@ -88,7 +89,7 @@ impl Indexed {
             Self { blocks: indexed_blocks(root, Fingerprint::Column(fingerprint), functions), rows: partitions.rows() }
                 .of_columns();
         found.blocks.retain_mut(|block| {
-            let Key::Column(number) = block.key else { return true };
+            let BlockKey::Column(number) = block.key else { return true };
             block.statistics = Statistics { relation: root.oid(), column: number, with_inheritors: true };
             partitions.compute(number, fingerprint, (block.block, block.blocks), functions)
         });
@@ -101,17 +102,20 @@ impl Indexed {
     /// From PostgreSQL 16 on, a partition may compute a column otherwise than its parent does, so that each has to be
     /// looked at.
     pub fn of_members(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
-        let name = column_name(root, fingerprint)?;
+        let root_table = Relation::open_for_planning(root)?;
+        let fingerprint = Column::at(&root_table, fingerprint)?;
         let mut common: Option<Self> = None;
-        for member in with_inheritors(root, Relation::LOCK) {
+        for member in with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE) {
             // One that has just been dropped is not searched, and a partitioned table has no rows of its own.
-            let Some(table) = Relation::open(member).filter(|table| !table.is_partitioned()) else { continue };
-            let fingerprint = Fingerprint::Column(column_number(member, &name)?);
-            let mut own = Self::of_open(&table, fingerprint, functions).of_columns();
+            let Some(table) = Relation::open_for_planning(member).filter(|table| !table.is_partitioned()) else {
+                continue;
+            };
+            let own_fingerprint = Fingerprint::Column(same_column(&table, &fingerprint)?);
+            let mut own = Self::of_open(&table, own_fingerprint, functions).of_columns();
             for block in &mut own.blocks {
-                if let Key::Column(number) = block.key {
-                    let number = column_number(root, &column_name(member, number)?)?;
-                    block.key = Key::Column(number);
+                if let BlockKey::Column(number) = block.key {
+                    let number = same_column(&root_table, &Column::at(&table, number)?)?;
+                    block.key = BlockKey::Column(number);
                     block.statistics = Statistics { relation: root, column: number, with_inheritors: true };
                 }
             }
@@ -127,7 +131,7 @@ impl Indexed {
     /// the rights of whoever searches. It must not run the code of the table's owner where a condition on the column
     /// does not.
     pub fn of_columns(mut self) -> Self {
-        self.blocks.retain(|block| !matches!(block.key, Key::Expression(_)));
+        self.blocks.retain(|block| !matches!(block.key, BlockKey::Expression(_)));
         self
     }
 
@@ -153,8 +157,8 @@ impl IndexedBlock {
     /// Whether they are the same in two tables of a tree.
     fn is_same_as(&self, other: &Self) -> bool {
         let same_key = match (self.key, other.key) {
-            (Key::Column(a), Key::Column(b)) => a == b,
-            (Key::OfFingerprint, Key::OfFingerprint) => true,
+            (BlockKey::Column(a), BlockKey::Column(b)) => a == b,
+            (BlockKey::OfFingerprint, BlockKey::OfFingerprint) => true,
             _ => false, // expressions of different tables
         };
         same_key && (self.block, self.blocks) == (other.block, other.blocks)
@@ -164,15 +168,15 @@ impl IndexedBlock {
 /// The blocks of a fingerprint that indexes of a table have as keys.
 fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functions) -> Vec<IndexedBlock> {
     let generation = match fingerprint {
-        Fingerprint::Column(number) => table.generation_expression(number),
+        Fingerprint::Column(number) => generation_of(table, number),
         Fingerprint::Expression(expression) => Some(expression),
     };
     let mut found = Vec::new();
-    for index in table.indexes() {
-        for IntegerKey { key, position, unconditional } in index.integer_keys() {
-            let expression = match key {
-                IndexKey::Column(number) => table.generation_expression(number),
-                IndexKey::Expression(expression) => Some(expression),
+    for index in Index::all(table).iter().filter(|index| index.is_valid) {
+        for (place, key) in (0i16..).zip(&index.keys).filter(|(_, key)| key.is_integer) {
+            let expression = match key.of {
+                Keyed::Column(number) => generation_of(table, number),
+                Keyed::Expression(expression) => Some(expression),
             };
             let call = expression.and_then(|expression| BlockCall::of(expression, functions.simhash_block));
             let Some(BlockCall { fingerprint: of, block, blocks }) = call else { continue };
@@ -180,139 +184,29 @@ fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functi
             if !is_column && !generation.is_some_and(|generation| generation.equals(of)) {
                 continue;
             }
-            let key = match key {
-                IndexKey::Column(number) => Key::Column(number),
-                IndexKey::Expression(_) if is_column => Key::OfFingerprint,
-                IndexKey::Expression(expression) => Key::Expression(expression),
-            };
-            let statistics = match key {
-                Key::Column(number) => (table.oid(), number),
-                _ => (index.oid(), position),
-            };
-            let statistics = Statistics { relation: statistics.0, column: statistics.1, with_inheritors: false };
-            let place = match fingerprint {
-                Fingerprint::Column(number) => index.place_of(number),
-                Fingerprint::Expression(_) => None,
+            let (key, (relation, column)) = match key.of {
+                Keyed::Column(number) => (BlockKey::Column(number), (table.oid(), number)),
+                Keyed::Expression(_) if is_column => (BlockKey::OfFingerprint, (index.oid, place + 1)),
+                Keyed::Expression(expression) => (BlockKey::Expression(expression), (index.oid, place + 1)),
             };
             found.push(IndexedBlock {
                 block,
                 blocks,
                 key,
-                index: index.oid(),
-                fingerprint: place,
-                unconditional,
-                statistics,
+                index: index.oid,
+                fingerprint: match fingerprint {
+                    Fingerprint::Column(number) => index.place_of(number),
+                    Fingerprint::Expression(_) => None,
+                },
+                unconditional: place == 0 && !index.is_partial,
+                statistics: Statistics { relation, column, with_inheritors: false },
             });
         }
     }
     found
 }
 
-/// A table or index, open, and locked against changes of its definition to the end of the transaction, as the planner
-/// locks what it looks at.
-struct Relation(pg_sys::Relation);
-
-/// A key of a btree that compares integers as `=` does.
-struct IntegerKey {
-    key: IndexKey,
-    /// From 1.
-    position: i16,
-    /// Whether any search can use it: the index has all rows, and it is its first key.
-    unconditional: bool,
-}
-
-enum IndexKey {
-    Column(i16),
-    Expression(Expression),
-}
-
-impl Relation {
-    const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-
-    /// None if there is no such relation any more.
-    fn open(relation: Oid) -> Option<Self> {
-        // SAFETY: any relation may be opened; what there is not gives null.
-        let relation = unsafe { pg_sys::try_relation_open(relation, Self::LOCK) };
-        (!relation.is_null()).then_some(Self(relation))
-    }
-
-    fn is_partitioned(&self) -> bool {
-        // SAFETY: an open relation has its row of pg_class.
-        unsafe { (*(*self.0).rd_rel).relkind == pg_sys::RELKIND_PARTITIONED_TABLE as c_char }
-    }
-
-    /// The number of rows, as the planner estimates it.
-    fn rows(&self) -> f64 {
-        // SAFETY: an open relation.
-        if self.is_partitioned() { 0.0 } else { unsafe { estimated_rows(self.0) } }
-    }
-
-    /// The expression of a generated column that is stored.
-    fn generation_expression(&self, number: i16) -> Option<Expression> {
-        // SAFETY: an open table. A virtual column has no index, so that it makes no difference.
-        unsafe { Expression::of_generated_column(self.0, number) }
-    }
-
-    fn indexes(&self) -> impl Iterator<Item = Relation> {
-        // SAFETY: an open table, whose list is a copy.
-        let list = unsafe { expression::oids(pg_sys::RelationGetIndexList(self.0)) };
-        list.into_iter().filter_map(Self::open)
-    }
-
-    fn oid(&self) -> Oid {
-        // SAFETY: an open relation.
-        unsafe { (*self.0).rd_id }
-    }
-
-    /// Where an index has a column of its table, as a key or included, from 1.
-    fn place_of(&self, column: i16) -> Option<i16> {
-        // SAFETY: an open index has a description with an entry for each of its columns.
-        unsafe {
-            let description = &*(*self.0).rd_index;
-            let columns = description.indkey.values.as_slice(description.indnatts as usize);
-            columns.iter().position(|&found| found == column).map(|place| place as i16 + 1)
-        }
-    }
-
-    /// The keys of a valid btree that compare integers as `=` does.
-    fn integer_keys(&self) -> Vec<IntegerKey> {
-        // SAFETY: an open index has a description with an entry for each of its keys; the lists are copies.
-        unsafe {
-            let index = &*self.0;
-            let description = &*index.rd_index;
-            if !description.indisvalid || (*index.rd_rel).relam != pg_sys::BTREE_AM_OID {
-                return Vec::new();
-            }
-            let partial = is_partial(self.0);
-            let mut expressions = index_expressions(self.0).into_iter();
-            let keys = description.indnkeyatts as usize;
-            let columns = description.indkey.values.as_slice(keys);
-            let families = std::slice::from_raw_parts(index.rd_opfamily, keys);
-            let types = std::slice::from_raw_parts(index.rd_opcintype, keys);
-            let mut found = Vec::new();
-            for position in 0..keys {
-                let key = match columns[position] {
-                    0 => match expressions.next() {
-                        Some(expression) => IndexKey::Expression(expression),
-                        None => break,
-                    },
-                    number => IndexKey::Column(number),
-                };
-                let compares_integers =
-                    types[position] == pg_sys::INT4OID && families[position] == pg_sys::INTEGER_BTREE_FAM_OID;
-                if compares_integers {
-                    let unconditional = position == 0 && !partial;
-                    found.push(IntegerKey { key, position: position as i16 + 1, unconditional });
-                }
-            }
-            found
-        }
-    }
-}
-
-impl Drop for Relation {
-    fn drop(&mut self) {
-        // SAFETY: opened, and closed only here.
-        unsafe { pg_sys::relation_close(self.0, pg_sys::NoLock as pg_sys::LOCKMODE) };
-    }
+/// The number that the column of another table of the family has in a table.
+fn same_column(table: &Relation, column: &Column) -> Option<i16> {
+    Column::all(table).find(|found| found.raw_name() == column.raw_name()).map(|found| found.number)
 }

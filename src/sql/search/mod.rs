@@ -5,7 +5,5 @@ pub mod choice;
 pub mod layouts;
 mod near;
 mod partitions;
-mod planner;
 mod rewrite;
 mod skew;
-mod statistics;

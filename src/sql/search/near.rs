@@ -3,13 +3,13 @@
 use pgrx::datum::Internal;
 use pgrx::pg_sys::NodeTag;
 use pgrx::prelude::*;
+use simhash::distance::{self, share_within};
+use simhash::search::cost;
 
 use super::choice::USUAL_DISTANCE;
-use super::planner::Planner;
 use super::rewrite::rewrite;
-use crate::simhash::distance::{self, share_within};
-use crate::simhash::layout;
-use crate::sql::expression::{self, Expression};
+use crate::postgres::nodes::expression::{self, Expression};
+use crate::postgres::nodes::planner::Planner;
 
 #[pg_extern(sql = false)]
 fn simhash_near(fingerprint: i64, query: i64, max_distance: i32) -> bool {
@@ -74,6 +74,6 @@ unsafe fn selectivity(request: &pg_sys::SupportRequestSelectivity) -> Option<f64
     }
     let relations = [a, b].into_iter().flat_map(|argument| planner.relations(argument));
     let rows = relations.map(|relation| planner.rows(relation)).fold(1.0, f64::max);
-    let found = blocks.map_or(1.0, |blocks| layout::uniform_share(blocks, distance));
+    let found = blocks.map_or(1.0, |blocks| cost::uniform_share(blocks, distance));
     Some(((share_within(distance) + NEAR_DUPLICATES / rows) / found).min(1.0))
 }

@@ -17,13 +17,13 @@
 //! The functions in it are public, since expressions of a plan may be sent to other servers, and bear their schema.
 
 use pgrx::pg_sys;
+use simhash::search::blocks::radius;
+use simhash::search::cost;
 
 use super::choice::{self, SMALL_BLOCKS};
-use super::layouts::{Fingerprint, Indexed, Key};
-use super::planner::Planner;
-use crate::simhash::blocks::radius;
-use crate::simhash::layout;
-use crate::sql::expression::{Expression, IntegerOperator};
+use super::layouts::{BlockKey, Fingerprint, Indexed};
+use crate::postgres::nodes::expression::{Expression, IntegerOperator};
+use crate::postgres::nodes::planner::Planner;
 use crate::sql::functions::Functions;
 
 /// A call `simhash_near(fingerprint, query, max_distance)` in other words; None if no index would help.
@@ -102,16 +102,16 @@ impl Search {
         let choice = choice::cheapest(&indexed, self.distance(), query.bigint().map(i64::cast_unsigned))?;
         let probed = |probed: &choice::Probed| {
             let key = match probed.indexed.key {
-                Key::Column(number) => match column {
+                BlockKey::Column(number) => match column {
                     Some(_) => fingerprint.without_relabelling().sibling(number)?,
                     None => Expression::of_column(relation, number),
                 },
-                Key::OfFingerprint => self.block(fingerprint, probed.indexed.block, choice.blocks),
+                BlockKey::OfFingerprint => self.block(fingerprint, probed.indexed.block, choice.blocks),
                 // It has to be NULL where an outer join makes the fingerprint NULL.
-                Key::Expression(expression) if fingerprint.is_marked_nullable() || !expression.is_strict() => {
+                BlockKey::Expression(expression) if fingerprint.is_marked_nullable() || !expression.is_strict() => {
                     return None;
                 }
-                Key::Expression(expression) => expression.moved(1, relation),
+                BlockKey::Expression(expression) => expression.moved(1, relation),
             };
             Some(Probed { block: probed.indexed.block, radius: probed.radius, key })
         };
@@ -158,7 +158,7 @@ impl Search {
     /// A range of a block's values that is empty, unless the distance is too large for probes: then it is all values,
     /// for all rows must be looked at.
     fn all_beyond_probes(&self, key: Expression, blocks: i32) -> Expression {
-        let last = Expression::of_integer(layout::largest_distance(blocks));
+        let last = Expression::of_integer(cost::largest_distance(blocks));
         let beyond = Expression::of_comparison(IntegerOperator::Greater, self.max_distance.copy(), last);
         let lowest = Expression::of_integer_where(beyond, Expression::of_integer(i32::MIN));
         // Both ends, so that the planner sees a range and expects few rows.
@@ -177,12 +177,12 @@ impl Search {
     fn probes(&self, query: Expression, block: i32, blocks: i32, wanted: Option<u32>) -> Expression {
         let distance = match wanted {
             Some(wanted) if self.distance().and_then(|known| radius(block, blocks, known)) != Some(wanted) => {
-                Expression::of_integer(layout::distance_of_radius(blocks, wanted))
+                Expression::of_integer(cost::distance_of_radius(blocks, wanted))
             }
             None if blocks < SMALL_BLOCKS => {
                 // NULL beyond what can be probed, rather than what the planner, when it guesses the distance, would
                 // take for a mistake in the query.
-                let largest = Expression::of_integer(layout::largest_distance(blocks));
+                let largest = Expression::of_integer(cost::largest_distance(blocks));
                 let possible =
                     Expression::of_comparison(IntegerOperator::LessOrEqual, self.max_distance.copy(), largest);
                 Expression::of_integer_where(possible, self.max_distance.copy())

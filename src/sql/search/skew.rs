@@ -2,21 +2,24 @@
 //!
 //! It reads a sample of the table by a query: as the user who calls it, with that user's rights and row security.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::spi::SpiError;
+use pgrx::spi::{SpiError, quote_identifier, quote_qualified_identifier};
+use simhash::search::blocks::LAYOUTS;
+use simhash::search::skew::{Sample, skew};
 
 use super::layouts::Indexed;
-use crate::simhash::blocks::LAYOUTS;
-use crate::simhash::skew::{Sample, skew};
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::error::{algorithm_error, tick, user_error};
+use crate::postgres::names::schema_name;
+use crate::postgres::nodes::expression::Variable;
+use crate::postgres::query::Query;
+use crate::postgres::spi::{from_server, to_server};
 use crate::sql::arguments::check_distance;
-use crate::sql::error::{tick, user_error};
-use crate::sql::expression::Column;
+use crate::sql::fingerprint_column::fingerprint_column;
 use crate::sql::functions::Functions;
-use crate::sql::query::Query;
-use crate::sql::spi::from_server;
 
 /// Pages that are read of a larger table: 64 MB.
 const PAGES: f64 = 8192.0;
@@ -50,7 +53,7 @@ fn simhash_skew(
     // SAFETY: `fcinfo` is that of the running call, which always knows its function.
     let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
     let indexed = indexed_layouts(&table, max_distance, function);
-    let layouts = skew(sample, rows, max_distance, &tick)?;
+    let layouts = skew(sample, rows, max_distance, &tick).map_err(algorithm_error)?;
     Ok(TableIterator::new(layouts.into_iter().map(move |layout| {
         (
             layout.blocks,
@@ -80,52 +83,30 @@ fn estimate(value: f64) -> f64 {
 struct Table {
     oid: pg_sys::Oid,
     column: i16,
-    /// Of the table with its schema, and of the column: quoted, in the server's encoding.
-    quoted: CString,
-    quoted_column: CString,
+    /// The names of the table, with its schema, and of the column, quoted.
+    quoted: String,
+    quoted_column: String,
 }
 
 impl Table {
     /// Looks a table up that has fingerprints in a column, and locks it as a SELECT does.
     fn lock(oid: pg_sys::Oid, column: &CStr) -> Result<Self, ErrorReport> {
-        // SAFETY: look-ups in the catalogue by identifiers that need not exist; each name is checked for null, and
-        // copied before anything can free it.
-        unsafe {
-            pg_sys::LockRelationOid(oid, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
-            let (name, schema) =
-                (pg_sys::get_rel_name(oid), pg_sys::get_namespace_name(pg_sys::get_rel_namespace(oid)));
-            if name.is_null() || schema.is_null() {
-                let message = format!("relation with OID {} does not exist", oid.to_u32());
-                return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message));
-            }
-            let (named, column_name) = (from_server(name)?, from_server(column.as_ptr())?);
-            let kind = pg_sys::get_rel_relkind(oid) as u8;
-            if ![pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_MATVIEW].contains(&kind) {
-                let message = format!("\"{named}\" is not a table");
-                return Err(user_error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message)
-                    .set_detail("Tables, partitioned tables and materialized views can be sampled."));
-            }
-            let place = pg_sys::get_attnum(oid, column.as_ptr());
-            if place == 0 {
-                let message = format!("column \"{column_name}\" of relation \"{named}\" does not exist");
-                return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
-                    .set_hint("Name the column of fingerprints as the second argument."));
-            }
-            let type_ = pg_sys::get_atttype(oid, place);
-            if pg_sys::getBaseType(type_) != pg_sys::INT8OID {
-                let type_ = from_server(pg_sys::format_type_be(type_))?;
-                let message =
-                    format!("column \"{column_name}\" of relation \"{named}\" is of type {type_}, not bigint");
-                return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
-                    .set_hint("Name the column of fingerprints as the second argument."));
-            }
-            Ok(Self {
-                oid,
-                column: place,
-                quoted: CStr::from_ptr(pg_sys::quote_qualified_identifier(schema, name)).to_owned(),
-                quoted_column: CStr::from_ptr(pg_sys::quote_identifier(column.as_ptr())).to_owned(),
-            })
+        let Some(table) = Relation::open_for_planning(oid) else {
+            let message = format!("relation with OID {} does not exist", oid.to_u32());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message));
+        };
+        let kinds = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_MATVIEW];
+        if !kinds.contains(&table.kind()) {
+            let message = format!("\"{}\" is not a table", table.name()?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message)
+                .set_detail("Tables, partitioned tables and materialized views can be sampled."));
         }
+        // SAFETY: a NUL-terminated name.
+        let column = unsafe { from_server(column.as_ptr()) }?;
+        let column = fingerprint_column(&table, &column)
+            .map_err(|error| error.set_hint("Name the column of fingerprints as the second argument."))?;
+        let quoted = quote_qualified_identifier(schema_name(table.schema())?, table.name()?);
+        Ok(Self { oid, column: column.number, quoted, quoted_column: quote_identifier(column.name()?) })
     }
 
     /// A sample of the fingerprints, and how many there are in the table: all counted where it is small.
@@ -133,24 +114,18 @@ impl Table {
     /// Whole pages are sampled, each with the same chance, in all partitions and children. A sample scan starts at the
     /// first page, unlike a sequential scan that joins another's; so the same table gives the same sample.
     fn sample(&self) -> Result<(Sample, f64), ErrorReport> {
-        let mut sample = Sample::new()?;
+        let mut sample = Sample::new().map_err(algorithm_error)?;
         let share = (PAGES / self.pages()?).min(1.0);
         let percent = (share * 100.0) as f32;
-        let percent_sql = percent.to_string();
-        let query = [
-            b"SELECT t.",
-            self.quoted_column.to_bytes(),
-            b"::pg_catalog.int8 FROM ",
-            self.quoted.to_bytes(),
-            b" AS t TABLESAMPLE pg_catalog.system (",
-            percent_sql.as_bytes(),
-            b") REPEATABLE (0) WHERE t.",
-            self.quoted_column.to_bytes(),
-            b" IS NOT NULL",
-        ];
-        let query = Query::parse(sql(&query.concat())?)?;
+        let query = format!(
+            "SELECT t.{column}::pg_catalog.int8 FROM {table} AS t TABLESAMPLE pg_catalog.system ({percent}) \
+             REPEATABLE (0) WHERE t.{column} IS NOT NULL",
+            column = self.quoted_column,
+            table = self.quoted
+        );
+        let query = Query::parse(to_server(&query)?)?;
         // The lock keeps the table and its column, but not the names by which the query was to find them.
-        let wanted = Column { relation: 1, number: self.column, levels_up: 0 };
+        let wanted = Variable { relation: 1, number: self.column, levels_up: 0 };
         let column = query.returned().first().and_then(|returned| returned.without_relabelling().column());
         if query.table() != Some(self.oid) || column != Some(wanted) {
             let message = format!("relation with OID {} was renamed while it was being sampled", self.oid.to_u32());
@@ -185,10 +160,6 @@ fn indexed_layouts(table: &Table, max_distance: i32, function: pg_sys::Oid) -> V
     let indexed = Functions::beside(function).and_then(|found| Indexed::of_members(table.oid, table.column, &found));
     let has = |blocks: &i32| indexed.as_ref().is_some_and(|indexed| indexed.serves(*blocks, max_distance));
     LAYOUTS.filter(has).collect()
-}
-
-fn sql(bytes: &[u8]) -> Result<CString, ErrorReport> {
-    CString::new(bytes).map_err(|error| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string()))
 }
 
 /// What PostgreSQL has to say about a query is its own error; what is left is a mistake made here.

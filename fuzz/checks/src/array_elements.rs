@@ -1,0 +1,149 @@
+//! Arrays of any type: the elements of one that is built are found where they are, and in any bytes each one is all
+//! inside, at the first aligned place behind the one before it.
+//!
+//! An input is a digit for the type, a digit (0 for the bytes of an array, 1 for what one is built of, 2 for the same
+//! with a bitmap of what is not NULL), and these.
+
+use formats::array_elements::{ElementPlaces, Layout, Unplaced};
+
+use super::input::Input;
+
+/// Types by their length and alignment: "char", smallint, integer, bigint, uuid, name, timetz and macaddr; text, a
+/// varlena that is aligned as a bigint, one that is not aligned; cstring.
+const TYPES: [(i16, u8); 12] = [
+    (1, b'c'),
+    (2, b's'),
+    (4, b'i'),
+    (8, b'd'),
+    (16, b'c'),
+    (64, b'c'),
+    (12, b'd'),
+    (6, b'i'),
+    (-1, b'i'),
+    (-1, b'd'),
+    (-1, b'c'),
+    (-2, b'c'),
+];
+
+pub fn check(input: &[u8]) {
+    let mut input = Input(input);
+    let (length, align) = TYPES[usize::from(input.number()) % TYPES.len()];
+    let layout = Layout { length, align };
+    match input.number() % 3 {
+        0 => check_bytes(input.0, layout),
+        kind => check_built(input, layout, kind == 2),
+    }
+}
+
+fn check_bytes(array: &[u8], layout: Layout) {
+    assert_eq!(found(array, layout).ok(), by_definition(array, layout), "{layout:?} {array:02x?}");
+}
+
+fn found(array: &[u8], layout: Layout) -> Result<Vec<usize>, Unplaced> {
+    let places = ElementPlaces::of(array, layout, &|| ())?;
+    assert_eq!(places.get(places.count()), None);
+    Ok((0..places.count()).map_while(|number| places.get(number)).collect())
+}
+
+/// One element after the other; None if one is NULL, or not all inside.
+fn by_definition(array: &[u8], layout: Layout) -> Option<Vec<usize>> {
+    let number = |place: usize| Some(i32::from_ne_bytes(array.get(place..place + 4)?.try_into().ok()?));
+    let (dimensions, nullable) = (number(4)?, number(8)?);
+    let count = if dimensions == 1 { number(16)? } else { 0 };
+    let overhead = if dimensions == 1 { 24 } else { 16 };
+    if !(0..=1).contains(&dimensions) || nullable < 0 || nullable % 8 != 0 || count < 0 || array.len() < overhead {
+        return None;
+    }
+    for bit in 0..if nullable > 0 { count as usize } else { 0 } {
+        if array.get(overhead + bit / 8)? >> (bit % 8) & 1 == 0 {
+            return None;
+        }
+    }
+    let mut end = if nullable > 0 { nullable as usize } else { overhead.next_multiple_of(8) };
+    let mut places = Vec::new();
+    for _ in 0..count {
+        let place = aligned(end, layout);
+        end = place + length(array.get(place..)?, layout)?;
+        if end > array.len() {
+            return None;
+        }
+        places.push(place);
+    }
+    Some(places)
+}
+
+/// The first place from there on where an element may begin.
+fn aligned(place: usize, layout: Layout) -> usize {
+    match layout.align {
+        b'c' => place,
+        b's' => place.next_multiple_of(2),
+        b'i' => place.next_multiple_of(4),
+        _ => place.next_multiple_of(8),
+    }
+}
+
+/// Bytes of an element, by its type and what it begins with.
+fn length(element: &[u8], layout: Layout) -> Option<usize> {
+    match (layout.length, element.first()) {
+        (-2, _) => Some(element.iter().position(|byte| *byte == 0)? + 1),
+        (-1, None | Some(1)) => None,
+        (-1, Some(head)) if head % 2 == 1 => Some(usize::from(head / 2)),
+        (-1, _) => {
+            let word = u32::from_le_bytes(element.get(..4)?.try_into().ok()?);
+            Some(word as usize / 4).filter(|length| *length >= 4)
+        }
+        (length, _) => Some(length as usize),
+    }
+}
+
+/// Each element with its length before it if that is not the type's, or NULL; laid out as PostgreSQL does.
+fn check_built(mut input: Input, layout: Layout, nullable: bool) {
+    let mut elements: Vec<Option<Vec<u8>>> = Vec::new();
+    while !input.is_empty() {
+        if nullable && input.number() == 9 {
+            elements.push(None);
+            continue;
+        }
+        let bytes = match usize::try_from(layout.length) {
+            Ok(length) => input.take(length),
+            Err(_) => {
+                let length = input.number().into();
+                input.take(length)
+            }
+        };
+        elements.push(Some(match layout.length {
+            -2 => bytes.iter().copied().filter(|byte| *byte != 0).chain([0]).collect(),
+            -1 => [&((bytes.len() as u32 + 4) << 2).to_le_bytes(), bytes].concat(),
+            length => [bytes, &vec![0; length as usize - bytes.len()]].concat(),
+        }));
+    }
+    let dimensions = i32::from(!elements.is_empty());
+    let mut head = [[0; 4], dimensions.to_ne_bytes(), [0; 4], [0; 4]].concat();
+    if dimensions == 1 {
+        head.extend((elements.len() as i32).to_ne_bytes());
+        head.extend(1i32.to_ne_bytes());
+    }
+    if nullable {
+        let present = |elements: &[Option<Vec<u8>>]| {
+            (0..).zip(elements).map(|(bit, element)| u8::from(element.is_some()) << bit).sum::<u8>()
+        };
+        head.extend(elements.chunks(8).map(present));
+    }
+    let mut array = head;
+    array.resize(array.len().next_multiple_of(8), 0);
+    if nullable {
+        let first = array.len() as i32;
+        array[8..12].copy_from_slice(&first.to_ne_bytes());
+    }
+    let mut expected = Vec::new();
+    for element in elements.iter().flatten() {
+        array.resize(aligned(array.len(), layout), 0);
+        expected.push(array.len());
+        array.extend(element);
+    }
+    let found = found(&array, layout);
+    match elements.iter().position(Option::is_none) {
+        Some(null) => assert_eq!(found, Err(Unplaced::Null(null)), "{layout:?} {array:02x?}"),
+        None => assert_eq!(found, Ok(expected), "{layout:?} {array:02x?}"),
+    }
+}

@@ -1,0 +1,41 @@
+//! Pairs and clusters: those of the definition, each once.
+//!
+//! An input is the largest distance, whether the rows are shuffled, and groups of rows: a digit for the kind of group,
+//! how many rows it has, a fingerprint, and a mask.
+
+use super::input::Input;
+use super::random::Random;
+
+#[path = "../../../simhash/tests/oracle/pairs.rs"]
+mod oracle;
+
+/// Most rows: with more, too much time goes into the definition.
+const MOST_ROWS: usize = 300;
+
+pub fn check(input: &[u8]) {
+    let mut input = Input(input);
+    let max_distance = u32::from(input.number() % 72);
+    let shuffled = input.number() % 2 == 1;
+    let mut rows: Vec<Option<u64>> = Vec::new();
+    let mut random = Random(0);
+    while !input.is_empty() && rows.len() < MOST_ROWS {
+        let (kind, count, base, mask) = (input.number() % 6, input.u16(), input.u64(), input.u64());
+        random.0 ^= base ^ mask;
+        for n in 0..u64::from(count % 512).min((MOST_ROWS - rows.len()) as u64) {
+            rows.push(match kind {
+                0 => None,
+                1 => Some(base),
+                2 => Some(base ^ random.next() & mask),
+                3 => Some(random.near(base, mask % 9)),
+                4 => Some(base.wrapping_add(n.wrapping_mul(mask))),
+                _ => rows[..rows.len() / 2].get(n as usize).copied().flatten().map(|other| other ^ base & mask),
+            });
+        }
+    }
+    if shuffled {
+        for n in (1..rows.len()).rev() {
+            rows.swap(n, random.below(n as u64 + 1) as usize);
+        }
+    }
+    oracle::check(&rows, max_distance, "rows of the input");
+}

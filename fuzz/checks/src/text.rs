@@ -1,0 +1,64 @@
+//! Texts: fingerprint, features and resemblance are the oracle's, whatever was fingerprinted before.
+//!
+//! An input is four bytes for the options and the number of repetitions, as digits, and two texts with a 0 between
+//! them.
+
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroU32;
+
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::options::{Options, Tokens, Weight};
+use simhash::fingerprint::resemblance::resemblance;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::input::Input;
+use super::oracle;
+
+/// Longest repeated text, in bytes: beyond the pieces that normalisation cuts texts into.
+const LONGEST: usize = 6_000;
+
+pub fn check(input: &[u8]) {
+    let mut input = Input(input);
+    let (kinds, ngram, top, times) = (input.number(), input.number(), input.number(), input.number());
+    let options = Options {
+        tokens: if kinds & 1 == 0 { Tokens::Words } else { Tokens::Chars },
+        ngram: (1..=16).contains(&ngram).then_some(ngram),
+        weight: [Weight::Set, Weight::Log, Weight::Tf, Weight::Log][usize::from(kinds >> 2 & 3)],
+        case_fold: kinds & 2 == 0,
+        top: NonZeroU32::new(top.into()),
+    };
+    let mut texts = input.0.splitn(2, |byte| *byte == 0).map(|text| {
+        let most = LONGEST / text.len().max(1);
+        String::from_utf8_lossy(text).repeat(usize::from(times).clamp(1, most.max(1)))
+    });
+    let (a, b) = (texts.next().unwrap_or_default(), texts.next().unwrap_or_default());
+
+    let mut fingerprinter = Fingerprinter::default();
+    let [of_a, of_b] = [&a, &b].map(|text| {
+        let weighted = oracle::weighted_features(text, &options);
+        let fingerprint = fingerprinter.fingerprint(text, &options, &|| ());
+        assert_eq!(fingerprint, Ok(oracle::fingerprint_of(&weighted)), "fingerprint of {text:?}, {options:?}");
+        check_features(&mut fingerprinter, text, &options, &weighted);
+        weighted
+    });
+    // Another text was there before.
+    let fingerprint = fingerprinter.fingerprint(&a, &options, &|| ());
+    assert_eq!(fingerprint, Ok(oracle::fingerprint_of(&of_a)), "fingerprint of {a:?} after {b:?}, {options:?}");
+    let found = resemblance(&mut fingerprinter, &a, &b, &options, &|| ());
+    assert_eq!(found, Ok(oracle::resemblance(&of_a, &of_b)), "resemblance of {a:?} and {b:?}, {options:?}");
+}
+
+/// Each feature where it first occurs, and no other.
+fn check_features(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, weighted: &[(u64, u64)]) {
+    let weights: HashMap<u64, u64> = weighted.iter().copied().collect();
+    let mut seen = HashSet::new();
+    let expected: Vec<(String, u64, u64)> = oracle::features(text, options)
+        .into_iter()
+        .map(|feature| (xxh3_64(feature.as_bytes()), feature))
+        .filter_map(|(hash, feature)| Some((feature, *weights.get(&hash).filter(|_| seen.insert(hash))?, hash)))
+        .collect();
+    let list = fingerprinter.features(text, options, &|| ()).expect("memory suffices");
+    let list: Vec<(String, u64, u64)> =
+        list.iter().map(|feature| (feature.text.to_owned(), feature.weight.into(), feature.hash)).collect();
+    assert_eq!(list, expected, "features of {text:?}, {options:?}");
+}

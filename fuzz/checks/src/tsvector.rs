@@ -1,0 +1,84 @@
+//! tsvectors: one that is built is read back, and any bytes are read as they would be one by one.
+//!
+//! An input is a digit: 0 for the bytes of a tsvector, 1 for what one is built of.
+
+use formats::tsvector::Lexemes;
+
+use super::input::Input;
+
+type Lexeme = (Vec<u8>, u64);
+
+pub fn check(input: &[u8]) {
+    let mut input = Input(input);
+    if input.number().is_multiple_of(2) {
+        assert_eq!(read(input.0), by_definition(input.0), "{:02x?}", input.0);
+    } else {
+        let (bytes, expected) = built(input);
+        assert_eq!(read(&bytes), Some(expected.clone().into_iter().map(Some).collect()), "{bytes:02x?}");
+        assert_eq!(by_definition(&bytes), Some(expected.into_iter().map(Some).collect()), "{bytes:02x?}");
+    }
+}
+
+fn read(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
+    let lexemes = Lexemes::new(bytes)?;
+    Some(lexemes.map(|lexeme| lexeme.map(|(lexeme, weight)| (lexeme.to_vec(), weight))).collect())
+}
+
+/// Byte after byte, each if it is there.
+fn by_definition(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
+    let byte = |at: u64| bytes.get(at as usize).map(|byte| u64::from(*byte));
+    let number = |at: u64, length: u64| -> Option<u64> { (0..length).map(|i| Some(byte(at + i)? << (8 * i))).sum() };
+    let count = number(0, 4)?;
+    let strings = 4 + 4 * count;
+    if count >= 1 << 31 || strings > bytes.len() as u64 {
+        return None;
+    }
+    let lexeme = |entry: u64| -> Option<Lexeme> {
+        let entry = number(4 + 4 * entry, 4)?;
+        let (place, length) = (entry / (1 << 12), entry / 2 % (1 << 11));
+        let lexeme = (0..length).map(|i| Some(byte(strings + place + i)? as u8)).collect::<Option<Vec<u8>>>()?;
+        // Also an empty one has a place.
+        if place > bytes.len() as u64 - strings {
+            return None;
+        }
+        if entry % 2 == 0 {
+            return Some((lexeme, 1));
+        }
+        let positions = strings + (place + length).div_ceil(2) * 2;
+        let weights =
+            (1..=number(positions, 2)?).map(|i| Some([1, 2, 4, 10][(number(positions + 2 * i, 2)? >> 14) as usize]));
+        Some((lexeme, weights.sum::<Option<u64>>()?))
+    };
+    Some((0..count).map(lexeme).collect())
+}
+
+/// As PostgreSQL lays one out: a lexeme behind the other, the positions of each at an even place behind it.
+fn built(mut input: Input) -> (Vec<u8>, Vec<Lexeme>) {
+    let (mut entries, mut strings, mut lexemes) = (Vec::new(), Vec::new(), Vec::new());
+    while !input.is_empty() {
+        let (length, positions) = (input.number(), input.number());
+        let lexeme = input.take(length.into());
+        let entry = (strings.len() as u32) << 12 | (lexeme.len() as u32) << 1 | u32::from(positions > 0);
+        entries.extend(entry.to_ne_bytes());
+        strings.extend(lexeme);
+        let mut weight = 1;
+        if positions > 0 {
+            weight = 0;
+            strings.resize(strings.len().next_multiple_of(2), 0);
+            strings.extend(u16::from(positions).to_ne_bytes());
+            for _ in 0..positions {
+                let position = input.u16();
+                strings.extend(position.to_ne_bytes());
+                weight += match position >> 14 {
+                    0 => 1,
+                    1 => 2,
+                    2 => 4,
+                    _ => 10,
+                };
+            }
+        }
+        lexemes.push((lexeme.to_vec(), weight));
+    }
+    let count = (lexemes.len() as i32).to_ne_bytes();
+    ([&count[..], &entries, &strings].concat(), lexemes)
+}

@@ -1,0 +1,51 @@
+//! The memory of the last text: a row costs one fingerprint, however many columns ask for it.
+
+#[pgrx::pg_schema]
+mod tests {
+    use crate::sql::fingerprint_cache::COMPUTED;
+    use pgrx::prelude::*;
+
+    /// How many fingerprints a statement computes.
+    fn computed(statement: &str) -> usize {
+        let before = COMPUTED.get();
+        Spi::run(statement).expect(statement);
+        COMPUTED.get() - before
+    }
+
+    #[pg_test]
+    fn a_row_costs_one_fingerprint() {
+        Spi::run(
+            "CREATE TABLE docs (
+                body text,
+                simhash        bigint  GENERATED ALWAYS AS (simhash(body)) STORED,
+                simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0)) STORED,
+                simhash_block1 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 1)) STORED,
+                simhash_block2 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 2)) STORED,
+                simhash_block3 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 3)) STORED
+            );
+            CREATE TABLE sources (storage text, body text);
+            INSERT INTO sources
+            SELECT storage, repeat((SELECT string_agg(md5((n * id)::text), ' ') FROM generate_series(1, words) AS n), times)
+            FROM (VALUES ('whole', 3, 1), ('compressed', 3, 100), ('out of line', 300, 1), ('both', 300, 100))
+                    AS kinds (storage, words, times),
+                generate_series(1, 10) AS id",
+        )
+        .expect("tables");
+        assert_eq!(computed("INSERT INTO docs SELECT 'document ' || n FROM generate_series(1, 100) AS n"), 100);
+        for storage in ["whole", "compressed", "out of line", "both"] {
+            let insert = format!("INSERT INTO docs SELECT body FROM sources WHERE storage = '{storage}'");
+            assert_eq!(computed(&insert), 10, "{storage}");
+        }
+        assert_eq!(computed("UPDATE docs SET body = body || ' again'"), 140);
+    }
+
+    #[pg_test]
+    fn a_search_costs_one_fingerprint() {
+        Spi::run("CREATE TABLE docs AS SELECT simhash('document ' || n) FROM generate_series(1, 100) AS n")
+            .expect("a table");
+        Spi::run("SET plan_cache_mode = force_generic_plan; PREPARE search (text) AS
+            SELECT FROM docs WHERE simhash_block(simhash, 0) = simhash_block(simhash($1), 0) AND simhash <~> simhash($1) <= 64")
+            .expect("a statement");
+        assert_eq!(computed("EXECUTE search ('what is looked for')"), 1);
+    }
+}

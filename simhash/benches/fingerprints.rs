@@ -1,0 +1,167 @@
+//! Makes as many fingerprints of realistic texts as a search benchmark wants, from far fewer real documents.
+//!
+//! `cargo bench --bench fingerprints -- COUNT FILE.jsonl ...` prints COUNT lines with a number, from 1, and a
+//! fingerprint, as `COPY` reads them. Every fingerprint is that of a whole text, made as texts are made:
+//!
+//! - three in four are two to eight passages of up to 500 bytes, whole lines, from random documents of one FILE,
+//!   each FILE as often as it is large. Such texts share the vocabulary and the boilerplate of their kind, which
+//!   is what makes real fingerprints uneven;
+//! - one in four revises another of these texts: up to one in fifty of its words is replaced by a word from elsewhere.
+//!
+//! They depend on nothing but the files.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::thread;
+
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::options::Options;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+mod documents;
+
+const PASSAGES: std::ops::RangeInclusive<u64> = 2..=8;
+const PASSAGE: usize = 500;
+const REVISED: u64 = 4;
+/// A revision replaces each word with a chance of up to one in this.
+const WORDS: u64 = 50;
+/// Lines that a thread makes at a time.
+const BATCH: u64 = 10_000;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let Some((Ok(count), files)) = arguments.split_first().map(|(count, files)| (count.parse(), files)) else {
+        println!("skipped: no number of fingerprints");
+        return ExitCode::SUCCESS;
+    };
+    match Library::read(files).and_then(|library| print(&library, count)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cannot make fingerprints: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print(library: &Library, count: u64) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let threads = thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
+    for start in (1..=count).step_by((BATCH * threads) as usize) {
+        thread::scope(|scope| {
+            let batch = |thread| {
+                let first = start + thread * BATCH;
+                scope.spawn(move || library.lines(first..(first + BATCH).min(count + 1)))
+            };
+            let batches: Vec<_> = (0..threads).map(batch).collect();
+            batches.into_iter().try_for_each(|batch| match batch.join() {
+                Ok(lines) => out.write_all(lines.as_bytes()),
+                Err(_) => Err(io::Error::other("a thread has panicked")),
+            })
+        })?;
+    }
+    out.flush()
+}
+
+/// The documents that passages come from.
+struct Library {
+    /// The documents of each file, with the number of bytes in this and all earlier files.
+    shelves: Vec<(u64, Vec<String>)>,
+    bytes: u64,
+}
+
+impl Library {
+    fn read(files: &[String]) -> io::Result<Self> {
+        let mut shelves = Vec::new();
+        let mut bytes = 0;
+        for file in files {
+            let texts = documents::read(Path::new(file))?.into_iter().map(|document| document.text);
+            let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+            bytes += texts.iter().map(|text| text.len() as u64).sum::<u64>();
+            shelves.push((bytes, texts));
+        }
+        if bytes == 0 {
+            return Err(io::Error::other("there is no text in these files"));
+        }
+        Ok(Self { shelves, bytes })
+    }
+
+    fn lines(&self, numbers: std::ops::Range<u64>) -> String {
+        let mut fingerprinter = Fingerprinter::default();
+        let mut lines = String::new();
+        for number in numbers {
+            // A text of punctuation has none: draw again.
+            let fingerprint = (0..).find_map(|attempt| {
+                let text = self.text(number, attempt);
+                fingerprinter.fingerprint(&text, &Options::default(), &|| ()).ok().flatten()
+            });
+            if let Some(fingerprint) = fingerprint {
+                lines.push_str(&format!("{number}\t{}\n", fingerprint as i64));
+            }
+        }
+        lines
+    }
+
+    fn text(&self, number: u64, attempt: u64) -> String {
+        let mut dice = Dice::new(number, attempt);
+        if number > 1 && dice.below(REVISED) == 0 {
+            let original = 1 + dice.below(number - 1);
+            return self.revise(&self.text(original, 0), &mut dice);
+        }
+        self.compose(&mut dice)
+    }
+
+    fn compose(&self, dice: &mut Dice) -> String {
+        let shelf = self.shelf(dice);
+        let passages = PASSAGES.start() + dice.below(PASSAGES.end() - PASSAGES.start() + 1);
+        (0..passages).map(|_| passage(shelf, dice)).collect()
+    }
+
+    fn revise(&self, text: &str, dice: &mut Dice) -> String {
+        let per_million = dice.below(1_000_000 / WORDS);
+        let mut revised = String::with_capacity(text.len());
+        for word in text.split_inclusive(char::is_whitespace) {
+            if dice.below(1_000_000) < per_million {
+                let elsewhere = passage(self.shelf(dice), dice);
+                revised.push_str(elsewhere.split_whitespace().next().unwrap_or_default());
+                revised.push(' ');
+            } else {
+                revised.push_str(word);
+            }
+        }
+        revised
+    }
+
+    fn shelf(&self, dice: &mut Dice) -> &[String] {
+        let at = dice.below(self.bytes);
+        let shelf = self.shelves.iter().find(|(end, _)| at < *end);
+        shelf.map_or(&[], |(_, texts)| texts)
+    }
+}
+
+/// Lines of one document from a random place.
+fn passage<'a>(shelf: &'a [String], dice: &mut Dice) -> &'a str {
+    let text = &shelf[dice.below(shelf.len() as u64) as usize];
+    let place = text.floor_char_boundary(dice.below(text.len() as u64) as usize);
+    let start = text[..place].rfind('\n').map_or(0, |newline| newline + 1);
+    let fitting = &text[start..text.floor_char_boundary(start + PASSAGE)];
+    fitting.rfind('\n').map_or(fitting, |newline| &fitting[..=newline])
+}
+
+/// Random numbers that are the same in every run: hashes of what they are for.
+struct Dice {
+    seed: u64,
+    throws: u64,
+}
+
+impl Dice {
+    fn new(number: u64, attempt: u64) -> Self {
+        Self { seed: xxh3_64_with_seed(&number.to_le_bytes(), attempt), throws: 0 }
+    }
+
+    /// Below `sides`, which is at least 1.
+    fn below(&mut self, sides: u64) -> u64 {
+        self.throws += 1;
+        xxh3_64_with_seed(&self.throws.to_le_bytes(), self.seed) % sides
+    }
+}

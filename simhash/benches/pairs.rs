@@ -1,0 +1,143 @@
+//! All near pairs of many fingerprints, on one core: the time of the sort and of the search, and what was found; the
+//! time of their clusters; and the longest time between two ticks of either.
+//!
+//! `cargo bench --bench pairs [-- PART OF A NAME...]`: the median of three runs, by kind of fingerprints and distance.
+
+#[path = "../tests/random/mod.rs"]
+mod random;
+
+use std::cell::Cell;
+use std::time::Instant;
+
+use random::Random;
+use simhash::error::Error;
+use simhash::pairs::{Pairs, Progress, Rows, clusters};
+
+const RUNS: usize = 3;
+/// Pairs after which a run ends: equal fingerprints have more than anyone can wait for.
+const MOST: usize = 1_000_000_000;
+
+/// Fingerprints of a kind.
+fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
+    let mut random = Random(count as u64);
+    let mut all: Vec<u64> = Vec::with_capacity(count);
+    for n in 0..count {
+        let fingerprint = match kind {
+            // A tenth are copies of others with up to five bits flipped.
+            "near-duplicates" if n % 10 == 9 => {
+                let original = all[random.below(n as u64) as usize];
+                let bits = random.below(6);
+                random.near(original, bits)
+            }
+            "half share a block" if n.is_multiple_of(2) => random.next() & !(0xffff << 32) | 0x1234 << 32,
+            "nine tenths share a block" if n % 10 > 0 => random.next() & !(0xffff << 32) | 0x1234 << 32,
+            // Ten templates, each with three of four blocks of its own and rarely another bit in them.
+            "templates" => {
+                let template = random.below(10);
+                let own = Random(template).next() & !(0xffff << (template % 4 * 16));
+                let rare = if random.below(4) == 0 { 1 << random.below(64) } else { 0 };
+                (own | random.next() & 0xffff << (template % 4 * 16)) ^ rare
+            }
+            "all equal" => 42,
+            "20-bit subcube" => random.next() & 0xf_ffff,
+            "balls of radius 2" => {
+                let centre = Random(random.below(count as u64 / 1000)).next();
+                let bits = random.below(3);
+                random.near(centre, bits)
+            }
+            "a wide ball" => random.near(42, 12),
+            // Two of three bytes are one of sixteen, some of which are much more common.
+            "uneven bytes" => (0..64).step_by(8).fold(0, |all, shift| {
+                let common = random.below(16) & random.below(16) & random.below(16);
+                let byte = if random.below(3) == 0 { random.next() } else { Random(common).next() };
+                all | (byte & 0xff) << shift
+            }),
+            _ => random.next(),
+        };
+        all.push(fingerprint);
+    }
+    all
+}
+
+/// What a run took, in seconds.
+struct Run {
+    sort: f64,
+    pairs: f64,
+    found: usize,
+    clusters: f64,
+    /// The longest time between two ticks.
+    gap: f64,
+}
+
+fn run(fingerprints: &[u64], max_distance: u32) -> Result<Run, Error> {
+    let rows = || {
+        let mut rows = Rows::with_capacity(fingerprints.len())?;
+        fingerprints.iter().try_for_each(|&fingerprint| rows.push(Some(fingerprint)))?;
+        Ok::<_, Error>(rows)
+    };
+    let (last, gap) = (Cell::new(Instant::now()), Cell::new(0f64));
+    let tick = |_: Progress| {
+        gap.set(gap.get().max(last.replace(Instant::now()).elapsed().as_secs_f64()));
+    };
+    let start = Instant::now();
+    let mut all = Pairs::new(rows()?, max_distance, &tick)?;
+    let sort = start.elapsed().as_secs_f64();
+    let mut found = 0;
+    while found < MOST && all.next(&tick)?.is_some() {
+        found += 1;
+    }
+    let pairs = start.elapsed().as_secs_f64();
+    drop(all);
+    let rows = rows()?;
+    let start = Instant::now();
+    last.set(start);
+    clusters(rows, max_distance, &tick)?;
+    Ok(Run { sort, pairs, found, clusters: start.elapsed().as_secs_f64(), gap: gap.get() })
+}
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let sets: [(&str, &[usize], &[u32]); 13] = [
+        ("uniform", &[100_000, 1_000_000], &[0, 3, 5, 8]),
+        ("uniform", &[10_000_000], &[0, 3, 5]),
+        // At such a distance everything is compared with everything.
+        ("brute force", &[100_000], &[17]),
+        ("near-duplicates", &[1_000_000], &[3, 5]),
+        ("near-duplicates", &[10_000_000], &[3]),
+        ("half share a block", &[1_000_000, 10_000_000], &[3]),
+        ("nine tenths share a block", &[1_000_000], &[3]),
+        ("templates", &[100_000], &[1, 3]),
+        ("all equal", &[1_000_000], &[3]),
+        ("20-bit subcube", &[100_000, 1_000_000], &[1, 3]),
+        ("balls of radius 2", &[1_000_000], &[3]),
+        ("a wide ball", &[100_000, 1_000_000], &[3]),
+        ("uneven bytes", &[60_000], &[3, 5, 8, 10, 12, 17]),
+    ];
+    println!(
+        "{:<26} {:>10} {:>3} {:>11} {:>9} {:>9} {:>8} {:>12} {:>8}",
+        "fingerprints", "count", "k", "pairs", "sort ms", "all ms", "ns/row", "clusters ms", "tick ms"
+    );
+    for (kind, counts, distances) in sets {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| kind.contains(wanted.as_str())) {
+            continue;
+        }
+        for &count in counts {
+            let fingerprints = fingerprints(kind, count);
+            for &max_distance in distances {
+                let mut runs: Vec<_> =
+                    (0..RUNS).map(|_| run(&fingerprints, max_distance).expect("memory suffices")).collect();
+                runs.sort_by(|a, b| a.pairs.total_cmp(&b.pairs));
+                let Run { sort, pairs, found, clusters, .. } = runs[RUNS / 2];
+                let gap = runs.iter().fold(0f64, |gap, run| gap.max(run.gap));
+                println!(
+                    "{kind:<26} {count:>10} {max_distance:>3} {found:>11} {:>9.1} {:>9.1} {:>8.1} {:>12.1} {:>8.2}",
+                    sort * 1e3,
+                    pairs * 1e3,
+                    pairs * 1e9 / count as f64,
+                    clusters * 1e3,
+                    gap * 1e3,
+                );
+            }
+        }
+    }
+}

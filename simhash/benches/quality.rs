@@ -1,0 +1,401 @@
+//! How well distances tell near-duplicates: precision and recall at distance 1 to 8, for the default and for options.
+//!
+//! `cargo bench --bench quality -- FOLDER [--seeds N]`, or the folder in `QUALITY_DATA`. The folder holds sets of real
+//! documents with their true near-duplicates:
+//!
+//! - `NAME.jsonl.gz`: one `{"id": .., "text": ..}` a line;
+//! - `NAME.pairs.tsv.gz`: `id`, `id`, J, every pair whose resemblance J is at least 0.5. J is the Jaccard resemblance
+//!   of the sets of 5-character shingles after NFKC, case folding and turning each run of non-word characters to a
+//!   space.
+//!
+//! Precision is the share of the pairs found that have J >= .8, recall the share of the pairs with J >= .9 that are
+//! found. A pair is found at k if both documents have a fingerprint and these differ in at most k bits; all pairs are
+//! compared.
+//!
+//! With `--seeds`, also the mean and the standard deviation over N re-hashings of the features: a set has few
+//! near-duplicates, often of one family, and a difference that another hash function would turn round is none. AP is
+//! the average precision of all pairs ranked by distance, the true ones being those with J >= .8: one number that does
+//! not depend on any k.
+//!
+//! Verified: what is left of the pairs found when those of a smaller resemblance of their features are left out.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::json;
+use simhash::distance::hamming;
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::options::Options;
+use simhash::fingerprint::resemblance::resemblance;
+use simhash::fingerprint::tally::Tally;
+
+mod documents;
+
+const DISTANCES: usize = 65;
+const SHOWN: std::ops::RangeInclusive<usize> = 1..=8;
+/// A found pair counts as right from this resemblance on.
+const SIMILAR: f64 = 0.8;
+/// A pair of this resemblance should be found.
+const NEAR: f64 = 0.9;
+
+/// What a set must reach at k = 5: precision, recall.
+const BARS_AT_5: [(&str, f64, f64); 3] = [("reuters", 0.92, 0.85), ("licences", 0.85, 0.68), ("laws", 0.85, 0.85)];
+/// What every set must reach at k = 3.
+const PRECISION_AT_3: f64 = 0.95;
+
+/// Where the resemblance of features is looked at.
+const VERIFIED_AT: [usize; 3] = [6, 8, 10];
+/// The least resemblance of features that is proposed, among others.
+const PROPOSED: f64 = 0.89;
+const RESEMBLANCES: [f64; 6] = [0.80, 0.85, 0.87, PROPOSED, 0.91, 0.93];
+/// What every set must reach at k = 8, verified.
+const VERIFIED_PRECISION: f64 = 0.98;
+const VERIFIED_RECALL: f64 = 0.93;
+
+fn variants() -> Vec<(&'static str, Options)> {
+    let variants = [
+        ("default", json!({})),
+        ("ngram 2", json!({"ngram": 2})),
+        ("ngram 3", json!({"ngram": 3})),
+        ("chars 3", json!({"tokens": "chars", "ngram": 3})),
+        ("chars 4", json!({"tokens": "chars", "ngram": 4})),
+        ("chars 5", json!({"tokens": "chars", "ngram": 5})),
+        ("weight log", json!({"weight": "log"})),
+        ("weight tf", json!({"weight": "tf"})),
+        ("no case_fold", json!({"case_fold": false})),
+        ("top 64", json!({"top": 64})),
+        ("top 256", json!({"top": 256})),
+        ("log, top 64", json!({"weight": "log", "top": 64})),
+        ("log, top 256", json!({"weight": "log", "top": 256})),
+    ];
+    variants.map(|(name, options)| (name, Options::from_json(&options.to_string()).expect("valid options"))).into()
+}
+
+struct Set {
+    name: String,
+    texts: Vec<String>,
+    /// Pairs of documents with their resemblance.
+    resembling: Vec<(usize, usize, f64)>,
+}
+
+fn main() -> ExitCode {
+    let (folder, seeds) = arguments();
+    let sets = folder.as_deref().map(read_sets).transpose();
+    let sets = match sets {
+        Ok(sets) => sets.unwrap_or_default(),
+        Err(error) => {
+            eprintln!("cannot read {}: {error}", folder.unwrap_or_default().display());
+            return ExitCode::FAILURE;
+        }
+    };
+    if sets.is_empty() {
+        println!(
+            "skipped: no folder with NAME.jsonl.gz and NAME.pairs.tsv.gz (give it as argument or in QUALITY_DATA)"
+        );
+        return ExitCode::SUCCESS;
+    }
+    let mut missed = 0;
+    for set in &sets {
+        missed += report(set, seeds);
+    }
+    println!("bars missed: {missed}");
+    ExitCode::SUCCESS
+}
+
+fn arguments() -> (Option<PathBuf>, u64) {
+    let mut folder = std::env::var_os("QUALITY_DATA").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let mut seeds = 0;
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--bench" => (),
+            "--seeds" => seeds = arguments.next().and_then(|seeds| seeds.parse().ok()).expect("--seeds NUMBER"),
+            _ => folder = Some(argument.into()),
+        }
+    }
+    (folder, seeds)
+}
+
+fn read_sets(folder: &Path) -> io::Result<Vec<Set>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut names: Vec<String> = std::fs::read_dir(folder)?
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".jsonl.gz")?.to_owned()))
+        .filter(|name| folder.join(format!("{name}.pairs.tsv.gz")).is_file())
+        .collect();
+    names.sort();
+    names.into_iter().map(|name| read_set(folder, name)).collect()
+}
+
+fn read_set(folder: &Path, name: String) -> io::Result<Set> {
+    let documents = documents::read(&folder.join(format!("{name}.jsonl.gz")))?;
+    let pairs = documents::read_text(&folder.join(format!("{name}.pairs.tsv.gz")))?;
+    let number: HashMap<&str, usize> = documents.iter().enumerate().map(|(i, d)| (d.id.as_str(), i)).collect();
+    let pair = |line: &str| {
+        let mut fields = line.split('\t');
+        let a = *number.get(fields.next()?)?;
+        let b = *number.get(fields.next()?)?;
+        Some((a, b, fields.next()?.parse().ok()?))
+    };
+    let resembling: Option<Vec<_>> = pairs.lines().map(pair).collect();
+    let resembling =
+        resembling.ok_or_else(|| io::Error::other(format!("{name}: pairs that do not fit the documents")))?;
+    Ok(Set { name, texts: documents.into_iter().map(|d| d.text).collect(), resembling })
+}
+
+/// Prints the table of a set; how many bars the default missed.
+fn report(set: &Set, seeds: u64) -> usize {
+    let similar = set.resembling.iter().filter(|pair| pair.2 >= SIMILAR).count();
+    let near = set.resembling.iter().filter(|pair| pair.2 >= NEAR).count();
+    let bytes: usize = set.texts.iter().map(String::len).sum();
+    println!(
+        "{}: {} documents, {:.1} MB, pairs with J >= {SIMILAR}: {similar}, >= {NEAR}: {near}",
+        set.name,
+        set.texts.len(),
+        bytes as f64 / 1e6
+    );
+    print!("{:<14}", "P / R at k =");
+    SHOWN.for_each(|k| print!(" {k:^11}"));
+    println!("  {:>6}", "AP");
+
+    let variants = variants();
+    for (name, options) in &variants {
+        Outcome::new(set, &fingerprints(set, options)).print(name);
+    }
+    if seeds > 0 {
+        println!("mean of {seeds} re-hashings (and standard deviation, in hundredths)");
+        for (name, options) in &variants {
+            print_summary(name, &rehashed(set, options, seeds));
+        }
+    }
+    let missed = check_bars(set, seeds) + report_verified(set, seeds);
+    println!();
+    missed
+}
+
+/// A figure that a set must reach.
+type Bar = (&'static str, fn(&Outcome) -> f64, f64);
+
+fn bars(set: &Set) -> Vec<Bar> {
+    let mut bars: Vec<Bar> = vec![("k = 3 precision", |outcome| outcome.precision(3), PRECISION_AT_3)];
+    if let Some((_, precision, recall)) = BARS_AT_5.iter().find(|bar| set.name.starts_with(bar.0)) {
+        bars.push(("k = 5 precision", |outcome| outcome.precision(5), *precision));
+        bars.push(("k = 5 recall", |outcome| outcome.recall(5), *recall));
+    }
+    bars
+}
+
+/// Prints whether the default reaches its bars; how many it misses.
+fn check_bars(set: &Set, seeds: u64) -> usize {
+    let options = Options::default();
+    let default = Outcome::new(set, &fingerprints(set, &options));
+    let rehashed = rehashed(set, &options, seeds);
+    bars(set).iter().map(|bar| usize::from(!check_bar("default", bar, &default, &rehashed))).sum()
+}
+
+/// Prints whether a figure is reached as shipped and by re-hashings; whether it is as shipped.
+fn check_bar(name: &str, (what, value, bar): &Bar, as_shipped: &Outcome, rehashed: &[Outcome]) -> bool {
+    let verdict = |value: f64| if value >= *bar { "reached" } else { "MISSED" };
+    let as_shipped = value(as_shipped);
+    print!("{name}, {what}: {as_shipped:.3}, bar {bar}: {}", verdict(as_shipped));
+    if !rehashed.is_empty() {
+        let (mean, _) = summary(rehashed, value);
+        let reached = rehashed.iter().filter(|outcome| value(outcome) >= *bar).count();
+        print!("; mean of re-hashings {mean:.3}: {}, by {reached} of {}", verdict(mean), rehashed.len());
+    }
+    println!();
+    as_shipped >= *bar
+}
+
+/// Prints what the default's pairs are when their features are compared; how many bars that misses.
+fn report_verified(set: &Set, seeds: u64) -> usize {
+    let options = Options::default();
+    let verifier = Verifier::new(set);
+    let shipped = fingerprints(set, &options);
+    let rehashed = rehashed_fingerprints(set, &options, seeds);
+    println!("verified: P / R at k where features resemble by at least; (mean, deviation) of {seeds} re-hashings");
+    let mut missed = 0;
+    for least in RESEMBLANCES {
+        let outcome = |fingerprints: &Vec<Option<u64>>| {
+            Outcome::of_pairs(set, fingerprints, |a, b, distance| {
+                distance <= VERIFIED_AT[VERIFIED_AT.len() - 1] && verifier.resemblance(a, b) >= least
+            })
+        };
+        let as_shipped = outcome(&shipped);
+        let rehashed: Vec<Outcome> = rehashed.iter().map(outcome).collect();
+        print!("{least:<6.2}");
+        for k in VERIFIED_AT {
+            print!("  {k}: {:.3}/{:.3}", as_shipped.precision(k), as_shipped.recall(k));
+            if seeds > 0 {
+                let precision = summary(&rehashed, |outcome| outcome.precision(k));
+                let recall = summary(&rehashed, |outcome| outcome.recall(k));
+                print!(" ({:.3},{:.3}/{:.3},{:.3})", precision.0, precision.1, recall.0, recall.1);
+            }
+        }
+        println!();
+        if least == PROPOSED {
+            let bars: [Bar; 2] = [
+                ("k = 8 precision", |outcome| outcome.precision(8), VERIFIED_PRECISION),
+                ("k = 8 recall", |outcome| outcome.recall(8), VERIFIED_RECALL),
+            ];
+            missed = bars.iter().filter(|bar| !check_bar("verified", bar, &as_shipped, &rehashed)).count();
+        }
+    }
+    println!("(all pairs of J >= {NEAR} with this resemblance: {})", verifier.recalls());
+    missed
+}
+
+/// The resemblances of the default's features, each computed once.
+struct Verifier<'s> {
+    set: &'s Set,
+    known: RefCell<HashMap<(usize, usize), f64>>,
+    fingerprinter: RefCell<Fingerprinter>,
+}
+
+impl<'s> Verifier<'s> {
+    fn new(set: &'s Set) -> Self {
+        Self { set, known: RefCell::default(), fingerprinter: RefCell::default() }
+    }
+
+    fn resemblance(&self, a: usize, b: usize) -> f64 {
+        *self.known.borrow_mut().entry((a.min(b), a.max(b))).or_insert_with(|| {
+            let (fingerprinter, texts) = (&mut *self.fingerprinter.borrow_mut(), &self.set.texts);
+            let resemblance = resemblance(fingerprinter, &texts[a], &texts[b], &Options::default(), &|| ());
+            resemblance.expect("a resemblance").unwrap_or(0.0)
+        })
+    }
+
+    /// The recall that no distance can exceed, for each of the least resemblances.
+    fn recalls(&self) -> String {
+        let near: Vec<_> = self.set.resembling.iter().filter(|pair| pair.2 >= NEAR).collect();
+        let recall =
+            |least| share(near.iter().filter(|pair| self.resemblance(pair.0, pair.1) >= least).count(), near.len());
+        RESEMBLANCES.map(|least| format!("{least:.2}: {:.3}", recall(least))).join(", ")
+    }
+}
+
+fn fingerprints(set: &Set, options: &Options) -> Vec<Option<u64>> {
+    let mut fingerprinter = Fingerprinter::default();
+    set.texts.iter().map(|text| fingerprinter.fingerprint(text, options, &|| ()).expect("a fingerprint")).collect()
+}
+
+/// What a search finds at each distance.
+struct Outcome {
+    /// Pairs at each distance: all, those with J >= [`SIMILAR`], those with J >= [`NEAR`].
+    all: [usize; DISTANCES],
+    similar: [usize; DISTANCES],
+    near: [usize; DISTANCES],
+    /// Pairs with these resemblances, fingerprints or not.
+    similar_pairs: usize,
+    near_pairs: usize,
+}
+
+impl Outcome {
+    fn new(set: &Set, fingerprints: &[Option<u64>]) -> Self {
+        Self::of_pairs(set, fingerprints, |_, _, _| true)
+    }
+
+    /// Of those pairs of documents that `kept` is true for, given their distance.
+    fn of_pairs(set: &Set, fingerprints: &[Option<u64>], kept: impl Fn(usize, usize, usize) -> bool) -> Self {
+        let mut all = [0; DISTANCES];
+        let known: Vec<(usize, u64)> =
+            fingerprints.iter().enumerate().filter_map(|(i, fingerprint)| Some((i, (*fingerprint)?))).collect();
+        for (i, (a, of_a)) in known.iter().enumerate() {
+            for (b, of_b) in &known[..i] {
+                let distance = hamming(*of_a, *of_b) as usize;
+                all[distance] += usize::from(kept(*a, *b, distance));
+            }
+        }
+        let mut outcome = Self { all, similar: [0; DISTANCES], near: [0; DISTANCES], similar_pairs: 0, near_pairs: 0 };
+        for (a, b, resemblance) in &set.resembling {
+            let distance = fingerprints[*a].zip(fingerprints[*b]).map(|(a, b)| hamming(a, b) as usize);
+            let distance = distance.filter(|distance| kept(*a, *b, *distance));
+            if *resemblance >= SIMILAR {
+                outcome.similar_pairs += 1;
+                distance.into_iter().for_each(|d| outcome.similar[d] += 1);
+            }
+            if *resemblance >= NEAR {
+                outcome.near_pairs += 1;
+                distance.into_iter().for_each(|d| outcome.near[d] += 1);
+            }
+        }
+        outcome
+    }
+
+    fn precision(&self, k: usize) -> f64 {
+        share(self.similar[..=k].iter().sum(), self.all[..=k].iter().sum())
+    }
+
+    fn recall(&self, k: usize) -> f64 {
+        share(self.near[..=k].iter().sum(), self.near_pairs)
+    }
+
+    fn average_precision(&self) -> f64 {
+        let steps = (0..DISTANCES).filter(|k| self.similar[*k] > 0);
+        steps.map(|k| self.precision(k) * share(self.similar[k], self.similar_pairs)).sum()
+    }
+
+    fn print(&self, name: &str) {
+        print!("{name:<14}");
+        for k in SHOWN {
+            print!("  {:.3}/{:.3}", self.precision(k), self.recall(k));
+        }
+        println!("  {:.4}", self.average_precision());
+    }
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+}
+
+/// What searches find with the same features and `seeds` other hash functions.
+fn rehashed(set: &Set, options: &Options, seeds: u64) -> Vec<Outcome> {
+    rehashed_fingerprints(set, options, seeds).iter().map(|fingerprints| Outcome::new(set, fingerprints)).collect()
+}
+
+fn rehashed_fingerprints(set: &Set, options: &Options, seeds: u64) -> Vec<Vec<Option<u64>>> {
+    let mut fingerprinter = Fingerprinter::default();
+    let mut features = |text| {
+        let features = fingerprinter.features(text, options, &|| ()).expect("the features");
+        features.iter().map(|feature| (feature.hash, feature.weight)).collect()
+    };
+    let features: Vec<Vec<(u64, u32)>> = set.texts.iter().map(|text| features(text)).collect();
+    let rehash = |seed| -> Vec<Option<u64>> { features.iter().map(|features| rehash(features, seed)).collect() };
+    (1..=seeds).map(rehash).collect()
+}
+
+/// Mean and standard deviation.
+fn summary(outcomes: &[Outcome], value: impl Fn(&Outcome) -> f64) -> (f64, f64) {
+    let values: Vec<f64> = outcomes.iter().map(value).collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64;
+    (mean, variance.sqrt())
+}
+
+fn print_summary(name: &str, outcomes: &[Outcome]) {
+    print!("{name:<14}");
+    for k in [3, 4, 5, 6, 8] {
+        let precision = summary(outcomes, |outcome| outcome.precision(k));
+        let recall = summary(outcomes, |outcome| outcome.recall(k));
+        print!("  {k}: {:.2}({:.0})/{:.2}({:.0})", precision.0, precision.1 * 100.0, recall.0, recall.1 * 100.0);
+    }
+    let (mean, deviation) = summary(outcomes, Outcome::average_precision);
+    println!("  AP {mean:.4}({:.2})", deviation * 100.0);
+}
+
+/// The fingerprint of features whose hashes are stirred with a seed (the finalizer of SplitMix64).
+fn rehash(features: &[(u64, u32)], seed: u64) -> Option<u64> {
+    let mut tally = Tally::default();
+    for (hash, weight) in features {
+        let mut hash = hash.wrapping_add(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        hash ^= hash >> 31;
+        tally.add(hash, u64::from(*weight)).expect("a sum in range");
+    }
+    tally.fingerprint()
+}

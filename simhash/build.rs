@@ -1,0 +1,134 @@
+//! Writes the table that tells, for each code point, what the tokenizer and the normaliser do with it.
+//!
+//! One byte a code point, in two stages (blocks of 256, equal blocks stored once), made from ICU4X so that no
+//! backend pays for building it and no property look-up costs more than two loads. `src/text/classes.rs` reads it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::{env, fs, path::Path};
+
+use icu_casemap::CaseMapper;
+use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
+use icu_properties::props::{CanonicalCombiningClass, GeneralCategory as Gc, GeneralCategoryGroup, Script};
+use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
+
+include!("src/text/class_bits.rs");
+
+const CODE_POINTS: u32 = 0x11_0000;
+const BLOCK: usize = 256;
+
+struct Unicode {
+    category: CodePointMapDataBorrowed<'static, Gc>,
+    script: CodePointMapDataBorrowed<'static, Script>,
+    combining: CodePointMapDataBorrowed<'static, CanonicalCombiningClass>,
+    nfkc: ComposingNormalizerBorrowed<'static>,
+    nfkd: DecomposingNormalizerBorrowed<'static>,
+    /// Characters that may compose with what stands before them (NFC_Quick_Check = Maybe).
+    compose_backwards: BTreeSet<char>,
+}
+
+impl Unicode {
+    fn new() -> Self {
+        let nfc = ComposingNormalizerBorrowed::new_nfc();
+        let nfd = DecomposingNormalizerBorrowed::new_nfd();
+        let mut compose_backwards = BTreeSet::new();
+        for c in (0..CODE_POINTS).filter_map(char::from_u32) {
+            let mut utf8 = [0; 4];
+            let c = c.encode_utf8(&mut utf8);
+            let decomposed = nfd.normalize(c);
+            if decomposed.chars().count() > 1 && nfc.normalize(&decomposed) == *c {
+                compose_backwards.extend(decomposed.chars().skip(1));
+            }
+        }
+        Self {
+            category: CodePointMapData::new(),
+            script: CodePointMapData::new(),
+            combining: CodePointMapData::new(),
+            nfkc: ComposingNormalizerBorrowed::new_nfkc(),
+            nfkd: DecomposingNormalizerBorrowed::new_nfkd(),
+            compose_backwards,
+        }
+    }
+
+    fn is_starter(&self, c: char) -> bool {
+        self.combining.get(c) == CanonicalCombiningClass::NotReordered
+    }
+
+    fn kind(&self, c: char) -> u8 {
+        let category = self.category.get(c);
+        let letter = GeneralCategoryGroup::Letter.contains(category);
+        if (letter || category == Gc::LetterNumber) && self.is_spaceless(c) {
+            SPACELESS
+        } else if letter || GeneralCategoryGroup::Number.contains(category) {
+            WORD
+        } else if GeneralCategoryGroup::Mark.contains(category) {
+            MARK
+        } else {
+            SEPARATOR
+        }
+    }
+
+    fn is_spaceless(&self, c: char) -> bool {
+        c == '\u{30FC}'
+            || [
+                Script::Han,
+                Script::Hiragana,
+                Script::Katakana,
+                Script::Thai,
+                Script::Lao,
+                Script::Khmer,
+                Script::Myanmar,
+            ]
+            .contains(&self.script.get(c))
+    }
+
+    fn class(&self, c: char) -> u8 {
+        let mut utf8 = [0; 4];
+        let text = &*c.encode_utf8(&mut utf8);
+        let normal = self.nfkc.normalize(text);
+        let folded = CaseMapper::new().fold_string(&normal);
+        let first = self.nfkd.normalize(text).chars().next().unwrap_or(c);
+
+        let mut class = self.kind(c);
+        let starter = self.is_starter(c);
+        if starter && self.is_starter(first) && !self.compose_backwards.contains(&first) {
+            class |= BOUNDARY;
+        }
+        // Full-width commas, ideographic spaces and their like turn into other separators: as good as themselves.
+        let stays_separator =
+            class == SEPARATOR | BOUNDARY && normal.chars().all(|c| self.kind(c) == SEPARATOR && self.is_starter(c));
+        if (folded == text && !self.compose_backwards.contains(&c)) || stays_separator {
+            class |= PASSES;
+        }
+        if !starter {
+            class |= REORDERS;
+        }
+        class
+    }
+}
+
+fn main() {
+    // From where it is built: fuzz/Cargo.toml runs it too. Of what it includes, cargo knows.
+    println!("cargo::rerun-if-changed={}", file!());
+
+    let unicode = Unicode::new();
+    let mut index = Vec::new();
+    let mut blocks: Vec<u8> = Vec::new();
+    let mut known: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+    for start in (0..CODE_POINTS).step_by(BLOCK) {
+        let block: Vec<u8> = (start..start + BLOCK as u32)
+            .map(|c| char::from_u32(c).map_or(SEPARATOR | PASSES | BOUNDARY, |c| unicode.class(c)))
+            .collect();
+        let number = *known.entry(block).or_insert_with_key(|block| {
+            blocks.extend(block);
+            blocks.len() / BLOCK - 1
+        });
+        index.push(u8::try_from(number).expect("at most 256 distinct blocks"));
+    }
+
+    let mut source = String::new();
+    writeln!(source, "static INDEX: [u8; {}] = {index:?};", index.len()).unwrap();
+    writeln!(source, "static CLASSES: [u8; {}] = {blocks:?};", blocks.len()).unwrap();
+    let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
+    fs::write(Path::new(&out).join("classes.rs"), source).expect("OUT_DIR is writable");
+}

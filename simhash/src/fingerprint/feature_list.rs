@@ -1,0 +1,54 @@
+//! The list of a text's features, as people read it.
+
+use crate::error::{Error, MAX_BYTES};
+
+/// The features of a text.
+#[derive(Debug, Default)]
+pub struct FeatureList {
+    bytes: String,
+    ends: Vec<usize>,
+    pub(super) hashes: Vec<u64>,
+    /// None: not among the heaviest.
+    pub(super) weights: Vec<Option<u32>>,
+}
+
+/// A feature of a text: what it adds to or subtracts from each bit is its weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feature<'a> {
+    pub text: &'a str,
+    pub weight: u32,
+    pub hash: u64,
+}
+
+impl FeatureList {
+    /// The features, in the order in which they first end in the text.
+    pub fn iter(&self) -> impl Iterator<Item = Feature<'_>> {
+        (0..self.places()).filter_map(|place| self.get(place))
+    }
+
+    /// How many places there are for [`FeatureList::get`].
+    pub fn places(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// The feature at a place; None if it is not among the heaviest, of which alone the fingerprint is made.
+    pub fn get(&self, place: usize) -> Option<Feature<'_>> {
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let weight = self.weights[place]?;
+        Some(Feature { text: &self.bytes[start..self.ends[place]], weight, hash: self.hashes[place] })
+    }
+
+    pub(super) fn push(&mut self, feature: &[u8], hash: u64) -> Result<(), Error> {
+        if self.bytes.len() + feature.len() > MAX_BYTES {
+            return Err(Error::FeaturesTooLong);
+        }
+        self.bytes.try_reserve(feature.len())?;
+        self.ends.try_reserve(1)?;
+        self.hashes.try_reserve(1)?;
+        // A feature is cut from valid text between characters.
+        self.bytes.push_str(&String::from_utf8_lossy(feature));
+        self.ends.push(self.bytes.len());
+        self.hashes.push(hash);
+        Ok(())
+    }
+}

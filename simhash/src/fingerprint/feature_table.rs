@@ -1,0 +1,130 @@
+//! The table of a text's distinct features, with their counts.
+
+use crate::error::{Error, MAX_FEATURES};
+use crate::ticking::{EVERY, ticking};
+
+/// The distinct features of a text by their hash, with the number of times each occurs if that is asked for.
+///
+/// Two features of one 64-bit hash are one feature: by the definition of the format, for they could not be told apart
+/// by any fingerprint. Linear probing from the hash's low bits, a quarter to half full: 16 to 32 bytes a distinct
+/// feature once large, 48 while it grows, and half as much again with counts.
+#[derive(Debug, Default)]
+pub struct FeatureTable {
+    /// 0: free. The feature whose hash is 0 is `zero`.
+    hashes: Vec<u64>,
+    /// As long as `hashes`, or empty if nothing is counted.
+    counts: Vec<u32>,
+    used: usize,
+    zero: u32,
+}
+
+/// Slots to start with: half of the text's bytes, in these bounds.
+const FEWEST_SLOTS: usize = 64;
+const MOST_FIRST_SLOTS: usize = 16 * 1024;
+
+impl FeatureTable {
+    /// Forgets all features, and makes ready for a text of `bytes` bytes.
+    pub fn reset(&mut self, bytes: usize, counted: bool, tick: &impl Fn()) -> Result<(), Error> {
+        let slots = (bytes / 2).clamp(FEWEST_SLOTS, MOST_FIRST_SLOTS).next_power_of_two();
+        self.used = 0;
+        self.zero = 0;
+        self.hashes.clear();
+        self.counts.clear();
+        fill(&mut self.hashes, slots, tick)?;
+        if counted {
+            fill(&mut self.counts, slots, tick)?;
+        }
+        Ok(())
+    }
+
+    /// Counts a feature; whether it is the first of its hash.
+    #[inline(always)]
+    pub fn insert(&mut self, hash: u64, tick: &impl Fn()) -> Result<bool, Error> {
+        if hash == 0 {
+            self.zero = self.zero.saturating_add(1);
+            return Ok(self.zero == 1);
+        }
+        let slot = self.slot_of(hash);
+        let new = self.hashes[slot] == 0;
+        self.hashes[slot] = hash;
+        if let Some(count) = self.counts.get_mut(slot) {
+            *count = count.saturating_add(1);
+        }
+        self.used += usize::from(new);
+        if self.used * 2 > self.hashes.len() {
+            self.grow(tick)?;
+        }
+        Ok(new)
+    }
+
+    /// Each distinct hash with its count (1 if nothing is counted), in no useful order.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
+        let counted = self.hashes.iter().enumerate().filter(|(_, hash)| **hash != 0);
+        let counted = counted.map(|(slot, hash)| (*hash, self.counts.get(slot).copied().unwrap_or(1)));
+        counted.chain((self.zero > 0).then(|| (0, self.count(0))))
+    }
+
+    /// How many distinct features there are.
+    pub fn distinct(&self) -> usize {
+        self.used + usize::from(self.zero > 0)
+    }
+
+    /// How often the feature of this hash occurs (1 if nothing is counted), 0 if it is not among them.
+    pub fn count(&self, hash: u64) -> u32 {
+        if hash == 0 {
+            return if self.counts.is_empty() { self.zero.min(1) } else { self.zero };
+        }
+        let slot = self.slot_of(hash);
+        self.counts.get(slot).copied().unwrap_or((self.hashes[slot] == hash).into())
+    }
+
+    /// Bytes that the table holds on to.
+    pub fn memory(&self) -> usize {
+        self.hashes.capacity() * 8 + self.counts.capacity() * 4
+    }
+
+    /// Where `hash` is, or would go.
+    #[inline(always)]
+    fn slot_of(&self, hash: u64) -> usize {
+        let mask = self.hashes.len() - 1;
+        let mut slot = hash as usize & mask;
+        // Free or equal? As one branch: which of the two it is would be a coin toss.
+        while self.hashes[slot].min(self.hashes[slot] ^ hash) != 0 {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    #[cold]
+    fn grow(&mut self, tick: &impl Fn()) -> Result<(), Error> {
+        if self.used > MAX_FEATURES {
+            return Err(Error::TooManyFeatures);
+        }
+        let mut larger = Self { used: self.used, zero: self.zero, ..Self::default() };
+        fill(&mut larger.hashes, self.hashes.len() * 2, tick)?;
+        if !self.counts.is_empty() {
+            fill(&mut larger.counts, self.hashes.len() * 2, tick)?;
+        }
+        for (i, hash) in ticking(self.hashes.iter().enumerate(), tick) {
+            if *hash != 0 {
+                let slot = larger.slot_of(*hash);
+                larger.hashes[slot] = *hash;
+                if let Some(count) = self.counts.get(i) {
+                    larger.counts[slot] = *count;
+                }
+            }
+        }
+        *self = larger;
+        Ok(())
+    }
+}
+
+/// Makes `length` zeroes of an empty vector, or fails. The first touch of new memory takes long enough to be cancelled.
+fn fill<T: Clone + Default>(slots: &mut Vec<T>, length: usize, tick: &impl Fn()) -> Result<(), Error> {
+    slots.try_reserve_exact(length)?;
+    while slots.len() < length {
+        slots.resize(length.min(slots.len() + EVERY), T::default());
+        tick();
+    }
+    Ok(())
+}

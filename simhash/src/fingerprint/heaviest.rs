@@ -1,0 +1,51 @@
+//! The option `top`: which features are the heaviest.
+
+use super::feature_table::FeatureTable;
+use super::options::Options;
+use super::weights::weigh;
+use crate::ticking::ticking;
+
+const DIGIT: u32 = 8;
+const KEY_BITS: u32 = 32 + 64;
+
+/// The rank of a feature as a number: heavier features come first, then those with the smaller hash. No two features
+/// have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank(u128);
+
+impl Rank {
+    /// Every feature ranks before or at this.
+    pub const LAST: Self = Self(u128::MAX);
+
+    pub fn new(hash: u64, weight: u32) -> Self {
+        Self(u128::from(u32::MAX - weight) << 64 | u128::from(hash))
+    }
+}
+
+/// The last rank that `options.top` keeps.
+///
+/// Selects by digits, the most significant first, since unlike a sort this needs no memory and can be cancelled: twelve
+/// passes over the features.
+pub fn last_kept(features: &FeatureTable, options: &Options, tick: &impl Fn()) -> Rank {
+    let Some(top) = options.top.filter(|top| (top.get() as usize) < features.distinct()) else {
+        return Rank::LAST;
+    };
+    let mut wanted = u64::from(top.get());
+    let mut prefix = 0;
+    for shift in (0..KEY_BITS).step_by(DIGIT as usize).rev() {
+        let mut counts = [0u64; 1 << DIGIT];
+        for (hash, count) in ticking(features.iter(), tick) {
+            let Rank(rank) = Rank::new(hash, weigh(options.weight, count));
+            if rank >> shift >> DIGIT == prefix {
+                counts[(rank >> shift) as usize % counts.len()] += 1;
+            }
+        }
+        let mut digit = 0;
+        while wanted > counts[digit] {
+            wanted -= counts[digit];
+            digit += 1;
+        }
+        prefix = prefix << DIGIT | digit as u128;
+    }
+    Rank(prefix)
+}

@@ -1,0 +1,355 @@
+//! The options of a fingerprint: what counts as a feature and how much it weighs.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::text::shingle::MAX_NGRAM;
+
+/// What features are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tokens {
+    /// Words, and the letters of scripts written without spaces.
+    #[default]
+    Words,
+    /// The single characters of these.
+    Chars,
+}
+
+/// What a feature weighs that occurs tf times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weight {
+    /// 1.
+    #[default]
+    Set,
+    /// round(256 * (1 + ln tf)).
+    Log,
+    /// tf.
+    Tf,
+}
+
+/// How a fingerprint is made. The default is what `simhash(text)` does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    pub tokens: Tokens,
+    /// Tokens in a feature, 1 to 16. None: 1 word, 3 spaceless tokens, 4 characters.
+    pub ngram: Option<u8>,
+    pub weight: Weight,
+    /// Whether letters that differ in case only are the same.
+    pub case_fold: bool,
+    /// Keep only this many of the heaviest features; of equally heavy ones those with the smallest hash, unsigned.
+    pub top: Option<NonZeroU32>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { tokens: Tokens::Words, ngram: None, weight: Weight::Set, case_fold: true, top: None }
+    }
+}
+
+impl Options {
+    /// Whether all features count and weigh the same, so that it does not matter how often each occurs.
+    pub(super) fn is_plain_set(&self) -> bool {
+        self.weight == Weight::Set && self.top.is_none()
+    }
+
+    pub(super) fn words_per_feature(&self) -> usize {
+        self.ngram.unwrap_or(1).into()
+    }
+
+    pub(super) fn spaceless_per_feature(&self) -> usize {
+        self.ngram.unwrap_or(3).into()
+    }
+
+    pub(super) fn chars_per_feature(&self) -> usize {
+        self.ngram.unwrap_or(4).into()
+    }
+
+    /// Reads the options document: a JSON object with any of these keys. Of a key that is given twice, the last value
+    /// counts; a number counts by its value, however it is written. Both are as PostgreSQL's `jsonb` has it.
+    pub fn from_json(document: &str) -> Result<Self, InvalidOptions> {
+        let value: &RawValue = read_json(document)?;
+        if !value.get().starts_with('{') {
+            return Err(InvalidOptions::NotAnObject);
+        }
+        let object: BTreeMap<String, &RawValue> = read_json(document)?;
+        let mut options = Self::default();
+        for (key, value) in object {
+            let value = value.get();
+            let read = match key.as_str() {
+                "tokens" => {
+                    read_name(value)?.map(|tokens| options.tokens = tokens).ok_or("one of \"words\", \"chars\"")
+                }
+                "ngram" => whole(value)
+                    .and_then(|n| u8::try_from(n).ok())
+                    .filter(|n| (1..=MAX_NGRAM).contains(&usize::from(*n)))
+                    .map(|n| options.ngram = Some(n))
+                    .ok_or("an integer from 1 to 16"),
+                "weight" => {
+                    read_name(value)?.map(|weight| options.weight = weight).ok_or("one of \"set\", \"log\", \"tf\"")
+                }
+                "case_fold" => {
+                    serde_json::from_str(value).map(|fold| options.case_fold = fold).or(Err("true or false"))
+                }
+                "top" => whole(value)
+                    .and_then(|top| NonZeroU32::new(u32::try_from(top).ok()?))
+                    .map(|top| options.top = Some(top))
+                    .ok_or("an integer from 1 to 4294967295"),
+                _ => return Err(InvalidOptions::UnknownKey(key)),
+            };
+            if let Err(allowed) = read {
+                let mut written = String::new();
+                write(value, &mut written)?;
+                return Err(InvalidOptions::Value { key, value: written, allowed });
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn read_json<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, InvalidOptions> {
+    serde_json::from_str(json).map_err(|error| InvalidOptions::Unreadable(error.to_string()))
+}
+
+/// One of an enum's names: a string. In general, serde also takes `{"tf": null}` for "tf".
+fn read_name<T: DeserializeOwned>(value: &str) -> Result<Option<T>, InvalidOptions> {
+    if !value.starts_with('"') {
+        return Ok(None);
+    }
+    let name: String = read_json(value)?;
+    Ok(T::deserialize(serde_json::Value::String(name)).ok())
+}
+
+/// A number of JSON as it is written, which may have more digits, or a larger exponent, than any machine's number.
+struct Decimal<'a> {
+    is_negative: bool,
+    /// The digits before and after the point.
+    digits: (&'a str, &'a str),
+    /// Saturated.
+    exponent: i64,
+}
+
+impl<'a> Decimal<'a> {
+    /// None if the JSON is no number.
+    fn read(json: &'a str) -> Option<Self> {
+        let (is_negative, number) = json.strip_prefix('-').map_or((false, json), |number| (true, number));
+        if !number.starts_with(|first: char| first.is_ascii_digit()) {
+            return None;
+        }
+        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        let exponent = exponent.parse().unwrap_or(if exponent.starts_with('-') { i64::MIN } else { i64::MAX });
+        Some(Self { is_negative, digits: mantissa.split_once('.').unwrap_or((mantissa, "")), exponent })
+    }
+
+    /// The digits, all of them, and how many of them are before the point after the exponent is applied.
+    fn shifted(&self) -> (impl Iterator<Item = char> + Clone, i64) {
+        let (before, after) = self.digits;
+        (before.chars().chain(after.chars()), (before.len() as i64).saturating_add(self.exponent))
+    }
+
+    /// The value, if it is a whole number that is not negative and not larger than any option's.
+    fn whole(&self) -> Option<u64> {
+        let (digits, point) = self.shifted();
+        let mut value = 0u64;
+        for (place, digit) in (0..).zip(digits) {
+            let digit = u64::from(digit.to_digit(10)?);
+            if place >= point && digit != 0 {
+                return None;
+            }
+            if place < point {
+                value = value.checked_mul(10)?.checked_add(digit)?;
+            }
+        }
+        let written = (self.digits.0.len() + self.digits.1.len()) as i64;
+        if value != 0 && point > written {
+            value = value.checked_mul(10u64.checked_pow(u32::try_from(point - written).ok()?)?)?;
+        }
+        (value == 0 || !self.is_negative).then_some(value)
+    }
+
+    /// Writes the number without an exponent, as PostgreSQL does; of a long one the start.
+    fn write(&self, out: &mut String) {
+        let (digits, point) = self.shifted();
+        let fraction = (self.digits.1.len() as i64).saturating_sub(self.exponent).clamp(0, LONGEST as i64);
+        let digit = |place: i64| match usize::try_from(place) {
+            Ok(place) => digits.clone().nth(place).unwrap_or('0'),
+            Err(_) => '0',
+        };
+        if digits.clone().all(|digit| digit == '0') {
+            out.push('0');
+        } else {
+            if self.is_negative {
+                out.push('-');
+            }
+            let mut whole = (0..point).map(digit).skip_while(|digit| *digit == '0').peekable();
+            if whole.peek().is_none() {
+                out.push('0');
+            }
+            out.extend(whole.take(LONGEST));
+        }
+        if fraction > 0 {
+            out.push('.');
+            out.extend((0..fraction).map(|place| digit(point.saturating_add(place))));
+        }
+    }
+}
+
+fn whole(value: &str) -> Option<u64> {
+    Decimal::read(value)?.whole()
+}
+
+/// Characters of a wrong value that a message can need.
+const LONGEST: usize = 100;
+
+/// Writes JSON so that equal values look the same; of a long one the start.
+fn write(json: &str, out: &mut String) -> Result<(), InvalidOptions> {
+    let separate = |out: &mut String, number| {
+        if number > 0 {
+            out.push(',')
+        }
+    };
+    match json.as_bytes().first() {
+        Some(b'"') => write_string(&read_json::<String>(json)?, out),
+        Some(b'[') => {
+            out.push('[');
+            for (number, value) in read_json::<Vec<&RawValue>>(json)?.into_iter().enumerate() {
+                if out.len() > LONGEST {
+                    return Ok(());
+                }
+                separate(out, number);
+                write(value.get(), out)?;
+            }
+            out.push(']');
+        }
+        Some(b'{') => {
+            out.push('{');
+            for (number, (key, value)) in read_json::<BTreeMap<String, &RawValue>>(json)?.into_iter().enumerate() {
+                if out.len() > LONGEST {
+                    return Ok(());
+                }
+                separate(out, number);
+                write_string(&key, out);
+                out.push(':');
+                write(value.get(), out)?;
+            }
+            out.push('}');
+        }
+        _ => match Decimal::read(json) {
+            Some(number) => number.write(out),
+            None => out.push_str(json),
+        },
+    }
+    Ok(())
+}
+
+fn write_string(text: &str, out: &mut String) {
+    out.push_str(&serde_json::Value::from(text).to_string());
+}
+
+/// What is wrong with an options document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InvalidOptions {
+    /// It is no JSON, for this reason.
+    Unreadable(String),
+    NotAnObject,
+    UnknownKey(String),
+    /// The value as a message shows it: of a long one the start.
+    Value {
+        key: String,
+        value: String,
+        allowed: &'static str,
+    },
+}
+
+impl InvalidOptions {
+    /// The keys, as a hint may list them.
+    pub const KEYS: &str = "\"tokens\", \"ngram\", \"weight\", \"case_fold\", \"top\"";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{InvalidOptions, Options};
+
+    fn top(number: &str) -> Result<Option<u32>, String> {
+        match Options::from_json(&format!(r#"{{"top": {number}}}"#)) {
+            Ok(options) => Ok(options.top.map(std::num::NonZeroU32::get)),
+            Err(InvalidOptions::Value { value, .. }) => Err(value),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn numbers_count_by_their_value() {
+        for (number, value) in [
+            ("1", 1),
+            ("1e0", 1),
+            ("1E+3", 1000),
+            ("2.0", 2),
+            ("2.50e1", 25),
+            ("0.5e1", 5),
+            ("0.00000000000000000000001e23", 1),
+            ("1000000000000000000000000000000e-30", 1),
+            ("4294967295", u32::MAX),
+            ("4.294967295e9", u32::MAX),
+            ("4294967295.00000000000000000000000000000000000000", u32::MAX),
+        ] {
+            assert_eq!(top(number), Ok(Some(value)), "{number}");
+        }
+    }
+
+    #[test]
+    fn other_numbers_are_shown_without_an_exponent() {
+        let zeros = |count| "0".repeat(count);
+        for (number, shown) in [
+            ("0", "0".to_owned()),
+            ("-0", "0".to_owned()),
+            ("-0.0", "0.0".to_owned()),
+            ("0e999999999999999999999", "0".to_owned()),
+            ("-1", "-1".to_owned()),
+            ("-1e3", "-1000".to_owned()),
+            ("2.5", "2.5".to_owned()),
+            ("2.50", "2.50".to_owned()),
+            ("25e-1", "2.5".to_owned()),
+            ("1.5e-3", "0.0015".to_owned()),
+            ("0.05e1", "0.5".to_owned()),
+            ("4294967296", "4294967296".to_owned()),
+            ("4294967295.0000000000000000000000001", "4294967295.0000000000000000000000001".to_owned()),
+            ("18446744073709551616", "18446744073709551616".to_owned()),
+            ("1e30", format!("1{}", zeros(30))),
+            ("1e999999999999999999999", format!("1{}", zeros(99))),
+            ("1e9223372036854775807", format!("1{}", zeros(99))),
+            ("1e-9223372036854775808", format!("0.{}", zeros(100))),
+            ("[1e3, [2.0, {\"b\": 1, \"a\": 1e1}], \"x\"]", "[1000,[2.0,{\"a\":10,\"b\":1}],\"x\"]".to_owned()),
+        ] {
+            assert_eq!(top(number), Err(shown), "{number}");
+        }
+    }
+
+    #[test]
+    fn of_a_key_given_twice_the_last_counts() {
+        let read = |json: &str| Options::from_json(json).map(|options| options.ngram);
+        assert_eq!(read(r#"{"ngram": 99, "ngram": 2}"#), Ok(Some(2)));
+        assert!(matches!(read(r#"{"ngram": 2, "ngram": 99}"#), Err(InvalidOptions::Value { .. })));
+    }
+
+    #[test]
+    fn a_deep_value_is_refused() {
+        let deep = format!(r#"{{"top": {}{}}}"#, "[".repeat(4000), "]".repeat(4000));
+        assert!(matches!(Options::from_json(&deep), Err(InvalidOptions::Value { .. })));
+    }
+
+    #[test]
+    fn what_is_no_json_is_unreadable() {
+        for json in ["", "{", "{} {}", "{\"tokens\": \"\\ud800\"}", "{\"top\": 01}", "{\"top\": 1.}", "nul"] {
+            assert!(matches!(Options::from_json(json), Err(InvalidOptions::Unreadable(_))), "{json}");
+        }
+        for json in ["null", "[]", " 1e3 ", "\"{}\""] {
+            assert_eq!(Options::from_json(json), Err(InvalidOptions::NotAnObject), "{json}");
+        }
+    }
+}

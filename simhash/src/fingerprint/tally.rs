@@ -1,0 +1,174 @@
+//! Step 6: every feature votes on every bit, and the majority decides (Charikar 2002).
+//!
+//! The 64 counters are kept bit-sliced: plane `i` holds bit `i` of all 64 of them, so that one machine word adds a vote
+//! to every counter at once, on any CPU and without a branch per bit (Harley and Seal's carry-save adders, in Warren,
+//! Hacker's Delight, 2nd edition, section 5-2). A counter sums the weights of the features whose hash has that bit set:
+//! the sum of +weight and -weight is twice that minus the total, so the bit is 1 where the counter exceeds half of it.
+//!
+//! All arithmetic is on integers and no order of adding matters.
+
+use crate::error::Error;
+
+/// Bits of the largest total that weights may reach.
+const TOTAL_BITS: usize = 96;
+/// Bits of each counter: one more, for unit votes, of which there are never 2^96.
+const PLANES: usize = TOTAL_BITS + 1;
+/// Unit votes that are added together.
+const BATCH: usize = 16;
+/// `BATCH` = 2^`BATCH_PLANES`.
+const BATCH_PLANES: usize = 4;
+
+/// The votes of a set of weighted features: 64 counters of 97 bits, and the total.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    planes: [u64; PLANES],
+    /// A 128-bit number, the lower half first: as a `u128` it would be aligned more than PostgreSQL aligns memory.
+    total: [u64; 2],
+    /// Unit votes that are not in `planes` and `total` yet.
+    pending: [u64; BATCH],
+    pending_len: usize,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self { planes: [0; PLANES], total: [0; 2], pending: [0; BATCH], pending_len: 0 }
+    }
+}
+
+impl Tally {
+    /// Adds a feature of weight 1 if `counts`, none otherwise. About 2 ns.
+    ///
+    /// The condition is an argument because on real text it is a coin toss: a branch on it would cost more than the
+    /// vote.
+    #[inline]
+    pub fn vote(&mut self, hash: u64, counts: bool) {
+        self.pending[self.pending_len] = hash;
+        self.pending_len += usize::from(counts);
+        if self.pending_len == BATCH {
+            self.add_batch();
+        }
+    }
+
+    /// Adds a feature of some weight; one of weight 0 is as good as absent. Fails where the total would reach 2^96.
+    pub fn add(&mut self, hash: u64, weight: u64) -> Result<(), Error> {
+        self.grow_total(u128::from(weight))?;
+        let (mut weight, mut plane, mut carry) = (weight, 0, 0);
+        while weight | carry != 0 {
+            let votes = hash & (weight & 1).wrapping_neg();
+            (self.planes[plane], carry) = add3(self.planes[plane], votes, carry);
+            weight >>= 1;
+            plane += 1;
+        }
+        Ok(())
+    }
+
+    /// Adds all that another tally has counted.
+    pub fn merge(&mut self, other: &Self) -> Result<(), Error> {
+        let mut other = other.clone();
+        other.flush();
+        self.grow_total(other.total())?;
+        let mut carry = 0;
+        for (plane, votes) in self.planes.iter_mut().zip(other.planes) {
+            (*plane, carry) = add3(*plane, votes, carry);
+        }
+        Ok(())
+    }
+
+    /// The fingerprint: bit `i` is 1 where the features with bit `i` set weigh more than all others together; None
+    /// where nothing with a weight was added. More may be added afterwards.
+    pub fn fingerprint(&mut self) -> Option<u64> {
+        self.flush();
+        let planes = self.total().checked_ilog2()? as usize + 1;
+        Some(exceeding(&self.planes[..planes], self.total() / 2))
+    }
+
+    /// The tally as bytes, the same on every machine: the total, then the planes up to the last in use.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut tally = self.clone();
+        tally.flush();
+        let used = PLANES - tally.planes.iter().rev().take_while(|plane| **plane == 0).count();
+        let planes = tally.planes[..used].iter().flat_map(|plane| plane.to_le_bytes());
+        tally.total().to_le_bytes().into_iter().chain(planes).collect()
+    }
+
+    /// The tally that [`Tally::to_bytes`] made these bytes of; None if it cannot have made them.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (total, planes) = bytes.split_first_chunk()?;
+        let (planes, rest) = planes.as_chunks();
+        let mut tally = Self::default();
+        if !rest.is_empty() || planes.len() > PLANES {
+            return None;
+        }
+        tally.grow_total(u128::from_le_bytes(*total)).ok()?;
+        for (plane, bytes) in tally.planes.iter_mut().zip(planes) {
+            *plane = u64::from_le_bytes(*bytes);
+        }
+        let stripped = planes.last() != Some(&[0; 8]);
+        (stripped && exceeding(&tally.planes, tally.total()) == 0).then_some(tally)
+    }
+
+    fn total(&self) -> u128 {
+        u128::from(self.total[1]) << 64 | u128::from(self.total[0])
+    }
+
+    fn grow_total(&mut self, weight: u128) -> Result<(), Error> {
+        let total = self.total().checked_add(weight).filter(|total| total >> TOTAL_BITS == 0);
+        let total = total.ok_or(Error::WeightOverflow)?;
+        self.set_total(total);
+        Ok(())
+    }
+
+    fn set_total(&mut self, total: u128) {
+        self.total = [total as u64, (total >> 64) as u64];
+    }
+
+    /// Adds the pending votes: a last batch, with features that vote for nothing in it.
+    fn flush(&mut self) {
+        self.pending[self.pending_len..].fill(0);
+        self.add_batch();
+    }
+
+    /// Adds `BATCH` votes, of which `pending_len` count, with 15 adders and one carry.
+    fn add_batch(&mut self) {
+        self.set_total(self.total() + self.pending_len as u128);
+        self.pending_len = 0;
+        let mut votes = self.pending;
+        let mut len = BATCH;
+        for plane in 0..BATCH_PLANES {
+            let mut sum = self.planes[plane];
+            for i in 0..len / 2 {
+                (sum, votes[i]) = add3(sum, votes[2 * i], votes[2 * i + 1]);
+            }
+            self.planes[plane] = sum;
+            len /= 2;
+        }
+        self.ripple(votes[0]);
+    }
+
+    /// Adds a vote for each of a whole batch to the counters whose bit is set in `carry`.
+    fn ripple(&mut self, mut carry: u64) {
+        let mut plane = BATCH_PLANES;
+        while carry != 0 {
+            (self.planes[plane], carry) = (self.planes[plane] ^ carry, self.planes[plane] & carry);
+            plane += 1;
+        }
+    }
+}
+
+/// One bit for each counter: does it exceed the bound?
+fn exceeding(planes: &[u64], bound: u128) -> u64 {
+    let (mut more, mut equal) = (0, !0);
+    for (i, plane) in planes.iter().enumerate().rev() {
+        let bound = ((bound >> i & 1) as u64).wrapping_neg();
+        more |= equal & plane & !bound;
+        equal &= !(plane ^ bound);
+    }
+    more
+}
+
+/// Adds three bits in each of 64 places: the sums and the carries.
+#[inline]
+fn add3(a: u64, b: u64, c: u64) -> (u64, u64) {
+    let a_xor_b = a ^ b;
+    (a_xor_b ^ c, (a & b) | (a_xor_b & c))
+}

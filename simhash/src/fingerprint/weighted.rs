@@ -1,0 +1,43 @@
+//! The features that a fingerprint is made of, by their hash, with their weights.
+
+use super::feature_table::FeatureTable;
+use super::heaviest::{Rank, last_kept};
+use super::options::{Options, Weight};
+use super::weights::weigh;
+
+/// The distinct features of a text, weighed.
+#[derive(Debug)]
+pub struct WeightedFeatures {
+    distinct: FeatureTable,
+    weight: Weight,
+    last: Rank,
+}
+
+impl WeightedFeatures {
+    pub(super) fn new(distinct: FeatureTable, options: &Options, tick: &impl Fn()) -> Self {
+        let last = last_kept(&distinct, options, tick);
+        Self { distinct, weight: options.weight, last }
+    }
+
+    /// Each hash with its weight, in no useful order; 0 is the weight of those that the option `top` leaves out.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.distinct.iter().map(|(hash, count)| (hash, self.weigh(hash, count)))
+    }
+
+    /// The weight of the feature of this hash, 0 if the fingerprint is made without it.
+    pub fn weight(&self, hash: u64) -> u32 {
+        match self.distinct.count(hash) {
+            0 => 0,
+            count => self.weigh(hash, count),
+        }
+    }
+
+    pub(super) fn into_distinct(self) -> FeatureTable {
+        self.distinct
+    }
+
+    fn weigh(&self, hash: u64, count: u32) -> u32 {
+        let weight = weigh(self.weight, count);
+        if Rank::new(hash, weight) <= self.last { weight } else { 0 }
+    }
+}

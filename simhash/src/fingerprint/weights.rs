@@ -1,0 +1,73 @@
+//! Weights as the integers that [`super::tally::Tally`] adds, so that no order of features and no CPU changes a bit.
+
+use super::options::Weight;
+
+/// Largest weight that a caller may give a feature.
+pub const MAX_WEIGHT: f64 = 1e9;
+/// Units of a caller's weight of 1: decimal, so that the decimal fractions people write keep their exact ratios.
+const UNITS: f64 = 1e9;
+
+/// A caller's weight in billionths, rounded to the nearest (a half away from zero); None unless it is from 0 to
+/// [`MAX_WEIGHT`].
+///
+/// One below half a billionth counts as 0. Negative weights are refused: a vote against every bit of a feature's hash
+/// would make a text similar to unrelated ones.
+pub fn from_float(weight: f64) -> Option<u64> {
+    (0.0..=MAX_WEIGHT).contains(&weight).then(|| (weight * UNITS).round() as u64)
+}
+
+/// The weight of a feature that occurs `count` times.
+pub(super) fn weigh(weight: Weight, count: u32) -> u32 {
+    match weight {
+        Weight::Set => 1,
+        Weight::Log => log(count),
+        Weight::Tf => count,
+    }
+}
+
+/// The weight of a feature that occurs `count` times under `"weight": "log"`: round(256 * (1 + ln count)).
+pub fn log(count: u32) -> u32 {
+    match LOG.get(count as usize) {
+        Some(weight) => u32::from(*weight),
+        None => compute_log(count),
+    }
+}
+
+const LOG: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut count = 1;
+    while count < table.len() {
+        table[count] = compute_log(count as u32) as u16;
+        count += 1;
+    }
+    table
+};
+
+/// In integers: the binary logarithm to 40 places by repeated squaring (Knuth, TAOCP 1, section 1.2.2, exercise 25's
+/// method), times ln 2. Exact for every `u32`, which `tests/weights.rs` checks at every place where the result steps.
+const fn compute_log(count: u32) -> u32 {
+    const PLACES: u32 = 40;
+    const LN_2: u128 = 0xB172_17F7_D1CF_79AB; // ln 2 in 64 binary places
+    if count == 0 {
+        return 0;
+    }
+    let whole = count.ilog2();
+    let mut log2 = (whole as u64) << PLACES;
+    // The mantissa, from 1 to 2, in 63 binary places.
+    let mut mantissa = (count as u64) << (63 - whole);
+    let mut place = PLACES;
+    while place > 0 {
+        place -= 1;
+        let square = (mantissa as u128 * mantissa as u128) >> 63;
+        if square >> 64 == 1 {
+            log2 |= 1 << place;
+            mantissa = (square >> 1) as u64;
+        } else {
+            mantissa = square as u64;
+        }
+    }
+    // 256 * (1 + ln) in PLACES + 64 - 8 binary places, rounded.
+    const SHIFT: u32 = PLACES + 64 - 8;
+    let ln = log2 as u128 * LN_2;
+    256 + ((ln + (1 << (SHIFT - 1))) >> SHIFT) as u32
+}

@@ -1,0 +1,97 @@
+//! How well each bit tells the fingerprints of a slice apart.
+//!
+//! A bit that is 1 in half of the fingerprints tells apart half of the pairs. Pages made from one template agree on
+//! most bits: there, a block must be wider to be worth as much.
+
+/// Fingerprints of the sample that is looked at: byte counters do not overflow.
+const SAMPLE: usize = 255;
+/// The low bit of each byte.
+const BYTES: u64 = 0x0101_0101_0101_0101;
+
+/// For each bit, the binary logarithm of one over the share of pairs that agree on it: 1 for a fair coin, 0 for a bit
+/// that is the same in all.
+#[derive(Clone)]
+pub struct Worths([f32; 64]);
+
+impl Worths {
+    /// Those of uniform fingerprints.
+    pub fn uniform() -> Self {
+        Self([1.0; 64])
+    }
+
+    /// Those of a sample, evenly spaced in the slice.
+    pub fn of(fingerprints: &[u64]) -> Self {
+        let count = fingerprints.len().min(SAMPLE);
+        let mut sums = [0u64; 8];
+        for place in 0..count {
+            let fingerprint = fingerprints[place * fingerprints.len() / count];
+            for (shift, sum) in sums.iter_mut().enumerate() {
+                *sum += fingerprint >> shift & BYTES;
+            }
+        }
+        let mut worths = [0.0; 64];
+        for (bit, worth) in worths.iter_mut().enumerate() {
+            let ones = (sums[bit % 8] >> (bit / 8 * 8) & 0xff) as f32;
+            let zeros = count as f32 - ones;
+            let agreeing = (ones * (ones - 1.0) + zeros * (zeros - 1.0)) / (count as f32 * (count as f32 - 1.0));
+            *worth = if agreeing > 0.0 { -agreeing.log2() } else { 1.0 };
+        }
+        Self(worths)
+    }
+
+    /// Worth of all bits below one, to the nearest.
+    pub fn below(&self, bit: u32) -> u32 {
+        self.0[..bit as usize].iter().sum::<f32>().round() as u32
+    }
+
+    /// Cuts the bits below `end` into so many pieces that are each worth `worth`, from the most significant: their
+    /// lowest bits and widths. The last of all bits may be worth less; there are fewer pieces if no bits are left.
+    pub fn cut(&self, end: u32, pieces: u32, worth: u32) -> impl Iterator<Item = (u32, u32)> {
+        let (mut high, mut sum) = (end, 0.0);
+        (1..=pieces).map_while(move |piece| {
+            let target = (piece * worth) as f32;
+            let mut low = high;
+            while low > 0 && (low == high || sum + self.0[low as usize - 1] / 2.0 < target) {
+                low -= 1;
+                sum += self.0[low as usize];
+            }
+            let width = high - low;
+            high = low;
+            (width > 0).then_some((low, width))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::random;
+
+    #[test]
+    fn bits_are_worth_what_they_tell_apart() {
+        let mut random = random();
+        let uniform: Vec<u64> = (0..1000).map(|_| random()).collect();
+        assert!((63..=65).contains(&Worths::of(&uniform).below(64)));
+        let halved: Vec<u64> = uniform.iter().map(|fingerprint| fingerprint & 0xffff_ffff).collect();
+        assert!((31..=33).contains(&Worths::of(&halved).below(64)));
+        assert!((31..=33).contains(&Worths::of(&halved).below(32)));
+        assert_eq!(Worths::of(&[7; 1000]).below(64), 0);
+        // An eighth of ones: agreement on 25 of 32.
+        let rare: Vec<u64> = (0..1000).map(|_| random() & random() & random()).collect();
+        let expected = 64.0 * (32f32 / 25.0).log2();
+        assert!((Worths::of(&rare).below(64) as f32 - expected).abs() < 4.0);
+    }
+
+    #[test]
+    fn pieces_are_disjoint_and_worth_the_same() {
+        let cut = |worths: &Worths, end, pieces, worth| worths.cut(end, pieces, worth).collect::<Vec<_>>();
+        assert_eq!(cut(&Worths::uniform(), 64, 4, 16), [(48, 16), (32, 16), (16, 16), (0, 16)]);
+        assert_eq!(cut(&Worths::uniform(), 10, 2, 4), [(6, 4), (2, 4)]);
+        let mut worths = Worths::uniform();
+        worths.0[32..].fill(0.25);
+        assert_eq!(cut(&worths, 64, 3, 4), [(48, 16), (32, 16), (28, 4)]);
+        worths.0[..32].fill(0.0);
+        assert_eq!(cut(&worths, 64, 3, 4), [(48, 16), (32, 16), (0, 32)]);
+        assert_eq!(cut(&worths, 0, 3, 4), []);
+    }
+}

@@ -1,0 +1,233 @@
+//! Compares every fingerprint of a slice with every other.
+//!
+//! One loop, compiled for several CPUs: what the compiler makes of `count_ones` depends on it. The baseline of x86-64
+//! has no instruction to count bits at all.
+
+/// Fingerprints that are compared with one at once. A slice must be followed by as many that can be read.
+pub const LANES: usize = 8;
+/// Fingerprints that stay in the first-level cache (16 of its 32 KB) while all others are compared with them.
+const TILE: usize = 2048;
+
+/// Where the comparison of all pairs in `start..end` stands.
+#[derive(Default)]
+pub struct Cursor {
+    start: usize,
+    end: usize,
+    /// Columns that all rows before their end are compared with, before the next ones.
+    tile: usize,
+    tile_end: usize,
+    row: usize,
+    column: usize,
+}
+
+/// Near pairs of one row: bit i of `near` is the column `column` + i.
+#[derive(Clone, Copy, Default, Debug, PartialEq)]
+pub struct Found {
+    row: usize,
+    column: usize,
+    near: u8,
+}
+
+impl Cursor {
+    pub fn new(start: usize, end: usize) -> Self {
+        Self { start, end, tile: start, tile_end: end.min(start + TILE), row: start, column: start + 1 }
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.tile >= self.end
+    }
+
+    /// Share of the pairs that are behind it.
+    pub fn share(&self) -> f64 {
+        let of_start = |place: usize| place.saturating_sub(self.start) as f64;
+        let (tile, tile_end, all) = (of_start(self.tile), of_start(self.tile_end), of_start(self.end));
+        if self.is_done() {
+            return 1.0;
+        }
+        let in_tile = of_start(self.row) / tile_end;
+        (tile * tile + in_tile * (tile_end * tile_end - tile * tile)) / (all * all)
+    }
+}
+
+impl Iterator for Found {
+    type Item = (usize, usize);
+
+    fn next(&mut self) -> Option<(usize, usize)> {
+        if self.near == 0 {
+            return None;
+        }
+        let lane = self.near.trailing_zeros() as usize;
+        self.near &= self.near - 1;
+        Some((self.row, self.column + lane))
+    }
+}
+
+/// A compiled form of the loop that this CPU can run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kernel(Cpu);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Cpu {
+    Baseline,
+    #[cfg(target_arch = "x86_64")]
+    Popcnt,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Kernel {
+    /// The fastest.
+    pub fn detect() -> Self {
+        Self::available().last().unwrap_or(Self(Cpu::Baseline))
+    }
+
+    /// All that this CPU can run, the fastest last. This is the only place that makes any but the baseline's.
+    fn available() -> impl Iterator<Item = Self> {
+        let baseline = [(Cpu::Baseline, true)].into_iter();
+        #[cfg(target_arch = "x86_64")]
+        let baseline = {
+            let popcnt = is_x86_feature_detected!("popcnt");
+            let avx2 = popcnt && is_x86_feature_detected!("avx2");
+            let avx512 = avx2
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512vpopcntdq");
+            baseline.chain([(Cpu::Popcnt, popcnt), (Cpu::Avx2, avx2), (Cpu::Avx512, avx512)])
+        };
+        baseline.filter(|&(_, detected)| detected).map(|(cpu, _)| Self(cpu))
+    }
+
+    /// Moves on to the next columns of a row that are within `max_distance` of it. None at the end, or after about
+    /// `pairs` pairs: the cursor tells whether it is done. Takes the number of pairs that it has compared off `pairs`.
+    pub fn advance(
+        self,
+        fingerprints: &[u64],
+        cursor: &mut Cursor,
+        max_distance: u32,
+        pairs: &mut usize,
+    ) -> Option<Found> {
+        match self.0 {
+            Cpu::Baseline => advance(fingerprints, cursor, max_distance, pairs),
+            // SAFETY: `available` makes a kernel only after it has detected the features that its function is compiled
+            // for.
+            #[cfg(target_arch = "x86_64")]
+            #[allow(unsafe_code)]
+            Cpu::Popcnt | Cpu::Avx2 | Cpu::Avx512 => unsafe {
+                match self.0 {
+                    Cpu::Avx512 => advance_avx512(fingerprints, cursor, max_distance, pairs),
+                    Cpu::Avx2 => advance_avx2(fingerprints, cursor, max_distance, pairs),
+                    _ => advance_popcnt(fingerprints, cursor, max_distance, pairs),
+                }
+            },
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512vpopcntdq,popcnt")]
+fn advance_avx512(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<Found> {
+    advance(fingerprints, cursor, max_distance, pairs)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,popcnt")]
+fn advance_avx2(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<Found> {
+    advance(fingerprints, cursor, max_distance, pairs)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt")]
+fn advance_popcnt(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<Found> {
+    advance(fingerprints, cursor, max_distance, pairs)
+}
+
+#[inline(always)]
+fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<Found> {
+    let max_distance = u64::from(max_distance);
+    while cursor.tile < cursor.end {
+        let (tile, tile_end) = (cursor.tile, cursor.tile_end);
+        let (mut row, mut column) = (cursor.row, cursor.column);
+        while row < tile_end {
+            if *pairs == 0 {
+                (cursor.row, cursor.column) = (row, column);
+                return None;
+            }
+            let fingerprint = fingerprints[row];
+            let first = column;
+            while column < tile_end {
+                let lanes: &[u64; LANES] = fingerprints[column..].first_chunk()?;
+                let distances = lanes.map(|lane| u64::from((lane ^ fingerprint).count_ones()));
+                if distances.iter().fold(false, |any, &distance| any | (distance <= max_distance)) {
+                    let near = distances.iter().rev().fold(0, |near, &d| near << 1 | u8::from(d <= max_distance));
+                    // What follows the tile is read, and is of no interest.
+                    let near = near & (0xff >> LANES.saturating_sub(tile_end - column));
+                    if near != 0 {
+                        *pairs = pairs.saturating_sub(column + LANES - first);
+                        (cursor.row, cursor.column) = (row, column + LANES);
+                        return Some(Found { row, column, near });
+                    }
+                }
+                column += LANES;
+            }
+            *pairs = pairs.saturating_sub(column.saturating_sub(first) + LANES);
+            row += 1;
+            column = tile.max(row + 1);
+        }
+        cursor.tile = tile_end;
+        cursor.tile_end = cursor.end.min(tile_end + TILE);
+        cursor.row = cursor.start;
+        cursor.column = tile_end;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::random;
+
+    fn fingerprints(count: usize) -> Vec<u64> {
+        let mut random = random();
+        (0..count).map(|_| random() & 0x0000_0101_1111_ffff).collect()
+    }
+
+    /// All pairs in the range that the kernel finds, in calls that end after so many pairs.
+    fn near(kernel: Kernel, all: &[u64], start: usize, end: usize, k: u32, pairs: usize) -> Vec<(usize, usize)> {
+        let mut cursor = Cursor::new(start, end);
+        let mut near = Vec::new();
+        let mut share = 0.0;
+        while !cursor.is_done() {
+            near.extend(kernel.advance(all, &mut cursor, k, &mut pairs.clone()).into_iter().flatten());
+            assert!(cursor.share() >= share && cursor.share() <= 1.0);
+            share = cursor.share();
+        }
+        near.sort_unstable();
+        near
+    }
+
+    #[test]
+    fn every_kernel_finds_what_the_definition_says() {
+        let all = fingerprints(5000 + LANES);
+        assert!(Kernel::available().count() >= 1);
+        for kernel in Kernel::available() {
+            for (start, end) in [(0, 0), (3, 4), (3, 5), (0, 7), (1, 9), (2, 11), (5, 40), (700, 1000)] {
+                for k in [0, 1, 3, 8, 20, 63, 64, 200] {
+                    let expected: Vec<_> = (start..end)
+                        .flat_map(|a| (a + 1..end).map(move |b| (a, b)))
+                        .filter(|&(a, b)| (all[a] ^ all[b]).count_ones() <= k)
+                        .collect();
+                    for pairs in [1, 100, 1 << 20] {
+                        let found = near(kernel, &all, start, end, k, pairs);
+                        assert_eq!(found, expected, "{kernel:?} {start}..{end}, distance {k}");
+                    }
+                }
+            }
+            // Several tiles.
+            let baseline = near(Kernel(Cpu::Baseline), &all, 1, 5000, 3, 10_000);
+            assert_eq!(near(kernel, &all, 1, 5000, 3, 1 << 20), baseline, "{kernel:?}");
+            assert!(baseline.is_sorted_by(|a, b| a < b) && baseline.len() > 1000);
+        }
+    }
+}

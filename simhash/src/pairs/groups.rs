@@ -1,0 +1,253 @@
+//! Groups of equal fingerprints: a million identical rows are one fingerprint to the search.
+
+use super::compare::LANES;
+use super::partition::{Block, Numbered, SliceMut, begins};
+use super::progress::{Phase, Progress};
+use crate::error::{Error, MAX_ROWS};
+use crate::ticking::{EVERY, ticking};
+
+/// Bits of a digit that fingerprints are sorted by.
+const DIGIT: u32 = 8;
+/// Fingerprints that are sorted in the second-level cache, or little beyond: twice 12 bytes each.
+const CACHED: usize = 1 << 16;
+/// Fingerprints that are sorted by insertion.
+const SHORT: usize = 32;
+
+/// The fingerprints of rows, some of which may have none.
+pub struct Rows {
+    fingerprints: Vec<u64>,
+    positions: Vec<u32>,
+    len: usize,
+}
+
+impl Rows {
+    /// Takes the memory for so many fingerprints at once.
+    pub fn with_capacity(rows: usize) -> Result<Self, Error> {
+        if rows > MAX_ROWS {
+            return Err(Error::TooManyRows);
+        }
+        let (mut fingerprints, mut positions) = (Vec::new(), Vec::new());
+        fingerprints.try_reserve_exact(rows + LANES)?;
+        positions.try_reserve_exact(rows)?;
+        Ok(Self { fingerprints, positions, len: 0 })
+    }
+
+    /// Adds a row. Its position, which pairs name it by, is the number of rows before it, with or without a
+    /// fingerprint.
+    pub fn push(&mut self, fingerprint: Option<u64>) -> Result<(), Error> {
+        if self.len >= MAX_ROWS {
+            return Err(Error::TooManyRows);
+        }
+        if let Some(fingerprint) = fingerprint {
+            self.fingerprints.try_reserve(1)?;
+            self.positions.try_reserve(1)?;
+            self.fingerprints.push(fingerprint);
+            self.positions.push(self.len as u32);
+        }
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Number of rows, with or without a fingerprint.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The rows of each distinct fingerprint, by a number that goes with it.
+pub enum Groups {
+    /// No two rows are equal: a number is the position of a row.
+    Single,
+    /// Groups are numbered in the order of their fingerprints. Positions of rows: those of group g from `starts[g]` to
+    /// `starts[g + 1]`, ascending.
+    Several { positions: Vec<u32>, starts: Vec<u32> },
+}
+
+impl Groups {
+    /// The groups; and the distinct fingerprints, ascending, each with its number, and as much memory again; and how
+    /// many they are.
+    ///
+    /// Ticks in the phase [`Phase::Sort`].
+    pub fn new(rows: Rows, tick: &dyn Fn(Progress)) -> Result<(Self, [Numbered; 2], usize), Error> {
+        let tick = |share| tick(Progress { phase: Phase::Sort, share });
+        let Rows { mut fingerprints, positions, .. } = rows;
+        let len = positions.len();
+        fingerprints.try_reserve_exact(LANES)?;
+        fingerprints.resize(len + LANES, 0);
+        let mut sorted = Numbered { fingerprints, numbers: positions };
+        let mut spare = Numbered::zeroed(len, &|| tick(0.0))?;
+        // One more, for the end of the last group.
+        spare.numbers.try_reserve_exact(1)?;
+        sort(&mut sorted, &mut spare, (0, len), 64, &|share| tick(0.9 * share));
+
+        let Numbered { mut fingerprints, numbers: positions } = sorted;
+        let Numbered { fingerprints: spare, numbers: mut starts } = spare;
+        let mut groups = 0;
+        starts.clear();
+        for place in 0..len {
+            if place % EVERY == 0 {
+                tick(0.9 + 0.1 * place as f64 / len as f64);
+            }
+            let fingerprint = fingerprints[place];
+            if groups == 0 || fingerprints[groups - 1] != fingerprint {
+                fingerprints[groups] = fingerprint;
+                starts.push(place as u32);
+                groups += 1;
+            }
+        }
+        if groups == len {
+            starts.resize(len, 0);
+            let distinct = Numbered { fingerprints, numbers: positions };
+            return Ok((Self::Single, [distinct, Numbered { fingerprints: spare, numbers: starts }], len));
+        }
+        starts.push(len as u32);
+
+        let numbers = ascending(groups, &|| tick(1.0))?;
+        let spare_numbers = ascending(groups, &|| tick(1.0))?;
+        let distinct = Numbered { fingerprints, numbers };
+        let spare = Numbered { fingerprints: spare, numbers: spare_numbers };
+        Ok((Self::Several { positions, starts }, [distinct, spare], groups))
+    }
+
+    /// All numbers are below it, if there are so many rows.
+    pub fn numbers(&self, rows: usize) -> usize {
+        match self {
+            Self::Single => rows,
+            Self::Several { starts, .. } => starts.len() - 1,
+        }
+    }
+
+    /// Positions of the rows of a group, ascending.
+    #[inline]
+    pub fn rows<'a>(&'a self, number: &'a u32) -> &'a [u32] {
+        match self {
+            Self::Single => std::slice::from_ref(number),
+            Self::Several { positions, starts } => {
+                let group = *number as usize;
+                &positions[starts[group] as usize..starts[group + 1] as usize]
+            }
+        }
+    }
+
+    /// Pairs of rows within groups.
+    pub fn pairs(&self, tick: &dyn Fn()) -> u64 {
+        let Self::Several { starts, .. } = self else { return 0 };
+        let mut pairs = 0;
+        for ends in ticking(starts.windows(2), tick) {
+            let rows = u64::from(ends[1] - ends[0]);
+            pairs += rows * rows.saturating_sub(1) / 2;
+        }
+        pairs
+    }
+}
+
+/// The numbers below `end`.
+pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
+    let mut numbers = Vec::new();
+    numbers.try_reserve_exact(end)?;
+    for start in (0..end).step_by(EVERY) {
+        tick();
+        numbers.extend(start as u32..end.min(start + EVERY) as u32);
+    }
+    Ok(numbers)
+}
+
+/// Sorts a slice of `rows` by the lowest `bits` of its fingerprints, and equal ones as they are. A slice that no cache
+/// holds is partitioned by the most significant digit; another sorted by two digits, the less significant one first.
+/// Either leaves short slices that agree on these digits, and are sorted by the rest.
+fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize), bits: u32, tick: &dyn Fn(f64)) {
+    let len = end - start;
+    if len <= SHORT {
+        return insert(rows.slice_mut(start, end));
+    }
+    let share = start as f64 / rows.numbers.len() as f64;
+    let sorted_by = bits.min(if len > CACHED { DIGIT } else { 2 * DIGIT });
+    let rest = bits - sorted_by;
+    let mut moved = false;
+    for low in (rest..bits).step_by(DIGIT as usize) {
+        let digit = Block::new(low, DIGIT.min(bits - low), DIGIT);
+        let (from, to) = if moved { (&mut *spare, &mut *rows) } else { (&mut *rows, &mut *spare) };
+        let mut counts = [0; 1 << DIGIT];
+        digit.count(&from.fingerprints[start..end], &mut counts, &|| tick(share));
+        if counts.contains(&(len as u32)) {
+            continue;
+        }
+        let mut ends = [0; 1 << DIGIT];
+        begins(&counts, &mut ends);
+        digit.scatter(from.slice(start, end), to.slice_mut(start, end), &mut ends, &|| tick(share));
+        moved = !moved;
+    }
+    if moved {
+        rows.copy_from(spare, start, end, &|| tick(share));
+    }
+    if rest == 0 {
+        return;
+    }
+    let mut first = start;
+    while first < end {
+        let equal = leading(&rows.fingerprints[first..end], rest, &|| tick(share));
+        if equal > 1 {
+            sort(rows, spare, (first, first + equal), rest, tick);
+        }
+        first += equal;
+    }
+}
+
+/// How many fingerprints from the first agree with it on the bits from `low`.
+fn leading(fingerprints: &[u64], low: u32, tick: &dyn Fn()) -> usize {
+    let mut count = 0;
+    for stride in fingerprints.chunks(EVERY) {
+        let equal = stride.iter().take_while(|&fingerprint| fingerprint >> low == fingerprints[0] >> low).count();
+        count += equal;
+        if equal < EVERY {
+            break;
+        }
+        tick();
+    }
+    count
+}
+
+/// Sorts by insertion.
+fn insert(rows: SliceMut<'_>) {
+    for sorted in 1..rows.numbers.len() {
+        let (fingerprint, number) = (rows.fingerprints[sorted], rows.numbers[sorted]);
+        let mut place = sorted;
+        while place > 0 && rows.fingerprints[place - 1] > fingerprint {
+            rows.fingerprints[place] = rows.fingerprints[place - 1];
+            rows.numbers[place] = rows.numbers[place - 1];
+            place -= 1;
+        }
+        rows.fingerprints[place] = fingerprint;
+        rows.numbers[place] = number;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_grouped_in_their_order() {
+        for (count, mask) in [(0, 0), (1, 0), (5, 0), (1000, 0xff00_0000_0000_00ff), (100_000, u64::MAX), (90_000, 7)] {
+            let fingerprint = |row: u64| (row % 70_000).wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
+            let mut rows = Rows::with_capacity(10).expect("memory suffices");
+            (0..count).for_each(|row| rows.push(Some(fingerprint(row))).expect("memory suffices"));
+            let (groups, [distinct, _], len) = Groups::new(rows, &|_| ()).expect("memory suffices");
+            let mut expected: Vec<_> = (0..count).map(|row| (fingerprint(row), row as u32)).collect();
+            expected.sort_unstable();
+            let expected: Vec<&[(u64, u32)]> = expected.chunk_by(|a, b| a.0 == b.0).collect();
+            assert_eq!(len, expected.len());
+            for (number, expected) in (0..).zip(&expected) {
+                assert_eq!(distinct.fingerprints[number], expected[0].0);
+                assert!(groups.rows(&distinct.numbers[number]).iter().eq(expected.iter().map(|(_, row)| row)));
+            }
+            assert!(distinct.numbers.iter().all(|&number| (number as usize) < groups.numbers(count as usize)));
+            let pairs: usize = expected.iter().map(|group| group.len() * (group.len() - 1) / 2).sum();
+            assert_eq!(groups.pairs(&|| ()), pairs as u64);
+        }
+    }
+}

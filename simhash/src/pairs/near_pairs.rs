@@ -1,0 +1,122 @@
+//! Near pairs of rows, one after the other.
+
+use super::groups::{Groups, Rows};
+use super::progress::{Phase, Progress};
+use super::search::{Near, Search};
+use crate::error::Error;
+use crate::ticking::EVERY;
+
+/// Two rows and their distance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pair {
+    /// Position of the row that comes first.
+    pub a: u32,
+    /// Position of the other.
+    pub b: u32,
+    /// Number of bits in which their fingerprints differ.
+    pub distance: u32,
+}
+
+/// Every pair of rows at a distance of at most `max_distance`, each once; an iterator whose `next` takes a tick.
+///
+/// The same rows always give the same order, which means nothing. With those of the [`Rows`], 24 bytes a row are taken,
+/// and 8 more for each distinct fingerprint where some are equal; besides, a few megabytes. The number of pairs does
+/// not matter.
+///
+/// The tick is called every few milliseconds at the most, in [`Pairs::new`] as well. If it panics, the pairs can only
+/// be dropped.
+pub struct Pairs {
+    groups: Groups,
+    /// Pairs within groups: the group, the places of the two rows in it, and how many pairs are behind them, of how
+    /// many.
+    group: u32,
+    places: (usize, usize),
+    listed: u64,
+    equal: u64,
+    search: Search,
+    /// The groups whose rows are being paired, and the places of the next two rows.
+    near: Option<Near>,
+    near_places: (usize, usize),
+    /// Pairs since the last tick.
+    untold: usize,
+}
+
+impl Pairs {
+    /// Sorts the rows; only what follows takes long.
+    pub fn new(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
+        let (groups, buffers, count) = Groups::new(rows, tick)?;
+        let equal = groups.pairs(&|| tick(Progress { phase: Phase::Sort, share: 1.0 }));
+        Ok(Self {
+            groups,
+            group: 0,
+            places: (0, 1),
+            listed: 0,
+            equal,
+            search: Search::new(buffers, count, max_distance)?,
+            near: None,
+            near_places: (0, 0),
+            untold: 0,
+        })
+    }
+
+    /// The next pair, or None if there is no other. An error is a lack of memory.
+    pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<Pair>, Error> {
+        self.untold += 1;
+        if self.untold == EVERY {
+            self.untold = 0;
+            tick(self.progress());
+        }
+        if self.listed < self.equal {
+            return Ok(Some(self.next_equal(tick)));
+        }
+        loop {
+            if let Some(near) = &self.near {
+                let (a, b) = (self.groups.rows(&near.a), self.groups.rows(&near.b));
+                let (place, other) = self.near_places;
+                if let (Some(&a), Some(&b)) = (a.get(place), b.get(other)) {
+                    self.near_places.1 += 1;
+                    return Ok(Some(Pair { a: a.min(b), b: a.max(b), distance: near.distance }));
+                }
+                if place + 1 < a.len() {
+                    self.near_places = (place + 1, 0);
+                    continue;
+                }
+            }
+            self.near = self.search.next(tick)?;
+            self.near_places = (0, 0);
+            if self.near.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The next pair of rows of a group; there is one.
+    fn next_equal(&mut self, tick: &dyn Fn(Progress)) -> Pair {
+        loop {
+            let rows = self.groups.rows(&self.group);
+            let (place, other) = self.places;
+            if let (Some(&a), Some(&b)) = (rows.get(place), rows.get(other)) {
+                self.places.1 += 1;
+                self.listed += 1;
+                return Pair { a, b, distance: 0 };
+            }
+            if place + 2 < rows.len() {
+                self.places = (place + 1, place + 2);
+                continue;
+            }
+            self.group += 1;
+            self.places = (0, 1);
+            if (self.group as usize).is_multiple_of(EVERY) {
+                tick(self.progress());
+            }
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        if self.listed < self.equal {
+            Progress { phase: Phase::Equal, share: self.listed as f64 / self.equal as f64 }
+        } else {
+            Progress { phase: Phase::Near, share: self.search.share() }
+        }
+    }
+}

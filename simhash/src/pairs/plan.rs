@@ -1,0 +1,154 @@
+//! What is cheapest: to compare all fingerprints of a slice with each other, or to split it by blocks first.
+//!
+//! Costs are nanoseconds, measured on one core of a 2.4 GHz AMD EPYC with AVX2 (benches/pairs.rs). They are
+//! expectations for uniform fingerprints; what a slice really is, the search finds out (see [`super::search`]).
+
+use super::memory::resize;
+use crate::error::Error;
+
+/// Comparison of one pair.
+pub const COMPARE: f64 = 0.36;
+/// A row to compare with others.
+const ROW: f64 = 3.0;
+/// Counting and copying of one fingerprint to its bucket, within the second-level cache.
+const SCATTER: f64 = 4.0;
+/// The same, beyond.
+const FAR_SCATTER: f64 = 12.0;
+/// Fingerprints within the second-level cache: 12 bytes each, twice.
+const CACHED: f64 = 16_384.0;
+/// A bucket, whatever is in it.
+const BUCKET: f64 = 10.0;
+/// A slice that is split.
+const SLICE: f64 = 200.0;
+
+/// Most bits of the buckets that a slice is split into.
+pub const MAX_BITS: u32 = 13;
+/// The largest distance at which a slice is split: beyond, blocks are too narrow to tell fingerprints apart.
+pub const MAX_DISTANCE: u32 = 16;
+/// Slices smaller than this are never split.
+pub const SMALL: usize = 32;
+
+/// Numbers of bits, with none.
+const BITS: usize = 65;
+
+/// What to do with a slice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// What it will cost.
+    pub cost: f64,
+    /// Bits of the blocks that it should be split by; None to compare all pairs.
+    pub width: Option<u32>,
+}
+
+/// The cheapest choices, by the size of a slice, the bits that tell its fingerprints apart, and the distance that is
+/// possible on these. A choice is computed when it is first asked for.
+pub struct Plan {
+    /// Number of sizes that a slice can have.
+    sizes: usize,
+    choices: Vec<Option<Choice>>,
+}
+
+impl Plan {
+    /// For slices of at most `len` fingerprints.
+    pub fn new(len: usize, max_distance: u32) -> Result<Self, Error> {
+        let sizes = if len < SMALL { 0 } else { size(len) as usize + 1 };
+        let mut choices = Vec::new();
+        resize(&mut choices, sizes * BITS * (max_distance.min(MAX_DISTANCE) as usize + 1), None)?;
+        Ok(Self { sizes, choices })
+    }
+
+    /// The cheapest for `len` fingerprints of so many bits, to find the pairs at a distance of at most `budget`.
+    pub fn choose(&mut self, len: usize, bits: u32, budget: u32) -> Choice {
+        if len < SMALL || budget > MAX_DISTANCE {
+            return Choice { cost: compare_all(len as f64), width: None };
+        }
+        self.choice(size(len), bits.min(64), budget)
+    }
+
+    fn choice(&mut self, size: u32, bits: u32, budget: u32) -> Choice {
+        let len = (f64::from(size) / 2.0).exp2();
+        let mut best = Choice { cost: compare_all(len), width: None };
+        if len < SMALL as f64 {
+            return best;
+        }
+        let place = (budget as usize * BITS + bits as usize) * self.sizes + size as usize;
+        if let Some(choice) = self.choices[place] {
+            return choice;
+        }
+        let tables = budget + 1;
+        let widest = MAX_BITS.min(bits / tables).min(size / 2);
+        for width in 1..=widest {
+            let buckets = f64::from(width).exp2();
+            let scatter = if len < CACHED { SCATTER } else { FAR_SCATTER };
+            let mut cost = SLICE + f64::from(tables) * (len * scatter + buckets * BUCKET);
+            for table in 0..tables {
+                if cost >= best.cost {
+                    break;
+                }
+                let (rest, budget) = (bits - (table + 1) * width, budget - table);
+                cost += buckets
+                    * match size.checked_sub(2 * width) {
+                        Some(size) => self.choice(size, rest, budget).cost,
+                        None => compare_all(len / buckets),
+                    };
+            }
+            if cost < best.cost {
+                best = Choice { cost, width: Some(width) };
+            }
+        }
+        self.choices[place] = Some(best);
+        best
+    }
+}
+
+/// Cost of the comparison of all pairs of so many fingerprints.
+pub fn compare_all(len: f64) -> f64 {
+    len * ROW + len * len / 2.0 * COMPARE
+}
+
+/// Cost of the partition of so many fingerprints by one block.
+pub fn scatter(len: f64) -> f64 {
+    len * if len < CACHED { SCATTER } else { FAR_SCATTER }
+}
+
+/// The nearest power of the square root of two, roughly: its exponent, to 64.
+fn size(len: usize) -> u32 {
+    let exponent = len.ilog2();
+    // 181/128 is the square root of two; between the powers, the geometric middles.
+    let fraction = (len as u64) << 7 >> exponent;
+    2 * exponent + u32::from(fraction >= 152) + u32::from(fraction >= 215)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_slices_are_split_and_small_ones_are_not() {
+        for max_distance in [0, 3, 5, 8] {
+            let mut plan = Plan::new(1 << 23, max_distance).expect("memory suffices");
+            assert_eq!(plan.choose(10, 64, max_distance).width, None);
+            let mut last = 0.0;
+            for len in (5..24).map(|exponent| 1 << exponent) {
+                let choice = plan.choose(len, 64, max_distance);
+                assert!(choice.cost > last && choice.cost <= compare_all(len as f64) * 1.01);
+                last = choice.cost;
+            }
+            assert!(plan.choose(1 << 23, 64, max_distance).width.is_some());
+            assert_eq!(plan.choose(1 << 23, max_distance, max_distance).width, None);
+        }
+        for (len, max_distance) in [(1 << 23, 40), (1 << 17, 16)] {
+            let mut plan = Plan::new(len, max_distance).expect("memory suffices");
+            assert_eq!(plan.choose(len, 64, max_distance).width, None);
+        }
+    }
+
+    #[test]
+    fn sizes_are_the_nearest() {
+        for len in 1..100_000usize {
+            let exact = 2.0 * (len as f64).log2();
+            assert!((f64::from(size(len)) - exact).abs() < 0.52, "{len}: {}", size(len));
+        }
+        assert_eq!(size(u32::MAX as usize), 64);
+    }
+}

@@ -1,0 +1,412 @@
+//! The walk over distinct fingerprints that finds every near pair once.
+//!
+//! If two fingerprints differ in at most k bits, then of k + 1 blocks they agree on one at least (Manku, Jain, Das
+//! Sarma, WWW 2007, section 3). So a slice of fingerprints is partitioned by each of k + 1 blocks in turn, and the
+//! pairs are sought within the buckets. Those in a bucket of the i-th block that agree on an earlier one have been
+//! found there. The others differ in each of the i blocks before it: what is left of the distance for the bits behind
+//! it is k - i. So a bucket is a slice itself, to be partitioned by k + 1 - i blocks of these bits, until it is cheaper
+//! to compare all pairs. With equal blocks and r levels the buckets are those of Manku's C(k + r, r) tables, but only
+//! the first level passes over all fingerprints: the others stay in the cache.
+//!
+//! That is the right thing for uniform fingerprints. Of others many may agree on a block. A bucket that is larger than
+//! expected is looked at anew: its blocks are chosen by how well the bits tell *its* fingerprints apart, from the bits
+//! behind the last block or from all bits with the whole distance, whatever is cheaper. And before a slice is
+//! partitioned the sizes of all buckets are counted: where they cost more to compare than the slice itself, nothing is
+//! partitioned. So no fingerprints cost much more than the comparison of all pairs: what is more is that near pairs are
+//! found again in the buckets of other blocks (benches/pairs.rs, uneven bytes).
+
+use super::bits::Worths;
+use super::compare::{Cursor, Found, Kernel};
+use super::memory::{push, resize};
+use super::partition::{Block, Numbered, begins};
+use super::plan::{self, MAX_DISTANCE, Plan, SMALL};
+use super::progress::{Phase, Progress};
+use crate::distance::hamming;
+use crate::error::Error;
+
+/// Most slices within each other. Uniform fingerprints need three or four.
+const MAX_DEPTH: usize = 16;
+/// Slices from this size are looked at anew if they are larger than expected.
+const LARGE: usize = 256;
+/// Bits of a bucket's number beyond those that a block is worth: few of its values are equally likely.
+const SPARE_BITS: u32 = 2;
+/// Slices up to this size are partitioned to a place that stays in the second-level cache.
+const CACHED: usize = 1 << 14;
+/// Buffers for larger ones.
+const LARGE_BUFFERS: usize = 2;
+/// Pairs to compare, or as much of other work, between two ticks: half a millisecond.
+const COMPARISONS: usize = 1 << 20;
+
+/// Two fingerprints' numbers, and their distance.
+#[derive(Clone, Copy, Debug)]
+pub struct Near {
+    pub a: u32,
+    pub b: u32,
+    pub distance: u32,
+}
+
+/// The walk, between two pairs.
+pub struct Search {
+    /// All fingerprints, before the search begins.
+    all: Option<Bucket>,
+    max_distance: u32,
+    kernel: Kernel,
+    plan: Plan,
+    /// The largest slice that is small: [`CACHED`].
+    cached: usize,
+    /// A large slice is in one of the first two, and partitioned to the same place in the other. A small one is
+    /// partitioned to the beginning of another, one for each depth.
+    buffers: Vec<Numbered>,
+    /// Slices that are partitioned, each within a bucket of the one before; those from `depth` are kept for their
+    /// memory.
+    levels: Vec<Level>,
+    depth: usize,
+    ends: Vec<u32>,
+    /// What is compared, and the buffer that it is in.
+    cursor: Cursor,
+    compared: usize,
+    found: Found,
+    /// Work until the next tick.
+    left: usize,
+    share: f64,
+}
+
+/// A slice that is partitioned.
+struct Level {
+    /// The buffer that it was in, and must be in at the end, and where.
+    home: usize,
+    start: usize,
+    end: usize,
+    /// The buffer that it is partitioned from, its buckets' buffer, and where they begin.
+    from: usize,
+    to: usize,
+    to_start: usize,
+    budget: u32,
+    worths: Worths,
+    blocks: Vec<Block>,
+    /// Sizes of the buckets: those of each block from a multiple of `stride`.
+    counts: Vec<u32>,
+    stride: usize,
+    /// The block by which it is partitioned, its next bucket, and where that begins.
+    block: usize,
+    bucket: usize,
+    place: usize,
+    /// Where the bucket before began.
+    entered: usize,
+    /// Most fingerprints of a bucket that are no surprise.
+    expected: usize,
+}
+
+/// A bucket that is not searched yet.
+struct Bucket {
+    start: usize,
+    end: usize,
+    buffer: usize,
+    /// What is possible on the bits below `rest`.
+    rest: u32,
+    budget: u32,
+}
+
+impl Level {
+    fn new() -> Self {
+        Self {
+            home: 0,
+            start: 0,
+            end: 0,
+            from: 0,
+            to: 0,
+            to_start: 0,
+            budget: 0,
+            worths: Worths::uniform(),
+            blocks: Vec::new(),
+            counts: Vec::new(),
+            stride: 0,
+            block: 0,
+            bucket: 0,
+            place: 0,
+            entered: 0,
+            expected: 0,
+        }
+    }
+
+    /// The next bucket with a pair in it.
+    fn next_bucket(&mut self) -> Option<Bucket> {
+        let block = self.blocks[self.block];
+        let first = self.block * self.stride;
+        let counts = &self.counts[first..first + block.buckets()];
+        while let Some(&count) = counts.get(self.bucket) {
+            let start = self.place;
+            self.bucket += 1;
+            self.place += count as usize;
+            if count > 1 {
+                self.entered = start;
+                let budget = self.budget - self.block as u32;
+                return Some(Bucket { start, end: self.place, buffer: self.to, rest: block.low, budget });
+            }
+        }
+        None
+    }
+
+    /// Counts the buckets of all blocks. The cost of partitioning and comparing them.
+    fn count(&mut self, fingerprints: &[u64], tick: &dyn Fn()) -> Result<f64, Error> {
+        self.stride = self.blocks.iter().map(|block| block.buckets()).max().unwrap_or(0);
+        self.counts.clear();
+        resize(&mut self.counts, self.blocks.len() * self.stride, 0)?;
+        for (block, counts) in self.blocks.iter().zip(self.counts.chunks_mut(self.stride)) {
+            block.count(fingerprints, counts, tick);
+        }
+        let compare = self.counts.iter().map(|&count| plan::compare_all(f64::from(count))).sum::<f64>();
+        Ok(compare + self.blocks.len() as f64 * plan::scatter(fingerprints.len() as f64))
+    }
+
+    /// Whether a pair that differs in these bits is to be found in the bucket at hand: it agrees on its block, and on
+    /// none before.
+    fn finds(&self, differing: u64) -> bool {
+        self.blocks[self.block].agrees(differing)
+            && !self.blocks[..self.block].iter().any(|block| block.agrees(differing))
+    }
+}
+
+impl Search {
+    /// Of so many fingerprints, distinct and ascending, in the first buffer; the second is as large.
+    pub fn new(buffers: [Numbered; 2], len: usize, max_distance: u32) -> Result<Self, Error> {
+        // Distinct fingerprints are at no distance of 0.
+        let all = Bucket { start: 0, end: len, buffer: 0, rest: 64, budget: max_distance };
+        Ok(Self {
+            all: (max_distance > 0).then_some(all),
+            max_distance,
+            kernel: Kernel::detect(),
+            plan: Plan::new(len, max_distance)?,
+            cached: CACHED,
+            buffers: Vec::from(buffers),
+            levels: Vec::new(),
+            depth: 0,
+            ends: Vec::new(),
+            cursor: Cursor::default(),
+            compared: 0,
+            found: Found::default(),
+            left: COMPARISONS,
+            share: 0.0,
+        })
+    }
+
+    /// The next near pair.
+    pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<Near>, Error> {
+        loop {
+            for (row, column) in self.found.by_ref() {
+                let Numbered { fingerprints, numbers } = &self.buffers[self.compared];
+                let differing = fingerprints[row] ^ fingerprints[column];
+                if self.levels[..self.depth].iter().all(|level| level.finds(differing)) {
+                    let distance = hamming(differing, 0);
+                    return Ok(Some(Near { a: numbers[row], b: numbers[column], distance }));
+                }
+            }
+            if self.cursor.is_done() {
+                if !self.next_slice(tick)? {
+                    return Ok(None);
+                }
+            } else {
+                let fingerprints = &self.buffers[self.compared].fingerprints;
+                let found = self.kernel.advance(fingerprints, &mut self.cursor, self.max_distance, &mut self.left);
+                self.found = found.unwrap_or_default();
+                self.spend(0, tick);
+            }
+        }
+    }
+
+    /// What share of the work is done.
+    pub fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// Goes on to the next slice whose pairs are to be compared. False at the end.
+    fn next_slice(&mut self, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
+        while self.cursor.is_done() {
+            if let Some(all) = self.all.take() {
+                self.enter(all, tick)?;
+                continue;
+            }
+            let Some(level) = self.levels[..self.depth].last_mut() else { return Ok(false) };
+            match level.next_bucket() {
+                Some(bucket) if bucket.end - bucket.start < SMALL => self.compare(&bucket),
+                Some(bucket) => self.enter(bucket, tick)?,
+                None if level.block + 1 < level.blocks.len() => {
+                    level.block += 1;
+                    self.partition(tick)?;
+                }
+                None => self.leave(tick),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Begins to compare all pairs of a slice.
+    fn compare(&mut self, bucket: &Bucket) {
+        self.cursor = Cursor::new(bucket.start, bucket.end);
+        self.compared = bucket.buffer;
+    }
+
+    /// Begins to search a slice: splits it if that is worth it.
+    fn enter(&mut self, bucket: Bucket, tick: &dyn Fn(Progress)) -> Result<(), Error> {
+        if self.depth == MAX_DEPTH || self.max_distance > MAX_DISTANCE {
+            self.compare(&bucket);
+            return Ok(());
+        }
+        let Bucket { start, end, buffer, .. } = bucket;
+        let len = end - start;
+        let (expected, mut worths) = match self.levels[..self.depth].last() {
+            Some(level) => (level.expected, level.worths.clone()),
+            None => (0, Worths::uniform()),
+        };
+        let (to, to_start) = if len > self.cached { (1 - buffer, start) } else { (LARGE_BUFFERS + self.depth, 0) };
+        while to >= self.buffers.len() {
+            let cached = Numbered::zeroed(self.cached.min(self.buffers[0].numbers.len()), &|| ())?;
+            push(&mut self.buffers, cached)?;
+        }
+        let mut anew = len > expected && len >= LARGE;
+        loop {
+            let (mut rest, mut budget) = (bucket.rest, bucket.budget);
+            if anew {
+                worths = Worths::of(&self.buffers[buffer].fingerprints[start..end]);
+            }
+            let mut choice = self.plan.choose(len, worths.below(rest), budget);
+            if anew && rest < 64 {
+                let all = self.plan.choose(len, worths.below(64), self.max_distance);
+                if all.cost < choice.cost {
+                    (choice, rest, budget) = (all, 64, self.max_distance);
+                }
+            }
+            if let Some(width) = choice.width {
+                if self.depth == self.levels.len() {
+                    push(&mut self.levels, Level::new())?;
+                }
+                let progress = self.progress();
+                let level = &mut self.levels[self.depth];
+                level.blocks.clear();
+                level.blocks.try_reserve(budget as usize + 1)?;
+                level.blocks.extend(
+                    worths.cut(rest, budget + 1, width).map(|(low, wide)| Block::new(low, wide, width + SPARE_BITS)),
+                );
+                if level.blocks.len() == budget as usize + 1 {
+                    let fingerprints = &self.buffers[buffer].fingerprints[start..end];
+                    let cost = level.count(fingerprints, &|| tick(progress))?;
+                    self.left = self.left.saturating_sub(len);
+                    let share = cost / plan::compare_all(len as f64);
+                    if share < 0.5 || anew && share < 1.0 {
+                        (level.home, level.start, level.end, level.from) = (buffer, start, end, buffer);
+                        (level.to, level.to_start) = (to, to_start);
+                        (level.budget, level.block) = (budget, 0);
+                        level.expected = 2 * (len >> width) + SMALL;
+                        level.worths = worths;
+                        self.depth += 1;
+                        return self.partition(tick);
+                    }
+                }
+            }
+            // These are not what they seemed to be: other bits may do.
+            if anew || len < LARGE || choice.width.is_none() {
+                self.compare(&bucket);
+                return Ok(());
+            }
+            anew = true;
+        }
+    }
+
+    /// Partitions the innermost slice by its block.
+    fn partition(&mut self, tick: &dyn Fn(Progress)) -> Result<(), Error> {
+        let level = &mut self.levels[self.depth - 1];
+        let block = level.blocks[level.block];
+        let len = level.end - level.start;
+        // All fingerprints come in ascending order.
+        let sorted = self.depth == 1 && level.block == 0 && block.keeps_order();
+        if level.to < LARGE_BUFFERS && (level.block > 0 || sorted) {
+            // The slices within may have used what it came from.
+            std::mem::swap(&mut level.from, &mut level.to);
+        }
+        (level.bucket, level.place, level.entered) = (0, level.to_start, level.to_start);
+        if sorted && level.to < LARGE_BUFFERS {
+            return Ok(());
+        }
+        let progress = self.progress();
+        let level = &self.levels[self.depth - 1];
+        let first = level.block * level.stride;
+        if self.ends.len() < block.buckets() {
+            resize(&mut self.ends, block.buckets(), 0)?;
+        }
+        begins(&level.counts[first..first + block.buckets()], &mut self.ends);
+        let Ok([from, to]) = self.buffers.get_disjoint_mut([level.from, level.to]) else { return Ok(()) };
+        let (from, to) = (from.slice(level.start, level.end), to.slice_mut(level.to_start, level.to_start + len));
+        block.scatter(from, to, &mut self.ends, &|| tick(progress));
+        self.spend(len, tick);
+        Ok(())
+    }
+
+    /// Ends the search of the innermost slice.
+    fn leave(&mut self, tick: &dyn Fn(Progress)) {
+        let progress = self.progress();
+        self.depth -= 1;
+        let level = &self.levels[self.depth];
+        if level.to < LARGE_BUFFERS && level.to != level.home && self.depth > 0 {
+            let Ok([from, to]) = self.buffers.get_disjoint_mut([level.to, level.home]) else { return };
+            to.copy_from(from, level.start, level.end, &|| tick(progress));
+        }
+    }
+
+    fn spend(&mut self, work: usize, tick: &dyn Fn(Progress)) {
+        self.left = self.left.saturating_sub(work);
+        if self.left == 0 {
+            self.left = COMPARISONS;
+            tick(self.progress());
+        }
+    }
+
+    /// All blocks of a slice are taken to cost the same, and all its fingerprints.
+    fn progress(&mut self) -> Progress {
+        let inner = if self.cursor.is_done() { 0.0 } else { self.cursor.share() };
+        let share = self.levels[..self.depth].iter().rev().fold(inner, |inner, level| {
+            let entered = (level.entered - level.to_start) as f64 + inner * (level.place - level.entered) as f64;
+            (level.block as f64 + entered / (level.end - level.start) as f64) / level.blocks.len() as f64
+        });
+        self.share = self.share.max(share);
+        Progress { phase: Phase::Near, share: self.share }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::random;
+
+    #[test]
+    fn large_slices_within_each_other_lose_nothing() {
+        let mut random = random();
+        // Smaller and smaller parts that share more and more leading bits, and near-duplicates of these.
+        let mut distinct: Vec<u64> = (0..2500).map(|n| random() >> (n / 500 * 9)).collect();
+        for n in 0..2500 {
+            let near = distinct[n] ^ 1 << (random() % 64) ^ 1 << (random() % 64) ^ 1 << (random() % 64);
+            distinct.push(near);
+        }
+        distinct.sort_unstable();
+        distinct.dedup();
+        let len = distinct.len();
+        for max_distance in 1..=6 {
+            let mut buffers = [0, 0].map(|_| Numbered::zeroed(len, &|| ()).expect("memory suffices"));
+            buffers[0].fingerprints[..len].copy_from_slice(&distinct);
+            buffers[0].numbers.iter_mut().zip(0..).for_each(|(number, place)| *number = place);
+            let mut search = Search::new(buffers, len, max_distance).expect("memory suffices");
+            search.cached = 40;
+            let mut found: Vec<(u32, u32, u32)> = std::iter::from_fn(|| search.next(&|_| ()).expect("memory suffices"))
+                .map(|near| (near.a.min(near.b), near.a.max(near.b), near.distance))
+                .collect();
+            found.sort_unstable();
+            let mut expected = Vec::new();
+            for (b, &fingerprint) in distinct.iter().enumerate() {
+                let near = (0..b).map(|a| (a as u32, b as u32, hamming(distinct[a], fingerprint)));
+                expected.extend(near.filter(|&(_, _, distance)| distance <= max_distance));
+            }
+            expected.sort_unstable();
+            assert_eq!(found.len(), expected.len(), "distance {max_distance}");
+            assert!(found == expected, "distance {max_distance}");
+        }
+    }
+}

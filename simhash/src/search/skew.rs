@@ -1,0 +1,258 @@
+//! Skew: what a search costs on the fingerprints that a table really has.
+//!
+//! Of uniform fingerprints every block value is as common as any other. Pages made from one template, login pages and
+//! true duplicates are not uniform: a search that shares a block with a quarter of the table visits a quarter of the
+//! table. Which layouts suffer depends on where in the fingerprint the common bits are. So it is counted, on a
+//! [`Sample`]: what the searches for some of its fingerprints would visit of all of it. For each block it is sorted by
+//! that block, which serves as the btree.
+
+use std::ops::RangeInclusive;
+
+use super::blocks::{Block, LAYOUTS};
+use super::cost::{cost, probed_blocks, probes, uniform_share};
+use crate::error::Error;
+
+/// Most fingerprints of a table that are kept: at 24 bytes, 2.4 MB while they are counted.
+pub const SAMPLE: usize = 100_000;
+/// Most searches that are tried, and fewest of a larger sample, where each takes long.
+pub const QUERIES: RangeInclusive<usize> = 200..=2_000;
+/// Fingerprints to look at in all searches of a layout: a fifth of a second.
+const WORK: f64 = 5e7;
+
+/// At most [`SAMPLE`] of the fingerprints that were added, each equally likely (algorithm R: Vitter, ACM TOMS 11,
+/// 1985). The same fingerprints in the same order give the same sample.
+pub struct Sample {
+    fingerprints: Vec<u64>,
+    added: u64,
+    random: u64,
+}
+
+impl Sample {
+    /// Takes its memory at once.
+    pub fn new() -> Result<Self, Error> {
+        let mut fingerprints = Vec::new();
+        fingerprints.try_reserve_exact(SAMPLE)?;
+        Ok(Self { fingerprints, added: 0, random: 0 })
+    }
+
+    /// Adds a fingerprint, in place of another if there are too many.
+    pub fn add(&mut self, fingerprint: u64) {
+        self.added += 1;
+        if self.fingerprints.len() < SAMPLE {
+            self.fingerprints.push(fingerprint);
+            return;
+        }
+        let place = (u128::from(self.next_random()) * u128::from(self.added)) >> 64;
+        if let Some(kept) = usize::try_from(place).ok().and_then(|place| self.fingerprints.get_mut(place)) {
+            *kept = fingerprint;
+        }
+    }
+
+    /// Those that are kept.
+    pub fn fingerprints(&self) -> &[u64] {
+        &self.fingerprints
+    }
+
+    /// How many were added.
+    pub fn added(&self) -> u64 {
+        self.added
+    }
+
+    /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+    fn next_random(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.random ^ self.random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+}
+
+/// What a layout does to a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skew {
+    /// Number of blocks of the layout.
+    pub blocks: i32,
+    /// Probes of a search.
+    pub probes: u64,
+    /// For each block, the share of the rows that have its commonest value.
+    pub commonest: Vec<f64>,
+    /// Rows that a search visits on average: for a fingerprint drawn like those of the table, among the others.
+    pub candidates: f64,
+    /// The same for the hundredth of the searches that visit most.
+    pub worst: f64,
+    /// [`cost`] of the average search.
+    pub cost: f64,
+    /// Whether no layout has a lower cost; of equals, the one of the fewest blocks.
+    pub best: bool,
+}
+
+/// The layouts that can serve searches at distance at most `max_distance`, on a table of so many rows, ascending.
+///
+/// Cancellable by `tick`. Takes a quarter of a second where blocks are healthy, two seconds where all rows share one.
+pub fn skew(sample: Sample, rows: f64, max_distance: i32, tick: &impl Fn()) -> Result<Vec<Skew>, Error> {
+    let mut counted = Counted::new(sample, rows)?;
+    let mut layouts = Vec::new();
+    for blocks in LAYOUTS {
+        if let Some(probes) = probes(blocks, max_distance) {
+            layouts.push(counted.layout(blocks, probes, max_distance, tick)?);
+        }
+    }
+    let cheapest = layouts.iter().map(|layout| layout.cost).fold(f64::INFINITY, f64::min);
+    if let Some(best) = layouts.iter_mut().find(|layout| layout.cost == cheapest) {
+        best.best = true;
+    }
+    Ok(layouts)
+}
+
+/// Fingerprints that are equal, so that a million true duplicates are counted at once.
+struct Group {
+    fingerprint: u64,
+    count: u32,
+}
+
+struct Counted {
+    groups: Vec<Group>,
+    queries: Vec<u64>,
+    /// Fingerprints in all groups.
+    sampled: u64,
+    /// Those of the table.
+    rows: f64,
+}
+
+impl Counted {
+    fn new(sample: Sample, rows: f64) -> Result<Self, Error> {
+        let mut fingerprints = sample.fingerprints;
+        fingerprints.sort_unstable();
+        // Evenly spaced in their order: each group of fingerprints that begin alike gets its share of the queries.
+        let mut queries = Vec::new();
+        queries.try_reserve_exact(*QUERIES.end())?;
+        queries.extend(spaced_evenly(&fingerprints, *QUERIES.end()));
+        let mut groups = Vec::new();
+        groups.try_reserve_exact(fingerprints.chunk_by(u64::eq).count())?;
+        groups.extend(fingerprints.chunk_by(u64::eq).filter_map(|equal| {
+            let (&fingerprint, count) = (equal.first()?, u32::try_from(equal.len()).ok()?);
+            Some(Group { fingerprint, count })
+        }));
+        Ok(Self { groups, queries, sampled: fingerprints.len() as u64, rows: rows.max(fingerprints.len() as f64) })
+    }
+
+    fn layout(&mut self, blocks: i32, probes: u64, max_distance: i32, tick: &impl Fn()) -> Result<Skew, Error> {
+        let uniform_share = uniform_share(blocks, max_distance);
+        let probed: Vec<(Block, u32)> = probed_blocks(blocks, max_distance).collect();
+        let mut commonest = Vec::new();
+        for block in (0..blocks).filter_map(|number| Block::new(number, blocks)) {
+            tick();
+            self.sort_by(block);
+            commonest.push(self.commonest(block));
+        }
+
+        // Where a value is that of a share s of the rows, a share s of the queries finds as many. With finds so many,
+        // fewer queries tell as much.
+        let finds = commonest.iter().zip(&probed).map(|(share, _)| share * share).sum::<f64>() + uniform_share;
+        let lookups = probed.iter().map(|&(block, radius)| lookups(self.groups.len(), block, radius)).sum::<u64>();
+        let work = lookups as f64 + self.groups.len() as f64 * finds.min(1.0);
+        let count = ((WORK / work) as usize).clamp(*QUERIES.start(), *QUERIES.end());
+        let mut searches = Vec::new();
+        searches.try_reserve_exact(count)?;
+        searches.extend(spaced_evenly(&self.queries, count).map(|query| Search { query, found: 0 }));
+
+        for (number, &(block, radius)) in probed.iter().enumerate() {
+            self.sort_by(block);
+            // What an earlier block has found is not found again.
+            let earlier = probed.get(..number).unwrap_or_default();
+            for search in &mut searches {
+                tick();
+                search.found += first_found(&self.groups, search.query, (block, radius), earlier);
+            }
+        }
+        let (candidates, worst) = self.candidates(&searches, uniform_share);
+        Ok(Skew { blocks, probes, commonest, candidates, worst, cost: cost(probes, candidates), best: false })
+    }
+
+    fn sort_by(&mut self, block: Block) {
+        self.groups.sort_unstable_by_key(|group| block.of(group.fingerprint));
+    }
+
+    /// Share of the commonest value of the block that the groups are sorted by.
+    fn commonest(&self, block: Block) -> f64 {
+        let equal = |a: &Group, b: &Group| block.of(a.fingerprint) == block.of(b.fingerprint);
+        let most = self.groups.chunk_by(equal).map(weight).max().unwrap_or(0);
+        most as f64 / self.sampled.max(1) as f64
+    }
+
+    /// Rows that the average search and the worst hundredth of the searches visit in the table, from what they found
+    /// in the sample.
+    fn candidates(&self, searches: &[Search], uniform_share: f64) -> (f64, f64) {
+        // Each has found itself.
+        let mut found: Vec<u64> = searches.iter().map(|search| search.found.saturating_sub(1)).collect();
+        let (queries, others) = (found.len() as f64, self.sampled.saturating_sub(1) as f64);
+        if others == 0.0 {
+            let nothing_known = if self.rows > 1.0 { self.rows * uniform_share } else { 0.0 };
+            return (nothing_known, nothing_known);
+        }
+        let sum = found.iter().sum::<u64>() as f64;
+        let scale = (self.rows - 1.0) / others;
+
+        // No fingerprints share fewer blocks than uniform ones: where a sample shows less, it is too small to tell. But
+        // all pairs of rows counted are the truth.
+        let share = sum / (queries * others);
+        let share = if queries == self.rows { share } else { share.max(uniform_share) };
+        let candidates = (self.rows - 1.0) * share;
+
+        // A sample makes the searches look more different than they are: their finds scatter around what each finds in
+        // the table, with a variance that is about the mean (less, where little is left out), and itself uncertain by
+        // two standard errors. Brought nearer to the mean, they scatter as those of the table do (Louis, JASA 79,
+        // 1984), which is no less than chance makes them.
+        let mean = sum / queries;
+        let variance = found.iter().map(|&found| (found as f64 - mean).powi(2)).sum::<f64>() / queries;
+        let sampled = self.sampled as f64 / self.rows;
+        let sampling = (1.0 - sampled) * (mean + 2.0 * ((mean + 2.0 * mean * mean) / queries).sqrt());
+        let of_table = (variance - sampling).max(mean * sampled).min(variance);
+        let nearer = if variance > 0.0 { (of_table / variance).sqrt() } else { 1.0 };
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        let worst = &found[..found.len().div_ceil(100)];
+        let worst = worst.iter().sum::<u64>() as f64 / worst.len() as f64;
+        (candidates, candidates.max(scale * (mean + nearer * (worst - mean))))
+    }
+}
+
+/// A query and how many fingerprints of the sample it has found.
+struct Search {
+    query: u64,
+    found: u64,
+}
+
+fn spaced_evenly(fingerprints: &[u64], count: usize) -> impl Iterator<Item = u64> {
+    let count = count.min(fingerprints.len());
+    (0..count).filter_map(move |i| fingerprints.get((2 * i + 1) * fingerprints.len() / (2 * count)).copied())
+}
+
+fn weight(groups: &[Group]) -> u64 {
+    groups.iter().map(|group| u64::from(group.count)).sum()
+}
+
+fn within((block, radius): (Block, u32), a: u64, b: u64) -> bool {
+    (block.of(a) ^ block.of(b)).count_ones() <= radius
+}
+
+/// Groups to look at to find those within a radius: by binary searches or, if that is fewer, all.
+fn lookups(groups: usize, block: Block, radius: u32) -> u64 {
+    let depth = groups.checked_ilog2().unwrap_or(0);
+    block.probe_count(Some(radius)).saturating_mul(depth.into()).min(groups as u64)
+}
+
+/// How many fingerprints of the groups, sorted by `probed`'s block, a query finds by it and by none of the `earlier`.
+fn first_found(groups: &[Group], query: u64, probed: (Block, u32), earlier: &[(Block, u32)]) -> u64 {
+    let (block, radius) = probed;
+    let first = |group: &&Group| !earlier.iter().any(|&earlier| within(earlier, group.fingerprint, query));
+    let count = |group: &Group| u64::from(group.count);
+    if lookups(groups.len(), block, radius) == groups.len() as u64 {
+        return groups.iter().filter(|group| within(probed, group.fingerprint, query)).filter(first).map(count).sum();
+    }
+    let find = |value| {
+        let start = groups.partition_point(|group| block.of(group.fingerprint) < value);
+        let equal = groups.iter().skip(start).take_while(move |group| block.of(group.fingerprint) == value);
+        equal.filter(first).map(count).sum::<u64>()
+    };
+    block.probes(query, Some(radius)).map(find).sum()
+}

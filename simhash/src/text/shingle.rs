@@ -1,0 +1,87 @@
+//! Shingles: each `n` consecutive tokens of a run, as one string (Broder 1997 calls them so).
+
+use std::ops::Range;
+
+use crate::error::Error;
+
+/// Largest number of tokens in a shingle.
+pub const MAX_NGRAM: usize = 16;
+const RING: usize = MAX_NGRAM.next_power_of_two();
+
+/// Cuts runs of tokens of a text into shingles. A run of fewer than `n` tokens is a shingle by itself.
+///
+/// Tokens that stand in the text just as they would in the shingle, as most do, are not copied. Memory: one shingle.
+#[derive(Debug)]
+pub struct Shingler<'t> {
+    text: &'t [u8],
+    n: usize,
+    joiner: Option<u8>,
+    /// The last `n` tokens, by their number in the run modulo `RING`.
+    last: [(usize, usize); RING],
+    /// Tokens of the run so far.
+    tokens: usize,
+    /// How many tokens at its end have nothing but the joiner between them.
+    joined: usize,
+    shingle: Vec<u8>,
+}
+
+impl<'t> Shingler<'t> {
+    /// Shingles of `n` (1 to [`MAX_NGRAM`]) tokens of `text`, with `joiner` between two tokens.
+    pub fn new(text: &'t [u8], n: usize, joiner: Option<u8>) -> Self {
+        debug_assert!((1..=MAX_NGRAM).contains(&n));
+        Self { text, n, joiner, last: [(0, 0); RING], tokens: 0, joined: 0, shingle: Vec::new() }
+    }
+
+    /// Takes the next token of the run; the shingle that ends with it, if the run is long enough.
+    #[inline(always)]
+    pub fn push(&mut self, token: Range<usize>) -> Result<Option<&[u8]>, Error> {
+        let (_, previous_end) = self.last[self.tokens.wrapping_sub(1) % RING];
+        let joined = self.tokens > 0
+            && match self.joiner {
+                None => previous_end == token.start,
+                Some(joiner) => previous_end + 1 == token.start && self.text[previous_end] == joiner,
+            };
+        self.joined = if joined { self.joined + 1 } else { 1 };
+        self.last[self.tokens % RING] = (token.start, token.end);
+        self.tokens += 1;
+        if self.tokens < self.n {
+            return Ok(None);
+        }
+        self.shingle(self.tokens - self.n..self.tokens).map(Some)
+    }
+
+    /// Ends the run; the run itself if it was too short for a shingle, but not empty.
+    #[inline]
+    pub fn end_run(&mut self) -> Result<Option<&[u8]>, Error> {
+        let tokens = std::mem::take(&mut self.tokens);
+        if tokens == 0 || tokens >= self.n {
+            return Ok(None);
+        }
+        self.shingle(0..tokens).map(Some)
+    }
+
+    /// Tokens of the run, the last one included, joined.
+    #[inline(always)]
+    fn shingle(&mut self, tokens: Range<usize>) -> Result<&[u8], Error> {
+        if self.joined >= tokens.len() {
+            let (start, _) = self.last[tokens.start % RING];
+            let (_, end) = self.last[(tokens.end - 1) % RING];
+            return Ok(&self.text[start..end]);
+        }
+        self.copy(tokens)
+    }
+
+    #[cold]
+    fn copy(&mut self, tokens: Range<usize>) -> Result<&[u8], Error> {
+        self.shingle.clear();
+        for number in tokens.clone() {
+            let (start, end) = self.last[number % RING];
+            self.shingle.try_reserve(end - start + 1)?;
+            if number > tokens.start {
+                self.shingle.extend(self.joiner);
+            }
+            self.shingle.extend_from_slice(&self.text[start..end]);
+        }
+        Ok(&self.shingle)
+    }
+}

@@ -1,0 +1,148 @@
+//! Step 2: normalised text to tokens.
+//!
+//! A word is a maximal run of letters and numbers of scripts written with spaces, numbers of any script included; a
+//! letter of a script written without spaces is a token of its own. Marks belong to the token right before them; one
+//! that has none before it is dropped. Everything else separates.
+//!
+//! Blocks of 64 ASCII bytes are handled as one bit mask, eight bytes an operation; all other text character by
+//! character. `tests/properties.rs` compares both with one obvious loop.
+
+use std::ops::Range;
+
+use super::classes::{MARK, SEPARATOR, SPACELESS, WORD, kind};
+use super::utf8::decode;
+use crate::error::Error;
+use crate::ticking::BYTES;
+
+const BLOCK: usize = 64;
+
+/// Receives the tokens of a text in their order, as ranges of its bytes.
+pub trait TokenSink {
+    /// A token of a script written with spaces, or a number.
+    fn word(&mut self, token: Range<usize>) -> Result<(), Error>;
+    /// A letter, with its marks, of a script written without spaces.
+    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error>;
+}
+
+/// Gives each token of a text in normal form to `sink`. One pass, no memory; `tick` is called every 64 kB.
+#[inline]
+pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &impl Fn()) -> Result<(), Error> {
+    let mut open = OpenToken { start: 0, kind: SEPARATOR };
+    let mut at = 0;
+    let mut next_tick = BYTES;
+    while at < normal.len() {
+        if at >= next_tick {
+            tick();
+            next_tick = at + BYTES;
+        }
+        match ascii_words(&block(&normal.as_bytes()[at..])) {
+            Some(words) => {
+                open.ascii_block(at, words, sink)?;
+                at += BLOCK;
+            }
+            None => {
+                let end = normal.len().min(at + BLOCK);
+                while at < end {
+                    let (c, length) = decode(normal.as_bytes(), at);
+                    open.character(at, kind(c), sink)?;
+                    at += length;
+                }
+            }
+        }
+    }
+    open.close(normal.len(), sink)
+}
+
+/// The token that the scanner is in: `kind` is [`SEPARATOR`] between tokens.
+struct OpenToken {
+    start: usize,
+    kind: u8,
+}
+
+impl OpenToken {
+    #[inline(always)]
+    fn close(&mut self, end: usize, sink: &mut impl TokenSink) -> Result<(), Error> {
+        let token = self.start..end;
+        let kind = std::mem::replace(&mut self.kind, SEPARATOR);
+        match kind {
+            WORD => sink.word(token),
+            SPACELESS => sink.spaceless(token),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(always)]
+    fn character(&mut self, at: usize, kind: u8, sink: &mut impl TokenSink) -> Result<(), Error> {
+        let continues = kind == MARK || (kind == WORD && self.kind == WORD);
+        if !continues {
+            self.close(at, sink)?;
+            self.start = at;
+            self.kind = kind;
+        }
+        Ok(())
+    }
+
+    /// Bit i of `words` tells that byte `at + i` belongs to a word.
+    #[inline(always)]
+    fn ascii_block(&mut self, at: usize, words: u64, sink: &mut impl TokenSink) -> Result<(), Error> {
+        if self.kind == SPACELESS {
+            self.close(at, sink)?;
+        }
+        let mut edges = words ^ (words << 1 | u64::from(self.kind == WORD));
+        while edges != 0 {
+            let edge = at + edges.trailing_zeros() as usize;
+            edges &= edges - 1;
+            if self.kind == WORD {
+                self.close(edge, sink)?;
+            } else {
+                self.start = edge;
+                self.kind = WORD;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first 64 bytes; spaces after the last.
+#[inline(always)]
+fn block(text: &[u8]) -> [u8; BLOCK] {
+    match text.first_chunk() {
+        Some(block) => *block,
+        None => {
+            let mut block = [b' '; BLOCK];
+            block[..text.len()].copy_from_slice(text);
+            block
+        }
+    }
+}
+
+/// For 64 ASCII bytes, one bit each: is it a letter or a digit? None if one of them is not ASCII.
+#[inline]
+fn ascii_words(block: &[u8; BLOCK]) -> Option<u64> {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let (words, _) = block.as_chunks::<8>();
+    if words.iter().fold(0, |any, word| any | u64::from_le_bytes(*word)) & HIGH != 0 {
+        return None;
+    }
+    let mut mask = 0;
+    for (i, word) in words.iter().enumerate() {
+        mask |= alphanumeric(u64::from_le_bytes(*word)) << (8 * i);
+    }
+    Some(mask)
+}
+
+/// For 8 ASCII bytes, one bit each: is it a letter or a digit?
+///
+/// Adding 0x80 - x to a byte below 0x80 sets its high bit just if the byte is at least x, and carries nothing over.
+#[inline]
+fn alphanumeric(bytes: u64) -> u64 {
+    const fn each(byte: u8) -> u64 {
+        u64::from_ne_bytes([byte; 8])
+    }
+    let lower = bytes | each(0x20);
+    let letter = (lower + each(0x80 - b'a')) & !(lower + each(0x80 - (b'z' + 1)));
+    let digit = (bytes + each(0x80 - b'0')) & !(bytes + each(0x80 - (b'9' + 1)));
+    // Gather the high bits: the product's top byte collects bit 7 of each byte, moved down to bit 0, in order.
+    let ones = ((letter | digit) & each(0x80)) >> 7;
+    ones.wrapping_mul(0x0102_0408_1020_4080) >> 56
+}

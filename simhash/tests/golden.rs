@@ -1,0 +1,53 @@
+//! Golden vectors: fingerprints, features and blocks that `tests/golden/reference.py`, an independent implementation,
+//! computed from the definition alone. They pin the on-disk format.
+
+#[path = "golden/entries.rs"]
+mod entries;
+
+use entries::{entries, text};
+use serde_json::Value;
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::options::Options;
+use simhash::search::blocks::{Block, radius};
+
+#[test]
+fn fingerprints_are_the_reference_s() {
+    let entries = entries(include_str!("golden/golden.jsonl"));
+    assert!(entries.len() >= 60, "only {} golden texts", entries.len());
+    let mut fingerprinter = Fingerprinter::default();
+    for entry in entries {
+        let name = &entry["name"];
+        let options = match &entry["options"] {
+            Value::Null => Options::default(),
+            options => Options::from_json(&options.to_string()).unwrap_or_else(|error| panic!("{name}: {error:?}")),
+        };
+        let text = text(&entry);
+        let fingerprint = fingerprinter.fingerprint(&text, &options, &|| ()).expect(&text);
+        assert_eq!(fingerprint.map(u64::cast_signed), entry["fingerprint"].as_i64(), "{name}");
+        let features = fingerprinter.features(&text, &options, &|| ()).expect(&text);
+        assert_eq!(Some(features.iter().count() as u64), entry["features"].as_u64(), "{name}");
+    }
+}
+
+#[test]
+fn blocks_and_probes_are_the_reference_s() {
+    let entries = entries(include_str!("golden/blocks.jsonl"));
+    assert!(entries.len() >= 60, "only {} golden blocks", entries.len());
+    for entry in entries {
+        let number = |key: &str| entry[key].as_i64().unwrap_or_else(|| panic!("{key} in {entry}"));
+        let fingerprint = number("fingerprint").cast_unsigned();
+        let (number_of_block, blocks) = (number("block") as i32, number("blocks") as i32);
+        let block = Block::new(number_of_block, blocks).expect("a block of the layout");
+        if let Some(value) = entry.get("value") {
+            assert_eq!(Some(i64::from(block.of(fingerprint))), value.as_i64(), "{entry}");
+        } else {
+            let radius = radius(number_of_block, blocks, number("max_distance") as i32);
+            let mut probes: Vec<i32> = block.probes(fingerprint, radius).collect();
+            assert_eq!(probes.len() as u64, block.probe_count(radius), "{entry}");
+            probes.sort_unstable();
+            let expected: Vec<i64> =
+                entry["probes"].as_array().expect("probes").iter().flat_map(Value::as_i64).collect();
+            assert_eq!(probes.into_iter().map(i64::from).collect::<Vec<_>>(), expected, "{entry}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What keeps a document's cost in bounds: limits, and ticks by which it can be cancelled.
+
+use std::cell::Cell;
+
+use simhash::error::{Error, MAX_BYTES, MAX_COMBINING_SEQUENCE, MAX_FEATURES};
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::feature_table::FeatureTable;
+use simhash::fingerprint::options::Options;
+use simhash::fingerprint::resemblance::resemblance;
+use simhash::text::normalise::normalise;
+
+/// Most bytes that may be handled between two ticks, in one pass over a text.
+const STRIDE: usize = 256 * 1024;
+
+/// The ticks while a text is fingerprinted, while its features are listed, and while it is compared with another.
+fn ticks(text: &str, options: &str) -> (usize, usize, usize) {
+    let options = Options::from_json(options).expect("valid options");
+    let count = Cell::new(0);
+    let tick = || count.set(count.get() + 1);
+    Fingerprinter::default().fingerprint(text, &options, &tick).expect("within the limits");
+    let fingerprint = count.take();
+    Fingerprinter::default().features(text, &options, &tick).expect("within the limits");
+    let features = count.take();
+    resemblance(&mut Fingerprinter::default(), text, "a", &options, &tick).expect("within the limits");
+    (fingerprint, features, count.take())
+}
+
+#[test]
+fn every_long_text_ticks() {
+    const LENGTH: usize = 2 << 20;
+    for piece in [
+        "a",
+        "A",
+        " ",
+        "word ",
+        "中",
+        "中文，",
+        "É",
+        "Ж ",
+        "ก\u{e48}",
+        "é\u{301}",
+        "ﷺ",
+        "\u{fb01}",
+        "1",
+        "a\u{301}",
+        "!",
+    ] {
+        let text = piece.repeat(LENGTH / piece.len());
+        for options in [r#"{}"#, r#"{"tokens": "chars"}"#, r#"{"ngram": 16}"#, r#"{"weight": "log", "top": 3}"#] {
+            let (fingerprint, features, resemblance) = ticks(&text, options);
+            // Two passes: the normal form, and its tokens.
+            let least = 2 * text.len() / STRIDE;
+            assert!(fingerprint >= least, "{fingerprint} ticks for {piece:?}, {options}");
+            assert!(features >= least, "{features} ticks for the features of {piece:?}, {options}");
+            assert!(resemblance >= least, "{resemblance} ticks for the resemblance of {piece:?}, {options}");
+        }
+    }
+}
+
+#[test]
+fn many_features_tick() {
+    let text: String = (0..1_000_000).map(|i| format!("{i} ")).collect();
+    let (plain, ..) = ticks(&text, r#"{"weight": "tf"}"#);
+    let (top, ..) = ticks(&text, r#"{"weight": "tf", "top": 1000}"#);
+    // Twelve more passes over a million features.
+    assert!(top >= plain + 12 * 10, "{top} ticks, {plain} without top");
+}
+
+#[test]
+fn a_long_combining_sequence_is_an_error() {
+    let fingerprint = |marks: usize| {
+        let text = format!("a{} b", "\u{301}".repeat(marks));
+        Fingerprinter::default().fingerprint(&text, &Options::default(), &|| ())
+    };
+    assert!(fingerprint(1000).is_ok());
+    assert_eq!(fingerprint(MAX_COMBINING_SEQUENCE), Err(Error::CombiningSequenceTooLong));
+}
+
+#[test]
+fn a_long_normal_form_is_an_error() {
+    let mut normal = "x".repeat(MAX_BYTES - 3);
+    assert_eq!(normalise("abc", true, &mut normal, &|| ()), Ok(()));
+    assert_eq!(normalise("d", true, &mut normal, &|| ()), Err(Error::NormalFormTooLong));
+    normal.truncate(MAX_BYTES - 30);
+    assert_eq!(normalise("ﷺ", true, &mut normal, &|| ()), Err(Error::NormalFormTooLong));
+    assert_eq!(normal.len(), MAX_BYTES - 30);
+}
+
+#[test]
+fn too_many_features_are_an_error() {
+    let mut features = FeatureTable::default();
+    features.reset(1 << 30, false, &|| ()).expect("memory suffices");
+    // Multiplying by an odd number spreads the numbers and keeps them distinct.
+    let insert = |features: &mut FeatureTable, i: u64| features.insert(i.wrapping_mul(0x9e37_79b9_7f4a_7c15), &|| ());
+    for i in 1..=MAX_FEATURES as u64 {
+        assert_eq!(insert(&mut features, i), Ok(true), "feature {i}");
+    }
+    assert_eq!(insert(&mut features, 1), Ok(false));
+    assert_eq!(features.distinct(), MAX_FEATURES);
+    assert_eq!(insert(&mut features, MAX_FEATURES as u64 + 1), Err(Error::TooManyFeatures));
+}

@@ -1,0 +1,125 @@
+//! The algorithm as its definition reads: no table, no fast path, no thought of speed.
+
+use std::collections::BTreeMap;
+
+use icu_casemap::CaseMapper;
+use icu_normalizer::ComposingNormalizer;
+use icu_properties::props::{GeneralCategory, GeneralCategoryGroup, Script};
+use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
+use simhash::fingerprint::options::{Options, Tokens, Weight};
+
+const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
+const SCRIPT: CodePointMapDataBorrowed<'static, Script> = CodePointMapData::new();
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub text: String,
+    pub spaceless: bool,
+}
+
+pub fn normalise(text: &str, case_fold: bool) -> String {
+    let normal = ComposingNormalizer::new_nfkc().normalize(text);
+    if case_fold { CaseMapper::new().fold_string(&normal).into_owned() } else { normal.into_owned() }
+}
+
+pub fn tokens(normal: &str) -> Vec<Token> {
+    let mut tokens: Vec<Token> = Vec::new();
+    // Whether the token before the current character touches it.
+    let mut touching = false;
+    for c in normal.chars() {
+        let category = CATEGORY.get(c);
+        let letter = GeneralCategoryGroup::Letter.contains(category);
+        let number = GeneralCategoryGroup::Number.contains(category);
+        let mark = GeneralCategoryGroup::Mark.contains(category);
+        let spaceless = is_spaceless(c) && (letter || category == GeneralCategory::LetterNumber);
+        match tokens.last_mut().filter(|_| touching) {
+            Some(token) if mark => token.text.push(c),
+            Some(token) if !spaceless && (letter || number) && !token.spaceless => token.text.push(c),
+            _ if letter || number => tokens.push(Token { text: c.to_string(), spaceless }),
+            _ => {}
+        }
+        touching = letter || number || (mark && touching);
+    }
+    tokens
+}
+
+fn is_spaceless(c: char) -> bool {
+    let scripts =
+        [Script::Han, Script::Hiragana, Script::Katakana, Script::Thai, Script::Lao, Script::Khmer, Script::Myanmar];
+    c == 'ー' || scripts.contains(&SCRIPT.get(c))
+}
+
+/// All features, as often as they occur.
+pub fn features(text: &str, options: &Options) -> Vec<String> {
+    let tokens = tokens(&normalise(text, options.case_fold));
+    let shingles = |run: &[String], n: usize, joiner: &str| -> Vec<String> {
+        if run.len() <= n { vec![run.join(joiner)] } else { run.windows(n).map(|window| window.join(joiner)).collect() }
+    };
+    if options.tokens == Tokens::Chars {
+        let text: String = tokens.into_iter().map(|token| token.text).collect();
+        let chars: Vec<String> = text.chars().map(String::from).collect();
+        return if chars.is_empty() { vec![] } else { shingles(&chars, options.ngram.unwrap_or(4).into(), "") };
+    }
+    let runs = tokens.chunk_by(|a, b| a.spaceless == b.spaceless);
+    runs.flat_map(|run| {
+        let texts: Vec<String> = run.iter().map(|token| token.text.clone()).collect();
+        if run[0].spaceless {
+            shingles(&texts, options.ngram.unwrap_or(3).into(), "")
+        } else {
+            shingles(&texts, options.ngram.unwrap_or(1).into(), " ")
+        }
+    })
+    .collect()
+}
+
+/// The features that the fingerprint is made of: their hashes and weights, the heaviest first.
+pub fn weighted_features(text: &str, options: &Options) -> Vec<(u64, u64)> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for feature in features(text, options) {
+        *counts.entry(feature).or_default() += 1;
+    }
+    let mut weighted: Vec<(u64, u64)> = counts
+        .into_iter()
+        .map(|(feature, count)| {
+            let weight = match options.weight {
+                Weight::Set => 1,
+                Weight::Log => (256.0 * (1.0 + (count as f64).ln())).round() as u64,
+                Weight::Tf => count,
+            };
+            (xxhash_rust::xxh3::xxh3_64(feature.as_bytes()), weight)
+        })
+        .collect();
+    weighted.sort_by_key(|&(hash, weight)| (std::cmp::Reverse(weight), hash));
+    weighted.truncate(options.top.map_or(usize::MAX, |top| top.get() as usize));
+    weighted
+}
+
+pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
+    fingerprint_of(&weighted_features(text, options))
+}
+
+/// Of two texts' weighted features: the sum of the smaller weights by the sum of the larger.
+pub fn resemblance(a: &[(u64, u64)], b: &[(u64, u64)]) -> Option<f64> {
+    let weights_in_b: BTreeMap<u64, u64> = b.iter().copied().collect();
+    let smaller: u64 = a.iter().map(|(hash, weight)| weights_in_b.get(hash).map_or(0, |in_b| *in_b.min(weight))).sum();
+    let both: u64 = a.iter().chain(b).map(|feature| feature.1).sum();
+    (!a.is_empty() && !b.is_empty()).then(|| smaller as f64 / (both - smaller) as f64)
+}
+
+/// The majority vote on each bit.
+pub fn fingerprint_of(weighted: &[(u64, u64)]) -> Option<u64> {
+    if weighted.iter().all(|&(_, weight)| weight == 0) {
+        return None;
+    }
+    let mut fingerprint = 0;
+    for bit in 0..64 {
+        let sum: i128 = weighted
+            .iter()
+            .map(|&(hash, weight)| if hash >> bit & 1 == 1 { i128::from(weight) } else { -i128::from(weight) })
+            .sum();
+        if sum > 0 {
+            fingerprint |= 1 << bit;
+        }
+    }
+    Some(fingerprint)
+}

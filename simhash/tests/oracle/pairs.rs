@@ -1,0 +1,62 @@
+//! Pairs and clusters as their definitions read: every pair is looked at, and nothing is sorted or split.
+
+use simhash::pairs::{Pair, Pairs, Progress, Rows, clusters};
+
+pub fn rows(fingerprints: &[Option<u64>]) -> Rows {
+    let mut rows = Rows::with_capacity(fingerprints.len()).expect("memory suffices");
+    fingerprints.iter().for_each(|&fingerprint| rows.push(fingerprint).expect("memory suffices"));
+    rows
+}
+
+/// Pairs in the order that they come in.
+pub fn found(fingerprints: &[Option<u64>], max_distance: u32, tick: &dyn Fn(Progress)) -> Vec<Pair> {
+    let mut pairs = Pairs::new(rows(fingerprints), max_distance, tick).expect("memory suffices");
+    std::iter::from_fn(|| pairs.next(tick).expect("memory suffices")).collect()
+}
+
+/// All pairs by definition, in order.
+fn near(fingerprints: &[Option<u64>], max_distance: u32) -> Vec<Pair> {
+    let present: Vec<(u32, u64)> =
+        (0..).zip(fingerprints).filter_map(|(position, &fingerprint)| Some((position, fingerprint?))).collect();
+    let mut pairs = Vec::new();
+    for (i, &(a, first)) in present.iter().enumerate() {
+        for &(b, second) in &present[i + 1..] {
+            let distance = (first ^ second).count_ones();
+            if distance <= max_distance {
+                pairs.push(Pair { a, b, distance });
+            }
+        }
+    }
+    pairs
+}
+
+/// The first row that each row is connected to: the least name spreads along the pairs until nothing changes.
+fn connected(rows: usize, pairs: &[Pair]) -> Vec<u32> {
+    let mut names: Vec<u32> = (0..rows as u32).collect();
+    loop {
+        let before = names.clone();
+        for pair in pairs {
+            let least = names[pair.a as usize].min(names[pair.b as usize]);
+            (names[pair.a as usize], names[pair.b as usize]) = (least, least);
+        }
+        if names == before {
+            return names;
+        }
+    }
+}
+
+/// Pairs and clusters are those of the definition.
+pub fn check(fingerprints: &[Option<u64>], max_distance: u32, context: &str) {
+    let in_order = found(fingerprints, max_distance, &|_| ());
+    let mut sorted = in_order.clone();
+    sorted.sort_unstable();
+    let expected = near(fingerprints, max_distance);
+    let rows = fingerprints.len();
+    if sorted != expected {
+        let missing = expected.iter().filter(|pair| sorted.binary_search(pair).is_err()).count();
+        panic!("{context}, distance {max_distance}: {} pairs of {}, {missing} missing", sorted.len(), expected.len());
+    }
+    assert!(found(fingerprints, max_distance, &|_| ()) == in_order, "{context}: another order");
+    let clusters = clusters(self::rows(fingerprints), max_distance, &|_| ()).expect("memory suffices");
+    assert!(clusters == connected(rows, &expected), "{context}, distance {max_distance}: other clusters");
+}

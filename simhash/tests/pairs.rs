@@ -1,0 +1,253 @@
+//! Pairs and clusters: those of the definition, each once, whatever the fingerprints.
+
+#[path = "oracle/pairs.rs"]
+mod oracle;
+mod random;
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use oracle::{check, found, rows};
+use proptest::prelude::*;
+use proptest::sample::select;
+use random::Random;
+use simhash::error::{Error, MAX_ROWS};
+use simhash::pairs::{Pair, Pairs, Phase, Progress, Rows, clusters};
+
+/// The shapes that fingerprints come in, by name.
+const SHAPES: [&str; 14] = [
+    "uniform",
+    "near-duplicates",
+    "duplicates",
+    "all equal",
+    "a shared block",
+    "half share a block",
+    "two blocks of two values",
+    "a subcube",
+    "scattered bits of a subcube",
+    "balls of radius 2",
+    "a wide ball",
+    "equal but for three blocks",
+    "replicated bits",
+    "ascending numbers",
+];
+
+fn shaped(shape: &str, count: usize, random: &mut Random) -> Vec<u64> {
+    let centres: Vec<u64> = (0..count / 40 + 1).map(|_| random.next()).collect();
+    let mut fingerprint = |n: usize| {
+        let centre = centres[random.below(centres.len() as u64) as usize];
+        match shape {
+            "uniform" => random.next(),
+            "near-duplicates" if n.is_multiple_of(5) => random.next(),
+            "near-duplicates" => {
+                let bits = random.below(7);
+                random.near(centre, bits)
+            }
+            "duplicates" => centre,
+            "all equal" => 42,
+            "a shared block" => random.next() & !(0xffff << 32) | 0x1234 << 32,
+            "half share a block" if n.is_multiple_of(2) => random.next() >> 16,
+            "half share a block" => random.next(),
+            "two blocks of two values" => {
+                let ends = [0, 0xffff << 48, 0xffff, 0xffff_0000_0000_ffff];
+                random.next() & 0x0000_ffff_ffff_0000 | ends[random.below(4) as usize]
+            }
+            "a subcube" => random.next() & 0xf_ffff,
+            "scattered bits of a subcube" => random.next() & 0x1111_1111_0111_1111,
+            "balls of radius 2" => {
+                let bits = random.below(3);
+                random.near(centres[n % 7 % centres.len()], bits)
+            }
+            "a wide ball" => random.near(centres[0], 8),
+            "equal but for three blocks" => random.next() & 0xff00_ff00_0000_00ff | 0x0012_0034_5678_9a00,
+            "replicated bits" => (random.next() & 0x1249_2492_4924_9249) * 7,
+            "ascending numbers" => n as u64,
+            _ => unreachable!("{shape}"),
+        }
+    };
+    (0..count).map(&mut fingerprint).collect()
+}
+
+fn present(fingerprints: Vec<u64>) -> Vec<Option<u64>> {
+    fingerprints.into_iter().map(Some).collect()
+}
+
+/// Fingerprints that share bits, blocks or all; some rows have none.
+fn fingerprints() -> impl Strategy<Value = Vec<Option<u64>>> {
+    let masks = vec![0, 0xffff, 0xffff_0000, 0xff00_ff00_0000_0000, 0xffff_ffff_0000_0000, 0x0101_0101, u64::MAX];
+    let fingerprint = (any::<u64>(), select(masks)).prop_map(|(bits, mask)| bits & mask);
+    prop::collection::vec(prop::option::weighted(0.9, fingerprint), 0..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn few_rows_have_the_pairs_of_the_definition(fingerprints in fingerprints(), max_distance in 0u32..=70) {
+        check(&fingerprints, max_distance, "few rows");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn shaped_fingerprints_have_the_pairs_of_the_definition(
+        shape in select(SHAPES.to_vec()),
+        count in 100usize..2500,
+        max_distance in prop_oneof![4 => 0u32..=9, 1 => 10u32..=64],
+        seed in any::<u64>(),
+    ) {
+        let count = if max_distance > 9 { count.min(400) } else { count };
+        let fingerprints = present(shaped(shape, count, &mut Random(seed)));
+        check(&fingerprints, max_distance, shape);
+    }
+}
+
+#[test]
+fn many_rows_have_the_pairs_of_the_definition() {
+    for shape in SHAPES {
+        // Some have millions of pairs at larger distances.
+        let dense = ["duplicates", "all equal", "a subcube", "balls of radius 2", "ascending numbers"].contains(&shape);
+        let (count, distances): (usize, &[u32]) = if dense { (3000, &[1, 3]) } else { (10_000, &[1, 3, 5]) };
+        for &max_distance in distances {
+            let fingerprints = shaped(shape, count, &mut Random(u64::from(max_distance)));
+            check(&present(fingerprints), max_distance, shape);
+        }
+    }
+}
+
+#[test]
+fn large_slices_within_large_ones_lose_nothing() {
+    let mut random = Random(9);
+    let mut fingerprints = shaped("half share a block", 36_000, &mut random);
+    for n in 0..9_000 {
+        let bits = random.below(6);
+        fingerprints.push(random.near(fingerprints[4 * n], bits));
+    }
+    let fingerprints = present(fingerprints);
+    // At such a distance everything is compared with everything.
+    let all = found(&fingerprints, 17, &|_| ());
+    for max_distance in 1..=5 {
+        let mut pairs = found(&fingerprints, max_distance, &|_| ());
+        let mut expected: Vec<Pair> = all.iter().copied().filter(|pair| pair.distance <= max_distance).collect();
+        pairs.sort_unstable();
+        expected.sort_unstable();
+        assert!(expected.len() > 1_000 && pairs == expected, "distance {max_distance}: {} pairs", pairs.len());
+    }
+}
+
+#[test]
+fn any_tick_may_panic() {
+    let fingerprints = present(shaped("half share a block", 40_000, &mut Random(5)));
+    let ticks = Cell::new(0);
+    let count = |_: Progress| ticks.set(ticks.get() + 1);
+    found(&fingerprints, 3, &count);
+    let all = ticks.get();
+    assert!(all >= 30, "{all} ticks");
+    for nth in 0..all {
+        ticks.set(0);
+        let panics = |_: Progress| {
+            ticks.set(ticks.get() + 1);
+            if ticks.get() > nth {
+                // Without the message of a panic.
+                std::panic::resume_unwind(Box::new(()));
+            }
+        };
+        assert!(catch_unwind(AssertUnwindSafe(|| found(&fingerprints, 3, &panics))).is_err(), "tick {nth}");
+        ticks.set(0);
+        let clustered = catch_unwind(AssertUnwindSafe(|| clusters(rows(&fingerprints), 3, &panics).map(|_| ())));
+        assert!(clustered.is_err(), "tick {nth}");
+    }
+}
+
+#[test]
+fn shares_ascend_to_the_end() {
+    for (shape, count, max_distance) in
+        [("uniform", 200_000, 3), ("uniform", 5_000, 30), ("all equal", 3000, 3), ("half share a block", 100_000, 5)]
+    {
+        let fingerprints = present(shaped(shape, count, &mut Random(3)));
+        let told = RefCell::new(Vec::new());
+        found(&fingerprints, max_distance, &|progress| told.borrow_mut().push((progress.phase, progress.share)));
+        let told = told.into_inner();
+        assert!(told.is_sorted(), "{shape}, distance {max_distance}");
+        assert!(told.iter().all(|(_, share)| (0.0..=1.0).contains(share)), "{shape}");
+        let last = if shape == "all equal" { Phase::Equal } else { Phase::Near };
+        assert!(told.last().is_some_and(|&(phase, share)| phase == last && share > 0.9), "{shape}: {:?}", told.last());
+    }
+}
+
+#[test]
+fn long_work_ticks() {
+    let ticks = |fingerprints: Vec<u64>, max_distance: u32, most: usize| {
+        let fingerprints = present(fingerprints);
+        let count = Cell::new(0u64);
+        let tick = |_: Progress| count.set(count.get() + 1);
+        let mut pairs = Pairs::new(rows(&fingerprints), max_distance, &tick).expect("memory suffices");
+        let sorting = count.take();
+        let found = std::iter::from_fn(|| pairs.next(&tick).expect("memory suffices")).take(most).count();
+        assert!(found == most || most == usize::MAX);
+        (sorting, count.take())
+    };
+    // At least once in a million comparisons or pairs, and in a hundred thousand fingerprints that are copied.
+    let (sorting, searching) = ticks(shaped("uniform", 1_000_000, &mut Random(1)), 3, usize::MAX);
+    assert!(sorting >= 3 * 10, "{sorting}");
+    assert!(searching >= 8 * 10, "{searching}");
+    let (_, comparing) = ticks(shaped("uniform", 20_000, &mut Random(1)), 17, usize::MAX);
+    assert!(comparing >= 180, "{comparing}");
+    // Within a group, and where groups meet.
+    let (_, listing) = ticks(vec![7; 1_000_000], 3, 5_000_000);
+    assert!(listing >= 5, "{listing}");
+    let (_, listing) = ticks([vec![7; 3000], vec![8; 3000]].concat(), 1, usize::MAX);
+    assert!(listing >= 18, "{listing}");
+    // A million groups of one row before the one that has pairs.
+    let (_, passing) = ticks((0..1_000_000).chain([999_999]).collect(), 0, usize::MAX);
+    assert!(passing >= 10, "{passing}");
+}
+
+#[test]
+fn a_million_equal_rows_are_one_fingerprint() {
+    let equal = vec![Some(7); 1_000_000];
+    let clusters = clusters(rows(&equal), 3, &|_| ()).expect("memory suffices");
+    assert!(clusters.iter().all(|&first| first == 0));
+    let mut pairs = Pairs::new(rows(&equal), 3, &|_| ()).expect("memory suffices");
+    assert_eq!(pairs.next(&|_| ()), Ok(Some(Pair { a: 0, b: 1, distance: 0 })));
+    assert_eq!(
+        (1..3_000_000).filter_map(|_| pairs.next(&|_| ()).expect("memory suffices")).last().map(|pair| pair.distance),
+        Some(0)
+    );
+}
+
+#[test]
+fn rows_without_a_fingerprint_count() {
+    let fingerprints = [None, Some(1), None, Some(7), Some(3), None, Some(1), None];
+    let mut pairs = found(&fingerprints, 1, &|_| ());
+    pairs.sort_unstable();
+    let expected = [(1, 4, 1), (1, 6, 0), (3, 4, 1), (4, 6, 1)].map(|(a, b, distance)| Pair { a, b, distance });
+    assert_eq!(pairs, expected);
+    let clusters = clusters(rows(&fingerprints), 1, &|_| ()).expect("memory suffices");
+    assert_eq!(clusters, [0, 1, 2, 1, 1, 5, 1, 7]);
+}
+
+#[test]
+fn the_end_stays_the_end() {
+    for fingerprints in [vec![], vec![None; 3], vec![Some(0)], vec![Some(0), Some(u64::MAX)], vec![Some(5), Some(5)]] {
+        for max_distance in [0, 1, 3, 63] {
+            let mut pairs = Pairs::new(rows(&fingerprints), max_distance, &|_| ()).expect("memory suffices");
+            let equal = fingerprints.len() == 2 && fingerprints[0] == fingerprints[1];
+            let expected = equal.then_some(Pair { a: 0, b: 1, distance: 0 });
+            assert_eq!(pairs.next(&|_| ()), Ok(expected));
+            assert_eq!(pairs.next(&|_| ()), Ok(None));
+            assert_eq!(pairs.next(&|_| ()), Ok(None));
+        }
+    }
+    let opposite = [Some(0), Some(u64::MAX)];
+    for max_distance in [64, 65, u32::MAX] {
+        assert_eq!(found(&opposite, max_distance, &|_| ()), [Pair { a: 0, b: 1, distance: 64 }]);
+    }
+}
+
+#[test]
+fn too_many_rows_are_an_error() {
+    assert_eq!(Rows::with_capacity(MAX_ROWS + 1).err(), Some(Error::TooManyRows));
+}

@@ -1,0 +1,322 @@
+//! The algorithm against its oracle, on arbitrary Unicode and every option.
+//!
+//! There is one path for every CPU (machine words and no intrinsics), so there are no paths to compare with each other.
+
+mod oracle;
+
+use std::num::NonZeroU32;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use simhash::distance::{hamming, similarity};
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::features::each_feature;
+use simhash::fingerprint::hash::{hash, hash_at};
+use simhash::fingerprint::options::{Options, Tokens, Weight};
+use simhash::fingerprint::resemblance::resemblance;
+use simhash::fingerprint::tally::Tally;
+use simhash::search::blocks::{Block, Ranged, radius};
+use simhash::text::normalise::normalise;
+
+/// Pieces of text that meet where the code has cases: scripts with and without spaces, marks of several combining
+/// classes, what NFKC and case folding change, and everything else.
+fn piece() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => "[a-z]{1,9}",
+        3 => "[A-Za-z0-9]{1,20}",
+        6 => Just(" ".to_owned()),
+        2 => "[ -~\n\t]{1,8}",
+        1 => "[ -~]{60,200}",
+        4 => "[一-鿿]{1,6}",
+        2 => "[ぁ-ヿ･-ﾟ]{1,4}",
+        2 => "[ก-๛]{1,6}",
+        2 => "[\u{e81}-\u{eff}\u{1780}-\u{17f9}\u{1000}-\u{109f}]{1,4}",
+        2 => "[А-я]{1,8}",
+        2 => "[α-ωΑ-Ωᾀ-ῼ]{1,5}",
+        2 => "[가-힣ᄀ-ᇿ]{1,5}",
+        2 => "[ء-\u{652}\u{591}-\u{5f4}]{1,5}",
+        2 => "[अ-ॿ]{1,5}",
+        4 => "[\u{300}-\u{36f}\u{591}-\u{5c7}\u{64b}-\u{65f}\u{e38}-\u{e4b}\u{3099}\u{309a}\u{94d}\u{93c}]{1,4}",
+        2 => "[À-ɏ]{1,4}",
+        2 => "[，。！（）　～“”‘’…—、；：０-９Ａ-ｚ]{1,4}",
+        1 => "[ﬀ-ﬆ㍿-㎏①-⑳Ⅰ-ⅿ½ªµºĳŉſẞßİıǅ\u{345}\u{fdfa}]{1,3}",
+        1 => select(vec!["ー", "〇", "々", "𠮷", "👩‍👩‍👧", "1\u{fe0f}\u{20e3}", "\u{200b}", "\u{ad}", "\u{feff}"])
+            .prop_map(str::to_owned),
+        3 => any::<char>().prop_map(String::from),
+    ]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop::collection::vec(piece(), 0..60).prop_map(|pieces| pieces.concat())
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    (
+        select(vec![Tokens::Words, Tokens::Words, Tokens::Chars]),
+        prop::option::of(1u8..=16),
+        select(vec![Weight::Set, Weight::Log, Weight::Tf]),
+        any::<bool>(),
+        prop::option::of((1u32..40).prop_map(|top| NonZeroU32::new(top).expect("not 0"))),
+    )
+        .prop_map(|(tokens, ngram, weight, case_fold, top)| Options { tokens, ngram, weight, case_fold, top })
+}
+
+/// The features of a text, as often as they occur.
+fn features(text: &str, options: &Options) -> Vec<String> {
+    let mut normal = String::new();
+    normalise(text, options.case_fold, &mut normal, &|| ()).expect("memory suffices");
+    let mut features = Vec::new();
+    each_feature(&normal, options, &|| (), |feature, hashed| {
+        assert_eq!(hashed, hash(feature));
+        features.push(String::from_utf8(feature.to_vec()).expect("a feature is cut between characters"));
+        Ok(())
+    })
+    .expect("memory suffices");
+    features
+}
+
+fn sorted(mut features: Vec<String>) -> Vec<String> {
+    features.sort();
+    features
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn default_fingerprint_is_the_oracle_s(text in text()) {
+        let fingerprint = Fingerprinter::default().fingerprint(&text, &Options::default(), &|| ());
+        prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, &Options::default())));
+    }
+
+    #[test]
+    fn fingerprint_with_options_is_the_oracle_s(text in text(), options in options()) {
+        let fingerprint = Fingerprinter::default().fingerprint(&text, &options, &|| ());
+        prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, &options)));
+    }
+
+    #[test]
+    fn features_are_the_oracle_s(text in text(), options in options()) {
+        prop_assert_eq!(sorted(features(&text, &options)), sorted(oracle::features(&text, &options)));
+    }
+
+    #[test]
+    fn repeated_text_is_counted_right(text in text(), times in 1usize..40, options in options()) {
+        let text = format!("{text} ").repeat(times);
+        let fingerprint = Fingerprinter::default().fingerprint(&text, &options, &|| ());
+        prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, &options)));
+    }
+
+    #[test]
+    fn scratch_memory_leaves_no_trace(texts in prop::collection::vec((text(), options()), 1..6)) {
+        let mut fingerprinter = Fingerprinter::default();
+        for (text, options) in texts {
+            let reused = fingerprinter.fingerprint(&text, &options, &|| ());
+            prop_assert_eq!(reused, Fingerprinter::default().fingerprint(&text, &options, &|| ()));
+        }
+    }
+
+    #[test]
+    fn fingerprint_is_that_of_its_feature_list(text in text(), options in options()) {
+        let mut fingerprinter = Fingerprinter::default();
+        let mut tally = Tally::default();
+        let features = fingerprinter.features(&text, &options, &|| ()).expect("memory suffices");
+        for feature in features.iter() {
+            tally.add(feature.hash, feature.weight.into()).expect("weights are small");
+        }
+        prop_assert_eq!(fingerprinter.fingerprint(&text, &options, &|| ()), Ok(tally.fingerprint()));
+    }
+
+    #[test]
+    fn resemblance_is_the_oracle_s(a in text(), common in text(), b in text(), options in options()) {
+        let (a, b) = (format!("{a} {common}"), format!("{common} {b}"));
+        let resemblance = resemblance(&mut Fingerprinter::default(), &a, &b, &options, &|| ());
+        let [a, b] = [a, b].map(|text| oracle::weighted_features(&text, &options));
+        prop_assert_eq!(resemblance, Ok(oracle::resemblance(&a, &b)));
+    }
+
+    #[test]
+    fn tally_is_the_majority_vote(weighted in prop::collection::vec((any::<u64>(), weight()), 0..100)) {
+        let mut tally = Tally::default();
+        for &(hash, weight) in &weighted {
+            tally.add(hash, weight).expect("the sum is in range");
+        }
+        prop_assert_eq!(tally.fingerprint(), oracle::fingerprint_of(&weighted));
+    }
+
+    #[test]
+    fn unit_votes_are_weights_of_1(hashes in prop::collection::vec((any::<u64>(), any::<bool>()), 0..200)) {
+        let mut tally = Tally::default();
+        hashes.iter().for_each(|&(hash, counts)| tally.vote(hash, counts));
+        let weighted: Vec<(u64, u64)> = hashes.iter().map(|&(hash, counts)| (hash, counts.into())).collect();
+        prop_assert_eq!(tally.fingerprint(), oracle::fingerprint_of(&weighted));
+    }
+
+    #[test]
+    fn tallies_merge_and_travel(
+        weighted in prop::collection::vec((any::<u64>(), weight()), 0..60),
+        votes in prop::collection::vec(any::<u64>(), 0..40),
+        cut in 0usize..60,
+    ) {
+        let (first, second) = weighted.split_at(cut.min(weighted.len()));
+        let mut tallies = [first, second].map(|part| {
+            let mut tally = Tally::default();
+            part.iter().for_each(|&(hash, weight)| tally.add(hash, weight).expect("the sum is in range"));
+            tally
+        });
+        votes.iter().for_each(|&hash| tallies[1].vote(hash, true));
+        let second = Tally::from_bytes(&tallies[1].to_bytes()).expect("the bytes of a tally");
+        tallies[0].merge(&second).expect("the sum is in range");
+        let all: Vec<(u64, u64)> = weighted.iter().copied().chain(votes.iter().map(|&hash| (hash, 1))).collect();
+        prop_assert_eq!(tallies[0].fingerprint(), oracle::fingerprint_of(&all));
+    }
+
+    #[test]
+    fn hash_in_a_text_is_the_hash(before in 0usize..4, feature in prop::collection::vec(any::<u8>(), 0..20), after in 0usize..12) {
+        let text = [&vec![b'x'; before], &feature[..], &vec![b'y'; after]].concat();
+        prop_assert_eq!(hash_at(&text, before, before + feature.len()), hash(&feature));
+    }
+
+    #[test]
+    fn distance_counts_bits(a in any::<u64>(), b in any::<u64>()) {
+        let bits = (0..64).filter(|bit| a >> bit & 1 != b >> bit & 1).count();
+        prop_assert_eq!(hamming(a, b), bits as u32);
+        let cosine = (std::f64::consts::PI * bits as f64 / 64.0).cos();
+        prop_assert!((similarity(a, b) - cosine).abs() < 1e-15);
+    }
+
+    #[test]
+    fn blocks_make_up_the_fingerprint(fingerprint in any::<u64>(), blocks in 2i32..=8) {
+        let mut whole: u128 = 0;
+        for number in 0..blocks {
+            let block = Block::new(number, blocks).expect("a block of the layout");
+            let wider = if number < 64 % blocks { 1 } else { 0 };
+            prop_assert_eq!(block.width() as i32, 64 / blocks + wider);
+            whole = whole << block.width() | u128::from(block.of(fingerprint) as u32);
+        }
+        prop_assert_eq!(whole, u128::from(fingerprint));
+    }
+
+    #[test]
+    fn no_near_fingerprint_is_missed(
+        fingerprint in any::<u64>(),
+        flipped in prop::collection::vec(0u32..64, 0..10),
+        blocks in 2i32..=8,
+        slack in 0i32..2,
+    ) {
+        let near = flipped.iter().fold(fingerprint, |near, bit| near ^ 1 << bit);
+        let max_distance = hamming(fingerprint, near) as i32 + slack;
+        let found = (0..blocks).any(|number| {
+            let block = Block::new(number, blocks).expect("a block of the layout");
+            let differing = (block.of(fingerprint) ^ block.of(near)).count_ones();
+            radius(number, blocks, max_distance).is_some_and(|radius| differing <= radius)
+        });
+        prop_assert!(found);
+    }
+
+    #[test]
+    fn ranged_probes_are_the_probes(
+        fingerprint in any::<u64>(), number in 0i32..8, blocks in 2i32..=8, radius in 0u32..4, low in 1u32..31,
+    ) {
+        let Some(block) = Block::new(number % blocks, blocks) else { unreachable!() };
+        let low = low.min(block.width() - 1);
+        let Ranged { range, others } = block.ranged_probes(fingerprint, radius, low).unwrap();
+        prop_assert_eq!(i64::from(*range.end()) - i64::from(*range.start()) + 1, 1 << low);
+        prop_assert!(range.contains(&block.of(fingerprint)));
+        prop_assert!(others.iter().all(|probe| !range.contains(probe)));
+        let mut covered: Vec<_> = block.probes(fingerprint, Some(radius)).filter(|probe| range.contains(probe)).collect();
+        covered.extend(&others);
+        covered.sort_unstable();
+        let mut probes: Vec<_> = block.probes(fingerprint, Some(radius)).collect();
+        probes.sort_unstable();
+        prop_assert_eq!(covered, probes);
+    }
+
+    #[test]
+    fn probes_are_the_values_within_the_radius(fingerprint in any::<u64>(), number in 0i32..8, radius in prop::option::of(0u32..10)) {
+        let block = Block::new(number, 8).expect("a block of the layout");
+        let mut probes: Vec<i32> = block.probes(fingerprint, radius).collect();
+        probes.sort_unstable();
+        let within = |value: &i32| {
+            radius.is_some_and(|radius| (value ^ block.of(fingerprint)).count_ones() <= radius)
+        };
+        let expected: Vec<i32> = (0..1 << block.width()).filter(within).collect();
+        prop_assert_eq!(block.probe_count(radius), expected.len() as u64);
+        prop_assert_eq!(probes, expected);
+    }
+}
+
+/// Weights up to the largest that a caller may give.
+fn weight() -> impl Strategy<Value = u64> {
+    prop_oneof![0u64..10, 0..=1_000_000_000_000_000_000u64]
+}
+
+#[test]
+fn radii_sum_to_what_the_pigeonhole_needs() {
+    for blocks in 2..=8 {
+        for max_distance in 0..=64 {
+            let radii = (0..blocks).map(|number| radius(number, blocks, max_distance).map_or(-1, i64::from));
+            assert_eq!(radii.sum::<i64>(), i64::from(max_distance + 1 - blocks), "{blocks} blocks, {max_distance}");
+        }
+        assert_eq!(radius(0, blocks, -1), None);
+        assert_eq!(radius(0, blocks, i32::MIN), None);
+        assert_eq!(radius(0, blocks, i32::MAX), radius(0, blocks, 64));
+    }
+    for (number, blocks) in [(0, 1), (0, 9), (-1, 4), (4, 4), (0, i32::MIN), (i32::MAX, 8)] {
+        assert_eq!(Block::new(number, blocks), None);
+    }
+}
+
+/// Every character there is, in the neighbourhoods that normalisation looks at.
+#[test]
+fn every_character_is_cut_as_the_oracle_cuts_it() {
+    let single = Options { ngram: Some(1), ..Options::default() };
+    let neighbourhoods = [
+        ("", ""),
+        ("a", "b"),
+        ("<", "\u{338}"),
+        ("e\u{323}", "\u{301}x"),
+        ("\u{e01}\u{e48}", "中"),
+        ("\u{1100}", "\u{11a8}"),
+        ("中 ", "か\u{3099}"),
+    ];
+    for c in '\0'..=char::MAX {
+        for (before, after) in neighbourhoods {
+            let text = format!("{before}{c}{after}");
+            assert_eq!(features(&text, &single), oracle::features(&text, &single), "{text:?} U+{:04X}", u32::from(c));
+        }
+    }
+}
+
+/// Pairs of characters that change or combine: enough of them to meet every pair of combining classes.
+#[test]
+fn pairs_of_marks_are_ordered_as_the_oracle_orders_them() {
+    let single = Options { ngram: Some(1), ..Options::default() };
+    let marks: Vec<char> = ('\u{300}'..='\u{36f}')
+        .chain('\u{591}'..='\u{5c7}')
+        .chain('\u{610}'..='\u{670}')
+        .chain([
+            '\u{93c}',
+            '\u{94d}',
+            '\u{9be}',
+            '\u{e38}',
+            '\u{e48}',
+            '\u{f71}',
+            '\u{f72}',
+            '\u{3099}',
+            '\u{1161}',
+            '\u{11a8}',
+            '\u{345}',
+            '\u{302a}',
+            '\u{1d165}',
+        ])
+        .collect();
+    for base in ["a", "中", "か", "\u{1100}", " ", "<", "ό", "Ｅ", "\u{1112}\u{1161}"] {
+        for first in &marks {
+            for second in &marks {
+                let text = format!("{base}{first}{second}z");
+                assert_eq!(features(&text, &single), oracle::features(&text, &single), "{text:?}");
+            }
+        }
+    }
+}

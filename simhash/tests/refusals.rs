@@ -1,0 +1,171 @@
+//! Memory may be refused at any moment: that is an error, and never ends the process, as a failed allocation of Rust's
+//! otherwise does. This test's allocator refuses what exceeds an allowance, which grows until there is enough.
+
+mod random;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ptr;
+
+use random::Random;
+use simhash::error::Error;
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::options::Options;
+use simhash::fingerprint::resemblance::resemblance;
+use simhash::pairs::{Pairs, Rows, clusters};
+use simhash::search::blocks::Block;
+use simhash::search::skew::{Sample, skew};
+
+/// What is always given: an allocator has that much left in its last page, as a rule.
+const SMALL: usize = 1024;
+
+thread_local! {
+    static ALLOWANCE: Cell<isize> = const { Cell::new(isize::MAX) };
+}
+
+struct Refusing;
+
+impl Refusing {
+    /// Whether so many bytes more are allowed; if so, they are counted.
+    fn allows(bytes: isize) -> bool {
+        ALLOWANCE.with(|left| {
+            let allowed = bytes <= SMALL as isize || bytes <= left.get();
+            if allowed {
+                left.set(left.get().saturating_sub(bytes));
+            }
+            allowed
+        })
+    }
+}
+
+// SAFETY: all of it is the system's allocator, or a refusal.
+unsafe impl GlobalAlloc for Refusing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if Self::allows(layout.size() as isize) { unsafe { System.alloc(layout) } } else { ptr::null_mut() }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        Self::allows(-(layout.size() as isize));
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    /// As if it never grew in place.
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if !Self::allows(size as isize) {
+            return ptr::null_mut();
+        }
+        Self::allows(-(layout.size() as isize));
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Refusing = Refusing;
+
+/// Runs it with more and more memory, from none at all to enough; so often it was refused.
+fn refusals<T: PartialEq + std::fmt::Debug>(run: impl Fn() -> Result<T, Error>) -> u32 {
+    let expected = run().expect("there is memory");
+    let mut refused = 0;
+    let mut allowance = 0;
+    loop {
+        ALLOWANCE.set(allowance);
+        let result = run();
+        ALLOWANCE.set(isize::MAX);
+        match result {
+            Err(Error::OutOfMemory) => refused += 1,
+            result => {
+                assert_eq!(result.expect("no other error"), expected);
+                return refused;
+            }
+        }
+        allowance += (allowance / 4).max(512);
+    }
+}
+
+#[test]
+fn a_text_of_any_kind() {
+    for piece in [
+        "a ",
+        "word ",
+        "\u{301}",
+        "e\u{301} ",
+        "\u{344}",
+        "ﷺ",
+        "ﷺ\u{316}\u{301}",
+        "İ ",
+        "각",
+        "\u{1100}\u{1161}",
+        "中",
+        "Ⅷ",
+    ] {
+        for length in [40, 5_000, 200_000] {
+            let text = piece.repeat(length / piece.len());
+            let text = format!("{text} {}", (0..length / 10).map(|n| format!("{n} ")).collect::<String>());
+            for options in
+                [r#"{}"#, r#"{"case_fold": false, "ngram": 1}"#, r#"{"tokens": "chars", "weight": "log", "top": 9}"#]
+            {
+                let options = Options::from_json(options).expect("options");
+                let tick = || ();
+                let fingerprint = refusals(|| Fingerprinter::default().fingerprint(&text, &options, &tick));
+                let features = refusals(|| {
+                    Fingerprinter::default().features(&text, &options, &tick).map(|list| list.iter().count())
+                });
+                let resembling = refusals(|| {
+                    resemblance(&mut Fingerprinter::default(), &text, "a", &options, &tick)
+                        .map(|share| share.map(f64::to_bits))
+                });
+                assert!(length < 5_000 || fingerprint.min(features).min(resembling) > 10, "{piece:?} {length}");
+            }
+        }
+    }
+}
+
+/// A third of them near the one before.
+fn fingerprints(count: usize) -> impl Iterator<Item = u64> {
+    let mut random = Random(7);
+    let mut last = 0;
+    (0..count).map(move |n| {
+        last = if n % 3 == 0 { random.near(last, 2) } else { random.next() };
+        last
+    })
+}
+
+#[test]
+fn pairs_and_clusters() {
+    let read = |count| -> Result<Rows, Error> {
+        let mut rows = Rows::with_capacity(0)?;
+        fingerprints(count).try_for_each(|fingerprint| rows.push(Some(fingerprint)))?;
+        Ok(rows)
+    };
+    for (count, max_distance) in [(10, 3), (3_000, 3), (3_000, 12), (3_000, 40), (100_000, 3), (100_000, 1)] {
+        let pairs = refusals(|| {
+            let mut pairs = Pairs::new(read(count)?, max_distance, &|_| ())?;
+            let mut found = 0;
+            while pairs.next(&|_| ())?.is_some() {
+                found += 1;
+            }
+            Ok(found)
+        });
+        let clusters = refusals(|| clusters(read(count)?, max_distance, &|_| ()));
+        assert!(count == 10 || pairs.min(clusters) > 5, "{count} {max_distance}");
+    }
+}
+
+#[test]
+fn layouts() {
+    for count in [100, 3_000, 40_000] {
+        let refused = refusals(|| {
+            let mut sample = Sample::new()?;
+            fingerprints(count).for_each(|fingerprint| sample.add(fingerprint));
+            skew(sample, 1e6, 3, &|| ())
+        });
+        assert!(refused > 5);
+    }
+}
+
+#[test]
+fn probes() {
+    let block = Block::new(0, 2).expect("a block");
+    assert!(refusals(|| block.list_probes(5, Some(6))) > 5);
+    assert!(refusals(|| block.ranged_probes(5, 6, 4).map(|ranged| ranged.others.len())) > 5);
+}

@@ -1,0 +1,161 @@
+//! Resemblance: simple cases by hand, and against sets of features on texts that have some in common.
+
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroU32;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+use simhash::error::Error;
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::feature_table::FeatureTable;
+use simhash::fingerprint::options::{Options, Tokens, Weight};
+use simhash::fingerprint::resemblance::resemblance;
+
+fn compare(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
+    resemblance(&mut Fingerprinter::default(), a, b, options, &|| ())
+}
+
+/// The resemblance of sets and multisets as it is defined, over the features as `simhash_features` lists them.
+fn of_lists(a: &str, b: &str, options: &Options) -> Option<f64> {
+    let weights = |text: &str| -> HashMap<String, u64> {
+        let list = Fingerprinter::default().features(text, options, &|| ()).expect("memory suffices");
+        list.iter().map(|feature| (feature.text.to_owned(), feature.weight.into())).collect()
+    };
+    let (a, b) = (weights(a), weights(b));
+    let all: HashSet<&String> = a.keys().chain(b.keys()).collect();
+    let weights = || all.iter().map(|feature| [&a, &b].map(|weights| weights.get(*feature).copied().unwrap_or(0)));
+    let smaller: u64 = weights().map(|[a, b]| a.min(b)).sum();
+    let larger: u64 = weights().map(|[a, b]| a.max(b)).sum();
+    (!a.is_empty() && !b.is_empty()).then(|| smaller as f64 / larger as f64)
+}
+
+/// Few different words, so that texts have some of them in common, and some of them often.
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        6 => "[a-e]{1,2} ",
+        2 => "[A-Ca-c] ",
+        3 => "[天地人]{1,4}",
+        1 => "[ก-ค]{1,2}\u{e48}?",
+        2 => select(vec!["ﬁ ", "fi ", "é ", "e\u{301} ", "٣ ", "한국 ", ". ", "\u{301}", "１ ", "1 "])
+            .prop_map(str::to_owned),
+        1 => any::<char>().prop_map(String::from),
+    ];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    (
+        select(vec![Tokens::Words, Tokens::Words, Tokens::Chars]),
+        prop::option::of(1u8..=4),
+        select(vec![Weight::Set, Weight::Log, Weight::Tf]),
+        any::<bool>(),
+        prop::option::of((1u32..20).prop_map(|top| NonZeroU32::new(top).expect("not 0"))),
+    )
+        .prop_map(|(tokens, ngram, weight, case_fold, top)| Options { tokens, ngram, weight, case_fold, top })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn it_is_that_of_the_listed_features(a in text(), b in text(), options in options()) {
+        prop_assert_eq!(compare(&a, &b, &options), Ok(of_lists(&a, &b, &options)));
+    }
+
+    #[test]
+    fn it_is_symmetric_and_from_0_to_1(a in text(), b in text(), options in options()) {
+        let found = compare(&a, &b, &options);
+        prop_assert_eq!(found, compare(&b, &a, &options));
+        prop_assert!(found.expect("memory suffices").is_none_or(|found| (0.0..=1.0).contains(&found)));
+    }
+
+    #[test]
+    fn a_text_resembles_itself_if_it_has_a_fingerprint(a in text(), options in options()) {
+        let fingerprint = Fingerprinter::default().fingerprint(&a, &options, &|| ()).expect("memory suffices");
+        prop_assert_eq!(compare(&a, &a, &options), Ok(fingerprint.map(|_| 1.0)));
+    }
+
+    #[test]
+    fn texts_without_a_common_word_do_not_resemble(
+        a in "([a-m]{1,9} ){1,20}",
+        b in "([n-z]{1,9} ){1,20}",
+        options in options(),
+    ) {
+        prop_assert_eq!(compare(&a, &b, &options), Ok(Some(0.0)));
+    }
+
+    #[test]
+    fn scratch_memory_leaves_no_trace(texts in prop::collection::vec((text(), text(), options()), 1..6)) {
+        let mut fingerprinter = Fingerprinter::default();
+        for (a, b, options) in texts {
+            let reused = resemblance(&mut fingerprinter, &a, &b, &options, &|| ());
+            prop_assert_eq!(reused, compare(&a, &b, &options));
+            let fingerprint = fingerprinter.fingerprint(&a, &options, &|| ());
+            prop_assert_eq!(fingerprint, Fingerprinter::default().fingerprint(&a, &options, &|| ()));
+        }
+    }
+}
+
+#[test]
+fn simple_cases() {
+    let cases: &[(&str, &str, Value, Option<f64>)] = &[
+        ("a b c", "b c d", json!({}), Some(2.0 / 4.0)),
+        ("a b c", "C, B; A!", json!({}), Some(1.0)),
+        ("a b c", "d e", json!({}), Some(0.0)),
+        ("a a a b", "a b b", json!({}), Some(1.0)),
+        ("a a a b", "a b b", json!({"weight": "tf"}), Some(2.0 / 5.0)),
+        // 256 (1 + ln 2) = 433, 256 (1 + ln 3) = 537
+        ("a a a b", "a b b", json!({"weight": "log"}), Some(512.0 / 970.0)),
+        ("a b c", "c b a", json!({"ngram": 2}), Some(0.0)),
+        ("a b c", "a b d", json!({"ngram": 2}), Some(1.0 / 3.0)),
+        ("A b", "a b", json!({"case_fold": false}), Some(1.0 / 3.0)),
+        ("word", "words", json!({"tokens": "chars"}), Some(1.0 / 2.0)),
+        // Kept are a and b, and b and c.
+        ("a a a b b c", "b b c c a", json!({"weight": "tf", "top": 2}), Some(2.0 / 7.0)),
+        // 天地人, 地人和 and 地人和, 人和平
+        ("天地人和", "地人和平", json!({}), Some(1.0 / 3.0)),
+        ("", "", json!({}), None),
+        ("", "a", json!({}), None),
+        ("a", "?!", json!({}), None),
+    ];
+    for (a, b, options, expected) in cases {
+        let parsed = Options::from_json(&options.to_string()).expect("valid options");
+        assert_eq!(compare(a, b, &parsed), Ok(*expected), "{a:?}, {b:?}, {options}");
+        assert_eq!(compare(b, a, &parsed), Ok(*expected), "{b:?}, {a:?}, {options}");
+    }
+}
+
+#[test]
+fn long_texts_grow_the_tables() {
+    let words = |numbers: std::ops::Range<u32>| numbers.map(|n| format!("{n} ")).collect::<String>();
+    let (a, b) = (words(0..300_000), words(100_000..400_000));
+    assert_eq!(compare(&a, &b, &Options::default()), Ok(Some(0.5)));
+    let tf = Options { weight: Weight::Tf, ..Options::default() };
+    assert_eq!(compare(&a.repeat(2), &b, &tf), Ok(Some(200_000.0 / 700_000.0)));
+}
+
+/// No text is known with a feature that hashes to 0, which is not kept among the others.
+#[test]
+fn a_table_knows_what_it_has() {
+    for counted in [false, true] {
+        let mut features = FeatureTable::default();
+        features.reset(0, counted, &|| ()).expect("memory suffices");
+        for hash in [0, 1, 64] {
+            assert_eq!(features.count(hash), 0);
+            for count in [1, if counted { 2 } else { 1 }] {
+                features.insert(hash, &|| ()).expect("memory suffices");
+                assert_eq!(features.count(hash), count);
+            }
+        }
+        assert_eq!(features.count(65), 0);
+    }
+}
+
+#[test]
+fn what_has_no_fingerprint_has_no_resemblance() {
+    let endless = format!("a{} b", "\u{301}".repeat(1 << 20));
+    for (a, b) in [(endless.as_str(), "a"), ("a", &endless), ("", &endless), (&endless, "")] {
+        assert_eq!(compare(a, b, &Options::default()), Err(Error::CombiningSequenceTooLong));
+    }
+}

@@ -1,0 +1,164 @@
+//! Skew: counted by definition, and of uniform fingerprints as theory has it.
+
+mod random;
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use random::Random;
+use simhash::search::blocks::{Block, radius};
+use simhash::search::cost::{cost, probes, uniform_candidates};
+use simhash::search::skew::{QUERIES, SAMPLE, Sample, Skew, skew};
+
+fn sample(fingerprints: impl IntoIterator<Item = u64>) -> Sample {
+    let mut sample = Sample::new().expect("memory suffices");
+    fingerprints.into_iter().for_each(|fingerprint| sample.add(fingerprint));
+    sample
+}
+
+fn layout_of(layouts: &[Skew], blocks: i32) -> &Skew {
+    layouts.iter().find(|layout| layout.blocks == blocks).expect("the layout serves the distance")
+}
+
+fn uniform(count: u64) -> impl Iterator<Item = u64> {
+    let mut random = Random(0);
+    (0..count).map(move |_| random.next())
+}
+
+/// For each fingerprint the number of others that a search for it visits.
+fn visited(fingerprints: &[u64], blocks: i32, max_distance: i32) -> Vec<usize> {
+    let visits = |query: u64, row: u64| {
+        (0..blocks).any(|number| {
+            let block = Block::new(number, blocks).expect("a block of the layout");
+            let differing = (block.of(query) ^ block.of(row)).count_ones();
+            radius(number, blocks, max_distance).is_some_and(|radius| differing <= radius)
+        })
+    };
+    let found = |&query: &u64| fingerprints.iter().filter(|&&row| visits(query, row)).count();
+    fingerprints.iter().map(|query| found(query) - 1).collect()
+}
+
+/// Fingerprints that share bits, blocks or all.
+fn fingerprints() -> impl Strategy<Value = Vec<u64>> {
+    let masks = vec![0, 0xffff, 0xffff_0000, 0xff00_ff00_0000_0000, 0xffff_ffff_0000_0000, 0x0101_0101, u64::MAX];
+    let fingerprint = (any::<u64>(), select(masks)).prop_map(|(bits, mask)| bits & mask);
+    prop::collection::vec(fingerprint, 1..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn small_tables_are_counted_exactly(fingerprints in fingerprints(), max_distance in 0i32..=64) {
+        let rows = fingerprints.len() as f64;
+        let layouts = skew(sample(fingerprints.iter().copied()), rows, max_distance, &|| ()).expect("memory suffices");
+        let serving: Vec<i32> = (2..=8).filter(|&blocks| probes(blocks, max_distance).is_some()).collect();
+        prop_assert_eq!(layouts.iter().map(|layout| layout.blocks).collect::<Vec<_>>(), serving);
+        for layout in &layouts {
+            let blocks = (0..layout.blocks).map(|number| Block::new(number, layout.blocks).expect("a block"));
+            let commonest = blocks.map(|block| {
+                let mut counts = HashMap::new();
+                fingerprints.iter().for_each(|&fingerprint| *counts.entry(block.of(fingerprint)).or_insert(0) += 1);
+                f64::from(counts.into_values().max().expect("there are rows")) / rows
+            });
+            prop_assert_eq!(&layout.commonest, &commonest.collect::<Vec<_>>());
+
+            let mut visited = visited(&fingerprints, layout.blocks, max_distance);
+            let mean = |visited: &[usize]| visited.iter().sum::<usize>() as f64 / visited.len() as f64;
+            prop_assert!((layout.candidates - mean(&visited)).abs() < 1e-9, "{layout:?}");
+            visited.sort_unstable_by(|a, b| b.cmp(a));
+            let worst = mean(&visited[..visited.len().div_ceil(100)]);
+            prop_assert!((layout.worst - worst).abs() < 1e-9, "{layout:?}, truth {worst}");
+            prop_assert_eq!(Some(layout.probes), probes(layout.blocks, max_distance));
+            prop_assert_eq!(layout.cost, cost(layout.probes, layout.candidates));
+        }
+        let best: Vec<&Skew> = layouts.iter().filter(|layout| layout.best).collect();
+        prop_assert_eq!(best.len(), 1);
+        prop_assert!(layouts.iter().all(|layout| layout.cost >= best[0].cost));
+    }
+}
+
+#[test]
+fn uniform_fingerprints_cost_what_theory_says() {
+    for (rows, max_distance) in [(1e5, 3), (1e7, 0), (1e7, 3), (1e7, 5), (1e7, 8), (1e9, 3)] {
+        let layouts = skew(sample(uniform(SAMPLE as u64)), rows, max_distance, &|| ()).expect("memory suffices");
+        for layout in layouts {
+            let theory = uniform_candidates(rows, layout.blocks, max_distance);
+            let finds = theory / rows * (SAMPLE * QUERIES.start()) as f64;
+            // Chance has its share in what a sample finds seldom.
+            let tolerance = 0.02 + 3.0 / finds.sqrt();
+            assert!(layout.candidates < theory * (1.0 + tolerance), "{rows} rows: theory {theory}, {layout:?}");
+            assert!(layout.candidates > theory * 0.98, "{rows} rows: theory {theory}, {layout:?}");
+            // The worst hundredth of normally distributed numbers is 2.67 standard deviations above the mean.
+            let worst = layout.candidates + 2.67 * layout.candidates.sqrt();
+            if theory > 100.0 {
+                assert!(layout.worst < 1.15 * worst && layout.worst > 0.95 * worst, "{rows} rows: {worst}, {layout:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shared_block_is_visited_as_a_whole() {
+    // A quarter of ten million rows share the second of four blocks.
+    let shared = |(n, fingerprint): (usize, u64)| {
+        if n % 4 == 0 { fingerprint & !(0xffff << 32) | 0x1234 << 32 } else { fingerprint }
+    };
+    let layouts =
+        skew(sample(uniform(SAMPLE as u64).enumerate().map(shared)), 1e7, 3, &|| ()).expect("memory suffices");
+    let four = layout_of(&layouts, 4);
+    assert!((four.commonest[1] - 0.25).abs() < 1e-3, "{four:?}");
+    assert!(four.commonest[0] < 1e-3, "{four:?}");
+    // A quarter of the searches visit a quarter of the rows.
+    assert!((four.candidates / 1e7 - 1.0 / 16.0).abs() < 5e-3, "{four:?}");
+    assert!((four.worst / 1e7 - 0.25).abs() < 5e-3, "{four:?}");
+    // Two halves visit, of that quarter, the rows with up to one bit flipped in the rest of the half.
+    let two = layout_of(&layouts, 2);
+    let expected = 0.25 * 2.5e6 * 17.0 / 65536.0;
+    assert!((two.candidates / expected - 1.0).abs() < 0.2, "{two:?}, truth {expected}");
+    assert!(layout_of(&layouts, 2).best || layout_of(&layouts, 3).best);
+}
+
+#[test]
+fn true_duplicates_are_visited_in_any_layout() {
+    let duplicates = uniform(SAMPLE as u64).map(|fingerprint| if fingerprint % 2 == 0 { 42 } else { fingerprint });
+    for layout in skew(sample(duplicates), 1e6, 3, &|| ()).expect("memory suffices") {
+        assert!((layout.worst / 1e6 - 0.5).abs() < 0.02, "{layout:?}");
+        assert!((layout.candidates / 1e6 - 0.25).abs() < 0.03, "{layout:?}");
+    }
+}
+
+#[test]
+fn an_empty_table_visits_nothing() {
+    for (fingerprints, rows) in [(vec![], 0.0), (vec![7], 1.0)] {
+        for layout in skew(sample(fingerprints), rows, 3, &|| ()).expect("memory suffices") {
+            assert_eq!((layout.candidates, layout.worst), (0.0, 0.0), "{layout:?}");
+            assert_eq!(layout.commonest, vec![rows; layout.blocks as usize]);
+            assert_eq!(layout.best, layout.blocks == 4);
+        }
+    }
+    // One fingerprint of a table of many: nothing but theory.
+    for layout in skew(sample([7]), 1e6, 3, &|| ()).expect("memory suffices") {
+        assert_eq!(layout.candidates, uniform_candidates(1e6, layout.blocks, 3));
+    }
+}
+
+#[test]
+fn a_sample_takes_each_with_the_same_chance() {
+    // Their numbers as fingerprints, five times as many as are kept: 20,000 of each fifth, +- 5 standard deviations.
+    let mut all = sample(0..5 * SAMPLE as u64);
+    assert_eq!(all.added(), 5 * SAMPLE as u64);
+    let again = sample(0..5 * SAMPLE as u64);
+    assert_eq!(all.fingerprints(), again.fingerprints());
+    assert_eq!(all.fingerprints().len(), SAMPLE);
+    let mut fifths = [0; 5];
+    all.fingerprints().iter().for_each(|&number| fifths[number as usize / SAMPLE] += 1);
+    assert!(fifths.iter().all(|kept: &i32| (kept - 20_000).abs() < 640), "{fifths:?}");
+    let mut kept = all.fingerprints().to_vec();
+    kept.sort_unstable();
+    kept.dedup();
+    assert_eq!(kept.len(), SAMPLE);
+    all.add(0);
+    assert_eq!(all.fingerprints().len(), SAMPLE);
+}

@@ -1,0 +1,71 @@
+//! Weights: the integer logarithm and the scale of callers' weights.
+
+use simhash::error::Error;
+use simhash::fingerprint::tally::Tally;
+use simhash::fingerprint::weights::{MAX_WEIGHT, from_float, log};
+
+/// round(256 * (1 + ln count)), except where rounding errors of a double could decide: None.
+fn log_of(count: u32) -> Option<u32> {
+    let exact = 256.0 * (1.0 + f64::from(count).ln());
+    let to_half = (exact - exact.floor() - 0.5).abs();
+    (to_half > 1e-9).then(|| exact.round() as u32)
+}
+
+#[test]
+fn log_is_the_rounded_logarithm() {
+    let mut undecided = 0;
+    for count in 1..=2_000_000 {
+        match log_of(count) {
+            Some(weight) => assert_eq!(log(count), weight, "of {count}"),
+            None => undecided += 1,
+        }
+    }
+    assert_eq!(undecided, 0);
+}
+
+/// Between two steps of the logarithm nothing happens: it is enough to look at both sides of each.
+#[test]
+fn log_steps_where_the_logarithm_does() {
+    assert_eq!(log(0), 0);
+    assert_eq!(log(1), 256);
+    assert_eq!(log(u32::MAX), 5934);
+    for weight in 257..=5934 {
+        let step = ((f64::from(weight) - 0.5) / 256.0 - 1.0).exp();
+        let (below, above) = (step.floor() as u32, step.ceil() as u32);
+        for count in [below.saturating_sub(1), below, above, above.saturating_add(1)] {
+            if let Some(weight) = log_of(count.max(1)) {
+                assert_eq!(log(count.max(1)), weight, "of {count}");
+            }
+        }
+    }
+}
+
+#[test]
+fn weights_count_in_billionths() {
+    assert_eq!(from_float(0.0), Some(0));
+    assert_eq!(from_float(-0.0), Some(0));
+    assert_eq!(from_float(1.0), Some(1_000_000_000));
+    assert_eq!(from_float(0.1), Some(100_000_000));
+    assert_eq!(from_float(0.7), Some(700_000_000));
+    assert_eq!(from_float(4.9e-10), Some(0));
+    assert_eq!(from_float(5.1e-10), Some(1));
+    assert_eq!(from_float(f64::MIN_POSITIVE), Some(0));
+    assert_eq!(from_float(MAX_WEIGHT), Some(1_000_000_000_000_000_000));
+    for refused in [-1e-300, -1.0, MAX_WEIGHT * 1.000_001, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+        assert_eq!(from_float(refused), None, "{refused}");
+    }
+}
+
+#[test]
+fn a_sum_out_of_range_is_an_error() {
+    let mut tally = Tally::default();
+    tally.add(1, u64::MAX).expect("one fits");
+    for _ in 0..40 {
+        let half = tally.clone();
+        if let Err(error) = tally.merge(&half) {
+            assert_eq!(error, Error::WeightOverflow);
+            return;
+        }
+    }
+    panic!("2^96 was reached without an error");
+}

@@ -1,0 +1,60 @@
+//! Generation expressions of columns, as SQL.
+
+use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
+
+use super::column::Column;
+use super::target::Target;
+use crate::postgres::names::{hold, hold_schema};
+use crate::postgres::spi;
+
+/// The generation expression, with all names qualified that are not of the system's schema; None if the column is not
+/// generated.
+pub fn generation_sql(table: &Target, column: &Column) -> Result<Option<String>, ErrorReport> {
+    let query = format!(
+        "SELECT pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_catalog.pg_attrdef \
+         WHERE adrelid = {} AND adnum = {}",
+        table.oid.to_u32(),
+        column.number
+    );
+    if column.is_generated { Ok(spi::strings(&query)?.pop()) } else { Ok(None) }
+}
+
+/// The column as CREATE TABLE would define it.
+pub fn definition(table: &Target, column: &Column) -> Result<String, ErrorReport> {
+    let type_name = column.type_name();
+    let Some(expression) = generation_sql(table, column)? else { return Ok(type_name) };
+    let kind = if column.is_stored { "STORED" } else { "VIRTUAL" };
+    Ok(format!("{type_name} GENERATED ALWAYS AS ({expression}) {kind}"))
+}
+
+/// Holds the names of all that the generation expression and the type refer to, so that the text of the expression means
+/// the same when it is parsed again.
+pub fn hold_names(table: &Target, column: &Column) -> Result<(), ErrorReport> {
+    // PostgreSQL 14 keeps the dependencies with the column, later versions with its entry in pg_attrdef.
+    let query = format!(
+        "SELECT DISTINCT pg_catalog.concat_ws(' ', refclassid, refobjid) FROM pg_catalog.pg_depend \
+         WHERE (classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND objid = {table} AND objsubid = {column} \
+             OR classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND objid IN ( \
+                 SELECT oid FROM pg_catalog.pg_attrdef WHERE adrelid = {table} AND adnum = {column})) \
+         AND NOT (refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND refobjid = {table})",
+        table = table.oid.to_u32(),
+        column = column.number
+    );
+    for object in spi::strings(&query)? {
+        let mut numbers = object.split(' ').filter_map(|number| number.parse().ok()).map(pg_sys::Oid::from_u32);
+        match (numbers.next(), numbers.next()) {
+            (Some(pg_sys::RelationRelationId), Some(relation)) => {
+                // SAFETY: any OID may be locked; a look-up in a system cache.
+                let schema = unsafe {
+                    pg_sys::LockRelationOid(relation, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+                    pg_sys::get_rel_namespace(relation)
+                };
+                hold_schema(schema)?;
+            }
+            (Some(catalog), Some(object)) => hold(catalog, object)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Indexes of a table, as pg_index has them.
+
+use std::ffi::CString;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Oid};
+
+use super::relation::Relation;
+use crate::postgres::nodes::expression::{Expression, list};
+use crate::postgres::owner::as_owner;
+use crate::postgres::spi::from_server;
+
+/// An index.
+pub struct Index {
+    pub oid: Oid,
+    name: CString,
+    /// The keys, in their order; there is one at least.
+    pub keys: Vec<IndexKey>,
+    /// The columns, keys and included ones; 0 for an expression.
+    columns: Vec<i16>,
+    pub is_btree: bool,
+    /// Whether it leaves out rows.
+    pub is_partial: bool,
+    /// Whether queries may use it: it is built, and not being dropped; on a partitioned table, all partitions have it.
+    pub is_valid: bool,
+    /// Whether it is none that an interrupted DROP INDEX CONCURRENTLY has left.
+    pub is_live: bool,
+    /// Whether it belongs to an index of the partitioned table.
+    pub is_partition: bool,
+    /// Whether ON CONFLICT can infer it: unique, checked at once, and of no exclusion constraint.
+    pub is_inferable: bool,
+    /// Whether it constrains nothing: neither unique nor of a constraint.
+    pub is_only_index: bool,
+    /// Whether all keys are in the default order: ascending, NULLs last.
+    pub has_default_order: bool,
+}
+
+/// A key of an index.
+#[derive(Clone, Copy)]
+pub struct IndexKey {
+    pub of: Keyed,
+    /// Whether the index is a btree that compares the key as `=` of integers does.
+    pub is_integer: bool,
+}
+
+/// What an index is sorted by.
+#[derive(Clone, Copy)]
+pub enum Keyed {
+    Column(i16),
+    /// An expression of the table's columns, which are those of relation 1.
+    Expression(Expression),
+}
+
+impl Index {
+    /// The indexes of a table, apart from those that are being dropped.
+    pub fn all(table: &Relation) -> Vec<Self> {
+        table.indexes().into_iter().filter_map(|index| Self::read(&Relation::open_for_planning(index)?)).collect()
+    }
+
+    /// None if its definition has no key, which PostgreSQL does not make.
+    pub fn read(index: &Relation) -> Option<Self> {
+        // SAFETY: an open index has its row of pg_index, whose vector has as many columns as it says, and an operator
+        // family, a type and an option for each key.
+        unsafe {
+            let row = &*index.rd_index;
+            let columns = row.indkey.values.as_slice(row.indnatts as usize);
+            let count = row.indnkeyatts as usize;
+            let is_btree = index.is_btree();
+            let mut expressions = expressions(index).into_iter();
+            let mut keys = Vec::with_capacity(count);
+            for (place, &column) in columns.iter().take(count).enumerate() {
+                let of = if column == 0 { Keyed::Expression(expressions.next()?) } else { Keyed::Column(column) };
+                let compares_integers = *index.rd_opcintype.add(place) == pg_sys::INT4OID
+                    && *index.rd_opfamily.add(place) == pg_sys::INTEGER_BTREE_FAM_OID;
+                keys.push(IndexKey { of, is_integer: is_btree && compares_integers });
+            }
+            let constrains = row.indisunique || row.indisprimary || row.indisexclusion;
+            (!keys.is_empty()).then(|| Self {
+                oid: index.oid(),
+                name: std::ffi::CStr::from_ptr((*index.rd_rel).relname.data.as_ptr()).to_owned(),
+                keys,
+                columns: columns.to_vec(),
+                is_btree,
+                is_partial: has_in_pg_index(index, pg_sys::Anum_pg_index_indpred),
+                is_valid: row.indisvalid && row.indisready && row.indislive,
+                is_live: row.indislive,
+                is_partition: index.is_partition(),
+                is_inferable: row.indisunique && row.indimmediate && !row.indisexclusion,
+                is_only_index: !constrains,
+                has_default_order: (0..count).all(|place| *index.rd_indoption.add(place) == 0),
+            })
+        }
+    }
+
+    /// The name, decoded.
+    pub fn name(&self) -> Result<String, ErrorReport> {
+        // SAFETY: a NUL-terminated name.
+        unsafe { from_server(self.name.as_ptr()) }
+    }
+
+    /// What it is first sorted by.
+    pub fn first(&self) -> Keyed {
+        self.keys[0].of
+    }
+
+    /// Whether it finds rows by any value of its first key, an integer: a btree, and not partial.
+    pub fn finds_integers(&self) -> bool {
+        self.keys[0].is_integer && !self.is_partial
+    }
+
+    /// Where the index has a column of its table, as a key or included, from 1.
+    pub fn place_of(&self, column: i16) -> Option<i16> {
+        self.columns.iter().position(|&found| found == column).map(|place| place as i16 + 1)
+    }
+
+    /// The columns, keys and included ones; 0 for an expression.
+    pub fn columns(&self) -> &[i16] {
+        &self.columns
+    }
+}
+
+/// The expressions among an index's keys, in their order.
+///
+/// They are read as the index's owner: PostgreSQL computes what is constant in them, and calls functions for that.
+fn expressions(index: &Relation) -> Vec<Expression> {
+    if !has_in_pg_index(index, pg_sys::Anum_pg_index_indexprs) {
+        return Vec::new();
+    }
+    // SAFETY: an open index; the list is a copy, of valid expressions.
+    let read = || unsafe { list(pg_sys::RelationGetIndexExpressions(index.as_ptr())) };
+    // Once read, they are in the relation cache.
+    if index.rd_indexprs.is_null() { as_owner(index.owner(), read) } else { read() }
+}
+
+/// What an INSERT needs to know of an index, with its expressions and its predicate, in the current memory context.
+///
+/// They are read as the index's owner, as [`expressions`] reads them.
+pub fn index_info(index: &Relation) -> *mut pg_sys::IndexInfo {
+    let is_unread = index.rd_indexprs.is_null() && has_in_pg_index(index, pg_sys::Anum_pg_index_indexprs)
+        || index.rd_indpred.is_null() && has_in_pg_index(index, pg_sys::Anum_pg_index_indpred);
+    // SAFETY: an open index.
+    let read = || unsafe { pg_sys::BuildIndexInfo(index.as_ptr()) };
+    if is_unread { as_owner(index.owner(), read) } else { read() }
+}
+
+/// Whether the index's row of pg_index has a value in a column.
+fn has_in_pg_index(index: &Relation, column: u32) -> bool {
+    // SAFETY: an open index has its row. For one of the first columns of a catalog no descriptor is needed.
+    unsafe { !pg_sys::heap_attisnull(index.rd_indextuple, column as i32, std::ptr::null_mut()) }
+}

@@ -1,0 +1,123 @@
+//! The primary key of a table, by which its rows are named.
+
+use std::cmp::Ordering;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use super::column::Column;
+use super::relation::Relation;
+use crate::postgres::ffi::datum_copy;
+use crate::postgres::row::Row;
+use crate::postgres::spi::from_server;
+
+/// The columns of a primary key; none if a table has no primary key.
+#[derive(Default)]
+pub struct PrimaryKey(Vec<KeyColumn>);
+
+struct KeyColumn {
+    column: Column,
+    name: String,
+    collation: Oid,
+    /// The function that compares two values; the invalid OID if the type has no order.
+    comparison: Oid,
+}
+
+/// The key of a row, copied. It is of the types of the key that it was made by.
+#[derive(Default)]
+pub struct KeyValue(Vec<Datum>);
+
+impl PrimaryKey {
+    pub fn of(table: &Relation) -> Result<Self, ErrorReport> {
+        // SAFETY: an open table. An index has a collation for each of its keys.
+        unsafe {
+            #[cfg(not(feature = "pg18"))]
+            let index = pg_sys::RelationGetPrimaryKeyIndex(table.as_ptr());
+            #[cfg(feature = "pg18")]
+            let index = pg_sys::RelationGetPrimaryKeyIndex(table.as_ptr(), false);
+            if index == Oid::INVALID {
+                return Ok(Self::default());
+            }
+            let index = Relation::open(index);
+            let row = &*index.rd_index;
+            let numbers = row.indkey.values.as_slice(row.indnkeyatts as usize);
+            let mut columns = Vec::new();
+            for (place, &number) in numbers.iter().enumerate() {
+                let Some(column) = Column::at(table, number) else { continue };
+                let comparison = pg_sys::lookup_type_cache(column.data_type, pg_sys::TYPECACHE_CMP_PROC as i32);
+                columns.push(KeyColumn {
+                    name: column.name()?,
+                    collation: *index.rd_indcollation.add(place),
+                    comparison: (*comparison).cmp_proc,
+                    column,
+                });
+            }
+            Ok(Self(columns))
+        }
+    }
+
+    pub fn columns(&self) -> impl Iterator<Item = &Column> {
+        self.0.iter().map(|key| &key.column)
+    }
+
+    /// The type of a key of one column, with its modifier.
+    pub fn only_type(&self) -> Option<(Oid, i32)> {
+        match &self.0[..] {
+            [key] => Some((key.column.data_type, key.column.type_modifier)),
+            _ => None,
+        }
+    }
+
+    /// The key of a row of the table. Without values if a part of it is NULL, or the table has no key.
+    pub fn of_row(&self, row: Row<'_>) -> KeyValue {
+        let copy = |key: &KeyColumn| {
+            let value = row.value(key.column.number)?;
+            // SAFETY: a value of the column's type.
+            Some(unsafe { datum_copy(value, key.column.by_value, key.column.length) })
+        };
+        KeyValue(self.0.iter().map(copy).collect::<Option<_>>().unwrap_or_default())
+    }
+
+    /// Which of two keys comes first: one of this table, and one of another table with its own key. Keys of different
+    /// types, and of types without an order, are equal.
+    pub fn compare(&self, own: &KeyValue, other: &Self, others: &KeyValue) -> Ordering {
+        let types = |key: &Self| key.columns().map(|column| column.data_type).collect::<Vec<_>>();
+        if own.0.len() != others.0.len() || types(self) != types(other) {
+            return Ordering::Equal;
+        }
+        let compare = |((key, a), b): ((&KeyColumn, &Datum), &Datum)| {
+            if key.comparison == Oid::INVALID {
+                return Ordering::Equal;
+            }
+            // SAFETY: two values of the column's type, by the type's own function.
+            let order = unsafe { pg_sys::OidFunctionCall2Coll(key.comparison, key.collation, *a, *b) };
+            (order.value() as i32).cmp(&0)
+        };
+        self.0.iter().zip(&own.0).zip(&others.0).map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    }
+
+    /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if there is no key.
+    pub fn describe(&self, key: &KeyValue) -> Result<Option<String>, ErrorReport> {
+        if self.0.is_empty() || key.0.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<_> = self.0.iter().map(|key| key.name.as_str()).collect();
+        let text = |(key, value): (&KeyColumn, &Datum)| {
+            let (mut output, mut is_varlena) = (Oid::INVALID, false);
+            // SAFETY: a value of the column's type, by its output function, whose result is NUL-terminated.
+            unsafe {
+                pg_sys::getTypeOutputInfo(key.column.data_type, &mut output, &mut is_varlena);
+                from_server(pg_sys::OidOutputFunctionCall(output, *value))
+            }
+        };
+        let values = self.0.iter().zip(&key.0).map(text).collect::<Result<Vec<_>, _>>()?;
+        Ok(Some(format!("({})=({})", names.join(", "), values.join(", "))))
+    }
+}
+
+impl KeyValue {
+    /// The value of the key's first column.
+    pub fn first(&self) -> Option<Datum> {
+        self.0.first().copied()
+    }
+}

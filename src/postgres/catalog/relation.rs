@@ -1,0 +1,179 @@
+//! Tables and indexes, open.
+
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Oid};
+
+use crate::postgres::nodes::expression::oids;
+use crate::postgres::spi::from_server;
+
+/// An open relation. While it is open, its definition is in memory and does not change.
+pub struct Relation {
+    relation: NonNull<pg_sys::RelationData>,
+    on_close: OnClose,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnClose {
+    ReleaseLock(pg_sys::LOCKMODE),
+    KeepLock,
+    /// PostgreSQL closes the relation itself.
+    Nothing,
+}
+
+const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+
+impl Relation {
+    /// Opens a relation, locked in ACCESS SHARE mode as long as it is open. An error of PostgreSQL's if there is none.
+    ///
+    /// For a relation that stays: it or its table is locked already, or it is a partition of a locked table.
+    pub fn open(relation: Oid) -> Self {
+        Self::open_in_mode(relation, LOCK)
+    }
+
+    /// Opens a relation, locked in a mode as long as it is open. An error of PostgreSQL's if there is none.
+    pub fn open_in_mode(relation: Oid, lock: pg_sys::LOCKMODE) -> Self {
+        // SAFETY: any OID may be opened under a lock. The result is not null.
+        let relation = unsafe { NonNull::new_unchecked(pg_sys::relation_open(relation, lock)) };
+        Self { relation, on_close: OnClose::ReleaseLock(lock) }
+    }
+
+    /// Opens a relation, locked in ACCESS SHARE mode until the transaction ends, as the planner locks what it looks at.
+    /// None if the relation was dropped.
+    pub fn open_for_planning(relation: Oid) -> Option<Self> {
+        // SAFETY: any OID may be tried under a lock.
+        let relation = NonNull::new(unsafe { pg_sys::try_relation_open(relation, LOCK) })?;
+        Some(Self { relation, on_close: OnClose::KeepLock })
+    }
+
+    /// A relation that PostgreSQL has opened.
+    ///
+    /// # Safety
+    /// The relation is open, and stays so as long as the result is used.
+    pub unsafe fn opened_by_server(relation: pg_sys::Relation) -> Self {
+        // SAFETY: by the contract, not null.
+        Self { relation: unsafe { NonNull::new_unchecked(relation) }, on_close: OnClose::Nothing }
+    }
+
+    pub fn as_ptr(&self) -> pg_sys::Relation {
+        self.relation.as_ptr()
+    }
+
+    pub fn oid(&self) -> Oid {
+        self.rd_id
+    }
+
+    /// The relation's row of pg_class.
+    fn class(&self) -> &pg_sys::FormData_pg_class {
+        // SAFETY: an open relation has its row of pg_class.
+        unsafe { &*self.rd_rel }
+    }
+
+    /// The name, decoded.
+    pub fn name(&self) -> Result<String, ErrorReport> {
+        // SAFETY: a NUL-terminated name.
+        unsafe { from_server(self.class().relname.data.as_ptr()) }
+    }
+
+    pub fn schema(&self) -> Oid {
+        self.class().relnamespace
+    }
+
+    pub fn owner(&self) -> Oid {
+        self.class().relowner
+    }
+
+    /// `relkind` of pg_class.
+    pub fn kind(&self) -> u8 {
+        self.class().relkind as u8
+    }
+
+    pub fn is_partitioned(&self) -> bool {
+        self.kind() == pg_sys::RELKIND_PARTITIONED_TABLE
+    }
+
+    pub fn is_partition(&self) -> bool {
+        self.class().relispartition
+    }
+
+    /// Whether the table was made of a type: CREATE TABLE .. OF.
+    pub fn is_typed(&self) -> bool {
+        self.class().reloftype != Oid::INVALID
+    }
+
+    /// Whether the table is a temporary one of another session, whose rows cannot be read.
+    pub fn is_temporary_elsewhere(&self) -> bool {
+        self.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_TEMP && !self.rd_islocaltemp
+    }
+
+    /// Whether the access method is PostgreSQL's own `heap`.
+    pub fn is_heap(&self) -> bool {
+        // SAFETY: returns a constant.
+        std::ptr::eq(self.rd_tableam, unsafe { pg_sys::GetHeapamTableAmRoutine() })
+    }
+
+    /// Whether the relation is a btree.
+    pub fn is_btree(&self) -> bool {
+        self.class().relam == pg_sys::BTREE_AM_OID
+    }
+
+    /// The indexes of a table, apart from those that are being dropped.
+    pub fn indexes(&self) -> Vec<Oid> {
+        // SAFETY: an open table. The list is a copy.
+        unsafe { oids(pg_sys::RelationGetIndexList(self.as_ptr())) }
+    }
+
+    /// How many rows the planner expects in the table itself.
+    pub fn estimated_rows(&self) -> f64 {
+        // A standby has no files of unlogged tables. PostgreSQL's own error is better than one from here.
+        // SAFETY: no arguments, no conditions.
+        let is_missing = self.class().relpersistence as u8 != pg_sys::RELPERSISTENCE_PERMANENT
+            && unsafe { pg_sys::RecoveryInProgress() };
+        if self.is_partitioned() || is_missing {
+            return 0.0;
+        }
+        let (mut pages, mut rows, mut visible) = (0, 0.0, 0.0);
+        // SAFETY: an open table; the widths of its columns are not asked for.
+        unsafe {
+            pg_sys::estimate_rel_size(self.as_ptr(), std::ptr::null_mut(), &mut pages, &mut rows, &mut visible);
+        }
+        rows
+    }
+
+    /// Pages of the table's main fork.
+    pub fn block_count(&self) -> u32 {
+        // SAFETY: an open table.
+        unsafe { pg_sys::RelationGetNumberOfBlocksInFork(self.as_ptr(), pg_sys::ForkNumber::MAIN_FORKNUM) }
+    }
+
+    /// The number of the file that holds the table's rows. A rewrite changes it.
+    pub fn file_number(&self) -> Oid {
+        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        return self.rd_node.relNode;
+        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        return self.rd_locator.relNumber;
+    }
+}
+
+impl Deref for Relation {
+    type Target = pg_sys::RelationData;
+
+    fn deref(&self) -> &Self::Target {
+        // SAFETY: an open relation.
+        unsafe { self.relation.as_ref() }
+    }
+}
+
+impl Drop for Relation {
+    fn drop(&mut self) {
+        let lock = match self.on_close {
+            OnClose::ReleaseLock(lock) => lock,
+            OnClose::KeepLock => pg_sys::NoLock as pg_sys::LOCKMODE,
+            OnClose::Nothing => return,
+        };
+        // SAFETY: opened by this, and closed only here.
+        unsafe { pg_sys::relation_close(self.as_ptr(), lock) };
+    }
+}

@@ -1,0 +1,72 @@
+//! What ANALYZE has found out about an integer.
+
+use pgrx::pg_sys::{self, Oid};
+
+/// Where the statistics are: with a table's column, or with an index's.
+#[derive(Clone, Copy)]
+pub struct Statistics {
+    pub relation: Oid,
+    pub column: i16,
+    /// Whether they are those of a table with all that inherit from it.
+    pub with_inheritors: bool,
+}
+
+/// Common values that are taken into account. PostgreSQL keeps 100 by default.
+const MOST_VALUES: usize = 100;
+
+/// The values of an integer column.
+pub struct Values {
+    /// The share of rows that have NULL.
+    pub nulls: f64,
+    /// How many distinct values there are; 0 if that is not known.
+    pub distinct: f64,
+    /// The commonest values, each with its share of the rows.
+    pub commonest: Vec<(i32, f64)>,
+}
+
+impl Statistics {
+    /// The values' distribution among so many rows; None if the column has not been analyzed.
+    pub fn read(self, rows: f64) -> Option<Values> {
+        // SAFETY: the keys are those of this cache: table, column, inheritance. The row is held until it is released,
+        // and what is read of it, of type integer, is copied.
+        unsafe {
+            let row = pg_sys::SearchSysCache3(
+                pg_sys::SysCacheIdentifier::STATRELATTINH as i32,
+                pg_sys::Datum::from(self.relation),
+                pg_sys::Datum::from(self.column),
+                pg_sys::Datum::from(self.with_inheritors),
+            );
+            if row.is_null() {
+                return None;
+            }
+            let found = &*pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(row);
+            let distinct = f64::from(found.stadistinct);
+            let distinct = if distinct < 0.0 { -distinct * rows } else { distinct };
+            let nulls = f64::from(found.stanullfrac);
+            let commonest = commonest_values(row);
+            pg_sys::ReleaseSysCache(row);
+
+            Some(Values { nulls, distinct, commonest })
+        }
+    }
+}
+
+/// # Safety
+/// `row` is one of pg_statistic's, of an integer column.
+unsafe fn commonest_values(row: pg_sys::HeapTuple) -> Vec<(i32, f64)> {
+    let mut slot = pg_sys::AttStatsSlot::default();
+    // SAFETY: by the contract. The slot has as many values as it says, and is freed after they are copied.
+    unsafe {
+        let flags = pg_sys::ATTSTATSSLOT_VALUES | pg_sys::ATTSTATSSLOT_NUMBERS;
+        let kind = pg_sys::STATISTIC_KIND_MCV as i32;
+        if !pg_sys::get_attstatsslot(&mut slot, row, kind, Oid::INVALID, flags as i32) {
+            return Vec::new();
+        }
+        let count = slot.nvalues.min(slot.nnumbers).max(0) as usize;
+        let pairs = (0..count.min(MOST_VALUES)).map(|i| (*slot.values.add(i), *slot.numbers.add(i)));
+        let pairs = pairs.map(|(value, share)| (value.value() as i32, f64::from(share))).collect();
+        let is_integer = slot.valuetype == pg_sys::INT4OID;
+        pg_sys::free_attstatsslot(&mut slot);
+        if is_integer { pairs } else { Vec::new() }
+    }
+}

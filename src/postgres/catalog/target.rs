@@ -1,0 +1,150 @@
+//! The table that is attached: locked, and its owner's.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::quote_qualified_identifier;
+
+use super::partition::with_inheritors;
+use super::relation::Relation;
+use crate::postgres::error::user_error;
+use crate::postgres::names::{hold_schema, schema_name};
+use crate::postgres::owner::is_owner;
+
+/// A lock mode of PostgreSQL's.
+pub type Lock = pg_sys::LOCKMODE;
+
+/// A relation that the current transaction has locked.
+///
+/// Where its names are held, they stay as they are until the transaction ends: in a statement they mean this relation.
+pub struct Target {
+    pub oid: pg_sys::Oid,
+    pub owner: pg_sys::Oid,
+    pub schema: String,
+    pub name: String,
+    kind: u8,
+    is_held: bool,
+}
+
+impl Target {
+    /// Locks an ordinary or partitioned table of the current user's. With a stronger lock than a SELECT takes, its names
+    /// are held, and those of its family.
+    pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
+        // Who may not change a table must not be able to lock it either.
+        check_owner(oid)?;
+        // SAFETY: the relation is closed again; the lock stays until the end of the transaction.
+        unsafe {
+            let relation = pg_sys::try_relation_open(oid, lock);
+            if relation.is_null() {
+                return Err(does_not_exist(oid));
+            }
+            pg_sys::relation_close(relation, pg_sys::NoLock as Lock);
+        }
+        // It may have got another owner while we waited for the lock.
+        check_owner(oid)?;
+        let target = Self::locked(oid, lock > pg_sys::AccessShareLock as Lock)?;
+        target.check_kind()?;
+        Ok(target)
+    }
+
+    /// A relation that is locked already.
+    fn locked(oid: pg_sys::Oid, is_held: bool) -> Result<Self, ErrorReport> {
+        let relation = Relation::open(oid);
+        let schema = relation.schema();
+        Ok(Self {
+            oid,
+            owner: relation.owner(),
+            schema: if is_held { hold_schema(schema)? } else { schema_name(schema)? },
+            name: relation.name()?,
+            kind: relation.kind(),
+            is_held,
+        })
+    }
+
+    /// The same relation with its names held, where the lock is that of a SELECT.
+    pub fn held(&self) -> Result<Self, ErrorReport> {
+        Self::locked(self.oid, true)
+    }
+
+    /// It and all that inherits from it, it first, all locked.
+    pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
+        with_inheritors(self.oid, lock).into_iter().map(|member| Self::locked(member, self.is_held)).collect()
+    }
+
+    /// The relation, opened. Closed again before a command changes the table, for that wants to be the only one.
+    pub fn open(&self) -> Relation {
+        Relation::open(self.oid)
+    }
+
+    /// The name as it may stand in a statement: one that is run here, only where the names are held.
+    pub fn sql(&self) -> String {
+        quote_qualified_identifier(&self.schema, &self.name)
+    }
+
+    pub fn is_partitioned(&self) -> bool {
+        self.kind == pg_sys::RELKIND_PARTITIONED_TABLE
+    }
+
+    /// Whether it has rows, and can have indexes and triggers, of its own.
+    pub fn is_ordinary(&self) -> bool {
+        self.kind == pg_sys::RELKIND_RELATION
+    }
+
+    /// How many rows the planner would expect.
+    pub fn estimated_rows(&self) -> f64 {
+        if self.is_ordinary() { self.open().estimated_rows() } else { 0.0 }
+    }
+
+    pub fn block_count(&self) -> u32 {
+        self.open().block_count()
+    }
+
+    fn check_kind(&self) -> Result<(), ErrorReport> {
+        // SAFETY: an open relation.
+        if unsafe { pg_sys::IsCatalogRelation(self.open().as_ptr()) } {
+            return Err(wrong_kind(format!("\"{}\" is a system catalog", self.name)));
+        }
+        if !self.is_ordinary() && !self.is_partitioned() {
+            return Err(wrong_kind(format!("\"{}\" is not a table", self.name))
+                .set_detail("It has to be an ordinary or a partitioned table."));
+        }
+        Ok(())
+    }
+
+    /// Refuses tables that can neither get nor lose a column by themselves.
+    pub fn check_has_own_columns(&self) -> Result<(), ErrorReport> {
+        let relation = self.open();
+        if relation.is_partition() {
+            return Err(wrong_kind(format!("\"{}\" is a partition", self.name))
+                .set_hint("Name the partitioned table: its partitions follow."));
+        }
+        if relation.is_typed() {
+            return Err(wrong_kind(format!("\"{}\" is a typed table", self.name))
+                .set_detail("A typed table has the columns of its type and no others."));
+        }
+        Ok(())
+    }
+}
+
+fn check_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {
+    // SAFETY: look-ups in system caches; aclcheck_error only reports.
+    unsafe {
+        let name = pg_sys::get_rel_name(oid);
+        if name.is_null() {
+            return Err(does_not_exist(oid));
+        }
+        if !is_owner(oid) {
+            let kind = pg_sys::get_relkind_objtype(pg_sys::get_rel_relkind(oid));
+            pg_sys::aclcheck_error(pg_sys::AclResult::ACLCHECK_NOT_OWNER, kind, name);
+        }
+    }
+    Ok(())
+}
+
+fn does_not_exist(oid: pg_sys::Oid) -> ErrorReport {
+    let message = format!("relation with OID {} does not exist", oid.to_u32());
+    user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
+}
+
+fn wrong_kind(message: String) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message)
+}

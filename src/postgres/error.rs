@@ -1,0 +1,68 @@
+//! Errors as the user sees them.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use simhash::error::Error;
+
+/// An error with a SQLSTATE and a message; `set_detail` and `set_hint` add to it.
+#[track_caller]
+pub fn user_error(code: PgSqlErrorCode, message: impl Into<String>) -> ErrorReport {
+    ErrorReport::new(code, sendable(message.into()), "pg_simhash")
+}
+
+/// Ends the statement with an error, where none can be returned.
+pub fn raise(error: ErrorReport) -> ! {
+    error.report(PgLogLevel::ERROR);
+    unreachable!("an error has been reported")
+}
+
+/// Tells the user what happens.
+pub fn tell(message: String) {
+    notice!("{}", sendable(message));
+}
+
+/// Warns the user.
+pub fn warn(warning: ErrorReport) {
+    warning.report(PgLogLevel::WARNING);
+}
+
+/// The start of what may be long.
+pub fn shorten(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A message that the server can send. It takes messages to be in its own encoding, and fails where they are not, so in
+/// other encodings than UTF-8 other characters than ASCII are escaped.
+pub fn sendable(message: String) -> String {
+    // SAFETY: no arguments, no conditions.
+    let encoding = unsafe { pg_sys::GetDatabaseEncoding() } as u32;
+    if matches!(encoding, pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) || message.is_ascii() {
+        return message;
+    }
+    let escape = |c: char| if c.is_ascii() { c.to_string() } else { c.escape_unicode().to_string() };
+    message.chars().map(escape).collect()
+}
+
+/// An error of the crate `simhash`, with its SQLSTATE.
+#[track_caller]
+pub fn algorithm_error(error: Error) -> ErrorReport {
+    let code = match error {
+        Error::OutOfMemory => PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
+        Error::CombiningSequenceTooLong
+        | Error::NormalFormTooLong
+        | Error::TooManyFeatures
+        | Error::FeaturesTooLong
+        | Error::TooManyRows => PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+        Error::WeightOverflow => PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+    };
+    user_error(code, error.to_string())
+}
+
+/// Lets the user cancel: the tick of the algorithm's loops.
+pub fn tick() {
+    pgrx::check_for_interrupts!();
+}

@@ -1,0 +1,127 @@
+//! Functions of PostgreSQL that pgrx does not bind, each guarded as pgrx guards its own: an error of PostgreSQL becomes
+//! a Rust panic here, and an error again where the call from PostgreSQL ends.
+//!
+//! The declarations are the same in PostgreSQL 14 to 18.
+
+use std::ffi::{c_int, c_void};
+
+use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
+use pgrx::pg_sys::{self, Datum, Oid};
+
+mod unguarded {
+    use super::*;
+
+    unsafe extern "C-unwind" {
+        // catalog/pg_inherits.h, catalog/partition.h, utils/partcache.h
+        pub fn find_all_inheritors(
+            parent: Oid,
+            lock: pg_sys::LOCKMODE,
+            parents: *mut *mut pg_sys::List,
+        ) -> *mut pg_sys::List;
+        pub fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List;
+        pub fn RelationGetPartitionKey(table: pg_sys::Relation) -> pg_sys::PartitionKey;
+        pub fn RelationGetPartitionQual(table: pg_sys::Relation) -> *mut pg_sys::List;
+
+        // utils/datum.h
+        pub fn datumCopy(value: Datum, by_value: bool, length: c_int) -> Datum;
+        pub fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: c_int) -> bool;
+
+        // nodes/nodeFuncs.h
+        #[cfg_attr(any(feature = "pg16", feature = "pg17", feature = "pg18"), link_name = "query_tree_walker_impl")]
+        pub fn query_tree_walker(query: *mut pg_sys::Query, walker: Walker, context: *mut c_void, flags: c_int)
+        -> bool;
+        #[cfg_attr(
+            any(feature = "pg16", feature = "pg17", feature = "pg18"),
+            link_name = "expression_tree_walker_impl"
+        )]
+        pub fn expression_tree_walker(node: *mut pg_sys::Node, walker: Walker, context: *mut c_void) -> bool;
+    }
+}
+
+/// A function that PostgreSQL calls for each node of a tree. It returns true to end the walk.
+pub type Walker = unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut c_void) -> bool;
+
+/// A table and all tables that inherit from it, locked. The list is palloc'd.
+pub fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE) -> *mut pg_sys::List {
+    // SAFETY: any OID may be asked for; the parents' counts are not wanted.
+    unsafe { guarded(|| unguarded::find_all_inheritors(parent, lock, std::ptr::null_mut())) }
+}
+
+/// The tables above a partition, the nearest first. The list is palloc'd.
+pub fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List {
+    // SAFETY: any OID may be asked for.
+    unsafe { guarded(|| unguarded::get_partition_ancestors(partition)) }
+}
+
+/// Reads a table's partition key into the relation cache.
+///
+/// # Safety
+/// The table is open.
+pub unsafe fn read_partition_key(table: pg_sys::Relation) {
+    // SAFETY: by the contract.
+    unsafe { guarded(|| unguarded::RelationGetPartitionKey(table)) };
+}
+
+/// The condition that a partition's rows fulfil, as a list of expressions.
+///
+/// # Safety
+/// The table is open.
+pub unsafe fn partition_qual(table: pg_sys::Relation) -> *mut pg_sys::List {
+    // SAFETY: by the contract.
+    unsafe { guarded(|| unguarded::RelationGetPartitionQual(table)) }
+}
+
+/// A copy of a value in the current memory context.
+///
+/// # Safety
+/// The value is of a type with that `typbyval` and `typlen`.
+pub unsafe fn datum_copy(value: Datum, by_value: bool, length: i16) -> Datum {
+    // SAFETY: by the contract.
+    unsafe { guarded(|| unguarded::datumCopy(value, by_value, length.into())) }
+}
+
+/// Whether two values are equal to the byte, detoasted.
+///
+/// # Safety
+/// Both values are of one type with that `typbyval` and `typlen`.
+pub unsafe fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: i16) -> bool {
+    // SAFETY: by the contract.
+    unsafe { guarded(|| unguarded::datum_image_eq(a, b, by_value, length.into())) }
+}
+
+/// Walks over the parts of a query.
+///
+/// # Safety
+/// The query is valid, and `walker` accepts the context.
+pub unsafe fn query_tree_walker(query: *mut pg_sys::Query, walker: Walker, context: *mut c_void) -> bool {
+    // SAFETY: by the contract.
+    unsafe { guarded(|| unguarded::query_tree_walker(query, walker, context, 0)) }
+}
+
+/// Walks over the parts of an expression.
+///
+/// # Safety
+/// The expression is valid, and `walker` accepts the context.
+pub unsafe fn expression_tree_walker(node: *mut pg_sys::Node, walker: Walker, context: *mut c_void) -> bool {
+    // SAFETY: by the contract.
+    unsafe { guarded(|| unguarded::expression_tree_walker(node, walker, context)) }
+}
+
+/// The description of a column, by its place from 0. A macro of PostgreSQL's before 18.
+///
+/// # Safety
+/// The descriptor has a column at that place, and lives as long as the result.
+pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, place: usize) -> &'a pg_sys::FormData_pg_attribute {
+    // SAFETY: by the contract. From PostgreSQL 18 on, compact descriptions come first.
+    unsafe {
+        #[cfg(not(feature = "pg18"))]
+        {
+            let attributes = &(*descriptor).attrs;
+            &attributes.as_slice((*descriptor).natts as usize)[place]
+        }
+        #[cfg(feature = "pg18")]
+        {
+            &*pg_sys::TupleDescAttr(descriptor, place as i32)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Names that stay as they are until the transaction ends.
+//!
+//! The commands that change a table are SQL text, so they name their objects, and PostgreSQL looks each name up when it
+//! runs the command. Who owns a schema can rename it at any time, and give its name to another schema: no lock on a
+//! table in it keeps them from that. The command would then reach another table of the same name, and run its
+//! triggers and casts with the rights of whoever called. So before a name is read, the object and its schema are locked
+//! against that. Some commands that change a name lock the object first; which ones differs between minor releases of
+//! PostgreSQL. All of them, and ALTER EXTENSION .. SET SCHEMA, change its row in the catalogue. So that row is locked
+//! too, as FOR KEY SHARE locks a row that a foreign key refers to.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use super::catalog::relation::Relation;
+use super::error::user_error;
+use super::spi::from_server;
+
+/// Keeps a schema's name. Gives the name as it is from now on.
+pub fn hold_schema(schema: Oid) -> Result<String, ErrorReport> {
+    let Some(row) = hold_row(pg_sys::NamespaceRelationId, schema)? else {
+        let message = format!("schema with OID {} does not exist", schema.to_u32());
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message));
+    };
+    // SAFETY: a row of pg_namespace, which has a NUL-terminated name.
+    unsafe {
+        let row = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_namespace>(row);
+        from_server((*row).nspname.data.as_ptr())
+    }
+}
+
+/// The schema's name at this moment.
+pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
+    // SAFETY: a NUL-terminated name, or null if there is no such schema.
+    unsafe {
+        let name = pg_sys::get_namespace_name(schema);
+        if name.is_null() {
+            let message = format!("schema with OID {} does not exist", schema.to_u32());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message));
+        }
+        from_server(name)
+    }
+}
+
+/// Keeps the name of an object, be it a function, a type, an operator or whatever has an OID, and that of its schema.
+/// Nothing happens if the object does not exist.
+pub fn hold(catalogue: Oid, object: Oid) -> Result<(), ErrorReport> {
+    let Some(row) = hold_row(catalogue, object)? else { return Ok(()) };
+    // SAFETY: the catalogue of a row that has been found, which has the column if it is said to have it.
+    let schema = unsafe {
+        let column = pg_sys::get_object_attnum_namespace(catalogue);
+        let opened = Relation::open(catalogue);
+        let mut is_null = true;
+        let value =
+            (column > 0).then(|| pgrx::pg_sys::htup::heap_getattr(row, column.into(), opened.rd_att, &mut is_null));
+        value.filter(|_| !is_null).map(|schema| Oid::from_u32(schema.value() as u32))
+    };
+    schema.map_or(Ok(()), |schema| hold_schema(schema).map(drop))
+}
+
+/// Locks an object and its row until the transaction ends, after waiting for whoever is changing its name. Gives a copy
+/// of the row; None if there is no such object.
+///
+/// A read-only transaction cannot lock rows, nor run the commands that names are held for: it gets the row as it is.
+fn hold_row(catalogue: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
+    // SAFETY: a catalogue that has OIDs, opened and closed. The row version that is locked is one that the active
+    // snapshot sees, so that it is not removed meanwhile. The page that heap_lock_tuple has pinned is unpinned.
+    unsafe {
+        let opened = Relation::open_in_mode(catalogue, pg_sys::RowShareLock as pg_sys::LOCKMODE);
+        pg_sys::LockDatabaseObject(catalogue, object, 0, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+        loop {
+            pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
+            let Some(row) = find(&opened, object) else {
+                pg_sys::PopActiveSnapshot();
+                return Ok(None);
+            };
+            if pg_sys::XactReadOnly {
+                pg_sys::PopActiveSnapshot();
+                return Ok(Some(row));
+            }
+            // Only its place is taken from it.
+            let mut current = pg_sys::HeapTupleData { t_self: (*row).t_self, ..Default::default() };
+            let mut buffer = pg_sys::InvalidBuffer as pg_sys::Buffer;
+            let mut failure = pg_sys::TM_FailureData::default();
+            let locked = pg_sys::heap_lock_tuple(
+                opened.as_ptr(),
+                &mut current,
+                pg_sys::GetCurrentCommandId(true),
+                pg_sys::LockTupleMode::LockTupleKeyShare,
+                pg_sys::LockWaitPolicy::LockWaitBlock,
+                // Newer versions too: a transaction that has changed the row, though not the name, may yet change that.
+                true,
+                &mut buffer,
+                &mut failure,
+            );
+            pg_sys::ReleaseBuffer(buffer);
+            pg_sys::PopActiveSnapshot();
+            match locked {
+                pg_sys::TM_Result::TM_Ok => return Ok(Some(row)),
+                // The transaction that has changed the object has committed; read the object again.
+                pg_sys::TM_Result::TM_Updated | pg_sys::TM_Result::TM_Deleted => {
+                    pgrx::check_for_interrupts!();
+                }
+                _ => {
+                    let message = format!("could not lock the row of object {} in its catalog", object.to_u32());
+                    return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message));
+                }
+            }
+        }
+    }
+}
+
+/// The row of an object, as the active snapshot sees it: a copy. Not from the system cache, which may have a version
+/// that was removed.
+///
+/// # Safety
+/// There is an active snapshot, and the catalogue has OIDs.
+unsafe fn find(catalogue: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
+    // SAFETY: by the contract. The scan is on the catalogue's index on OIDs, and is ended; the row is copied before.
+    unsafe {
+        let (column, index) =
+            (pg_sys::get_object_attnum_oid(catalogue.oid()), pg_sys::get_object_oid_index(catalogue.oid()));
+        let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
+        let mut key = pg_sys::ScanKeyData::default();
+        pg_sys::ScanKeyInit(&mut key, column, equal, pg_sys::F_OIDEQ.into(), object.into());
+        let snapshot = pg_sys::GetActiveSnapshot();
+        let scan = pg_sys::systable_beginscan(catalogue.as_ptr(), index, true, snapshot, 1, &mut key);
+        let row = pg_sys::systable_getnext(scan);
+        let copy = (!row.is_null()).then(|| pg_sys::heap_copytuple(row));
+        pg_sys::systable_endscan(scan);
+        copy
+    }
+}

@@ -1,0 +1,170 @@
+//! What the planner knows while it plans a query.
+
+use std::ffi::c_void;
+
+use pgrx::pg_guard;
+use pgrx::pg_sys::{self, NodeTag, Oid};
+
+use super::expression::{Expression, Variable};
+use crate::postgres::ffi::{expression_tree_walker, query_tree_walker};
+
+/// The planner at work on one query.
+#[derive(Clone, Copy)]
+pub struct Planner(*mut pg_sys::PlannerInfo);
+
+/// A table in a query's FROM.
+pub struct Table {
+    pub oid: Oid,
+    /// Whether partitions, or tables that inherit from it, are searched with it.
+    pub with_inheritors: bool,
+}
+
+impl Planner {
+    /// None for a null pointer, which the planner passes where it simplifies an expression outside of a query.
+    ///
+    /// # Safety
+    /// `root` is null, or that of the running planner.
+    pub unsafe fn new(root: *mut pg_sys::PlannerInfo) -> Option<Self> {
+        // SAFETY: by the contract.
+        unsafe { !root.is_null() && !(*root).parse.is_null() }.then_some(Self(root))
+    }
+
+    pub fn as_ptr(self) -> *mut pg_sys::PlannerInfo {
+        self.0
+    }
+
+    /// The relations of this query, as indexes into its range table, whose columns an expression has.
+    pub fn relations(self, expression: Expression) -> Vec<i32> {
+        // SAFETY: a valid planner and expression, and a set that is made of them.
+        unsafe {
+            let set = pg_sys::pull_varnos(self.0, expression.as_ptr());
+            let next = |last: i32| Some(pg_sys::bms_next_member(set, last)).filter(|&member| member >= 0);
+            // From PostgreSQL 16 on, a column also has the outer joins that may make it NULL.
+            let is_join = |relation: &i32| {
+                entry(&*(*self.0).parse, *relation).is_some_and(|entry| entry.rtekind == pg_sys::RTEKind::RTE_JOIN)
+            };
+            std::iter::successors(next(-1), |&last| next(last)).filter(|relation| !is_join(relation)).collect()
+        }
+    }
+
+    /// The table with that index into the range table; None if this is no table.
+    pub fn table(self, relation: i32) -> Option<Table> {
+        // SAFETY: a query has a range table, and an index into it that a column has is valid.
+        let entry = unsafe { entry(&*(*self.0).parse, relation) }?;
+        let is_table = entry.rtekind == pg_sys::RTEKind::RTE_RELATION
+            && [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_MATVIEW]
+                .contains(&(entry.relkind as u8));
+        is_table.then_some(Table { oid: entry.relid, with_inheritors: entry.inh })
+    }
+
+    /// Whether a condition on a fingerprint, which is computed from one table of this query, is a condition on the rows
+    /// that are read.
+    ///
+    /// The planner also simplifies expressions of other queries than the one that it is at work on. Their column
+    /// references count the tables of their own query, and must not be taken for columns of this one's.
+    pub fn searches(self, relation: i32, table: &Table, fingerprint: Expression) -> bool {
+        // SAFETY: a valid planner and query.
+        unsafe {
+            let (root, query) = (&*self.0, &*(*self.0).parse);
+            if !root.simple_rel_array.is_null() {
+                // The query's own conditions have been simplified. Sub-selects of EXISTS in placeholders may come yet
+                // (`preprocess_phv_expression` of PostgreSQL's planner.c), but not when equivalences are known. What
+                // comes then are conditions passed on to partitions and the like; but also CHECK constraints
+                // (`get_relation_constraints` of plancat.c), which call their table number 1, as no partition ever is.
+                let in_range = !root.append_rel_array.is_null() && (0..root.simple_rel_array_size).contains(&relation);
+                let is_part = in_range && !(*root.append_rel_array.add(relation as usize)).is_null();
+                return is_part && root.ec_merging_done;
+            }
+            // An INSERT reads none of its target's rows, and its ON CONFLICT has to match an index as it is written.
+            if query.commandType == pg_sys::CmdType::CMD_INSERT {
+                let excluded = query.onConflict.as_ref().map(|clause| clause.exclRelIndex);
+                if relation == query.resultRelation || Some(relation) == excluded {
+                    return false;
+                }
+            }
+            // The WHERE of a sub-select of EXISTS is simplified as if it were this query's (`convert_EXISTS_to_ANY` of
+            // PostgreSQL's subselect.c). Such a sub-select still stands in the query then, or, where an arm of UNION
+            // ALL returns it, in what stands for the arm's columns.
+            let mut sought = Sought { relation, table, columns: fingerprint.columns() };
+            let sought = (&raw mut sought).cast();
+            !(query_tree_walker(root.parse, has_exists_with, sought)
+                || expression_tree_walker(root.append_rel_list.cast(), has_exists_with, sought))
+        }
+    }
+
+    /// The number of rows of a relation, where the planner has come to know it.
+    pub fn rows(self, relation: i32) -> f64 {
+        // SAFETY: the array has as many elements as it says, each a valid relation or null.
+        unsafe {
+            let root = &*self.0;
+            if root.simple_rel_array.is_null() || !(0..root.simple_rel_array_size).contains(&relation) {
+                return 0.0;
+            }
+            (*root.simple_rel_array.add(relation as usize)).as_ref().map_or(0.0, |relation| relation.tuples)
+        }
+    }
+
+    /// Whether a column that the expression is computed from, or the expression itself, may be NULL in some place of
+    /// the query where others of its row are not: above grouping sets that leave it out.
+    pub fn may_be_grouped_away(self, expression: Expression) -> bool {
+        // SAFETY: a query's lists of what it returns and its HAVING are valid expressions, or null.
+        unsafe {
+            let query = &*(*self.0).parse;
+            if query.groupingSets.is_null() {
+                return false;
+            }
+            let columns = expression.columns();
+            let above = [query.targetList.cast(), query.havingQual].map(|above| Expression::new(above));
+            let above: Vec<_> = above.into_iter().flatten().flat_map(Expression::columns).collect();
+            // A column of a join stands for one of the joined tables, be it converted.
+            let is_of_join = |column: &Variable| {
+                entry(query, column.relation).is_some_and(|entry| entry.rtekind == pg_sys::RTEKind::RTE_JOIN)
+            };
+            above.iter().any(is_of_join) || columns.iter().any(|column| column.is_among(&above))
+        }
+    }
+}
+
+/// An entry of a query's range table.
+///
+/// # Safety
+/// The query is valid, and is not changed while the result is used.
+unsafe fn entry(query: &pg_sys::Query, relation: i32) -> Option<&pg_sys::RangeTblEntry> {
+    // SAFETY: by the contract; a range table is a list of such entries.
+    unsafe {
+        let in_range = !query.rtable.is_null() && (1..=(*query.rtable).length).contains(&relation);
+        in_range.then(|| &*pg_sys::list_nth(query.rtable, relation - 1).cast::<pg_sys::RangeTblEntry>())
+    }
+}
+
+/// Columns of a table, which has a number in the range table.
+struct Sought<'a> {
+    relation: i32,
+    table: &'a Table,
+    columns: Vec<Variable>,
+}
+
+/// Whether an expression has a sub-select of EXISTS that reads, by the same numbers, columns of another table.
+#[pg_guard]
+unsafe extern "C-unwind" fn has_exists_with(node: *mut pg_sys::Node, sought: *mut c_void) -> bool {
+    // SAFETY: PostgreSQL walks a valid tree, and passes on what it was given.
+    unsafe {
+        match node.as_ref().map(|node| node.type_) {
+            None | Some(NodeTag::T_Query) => false,
+            Some(NodeTag::T_SubLink)
+                if (*node.cast::<pg_sys::SubLink>()).subLinkType == pg_sys::SubLinkType::EXISTS_SUBLINK =>
+            {
+                let query = (*node.cast::<pg_sys::SubLink>()).subselect;
+                let sought = &*sought.cast::<Sought>();
+                // Columns of the same table mean the same.
+                let same = entry(&*query.cast(), sought.relation).is_some_and(|entry| {
+                    entry.rtekind == pg_sys::RTEKind::RTE_RELATION
+                        && (entry.relid, entry.inh) == (sought.table.oid, sought.table.with_inheritors)
+                });
+                let of_query = Expression::new(query).map_or_else(Vec::new, Expression::columns);
+                !same && sought.columns.iter().any(|column| column.is_among(&of_query))
+            }
+            _ => expression_tree_walker(node, has_exists_with, sought),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Queries whose tables and functions are checked between parsing and planning.
+//!
+//! A query is text, and names what it reads. Who owns a schema can rename it at any time, so that a name means another
+//! table by the time when it is looked up. Here the parser's result can be looked at, and it is this very result that
+//! is planned and run. Nothing is computed before that.
+
+use std::ffi::{CString, c_int};
+
+use pgrx::pg_guard;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use super::error::user_error;
+use super::nodes::expression::{Expression, list};
+
+/// A SELECT of one table, after the parser: names are resolved, views and policies not yet expanded.
+pub struct Query {
+    text: CString,
+    tree: *mut pg_sys::Query,
+}
+
+impl Query {
+    /// Parses a statement in the server's encoding.
+    pub fn parse(text: CString) -> Result<Self, ErrorReport> {
+        let wrong = || user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a query must be one statement");
+        // SAFETY: the text is NUL-terminated and lives as long as the trees, which are in the current memory context.
+        unsafe {
+            let statements = pg_sys::pg_parse_query(text.as_ptr());
+            if statements.is_null() || (*statements).length != 1 {
+                return Err(wrong());
+            }
+            let statement = pg_sys::list_nth(statements, 0).cast::<pg_sys::RawStmt>();
+            let (types, environment) = (std::ptr::null_mut(), std::ptr::null_mut());
+            #[cfg(feature = "pg14")]
+            let tree = pg_sys::parse_analyze(statement, text.as_ptr(), types, 0, environment);
+            #[cfg(not(feature = "pg14"))]
+            let tree = pg_sys::parse_analyze_fixedparams(statement, text.as_ptr(), types, 0, environment);
+            if (*tree).commandType != pg_sys::CmdType::CMD_SELECT {
+                return Err(wrong());
+            }
+            Ok(Self { text, tree })
+        }
+    }
+
+    /// The only table in the query's FROM; None if there is more or something else.
+    pub fn table(&self) -> Option<Oid> {
+        // SAFETY: a valid query, whose range table is a list of entries, or null.
+        unsafe {
+            let entries = (*self.tree).rtable;
+            if entries.is_null() || (*entries).length != 1 {
+                return None;
+            }
+            let entry = &*pg_sys::list_nth(entries, 0).cast::<pg_sys::RangeTblEntry>();
+            (entry.rtekind == pg_sys::RTEKind::RTE_RELATION).then_some(entry.relid)
+        }
+    }
+
+    /// What the query returns in its columns.
+    pub fn returned(&self) -> Vec<Expression> {
+        // SAFETY: a valid query, which has a list of target entries, each with an expression.
+        unsafe {
+            let entries = list((*self.tree).targetList);
+            let expression = |entry: Expression| Expression::new((*entry.as_ptr().cast::<pg_sys::TargetEntry>()).expr);
+            entries.into_iter().filter_map(expression).collect()
+        }
+    }
+
+    /// Plans and runs the query, with the rights of the current user, and gives each value of its first column that is
+    /// not NULL. The column is of a type that is passed by value.
+    pub fn each_value(self, mut take: impl FnMut(pg_sys::Datum)) {
+        let mut receiver = Receiver {
+            base: pg_sys::DestReceiver {
+                receiveSlot: Some(receive),
+                rStartup: Some(start),
+                rShutdown: Some(nothing),
+                rDestroy: Some(nothing),
+                mydest: pg_sys::CommandDest::DestNone,
+            },
+            take: &mut take,
+        };
+        // SAFETY: a valid query, of which the rewriter makes one, as for every SELECT. The receiver outlives the run; a
+        // function that is running has an active snapshot. After an error, PostgreSQL frees what the executor holds.
+        unsafe {
+            let rewritten = pg_sys::pg_rewrite_query(self.tree);
+            let query = pg_sys::list_nth(rewritten, 0).cast::<pg_sys::Query>();
+            let plan = pg_sys::pg_plan_query(query, self.text.as_ptr(), 0, std::ptr::null_mut());
+            let running = pg_sys::CreateQueryDesc(
+                plan,
+                self.text.as_ptr(),
+                pg_sys::GetActiveSnapshot(),
+                std::ptr::null_mut(),
+                (&raw mut receiver).cast(),
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+                0,
+            );
+            let forward = pg_sys::ScanDirection::ForwardScanDirection;
+            pg_sys::ExecutorStart(running, 0);
+            #[cfg(not(feature = "pg18"))]
+            pg_sys::ExecutorRun(running, forward, 0, true);
+            #[cfg(feature = "pg18")]
+            pg_sys::ExecutorRun(running, forward, 0);
+            pg_sys::ExecutorFinish(running);
+            pg_sys::ExecutorEnd(running);
+            pg_sys::FreeQueryDesc(running);
+        }
+    }
+}
+
+/// Takes the rows of a running query.
+#[repr(C)]
+struct Receiver<'a> {
+    /// It comes first: to PostgreSQL, this is all.
+    base: pg_sys::DestReceiver,
+    take: &'a mut dyn FnMut(pg_sys::Datum),
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn receive(slot: *mut pg_sys::TupleTableSlot, receiver: *mut pg_sys::DestReceiver) -> bool {
+    let mut is_null = false;
+    // SAFETY: the executor passes a row of one column or more, and the receiver that it was given.
+    unsafe {
+        let value = pg_sys::slot_getattr(slot, 1, &mut is_null);
+        if !is_null {
+            ((*receiver.cast::<Receiver>()).take)(value);
+        }
+    }
+    true
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn start(_receiver: *mut pg_sys::DestReceiver, _operation: c_int, _row: pg_sys::TupleDesc) {}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn nothing(_receiver: *mut pg_sys::DestReceiver) {}

@@ -1,0 +1,97 @@
+//! A row in a slot of the executor's.
+
+use std::marker::PhantomData;
+
+use pgrx::pg_sys::{self, Datum};
+
+use super::catalog::relation::Relation;
+use super::ffi::{attribute, datum_image_eq};
+
+/// A row of a table, in a slot, for as long as the slot holds it.
+///
+/// The values of its columns are those of the types that the slot's descriptor says.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    slot: *mut pg_sys::TupleTableSlot,
+    lifetime: PhantomData<&'a pg_sys::TupleTableSlot>,
+}
+
+impl<'a> Row<'a> {
+    /// # Safety
+    /// The slot holds a row, and keeps it for `'a`.
+    pub unsafe fn new(slot: *mut pg_sys::TupleTableSlot) -> Self {
+        Self { slot, lifetime: PhantomData }
+    }
+
+    pub fn slot(self) -> *mut pg_sys::TupleTableSlot {
+        self.slot
+    }
+
+    /// The value of a column of the user's; None for NULL, and if there is no such column.
+    pub fn value(self, column: i16) -> Option<Datum> {
+        self.attribute(column)?;
+        let mut is_null = false;
+        // SAFETY: the slot holds a row, which has the column.
+        let value = unsafe { pg_sys::slot_getattr(self.slot, column.into(), &mut is_null) };
+        (!is_null).then_some(value)
+    }
+
+    /// The row's place in its table. Meaningless for a row that is not stored yet.
+    pub fn place(self) -> pg_sys::ItemPointerData {
+        // SAFETY: a slot, which has this field whatever it holds.
+        unsafe { (*self.slot).tts_tid }
+    }
+
+    /// Whether two rows of one table have the same values in some columns, to the byte.
+    pub fn has_same_values(self, other: Row<'_>, mut columns: impl Iterator<Item = i16>) -> bool {
+        columns.all(|column| match (self.value(column), other.value(column)) {
+            (None, None) => true,
+            (Some(a), Some(b)) => match (self.attribute(column), other.attribute(column)) {
+                (Some(ours), Some(theirs)) if ours.atttypid == theirs.atttypid => {
+                    // SAFETY: two values of the attribute's type.
+                    unsafe { datum_image_eq(a, b, ours.attbyval, ours.attlen) }
+                }
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+
+    /// The description of a column of the user's.
+    fn attribute(self, column: i16) -> Option<&'a pg_sys::FormData_pg_attribute> {
+        // SAFETY: a slot that holds a row has a descriptor with as many columns as it says.
+        unsafe {
+            let descriptor = (*self.slot).tts_tupleDescriptor;
+            let place = usize::try_from(column).ok()?.checked_sub(1)?;
+            if place >= (*descriptor).natts as usize {
+                return None;
+            }
+            Some(attribute(descriptor, place))
+        }
+    }
+}
+
+/// A slot for the stored rows of a table.
+pub struct TableSlot(*mut pg_sys::TupleTableSlot);
+
+impl TableSlot {
+    /// The table must stay open as long as the slot is used.
+    pub fn new(table: &Relation) -> Self {
+        // SAFETY: an open table.
+        Self(unsafe { pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut()) })
+    }
+
+    pub fn as_ptr(&self) -> *mut pg_sys::TupleTableSlot {
+        self.0
+    }
+}
+
+impl Drop for TableSlot {
+    fn drop(&mut self) {
+        // After an error of PostgreSQL's, PostgreSQL releases what the slot pins and frees its memory.
+        if !std::thread::panicking() {
+            // SAFETY: created by this, and dropped only here.
+            unsafe { pg_sys::ExecDropSingleTupleTableSlot(self.0) };
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Row versions of the access method heap, and what their heads say of the transactions that have written them
+//! (PostgreSQL's htup_details.h).
+
+use pgrx::pg_sys::{self, CommandId, TransactionId};
+
+use super::row::Row;
+
+/// A row version that is stored in a table of the access method heap, in a slot that pins its page.
+#[derive(Clone, Copy)]
+pub struct RowVersion<'a>(Row<'a>);
+
+/// The fields of a row version's head that say which transactions have written or locked it.
+struct Head {
+    inserter: TransactionId,
+    deleter_or_locker: TransactionId,
+    mask: u32,
+    mask2: u32,
+}
+
+impl<'a> RowVersion<'a> {
+    /// None if the row is not in a slot for stored rows of the heap.
+    pub fn new(row: Row<'a>) -> Option<Self> {
+        // SAFETY: a slot has its operations.
+        let is_buffered = unsafe { std::ptr::eq((*row.slot()).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple) };
+        is_buffered.then_some(Self(row))
+    }
+
+    pub fn row(self) -> Row<'a> {
+        self.0
+    }
+
+    /// Whether the running transaction has inserted it.
+    pub fn is_own(self) -> bool {
+        // SAFETY: a row of the heap; any number may be asked for as a transaction's.
+        unsafe {
+            let mut is_null = false;
+            let inserter =
+                pg_sys::slot_getsysattr(self.0.slot(), pg_sys::MinTransactionIdAttributeNumber, &mut is_null);
+            pg_sys::TransactionIdIsCurrentTransactionId(TransactionId::from(inserter.value() as u32))
+        }
+    }
+
+    /// The command of the running transaction that has inserted it; None if another transaction has.
+    pub fn own_command(self) -> Option<CommandId> {
+        // SAFETY: a row that the running transaction has inserted, and only of these can a transaction tell the command.
+        unsafe {
+            let head = std::ptr::from_ref(self.header()).cast_mut();
+            self.is_own().then(|| pg_sys::HeapTupleHeaderGetCmin(head))
+        }
+    }
+
+    /// A transaction in progress, other than the running one, that holds a lock on it for which an UPDATE has to wait.
+    pub fn locker(self) -> Option<TransactionId> {
+        let Head { deleter_or_locker: locker, mask, .. } = self.head();
+        if mask & pg_sys::HEAP_XMAX_INVALID != 0 {
+            return None;
+        }
+        let is_lock_only = mask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
+        if mask & pg_sys::HEAP_XMAX_IS_MULTI == 0 {
+            let lock_bits = pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK;
+            let is_key_share = is_lock_only && mask & lock_bits == pg_sys::HEAP_XMAX_KEYSHR_LOCK;
+            return (!is_key_share && is_in_progress_elsewhere(locker)).then_some(locker);
+        }
+        let mut members = std::ptr::null_mut();
+        // SAFETY: a multitransaction of a row that is pinned. The members are a copy, as many as is said, or none.
+        let members: Vec<_> = unsafe {
+            let count = pg_sys::GetMultiXactIdMembers(locker, &mut members, false, is_lock_only);
+            (0..usize::try_from(count).unwrap_or(0)).map(|member| *members.add(member)).collect()
+        };
+        let mut strong =
+            members.iter().filter(|member| member.status > pg_sys::MultiXactStatus::MultiXactStatusForKeyShare);
+        strong.find(|member| is_in_progress_elsewhere(member.xid)).map(|member| member.xid)
+    }
+
+    /// Whether another transaction is deleting or replacing it, and replaces it by a version with the same values in the
+    /// columns of all unique indexes on plain columns.
+    pub fn keeps_key(self) -> bool {
+        let Head { inserter, mask, mask2, .. } = self.head();
+        let has_new_key = mask2 & pg_sys::HEAP_KEYS_UPDATED != 0;
+        // SAFETY: any number may be asked for as a transaction's.
+        let is_inserted = !unsafe { pg_sys::TransactionIdIsInProgress(inserter) };
+        mask & pg_sys::HEAP_XMAX_INVALID == 0 && !has_new_key && is_inserted
+    }
+
+    /// The transaction that has deleted it or replaced it by another version, whether it has committed or not.
+    pub fn deleter(self) -> Option<TransactionId> {
+        let header = self.header();
+        let mask = u32::from(header.t_infomask);
+        let is_multi = mask & pg_sys::HEAP_XMAX_IS_MULTI != 0;
+        let lock_bits = pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK;
+        // As the macro HEAP_XMAX_IS_LOCKED_ONLY.
+        let is_lock = mask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0
+            || mask & (pg_sys::HEAP_XMAX_IS_MULTI | lock_bits) == pg_sys::HEAP_XMAX_EXCL_LOCK;
+        if mask & pg_sys::HEAP_XMAX_INVALID != 0 || is_lock {
+            return None;
+        }
+        // SAFETY: a row's head; the field is a transaction, or a multitransaction as the mask says.
+        unsafe {
+            let raw = header.t_choice.t_heap.t_xmax;
+            Some(if is_multi { pg_sys::HeapTupleGetUpdateXid(std::ptr::from_ref(header).cast_mut()) } else { raw })
+        }
+    }
+
+    fn header(self) -> &'a pg_sys::HeapTupleHeaderData {
+        // SAFETY: a slot for stored rows of the heap, as `new` has checked. The row is on a page that the slot pins.
+        unsafe { &*(*(*self.0.slot().cast::<pg_sys::HeapTupleTableSlot>()).tuple).t_data }
+    }
+
+    /// Reads the head under the page's lock: its fields change together.
+    fn head(self) -> Head {
+        // SAFETY: a slot for stored rows of the heap, as `new` has checked, which pins the row's page.
+        unsafe {
+            let buffer = (*self.0.slot().cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            let header = self.header();
+            let head = Head {
+                inserter: header.t_choice.t_heap.t_xmin,
+                deleter_or_locker: header.t_choice.t_heap.t_xmax,
+                mask: header.t_infomask.into(),
+                mask2: header.t_infomask2.into(),
+            };
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+            head
+        }
+    }
+}
+
+fn is_in_progress_elsewhere(transaction: TransactionId) -> bool {
+    // SAFETY: any number may be asked for as a transaction's.
+    unsafe {
+        !pg_sys::TransactionIdIsCurrentTransactionId(transaction) && pg_sys::TransactionIdIsInProgress(transaction)
+    }
+}

@@ -1,0 +1,149 @@
+//! Text between the server's encoding and the algorithm's UTF-8.
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::slice;
+use std::str;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::varlena::{varatt_is_1b_e, varsize_any, vartag_1b_e};
+use pgrx::{AnyElement, FromDatum};
+use simhash::error::Error;
+
+use super::error::{algorithm_error, user_error};
+
+/// The bytes of a text, in the server's encoding, detoasted.
+///
+/// pgrx takes `&[u8]` for `bytea`, which is laid out as `text` is; its `&str` would trust the bytes to be UTF-8.
+pub type RawText<'a> = &'a [u8];
+
+/// A `text` argument as PostgreSQL passes it: it may be compressed, and it may be stored elsewhere.
+#[derive(Clone, Copy)]
+pub struct TextArgument<'a> {
+    datum: pg_sys::Datum,
+    /// As it was passed.
+    varlena: &'a [u8],
+}
+
+impl<'a> TextArgument<'a> {
+    /// The argument, which the SQL declaration makes a `text`.
+    pub fn new(argument: &'a AnyElement) -> Self {
+        let datum = argument.datum();
+        // SAFETY: a `text` is a varlena, and that has as many bytes as its header says.
+        let varlena = unsafe {
+            let varlena: *const pg_sys::varlena = datum.cast_mut_ptr();
+            slice::from_raw_parts(varlena.cast(), varsize_any(varlena))
+        };
+        Self { datum, varlena }
+    }
+
+    /// Its bytes. Costs reading and decompressing where it is stored or compressed.
+    pub fn detoast(self) -> RawText<'a> {
+        // SAFETY: the datum is a `text`, and not null.
+        unsafe { RawText::from_datum(self.datum, false) }.unwrap_or_default()
+    }
+
+    /// What tells whether another argument is the same text; at no cost, and None if that cannot be told.
+    pub fn identity(self) -> Option<TextIdentity<'a>> {
+        let varlena: *const pg_sys::varlena = self.datum.cast_mut_ptr();
+        // SAFETY: as in `new`; the tag is there if the value is external.
+        let tag = unsafe { varatt_is_1b_e(varlena).then(|| vartag_1b_e(varlena)) };
+        match tag {
+            None => Some(TextIdentity { varlena: self.varlena, command: None }),
+            Some(tag) if u32::from(tag) == pg_sys::vartag_external::VARTAG_ONDISK => {
+                Some(TextIdentity { varlena: self.varlena, command: Some(Command::current()) })
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+/// Equal for equal texts only (not for all of them).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct TextIdentity<'a> {
+    /// The text, perhaps compressed, or the reference to where it is stored.
+    pub varlena: &'a [u8],
+    /// A reference means the same text only as long as its table cannot have been changed and vacuumed.
+    pub command: Option<Command>,
+}
+
+/// A command of a transaction of this backend. (Two transactions in one query string may share all three: only one that
+/// also deleted, vacuumed and used again the number of a stored value could mistake it.)
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Command {
+    transaction_start: pg_sys::TimestampTz,
+    statement_start: pg_sys::TimestampTz,
+    id: pg_sys::CommandId,
+}
+
+impl Command {
+    fn current() -> Self {
+        // SAFETY: no arguments that matter, and a transaction is running, as always when a function is called.
+        unsafe {
+            Self {
+                transaction_start: pg_sys::GetCurrentTransactionStartTimestamp(),
+                statement_start: pg_sys::GetCurrentStatementStartTimestamp(),
+                id: pg_sys::GetCurrentCommandId(false),
+            }
+        }
+    }
+}
+
+/// The text as UTF-8, whatever the server's encoding.
+///
+/// Also a UTF-8 server's text is checked: that costs little next to a fingerprint, and lets no wrong byte that some
+/// other code stored lead to undefined behaviour. A SQL_ASCII server's text has no known encoding: it is taken for
+/// UTF-8.
+pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
+    // SAFETY: no arguments, no conditions.
+    let encoding = unsafe { pg_sys::GetDatabaseEncoding() } as u32;
+    if matches!(encoding, pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) || text.is_ascii() {
+        return check(text).map(Cow::Borrowed);
+    }
+    let Ok(length) = i32::try_from(text.len()) else {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, "text is too long"));
+    };
+    // SAFETY: `text` is `length` readable bytes. The result is either `text` or a palloc'd, NUL-terminated string;
+    // PostgreSQL reports by an error, which pgrx turns into unwinding, what it cannot convert.
+    let converted = unsafe {
+        let converted = pg_sys::pg_server_to_any(text.as_ptr().cast(), length, pg_sys::pg_enc::PG_UTF8 as i32);
+        if converted.cast_const() == text.as_ptr().cast() { text } else { CStr::from_ptr(converted).to_bytes() }
+    };
+    check(converted).map(Cow::Borrowed)
+}
+
+fn check(text: &[u8]) -> Result<&str, ErrorReport> {
+    str::from_utf8(text).map_err(|error| {
+        let wrong = &text[error.valid_up_to()..];
+        let wrong: Vec<String> = wrong.iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();
+        user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text to fingerprint is not valid UTF-8")
+            .set_detail(format!("Invalid byte sequence at byte {}: {}.", error.valid_up_to() + 1, wrong.join(" ")))
+            .set_hint("In a SQL_ASCII database, store text as UTF-8, or convert it with convert_from().")
+    })
+}
+
+/// The text as UTF-8, copied: an error where there is no memory, for it may be large.
+pub fn decode_copy(text: RawText<'_>) -> Result<String, ErrorReport> {
+    let decoded = decode(text)?;
+    let mut copy = String::new();
+    copy.try_reserve_exact(decoded.len()).map_err(Error::from).map_err(algorithm_error)?;
+    copy.push_str(&decoded);
+    Ok(copy)
+}
+
+/// The text as a `text` value, in the server's encoding; an error of PostgreSQL's where that has no such character, or
+/// where there is no memory. Never None.
+///
+/// The text must be shorter than 1 GB.
+pub fn to_datum(text: &str) -> Option<AnyElement> {
+    // SAFETY: the pointer is to `text.len()` readable bytes, which fit into an i32. The result of the conversion is
+    // either that pointer, or a palloc'd, NUL-terminated string; that of the copy is a `text`.
+    unsafe {
+        let bytes = text.as_ptr().cast();
+        let encoded = pg_sys::pg_any_to_server(bytes, text.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
+        let length = if encoded.cast_const() == bytes { text.len() } else { CStr::from_ptr(encoded).count_bytes() };
+        let datum = pg_sys::Datum::from(pg_sys::cstring_to_text_with_len(encoded, length as i32));
+        AnyElement::from_polymorphic_datum(datum, false, pg_sys::TEXTOID)
+    }
+}

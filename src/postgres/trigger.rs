@@ -1,0 +1,164 @@
+//! What a trigger function is told, and what triggers a table has.
+
+use std::ffi::{CStr, c_char};
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::catalog::relation::Relation;
+use super::error::user_error;
+use super::row::Row;
+
+/// A row that is to be inserted or updated.
+pub struct RowEvent<'a> {
+    pub data: &'a pg_sys::TriggerData,
+}
+
+impl RowEvent<'_> {
+    /// That of a trigger function's call; an error if it was called otherwise, with `usage`: how to create the trigger.
+    pub fn of(fcinfo: pg_sys::FunctionCallInfo, function: &str, usage: &'static str) -> Result<Self, ErrorReport> {
+        let wrong = |what: &str| protocol_violated(format!("{function} {what}"), usage);
+        // SAFETY: the context of a call by the trigger manager is its data, and outlives the call.
+        let data = unsafe {
+            let context = (*fcinfo).context;
+            if context.is_null() || (*context).type_ != pg_sys::NodeTag::T_TriggerData {
+                return Err(wrong("was not called as a trigger"));
+            }
+            &*context.cast::<pg_sys::TriggerData>()
+        };
+        if data.tg_event & pg_sys::TRIGGER_EVENT_ROW == 0 {
+            return Err(wrong("must be fired for each row"));
+        }
+        if data.tg_event & pg_sys::TRIGGER_EVENT_TIMINGMASK != pg_sys::TRIGGER_EVENT_BEFORE {
+            return Err(wrong("must be fired before the event"));
+        }
+        match data.tg_event & pg_sys::TRIGGER_EVENT_OPMASK {
+            pg_sys::TRIGGER_EVENT_INSERT | pg_sys::TRIGGER_EVENT_UPDATE => Ok(Self { data }),
+            _ => Err(wrong("must be fired for INSERT or UPDATE")),
+        }
+    }
+
+    fn is_update(&self) -> bool {
+        // Of an UPDATE there is a new row beside the old one, of an INSERT only a new one.
+        !self.data.tg_newtuple.is_null()
+    }
+
+    /// The row that is to be stored, as the trigger returns it.
+    pub fn new_tuple(&self) -> pg_sys::HeapTuple {
+        if self.is_update() { self.data.tg_newtuple } else { self.data.tg_trigtuple }
+    }
+
+    /// The row that is to be stored.
+    pub fn new_row(&self) -> Row<'_> {
+        let slot = if self.is_update() { self.data.tg_newslot } else { self.data.tg_trigslot };
+        // SAFETY: the trigger manager's slot, which holds the row until the call ends.
+        unsafe { Row::new(slot) }
+    }
+
+    /// The row before, of an UPDATE.
+    pub fn old_row(&self) -> Option<Row<'_>> {
+        // SAFETY: the trigger manager's slot, which holds the row until the call ends.
+        self.is_update().then(|| unsafe { Row::new(self.data.tg_trigslot) })
+    }
+
+    pub fn table(&self) -> Relation {
+        // SAFETY: the trigger's table is open until the call ends.
+        unsafe { Relation::opened_by_server(self.data.tg_relation) }
+    }
+
+    /// The new row with another value in one column.
+    ///
+    /// # Safety
+    /// The row's table has that column, and the value is of its type.
+    pub unsafe fn with_value(&self, column: i32, value: Option<pg_sys::Datum>) -> pg_sys::HeapTuple {
+        let (mut column, mut is_null) = (column, value.is_none());
+        let mut value = value.unwrap_or_else(pg_sys::Datum::null);
+        // SAFETY: by the contract.
+        unsafe {
+            let descriptor = (*self.data.tg_relation).rd_att;
+            pg_sys::heap_modify_tuple_by_cols(
+                self.new_tuple(),
+                descriptor,
+                1,
+                &raw mut column,
+                &raw mut value,
+                &raw mut is_null,
+            )
+        }
+    }
+
+    pub fn arguments(&self) -> Vec<&CStr> {
+        // SAFETY: a call has its trigger.
+        unsafe { arguments(&*self.data.tg_trigger) }
+    }
+}
+
+pub fn protocol_violated(message: String, usage: &'static str) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message).set_hint(usage)
+}
+
+/// The arguments of a trigger, in the server's encoding.
+///
+/// # Safety
+/// The trigger is PostgreSQL's: its arguments are as many as it says, and NUL-terminated.
+pub unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
+    // SAFETY: by the contract.
+    let argument = |i| unsafe { CStr::from_ptr((*trigger.tgargs.add(i)).cast::<c_char>()) };
+    (0..trigger.tgnargs as usize).map(argument).collect()
+}
+
+/// The triggers of a table.
+pub fn triggers(table: &Relation) -> &[pg_sys::Trigger] {
+    // SAFETY: an open table has as many triggers as it says, or none. They are there as long as it is open.
+    unsafe {
+        match table.trigdesc.as_ref() {
+            Some(found) => std::slice::from_raw_parts(found.triggers, found.numtriggers as usize),
+            None => &[],
+        }
+    }
+}
+
+/// The table of the trigger that a partition's has been made from, by way of those of the partitions in between; None
+/// if it is no more.
+pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+    // SAFETY: a catalogue is opened and closed; rows of it are looked up by its index on their OIDs, and what is read
+    // of one is copied before the scan ends.
+    unsafe {
+        let catalogue = pg_sys::table_open(pg_sys::TriggerRelationId, LOCK);
+        let table = loop {
+            let mut key = pg_sys::ScanKeyData::default();
+            pg_sys::ScanKeyInit(
+                &mut key,
+                pg_sys::Anum_pg_trigger_oid as pg_sys::AttrNumber,
+                pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber,
+                pg_sys::F_OIDEQ.into(),
+                trigger.into(),
+            );
+            let index = pg_sys::TriggerOidIndexId.into();
+            let scan = pg_sys::systable_beginscan(catalogue, index, true, std::ptr::null_mut(), 1, &mut key);
+            let row = pg_sys::systable_getnext(scan);
+            let found = (!row.is_null()).then(|| {
+                let row = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_trigger>();
+                (row.tgrelid, row.tgparentid)
+            });
+            pg_sys::systable_endscan(scan);
+            match found {
+                Some((_, parent)) if parent != pg_sys::InvalidOid => trigger = parent,
+                found => break found.map(|(table, _)| table),
+            }
+        };
+        pg_sys::table_close(catalogue, LOCK);
+        table
+    }
+}
+
+/// Whether a trigger, where it is enabled, fires before each row that is inserted or updated, whatever the row and
+/// column.
+pub fn is_before_each_row(trigger: &pg_sys::Trigger) -> bool {
+    let wanted = pg_sys::TRIGGER_TYPE_ROW
+        | pg_sys::TRIGGER_TYPE_BEFORE
+        | pg_sys::TRIGGER_TYPE_INSERT
+        | pg_sys::TRIGGER_TYPE_UPDATE;
+    trigger.tgtype as u32 == wanted && trigger.tgqual.is_null() && trigger.tgnattr == 0
+}

@@ -1,0 +1,77 @@
+//! Names for indexes on blocks, as PostgreSQL gives them.
+
+use std::collections::HashSet;
+use std::ffi::{CStr, CString};
+
+use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
+
+use crate::postgres::catalog::target::Target;
+use crate::postgres::spi;
+
+/// What REINDEX CONCURRENTLY has added to an index's name: `ccnew` or `ccold`, and a number where that was taken.
+pub fn leftover_label(name: &str) -> Option<&str> {
+    let (_, label) = name.rsplit_once('_')?;
+    let number = label.strip_prefix("ccnew").or_else(|| label.strip_prefix("ccold"))?;
+    number.bytes().all(|digit| digit.is_ascii_digit()).then_some(label)
+}
+
+/// A name that PostgreSQL makes of other names, shortening them where it is too long.
+fn object_name(table: &CStr, column: Option<&CStr>, label: &str) -> Result<CString, ErrorReport> {
+    let label = spi::to_server(label)?;
+    // SAFETY: the names are NUL-terminated; the result is a palloc'd name that is short enough.
+    unsafe {
+        let column = column.map_or(std::ptr::null(), CStr::as_ptr);
+        Ok(CStr::from_ptr(pg_sys::makeObjectName(table.as_ptr(), column, label.as_ptr())).to_owned())
+    }
+}
+
+/// Names for indexes, as PostgreSQL gives them, that neither exist nor have been given out before.
+#[derive(Default)]
+pub struct IndexNames {
+    given: HashSet<(String, String)>,
+}
+
+impl IndexNames {
+    pub fn choose(&mut self, table: &Target, column: &str) -> Result<String, ErrorReport> {
+        let (table_name, column) = (spi::to_server(&table.name)?, spi::to_server(column)?);
+        let schema = spi::to_server(&table.schema)?;
+        for number in 0u32.. {
+            let label = if number == 0 { "idx".to_owned() } else { format!("idx{number}") };
+            let name = object_name(&table_name, Some(&column), &label)?;
+            // SAFETY: look-ups in system caches by NUL-terminated names.
+            let exists = unsafe {
+                let schema = pg_sys::get_namespace_oid(schema.as_ptr(), false);
+                pg_sys::get_relname_relid(name.as_ptr(), schema) != pg_sys::InvalidOid
+            };
+            // SAFETY: as above.
+            let name = unsafe { spi::from_server(name.as_ptr()) }?;
+            if !exists && self.given.insert((table.schema.clone(), name.clone())) {
+                return Ok(name);
+            }
+        }
+        unreachable!("there are fewer than 2^32 indexes")
+    }
+
+    /// Whether `name` may have been given to an index on that column, as it is or with what REINDEX CONCURRENTLY adds.
+    pub fn gives(table: &Target, column: &str, name: &str) -> Result<bool, ErrorReport> {
+        /// A name that was shortened does not tell its number any more.
+        const MOST_TRIED: u32 = 10;
+        let (table_name, column) = (spi::to_server(&table.name)?, spi::to_server(column)?);
+        let leftover = leftover_label(name);
+        let base = leftover.map_or(name, |label| &name[..name.len() - label.len() - 1]);
+        let written = base.rsplit_once("_idx").and_then(|(_, number)| number.parse::<u32>().ok());
+        for number in (0..MOST_TRIED).chain(written) {
+            let label = if number == 0 { "idx".to_owned() } else { format!("idx{number}") };
+            let given = object_name(&table_name, Some(&column), &label)?;
+            let given = match leftover {
+                Some(label) => object_name(&given, None, label)?,
+                None => given,
+            };
+            if given.as_c_str() == spi::to_server(name)?.as_c_str() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,63 @@
+//! What attach made, it marks with a comment: people see it in `\d+`, dumps keep it, and detach goes by it.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::quote_literal;
+
+use crate::postgres::spi;
+
+/// Which function made an object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Maker {
+    Attach,
+    Online,
+}
+
+impl Maker {
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Attach => "made by simhash_attach: ",
+            Self::Online => "made by simhash_attach_online: ",
+        }
+    }
+
+    /// The command that marks an object: its kind and name as COMMENT ON wants them, and what to say of it.
+    pub fn comment(self, object: &str, description: &str) -> String {
+        format!("COMMENT ON {object} IS {}", quote_literal(format!("{}{description}", self.mark())))
+    }
+}
+
+/// Which function made the relation, or the column if it is not 0, by its mark.
+pub fn maker_of(relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<Option<Maker>, ErrorReport> {
+    marked_by(relation, pg_sys::RelationRelationId, column)
+}
+
+/// Whether the relation, or the column if it is not 0, is marked.
+pub fn is_marked_relation(relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<bool, ErrorReport> {
+    Ok(maker_of(relation, column)?.is_some())
+}
+
+pub fn is_marked_trigger(trigger: pg_sys::Oid) -> Result<bool, ErrorReport> {
+    Ok(marked_by(trigger, pg_sys::TriggerRelationId, 0)?.is_some())
+}
+
+fn marked_by(
+    object: pg_sys::Oid,
+    catalog: pg_sys::Oid,
+    column: pg_sys::AttrNumber,
+) -> Result<Option<Maker>, ErrorReport> {
+    // SAFETY: the comment is null or NUL-terminated.
+    unsafe {
+        let comment = pg_sys::GetComment(object, catalog, column.into());
+        if comment.is_null() {
+            return Ok(None);
+        }
+        let comment = spi::from_server(comment)?;
+        Ok([Maker::Attach, Maker::Online].into_iter().find(|maker| comment.starts_with(maker.mark())))
+    }
+}
+
+pub fn has_comment(relation: pg_sys::Oid) -> bool {
+    // SAFETY: a look-up in a catalog.
+    unsafe { !pg_sys::GetComment(relation, pg_sys::RelationRelationId, 0).is_null() }
+}

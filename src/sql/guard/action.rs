@@ -1,0 +1,30 @@
+//! What a guard does with a row that is near another one.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use crate::postgres::error::{shorten, user_error};
+
+/// What a guard does with a row that is near another one: it refuses it with an error, drops it silently, or stores it
+/// with the key of the other one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    Reject,
+    Skip,
+    Mark,
+}
+
+impl Action {
+    pub fn named(name: &str) -> Result<Self, ErrorReport> {
+        match name {
+            "reject" => Ok(Self::Reject),
+            "skip" => Ok(Self::Skip),
+            "mark" => Ok(Self::Mark),
+            _ => {
+                let message = format!("unknown action \"{}\"", shorten(name));
+                Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                    .set_hint("The actions are reject, skip and mark."))
+            }
+        }
+    }
+}

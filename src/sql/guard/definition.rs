@@ -1,0 +1,183 @@
+//! The guard of a table, as its trigger's arguments define it: what it searches, and what it does.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{CStr, CString};
+use std::rc::Rc;
+
+use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use simhash::search::lock_keys::Secret;
+
+use super::action::Action;
+use super::cache::Cache;
+use super::locks::secret;
+use super::mark_column::mark_column;
+use super::members::{Members, no_index};
+use super::search::SearchedTable;
+use crate::postgres::catalog::partition::with_inheritors;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::error::user_error;
+use crate::postgres::spi::from_server;
+use crate::postgres::trigger::{RowEvent, protocol_violated, table_of_original};
+use crate::sql::arguments::check_distance;
+use crate::sql::functions::Functions;
+
+/// How the trigger is created, for errors of those who create it by hand.
+pub const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
+    simhash_dedup(action, max_distance, fingerprint_column)";
+
+/// What a guard is told: the table, which is the partitioned one if the triggers are those of its partitions, and the
+/// triggers' arguments, in the server's encoding.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Identity {
+    pub root: Oid,
+    arguments: Vec<CString>,
+    /// The trigger's own table, if it is a partition of the root that is being detached: new transactions do not find
+    /// it among the root's partitions any more, while its trigger is still that of the whole.
+    detached: Option<Oid>,
+}
+
+/// What it takes to decide about the rows of a table and all its partitions.
+pub struct Guard {
+    pub identity: Identity,
+    /// What the keys of its locks are hashed with.
+    pub secret: Secret,
+    pub action: Action,
+    pub max_distance: i32,
+    /// All that is searched: the table, or all partitions of a partitioned table; and where each is.
+    pub searched: Vec<SearchedTable>,
+    places: HashMap<Oid, usize>,
+    /// For each of these the column of the mark, if there is one.
+    marks: Vec<Option<i16>>,
+    /// All that its working depends on: the partitioned tables too.
+    members: Vec<Oid>,
+}
+
+thread_local! {
+    static GUARDS: Cache<Identity, Guard> = Cache::new();
+}
+
+impl Guard {
+    /// The guard of a trigger, as it is now. Until the transaction ends, no table that it searches is dropped, and no index
+    /// of theirs. `known` is one that has been got in this statement.
+    pub fn of(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>, ErrorReport> {
+        // SAFETY: a call has its trigger.
+        let trigger = unsafe { (*event.data.tg_trigger).tgoid };
+        let get = || {
+            let is_its = |guard: &Self| guard.identity.has_arguments_of(event);
+            let identify = || Identity::of(event);
+            GUARDS.with(|guards| guards.get(trigger, is_its, identify, |identity| Self::new(function, identity)))
+        };
+        let mut guard = get()?;
+        if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
+            return Ok(guard);
+        }
+        loop {
+            // A table without partitions is locked: PostgreSQL writes to it.
+            if guard.members.len() > 1 {
+                for &member in &guard.members {
+                    // SAFETY: any OID may be locked.
+                    unsafe { pg_sys::LockRelationOid(member, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+                }
+            }
+            let now = get()?;
+            if Rc::ptr_eq(&guard, &now) {
+                return Ok(guard);
+            }
+            guard = now;
+        }
+    }
+
+    /// With the tables that it depends on.
+    fn new(function: Oid, identity: &Identity) -> Result<(Self, HashSet<Oid>), ErrorReport> {
+        // SAFETY: NUL-terminated.
+        let decoded = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
+        let arguments = identity.arguments.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
+        let [action, max_distance, fingerprint, columns @ ..] = &arguments[..] else {
+            return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
+                .set_detail(format!("The trigger has {}.", identity.arguments.len())));
+        };
+        let action = Action::named(action)?;
+        let max_distance = distance(max_distance)?;
+        let (mark, scope) = match columns {
+            [] => (None, &[][..]),
+            [mark, scope @ ..] => (Some(mark).filter(|mark| !mark.is_empty()), scope),
+        };
+        if (action == Action::Mark) != mark.is_some() {
+            let message = "simhash_dedup needs a mark column for the action mark, and for no other";
+            return Err(protocol_violated(message.to_owned(), USAGE));
+        }
+        let members = Members::with(identity.root, identity.detached)?;
+        let searched = members.searched(fingerprint, scope, max_distance, Functions::beside(function))?;
+        let Members { all, with_rows } = members;
+        let mark_of = |own: &SearchedTable| {
+            mark.map(|mark| mark_column(&Relation::open(own.oid), mark, Some(own), &searched)).transpose()
+        };
+        let marks = searched.iter().map(mark_of).collect::<Result<_, _>>()?;
+        let places = with_rows.into_iter().enumerate().map(|(place, member)| (member, place)).collect();
+        let tables = all.iter().copied().collect();
+        let (identity, secret) = (identity.clone(), secret(identity.root)?);
+        let guard = Self { identity, secret, action, max_distance, searched, places, marks, members: all };
+        Ok((guard, tables))
+    }
+
+    fn place_of(&self, table: Oid) -> Option<usize> {
+        self.places.get(&table).copied()
+    }
+
+    /// The trigger's table among those that are searched.
+    pub fn own(&self, event: &RowEvent) -> Result<&SearchedTable, ErrorReport> {
+        let table = event.table();
+        match self.place_of(table.oid()) {
+            Some(place) => Ok(&self.searched[place]),
+            // It would have to be a kind of table that has triggers for each row, and no rows of its own.
+            None => Err(no_index(&table, self.max_distance)),
+        }
+    }
+
+    /// The mark column of a table; None if the guard does not mark.
+    pub fn mark(&self, table: Oid) -> Option<i16> {
+        self.place_of(table).and_then(|place| self.marks[place])
+    }
+}
+
+impl Identity {
+    fn of(event: &RowEvent) -> Self {
+        let (root, own) = (root(event), event.table().oid());
+        let is_member = root == own || with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE).contains(&own);
+        let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
+        Self { root, arguments, detached: (!is_member).then_some(own) }
+    }
+
+    /// What those of a partition that is being detached have in common with those of the others.
+    pub fn of_whole(&self) -> Self {
+        Self { detached: None, ..self.clone() }
+    }
+
+    fn has_arguments_of(&self, event: &RowEvent) -> bool {
+        self.arguments.iter().map(CString::as_c_str).eq(event.arguments())
+    }
+}
+
+fn distance(argument: &str) -> Result<i32, ErrorReport> {
+    match argument.parse() {
+        Ok(distance) => check_distance(distance),
+        Err(_) => Err(user_error(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("maximum distance \"{argument}\" is not a number"),
+        )),
+    }
+}
+
+/// The table that is guarded with a partition: the one whose trigger the partition's was made from.
+///
+/// A trigger that has been made for the partition itself sees nothing else, whatever other partitions' owners have:
+/// that of a partition may not read the others, and with arguments of its own choosing a trigger would tell much of
+/// them.
+fn root(event: &RowEvent) -> Oid {
+    // SAFETY: a call has its trigger.
+    let trigger = unsafe { &*event.data.tg_trigger };
+    let original = if trigger.tgisclone { table_of_original(trigger.tgoid) } else { None };
+    original.unwrap_or_else(|| event.table().oid())
+}

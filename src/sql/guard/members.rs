@@ -1,0 +1,137 @@
+//! A guarded table and its partitions: whether a guard can search them.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use super::scope::Scope;
+use super::search::SearchedTable;
+use crate::postgres::catalog::partition::with_inheritors;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::error::user_error;
+use crate::postgres::spi::from_server;
+use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
+use crate::sql::functions::Functions;
+
+/// A guarded table and its partitions, all of them locked.
+pub struct Members {
+    /// The table, its partitions, and theirs.
+    pub all: Vec<Oid>,
+    /// Those that hold rows.
+    pub with_rows: Vec<Oid>,
+}
+
+impl Members {
+    /// An error if there is one that cannot be searched.
+    pub fn of(root: Oid) -> Result<Self, ErrorReport> {
+        Self::with(root, None)
+    }
+
+    /// With another table, which is a partition of the root that is being detached.
+    pub fn with(root: Oid, detached: Option<Oid>) -> Result<Self, ErrorReport> {
+        // SAFETY: look-ups in a system cache, of a table that is locked, here and below.
+        let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
+        let all = all_of(root, detached);
+        if let Some(&foreign) = all.iter().find(|&&member| kind(member) == pg_sys::RELKIND_FOREIGN_TABLE) {
+            // SAFETY: as above.
+            let name = unsafe { from_server(pg_sys::get_rel_name(foreign)) }?;
+            let message = format!("partition \"{name}\" is a foreign table");
+            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+                .set_detail("A guard searches the indexes of this server only."));
+        }
+        all.iter().try_for_each(|&member| check_is_not_distributed(member))?;
+        let with_rows: Vec<_> =
+            all.iter().copied().filter(|&member| kind(member) == pg_sys::RELKIND_RELATION).collect();
+        with_rows.iter().try_for_each(|&member| check_is_heap(&Relation::open(member)))?;
+        Ok(Self { all, with_rows })
+    }
+
+    /// Those that hold rows, as they are searched; an error if one of them cannot be.
+    pub fn searched(
+        &self,
+        fingerprint: &str,
+        scope: &[String],
+        max_distance: i32,
+        functions: Option<Functions>,
+    ) -> Result<Vec<SearchedTable>, ErrorReport> {
+        let functions = functions.ok_or_else(|| {
+            let message = "pg_simhash lacks functions here that its library needs";
+            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
+                .set_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database.")
+        })?;
+        let searched = |&member: &Oid| {
+            let table = Relation::open(member);
+            let column = fingerprint_column(&table, fingerprint)?;
+            let scope = Scope::new(&table, scope)?;
+            check_is_stored(&table, &column)?;
+            SearchedTable::new(&table, &column, scope, max_distance, &functions)?
+                .ok_or_else(|| no_index(&table, max_distance))
+        };
+        self.with_rows.iter().map(searched).collect()
+    }
+}
+
+/// A table, or with it all partitions of a partitioned one, all of them locked.
+fn all_of(root: Oid, detached: Option<Oid>) -> Vec<Oid> {
+    // SAFETY: a look-up in a system cache, of a table that is locked.
+    if unsafe { pg_sys::get_rel_relkind(root) } as u8 != pg_sys::RELKIND_PARTITIONED_TABLE {
+        return vec![root];
+    }
+    let mut all = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+    // One that is being detached is no member for those who have begun since, but keeps the guard until it is finished.
+    all.extend(detached.filter(|detached| !all.contains(detached)));
+    all
+}
+
+/// Refuses a table of another access method than PostgreSQL's own, whose rows the search could not follow: what it
+/// reads of a row version, and how it locks a row, is the heap's.
+fn check_is_heap(table: &Relation) -> Result<(), ErrorReport> {
+    if table.is_heap() {
+        return Ok(());
+    }
+    let message = format!("table \"{}\" is not stored as a heap", table.name()?);
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
+        .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap (from PostgreSQL 15 on)."))
+}
+
+/// Refuses a table that Citus has distributed: its rows are in other tables, which the guard does not see.
+fn check_is_not_distributed(table: Oid) -> Result<(), ErrorReport> {
+    const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+    // SAFETY: a catalogue of Citus, opened and closed; it has a column of that name, of the type regclass.
+    let is_distributed = unsafe {
+        let catalogue = pg_sys::get_relname_relid(c"pg_dist_partition".as_ptr(), pg_sys::PG_CATALOG_NAMESPACE.into());
+        let column = if catalogue == Oid::INVALID {
+            pg_sys::InvalidAttrNumber as i16
+        } else {
+            pg_sys::get_attnum(catalogue, c"logicalrelid".as_ptr())
+        };
+        if column <= 0 {
+            return Ok(());
+        }
+        let catalogue = pg_sys::table_open(catalogue, LOCK);
+        let mut key = pg_sys::ScanKeyData::default();
+        let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
+        pg_sys::ScanKeyInit(&mut key, column, equal, pg_sys::F_OIDEQ.into(), table.into());
+        let scan = pg_sys::systable_beginscan(catalogue, Oid::INVALID, false, std::ptr::null_mut(), 1, &mut key);
+        let is_distributed = !pg_sys::systable_getnext(scan).is_null();
+        pg_sys::systable_endscan(scan);
+        pg_sys::table_close(catalogue, LOCK);
+        is_distributed
+    };
+    if !is_distributed {
+        return Ok(());
+    }
+    let name = Relation::open(table).name()?;
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, format!("table \"{name}\" is distributed by Citus"))
+        .set_detail("Its rows are stored in other tables, on other servers, where the guard does not see them."))
+}
+
+/// The error of a table that lacks the indexes for searches within a distance.
+pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
+    let name = table.name().unwrap_or_default();
+    let message = format!("table \"{name}\" has no index that finds fingerprints at distance {max_distance}");
+    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .set_detail("The guard looks every new row up in btrees on the blocks of a layout, all of them valid.")
+        .set_hint("Run simhash_attach again to complete them, or attach a layout that serves this distance.")
+}

@@ -1,0 +1,94 @@
+//! The columns within whose values a duplicate counts.
+
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::error::user_error;
+use crate::postgres::ffi::datum_copy;
+use crate::postgres::row::Row;
+
+/// The scope columns of a table, in the order of the guard's arguments. Partitions have the same columns, of the same
+/// types.
+pub struct Scope(Vec<ScopeColumn>);
+
+struct ScopeColumn {
+    column: Column,
+    /// The equality function of its type.
+    equality: Oid,
+}
+
+/// A row's values of the scope columns.
+pub struct ScopeValues(Vec<Option<Datum>>);
+
+impl Scope {
+    /// An error if there is no such column, or it is generated, or its type has no equality.
+    pub fn new(table: &Relation, names: &[String]) -> Result<Self, ErrorReport> {
+        names.iter().map(|name| ScopeColumn::new(table, name)).collect::<Result<_, _>>().map(Self)
+    }
+
+    pub fn columns(&self) -> impl Iterator<Item = i16> {
+        self.0.iter().map(|scope| scope.column.number)
+    }
+
+    /// The values of a row, which live as long as the row.
+    pub fn of_row(&self, row: Row<'_>) -> ScopeValues {
+        ScopeValues(self.columns().map(|column| row.value(column)).collect())
+    }
+
+    /// Whether values are those of a row. NULL equals NULL.
+    pub fn has_values(&self, row: Row<'_>, values: &ScopeValues) -> bool {
+        self.are_equal(&self.of_row(row), values)
+    }
+
+    /// Whether values of two rows are equal. NULL equals NULL.
+    pub fn are_equal(&self, a: &ScopeValues, b: &ScopeValues) -> bool {
+        self.0.iter().zip(a.0.iter().zip(&b.0)).all(|(scope, pair)| match pair {
+            (None, None) => true,
+            (Some(a), Some(b)) => {
+                // SAFETY: two values of the column's type, by its type's own function.
+                let result = unsafe { pg_sys::OidFunctionCall2Coll(scope.equality, scope.column.collation, *a, *b) };
+                result != Datum::from(false)
+            }
+            _ => false,
+        })
+    }
+
+    /// Values of a row, copied into a memory context.
+    pub fn copy(&self, values: &ScopeValues, memory: pg_sys::MemoryContext) -> ScopeValues {
+        let copy = |(scope, value): (&ScopeColumn, &Option<Datum>)| {
+            // SAFETY: a value of the column's type.
+            value.map(|value| unsafe { datum_copy(value, scope.column.by_value, scope.column.length) })
+        };
+        let copies = || self.0.iter().zip(&values.0).map(copy).collect();
+        // SAFETY: a memory context of PostgreSQL's, in which values are made and nothing is freed.
+        ScopeValues(unsafe { PgMemoryContexts::For(memory).switch_to(|_| copies()) })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl ScopeColumn {
+    fn new(table: &Relation, name: &str) -> Result<Self, ErrorReport> {
+        let column = Column::named(table, name)?;
+        if column.is_generated {
+            let message = format!("scope column \"{name}\" of table \"{}\" is generated", table.name()?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+                .set_detail("Generated columns are computed after BEFORE triggers.")
+                .set_hint("Name the columns that it is computed from."));
+        }
+        // SAFETY: a type that exists.
+        let found = unsafe { &*pg_sys::lookup_type_cache(column.data_type, pg_sys::TYPECACHE_EQ_OPR as i32) };
+        if found.eq_opr == Oid::INVALID {
+            let message = format!("column \"{name}\" of table \"{}\" has a type without equality", table.name()?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message));
+        }
+        // SAFETY: an operator that exists.
+        Ok(Self { equality: unsafe { pg_sys::get_opcode(found.eq_opr) }, column })
+    }
+}
