@@ -15,7 +15,7 @@ pub fn fingerprint_column(table: &Relation, name: &str) -> Result<Column, ErrorR
         return Ok(column);
     }
     let message =
-        format!("column \"{name}\" of table \"{}\" is of type {}, not bigint", table.name()?, column.type_name());
+        format!("column \"{name}\" of relation \"{}\" is of type {}, not bigint", table.name()?, column.type_name());
     Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
 }
 

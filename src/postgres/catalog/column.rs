@@ -122,7 +122,7 @@ impl Column {
 
 /// The error of a name that is no column's.
 pub fn no_such_column(table: &Relation, name: &str) -> Result<ErrorReport, ErrorReport> {
-    let message = format!("column \"{name}\" of table \"{}\" does not exist", table.name()?);
+    let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name()?);
     Ok(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message))
 }
 

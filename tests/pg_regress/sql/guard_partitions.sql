@@ -80,6 +80,17 @@ FROM generate_series(1, 400) AS n;
 SELECT count(*), count(DISTINCT part), max(locked) FROM many;
 SELECT locks();
 
+-- Partitions may have keys of their own, of different types: rows as near as each other, one with either key.
+CREATE TABLE keyed (part integer, id integer, name text, f bigint) PARTITION BY LIST (part);
+CREATE TABLE keyed_1 PARTITION OF keyed FOR VALUES IN (1);
+CREATE TABLE keyed_2 PARTITION OF keyed FOR VALUES IN (2);
+ALTER TABLE keyed_1 ADD PRIMARY KEY (id);
+ALTER TABLE keyed_2 ADD PRIMARY KEY (name);
+SELECT simhash_attach('keyed', 'f');
+INSERT INTO keyed VALUES (1, 7, 'seven', 0), (2, 8, 'eight', 0), (2, 9, 'a ninth', 0);
+SELECT simhash_guard('keyed', fingerprint => 'f');
+SELECT errors('INSERT INTO keyed VALUES (1, 10, ''ten'', 1)', 'INSERT INTO keyed VALUES (2, 10, ''ten'', 1)');
+
 -- What cannot be searched is refused, when the guard comes and when the partition does.
 CREATE FOREIGN DATA WRAPPER nowhere;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
