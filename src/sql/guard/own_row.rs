@@ -370,6 +370,15 @@ pub unsafe fn is_own(slot: *mut pg_sys::TupleTableSlot) -> bool {
     }
 }
 
+/// The command of the running transaction that has inserted a row version; None if another transaction has.
+///
+/// # Safety
+/// The slot is one of a table of the heap access method, and holds a row.
+pub unsafe fn own_command(slot: *mut pg_sys::TupleTableSlot) -> Option<pg_sys::CommandId> {
+    // SAFETY: by the contract. Only of its own rows can a transaction tell the command.
+    unsafe { is_own(slot).then(|| pg_sys::HeapTupleHeaderGetCmin(std::ptr::from_ref(header(slot)).cast_mut())) }
+}
+
 /// A transaction in progress, other than the running one, that holds a lock on a row version for which an UPDATE has to
 /// wait.
 ///

@@ -18,8 +18,11 @@ pub struct Pending {
     memory: Option<pg_sys::MemoryContext>,
 }
 
-struct Row {
+/// A row that has been let in and is not stored yet.
+pub struct Row {
     fingerprint: i64,
+    /// The command that will store it, or an earlier one of the same transaction.
+    command: pg_sys::CommandId,
     /// Its values of the scope columns.
     scope: Vec<Option<Datum>>,
 }
@@ -41,8 +44,10 @@ impl Pending {
         values: &[Option<Datum>],
     ) {
         self.row = None;
+        // SAFETY: a BEFORE trigger runs under the snapshot of its statement, which has the statement's command.
+        let command = unsafe { (*pg_sys::GetActiveSnapshot()).curcid };
         if scope.is_empty() {
-            self.row = Some(Row { fingerprint, scope: Vec::new() });
+            self.row = Some(Row { fingerprint, command, scope: Vec::new() });
             return;
         }
         let memory = *self.memory.get_or_insert_with(|| {
@@ -68,10 +73,10 @@ impl Pending {
             };
             PgMemoryContexts::For(memory).switch_to(|_| scope.iter().zip(values).map(copy).collect())
         };
-        self.row = Some(Row { fingerprint, scope: copies });
+        self.row = Some(Row { fingerprint, command, scope: copies });
     }
 
-    /// The row's fingerprint, if it is near another one, and within the same scope.
+    /// The row, if it is near another one, and within the same scope.
     ///
     /// # Safety
     /// The values are those of the scope columns, which are of the same types as the row's.
@@ -81,12 +86,20 @@ impl Pending {
         max_distance: i32,
         scope: &[Scope],
         values: &[Option<Datum>],
-    ) -> Option<i64> {
+    ) -> Option<&Row> {
         let row = self.row.as_ref()?;
         let distance = hamming(row.fingerprint.cast_unsigned(), fingerprint.cast_unsigned()).cast_signed();
         let mut pairs = scope.iter().zip(row.scope.iter().zip(values));
         // SAFETY: by the contract.
         let is_near = distance <= max_distance && pairs.all(|(scope, (&a, &b))| unsafe { scope.are_equal(a, b) });
-        is_near.then_some(row.fingerprint)
+        is_near.then_some(row)
+    }
+}
+
+impl Row {
+    /// Whether it has been stored after all, and is one of those rows of this transaction, given by fingerprint and
+    /// command, that have been changed or deleted since.
+    pub fn is_among(&self, gone: &[(i64, pg_sys::CommandId)]) -> bool {
+        gone.iter().any(|&(fingerprint, command)| fingerprint == self.fingerprint && command >= self.command)
     }
 }

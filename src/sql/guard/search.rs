@@ -10,7 +10,7 @@ use pgrx::PgRelation;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::key::Key;
-use super::own_row::{deleter, is_own, keeps_key};
+use super::own_row::{deleter, keeps_key, own_command};
 use super::table::same_values;
 use crate::simhash::blocks::{Block, Ranged};
 use crate::simhash::distance::hamming;
@@ -105,8 +105,8 @@ pub enum State {
     Gone {
         /// Another transaction has done that, and committed since the search began.
         lately: bool,
-        /// It was written by this transaction.
-        is_own: bool,
+        /// The command of this transaction that stored it; None if another transaction did.
+        stored_by: Option<pg_sys::CommandId>,
     },
 }
 
@@ -212,7 +212,7 @@ impl Searched {
                                 continue;
                             }
                             let state = if self.is_old(wanted, slot) {
-                                State::Gone { lately: false, is_own: is_own(slot) }
+                                State::Gone { lately: false, stored_by: own_command(slot) }
                             } else {
                                 state
                             };
@@ -584,6 +584,6 @@ unsafe fn gone(slot: *mut pg_sys::TupleTableSlot, since: &Moment) -> State {
     // SAFETY: by the contract.
     unsafe {
         let lately = deleter(slot).is_some_and(|deleter| since.precedes_commit_of(deleter));
-        State::Gone { lately, is_own: is_own(slot) }
+        State::Gone { lately, stored_by: own_command(slot) }
     }
 }

@@ -385,17 +385,19 @@ impl Guard {
         let mut nearest: Option<Nearest> = None;
         let mut awaited = None;
         let mut may_have_moved = false;
-        // The fingerprints of rows that were stored in this transaction, and are there no more as they were.
+        // Rows that this transaction has stored, and since changed or deleted: their fingerprints and the commands.
         let mut gone = Vec::new();
         for searched in &self.searched {
             let flow = searched.each_near(wanted, |candidate| {
                 // SAFETY: the candidate's slot holds a row of its table.
                 match (candidate.state, unsafe { (*candidate.slot).tts_tid }) {
                     (State::Depends(transaction), place) => awaited = Some((transaction, searched.oid, place)),
-                    (State::Gone { lately, is_own }, _) => {
+                    (State::Gone { lately, stored_by }, _) => {
                         may_have_moved |= lately;
-                        if is_own && !gone.contains(&candidate.fingerprint) {
-                            gone.push(candidate.fingerprint);
+                        if let Some(row) = stored_by.map(|command| (candidate.fingerprint, command))
+                            && !gone.contains(&row)
+                        {
+                            gone.push(row);
                         }
                     }
                     (State::Present, _) => {
@@ -433,21 +435,21 @@ impl Guard {
     }
 
     /// An error if a row is near that an outer statement is about to store: no search can find that one yet. If it has
-    /// been stored, and changed or deleted since, its fingerprint is among those that are gone.
+    /// been stored, and changed or deleted since, it is among those that are gone.
     fn check_pending(
         &self,
         wanted: &Wanted,
         statement: pg_sys::MemoryContext,
-        gone: &[i64],
+        gone: &[(i64, pg_sys::CommandId)],
     ) -> Result<(), ErrorReport> {
         let others = RUNNING.with(|running| Locks::of_others(running, statement, &self.identity.of_whole()));
         for other in others {
             let Some(searched) = self.searched.first() else { continue };
             // SAFETY: all tables that are searched have the same scope columns, of the same types.
-            let near = unsafe {
-                other.borrow().pending.near(wanted.fingerprint, wanted.max_distance, &searched.scope, wanted.scope)
-            };
-            if near.is_some_and(|near| !gone.contains(&near)) {
+            let other = other.borrow();
+            let near =
+                unsafe { other.pending.near(wanted.fingerprint, wanted.max_distance, &searched.scope, wanted.scope) };
+            if near.is_some_and(|near| !near.is_among(gone)) {
                 // SAFETY: locked as a member.
                 let name = name_of(&unsafe { open(self.identity.root) })?;
                 let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");

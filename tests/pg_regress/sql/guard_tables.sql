@@ -223,6 +223,12 @@ $$;
 CREATE TRIGGER zzzz_echo BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION echo();
 INSERT INTO docs VALUES (6, 'number six');
 SELECT count(*) AS near FROM docs a JOIN docs b ON a.id < b.id AND a.simhash <~> b.simhash <= 3;
+-- Also where the transaction has stored such a row before, and deleted it.
+BEGIN;
+INSERT INTO docs VALUES (106, 'number six');
+DELETE FROM docs WHERE id = 106;
+INSERT INTO docs VALUES (6, 'number six');
+ROLLBACK;
 DROP TRIGGER zzzz_echo ON docs;
 -- By functions and views.
 CREATE FUNCTION store(id integer, body text) RETURNS integer LANGUAGE sql AS
