@@ -8,7 +8,8 @@ mod tests {
     use pgrx::prelude::*;
 
     use crate::pg_test::random::Random;
-    use crate::sql::batch::progress::{INTERVAL, Reporter};
+    use crate::postgres::report::INTERVAL;
+    use crate::sql::batch::progress::Reporter;
     use simhash::pairs::{Phase, Progress};
 
     /// What simhash_pairs finds, and what it should, which are not in both.

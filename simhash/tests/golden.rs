@@ -39,7 +39,7 @@ fn blocks_and_probes_are_the_reference_s() {
         let (number_of_block, blocks) = (number("block") as i32, number("blocks") as i32);
         let block = Block::new(number_of_block, blocks).expect("a block of the layout");
         if let Some(value) = entry.get("value") {
-            assert_eq!(Some(i64::from(block.of(fingerprint))), value.as_i64(), "{entry}");
+            assert_eq!(Some(i64::from(block.value(fingerprint))), value.as_i64(), "{entry}");
         } else {
             let radius = radius(number_of_block, blocks, number("max_distance") as i32);
             let mut probes: Vec<i32> = block.probes(fingerprint, radius).collect();

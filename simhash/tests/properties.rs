@@ -192,7 +192,7 @@ proptest! {
             let block = Block::new(number, blocks).expect("a block of the layout");
             let wider = if number < 64 % blocks { 1 } else { 0 };
             prop_assert_eq!(block.width() as i32, 64 / blocks + wider);
-            whole = whole << block.width() | u128::from(block.of(fingerprint) as u32);
+            whole = whole << block.width() | u128::from(block.value(fingerprint) as u32);
         }
         prop_assert_eq!(whole, u128::from(fingerprint));
     }
@@ -208,7 +208,7 @@ proptest! {
         let max_distance = hamming(fingerprint, near) as i32 + slack;
         let found = (0..blocks).any(|number| {
             let block = Block::new(number, blocks).expect("a block of the layout");
-            let differing = (block.of(fingerprint) ^ block.of(near)).count_ones();
+            let differing = (block.value(fingerprint) ^ block.value(near)).count_ones();
             radius(number, blocks, max_distance).is_some_and(|radius| differing <= radius)
         });
         prop_assert!(found);
@@ -222,7 +222,7 @@ proptest! {
         let low = low.min(block.width() - 1);
         let Ranged { range, others } = block.ranged_probes(fingerprint, radius, low).unwrap();
         prop_assert_eq!(i64::from(*range.end()) - i64::from(*range.start()) + 1, 1 << low);
-        prop_assert!(range.contains(&block.of(fingerprint)));
+        prop_assert!(range.contains(&block.value(fingerprint)));
         prop_assert!(others.iter().all(|probe| !range.contains(probe)));
         let mut covered: Vec<_> = block.probes(fingerprint, Some(radius)).filter(|probe| range.contains(probe)).collect();
         covered.extend(&others);
@@ -238,7 +238,7 @@ proptest! {
         let mut probes: Vec<i32> = block.probes(fingerprint, radius).collect();
         probes.sort_unstable();
         let within = |value: &i32| {
-            radius.is_some_and(|radius| (value ^ block.of(fingerprint)).count_ones() <= radius)
+            radius.is_some_and(|radius| (value ^ block.value(fingerprint)).count_ones() <= radius)
         };
         let expected: Vec<i32> = (0..1 << block.width()).filter(within).collect();
         prop_assert_eq!(block.probe_count(radius), expected.len() as u64);

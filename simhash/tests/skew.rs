@@ -31,7 +31,7 @@ fn visited(fingerprints: &[u64], blocks: i32, max_distance: i32) -> Vec<usize> {
     let visits = |query: u64, row: u64| {
         (0..blocks).any(|number| {
             let block = Block::new(number, blocks).expect("a block of the layout");
-            let differing = (block.of(query) ^ block.of(row)).count_ones();
+            let differing = (block.value(query) ^ block.value(row)).count_ones();
             radius(number, blocks, max_distance).is_some_and(|radius| differing <= radius)
         })
     };
@@ -59,7 +59,7 @@ proptest! {
             let blocks = (0..layout.blocks).map(|number| Block::new(number, layout.blocks).expect("a block"));
             let commonest = blocks.map(|block| {
                 let mut counts = HashMap::new();
-                fingerprints.iter().for_each(|&fingerprint| *counts.entry(block.of(fingerprint)).or_insert(0) += 1);
+                fingerprints.iter().for_each(|&fingerprint| *counts.entry(block.value(fingerprint)).or_insert(0) += 1);
                 f64::from(counts.into_values().max().expect("there are rows")) / rows
             });
             prop_assert_eq!(&layout.commonest, &commonest.collect::<Vec<_>>());

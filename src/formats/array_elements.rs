@@ -56,7 +56,7 @@ impl From<TryReserveError> for Unplaced {
 impl ElementPlaces {
     /// Those in an array of at most one dimension, detoasted. Costs a look at each element if their lengths differ, and
     /// 4 bytes.
-    pub fn of(array: &[u8], layout: Layout, tick: &dyn Fn()) -> Result<Self, Unplaced> {
+    pub fn read(array: &[u8], layout: Layout, tick: &dyn Fn()) -> Result<Self, Unplaced> {
         let number = |place: usize| {
             let bytes = array.get(place..)?.first_chunk()?;
             usize::try_from(i32::from_ne_bytes(*bytes)).ok()

@@ -3,7 +3,8 @@
 //! [`catalog`] and [`nodes`] are models of the catalogs and of expression trees. [`row`], [`arrays`], [`text`],
 //! [`trigger`] and [`window`] read what a function is given. [`dirty_scan`] reads tables: the [`row_version`]s of all
 //! transactions, also of those that are in progress at some [`moment`]. [`spi`] and [`query`] run statements, [`owner`] with the
-//! rights of a table's owner, while [`names`] keeps what they name from being renamed. [`error`] reports. [`ffi`]
+//! rights of a table's owner, while [`names`] keeps what they name from being renamed. [`error`] and [`report`] tell the user.
+//! [`ffi`]
 //! declares what pgrx does not bind.
 
 pub mod arrays;
@@ -16,6 +17,7 @@ pub mod names;
 pub mod nodes;
 pub mod owner;
 pub mod query;
+pub mod report;
 pub mod row;
 pub mod row_version;
 pub mod spi;

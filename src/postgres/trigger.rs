@@ -16,7 +16,11 @@ pub struct RowEvent<'a> {
 
 impl RowEvent<'_> {
     /// That of a trigger function's call; an error if it was called otherwise, with `usage`: how to create the trigger.
-    pub fn of(fcinfo: pg_sys::FunctionCallInfo, function: &str, usage: &'static str) -> Result<Self, ErrorReport> {
+    pub fn from_call(
+        fcinfo: pg_sys::FunctionCallInfo,
+        function: &str,
+        usage: &'static str,
+    ) -> Result<Self, ErrorReport> {
         let wrong = |what: &str| protocol_violated(format!("{function} {what}"), usage);
         // SAFETY: the context of a call by the trigger manager is its data, and outlives the call.
         let data = unsafe {

@@ -50,7 +50,7 @@ impl Window {
     /// has more than `max_rows`.
     ///
     /// Every row comes here, so it is one call through the boundary, which is dearer than what is called.
-    pub fn of_call(fcinfo: pg_sys::FunctionCallInfo, max_rows: usize) -> Result<Self, ErrorReport> {
+    pub fn from_call(fcinfo: pg_sys::FunctionCallInfo, max_rows: usize) -> Result<Self, ErrorReport> {
         // SAFETY: `fcinfo` is that of the running call; its context is null or a node, and if it is a window object
         // that of the call. The numbers are as many in each call of a partition.
         unsafe {

@@ -22,7 +22,7 @@ pub struct ExtensionSchema(Oid);
 
 impl ExtensionSchema {
     /// The schema of one of the extension's functions: the one that is running, or one that is being planned.
-    pub fn of_function(function: Oid) -> Option<Self> {
+    pub fn from_function(function: Oid) -> Option<Self> {
         // SAFETY: a look-up in a system cache.
         let schema = unsafe { pg_sys::get_func_namespace(function) };
         (schema != Oid::INVALID).then_some(Self(schema))
@@ -32,7 +32,7 @@ impl ExtensionSchema {
     pub fn running(fcinfo: pg_sys::FunctionCallInfo) -> Result<Self, ErrorReport> {
         // SAFETY: `fcinfo` is that of the running call.
         let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
-        Self::of_function(function).ok_or_else(|| {
+        Self::from_function(function).ok_or_else(|| {
             user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension's schema is not known")
         })
     }
@@ -102,7 +102,7 @@ impl Functions {
     /// Those of the extension that `function` is one of.
     pub fn beside(function: Oid) -> Option<Self> {
         use pg_sys::{INT4OID, INT8OID};
-        let schema = ExtensionSchema::of_function(function)?;
+        let schema = ExtensionSchema::from_function(function)?;
         Some(Self {
             simhash_block: schema.simhash_block()?,
             simhash_probes: schema.function(c"simhash_probes", &[INT8OID, INT4OID, INT4OID, INT4OID])?,

@@ -23,7 +23,7 @@ pub struct BlockCall {
 
 impl BlockCall {
     /// The expression as a block of a fingerprint.
-    pub fn of(expression: Expression, simhash_block: Oid) -> Option<Self> {
+    pub fn read(expression: Expression, simhash_block: Oid) -> Option<Self> {
         let (function, arguments) = expression.call()?;
         if function != simhash_block {
             return None;
@@ -36,8 +36,8 @@ impl BlockCall {
         Some(Self { fingerprint, block: block.integer()?, blocks })
     }
 
-    pub fn in_schema(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
-        Self::of(expression, schema.simhash_block()?)
+    pub fn read_in(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
+        Self::read(expression, schema.simhash_block()?)
     }
 }
 
@@ -51,7 +51,7 @@ pub struct FingerprintCall {
 
 impl FingerprintCall {
     /// The expression as the fingerprint of a text, of features, or of a document.
-    pub fn of(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
+    pub fn read(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
         use pg_sys::{JSONBOID, TEXTARRAYOID, TEXTOID, TSVECTOROID};
         let (function, arguments) = expression.call()?;
         let is_any_of = |overloads: &[&[Oid]]| {

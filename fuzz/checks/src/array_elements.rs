@@ -40,7 +40,7 @@ fn check_bytes(array: &[u8], layout: Layout) {
 }
 
 fn found(array: &[u8], layout: Layout) -> Result<Vec<usize>, Unplaced> {
-    let places = ElementPlaces::of(array, layout, &|| ())?;
+    let places = ElementPlaces::read(array, layout, &|| ())?;
     assert_eq!(places.get(places.count()), None);
     Ok((0..places.count()).map_while(|number| places.get(number)).collect())
 }

@@ -45,7 +45,7 @@ impl Block {
 
     /// The block of a fingerprint: its bits as a number from 0; those of a 32-bit block as a signed number.
     #[inline]
-    pub fn of(self, fingerprint: u64) -> i32 {
+    pub fn value(self, fingerprint: u64) -> i32 {
         (fingerprint >> self.shift & ((1 << self.width) - 1)) as u32 as i32
     }
 
@@ -67,7 +67,7 @@ impl Block {
     ///
     /// [`Block::probe_count`] of them; the caller has checked that they are not too many.
     pub fn probes(self, fingerprint: u64, radius: Option<u32>) -> impl Iterator<Item = i32> {
-        let value = self.of(fingerprint) as u32;
+        let value = self.value(fingerprint) as u32;
         // Not an optional range: what the compiler makes of that, valgrind takes for a look at unwritten memory.
         let radii = 0..radius.map_or(0, |radius| radius.min(self.width) + 1);
         radii.flat_map(move |flipped| words_of_weight(flipped, self.width).map(move |mask| (value ^ mask) as i32))
@@ -94,7 +94,7 @@ pub struct Ranged {
 impl Block {
     /// [`Block::probes`], with those that differ in the `low` lowest bits only, of fewer than there are, as a range.
     pub fn ranged_probes(self, fingerprint: u64, radius: u32, low: u32) -> Result<Ranged, Error> {
-        let value = self.of(fingerprint) as u32;
+        let value = self.value(fingerprint) as u32;
         let mask = (1 << low) - 1;
         let mut others = self.list_probes(fingerprint, Some(radius))?;
         others.retain(|&probe| (probe as u32 ^ value) & !mask != 0);

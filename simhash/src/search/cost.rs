@@ -91,7 +91,7 @@ impl Distribution {
             let near = |other: i32| (value ^ other).count_ones() <= radius;
             among.iter().filter(|(other, _)| near(*other)).map(|(_, share)| share).sum()
         };
-        match query.map(|query| block.of(query)) {
+        match query.map(|query| block.value(query)) {
             Some(value) => Visited { common: common_near(value, &self.commonest), rest: rest_of_probes },
             None => {
                 // Pairs of the very commonest, and each of the others by itself: the planner waits for this.

@@ -170,12 +170,12 @@ impl Counted {
     }
 
     fn sort_by(&mut self, block: Block) {
-        self.groups.sort_unstable_by_key(|group| block.of(group.fingerprint));
+        self.groups.sort_unstable_by_key(|group| block.value(group.fingerprint));
     }
 
     /// Share of the commonest value of the block that the groups are sorted by.
     fn commonest(&self, block: Block) -> f64 {
-        let equal = |a: &Group, b: &Group| block.of(a.fingerprint) == block.of(b.fingerprint);
+        let equal = |a: &Group, b: &Group| block.value(a.fingerprint) == block.value(b.fingerprint);
         let most = self.groups.chunk_by(equal).map(weight).max().unwrap_or(0);
         most as f64 / self.sampled.max(1) as f64
     }
@@ -232,7 +232,7 @@ fn weight(groups: &[Group]) -> u64 {
 }
 
 fn within((block, radius): (Block, u32), a: u64, b: u64) -> bool {
-    (block.of(a) ^ block.of(b)).count_ones() <= radius
+    (block.value(a) ^ block.value(b)).count_ones() <= radius
 }
 
 /// Groups to look at to find those within a radius: by binary searches or, if that is fewer, all.
@@ -250,8 +250,8 @@ fn first_found(groups: &[Group], query: u64, probed: (Block, u32), earlier: &[(B
         return groups.iter().filter(|group| within(probed, group.fingerprint, query)).filter(first).map(count).sum();
     }
     let find = |value| {
-        let start = groups.partition_point(|group| block.of(group.fingerprint) < value);
-        let equal = groups.iter().skip(start).take_while(move |group| block.of(group.fingerprint) == value);
+        let start = groups.partition_point(|group| block.value(group.fingerprint) < value);
+        let equal = groups.iter().skip(start).take_while(move |group| block.value(group.fingerprint) == value);
         equal.filter(first).map(count).sum::<u64>()
     };
     block.probes(query, Some(radius)).map(find).sum()

@@ -28,7 +28,7 @@ struct KeyColumn {
 pub struct KeyValue(Vec<Datum>);
 
 impl PrimaryKey {
-    pub fn of(table: &Relation) -> Result<Self, ErrorReport> {
+    pub fn read(table: &Relation) -> Result<Self, ErrorReport> {
         // SAFETY: an open table. An index has a collation for each of its keys.
         unsafe {
             #[cfg(not(feature = "pg18"))]

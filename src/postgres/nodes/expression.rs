@@ -3,7 +3,6 @@
 //! The only place that follows a node's pointers: an [`Expression`] is known to be valid, so the rest of the code reads
 //! and builds expressions without `unsafe`.
 
-use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use pgrx::pg_sys::{self, NodeTag, Oid};
@@ -41,6 +40,15 @@ impl Expression {
     /// result, as that of the running planner does for what is made while it plans.
     pub unsafe fn new<T>(node: *mut T) -> Option<Self> {
         NonNull::new(node.cast()).map(Self)
+    }
+
+    /// A node that has just been made.
+    ///
+    /// # Safety
+    /// `node` points to a valid expression, and is not null. It lives as [`Expression::new`] says.
+    pub unsafe fn from_new<T>(node: *mut T) -> Self {
+        // SAFETY: by the contract.
+        Self(unsafe { NonNull::new_unchecked(node.cast()) })
     }
 
     pub fn as_ptr(self) -> *mut pg_sys::Node {
@@ -257,138 +265,6 @@ impl Expression {
         var.location = -1;
         Some(copy)
     }
-
-    /// A reference to an integer column of a relation of the range table.
-    pub fn of_column(relation: i32, number: i16) -> Self {
-        // SAFETY: makes a new node. The type of `varno` differs between versions of PostgreSQL.
-        Self::made(unsafe { pg_sys::makeVar(relation as _, number, pg_sys::INT4OID, -1, Oid::INVALID, 0) })
-    }
-
-    pub fn of_integer(value: i32) -> Self {
-        // SAFETY: makes a new node.
-        Self::made(unsafe {
-            pg_sys::makeConst(pg_sys::INT4OID, -1, Oid::INVALID, 4, pg_sys::Datum::from(value), false, true)
-        })
-    }
-
-    /// A call of a function whose arguments have exactly the types it declares, none of them with a collation.
-    pub fn of_call(function: Oid, result: Oid, arguments: &[Self]) -> Self {
-        // SAFETY: makes a new node.
-        Self::made(unsafe {
-            pg_sys::makeFuncExpr(
-                function,
-                result,
-                list_of(arguments),
-                Oid::INVALID,
-                Oid::INVALID,
-                pg_sys::CoercionForm::COERCE_EXPLICIT_CALL,
-            )
-        })
-    }
-
-    /// A comparison of two integers, by one of PostgreSQL's own operators.
-    pub fn of_comparison(operator: IntegerOperator, left: Self, right: Self) -> Self {
-        // SAFETY: makes a new node.
-        Self::made(unsafe {
-            let comparison = pg_sys::make_opclause(
-                operator.operator(),
-                pg_sys::BOOLOID,
-                false,
-                left.as_ptr().cast(),
-                right.as_ptr().cast(),
-                Oid::INVALID,
-                Oid::INVALID,
-            );
-            (*comparison.cast::<pg_sys::OpExpr>()).opfuncid = operator.function();
-            comparison
-        })
-    }
-
-    /// `left = ANY (array)` for integers.
-    pub fn of_equality_with_any(left: Self, array: Self) -> Self {
-        // SAFETY: makes a new node: zeros, which are valid values of all its fields, with a tag of its type.
-        unsafe {
-            let size = size_of::<pg_sys::ScalarArrayOpExpr>();
-            let node = pg_sys::palloc0(size).cast::<pg_sys::ScalarArrayOpExpr>();
-            (*node).xpr.type_ = NodeTag::T_ScalarArrayOpExpr;
-            (*node).opno = IntegerOperator::Equal.operator();
-            (*node).opfuncid = IntegerOperator::Equal.function();
-            (*node).useOr = true;
-            (*node).args = list_of(&[left, array]);
-            (*node).location = -1;
-            Self::made(node)
-        }
-    }
-
-    /// `CASE WHEN condition THEN value END` for integers.
-    pub fn of_integer_where(condition: Self, value: Self) -> Self {
-        // SAFETY: makes new nodes: zeros, which are valid values of all their fields, with tags of their types.
-        unsafe {
-            let when = pg_sys::palloc0(size_of::<pg_sys::CaseWhen>()).cast::<pg_sys::CaseWhen>();
-            (*when).xpr.type_ = NodeTag::T_CaseWhen;
-            (*when).expr = condition.as_ptr().cast();
-            (*when).result = value.as_ptr().cast();
-            (*when).location = -1;
-            let case = pg_sys::palloc0(size_of::<pg_sys::CaseExpr>()).cast::<pg_sys::CaseExpr>();
-            (*case).xpr.type_ = NodeTag::T_CaseExpr;
-            (*case).casetype = pg_sys::INT4OID;
-            (*case).args = list_of(&[Self::made(when)]);
-            (*case).defresult = pg_sys::makeNullConst(pg_sys::INT4OID, -1, Oid::INVALID).cast();
-            (*case).location = -1;
-            Self::made(case)
-        }
-    }
-
-    pub fn of_any(conditions: &[Self]) -> Self {
-        Self::of_conditions(pg_sys::BoolExprType::OR_EXPR, conditions)
-    }
-
-    pub fn of_all(conditions: &[Self]) -> Self {
-        Self::of_conditions(pg_sys::BoolExprType::AND_EXPR, conditions)
-    }
-
-    fn of_conditions(operation: pg_sys::BoolExprType::Type, conditions: &[Self]) -> Self {
-        match conditions {
-            [condition] => *condition,
-            // SAFETY: makes a new node.
-            _ => Self::made(unsafe { pg_sys::makeBoolExpr(operation, list_of(conditions), -1) }),
-        }
-    }
-
-    fn made<T>(node: *mut T) -> Self {
-        // SAFETY: PostgreSQL's functions that make a node raise an error rather than return null.
-        Self(unsafe { NonNull::new_unchecked(node.cast()) })
-    }
-}
-
-/// PostgreSQL's own comparisons of two integers.
-#[derive(Clone, Copy)]
-pub enum IntegerOperator {
-    Equal,
-    Greater,
-    GreaterOrEqual,
-    LessOrEqual,
-}
-
-impl IntegerOperator {
-    /// As in PostgreSQL's `catalog/pg_operator.dat`: `=`, `>`, `>=` and `<=` of two `int4`. They never change.
-    fn operator(self) -> Oid {
-        Oid::from(match self {
-            Self::Equal => 96,
-            Self::Greater => 521,
-            Self::GreaterOrEqual => 525,
-            Self::LessOrEqual => 523,
-        })
-    }
-
-    fn function(self) -> Oid {
-        Oid::from(match self {
-            Self::Equal => pg_sys::F_INT4EQ,
-            Self::Greater => pg_sys::F_INT4GT,
-            Self::GreaterOrEqual => pg_sys::F_INT4GE,
-            Self::LessOrEqual => pg_sys::F_INT4LE,
-        })
-    }
 }
 
 /// The elements of a list of expressions.
@@ -413,11 +289,4 @@ pub unsafe fn oids(list: *mut pg_sys::List) -> Vec<Oid> {
     }
     // SAFETY: as above.
     unsafe { (0..(*list).length).map(|i| pg_sys::list_nth_oid(list, i)).collect() }
-}
-
-fn list_of(expressions: &[Expression]) -> *mut pg_sys::List {
-    expressions.iter().fold(std::ptr::null_mut(), |list, expression| {
-        // SAFETY: a list that was made here, and a valid node.
-        unsafe { pg_sys::lappend(list, expression.as_ptr().cast::<c_void>()) }
-    })
 }

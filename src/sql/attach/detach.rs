@@ -11,6 +11,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use simhash::search::blocks::LAYOUTS;
 
+use super::command::{self, Command};
 use super::indexes::NamedIndex;
 use super::prefix::{Prefix, in_quotes};
 use super::provenance::{Maker, has_comment, is_marked_relation, is_marked_trigger, maker_of};
@@ -21,9 +22,7 @@ use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, user_error};
-use crate::postgres::owner::as_owner;
 use crate::postgres::spi::{execute, strings};
-use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::recognise::{BlockCall, FingerprintCall};
 
@@ -33,14 +32,9 @@ fn simhash_detach(
     prefix: Option<&CStr>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
-    let target = required(target, "target")?;
-    let prefix = Prefix::read(prefix)?;
-    let schema = ExtensionSchema::running(fcinfo)?;
-    let table = Target::lock(target, pg_sys::AccessExclusiveLock as Lock)?;
-    table.check_has_own_columns()?;
-    as_owner(table.owner, || {
-        let family = table.family(pg_sys::AccessExclusiveLock as Lock)?;
-        Attached::find(schema, &prefix, &table, &family)?.remove(&table, &family)
+    command::run(fcinfo, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
+        let Command { schema, prefix, table, family } = command;
+        Attached::find(schema, &prefix, table, family)?.remove(table, family)
     })
 }
 
@@ -110,10 +104,10 @@ impl<'a> Attached<'a> {
                 let (column, call) = match index.first() {
                     Keyed::Column(column) => {
                         let expression = generation_of(&relation, column);
-                        (Some(column), expression.and_then(|expression| BlockCall::in_schema(expression, schema)))
+                        (Some(column), expression.and_then(|expression| BlockCall::read_in(expression, schema)))
                     }
                     Keyed::Expression(expression) => {
-                        let call = BlockCall::in_schema(expression, schema);
+                        let call = BlockCall::read_in(expression, schema);
                         (call.and_then(|call| call.fingerprint.as_own_column()), call)
                     }
                 };
@@ -260,7 +254,7 @@ fn renamed(
         let Some(expression) = generation_of(&relation, attribute.number) else {
             continue;
         };
-        match BlockCall::in_schema(expression, schema) {
+        match BlockCall::read_in(expression, schema) {
             Some(call) => {
                 layout = Some(call.blocks);
                 fingerprints.push(call.fingerprint);
@@ -296,8 +290,8 @@ fn is_as_made(
     maker: Maker,
 ) -> bool {
     match generation_of(relation, attribute.number) {
-        Some(expression) if is_named_as_fingerprint => FingerprintCall::of(expression, schema).is_some(),
-        Some(expression) => BlockCall::in_schema(expression, schema).is_some(),
+        Some(expression) if is_named_as_fingerprint => FingerprintCall::read(expression, schema).is_some(),
+        Some(expression) => BlockCall::read_in(expression, schema).is_some(),
         None => maker == Maker::Online && is_named_as_fingerprint && attribute.data_type == pg_sys::INT8OID,
     }
 }

@@ -6,24 +6,21 @@
 
 use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pgrx::PgTryBuilder;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 
 use super::prefix::Prefix;
-use super::progress::of_about;
 use super::unfilled::Kept;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, tick, user_error};
 use crate::postgres::owner::{as_owner_with_triggers, set};
+use crate::postgres::report::{Schedule, of_about};
 use crate::postgres::spi::{execute, execute_and_commit, strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
-
-/// Between two reports.
-const INTERVAL: Duration = Duration::from_secs(5);
 
 /// How often a batch of one page is tried again because other transactions move its rows to other partitions.
 const MOST_REPEATS: u32 = 100;
@@ -90,19 +87,18 @@ struct Progress {
     pages: u64,
     pages_done: u64,
     rows: u64,
-    next: Instant,
+    schedule: Schedule,
 }
 
 impl Progress {
     fn new() -> Self {
-        Self { pages: 0, pages_done: 0, rows: 0, next: Instant::now() + INTERVAL }
+        Self { pages: 0, pages_done: 0, rows: 0, schedule: Schedule::start() }
     }
 
     fn add(&mut self, pages: u64, rows: u64) {
         self.pages_done += pages;
         self.rows += rows;
-        if Instant::now() >= self.next {
-            self.next = Instant::now() + INTERVAL;
+        if self.schedule.is_due(Instant::now()) {
             let pages = of_about(self.pages_done, self.pages as f64, "pages");
             tell(format!("fill: {pages}, {} rows got a fingerprint", self.rows));
         }
@@ -281,7 +277,7 @@ impl Fill<'_> {
     }
 
     fn kept(&self, table: &Target) -> Result<Option<Kept>, ErrorReport> {
-        Kept::of(self.schema, table, self.prefix.fingerprint())
+        Kept::read(self.schema, table, self.prefix.fingerprint())
     }
 
     fn no_trigger(&self, table: &Target) -> ErrorReport {

@@ -7,6 +7,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 
+use super::command::{self, Command};
 use super::index_names::IndexNames;
 use super::indexes::NamedIndex;
 use super::prefix::Prefix;
@@ -18,7 +19,6 @@ use crate::postgres::catalog::column::{Column, no_such_column};
 use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::names::schema_name;
-use crate::postgres::owner::as_owner;
 use crate::postgres::text::to_datum;
 use crate::sql::arguments::required;
 use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
@@ -33,19 +33,15 @@ fn simhash_index_commands(
     covering: Option<bool>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
-    let target = required(target, "target")?;
     let blocks = layout(blocks)?;
-    let prefix = Prefix::read(prefix)?;
     let covering = required(covering, "covering")?;
-    let schema = ExtensionSchema::running(fcinfo)?;
-    let table = Target::lock(target, pg_sys::AccessShareLock as Lock)?;
-    let commands = as_owner(table.owner, || {
-        let family = table.family(pg_sys::AccessShareLock as Lock)?;
+    let commands = command::run(fcinfo, target, prefix, pg_sys::AccessShareLock as Lock, |command| {
+        let Command { schema, prefix, table, family } = command;
         let mut commands =
             IndexCommands { schema, prefix, blocks, covering, names: IndexNames::default(), commands: Vec::new() };
-        commands.list(&table, &family)?;
-        warn_of_unfilled(schema, commands.prefix.fingerprint(), &table, &family, Look::Everywhere)?;
-        Ok::<_, ErrorReport>(commands.commands)
+        commands.list(table, family)?;
+        warn_of_unfilled(schema, commands.prefix.fingerprint(), table, family, Look::Everywhere)?;
+        Ok(commands.commands)
     })?;
     Ok(SetOfIterator::new(commands.into_iter().filter_map(|command| to_datum(&command))))
 }
@@ -188,12 +184,9 @@ impl IndexCommands {
         indexes.retain(|index| {
             index.finds_integers()
                 && match index.first() {
-                    Keyed::Expression(expression) => {
-                        BlockCall::in_schema(expression, self.schema).is_some_and(|call| {
-                            (call.block, call.blocks) == (block, self.blocks)
-                                && call.fingerprint.as_own_column() == column
-                        })
-                    }
+                    Keyed::Expression(expression) => BlockCall::read_in(expression, self.schema).is_some_and(|call| {
+                        (call.block, call.blocks) == (block, self.blocks) && call.fingerprint.as_own_column() == column
+                    }),
                     Keyed::Column(_) => false,
                 }
         });

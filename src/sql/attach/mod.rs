@@ -5,6 +5,7 @@
 //! which [`marks`] tell; block columns may have been [`renamed`]. A [`target`] is the table, a [`source`] the column to
 //! fingerprint.
 
+mod command;
 mod detach;
 mod fill;
 mod index_commands;

@@ -11,6 +11,7 @@ use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 use simhash::fingerprint::options::Options;
 
+use super::command::{self, Command};
 use super::prefix::Prefix;
 use super::provenance::{Maker, is_marked_relation};
 use super::source::{Kind, Source};
@@ -20,9 +21,8 @@ use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::generation::definition;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, user_error};
-use crate::postgres::owner::as_owner;
 use crate::postgres::spi::execute;
-use crate::sql::arguments::{name, required};
+use crate::sql::arguments::name;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::options::{Document, RawJsonb, read};
 
@@ -34,17 +34,11 @@ fn simhash_attach_online(
     prefix: Option<&CStr>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
-    let target = required(target, "target")?;
     let source = name(source, "source")?;
-    let prefix = Prefix::read(prefix)?;
-    let schema = ExtensionSchema::running(fcinfo)?;
-
-    let table = Target::lock(target, pg_sys::AccessExclusiveLock as Lock)?;
-    table.check_has_own_columns()?;
-    as_owner(table.owner, || {
-        let family = table.family(pg_sys::AccessExclusiveLock as Lock)?;
-        let source = Source::read(&table, source, options)?;
-        Online { schema, source, prefix }.complete(&table, &family)
+    command::run(fcinfo, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
+        let Command { schema, prefix, table, family } = command;
+        let source = Source::read(table, source, options)?;
+        Online { schema, source, prefix }.complete(table, family)
     })
 }
 

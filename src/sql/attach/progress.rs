@@ -5,9 +5,10 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::postgres::error::tell;
+use crate::postgres::report::{Schedule, of_about};
 
 /// The block number whose computations are counted. An atomic is the plain way to a static that is cheap to read; there
 /// is one thread.
@@ -15,9 +16,8 @@ static WATCHED: AtomicI32 = AtomicI32::new(NONE);
 /// No block has this number.
 const NONE: i32 = -1;
 
-const INTERVAL: Duration = Duration::from_secs(5);
 /// Rows between two looks at the clock.
-const STRIDE: u64 = 256;
+const ROWS: u64 = 256;
 
 thread_local! {
     static REWRITE: Cell<Option<Rewrite>> = const { Cell::new(None) };
@@ -27,7 +27,7 @@ thread_local! {
 struct Rewrite {
     expected: f64,
     rows: u64,
-    next: Instant,
+    schedule: Schedule,
 }
 
 /// Counts as long as it lives, also if an error ends that.
@@ -35,7 +35,7 @@ pub struct Watch;
 
 /// Reports, every few seconds, how many of the expected rows have got this block.
 pub fn watch(block: i32, expected: f64) -> Watch {
-    REWRITE.set(Some(Rewrite { expected, rows: 0, next: Instant::now() + INTERVAL }));
+    REWRITE.set(Some(Rewrite { expected, rows: 0, schedule: Schedule::start() }));
     WATCHED.store(block, Ordering::Relaxed);
     Watch
 }
@@ -67,21 +67,9 @@ fn count() {
         return;
     };
     rewrite.rows += 1;
-    let due = rewrite.rows.is_multiple_of(STRIDE) && Instant::now() >= rewrite.next;
-    if due {
-        rewrite.next = Instant::now() + INTERVAL;
-    }
+    let is_due = rewrite.rows.is_multiple_of(ROWS) && rewrite.schedule.is_due(Instant::now());
     REWRITE.set(Some(rewrite));
-    if due {
+    if is_due {
         tell(format!("attach: {}", of_about(rewrite.rows, rewrite.expected, "rows")));
     }
-}
-
-/// "1200000 of about 5000000 rows (24 %)".
-pub fn of_about(done: u64, expected: f64, what: &str) -> String {
-    let done_so_far = done as f64;
-    if expected <= done_so_far {
-        return format!("{done} {what}");
-    }
-    format!("{done} of about {expected:.0} {what} ({:.0} %)", 100.0 * done_so_far / expected)
 }

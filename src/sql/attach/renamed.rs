@@ -33,7 +33,7 @@ impl RenamedBlock {
             let Some(expression) = generation_of(&relation, number) else {
                 continue;
             };
-            let Some(call) = BlockCall::in_schema(expression, schema) else { continue };
+            let Some(call) = BlockCall::read_in(expression, schema) else { continue };
             if maker_of(relation.oid(), number)? != Some(Maker::Attach) {
                 continue;
             }

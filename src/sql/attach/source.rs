@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn of_type(column_type: pg_sys::Oid) -> Option<Self> {
+    fn from_type(column_type: pg_sys::Oid) -> Option<Self> {
         // SAFETY: look-ups in system caches; one type each.
         let becomes = |to: pg_sys::Oid| unsafe {
             pg_sys::can_coerce_type(1, &column_type, &to, pg_sys::CoercionContext::COERCION_IMPLICIT)
@@ -73,7 +73,7 @@ impl Source {
     pub fn read(table: &Target, column: String, options: Option<RawJsonb<'_>>) -> Result<Self, ErrorReport> {
         let relation = table.open();
         let found = Column::named(&relation, &column)?;
-        let kind = Kind::of_type(found.data_type).ok_or_else(|| {
+        let kind = Kind::from_type(found.data_type).ok_or_else(|| {
             let message = format!("column \"{column}\" of type {} cannot be fingerprinted", found.type_name());
             user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(
                 "A source is text or of a type with an implicit cast to text, text[], tsvector, or a bigint that holds \
@@ -142,7 +142,7 @@ impl Source {
             return Ok(expression.equals(argument));
         }
         let wanted = FingerprintCall { source: argument, options: self.options.clone() };
-        Ok(FingerprintCall::of(expression, schema).is_some_and(|call| call.equals(&wanted)))
+        Ok(FingerprintCall::read(expression, schema).is_some_and(|call| call.equals(&wanted)))
     }
 
     /// What the parser makes of the argument.

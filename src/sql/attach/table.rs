@@ -9,6 +9,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
+use super::command::{self, Command};
 use super::index_names::IndexNames;
 use super::indexes::NamedIndex;
 use super::prefix::{Prefix, in_quotes};
@@ -23,7 +24,6 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, user_error};
 use crate::postgres::nodes::expression::Expression;
-use crate::postgres::owner::as_owner;
 use crate::postgres::query::Query;
 use crate::postgres::spi::{execute, to_server};
 use crate::sql::arguments::{name, required};
@@ -42,20 +42,13 @@ fn simhash_attach(
     covering: Option<bool>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
-    let target = required(target, "target")?;
     let source = name(source, "source")?;
     let blocks = layout(blocks)?;
-    let prefix = Prefix::read(prefix)?;
     let covering = required(covering, "covering")?;
-    let schema = ExtensionSchema::running(fcinfo)?;
-
-    let table = Target::lock(target, pg_sys::AccessExclusiveLock as Lock)?;
-    table.check_has_own_columns()?;
-    as_owner(table.owner, || {
-        let family = table.family(pg_sys::AccessExclusiveLock as Lock)?;
-        let source = Source::read(&table, source, options)?;
-        let attachment = Attachment { schema, source, blocks, prefix, covering };
-        attachment.complete(&table, &family)
+    command::run(fcinfo, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
+        let Command { schema, prefix, table, family } = command;
+        let source = Source::read(table, source, options)?;
+        Attachment { schema, source, blocks, prefix, covering }.complete(table, family)
     })
 }
 
@@ -174,7 +167,7 @@ impl Attachment {
     fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool, ErrorReport> {
         match meaning {
             Meaning::Fingerprint => self.source.is_fingerprint(self.schema, relation, expression),
-            Meaning::Block(wanted) => match BlockCall::in_schema(expression, self.schema) {
+            Meaning::Block(wanted) => match BlockCall::read_in(expression, self.schema) {
                 Some(BlockCall { fingerprint, block, blocks }) if (block, blocks) == (wanted, self.blocks) => {
                     self.source.is_fingerprint(self.schema, relation, fingerprint)
                 }

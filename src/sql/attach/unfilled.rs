@@ -30,7 +30,7 @@ pub struct Kept {
 impl Kept {
     /// None if no trigger keeps that column of the table. A trigger that somebody wrote by hand is as good as ours.
     /// An error if the trigger's arguments are wrong.
-    pub fn of(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<Self>, ErrorReport> {
+    pub fn read(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<Self>, ErrorReport> {
         let triggers = UpdateTrigger::all_of(schema, table)?;
         let Some(trigger) = triggers.into_iter().find(|trigger| trigger.fingerprint == column) else {
             return Ok(None);
@@ -78,7 +78,7 @@ pub fn warn_of_unfilled(
         }
         let member = member.held()?;
         // A trigger that cannot compute, as where its source has been dropped, says so when it fires.
-        let Ok(Some(kept)) = Kept::of(schema, &member, column) else { continue };
+        let Ok(Some(kept)) = Kept::read(schema, &member, column) else { continue };
         let mut condition = kept.is_unfilled();
         if look == Look::ByIndex
             && let Some(block) = indexed_block(schema, &member, column)?
@@ -120,7 +120,7 @@ fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Resul
     let relation = table.open();
     let Some(fingerprint) = Column::find(&relation, column)? else { return Ok(None) };
     let block_of = |expression| {
-        BlockCall::in_schema(expression, schema)
+        BlockCall::read_in(expression, schema)
             .filter(|call| call.fingerprint.as_own_column() == Some(fingerprint.number))
     };
     for index in NamedIndex::all_of(table)?.iter().filter(|index| index.is_valid && index.finds_integers()) {

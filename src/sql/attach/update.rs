@@ -32,7 +32,7 @@ const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW
 
 #[pg_extern(sql = false)]
 fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
-    let call = Call::new(RowEvent::of(fcinfo, "simhash_update", USAGE)?)?;
+    let call = Call::new(RowEvent::from_call(fcinfo, "simhash_update", USAGE)?)?;
     // SAFETY: the row that is to be stored; the trigger returns it, or a copy with another fingerprint, a bigint as the
     // call has seen to.
     let row = unsafe {

@@ -29,7 +29,7 @@ const PROGRESS: c_int = 2;
 /// the rows tells whether it is.
 #[pg_extern(sql = false)]
 fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
-    let mut window = Window::of_call(fcinfo, MAX_ROWS)?;
+    let mut window = Window::from_call(fcinfo, MAX_ROWS)?;
     if window.numbers()[0] == 0 {
         compute(&mut window)?;
     }

@@ -26,7 +26,7 @@ pub struct Ids {
 
 impl Ids {
     /// Costs a look at each element if their lengths differ, and 4 bytes.
-    pub fn of(array: &AnyArray) -> Result<Self, ErrorReport> {
+    pub fn read(array: &AnyArray) -> Result<Self, ErrorReport> {
         const WHAT: &str = "ids";
         let detoasted = detoast(array, WHAT)?;
         let (mut length, mut by_value, mut align) = (0, false, 0);
@@ -37,7 +37,7 @@ impl Ids {
             (element_type, slice::from_raw_parts(detoasted.cast::<u8>(), varsize_any(detoasted.cast())))
         };
         let places =
-            ElementPlaces::of(bytes, Layout { length, align: align as u8 }, &tick).map_err(|why| match why {
+            ElementPlaces::read(bytes, Layout { length, align: align as u8 }, &tick).map_err(|why| match why {
                 Unplaced::Null(place) => null_element(WHAT, place),
                 Unplaced::Corrupted => user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "array of ids is corrupted"),
                 Unplaced::OutOfMemory => algorithm_error(Error::OutOfMemory),

@@ -30,7 +30,7 @@ fn simhash_pairs(
     tick();
     // They live as long as the iterator: PostgreSQL keeps the arguments of a function that returns a set until it is
     // done, and pgrx runs the first call in the memory context that goes with the iterator.
-    let ids = Ids::of(&ids)?;
+    let ids = Ids::read(&ids)?;
     let fingerprints = bigints(&fingerprints, "fingerprints")?;
     if ids.len() != fingerprints.len() {
         let message = format!("numbers of ids ({}) and of fingerprints ({}) differ", ids.len(), fingerprints.len());

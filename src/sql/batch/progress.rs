@@ -1,20 +1,18 @@
 //! Interrupts, and on request a word on how far a long computation has come.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pgrx::pg_sys;
 use simhash::pairs::{Phase, Progress};
 
 use crate::postgres::error::{tell, tick};
-
-/// Between two reports.
-pub const INTERVAL: Duration = Duration::from_secs(3);
+use crate::postgres::report::Schedule;
 
 thread_local! {
     /// The statement that reports, by when it began, and when its next report is due: it may compute many partitions,
     /// none of which takes that long.
-    static DUE: Cell<Option<(pg_sys::TimestampTz, Instant)>> = const { Cell::new(None) };
+    static DUE: Cell<Option<(pg_sys::TimestampTz, Schedule)>> = const { Cell::new(None) };
 }
 
 /// The tick of a computation on all fingerprints.
@@ -30,7 +28,7 @@ impl Reporter {
         // SAFETY: no arguments, no conditions.
         let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
         if wanted && DUE.get().is_none_or(|(reporting, _)| reporting != statement) {
-            DUE.set(Some((statement, Instant::now() + INTERVAL)));
+            DUE.set(Some((statement, Schedule::start())));
         }
         Self { name, rows, wanted }
     }
@@ -45,11 +43,12 @@ impl Reporter {
 
     /// What is to be reported now, if anything.
     pub fn report(&self, progress: Progress, now: Instant) -> Option<String> {
-        let (statement, due) = DUE.get().filter(|_| self.wanted)?;
-        if now < due {
+        let (statement, mut schedule) = DUE.get().filter(|_| self.wanted)?;
+        let is_due = schedule.is_due(now);
+        DUE.set(Some((statement, schedule)));
+        if !is_due {
             return None;
         }
-        DUE.set(Some((statement, now + INTERVAL)));
         let phase = match progress.phase {
             Phase::Read => "reading fingerprints",
             Phase::Sort => "sorting fingerprints",

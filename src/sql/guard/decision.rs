@@ -49,7 +49,7 @@ unsafe extern "C-unwind" fn subtransaction_ended(
     _argument: *mut c_void,
 ) {
     if event == pg_sys::SubXactEvent::SUBXACT_EVENT_ABORT_SUB {
-        RUNNING.with(|running| Locks::of_aborted(running, subtransaction));
+        RUNNING.with(|running| Locks::release_aborted(running, subtransaction));
     }
 }
 
@@ -101,7 +101,10 @@ impl Statement {
     ///
     /// # Safety
     /// `fcinfo` is that of the running call, and the function remembers nothing else in its `fn_extra`.
-    pub unsafe fn of<'a>(fcinfo: pg_sys::FunctionCallInfo, event: &RowEvent) -> Result<&'a mut Self, ErrorReport> {
+    pub unsafe fn from_call<'a>(
+        fcinfo: pg_sys::FunctionCallInfo,
+        event: &RowEvent,
+    ) -> Result<&'a mut Self, ErrorReport> {
         // SAFETY: a trigger's call information lives, with its memory, as long as the statement. When that goes, what is
         // made here goes too, with its locks.
         unsafe {
@@ -115,7 +118,7 @@ impl Statement {
     }
 
     fn begin(function: Oid, memory: pg_sys::MemoryContext, event: &RowEvent) -> Result<Self, ErrorReport> {
-        let guard = Guard::of(function, event, None)?;
+        let guard = Guard::from_trigger(function, event, None)?;
         let own = guard.own(event)?;
         let table = event.table();
         let expressions = || (Computed::generated(&table, own.fingerprint), Computed::partition(&table));
@@ -126,7 +129,7 @@ impl Statement {
             unsafe { pg_sys::RegisterSubXactCallback(Some(subtransaction_ended), std::ptr::null_mut()) };
         }
         let identity = guard.identity.of_whole();
-        let locks = RUNNING.with(|running| Locks::of_statement(running, memory, identity));
+        let locks = RUNNING.with(|running| Locks::for_statement(running, memory, identity));
         Ok(Self { function, guard, generated, partition, own_row: OnceCell::new(), memory, locks })
     }
 
@@ -160,7 +163,7 @@ impl Statement {
             // While it waited, another transaction may have stored something near in a partition that is new.
             // SAFETY: in a transaction.
             unsafe { pg_sys::AcceptInvalidationMessages() };
-            self.guard = Guard::of(self.function, event, Some(&self.guard))?;
+            self.guard = Guard::from_trigger(self.function, event, Some(&self.guard))?;
             // SAFETY: by the contract.
             match unsafe { self.look_once(&row, waits)? } {
                 Step::Decided(tuple) => return Ok(tuple),
@@ -303,7 +306,7 @@ impl Statement {
     fn check_pending(&self, wanted: &Wanted, gone: &[(i64, CommandId)]) -> Result<(), ErrorReport> {
         let Some(searched) = self.guard.searched.first() else { return Ok(()) };
         let identity = self.guard.identity.of_whole();
-        for other in RUNNING.with(|running| Locks::of_others(running, self.memory, &identity)) {
+        for other in RUNNING.with(|running| Locks::of_other_statements(running, self.memory, &identity)) {
             let other = other.borrow();
             let near = other.pending.near(wanted.fingerprint, wanted.max_distance, &searched.scope, wanted.scope);
             if near.is_some_and(|near| !near.is_among(gone)) {

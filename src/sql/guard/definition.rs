@@ -61,12 +61,12 @@ thread_local! {
 impl Guard {
     /// The guard of a trigger, as it is now. Until the transaction ends, no table that it searches is dropped, and no index
     /// of theirs. `known` is one that has been got in this statement.
-    pub fn of(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>, ErrorReport> {
+    pub fn from_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>, ErrorReport> {
         // SAFETY: a call has its trigger.
         let trigger = unsafe { (*event.data.tg_trigger).tgoid };
         let get = || {
             let is_its = |guard: &Self| guard.identity.has_arguments_of(event);
-            let identify = || Identity::of(event);
+            let identify = || Identity::from_event(event);
             GUARDS.with(|guards| guards.get(trigger, is_its, identify, |identity| Self::new(function, identity)))
         };
         let mut guard = get()?;
@@ -108,7 +108,7 @@ impl Guard {
             let message = "simhash_dedup needs a mark column for the action mark, and for no other";
             return Err(protocol_violated(message.to_owned(), USAGE));
         }
-        let members = Members::with(identity.root, identity.detached)?;
+        let members = Members::read_with(identity.root, identity.detached)?;
         let searched = members.searched(fingerprint, scope, max_distance, Functions::beside(function))?;
         let Members { all, with_rows } = members;
         let mark_of = |own: &SearchedTable| {
@@ -143,7 +143,7 @@ impl Guard {
 }
 
 impl Identity {
-    fn of(event: &RowEvent) -> Self {
+    fn from_event(event: &RowEvent) -> Self {
         let (root, own) = (root(event), event.table().oid());
         let is_member = root == own || with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE).contains(&own);
         let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();

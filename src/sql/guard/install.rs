@@ -147,7 +147,7 @@ impl Guard {
         Scope::new(relation, &self.scope)?;
         let functions = self.schema.simhash_block().and_then(Functions::beside);
         let searched =
-            Members::of(table.oid)?.searched(&self.fingerprint, &self.scope, self.max_distance, functions)?;
+            Members::read(table.oid)?.searched(&self.fingerprint, &self.scope, self.max_distance, functions)?;
         self.check_mark(relation, &searched)?;
         let visits: f64 = searched.iter().map(|member| member.visits).sum();
         if visits >= MANY_VISITS {

@@ -68,7 +68,7 @@ impl Locks {
 
     /// The locks of a statement, whose memory it is, for a guard. All partitions of a table have them in common: when the
     /// row of one comes, that of another is in the table.
-    pub fn of_statement<K: PartialEq + 'static>(
+    pub fn for_statement<K: PartialEq + 'static>(
         running: &RefCell<Vec<Running<K>>>,
         statement: pg_sys::MemoryContext,
         guard: K,
@@ -88,7 +88,7 @@ impl Locks {
 
     /// Gives back the locks of statements that have failed, and forgets their rows, where a subtransaction is undone. The
     /// memory of a statement of an SQL function may outlive that.
-    pub fn of_aborted<K>(running: &RefCell<Vec<Running<K>>>, subtransaction: pg_sys::SubTransactionId) {
+    pub fn release_aborted<K>(running: &RefCell<Vec<Running<K>>>, subtransaction: pg_sys::SubTransactionId) {
         let Ok(running) = running.try_borrow() else { return };
         // Those that began within it have higher numbers.
         let failed = running.iter().filter(|statement| statement.subtransaction >= subtransaction);
@@ -148,7 +148,7 @@ impl Locks {
 
     /// Those of the other statements that run with a guard: nested ones run while the row of another has been let in
     /// and is not stored yet.
-    pub fn of_others<K: PartialEq>(
+    pub fn of_other_statements<K: PartialEq>(
         running: &RefCell<Vec<Running<K>>>,
         statement: pg_sys::MemoryContext,
         guard: &K,

@@ -23,12 +23,12 @@ pub struct Members {
 
 impl Members {
     /// An error if there is one that cannot be searched.
-    pub fn of(root: Oid) -> Result<Self, ErrorReport> {
-        Self::with(root, None)
+    pub fn read(root: Oid) -> Result<Self, ErrorReport> {
+        Self::read_with(root, None)
     }
 
     /// With another table, which is a partition of the root that is being detached.
-    pub fn with(root: Oid, detached: Option<Oid>) -> Result<Self, ErrorReport> {
+    pub fn read_with(root: Oid, detached: Option<Oid>) -> Result<Self, ErrorReport> {
         // SAFETY: look-ups in a system cache, of a table that is locked, here and below.
         let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
         let all = all_of(root, detached);

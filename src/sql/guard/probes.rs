@@ -39,7 +39,7 @@ impl BlockSearch {
                 hamming(found.value() as u64, fingerprint.cast_unsigned()).cast_signed() <= max_distance
             }),
             None if self.low > 0 => {
-                let block = self.block.of(fingerprint.cast_unsigned());
+                let block = self.block.value(fingerprint.cast_unsigned());
                 entry.value(1).is_some_and(|found| (found.value() as i32 ^ block).count_ones() <= self.radius)
             }
             None => true,

@@ -82,7 +82,7 @@ impl SearchedTable {
         functions: &Functions,
     ) -> Result<Option<Self>, ErrorReport> {
         let fingerprint = fingerprint.number;
-        let indexed = Indexed::of_table(table.oid(), Fingerprint::Column(fingerprint), functions);
+        let indexed = Indexed::read_table(table.oid(), Fingerprint::Column(fingerprint), functions);
         let Some((rows, blocks)) = indexed.and_then(|indexed| {
             let choice = choice::cheapest_unconditional(&indexed, distance)?;
             let searched = choice.probed.iter().map(|probed| {
@@ -99,7 +99,7 @@ impl SearchedTable {
             oid: table.oid(),
             fingerprint,
             scope,
-            primary_key: PrimaryKey::of(table)?,
+            primary_key: PrimaryKey::read(table)?,
             partition_columns: partition_columns(table),
             visits: rows * share_of(plain.map(|searched| (searched.block, searched.radius))),
             blocks,

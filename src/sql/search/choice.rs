@@ -28,12 +28,12 @@ pub struct Choice {
     /// Number of blocks.
     pub blocks: i32,
     /// The blocks that are looked at.
-    pub probed: Vec<Probed>,
+    pub probed: Vec<ProbedBlock>,
     cost: f64,
 }
 
 /// A block that is looked at.
-pub struct Probed {
+pub struct ProbedBlock {
     pub indexed: IndexedBlock,
     /// None if the distance is not known.
     pub radius: Option<u32>,
@@ -121,7 +121,7 @@ fn choice(
         // Any distance may come, and with few blocks it takes one more condition.
         let cost = cost_of_all(&even_radii(USUAL_DISTANCE).collect::<Vec<_>>())?;
         let cost = if blocks < SMALL_BLOCKS { cost * DETOUR } else { cost };
-        let probed = found.into_iter().map(|found| Some(Probed { indexed: found?.0, radius: None }));
+        let probed = found.into_iter().map(|found| Some(ProbedBlock { indexed: found?.0, radius: None }));
         return Some(Choice { blocks, probed: probed.collect::<Option<_>>()?, cost });
     };
     let even: Vec<_> = even_radii(distance).collect();
@@ -140,6 +140,6 @@ fn choice(
     let blocks_and_radii = || probed.iter().map(|((_, block, _), radius)| (*block, *radius));
     let probes: u64 = blocks_and_radii().map(|(block, radius)| block.probe_count(Some(radius))).sum();
     let useful = (1..=MOST_PROBES).contains(&probes) && cost::share_of(blocks_and_radii()) <= LARGEST_SHARE;
-    let probed = probed.iter().map(|((indexed, ..), radius)| Probed { indexed: *indexed, radius: Some(*radius) });
+    let probed = probed.iter().map(|((indexed, ..), radius)| ProbedBlock { indexed: *indexed, radius: Some(*radius) });
     useful.then(|| Choice { blocks, probed: probed.collect(), cost })
 }

@@ -59,22 +59,22 @@ pub struct Indexed {
 
 impl Indexed {
     /// What one table has; None if it is no more.
-    pub fn of_table(table: Oid, fingerprint: Fingerprint, functions: &Functions) -> Option<Self> {
-        Some(Self::of_open(&Relation::open_for_planning(table)?, fingerprint, functions))
+    pub fn read_table(table: Oid, fingerprint: Fingerprint, functions: &Functions) -> Option<Self> {
+        Some(Self::read_open(&Relation::open_for_planning(table)?, fingerprint, functions))
     }
 
-    fn of_open(table: &Relation, fingerprint: Fingerprint, functions: &Functions) -> Self {
+    fn read_open(table: &Relation, fingerprint: Fingerprint, functions: &Functions) -> Self {
         Self { blocks: indexed_blocks(table, fingerprint, functions), rows: table.estimated_rows() }
     }
 
     /// What a table has indexed together with all that a search of it reads, for a search of which the planner knows no
     /// more than the table.
-    pub fn of_family(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
+    pub fn read_family(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
         let table = Relation::open_for_planning(root)?;
         if table.is_partitioned() {
-            Some(Self::of_partitioned(&table, fingerprint, functions))
+            Some(Self::read_partitioned(&table, fingerprint, functions))
         } else {
-            Self::of_members(root, fingerprint, functions)
+            Self::read_members(root, fingerprint, functions)
         }
     }
 
@@ -83,11 +83,11 @@ impl Indexed {
     ///
     /// The partitions are neither locked nor opened. The planner locks those that it does not prune, and must not wait
     /// for the others.
-    fn of_partitioned(root: &Relation, fingerprint: i16, functions: &Functions) -> Self {
-        let partitions = Partitions::of(root.oid());
+    fn read_partitioned(root: &Relation, fingerprint: i16, functions: &Functions) -> Self {
+        let partitions = Partitions::read(root.oid());
         let mut found =
             Self { blocks: indexed_blocks(root, Fingerprint::Column(fingerprint), functions), rows: partitions.rows() }
-                .of_columns();
+                .only_on_columns();
         found.blocks.retain_mut(|block| {
             let BlockKey::Column(number) = block.key else { return true };
             block.statistics = Statistics { relation: root.oid(), column: number, with_inheritors: true };
@@ -101,7 +101,7 @@ impl Indexed {
     ///
     /// From PostgreSQL 16 on, a partition may compute a column otherwise than its parent does, so that each has to be
     /// looked at.
-    pub fn of_members(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
+    pub fn read_members(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
         let root_table = Relation::open_for_planning(root)?;
         let fingerprint = Column::at(&root_table, fingerprint)?;
         let mut common: Option<Self> = None;
@@ -111,7 +111,7 @@ impl Indexed {
                 continue;
             };
             let own_fingerprint = Fingerprint::Column(same_column(&table, &fingerprint)?);
-            let mut own = Self::of_open(&table, own_fingerprint, functions).of_columns();
+            let mut own = Self::read_open(&table, own_fingerprint, functions).only_on_columns();
             for block in &mut own.blocks {
                 if let BlockKey::Column(number) = block.key {
                     let number = same_column(&root_table, &Column::at(&table, number)?)?;
@@ -130,7 +130,7 @@ impl Indexed {
     /// Without the indexes on what a column is computed from: to use them, a search would have to compute it too, with
     /// the rights of whoever searches. It must not run the code of the table's owner where a condition on the column
     /// does not.
-    pub fn of_columns(mut self) -> Self {
+    pub fn only_on_columns(mut self) -> Self {
         self.blocks.retain(|block| !matches!(block.key, BlockKey::Expression(_)));
         self
     }
@@ -178,7 +178,7 @@ fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functi
                 Keyed::Column(number) => generation_of(table, number),
                 Keyed::Expression(expression) => Some(expression),
             };
-            let call = expression.and_then(|expression| BlockCall::of(expression, functions.simhash_block));
+            let call = expression.and_then(|expression| BlockCall::read(expression, functions.simhash_block));
             let Some(BlockCall { fingerprint: of, block, blocks }) = call else { continue };
             let is_column = matches!(fingerprint, Fingerprint::Column(number) if of.as_own_column() == Some(number));
             if !is_column && !generation.is_some_and(|generation| generation.equals(of)) {

@@ -1,15 +1,17 @@
 //! `simhash_near`, and what it tells the planner.
 
+use std::convert::Infallible;
+
 use pgrx::datum::Internal;
-use pgrx::pg_sys::NodeTag;
 use pgrx::prelude::*;
 use simhash::distance::{self, share_within};
 use simhash::search::cost;
 
 use super::choice::USUAL_DISTANCE;
 use super::rewrite::rewrite;
-use crate::postgres::nodes::expression::{self, Expression};
+use crate::postgres::nodes::expression::Expression;
 use crate::postgres::nodes::planner::Planner;
+use crate::postgres::nodes::support::{Answer, Request, answer};
 
 #[pg_extern(sql = false)]
 fn simhash_near(fingerprint: i64, query: i64, max_distance: i32) -> bool {
@@ -26,29 +28,23 @@ fn simhash_within(fingerprint: i64, query: i64, max_distance: i32, _blocks: i32)
 /// of what is left, the planner is told how few rows it leaves.
 #[pg_extern(sql = false)]
 fn simhash_near_support(request: Internal) -> Internal {
-    let nothing = pg_sys::Datum::null();
-    // SAFETY: the planner passes a support request, a node, whose tag tells its type. What it points to is valid, and
-    // the result is a node or the request itself.
-    let answer = unsafe {
-        match request.get::<pg_sys::Node>().map(|node| node.type_) {
-            Some(NodeTag::T_SupportRequestSimplify) => request
-                .get::<pg_sys::SupportRequestSimplify>()
-                .and_then(|request| rewrite(request.root, Expression::new(request.fcall)?))
-                .map_or(nothing, |rewritten| pg_sys::Datum::from(rewritten.as_ptr())),
-            Some(NodeTag::T_SupportRequestSelectivity) => {
-                let datum = request.unwrap().unwrap_or(nothing);
-                let request = datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();
-                let selectivity = selectivity(&*request);
-                selectivity.map_or(nothing, |selectivity| {
-                    (*request).selectivity = selectivity;
-                    datum
-                })
+    let answered = answer(request, |request| {
+        Ok::<_, Infallible>(match request {
+            Request::Simplify { planner, call } => {
+                planner.and_then(|planner| rewrite(planner, call)).map_or(Answer::Nothing, Answer::Expression)
             }
-            _ => nothing,
-        }
-    };
-    // A null pointer, which is not NULL: no answer.
-    Internal::from(Some(answer))
+            Request::Selectivity { planner, arguments, answer } => match selectivity(planner, &arguments) {
+                Some(share) => {
+                    *answer = share;
+                    Answer::InRequest
+                }
+                None => Answer::Nothing,
+            },
+            Request::Cost { .. } => Answer::Nothing,
+        })
+    });
+    let Ok(answered) = answered;
+    answered
 }
 
 /// Near-duplicates that the planner is told to expect of a fingerprint, beside those by chance. With more than one, it
@@ -57,13 +53,8 @@ const NEAR_DUPLICATES: f64 = 1.0;
 
 /// The share of the rows, or of the pairs of rows in a join, that are near: those that are so by chance, and a few
 /// near-duplicates of each fingerprint. Of `simhash_within`, their share of the rows that the blocks find.
-///
-/// # Safety
-/// The request is the planner's.
-unsafe fn selectivity(request: &pg_sys::SupportRequestSelectivity) -> Option<f64> {
-    // SAFETY: by the contract.
-    let (planner, arguments) = unsafe { (Planner::new(request.root)?, expression::list(request.args)) };
-    let (a, b, max_distance, blocks) = match arguments[..] {
+fn selectivity(planner: Planner, arguments: &[Expression]) -> Option<f64> {
+    let (a, b, max_distance, blocks) = match *arguments {
         [a, b, max_distance] => (a, b, max_distance, None),
         [a, b, max_distance, blocks] => (a, b, max_distance, blocks.integer()),
         _ => return None,

@@ -15,7 +15,7 @@ use crate::sql::recognise::BlockCall;
 pub struct Partitions(Vec<Oid>);
 
 impl Partitions {
-    pub fn of(root: Oid) -> Self {
+    pub fn read(root: Oid) -> Self {
         Self(with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE))
     }
 
@@ -45,7 +45,7 @@ impl Partitions {
         }
         let computes = |&partition: &Oid| {
             let number = |of_root: i16| column_number(partition, &column_name(root, of_root)?);
-            let call = BlockCall::of(stored_generation(partition, number(column)?)?, functions.simhash_block)?;
+            let call = BlockCall::read(stored_generation(partition, number(column)?)?, functions.simhash_block)?;
             let fingerprint = number(fingerprint)?;
             let is_of_fingerprint = call.fingerprint.as_own_column() == Some(fingerprint)
                 || stored_generation(partition, fingerprint)?.equals(call.fingerprint);

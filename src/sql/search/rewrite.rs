@@ -22,24 +22,20 @@ use simhash::search::cost;
 
 use super::choice::{self, SMALL_BLOCKS};
 use super::layouts::{BlockKey, Fingerprint, Indexed};
-use crate::postgres::nodes::expression::{Expression, IntegerOperator};
+use crate::postgres::nodes::build::{self, IntegerOperator};
+use crate::postgres::nodes::expression::Expression;
 use crate::postgres::nodes::planner::Planner;
 use crate::sql::functions::Functions;
 
 /// A call `simhash_near(fingerprint, query, max_distance)` in other words; None if no index would help.
-///
-/// # Safety
-/// `root` is null or that of the running planner.
-pub unsafe fn rewrite(root: *mut pg_sys::PlannerInfo, call: Expression) -> Option<Expression> {
-    // SAFETY: by the contract.
-    let planner = unsafe { Planner::new(root) }?;
+pub fn rewrite(planner: Planner, call: Expression) -> Option<Expression> {
     let (function, arguments) = call.call()?;
     let &[a, b, max_distance] = &arguments[..] else { return None };
     // What is repeated must always give the same; and above a grouping there are no rows to find.
     if call.is_volatile() || call.is_computed_from_groups() {
         return None;
     }
-    let search = Search { planner, functions: Functions::beside(function)?, max_distance };
+    let search = Rewrite { planner, functions: Functions::beside(function)?, max_distance };
     let (conditions, blocks) = match (search.side(a, b), search.side(b, a)) {
         // In a join, each side can be the one that is searched.
         (Some(left), Some(right)) => (search.join(&left, &right), left.blocks.max(right.blocks)),
@@ -49,7 +45,7 @@ pub unsafe fn rewrite(root: *mut pg_sys::PlannerInfo, call: Expression) -> Optio
     Some(search.with_distance(conditions, blocks, a, b).simplified(planner.as_ptr()))
 }
 
-struct Search {
+struct Rewrite {
     planner: Planner,
     functions: Functions,
     max_distance: Expression,
@@ -60,19 +56,19 @@ struct Side {
     /// Number of blocks.
     blocks: i32,
     /// The blocks that are looked at.
-    probed: Vec<Probed>,
+    probed: Vec<ProbedKey>,
     query: Expression,
 }
 
 /// A block that is looked at.
-struct Probed {
+struct ProbedKey {
     block: i32,
     /// None if the distance is not known.
     radius: Option<u32>,
     key: Expression,
 }
 
-impl Search {
+impl Rewrite {
     /// How a table can be searched for `query`, if `fingerprint` is its fingerprint and its blocks are indexed.
     fn side(&self, fingerprint: Expression, query: Expression) -> Option<Side> {
         let &[relation] = &self.planner.relations(fingerprint)[..] else { return None };
@@ -88,23 +84,23 @@ impl Search {
             Some(column) if column.levels_up > 0 => return None,
             // Conditions on nothing else are passed on to the members of a tree that are not pruned, and come again.
             _ if table.with_inheritors && self.planner.relations(query).is_empty() => None,
-            Some(column) if table.with_inheritors => Indexed::of_family(table.oid, column.number, &self.functions),
-            Some(column) => Indexed::of_table(table.oid, Fingerprint::Column(column.number), &self.functions)
-                .map(Indexed::of_columns),
+            Some(column) if table.with_inheritors => Indexed::read_family(table.oid, column.number, &self.functions),
+            Some(column) => Indexed::read_table(table.oid, Fingerprint::Column(column.number), &self.functions)
+                .map(Indexed::only_on_columns),
             None if table.with_inheritors => None,
             // Where an outer join makes the columns NULL, it would not be, but its blocks would.
             None if !fingerprint.is_strict() => None,
             None => {
                 let expression = fingerprint.moved(relation, 1);
-                Indexed::of_table(table.oid, Fingerprint::Expression(expression), &self.functions)
+                Indexed::read_table(table.oid, Fingerprint::Expression(expression), &self.functions)
             }
         }?;
         let choice = choice::cheapest(&indexed, self.distance(), query.bigint().map(i64::cast_unsigned))?;
-        let probed = |probed: &choice::Probed| {
+        let probed = |probed: &choice::ProbedBlock| {
             let key = match probed.indexed.key {
                 BlockKey::Column(number) => match column {
                     Some(_) => fingerprint.without_relabelling().sibling(number)?,
-                    None => Expression::of_column(relation, number),
+                    None => build::column(relation, number),
                 },
                 BlockKey::OfFingerprint => self.block(fingerprint, probed.indexed.block, choice.blocks),
                 // It has to be NULL where an outer join makes the fingerprint NULL.
@@ -113,7 +109,7 @@ impl Search {
                 }
                 BlockKey::Expression(expression) => expression.moved(1, relation),
             };
-            Some(Probed { block: probed.indexed.block, radius: probed.radius, key })
+            Some(ProbedKey { block: probed.indexed.block, radius: probed.radius, key })
         };
         let probed = choice.probed.iter().map(probed).collect::<Option<_>>()?;
         Some(Side { blocks: choice.blocks, probed, query })
@@ -131,26 +127,26 @@ impl Search {
         let by_block = side.probed.iter().map(|probed| match probed.radius {
             Some(0) => {
                 let wanted = self.block(side.query, probed.block, side.blocks);
-                Expression::of_comparison(IntegerOperator::Equal, probed.key, wanted)
+                build::comparison(IntegerOperator::Equal, probed.key, wanted)
             }
             radius => {
                 let wanted = self.probes(side.query, probed.block, side.blocks, radius);
-                Expression::of_equality_with_any(probed.key, wanted)
+                build::equality_with_any(probed.key, wanted)
             }
         });
-        Expression::of_any(&all.into_iter().chain(by_block).collect::<Vec<_>>())
+        build::any(&all.into_iter().chain(by_block).collect::<Vec<_>>())
     }
 
     /// Each side is found by the other, so that the planner can search either.
     fn join(&self, left: &Side, right: &Side) -> Vec<Expression> {
-        let equal = |(a, b): (&Probed, &Probed)| {
+        let equal = |(a, b): (&ProbedKey, &ProbedKey)| {
             let same = a.block == b.block && (a.radius, b.radius) == (Some(0), Some(0));
-            same.then(|| Expression::of_comparison(IntegerOperator::Equal, a.key, b.key))
+            same.then(|| build::comparison(IntegerOperator::Equal, a.key, b.key))
         };
         let same_blocks = left.blocks == right.blocks && left.probed.len() == right.probed.len();
         let pairs: Option<Vec<_>> = left.probed.iter().zip(&right.probed).map(equal).collect();
         match pairs.filter(|_| same_blocks) {
-            Some(pairs) => vec![Expression::of_any(&pairs)],
+            Some(pairs) => vec![build::any(&pairs)],
             None => vec![self.find(left), self.find(right)],
         }
     }
@@ -158,47 +154,46 @@ impl Search {
     /// A range of a block's values that is empty, unless the distance is too large for probes: then it is all values,
     /// for all rows must be looked at.
     fn all_beyond_probes(&self, key: Expression, blocks: i32) -> Expression {
-        let last = Expression::of_integer(cost::largest_distance(blocks));
-        let beyond = Expression::of_comparison(IntegerOperator::Greater, self.max_distance.copy(), last);
-        let lowest = Expression::of_integer_where(beyond, Expression::of_integer(i32::MIN));
+        let last = build::integer(cost::largest_distance(blocks));
+        let beyond = build::comparison(IntegerOperator::Greater, self.max_distance.copy(), last);
+        let lowest = build::integer_where(beyond, build::integer(i32::MIN));
         // Both ends, so that the planner sees a range and expects few rows.
-        Expression::of_all(&[
-            Expression::of_comparison(IntegerOperator::GreaterOrEqual, key.copy(), lowest),
-            Expression::of_comparison(IntegerOperator::LessOrEqual, key.copy(), Expression::of_integer(i32::MAX)),
+        build::all(&[
+            build::comparison(IntegerOperator::GreaterOrEqual, key.copy(), lowest),
+            build::comparison(IntegerOperator::LessOrEqual, key.copy(), build::integer(i32::MAX)),
         ])
     }
 
     fn block(&self, fingerprint: Expression, block: i32, blocks: i32) -> Expression {
-        let arguments = [fingerprint.copy(), Expression::of_integer(block), Expression::of_integer(blocks)];
-        Expression::of_call(self.functions.simhash_block, pg_sys::INT4OID, &arguments)
+        let arguments = [fingerprint.copy(), build::integer(block), build::integer(blocks)];
+        build::call(self.functions.simhash_block, pg_sys::INT4OID, &arguments)
     }
 
     /// The values of a block within a radius; None if it is that of the distance.
     fn probes(&self, query: Expression, block: i32, blocks: i32, wanted: Option<u32>) -> Expression {
         let distance = match wanted {
             Some(wanted) if self.distance().and_then(|known| radius(block, blocks, known)) != Some(wanted) => {
-                Expression::of_integer(cost::distance_of_radius(blocks, wanted))
+                build::integer(cost::distance_of_radius(blocks, wanted))
             }
             None if blocks < SMALL_BLOCKS => {
                 // NULL beyond what can be probed, rather than what the planner, when it guesses the distance, would
                 // take for a mistake in the query.
-                let largest = Expression::of_integer(cost::largest_distance(blocks));
-                let possible =
-                    Expression::of_comparison(IntegerOperator::LessOrEqual, self.max_distance.copy(), largest);
-                Expression::of_integer_where(possible, self.max_distance.copy())
+                let largest = build::integer(cost::largest_distance(blocks));
+                let possible = build::comparison(IntegerOperator::LessOrEqual, self.max_distance.copy(), largest);
+                build::integer_where(possible, self.max_distance.copy())
             }
             _ => self.max_distance.copy(),
         };
-        let [block, blocks] = [block, blocks].map(Expression::of_integer);
+        let [block, blocks] = [block, blocks].map(build::integer);
         let arguments = [query.copy(), block, blocks, distance];
-        Expression::of_call(self.functions.simhash_probes, pg_sys::INT4ARRAYOID, &arguments)
+        build::call(self.functions.simhash_probes, pg_sys::INT4ARRAYOID, &arguments)
     }
 
     /// The distance itself, and the conditions: in this order, so that where no index is used, as under NOT, few rows
     /// are compared with probes.
     fn with_distance(&self, conditions: Vec<Expression>, blocks: i32, a: Expression, b: Expression) -> Expression {
-        let arguments = [a.copy(), b.copy(), self.max_distance.copy(), Expression::of_integer(blocks)];
-        let within = Expression::of_call(self.functions.simhash_within, pg_sys::BOOLOID, &arguments);
-        Expression::of_all(&[vec![within], conditions].concat())
+        let arguments = [a.copy(), b.copy(), self.max_distance.copy(), build::integer(blocks)];
+        let within = build::call(self.functions.simhash_within, pg_sys::BOOLOID, &arguments);
+        build::all(&[vec![within], conditions].concat())
     }
 }

@@ -157,7 +157,7 @@ impl Table {
 
 /// The layouts that the table has indexed for searches at distance at most `max_distance`.
 fn indexed_layouts(table: &Table, max_distance: i32, function: pg_sys::Oid) -> Vec<i32> {
-    let indexed = Functions::beside(function).and_then(|found| Indexed::of_members(table.oid, table.column, &found));
+    let indexed = Functions::beside(function).and_then(|found| Indexed::read_members(table.oid, table.column, &found));
     let has = |blocks: &i32| indexed.as_ref().is_some_and(|indexed| indexed.serves(*blocks, max_distance));
     LAYOUTS.filter(has).collect()
 }

@@ -1,0 +1,68 @@
+//! Requests to planner support functions (PostgreSQL's nodes/supportnodes.h).
+
+use pgrx::datum::Internal;
+use pgrx::pg_sys::{self, Datum, NodeTag};
+
+use super::expression::{Expression, list};
+use super::planner::Planner;
+
+/// What the planner asks a support function.
+pub enum Request<'a> {
+    /// For an expression that means the same as the call, and may be cheaper. No planner where an expression is
+    /// simplified outside of a query.
+    Simplify { planner: Option<Planner>, call: Expression },
+    /// For the share of rows for which a condition with these arguments is true.
+    Selectivity { planner: Planner, arguments: Vec<Expression>, answer: &'a mut f64 },
+    /// For the cost of a call: before the first row, and for each.
+    Cost { call: Option<Expression>, start: &'a mut f64, each: &'a mut f64 },
+}
+
+/// What a support function answers.
+pub enum Answer {
+    Nothing,
+    /// The expression that means the same.
+    Expression(Expression),
+    /// The answer was put into the request.
+    InRequest,
+}
+
+/// Answers a request by `f`, which is not called for requests that are not in [`Request`].
+pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer, E>) -> Result<Internal, E> {
+    let datum = request.unwrap().unwrap_or_else(Datum::null);
+    // SAFETY: the planner passes a support request, a node, whose tag tells its type. What it points to is valid while
+    // the function runs.
+    let asked = unsafe {
+        match datum.cast_mut_ptr::<pg_sys::Node>().as_ref().map(|node| node.type_) {
+            Some(NodeTag::T_SupportRequestSimplify) => {
+                let request = &*datum.cast_mut_ptr::<pg_sys::SupportRequestSimplify>();
+                Expression::new(request.fcall)
+                    .map(|call| Request::Simplify { planner: Planner::new(request.root), call })
+            }
+            Some(NodeTag::T_SupportRequestSelectivity) => {
+                let request = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();
+                let arguments = list(request.args);
+                Planner::new(request.root).map(|planner| Request::Selectivity {
+                    planner,
+                    arguments,
+                    answer: &mut request.selectivity,
+                })
+            }
+            Some(NodeTag::T_SupportRequestCost) => {
+                let request = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestCost>();
+                let (start, each) = (&mut request.startup, &mut request.per_tuple);
+                Some(Request::Cost { call: Expression::new(request.node), start, each })
+            }
+            _ => None,
+        }
+    };
+    let answered = match asked {
+        Some(asked) => f(asked)?,
+        None => Answer::Nothing,
+    };
+    // A null pointer, which is not NULL, is no answer.
+    Ok(Internal::from(Some(match answered {
+        Answer::Nothing => Datum::null(),
+        Answer::Expression(expression) => Datum::from(expression.as_ptr()),
+        Answer::InRequest => datum,
+    })))
+}

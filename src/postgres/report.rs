@@ -1,0 +1,35 @@
+//! Reports, every few seconds, on how far a long command has come.
+
+use std::time::{Duration, Instant};
+
+/// The time between two reports.
+pub const INTERVAL: Duration = Duration::from_secs(5);
+
+/// When the next report is due.
+#[derive(Clone, Copy)]
+pub struct Schedule(Instant);
+
+impl Schedule {
+    /// The first report is due after one interval.
+    pub fn start() -> Self {
+        Self(Instant::now() + INTERVAL)
+    }
+
+    /// Whether a report is due at that time. If it is, the next one is due after another interval.
+    pub fn is_due(&mut self, now: Instant) -> bool {
+        let is_due = now >= self.0;
+        if is_due {
+            self.0 = now + INTERVAL;
+        }
+        is_due
+    }
+}
+
+/// "1200000 of about 5000000 rows (24 %)".
+pub fn of_about(done: u64, expected: f64, what: &str) -> String {
+    let done_so_far = done as f64;
+    if expected <= done_so_far {
+        return format!("{done} {what}");
+    }
+    format!("{done} of about {expected:.0} {what} ({:.0} %)", 100.0 * done_so_far / expected)
+}
