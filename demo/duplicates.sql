@@ -1,4 +1,4 @@
--- Groups of duplicates, and the search for those of one document.
+-- Finds groups of duplicates, and the near-duplicates of one document.
 \pset footer off
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
@@ -19,7 +19,7 @@ HAVING count(*) > 1
 ORDER BY 1 DESC, 3
 LIMIT 5;
 
--- Near-duplicates, from here on among different fingerprints.
+-- From here on, near-duplicates among different fingerprints.
 CREATE TEMP TABLE fingerprints AS SELECT DISTINCT simhash FROM docs WHERE simhash IS NOT NULL;
 SELECT simhash_attach('fingerprints', 'simhash') \g /dev/null
 
@@ -31,7 +31,7 @@ SELECT format('Near-duplicates among %2$s different fingerprints, pairs at most 
     (SELECT count(*) FROM pairs), (SELECT count(*) FROM fingerprints),
     round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS near_duplicates \gset
 
--- A group is what pairs connect.
+-- A group consists of documents that pairs connect.
 SELECT clock_timestamp() AS start \gset
 CREATE TEMP TABLE members AS SELECT id, simhash_cluster(simhash) OVER (ORDER BY id) AS name FROM docs;
 ANALYZE members;
@@ -71,14 +71,14 @@ ORDER BY distance, path
 LIMIT 5;
 \endif
 
--- A document to search for: one of the largest group of near-duplicates, or else of exact ones.
+-- The document to search for is one of the largest group of near-duplicates, or else of exact duplicates.
 SELECT path, coalesce(docs.simhash, 0) AS simhash
 FROM docs LEFT JOIN groups ON simhash = ANY (members)
 ORDER BY groups.documents DESC NULLS LAST, docs.simhash IS NULL, count(*) OVER (PARTITION BY docs.simhash) DESC, docs.id
 LIMIT 1 \gset lookup_
 
 \echo
-\echo 'A search, for what is like' :lookup_path
+\echo 'A search for documents like' :lookup_path
 \set ECHO queries
 PREPARE search(bigint) AS
 SELECT id, path, simhash <~> $1 AS distance
@@ -88,7 +88,7 @@ ORDER BY distance, id
 LIMIT 10;
 EXECUTE search(:lookup_simhash);
 \if :small
-\echo '-- So small a table is read whole, which is faster; this is how a large one is searched:'
+\echo '-- PostgreSQL reads such a small table whole, which is faster. A large table is searched like this:'
 SET enable_seqscan = off;
 \endif
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE search(:lookup_simhash);

@@ -1,4 +1,4 @@
--- What an existing table needs to be searched: its fingerprint, four blocks of it, and a btree on each block.
+-- A search needs a fingerprint of each row, its four blocks, and a btree on each block.
 \pset format unaligned
 \pset tuples_only on
 

@@ -1,8 +1,8 @@
--- A guard, and what becomes of a document that is nearly one that is there.
+-- Inserts a near-duplicate of a stored document under each action of a guard.
 \pset footer off
 SET client_min_messages = warning;
 
--- One of the longer documents, with a word more. The table is as it is: a guard looks at what comes.
+-- The longest document with one more word. A guard checks only new rows, so the table may contain near-duplicates.
 CREATE TEMP TABLE edited AS
 SELECT path || ' (edited)' AS path, body || ' Edited.' AS body
 FROM docs WHERE simhash IS NOT NULL ORDER BY length(body) DESC, id LIMIT 1;
