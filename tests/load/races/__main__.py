@@ -1,11 +1,11 @@
-"""Names are resolved once: while a superuser runs the extension's commands on a table, the owner of its schema keeps
-renaming it, and gives its name to another schema, in which everything that may run the owner's code does so.
+"""Commands resolve names once. While a superuser runs the extension's commands on a table, the owner of its schema
+keeps renaming the schema and gives its name to another schema, which is full of the owner's code.
 
-    python tests/races [--seconds N] [--only SCENARIO]
+    python tests/load/races [--seconds N] [--only SCENARIO]
 
-Environment: a running server with the extension (PGHOST, PGPORT, PGUSER of a superuser). Everything happens in a
-database of its own. Fails when code of the attacker has run with the superuser's rights, or when a command has
-changed the attacker's table.
+Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
+tests/requirements.txt. The test makes its own database. It fails if the owner's code has run with the superuser's
+rights, or if a command has changed the owner's table.
 """
 
 import argparse

@@ -1,16 +1,14 @@
-"""Many clients write near-duplicates into a guarded table; then a scan of it, and of the clients' journals,
-proves that the guard let in none of them, lost nothing and turned nothing away without a reason. PostgreSQL's amcheck
-looks at what is stored.
+"""Many clients write near-duplicates into a guarded table. Then a scan of the table and of the clients' journals proves
+that the guard let no near-duplicate in, lost no row and refused no row without a reason. amcheck examines the table.
 
-    python tests/soak ACTION [--seconds N] [--clients N] [--seed N] [--partitions N]
+    python tests/load/soak ACTION [--seconds N] [--clients N] [--seed N] [--partitions N]
         [--crash START_COMMAND] [--unguarded]
 
-Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of
-tests/drivers/requirements.txt.
-Backends are terminated all the time. With --crash, some are killed (-9), which makes the server start again, and so is
-its first process; START_COMMAND starts it again. That needs the rights to kill them.
+Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
+Backends are terminated all the time. With --crash, backends and the postmaster are also killed (-9), and START_COMMAND
+starts the server again. This needs the right to kill these processes.
 
-With --unguarded the same happens without the guard: the proof must fail, which shows that it can.
+With --unguarded the same happens without the guard. Then the proof must fail, which shows that it can.
 """
 
 import argparse
@@ -54,7 +52,7 @@ def main():
 
 
 def read_options():
-    parser = argparse.ArgumentParser(prog="tests/soak")
+    parser = argparse.ArgumentParser(prog="tests/load/soak")
     parser.add_argument("action", choices=("reject", "skip"))
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--clients", type=int, default=16)

@@ -1,8 +1,8 @@
--- Everything that the installed extension consists of, as a list to compare: a paragraph for each member, with all that
--- the catalogue has about it and that CREATE or ALTER can change.
+-- Lists all objects of the installed extension for a comparison: a paragraph for each, with everything in the catalogue
+-- that CREATE or ALTER can change.
 --
--- A member of a kind that is not described here is listed as such, and tests/upgrade/run fails: add the kind when the
--- extension gets its first one.
+-- An object of a kind that this file does not describe is listed as NOT DESCRIBED, and tests/server/upgrade/run fails.
+-- Add the kind when the extension gets its first object of it.
 \pset format unaligned
 \pset tuples_only on
 \pset null none

@@ -1,14 +1,14 @@
-"""The memory of a backend is flat over a million calls of each function: PostgreSQL's (what is in use of its memory
-contexts) and the allocator's (what /proc says is resident, as Rust's memory is in no context).
+"""The memory of a backend stays constant over a million calls of each function: the memory in use in PostgreSQL's
+contexts, and the resident memory of the process (from /proc), because Rust's memory is in no context.
 
-    python tests/hostile/leaks.py [--calls N] [--only NAME]
+    python tests/load/hostile/leaks.py [--calls N] [--only NAME]
 
-Each function is called in one statement for many rows, in many statements that are planned anew, and with hostile
-arguments that are mostly errors; all that once to warm up, then again between two measurements. Functions are read
-from the catalogue: one that no call is known for is a failure. Functions that change tables are called as seldom as
-the numbers beside them say.
+Each function is called in one statement for many rows, in many statements that are each planned, and with hostile
+arguments that mostly raise errors. All calls run once as a warm-up and once between two measurements. The functions are
+read from the catalogue, and a function without a known call is a failure. Functions that change tables are called less
+often, by the factor next to each.
 
-Needs a server as tests/hostile does, on Linux.
+Needs the same server as tests/load/hostile, on Linux.
 """
 
 import argparse
@@ -303,7 +303,7 @@ def works(functions, count):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tests/hostile/leaks.py")
+    parser = argparse.ArgumentParser(prog="tests/load/hostile/leaks.py")
     parser.add_argument("--calls", type=int, default=1_000_000)
     parser.add_argument("--only", metavar="NAME", help="what has this in its name")
     options = parser.parse_args()

@@ -1,14 +1,14 @@
-"""Random calls of every function of the extension with hostile arguments, in odd places.
+"""Calls every function of the extension at random, with hostile arguments and in unusual parts of statements.
 
-    python tests/hostile [--seconds N] [--clients N] [--seed N] [--only N] [--huge N] [--encoding ENCODING]
+    python tests/load/hostile [--seconds N] [--clients N] [--seed N] [--only N] [--huge N] [--encoding ENCODING]
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
-tests/drivers/requirements.txt. What must hold: the server lives, every error has a SQLSTATE that is expected of it
-(errors.py), nothing is leaked, a cancelled statement ends, and what oracles.py and tables.py compare is equal.
+tests/requirements.txt. The run fails if the server crashes, an error has an unexpected SQLSTATE (errors.py), memory or
+a resource leaks, a cancelled statement does not end, or a comparison of oracles.py or tables.py differs.
 
-The statements are a function of the seed: scenario after scenario, each with a number of its own. A failure prints the
-seed, the number and the last statements; `--seed N --only NUMBER` runs that scenario again (with more clients or after
-other scenarios the tables may be in another state).
+The seed determines the scenarios and their statements. A failure prints the seed, the number of the scenario and the
+last statements. `--seed N --only NUMBER` runs this scenario again (the tables may differ if there were more clients or
+earlier scenarios).
 """
 
 import argparse
@@ -231,7 +231,7 @@ def main():
 
 
 def read_options():
-    parser = argparse.ArgumentParser(prog="tests/hostile")
+    parser = argparse.ArgumentParser(prog="tests/load/hostile")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--clients", type=int, default=2)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)

@@ -1,7 +1,7 @@
-"""What applications see of a guard, through psycopg and SQLAlchemy, of the progress of long statements, and of index
+"""What applications see through psycopg and SQLAlchemy: a guard's errors, the progress of long statements, and index
 builds that are interrupted.
 
-Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of requirements.txt.
+Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""That the proof fails where it must, on histories made by hand: `python tests/soak/check_test.py`."""
+"""The proof fails on histories with a defect, made by hand. Run it by `python tests/load/soak/check_test.py`."""
 
 import unittest
 from time import monotonic
