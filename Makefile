@@ -1,33 +1,42 @@
-# Each target is one script of tools/ (bench: of benches/); the variables reach it through the environment.
+# Each target runs one script of tools/ (bench: of benches/), which reads these variables from the environment:
 #
 #   PG_CONFIG=path   the PostgreSQL to build for (default: the newest installed one that Cargo.toml has a feature for)
+#   TEST=names       the tests of `make check`
 #   DOCS=folder      the documents of `make demo`
 #   KEEP=1           `make demo` leaves its server running
 
-.PHONY: help demo test test-matrix test-packages soak fuzz hostile leaks valgrind deny all install package deb bench \
+.PHONY: help demo check unit test test-matrix test-packages soak fuzz hostile leaks valgrind deny all install package deb bench \
 	clean
 
 help:
-	@echo 'make demo     near-duplicates among the files of DOCS=folder (default: the copyright files in /usr/share/doc)'
-	@echo 'make test     format, lints; unit, SQL, isolation, driver, load, upgrade, dump, replication and crash tests'
-	@echo 'make test-matrix  the tests on PostgreSQL 15, 17 and 18, pg_upgrade, and test-packages (as root)'
-	@echo 'make test-packages  makes the packages twice, and uses them in a new Debian (as root)'
-	@echo 'make soak     a load of near-duplicates on a guarded table, with crashes: ten minutes (options: see tools/soak)'
-	@echo 'make fuzz     the algorithm on made-up input, against an oracle: half an hour (options: see tools/fuzz)'
+	@echo 'make demo     finds near-duplicates among the files of DOCS=folder (default: copyright files in /usr/share/doc)'
+	@echo 'make check    the SQL and isolation tests with TEST=name in their names; in seconds once the build exists'
+	@echo 'make unit     the tests of the algorithm, without a server'
+	@echo 'make test     all tests: format, lints, unit, SQL, isolation, drivers, load, upgrades, dumps, replication, crashes'
+	@echo 'make test-matrix    make test on PostgreSQL 15, 17 and 18, pg_upgrade and test-packages (as root)'
+	@echo 'make test-packages  builds the packages twice and uses them in a new Debian (as root)'
+	@echo 'make soak     writes near-duplicates into a guarded table, with crashes: ten minutes (options: see tools/soak)'
+	@echo 'make fuzz     fuzzes the algorithm against an oracle: half an hour (options: see tools/fuzz)'
 	@echo 'make hostile  calls with hostile arguments on a server with assertions: an hour (options: see tools/hostile)'
-	@echo 'make leaks    the memory of a backend over a million calls of each function: half an hour'
-	@echo 'make valgrind the SQL tests on a server under valgrind'
-	@echo 'make deny     the licences, sources and known vulnerabilities of all dependencies'
-	@echo 'make install  the extension into the PostgreSQL of PG_CONFIG=path (make all only builds it)'
-	@echo 'make package  a tarball for that PostgreSQL, and the source distribution for PGXN'
-	@echo 'make deb      a Debian package for that PostgreSQL'
-	@echo 'make bench    the benchmarks'
-	@echo 'make clean    removes all that was built'
+	@echo 'make leaks    measures the memory of a backend over a million calls of each function: half an hour'
+	@echo 'make valgrind runs the SQL tests on a server under valgrind'
+	@echo 'make deny     checks the licences, sources and known vulnerabilities of all dependencies'
+	@echo 'make install  installs the extension into the PostgreSQL of PG_CONFIG=path (make all only builds it)'
+	@echo 'make package  makes a tarball for that PostgreSQL, and the source distribution for PGXN'
+	@echo 'make deb      makes a Debian package for that PostgreSQL'
+	@echo 'make bench    runs the benchmarks'
+	@echo 'make clean    removes everything that was built'
 	@echo
-	@echo 'Each first installs what is missing (see tools/setup). Only make install touches the installed PostgreSQL.'
+	@echo 'Each first installs what is missing (see tools/setup). Only make install changes the installed PostgreSQL.'
 
 demo:
 	@tools/demo
+
+check:
+	@tools/check
+
+unit:
+	@tools/unit
 
 test:
 	@tools/test
@@ -44,7 +53,7 @@ fuzz:
 deny:
 	@tools/deny
 
-# The name is PGXN's.
+# PGXN's client calls this target.
 all:
 	@tools/build
 

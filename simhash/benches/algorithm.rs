@@ -1,6 +1,6 @@
 //! Throughput of the pure algorithm on one core, on real text: MB/s, ns a byte and ns a feature.
 //!
-//! `cargo bench --bench algorithm -- FILE.jsonl[.gz]|FOLDER ...`: each argument is a set of documents, one JSON object
+//! `cargo bench -p simhash --bench algorithm -- FILE.jsonl[.gz]|FOLDER ...`: each argument is a set of documents, one JSON object
 //! with "id" and "text" a line, or every file in and below a folder. The sets take turns; the median of all runs
 //! counts.
 

@@ -1,6 +1,6 @@
 //! Gathers the documents that the other benchmarks measure on, from files that every machine of a developer has.
 //!
-//! `cargo bench --bench corpus -- OUT [DATA]` writes into the folder OUT, one JSON object with "id" and "text" a line:
+//! `cargo bench -p simhash --bench corpus -- OUT [DATA]` writes into the folder OUT, one JSON object with "id" and "text" a line:
 //!
 //! - `english.jsonl`: copyright files and changelogs of the installed packages (`/usr/share/doc`);
 //! - `source.jsonl`: C headers (`/usr/include`) and the Rust source of the crates in cargo's registry;

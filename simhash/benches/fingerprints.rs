@@ -1,6 +1,6 @@
 //! Makes as many fingerprints of realistic texts as a search benchmark wants, from far fewer real documents.
 //!
-//! `cargo bench --bench fingerprints -- COUNT FILE.jsonl ...` prints COUNT lines with a number, from 1, and a
+//! `cargo bench -p simhash --bench fingerprints -- COUNT FILE.jsonl ...` prints COUNT lines with a number, from 1, and a
 //! fingerprint, as `COPY` reads them. Every fingerprint is that of a whole text, made as texts are made:
 //!
 //! - three in four are two to eight passages of up to 500 bytes, whole lines, from random documents of one FILE,

@@ -1,7 +1,7 @@
 //! All near pairs of many fingerprints, on one core: the time of the sort and of the search, and what was found; the
 //! time of their clusters; and the longest time between two ticks of either.
 //!
-//! `cargo bench --bench pairs [-- PART OF A NAME...]`: the median of three runs, by kind of fingerprints and distance.
+//! `cargo bench -p simhash --bench pairs [-- PART OF A NAME...]`: the median of three runs, by kind of fingerprints and distance.
 
 #[path = "../tests/random/mod.rs"]
 mod random;

@@ -1,6 +1,6 @@
 //! How well distances tell near-duplicates: precision and recall at distance 1 to 8, for the default and for options.
 //!
-//! `cargo bench --bench quality -- FOLDER [--seeds N]`, or the folder in `QUALITY_DATA`. The folder holds sets of real
+//! `cargo bench -p simhash --bench quality -- FOLDER [--seeds N]`, or the folder in `QUALITY_DATA`. The folder holds sets of real
 //! documents with their true near-duplicates:
 //!
 //! - `NAME.jsonl.gz`: one `{"id": .., "text": ..}` a line;

@@ -5,7 +5,7 @@
 //! - classify: for each character, is it a letter or number, a letter of a script written without spaces, a mark, or
 //!   none of these (general category and script).
 //!
-//! `cargo bench --bench unicode -- FILE.jsonl[.gz] ...`. Each English set is also measured with its letters replaced by
+//! `cargo bench -p simhash --bench unicode -- FILE.jsonl[.gz] ...`. Each English set is also measured with its letters replaced by
 //! Cyrillic ones, and with its vowels accented by combining marks (which NFKC composes). The ways take turns; the
 //! median of all runs counts.
 

@@ -35,7 +35,7 @@ struct Last {
 
 #[cfg(any(test, feature = "pg_test"))]
 thread_local! {
-    /// How many fingerprints were computed, for `pg_test/last_text.rs`.
+    /// How many fingerprints were computed, for `pg_test/fingerprint_cache.rs`.
     pub(crate) static COMPUTED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 

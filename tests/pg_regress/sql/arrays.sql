@@ -1,4 +1,4 @@
--- simhash(features) and simhash(features, weights). The numbers are those of tests/golden/reference.py.
+-- simhash(features) and simhash(features, weights). The numbers are those of simhash/tests/golden/reference.py.
 SELECT simhash(ARRAY['alpha', 'beta', 'gamma']), simhash(ARRAY['alpha', 'beta', 'gamma'], ARRAY[3, 1, 1.5]) AS weighted;
 
 -- No feature with a weight, no fingerprint.

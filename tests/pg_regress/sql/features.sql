@@ -1,5 +1,5 @@
 -- simhash_features: what a fingerprint was made of, in the order of the text. Checked against
--- tests/golden/reference.py.
+-- simhash/tests/golden/reference.py.
 SELECT * FROM simhash_features('The cat, the CAT and 2 dogs.');
 SELECT * FROM simhash_features('The cat, the CAT and 2 dogs.', '{"case_fold": false, "weight": "tf"}');
 SELECT * FROM simhash_features('to be or not to be', '{"ngram": 2, "weight": "log"}');

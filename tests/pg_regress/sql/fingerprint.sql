@@ -1,4 +1,4 @@
--- simhash(text): the default fingerprint. The numbers are those of tests/golden/reference.py.
+-- simhash(text): the default fingerprint. The numbers are those of simhash/tests/golden/reference.py.
 SELECT simhash('hello'), simhash('HELLO, World!') AS hello_world, simhash('Größe ﬁn Straße') AS folded,
     simhash('全文を検索する。') AS japanese, simhash('การค้นหา text 検索') AS mixed;
 

@@ -1,4 +1,4 @@
--- simhash(text, options). The numbers are those of tests/golden/reference.py.
+-- simhash(text, options). The numbers are those of simhash/tests/golden/reference.py.
 CREATE TEMP TABLE options (options jsonb PRIMARY KEY);
 INSERT INTO options VALUES
     ('{}'), ('{"tokens": "words"}'), ('{"tokens": "chars"}'), ('{"ngram": 1}'), ('{"ngram": 2}'), ('{"ngram": 16}'),

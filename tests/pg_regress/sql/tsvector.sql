@@ -1,6 +1,6 @@
 -- simhash(tsvector): a lexeme weighs the sum of its positions' labels, D 0.1, C 0.2, B 0.4, A 1.0;
 -- without positions 0.1.
--- The numbers are those of tests/golden/reference.py.
+-- The numbers are those of simhash/tests/golden/reference.py.
 SELECT simhash('cat:1 dog:2 fish:3'::tsvector), simhash('cat:1A dog:2B,3B fish:4C,5 bird:6C'::tsvector) AS labels,
     simhash(to_tsvector('english', 'The cats were chasing the dogs')) AS stemmed;
 

@@ -1,0 +1,275 @@
+"""What applications see through psycopg and SQLAlchemy: a guard's errors, the progress of long statements, and index
+builds that are interrupted.
+
+Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
+"""
+
+import sys
+import unittest
+
+import psycopg
+import sqlalchemy
+from sqlalchemy import exc, orm
+
+WORDS = [f"word{number}" for number in range(600)]
+TEXT = " ".join(WORDS)
+NEAR = " ".join([*WORDS[:-1], "another"])
+OTHER = " ".join(reversed([word * 2 for word in WORDS]))
+# A name that needs quotes, in a schema that is not on the search path.
+TABLE = 'drivers."Some texts"'
+
+
+class Base(orm.DeclarativeBase):
+    pass
+
+
+class SomeText(Base):
+    __tablename__ = "Some texts"
+    __table_args__ = {"schema": "drivers"}
+    id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
+    body: orm.Mapped[str]
+
+
+class Guarded(unittest.TestCase):
+    action = "reject"
+
+    def setUp(self):
+        self.connection = psycopg.connect(autocommit=True)
+        self.addCleanup(self.connection.close)
+        self.execute("SET client_min_messages = warning")
+        self.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
+        self.execute("DROP SCHEMA IF EXISTS drivers CASCADE")
+        self.execute("CREATE SCHEMA drivers")
+        self.execute(f"CREATE TABLE {TABLE} (id bigint PRIMARY KEY, body text)")
+        self.execute("SELECT simhash_attach(%s, 'body')", TABLE)
+        self.execute("SELECT simhash_guard(%s, %s)", TABLE, self.action)
+        self.insert(1, TEXT)
+        (self.distance,) = self.execute("SELECT hamming(simhash(%s), simhash(%s))", TEXT, NEAR).fetchone()
+        self.assertLessEqual(self.distance, 3)
+
+    def execute(self, statement, *parameters):
+        return self.connection.execute(statement, parameters)
+
+    def insert(self, id, body):
+        return self.execute(f"INSERT INTO {TABLE} (id, body) VALUES (%s, %s)", id, body)
+
+    def ids(self):
+        return [id for (id,) in self.execute(f"SELECT id FROM {TABLE} ORDER BY id")]
+
+    def check_fields(self, diag):
+        bits = "1 bit" if self.distance == 1 else f"{self.distance} bits"
+        self.assertEqual(diag.sqlstate, "23P01")
+        self.assertEqual(diag.severity_nonlocalized, "ERROR")
+        self.assertEqual(diag.constraint_name, "zzz_simhash_guard")
+        self.assertEqual(diag.schema_name, "drivers")
+        self.assertEqual(diag.table_name, "Some texts")
+        self.assertIsNone(diag.column_name)
+        self.assertEqual(
+            diag.message_primary, 'near-duplicate violates guard "zzz_simhash_guard" of table "Some texts"'
+        )
+        self.assertEqual(diag.message_detail, f"The fingerprint differs in {bits} from that of key (id)=(1).")
+        self.assertEqual(diag.message_hint, "The row is close to one that exists: skip it, or change that one.")
+
+
+class Psycopg(Guarded):
+    def test_error(self):
+        with self.assertRaises(psycopg.errors.ExclusionViolation) as caught:
+            self.insert(2, NEAR)
+        self.assertIsInstance(caught.exception, psycopg.IntegrityError)
+        self.check_fields(caught.exception.diag)
+        self.assertEqual(self.ids(), [1])
+
+    def test_update(self):
+        self.insert(2, OTHER)
+        with self.assertRaises(psycopg.errors.ExclusionViolation) as caught:
+            self.execute(f"UPDATE {TABLE} SET body = %s WHERE id = 2", NEAR)
+        self.check_fields(caught.exception.diag)
+
+    def test_executemany(self):
+        with self.connection.cursor() as cursor, self.assertRaises(psycopg.errors.ExclusionViolation) as caught:
+            cursor.executemany(f"INSERT INTO {TABLE} (id, body) VALUES (%s, %s)", [(2, OTHER), (3, NEAR)])
+        self.check_fields(caught.exception.diag)
+
+    def test_copy(self):
+        with self.assertRaises(psycopg.errors.ExclusionViolation) as caught, self.connection.cursor() as cursor:
+            with cursor.copy(f"COPY {TABLE} (id, body) FROM STDIN") as copy:
+                copy.write_row((2, OTHER))
+                copy.write_row((3, NEAR))
+        self.check_fields(caught.exception.diag)
+        self.assertEqual(self.ids(), [1])
+
+    def test_pipeline(self):
+        with self.assertRaises(psycopg.errors.ExclusionViolation) as caught, self.connection.pipeline():
+            self.insert(2, OTHER)
+            self.insert(3, NEAR)
+        self.check_fields(caught.exception.diag)
+
+    def test_prepared(self):
+        """The server's side of a prepared statement is used again after an error."""
+        for id, body, near in ((2, NEAR, True), (3, OTHER, False), (4, NEAR, True)):
+            statement = f"INSERT INTO {TABLE} (id, body) VALUES (%s, %s)"
+            if near:
+                with self.assertRaises(psycopg.errors.ExclusionViolation) as caught:
+                    self.connection.execute(statement, (id, body), prepare=True)
+                self.check_fields(caught.exception.diag)
+            else:
+                self.connection.execute(statement, (id, body), prepare=True)
+        self.assertEqual(self.ids(), [1, 3])
+
+    def test_savepoint(self):
+        """A transaction goes on after a rejected row, if that was in a savepoint."""
+        with self.connection.transaction():
+            self.insert(2, OTHER)
+            with self.assertRaises(psycopg.errors.ExclusionViolation), self.connection.transaction():
+                self.insert(3, NEAR)
+        self.assertEqual(self.ids(), [1, 2])
+
+
+class PsycopgSkip(Guarded):
+    action = "skip"
+
+    def test_skipped(self):
+        self.assertEqual(self.insert(2, NEAR).rowcount, 0)
+        self.assertEqual(self.insert(3, OTHER).rowcount, 1)
+        self.assertEqual(self.ids(), [1, 3])
+
+    def test_returning(self):
+        found = self.execute(
+            f"INSERT INTO {TABLE} (id, body) VALUES (2, %s), (3, %s) RETURNING id", NEAR, OTHER
+        ).fetchall()
+        self.assertEqual(found, [(3,)])
+
+
+class SQLAlchemy(Guarded):
+    def setUp(self):
+        super().setUp()
+        # Without an address, libpq takes it from the environment.
+        self.engine = sqlalchemy.create_engine("postgresql+psycopg://")
+        self.addCleanup(self.engine.dispose)
+
+    def test_statement(self):
+        with self.engine.connect() as connection, self.assertRaises(exc.IntegrityError) as caught:
+            connection.execute(sqlalchemy.insert(SomeText).values(id=2, body=NEAR))
+        self.assertIsInstance(caught.exception.orig, psycopg.errors.ExclusionViolation)
+        self.check_fields(caught.exception.orig.diag)
+
+    def test_session(self):
+        """The unit of work fails as a whole, and the session can be used again."""
+        with orm.Session(self.engine) as session:
+            session.add_all([SomeText(id=2, body=OTHER), SomeText(id=3, body=NEAR)])
+            with self.assertRaises(exc.IntegrityError) as caught:
+                session.commit()
+            self.check_fields(caught.exception.orig.diag)
+            session.rollback()
+            session.add(SomeText(id=2, body=OTHER))
+            session.commit()
+        self.assertEqual(self.ids(), [1, 2])
+
+    def test_nested(self):
+        with orm.Session(self.engine) as session, session.begin():
+            session.add(SomeText(id=2, body=OTHER))
+            with self.assertRaises(exc.IntegrityError), session.begin_nested():
+                session.add(SomeText(id=3, body=NEAR))
+                session.flush()
+        self.assertEqual(self.ids(), [1, 2])
+
+    def test_changed_object(self):
+        self.insert(2, OTHER)
+        with orm.Session(self.engine) as session:
+            session.get(SomeText, 2).body = NEAR
+            with self.assertRaises(exc.IntegrityError) as caught:
+                session.commit()
+            self.check_fields(caught.exception.orig.diag)
+
+
+class Progress(unittest.TestCase):
+    """Each statement takes more than three seconds, most of them in pg_sleep."""
+
+    def reports(self, statement):
+        found = []
+        with psycopg.connect(autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
+            connection.add_notice_handler(lambda notice: found.append(notice.message_primary))
+            connection.execute(statement)
+        return found
+
+    def clusters(self, arguments, window):
+        slow = "(SELECT fp FROM pg_sleep(0.04 + 0 * fp))"
+        return self.reports(
+            f"SELECT simhash_cluster({slow}, {arguments}) OVER ({window}) FROM generate_series(1, 100) AS fp"
+        )
+
+    def test_reading(self):
+        (report,) = self.clusters("progress => true", "")
+        self.assertRegex(report, r"^simhash_cluster: reading fingerprints of 100 rows, [1-9]\d %$")
+
+    def test_small_partitions(self):
+        (report,) = self.clusters("progress => true", "PARTITION BY fp % 5")
+        self.assertRegex(report, r"^simhash_cluster: (reading|sorting) fingerprints of 20 rows, \d+ %$")
+
+    def test_none_unless_wanted(self):
+        self.assertEqual(self.clusters("3", ""), [])
+
+    def test_pairs(self):
+        reports = self.reports(
+            "SELECT count(*) FROM (SELECT simhash_pairs(ids, fps, progress => true), (SELECT pg_sleep(3.1))"
+            " FROM (SELECT array_agg(n), array_agg(1::bigint) FROM generate_series(1, 1000) AS n) AS x (ids, fps)"
+            " LIMIT 33000) AS pairs"
+        )
+        self.assertEqual(reports[0], "simhash_pairs: listing equal fingerprints of 1000 rows, 7 %")
+
+
+class Interrupted(unittest.TestCase):
+    """Index builds that are interrupted while they wait for a transaction, each time they are tried again."""
+
+    def setUp(self):
+        self.connection = psycopg.connect(autocommit=True)
+        self.addCleanup(self.connection.close)
+        self.connection.execute("SET client_min_messages = warning")
+        self.connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
+        self.connection.execute("DROP TABLE IF EXISTS interrupted")
+        self.connection.execute("CREATE TABLE interrupted (id integer, body text)")
+        self.connection.execute("INSERT INTO interrupted SELECT n, 'a text ' || n FROM generate_series(1, 100) AS n")
+        self.connection.execute("SELECT simhash_attach_online('interrupted', 'body')")
+        self.connection.execute("CALL simhash_fill('interrupted')")
+
+    def commands(self):
+        return [command for (command,) in self.connection.execute("SELECT simhash_index_commands('interrupted')")]
+
+    def interrupt(self, command):
+        with psycopg.connect() as holder, psycopg.connect(autocommit=True) as builder:
+            holder.execute("UPDATE interrupted SET id = id WHERE id = 1")
+            builder.execute("SET statement_timeout = '300ms'")
+            with self.assertRaises(psycopg.errors.QueryCanceled):
+                builder.execute(command)
+            holder.rollback()
+
+    def interrupt_all(self, rounds):
+        for _ in range(rounds):
+            for command in self.commands():
+                if "CONCURRENTLY" in command:
+                    self.interrupt(command)
+
+    def indexes(self):
+        return self.connection.execute(
+            "SELECT relname, indisvalid AND obj_description(oid, 'pg_class') IS NOT NULL FROM pg_index"
+            " JOIN pg_class ON oid = indexrelid WHERE indrelid = 'interrupted'::regclass ORDER BY relname"
+        ).fetchall()
+
+    def test_completed(self):
+        self.interrupt_all(3)
+        self.assertIn(("interrupted_simhash_block0_idx_ccnew", False), self.indexes())
+        for command in self.commands():
+            self.connection.execute(command)
+        self.assertEqual(self.indexes(), [(f"interrupted_simhash_block{block}_idx", True) for block in range(4)])
+        self.assertEqual(self.commands(), [])
+
+    def test_detached(self):
+        self.interrupt_all(2)
+        self.assertGreater(len(self.indexes()), 4)
+        self.connection.execute("SELECT simhash_detach('interrupted')")
+        self.assertEqual(self.indexes(), [])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(argv=sys.argv))

@@ -1,0 +1,250 @@
+"""Calls every function of the extension at random, with hostile arguments and in unusual parts of statements.
+
+    python tests/load/hostile [--seconds N] [--clients N] [--seed N] [--only N] [--huge N] [--encoding ENCODING]
+
+Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
+tests/requirements.txt. The run fails if the server crashes, an error has an unexpected SQLSTATE (errors.py), memory or
+a resource leaks, a cancelled statement does not end, or a comparison of oracles.py or tables.py differs.
+
+The seed determines the scenarios and their statements. A failure prints the seed, the number of the scenario and the
+last statements. `--seed N --only NUMBER` runs this scenario again (the tables may differ if there were more clients or
+earlier scenarios).
+"""
+
+import argparse
+import collections
+import multiprocessing
+import random
+import sys
+import time
+import traceback
+
+import psycopg
+
+import calls
+import catalogue
+import database
+import oracles
+import tables
+from client import Client, Failure
+from values import Values
+
+WAYS = {
+    "call": 50,
+    "every": 4,
+    "claim": 25,
+    "table": 3,
+    "trigger": 8,
+    "cancelled": 5,
+    "short of memory": 3,
+    "again": 0.3,
+}
+
+
+class Journal:
+    """The last statements, in memory and in a file."""
+
+    def __init__(self, file):
+        self.file = file
+        self.last = collections.deque(maxlen=12)
+
+    def write(self, statement):
+        self.last.append(statement)
+        if self.file:
+            print(statement, file=self.file, flush=True)
+
+
+class Session:
+    def __init__(self, number, options):
+        self.number, self.options = number, options
+        file = open(f"{options.journal}.{number}", "w") if options.journal else None
+        self.journal = Journal(file)
+        self.client = Client(number, self.journal)
+        self.functions = catalogue.read(self.client.connection)
+        self.checked = self.client.run("SHOW debug_assertions") == [("on",)]
+        self.ways = collections.Counter()
+
+    def run(self, until):
+        scenario = self.options.only if self.options.only is not None else self.number
+        try:
+            while time.monotonic() < until:
+                self.scenario(scenario)
+                if self.options.only is not None:
+                    break
+                scenario += self.options.clients
+            return self.report(None)
+        except Exception as failure:
+            known = str(failure) if isinstance(failure, Failure) else traceback.format_exc()
+            last = "\n    ".join(statement[:3000] for statement in self.journal.last)
+            return self.report(f"scenario {scenario}: {known}\n  the last statements:\n    {last}")
+
+    def report(self, failure):
+        return failure, self.client, self.ways
+
+    def scenario(self, number):
+        rng = random.Random(f"{self.options.seed} {number}")
+        self.journal.write(f"-- scenario {number}")
+        [way] = rng.choices(list(WAYS), WAYS.values())
+        self.ways[way] += 1
+        size = rng.choice((20, 100, 400, 3000))
+        random_calls = calls.Calls(rng, size)
+        run = self.client.run_all
+        if self.checked and rng.random() < 0.01:
+            # As if all that is cached were changed by others all the time.
+            run(["SET debug_discard_caches = 1"])
+        if way == "call":
+            for _ in range(5):
+                run(random_calls.statements(rng.choice(self.functions)))
+        elif way == "every":
+            for function in self.functions:
+                run(random_calls.statements(function))
+        elif way == "claim":
+            for _ in range(5):
+                self.client.hold(*oracles.claim(rng, random_calls.values))
+        elif way == "table":
+            tables.Table(rng, self.client, rng.choice((f"own_{self.number}", "pg_temp"))).live(rng.randint(5, 25))
+        elif way == "trigger":
+            run(tables.triggers(rng, Values(rng, 50), self.functions))
+        elif way == "cancelled":
+            self.client.set_timeout(rng.choice((1, 2, 5, 20, 50)))
+            for _ in range(10):
+                run(random_calls.statements(rng.choice(self.functions)))
+            # Which may itself be cancelled.
+            while self.client.set_timeout(3000) is None:
+                pass
+        elif way == "short of memory":
+            self.short_of_memory(rng, random_calls)
+        elif way == "again":
+            run([self.options.tables])
+        if self.checked:
+            run(["SET debug_discard_caches = 0"])
+        # Now and then a new backend, with nothing kept from before.
+        if rng.random() < 0.02:
+            self.client.connect()
+
+    def short_of_memory(self, rng, random_calls):
+        # PostgreSQL says of a library that does not fit into memory what it says of one that is broken.
+        self.client.run("SET jit = off")
+        self.client.limit_memory(int(10 ** rng.uniform(5.5, 8)))
+        try:
+            for _ in range(5):
+                if rng.random() < 0.5:
+                    self.client.run_all(random_calls.statements(rng.choice(self.functions)))
+                else:
+                    self.client.run_all([calls.huge(rng, 7.5)])
+        finally:
+            self.client.connect()
+
+
+def setup(options):
+    database.create("pg_simhash_hostile", options.encoding)
+    with psycopg.connect(autocommit=True) as connection:
+        connection.execute("SET client_min_messages = error")
+        connection.execute(options.tables)
+        for number in range(options.clients):
+            connection.execute(f"CREATE SCHEMA own_{number}")
+        functions = catalogue.read(connection)
+        start = connection.execute("SELECT pg_postmaster_start_time()").fetchone()
+        version = connection.execute("SHOW server_version").fetchone()[0]
+        checked = connection.execute("SHOW debug_assertions").fetchone()[0]
+    if missing := calls.without_values(functions):
+        sys.exit(f"no hostile values are known for arguments of: {', '.join(missing)}")
+    print(
+        f"seed {options.seed}: {len(functions)} functions, {options.clients} clients, {options.seconds} s,"
+        f" PostgreSQL {version} with assertions {checked}",
+        flush=True,
+    )
+    return start, [function for function in functions if function.result != "trigger" and not function.takes_internal()]
+
+
+def session(number, options, until):
+    failure, client, ways = Session(number, options).run(until)
+    return failure, counts(client), ways
+
+
+def counts(client):
+    """What of a client can be sent to another process."""
+    return client.codes, client.called, client.succeeded, client.held
+
+
+def huge(options, until):
+    """Few, and one at a time."""
+    rng = random.Random(f"{options.seed} huge")
+    journal = Journal(None)
+    client = Client("huge", journal)
+    try:
+        for _ in range(options.huge):
+            client.set_timeout(rng.choice((20_000, 60_000)))
+            client.run_all([calls.huge(rng, options.huge_digits)])
+            if time.monotonic() > until:
+                break
+    except Exception as failure:
+        return f"a huge value: {failure}\n    {journal.last[-1]}", counts(client), {}
+    return None, counts(client), {"huge": client.statements}
+
+
+def untested(functions, called, succeeded, held):
+    """What was tried often enough to succeed, and never did."""
+    for function in functions:
+        name = function.name
+        if called[name] >= 50 and not succeeded[name]:
+            yield f"{called[name]} calls of {name}, and none succeeded"
+    # As many as take half a minute.
+    if sum(held.values()) > 20 * len(oracles.ALL):
+        yield from (f"never true: {claim}" for claim in oracles.ALL if not held[claim])
+
+
+def main():
+    options = read_options()
+    with open(f"{sys.path[0]}/tables.sql") as file:
+        options.tables = file.read()
+    start, functions = setup(options)
+    until = time.monotonic() + options.seconds
+    # From Python 3.14 on, processes are otherwise started anew, and cannot import a program that is a folder.
+    with multiprocessing.get_context("fork").Pool(options.clients + 1) as processes:
+        running = [processes.apply_async(session, (number, options, until)) for number in range(options.clients)]
+        if options.huge and options.only is None:
+            running.append(processes.apply_async(huge, (options, until)))
+        ended = [one.get(options.seconds + 300) for one in running]
+    codes, called, succeeded, held, ways = (collections.Counter() for _ in range(5))
+    failed = False
+    for failure, of_client, of_ways in ended:
+        for total, own in zip((codes, called, succeeded, held, ways), (*of_client, of_ways)):
+            total.update(own)
+        if failure:
+            failed = True
+            print(f"FAILED (seed {options.seed}): {failure}", file=sys.stderr)
+    with psycopg.connect() as connection:
+        if connection.execute("SELECT pg_postmaster_start_time()").fetchone() != start:
+            failed = True
+            print("FAILED: the server has been started again", file=sys.stderr)
+    for problem in untested(functions, called, succeeded, held):
+        failed = True
+        print(f"FAILED: {problem}", file=sys.stderr)
+    if not failed:
+        database.drop("pg_simhash_hostile")
+    print(f"{codes.total()} statements; scenarios: {dict(ways.most_common())}; SQLSTATEs: {dict(codes.most_common())}")
+    share = lambda name: f"{name} {100 * succeeded[name] / called[name]:.0f}"
+    print(f"per cent that succeed: {', '.join(share(name) for name in sorted(called))}")
+    print(f"{held.total()} claims were true: of {len(oracles.ALL)}, each at least {min(held[c] for c in oracles.ALL)} times")
+    sys.exit(failed)
+
+
+def read_options():
+    parser = argparse.ArgumentParser(prog="tests/load/hostile")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--clients", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
+    parser.add_argument("--only", type=int, metavar="NUMBER", help="of a scenario")
+    parser.add_argument("--huge", type=int, default=0, metavar="N", help="so many values of up to 1 GB")
+    parser.add_argument("--huge-digits", type=float, default=9.03, metavar="N", help="their size is up to 10 ^ N bytes")
+    parser.add_argument("--encoding", default="UTF8", help="of the database")
+    parser.add_argument("--journal", metavar="FILE", help="write all statements to FILE.0, FILE.1 and so on")
+    options = parser.parse_args()
+    if options.only is not None:
+        options.clients = 1
+    return options
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,329 @@
+"""The memory of a backend stays constant over a million calls of each function: the memory in use in PostgreSQL's
+contexts, and the resident memory of the process (from /proc), because Rust's memory is in no context.
+
+    python tests/load/hostile/leaks.py [--calls N] [--only NAME]
+
+Each function is called in one statement for many rows, in many statements that are each planned, and with hostile
+arguments that mostly raise errors. All calls run once as a warm-up and once between two measurements. The functions are
+read from the catalogue, and a function without a known call is a failure. Functions that change tables are called less
+often, by the factor next to each.
+
+Needs the same server as tests/load/hostile, on Linux.
+"""
+
+import argparse
+import random
+import sys
+
+import psycopg
+
+import calls
+import catalogue
+import database
+
+# Arguments of the nth call.
+ARGUMENTS = {
+    "text": "'document ' || n || ' of some words'",
+    "jsonb": "(CASE n % 3 WHEN 0 THEN '{{}}' ELSE '{{\"ngram\": 2}}' END)::jsonb",
+    "integer": "(n % 3)::integer",
+    "bigint": "n::bigint",
+    "double precision": "n::float8",
+    "boolean": "n % 2 = 0",
+    "text[]": "ARRAY['a', n::text, 'b']",
+    "double precision[]": "ARRAY[n, 2, 3]::float8[]",
+    "bigint[]": "ARRAY[n, 2, n]::bigint[]",
+    "anyarray": "ARRAY['a', 'b', n::text]",
+    "tsvector": "('a:1A ' || n)::tsvector",
+    "name": "'f'::name",
+    "regclass": "'leaks.searched'::regclass",
+}
+NAMED = {"options text": "'{{\"ngram\": 2}}'", "blocks integer": "4", "max_distance integer": "3"}
+
+NEW_TABLE = (
+    "DROP TABLE IF EXISTS leaks.changed ;;"
+    " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n"
+)
+
+# What is not called by a row of a query: SQL for one round, which the server runs {n} times; what it calls; one in how
+# many.
+ROUNDS = {
+    # A dropped column takes the place of one for ever.
+    "attach": (
+        f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed')",
+        ("simhash_attach", "simhash_detach"),
+        400,
+    ),
+    "online": (
+        f"{NEW_TABLE} ;; SELECT simhash_attach_online('leaks.changed', 'body') ;;"
+        " CALL simhash_fill('leaks.changed', batch_pages => 1) ;;"
+        " SELECT count(*) FROM simhash_index_commands('leaks.changed') ;; SELECT simhash_detach('leaks.changed')",
+        ("simhash_attach_online", "simhash_fill", "simhash_index_commands", "simhash_detach"),
+        400,
+    ),
+    "fill": ("CALL simhash_fill('leaks.online')", ("simhash_fill",), 200),
+    "index commands": ("SELECT count(*) FROM simhash_index_commands('leaks.online')", ("simhash_index_commands",), 50),
+    "guard": (
+        "SELECT simhash_guard('leaks.guarded_later', 'skip', fingerprint => 'f') ;; SELECT"
+        " simhash_unguard('leaks.guarded_later')",
+        ("simhash_guard", "simhash_unguard"),
+        500,
+    ),
+    "skew": ("SELECT count(*) FROM simhash_skew('leaks.searched', 'f')", ("simhash_skew",), 500),
+    "update trigger": (
+        "INSERT INTO leaks.online (body) VALUES ('text ' || random()) ;; DELETE FROM leaks.online WHERE id % 5 <> 0",
+        ("simhash_update",),
+        10,
+    ),
+    "dedup trigger": (
+        "INSERT INTO leaks.guarded (f) VALUES ((random() * 1e18)::bigint) ;; DELETE FROM leaks.guarded WHERE id %"
+        " 50 <> 0",
+        ("simhash_dedup",),
+        10,
+    ),
+    "search": (
+        "SELECT count(*) FROM leaks.searched WHERE simhash_near(f, (random() * 1e9)::bigint)",
+        ("simhash_near", "simhash_near_support", "simhash_block_support", "simhash_within"),
+        10,
+    ),
+    "rejected": (
+        "DO $$BEGIN INSERT INTO leaks.rejecting (f) VALUES (1); EXCEPTION WHEN exclusion_violation THEN END$$",
+        ("simhash_dedup",),
+        20,
+    ),
+}
+# Rows in one statement of what triggers and searches do.
+QUERIES = {
+    "triggers, rows": (
+        "INSERT INTO leaks.guarded (f) SELECT (random() * 1e18)::bigint FROM generate_series(1, {n}) ;; TRUNCATE"
+        " leaks.guarded",
+        ("simhash_dedup",),
+        10,
+    ),
+    "update trigger, rows": (
+        "INSERT INTO leaks.online (body) SELECT 'text ' || n FROM generate_series(1, {n}) AS n ;; TRUNCATE"
+        " leaks.online",
+        ("simhash_update",),
+        2,
+    ),
+    "searches, rows": (
+        "SELECT count(*) FROM generate_series(1, {n}) AS n, leaks.searched WHERE simhash_near(f, n)",
+        ("simhash_near", "simhash_within"),
+        5,
+    ),
+}
+# Functions that PostgreSQL calls for others.
+PARTS = {
+    "simhash_agg_add",
+    "simhash_agg_combine",
+    "simhash_agg_serialize",
+    "simhash_agg_deserialize",
+    "simhash_agg_final",
+}
+
+TABLES = """
+CREATE SCHEMA leaks;
+CREATE TABLE leaks.searched (id serial PRIMARY KEY, f bigint);
+INSERT INTO leaks.searched (f) SELECT n * 7919 FROM generate_series(1, 1000) AS n;
+SELECT simhash_attach('leaks.searched', 'f');
+CREATE TABLE leaks.online (id serial PRIMARY KEY, body text);
+SELECT simhash_attach_online('leaks.online', 'body');
+CREATE TABLE leaks.guarded (id serial PRIMARY KEY, f bigint);
+SELECT simhash_attach('leaks.guarded', 'f'), simhash_guard('leaks.guarded', 'skip', fingerprint => 'f');
+CREATE TABLE leaks.guarded_later (id serial PRIMARY KEY, f bigint);
+SELECT simhash_attach('leaks.guarded_later', 'f');
+CREATE TABLE leaks.rejecting (id serial PRIMARY KEY, f bigint);
+SELECT simhash_attach('leaks.rejecting', 'f'), simhash_guard('leaks.rejecting', fingerprint => 'f');
+INSERT INTO leaks.rejecting (f) VALUES (0);
+VACUUM ANALYZE leaks.searched;
+"""
+
+# PostgreSQL keeps what it has looked up and not found, here by numbers of tables that are never used again. A round of
+# such commands in plain SQL, with as many columns and indexes, leaves 1,400 bytes; these look up more.
+COMMANDS = {"attach", "online", "guard"}
+OF_A_COMMAND = 5_000
+
+# What is in use: contexts grow by blocks, of up to 8 MB, whenever the last one is full.
+CONTEXTS = "SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts"
+# One in so many calls is a statement of its own.
+STATEMENTS = 10
+# Rows of the others.
+BATCH = 50_000
+
+
+class Backend:
+    def __init__(self):
+        self.connection = psycopg.connect(autocommit=True)
+        self.run("SET jit = off")
+        self.pid = self.connection.info.backend_pid
+
+    def run(self, statement):
+        cursor = self.connection.execute(statement)
+        return cursor.fetchall() if cursor.description else None
+
+    def memory(self):
+        [(contexts,)] = self.run(CONTEXTS)
+        with open(f"/proc/{self.pid}/status") as status:
+            [resident] = [int(line.split()[1]) * 1024 for line in status if line.startswith("RssAnon:")]
+        return contexts, resident
+
+
+def query(function):
+    """What calls it for each n from 1 to {n}; None if a row cannot."""
+    if function.result == "trigger" or function.takes_internal() or function.kind == "p" or function.volatility != "i":
+        return None
+    arguments = [NAMED.get(f"{name} {type}", ARGUMENTS.get(type)) for type, name in zip(function.types, function.names)]
+    if None in arguments:
+        return None
+    call, rows = function.call(arguments), "generate_series({a}, {b}) AS n"
+    if function.kind == "a":
+        return f"SELECT count(x) FROM (SELECT {call} AS x FROM {rows} GROUP BY n / 4) AS s"
+    if function.kind == "w":
+        return f"SELECT count(x) FROM (SELECT {call} OVER (PARTITION BY n / 4) AS x FROM {rows}) AS s"
+    if function.is_set:
+        return f"SELECT count(*) FROM {rows}, LATERAL {call} AS x"
+    return f"SELECT count({call}) FROM {rows}"
+
+
+def in_rows(backend, text, count):
+    for start in range(1, count + 1, BATCH):
+        backend.run(text.format(a=start, b=min(start + BATCH - 1, count)))
+
+
+def in_statements(backend, text, count):
+    """Planned anew each time: in one statement of the client's, for that is what takes long."""
+    inside = text.replace("{a}", "' || i || '").replace("{b}", "' || i || '").replace("{{", "{").replace("}}", "}")
+    parts = inside.split("' || i || '")
+    inside = "' || i || '".join(part.replace("'", "''") for part in parts)
+    backend.run(f"DO $do$BEGIN FOR i IN 1..{count} LOOP EXECUTE '{inside}'; END LOOP; END$do$")
+
+
+def with_errors(backend, function, count):
+    """Hostile arguments. The same ones in each round, so that what is kept of them is kept before the measurement."""
+    rng = random.Random(function.signature)
+    random_calls = calls.Calls(rng, 40)
+    done = 0
+    for _ in range(20):
+        over = " OVER ()" if function.kind == "w" else ""
+        call = "SELECT " + function.call(random_calls.arguments(function)) + over
+        times = max(1, count // 20)
+        quoted = call.replace("'", "''")
+        quoted = f"E'{quoted.replace(chr(92), chr(92) * 2)}'"
+        backend.run(
+            f"DO $do$BEGIN FOR i IN 1..{times} LOOP BEGIN EXECUTE {quoted}; EXCEPTION WHEN OTHERS THEN"
+            " IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$do$"
+        )
+        done += times
+    return done
+
+
+def rounds(backend, text, count):
+    """Commands that may not run in a transaction, and so neither in a loop of the server's."""
+    for _ in range(count):
+        for statement in text.split(" ;; "):
+            backend.run(statement)
+
+
+def measure(name, work):
+    """Twice the same; whether memory has grown the second time. `work` takes a backend, and says how many calls it
+    made."""
+    backend = Backend()
+    work(backend)
+    before = backend.memory()
+    made = work(backend)
+    after = backend.memory()
+    backend.connection.close()
+    contexts, resident = after[0] - before[0], after[1] - before[1]
+    # A byte a call, or an allocation (at least 32 bytes) every fourth call; and what a backend's memory varies by
+    # anyway.
+    limits = (200_000 + made, 1_500_000 + 8 * made)
+    if name in COMMANDS:
+        limits = tuple(max(limit, 1_000_000 + made * OF_A_COMMAND) for limit in limits)
+    grown = contexts > limits[0] or resident > limits[1]
+    print(
+        f"{name:70} {made:9} calls  contexts {contexts:+9}  resident {resident:+9}{'  LEAK' if grown else ''}",
+        flush=True,
+    )
+    return grown
+
+
+def works(functions, count):
+    """Names of works, what they do, and which functions they call."""
+    for function in functions:
+        text = query(function)
+        if text is not None:
+
+            def work(backend, text=text, function=function):
+                in_rows(backend, text, count)
+                in_statements(backend, text, count // STATEMENTS)
+                return count + count // STATEMENTS + with_errors(backend, function, count // 100)
+
+            yield function.signature, work, {function.signature}
+        elif function.takes_internal() or function.result == "trigger":
+
+            def work(backend, function=function):
+                return with_errors(backend, function, count // 10)
+
+            yield f"{function.signature}: errors", work, set()
+        elif function.volatility != "i":
+            # Mostly errors: of a table and a column that are not.
+            def work(backend, function=function):
+                backend.run("BEGIN")
+                made = with_errors(backend, function, count // 1000)
+                backend.run("ROLLBACK")
+                return made
+
+            yield f"{function.signature}: errors", work, set()
+    for name, (text, covered, one_in) in ROUNDS.items():
+
+        def work(backend, text=text, times=max(100, count // one_in)):
+            rounds(backend, text, times)
+            return times
+
+        yield name, work, set(covered)
+    for name, (text, covered, one_in) in QUERIES.items():
+
+        def work(backend, text=text, times=count // one_in):
+            rounds(backend, text.format(n=times), 1)
+            return times
+
+        yield name, work, set(covered)
+
+    def parallel(backend):
+        for name, value in (
+            ("parallel_setup_cost", 0),
+            ("parallel_tuple_cost", 0),
+            ("min_parallel_table_scan_size", 0),
+        ):
+            backend.run(f"SET {name} = {value}")
+        for _ in range(count // 10_000):
+            backend.run("SELECT simhash_agg(f::text, 1) FROM leaks.searched GROUP BY f % 10")
+        return count // 10_000 * 1000
+
+    yield "simhash_agg in parallel", parallel, PARTS
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests/load/hostile/leaks.py")
+    parser.add_argument("--calls", type=int, default=1_000_000)
+    parser.add_argument("--only", metavar="NAME", help="what has this in its name")
+    options = parser.parse_args()
+    database.create("pg_simhash_leaks")
+    with psycopg.connect(autocommit=True) as connection:
+        with open(f"{sys.path[0]}/tables.sql") as file:
+            connection.execute(file.read())
+        for statement in TABLES.strip().split(";\n"):
+            connection.execute(statement)
+        functions = catalogue.read(connection)
+    chosen = list(works(functions, options.calls))
+    covered = set().union(*(names for _, _, names in chosen))
+    missing = [function.signature for function in functions if not covered & {function.signature, function.name}]
+    if missing:
+        sys.exit(f"no calls are known of: {', '.join(missing)}")
+    leaks = [name for name, work, _ in chosen if (options.only or "") in name and measure(name, work)]
+    database.drop("pg_simhash_leaks")
+    if leaks:
+        sys.exit(f"memory grows: {', '.join(leaks)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,247 @@
+"""Commands resolve names once. While a superuser runs the extension's commands on a table, the owner of its schema
+keeps renaming the schema and gives its name to another schema, which is full of the owner's code.
+
+    python tests/load/races [--seconds N] [--only SCENARIO]
+
+Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
+tests/requirements.txt. The test makes its own database. It fails if the owner's code has run with the superuser's
+rights, or if a command has changed the owner's table.
+"""
+
+import argparse
+import collections
+import sys
+import threading
+import time
+
+import psycopg
+from psycopg import sql
+
+DATABASE = "races"
+ATTACKER = "regress_simhash_attacker"
+
+# Run by who calls; the log of it is what the test looks for.
+SETUP = f"""
+CREATE ROLE {ATTACKER} LOGIN;
+GRANT CREATE ON DATABASE {DATABASE} TO {ATTACKER};
+CREATE SCHEMA evidence;
+GRANT USAGE ON SCHEMA evidence TO public;
+CREATE TABLE evidence.log (what text, who text);
+GRANT ALL ON evidence.log TO public;
+CREATE FUNCTION evidence.ran(what text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_user <> '{ATTACKER}' THEN
+        INSERT INTO evidence.log VALUES (what, current_user);
+    END IF;
+END $$;
+"""
+
+# `good` is the schema that the superuser means, `evil` the one that takes its name now and then. In `evil`, each way
+# to the attacker's code: a trigger, a cast of the text, a cast of the fingerprint, functions of the same names.
+SCHEMAS = f"""
+CREATE SCHEMA good AUTHORIZATION {ATTACKER};
+SET ROLE {ATTACKER};
+CREATE SCHEMA evil;
+CREATE FUNCTION evil.trigger() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM evidence.ran(''trigger''); RETURN NULL; END';
+CREATE TYPE evil.words AS (words text);
+CREATE FUNCTION evil.to_text(evil.words) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
+    'BEGIN PERFORM evidence.ran(''cast to text''); RETURN ''x''; END';
+CREATE CAST (evil.words AS text) WITH FUNCTION evil.to_text(evil.words) AS IMPLICIT;
+CREATE TYPE evil.number AS (number text);
+CREATE FUNCTION evil.to_bigint(evil.number) RETURNS bigint LANGUAGE plpgsql AS
+    'BEGIN PERFORM evidence.ran(''cast to bigint''); RETURN 1; END';
+CREATE CAST (evil.number AS bigint) WITH FUNCTION evil.to_bigint(evil.number);
+CREATE FUNCTION evil.normal(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
+    'BEGIN PERFORM evidence.ran(''function of the source''); RETURN ''x''; END';
+CREATE FUNCTION evil.simhash(text) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS
+    'BEGIN PERFORM evidence.ran(''simhash''); RETURN 1; END';
+CREATE FUNCTION evil.simhash_block(bigint, integer, integer DEFAULT 4) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS
+    'BEGIN PERFORM evidence.ran(''simhash_block''); RETURN 1; END';
+CREATE FUNCTION evil.simhash_update() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM evidence.ran(''simhash_update''); RETURN NEW; END';
+CREATE FUNCTION evil.simhash_dedup() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM evidence.ran(''simhash_dedup''); RETURN NEW; END';
+-- Renames both schemas and back, each time for good. A change that leaves the names alone comes first, so that whoever
+-- holds a name has to hold it in the row's new version too.
+CREATE PROCEDURE evil.flip() LANGUAGE plpgsql AS $$
+BEGIN
+    LOOP
+        GRANT USAGE ON SCHEMA good TO public;
+        ALTER SCHEMA good RENAME TO away;
+        ALTER SCHEMA evil RENAME TO good;
+        COMMIT;
+        ALTER SCHEMA good RENAME TO evil;
+        ALTER SCHEMA away RENAME TO good;
+        COMMIT;
+    END LOOP;
+END $$;
+RESET ROLE;
+"""
+
+# Each scenario: what there is beside, and what the superuser runs again and again; %(table)s is the OID of the table.
+EXTENSION = "CREATE EXTENSION pg_simhash SCHEMA public;"
+TABLE = "CREATE TABLE good.t (id integer PRIMARY KEY, body text); INSERT INTO good.t VALUES (1, 'a b'), (2, 'c d');"
+# The same columns, of types with casts.
+EVIL_TABLE = f"""
+SET ROLE {ATTACKER};
+CREATE TABLE evil.t (id integer PRIMARY KEY, body evil.words);
+INSERT INTO evil.t VALUES (1, ROW('a'));
+RESET ROLE;
+"""
+EVIL_NUMBERS = f"""
+SET ROLE {ATTACKER};
+CREATE TABLE evil.t (id integer PRIMARY KEY, simhash evil.number);
+INSERT INTO evil.t VALUES (1, ROW('b'));
+RESET ROLE;
+"""
+EVIL_PLAIN_TABLE = f"""
+SET ROLE {ATTACKER};
+CREATE TABLE evil.t (id integer PRIMARY KEY, body text, simhash bigint);
+INSERT INTO evil.t (id, body) VALUES (1, 'a');
+CREATE TRIGGER t BEFORE UPDATE ON evil.t FOR EACH STATEMENT EXECUTE FUNCTION evil.trigger();
+RESET ROLE;
+"""
+SCENARIOS = {
+    "attach": (
+        [EXTENSION, TABLE, EVIL_TABLE],
+        ["SELECT simhash_attach(%(table)s::regclass, 'body')", "SELECT simhash_detach(%(table)s::regclass)"],
+    ),
+    "online": (
+        [EXTENSION, TABLE, EVIL_TABLE],
+        ["SELECT simhash_attach_online(%(table)s::regclass, 'body')", "SELECT simhash_detach(%(table)s::regclass)"],
+    ),
+    "fill": (
+        [EXTENSION, TABLE, EVIL_PLAIN_TABLE, "SELECT simhash_attach_online('good.t', 'body')"],
+        ["CALL simhash_fill(%(table)s::regclass, batch_pages => 1)"],
+    ),
+    "guard": (
+        [EXTENSION, TABLE, EVIL_PLAIN_TABLE, "SELECT simhash_attach('good.t', 'body')"],
+        ["SELECT simhash_guard(%(table)s::regclass)", "SELECT simhash_unguard(%(table)s::regclass)"],
+    ),
+    "skew": (
+        [EXTENSION, TABLE, EVIL_NUMBERS, "SELECT simhash_attach('good.t', 'body')"],
+        ["SELECT * FROM simhash_skew(%(table)s::regclass)"],
+    ),
+    # The owner of the schema of a function that a generated column calls.
+    "source": (
+        [
+            EXTENSION,
+            "CREATE FUNCTION good.normal(text) RETURNS text IMMUTABLE LANGUAGE sql RETURN lower($1)",
+            "CREATE TABLE public.t (id integer, body text, normal text GENERATED ALWAYS AS (good.normal(body)) STORED)",
+            "INSERT INTO public.t VALUES (1, 'a b')",
+        ],
+        ["SELECT simhash_attach(%(table)s::regclass, 'normal')", "SELECT simhash_detach(%(table)s::regclass)"],
+    ),
+    # The owner of the extension's schema. Functions with parsed bodies call the right ones, whatever they are called.
+    "extension": (
+        [
+            "CREATE EXTENSION pg_simhash SCHEMA good",
+            "CREATE TABLE public.t (id integer, body text)",
+            "INSERT INTO public.t VALUES (1, 'a b')",
+            "CREATE FUNCTION public.attach(t regclass) RETURNS void LANGUAGE sql "
+            "BEGIN ATOMIC SELECT good.simhash_attach(t, 'body'); SELECT good.simhash_guard(t); END",
+            "CREATE FUNCTION public.detach(t regclass) RETURNS void LANGUAGE sql "
+            "BEGIN ATOMIC SELECT good.simhash_unguard(t); SELECT good.simhash_detach(t); "
+            "SELECT good.simhash_attach_online(t, 'body'); SELECT good.simhash_detach(t); END",
+        ],
+        ["SELECT public.attach(%(table)s::regclass)", "SELECT public.detach(%(table)s::regclass)"],
+    ),
+}
+
+# What a command may have made of the attacker's table.
+CHANGED = """
+SELECT attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+WHERE relowner = %(attacker)s::regrole AND attname LIKE 'simhash_block%%'
+UNION ALL
+SELECT tgname FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid
+WHERE relowner = %(attacker)s::regrole AND tgname LIKE 'zz%%'
+UNION ALL
+SELECT description FROM pg_description WHERE objoid IN (SELECT oid FROM pg_class WHERE relowner = %(attacker)s::regrole)
+"""
+
+
+def connect(**options):
+    return psycopg.connect(dbname=DATABASE, autocommit=True, **options)
+
+
+def flip(stop):
+    """Renames the schemas until told to stop."""
+    with connect(user=ATTACKER) as connection:
+        stop.append(connection)
+        try:
+            connection.execute("CALL evil.flip()")
+        except psycopg.errors.QueryCanceled:
+            pass
+
+
+def run(scenario, seconds):
+    """Gives what has gone wrong, how many commands have run, and the errors of others."""
+    setup, commands = SCENARIOS[scenario]
+    with connect() as superuser:
+        superuser.execute("SET client_min_messages = warning")
+        superuser.execute("DROP SCHEMA IF EXISTS good, evil, away CASCADE; DROP TABLE IF EXISTS public.t CASCADE")
+        superuser.execute("DROP EXTENSION IF EXISTS pg_simhash CASCADE; TRUNCATE evidence.log")
+        superuser.execute(SCHEMAS)
+        for statement in setup:
+            superuser.execute(statement)
+        (table,) = superuser.execute(
+            "SELECT oid FROM pg_class WHERE relname = 't' AND relowner = current_user::regrole AND relkind = 'r'"
+        ).fetchone()
+        started = []
+        thread = threading.Thread(target=flip, args=(started,))
+        thread.start()
+        ran, failed = 0, collections.Counter()
+        end = time.monotonic() + seconds
+        # In a session of its own each time, so that nothing is known yet.
+        while time.monotonic() < end and not evidence(superuser):
+            with connect() as caller:
+                caller.execute("SET client_min_messages = warning")
+                for _ in range(20):
+                    for command in commands:
+                        try:
+                            caller.execute(sql.SQL(command.replace("%(table)s", str(table))))
+                            ran += 1
+                        except psycopg.Error as error:
+                            failed[str(error).splitlines()[0]] += 1
+        while thread.is_alive():
+            for connection in started:
+                connection.cancel()
+            time.sleep(0.01)
+        thread.join()
+        return evidence(superuser), ran, failed
+
+
+def evidence(superuser):
+    ran = superuser.execute("SELECT DISTINCT what || ' as ' || who FROM evidence.log").fetchall()
+    changed = superuser.execute(CHANGED, {"attacker": ATTACKER}).fetchall()
+    return [f"the attacker's code ran: {what}" for (what,) in ran] + [f"the attacker's table has {name}" for (name,) in changed]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--only", choices=SCENARIOS)
+    options = parser.parse_args()
+    with psycopg.connect(autocommit=True) as superuser:
+        superuser.execute(f"DROP DATABASE IF EXISTS {DATABASE}")
+        superuser.execute(f"DROP ROLE IF EXISTS {ATTACKER}")
+        superuser.execute(f"CREATE DATABASE {DATABASE}")
+    with connect() as superuser:
+        superuser.execute(SETUP)
+    failed = False
+    for scenario in [options.only] if options.only else SCENARIOS:
+        wrong, ran, refused = run(scenario, options.seconds)
+        print(f"{scenario}: {ran} commands ran, {refused.total()} failed")
+        for message, times in refused.most_common(3):
+            print(f"    {times} {message}")
+        if wrong or not ran:
+            failed = True
+            print(f"FAILED: {scenario}: {'; '.join(wrong) or 'no command ran'}", file=sys.stderr)
+    with psycopg.connect(autocommit=True) as superuser:
+        superuser.execute(f"DROP DATABASE {DATABASE}")
+        superuser.execute(f"DROP ROLE {ATTACKER}")
+    sys.exit(failed)
+
+
+main()

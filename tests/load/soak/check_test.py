@@ -1,0 +1,96 @@
+"""The proof fails on histories with a defect, made by hand. Run it by `python tests/load/soak/check_test.py`."""
+
+import unittest
+from time import monotonic
+
+from check import prove
+from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
+
+TEXTS = ["a", "b", "c"]
+FINGERPRINTS = [0, 0b111, -1]  # the first two are near
+
+
+class Proof(unittest.TestCase):
+    def setUp(self):
+        self.journal = Journal()
+        self.names = iter(range(100))
+        # There must be a refusal in any case: of text 1, for that of row 1.
+        self.write(1, 0)
+        self.refuse(2, 1)
+
+    def write(self, id, text, fate=COMMITTED):
+        transaction = Transaction(self.journal, next(self.names))
+        transaction.wrote(id, text, monotonic())
+        transaction.end(fate)
+
+    def delete(self, id, fate=COMMITTED):
+        transaction = Transaction(self.journal, next(self.names))
+        transaction.ended(id, True, monotonic())
+        transaction.end(fate)
+
+    def refuse(self, id, text, named=None):
+        Transaction(self.journal, next(self.names)).refused([(id, text)], [], monotonic(), named)
+
+
+    def expect(self, rows, *failures):
+        there = [(id, text, TEXTS[text], FINGERPRINTS[text]) for id, text in rows]
+        found = prove([self.journal], there, TEXTS, FINGERPRINTS)
+        self.assertEqual(len(found), len(failures), found)
+        for text, failure in zip(found, failures):
+            self.assertIn(failure, text)
+
+    def test_sound(self):
+        self.expect([(1, 0)])
+
+    def test_duplicates(self):
+        self.write(3, 1)
+        self.expect([(1, 0), (3, 1)], "are at distance 3")
+
+    def test_missing(self):
+        self.write(3, 2)
+        self.expect([(1, 0)], "is missing")
+
+    def test_unknown(self):
+        self.write(3, 2, UNKNOWN)
+        self.expect([(1, 0)])
+        self.expect([(1, 0), (3, 2)])
+
+    def test_undone(self):
+        self.write(3, 2, UNDONE)
+        self.expect([(1, 0)])
+        self.expect([(1, 0), (3, 2)], "was not committed")
+
+    def test_deleted(self):
+        self.write(3, 2)
+        self.delete(3)
+        self.expect([(1, 0)])
+        self.expect([(1, 0), (3, 2)], "although it was deleted")
+
+    def test_nobody(self):
+        self.expect([(1, 0), (9, 2)], "nobody has stored it")
+
+    def test_without_reason(self):
+        self.refuse(3, 2)
+        self.expect([(1, 0)], "without a reason")
+
+    def test_reason_deleted_before(self):
+        self.delete(1)
+        self.refuse(3, 1)
+        self.write(4, 2)
+        self.expect([(4, 2)], "without a reason")
+
+    def test_reason_undone(self):
+        self.write(3, 2, UNDONE)
+        self.refuse(4, 2)
+        self.expect([(1, 0)], "without a reason")
+
+    def test_named(self):
+        self.refuse(3, 1, (1, 3))
+        self.expect([(1, 0)])
+        self.refuse(4, 1, (1, 2))
+        self.refuse(5, 1, (7, 3))
+        self.expect([(1, 0)], "which is not so", "which is not so")
+
+
+if __name__ == "__main__":
+    unittest.main()
