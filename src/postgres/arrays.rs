@@ -72,7 +72,7 @@ fn elements<'a, T: FromDatum + 'a>(
 pub fn null_element(what: &str, place: usize) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not contain NULL"))
         .set_detail(format!("Element {} is NULL.", place + 1))
-        .set_hint("Leave rows with NULLs out before arrays are made of them: WHERE ... IS NOT NULL.")
+        .set_hint("Filter out NULLs when building the arrays: WHERE ... IS NOT NULL.")
 }
 
 type Deconstructed<'a> = (&'a [pg_sys::Datum], &'a [bool]);

@@ -68,7 +68,7 @@ class Guarded(unittest.TestCase):
             diag.message_primary, 'near-duplicate violates guard "zzz_simhash_guard" of table "Some texts"'
         )
         self.assertEqual(diag.message_detail, f"The fingerprint differs in {bits} from that of key (id)=(1).")
-        self.assertEqual(diag.message_hint, "The row is close to one that exists: skip it, or change that one.")
+        self.assertEqual(diag.message_hint, "Skip the row, or change the existing one.")
 
 
 class Psycopg(Guarded):

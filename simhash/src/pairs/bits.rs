@@ -20,7 +20,7 @@ impl Worths {
     }
 
     /// Those of a sample, evenly spaced in the slice.
-    pub fn of(fingerprints: &[u64]) -> Self {
+    pub fn sample(fingerprints: &[u64]) -> Self {
         let count = fingerprints.len().min(SAMPLE);
         let mut sums = [0u64; 8];
         for place in 0..count {
@@ -71,15 +71,15 @@ mod tests {
     fn bits_are_worth_what_they_tell_apart() {
         let mut random = random();
         let uniform: Vec<u64> = (0..1000).map(|_| random()).collect();
-        assert!((63..=65).contains(&Worths::of(&uniform).below(64)));
+        assert!((63..=65).contains(&Worths::sample(&uniform).below(64)));
         let halved: Vec<u64> = uniform.iter().map(|fingerprint| fingerprint & 0xffff_ffff).collect();
-        assert!((31..=33).contains(&Worths::of(&halved).below(64)));
-        assert!((31..=33).contains(&Worths::of(&halved).below(32)));
-        assert_eq!(Worths::of(&[7; 1000]).below(64), 0);
+        assert!((31..=33).contains(&Worths::sample(&halved).below(64)));
+        assert!((31..=33).contains(&Worths::sample(&halved).below(32)));
+        assert_eq!(Worths::sample(&[7; 1000]).below(64), 0);
         // An eighth of ones: agreement on 25 of 32.
         let rare: Vec<u64> = (0..1000).map(|_| random() & random() & random()).collect();
         let expected = 64.0 * (32f32 / 25.0).log2();
-        assert!((Worths::of(&rare).below(64) as f32 - expected).abs() < 4.0);
+        assert!((Worths::sample(&rare).below(64) as f32 - expected).abs() < 4.0);
     }
 
     #[test]

@@ -167,6 +167,18 @@ impl Level {
     }
 }
 
+/// How a slice is to be split.
+struct Split {
+    worths: Worths,
+    /// Whether the worths are those of the slice's own bits.
+    anew: bool,
+    /// Bits of a block; None if comparing all is cheaper.
+    width: Option<u32>,
+    /// The lowest bits that blocks are made of, and in how many of them fingerprints may differ.
+    rest: u32,
+    budget: u32,
+}
+
 impl Search {
     /// Of so many fingerprints, distinct and ascending, in the first buffer; the second is as large.
     pub fn new(buffers: [Numbered; 2], len: usize, max_distance: u32) -> Result<Self, Error> {
@@ -252,64 +264,81 @@ impl Search {
             self.compare(&bucket);
             return Ok(());
         }
-        let Bucket { start, end, buffer, .. } = bucket;
-        let len = end - start;
-        let (expected, mut worths) = match self.levels[..self.depth].last() {
+        let len = bucket.end - bucket.start;
+        let (expected, inherited) = match self.levels[..self.depth].last() {
             Some(level) => (level.expected, level.worths.clone()),
             None => (0, Worths::uniform()),
         };
+        // A large slice that is longer than it was expected to be has its bits looked at at once.
+        let is_uneven = len > expected && len >= LARGE;
+        let mut split = self.choose_split(&bucket, inherited, is_uneven);
+        if self.try_split(&bucket, &mut split, tick)? {
+            return self.partition(tick);
+        }
+        // The bits are not what they were expected to be: others may do.
+        if !is_uneven && len >= LARGE && split.width.is_some() {
+            let worths = split.worths;
+            split = self.choose_split(&bucket, worths, true);
+            if self.try_split(&bucket, &mut split, tick)? {
+                return self.partition(tick);
+            }
+        }
+        self.compare(&bucket);
+        Ok(())
+    }
+
+    /// How to split a slice; with a look at its bits if `anew`, by what is known of them if not.
+    fn choose_split(&self, bucket: &Bucket, worths: Worths, anew: bool) -> Split {
+        let Bucket { start, end, buffer, rest, budget, .. } = *bucket;
+        let len = end - start;
+        let worths = if anew { Worths::sample(&self.buffers[buffer].fingerprints[start..end]) } else { worths };
+        let choice = self.plan.choose(len, worths.below(rest), budget);
+        if anew && rest < 64 {
+            let all = self.plan.choose(len, worths.below(64), self.max_distance);
+            if all.cost < choice.cost {
+                return Split { worths, anew, width: all.width, rest: 64, budget: self.max_distance };
+            }
+        }
+        Split { worths, anew, width: choice.width, rest, budget }
+    }
+
+    /// Makes a level that splits a slice, and whether it is worth that: whether fewer comparisons are left.
+    fn try_split(&mut self, bucket: &Bucket, split: &mut Split, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
+        let Bucket { start, end, buffer, .. } = *bucket;
+        let Some(width) = split.width else { return Ok(false) };
+        let len = end - start;
         let (to, to_start) = if len > self.cached { (1 - buffer, start) } else { (LARGE_BUFFERS + self.depth, 0) };
         while to >= self.buffers.len() {
             let cached = Numbered::zeroed(self.cached.min(self.buffers[0].numbers.len()), &|| ())?;
             push(&mut self.buffers, cached)?;
         }
-        let mut anew = len > expected && len >= LARGE;
-        loop {
-            let (mut rest, mut budget) = (bucket.rest, bucket.budget);
-            if anew {
-                worths = Worths::of(&self.buffers[buffer].fingerprints[start..end]);
-            }
-            let mut choice = self.plan.choose(len, worths.below(rest), budget);
-            if anew && rest < 64 {
-                let all = self.plan.choose(len, worths.below(64), self.max_distance);
-                if all.cost < choice.cost {
-                    (choice, rest, budget) = (all, 64, self.max_distance);
-                }
-            }
-            if let Some(width) = choice.width {
-                if self.depth == self.levels.len() {
-                    push(&mut self.levels, Level::new())?;
-                }
-                let progress = self.progress();
-                let level = &mut self.levels[self.depth];
-                level.blocks.clear();
-                level.blocks.try_reserve(budget as usize + 1)?;
-                level.blocks.extend(
-                    worths.cut(rest, budget + 1, width).map(|(low, wide)| Block::new(low, wide, width + SPARE_BITS)),
-                );
-                if level.blocks.len() == budget as usize + 1 {
-                    let fingerprints = &self.buffers[buffer].fingerprints[start..end];
-                    let cost = level.count(fingerprints, &|| tick(progress))?;
-                    self.left = self.left.saturating_sub(len);
-                    let share = cost / plan::compare_all(len as f64);
-                    if share < 0.5 || anew && share < 1.0 {
-                        (level.home, level.start, level.end, level.from) = (buffer, start, end, buffer);
-                        (level.to, level.to_start) = (to, to_start);
-                        (level.budget, level.block) = (budget, 0);
-                        level.expected = 2 * (len >> width) + SMALL;
-                        level.worths = worths;
-                        self.depth += 1;
-                        return self.partition(tick);
-                    }
-                }
-            }
-            // These are not what they seemed to be: other bits may do.
-            if anew || len < LARGE || choice.width.is_none() {
-                self.compare(&bucket);
-                return Ok(());
-            }
-            anew = true;
+        if self.depth == self.levels.len() {
+            push(&mut self.levels, Level::new())?;
         }
+        let progress = self.progress();
+        let level = &mut self.levels[self.depth];
+        let wanted = split.budget as usize + 1;
+        level.blocks.clear();
+        level.blocks.try_reserve(wanted)?;
+        let cuts = split.worths.cut(split.rest, split.budget + 1, width);
+        level.blocks.extend(cuts.map(|(low, wide)| Block::new(low, wide, width + SPARE_BITS)));
+        if level.blocks.len() != wanted {
+            return Ok(false);
+        }
+        let fingerprints = &self.buffers[buffer].fingerprints[start..end];
+        let cost = level.count(fingerprints, &|| tick(progress))?;
+        self.left = self.left.saturating_sub(len);
+        let share = cost / plan::compare_all(len as f64);
+        if !(share < 0.5 || split.anew && share < 1.0) {
+            return Ok(false);
+        }
+        (level.home, level.start, level.end, level.from) = (buffer, start, end, buffer);
+        (level.to, level.to_start) = (to, to_start);
+        (level.budget, level.block) = (split.budget, 0);
+        level.expected = 2 * (len >> width) + SMALL;
+        level.worths = std::mem::replace(&mut split.worths, Worths::uniform());
+        self.depth += 1;
+        Ok(true)
     }
 
     /// Partitions the innermost slice by its block.

@@ -105,7 +105,7 @@ impl Target {
         }
         if !self.is_ordinary() && !self.is_partitioned() {
             return Err(wrong_kind(format!("\"{}\" is not a table", self.name))
-                .set_detail("It has to be an ordinary or a partitioned table."));
+                .set_detail("It must be an ordinary or a partitioned table."));
         }
         Ok(())
     }
@@ -115,7 +115,7 @@ impl Target {
         let relation = self.open();
         if relation.is_partition() {
             return Err(wrong_kind(format!("\"{}\" is a partition", self.name))
-                .set_hint("Name the partitioned table: its partitions follow."));
+                .set_hint("Name the partitioned table: its partitions are included."));
         }
         if relation.is_typed() {
             return Err(wrong_kind(format!("\"{}\" is a typed table", self.name))

@@ -41,17 +41,65 @@ fn simhash_detach(
 /// What is attached to a table with a prefix.
 struct Attached<'a> {
     prefix: &'a Prefix,
-    /// The columns that attach made, also those that were renamed; those that have been changed since; and those of
-    /// their names that it did not make.
-    columns: Vec<String>,
-    changed_columns: Vec<String>,
-    other_columns: Vec<String>,
+    columns: Columns,
     /// The tables' indexes that attach made, on any column with the prefix.
     indexes: Vec<NamedIndex>,
     other_indexes: Vec<NamedIndex>,
     /// The tables with the triggers on the fingerprint column that attach made, and with those that it did not.
     triggers: Vec<(&'a Target, String)>,
     other_triggers: Vec<(&'a Target, String)>,
+}
+
+/// The columns of a prefix.
+#[derive(Default)]
+struct Columns {
+    /// The columns that attach made, also those that were renamed.
+    made: Vec<String>,
+    /// The columns that attach made, and that have been changed since.
+    changed: Vec<String>,
+    /// The columns with names of the prefix that attach did not make.
+    others: Vec<String>,
+    /// The columns of all kinds that go with the table when it is detached: see [`goes`].
+    own: Vec<String>,
+}
+
+impl Columns {
+    fn find(schema: ExtensionSchema, prefix: &Prefix, table: &Target) -> Result<Self, ErrorReport> {
+        let mut columns = Self::default();
+        let relation = table.open();
+        for name in names(prefix) {
+            let Some(column) = Column::find(&relation, &name)? else { continue };
+            let goes = goes(table, table, &column);
+            if goes {
+                columns.own.push(name.clone());
+            }
+            let is_fingerprint = name == prefix.fingerprint();
+            match maker_of(table.oid, column.number)?.filter(|_| goes) {
+                Some(maker) if is_as_made(schema, &relation, &column, is_fingerprint, maker) => &mut columns.made,
+                Some(_) => &mut columns.changed,
+                None => &mut columns.others,
+            }
+            .push(name);
+        }
+        for name in renamed(schema, table, prefix, &columns.made)? {
+            if Column::find(&relation, &name)?.is_some_and(|column| goes(table, table, &column)) {
+                columns.own.push(name.clone());
+                columns.made.push(name);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The numbers that the table's own columns have in a table of its family from which they go too.
+    fn numbers_in(&self, table: &Target, member: &Target) -> Result<Vec<i16>, ErrorReport> {
+        let relation = member.open();
+        let mut numbers = Vec::new();
+        for name in &self.own {
+            let column = Column::find(&relation, name)?.filter(|column| goes(table, member, column));
+            numbers.extend(column.map(|column| column.number));
+        }
+        Ok(numbers)
+    }
 }
 
 impl<'a> Attached<'a> {
@@ -61,83 +109,77 @@ impl<'a> Attached<'a> {
         table: &Target,
         family: &'a [Target],
     ) -> Result<Self, ErrorReport> {
-        let (mut columns, mut changed_columns, mut other_columns) = (Vec::new(), Vec::new(), Vec::new());
-        let mut own = Vec::new();
-        let relation = table.open();
-        for name in names(prefix) {
-            if let Some(attribute) = Column::find(&relation, &name)? {
-                let goes = goes(table, table, &attribute);
-                let maker = maker_of(table.oid, attribute.number)?.filter(|_| goes);
-                let is_fingerprint = name == prefix.fingerprint();
-                if goes {
-                    own.push(name.clone());
-                }
-                match maker {
-                    Some(maker) if is_as_made(schema, &relation, &attribute, is_fingerprint, maker) => &mut columns,
-                    Some(_) => &mut changed_columns,
-                    None => &mut other_columns,
-                }
-                .push(name);
-            }
-        }
-        for name in renamed(schema, table, prefix, &columns)? {
-            if let Some(attribute) = Column::find(&relation, &name)?
-                && goes(table, table, &attribute)
-            {
-                own.push(name.clone());
-                columns.push(name);
-            }
-        }
-        drop(relation);
-
-        let (mut indexes, mut other_indexes) = (Vec::new(), Vec::new());
-        let (mut triggers, mut other_triggers) = (Vec::new(), Vec::new());
+        let columns = Columns::find(schema, prefix, table)?;
+        let mut found = Self {
+            prefix,
+            columns,
+            indexes: Vec::new(),
+            other_indexes: Vec::new(),
+            triggers: Vec::new(),
+            other_triggers: Vec::new(),
+        };
         for member in family {
-            let goes = |attribute: &Column| goes(table, member, attribute);
-            let relation = member.open();
-            let mut numbers = Vec::new();
-            for name in &own {
-                numbers.extend(Column::find(&relation, name)?.filter(goes).map(|attribute| attribute.number));
+            let numbers = found.columns.numbers_in(table, member)?;
+            found.find_indexes(schema, member, &numbers)?;
+            found.find_triggers(schema, member, &numbers)?;
+        }
+        Ok(found)
+    }
+
+    /// Finds the indexes of a table on columns of these numbers, or on their blocks.
+    fn find_indexes(&mut self, schema: ExtensionSchema, member: &Target, numbers: &[i16]) -> Result<(), ErrorReport> {
+        let relation = member.open();
+        let fingerprint = Column::find(&relation, self.prefix.fingerprint())?.map(|column| column.number);
+        for index in NamedIndex::all_of(member)? {
+            let (column, call) = match index.first() {
+                Keyed::Column(column) => {
+                    let expression = generation_of(&relation, column);
+                    (Some(column), expression.and_then(|expression| BlockCall::read_in(expression, schema)))
+                }
+                Keyed::Expression(expression) => {
+                    let call = BlockCall::read_in(expression, schema);
+                    (call.and_then(|call| call.fingerprint.as_own_column()), call)
+                }
+            };
+            // An index on a partition goes with the index on the partitioned table.
+            if index.is_partition || !column.is_some_and(|column| numbers.contains(&column)) {
+                continue;
             }
-            let fingerprint = Column::find(&relation, prefix.fingerprint())?;
-            for index in NamedIndex::all_of(member)? {
-                let (column, call) = match index.first() {
-                    Keyed::Column(column) => {
-                        let expression = generation_of(&relation, column);
-                        (Some(column), expression.and_then(|expression| BlockCall::read_in(expression, schema)))
-                    }
-                    Keyed::Expression(expression) => {
-                        let call = BlockCall::read_in(expression, schema);
-                        (call.and_then(|call| call.fingerprint.as_own_column()), call)
-                    }
-                };
-                // One on a partition goes with the one on the partitioned table.
-                if !index.is_partition && column.is_some_and(|column| numbers.contains(&column)) {
+            let is_ours = is_marked_relation(index.oid, 0)?
+                || match call {
                     // A command that was interrupted has left its index without the comment.
-                    let is_ours = is_marked_relation(index.oid, 0)?
-                        || match call {
-                            Some(call) if !has_comment(index.oid) => {
-                                let number = fingerprint.as_ref().map(|fingerprint| fingerprint.number);
-                                index.is_as_made(member, number, &prefix.block(call.block))?
-                            }
-                            _ => false,
-                        };
-                    if is_ours { &mut indexes } else { &mut other_indexes }.push(index);
-                }
-            }
-            let stays = fingerprint.is_some_and(|attribute| !numbers.contains(&attribute.number));
-            for trigger in UpdateTrigger::all_of(schema, member)? {
-                if trigger.fingerprint == prefix.fingerprint() && !trigger.is_clone && !stays {
-                    let is_ours = is_marked_trigger(trigger.oid)?;
-                    if is_ours { &mut triggers } else { &mut other_triggers }.push((member, trigger.name));
-                }
+                    Some(call) if !has_comment(index.oid) => {
+                        index.is_as_made(member, fingerprint, &self.prefix.block(call.block))?
+                    }
+                    _ => false,
+                };
+            if is_ours { &mut self.indexes } else { &mut self.other_indexes }.push(index);
+        }
+        Ok(())
+    }
+
+    /// Finds the triggers of a table that keep the fingerprint column up to date, unless that column stays.
+    fn find_triggers(
+        &mut self,
+        schema: ExtensionSchema,
+        member: &'a Target,
+        numbers: &[i16],
+    ) -> Result<(), ErrorReport> {
+        let fingerprint = Column::find(&member.open(), self.prefix.fingerprint())?;
+        if fingerprint.is_some_and(|column| !numbers.contains(&column.number)) {
+            return Ok(());
+        }
+        for trigger in UpdateTrigger::all_of(schema, member)? {
+            if trigger.fingerprint == self.prefix.fingerprint() && !trigger.is_clone {
+                let is_ours = is_marked_trigger(trigger.oid)?;
+                if is_ours { &mut self.triggers } else { &mut self.other_triggers }.push((member, trigger.name));
             }
         }
-        Ok(Self { prefix, columns, changed_columns, other_columns, indexes, other_indexes, triggers, other_triggers })
+        Ok(())
     }
 
     fn remove(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
-        if self.columns.is_empty() && self.indexes.is_empty() && self.triggers.is_empty() {
+        if self.columns.made.is_empty() && self.indexes.is_empty() && self.triggers.is_empty() {
             return Err(self.nothing_attached(table));
         }
         self.check_dependents(table, family)?;
@@ -151,16 +193,16 @@ impl<'a> Attached<'a> {
                 execute(&format!("DROP INDEX {name}"))?;
             }
         }
-        if !self.columns.is_empty() {
-            tell(format!("dropping from table \"{}\" the columns {}", table.name, in_quotes(&self.columns)));
+        if !self.columns.made.is_empty() {
+            tell(format!("dropping from table \"{}\" the columns {}", table.name, in_quotes(&self.columns.made)));
             let drops: Vec<_> =
-                self.columns.iter().map(|column| format!("DROP COLUMN {}", quote_identifier(column))).collect();
+                self.columns.made.iter().map(|column| format!("DROP COLUMN {}", quote_identifier(column))).collect();
             execute(&format!("ALTER TABLE {} {}", table.sql(), drops.join(", ")))?;
         }
-        for column in &self.changed_columns {
-            tell(format!("leaving column \"{column}\", which is no longer as it was made"));
+        for column in &self.columns.changed {
+            tell(format!("leaving column \"{column}\", which has been changed since simhash_attach made it"));
         }
-        for column in &self.other_columns {
+        for column in &self.columns.others {
             tell(format!("leaving column \"{column}\", which simhash_attach did not make"));
         }
         for index in &self.other_indexes {
@@ -173,11 +215,14 @@ impl<'a> Attached<'a> {
         let message =
             format!("nothing is attached to table \"{}\" with prefix \"{}\"", table.name, self.prefix.fingerprint());
         let error = user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message);
-        if self.other_columns.is_empty() {
-            return error.set_hint("simhash_detach wants the prefix that simhash_attach was given.");
+        if self.columns.others.is_empty() {
+            return error.set_hint("Pass the prefix that simhash_attach was called with.");
         }
         error
-            .set_detail(sendable(format!("simhash_attach did not make the columns {}.", self.other_columns.join(", "))))
+            .set_detail(sendable(format!(
+                "simhash_attach did not make the columns {}.",
+                self.columns.others.join(", ")
+            )))
             .set_hint("Drop them with ALTER TABLE, or detach the table that they are inherited from.")
     }
 
@@ -186,7 +231,7 @@ impl<'a> Attached<'a> {
         let mut columns = Vec::new();
         for member in family {
             let relation = member.open();
-            for column in &self.columns {
+            for column in &self.columns.made {
                 if let Some(attribute) = Column::find(&relation, column)?
                     && goes(table, member, &attribute)
                 {
@@ -218,7 +263,7 @@ impl<'a> Attached<'a> {
             columns.join(", ")
         ))?;
         // A trigger names its columns in arguments: it would stay, and then fail on every row.
-        if self.columns.iter().any(|column| column == self.prefix.fingerprint()) {
+        if self.columns.made.iter().any(|column| column == self.prefix.fingerprint()) {
             let describe = |(table, trigger): &(&Target, String)| format!("trigger {trigger} on table {}", table.sql());
             dependents.extend(self.other_triggers.iter().map(describe));
         }
@@ -228,7 +273,7 @@ impl<'a> Attached<'a> {
         let message = format!("cannot detach table \"{}\" because {first} depends on a column of it", table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST, message)
             .set_detail(sendable(format!("Not made by simhash_attach: {}.", dependents.join(", "))))
-            .set_hint("Drop it yourself first."))
+            .set_hint("Drop it first."))
     }
 }
 

@@ -156,7 +156,7 @@ impl Left {
         let message = format!("simhash_fill cannot fill table \"{}\"", self.table);
         user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
             .set_detail(format!("Rows that should have a fingerprint and have none: {}.", self.rows))
-            .set_hint(sendable(format!("Run {}, and see what becomes of it.", self.statement)))
+            .set_hint(sendable(format!("Run {} to see what keeps the column NULL.", self.statement)))
     }
 }
 
@@ -250,7 +250,7 @@ impl Fill<'_> {
             let is_new = walk.file.is_some();
             *walk = Walk { table: walk.table, file, next: 0, pages: table.block_count() };
             if is_new {
-                tell(format!("fill: table \"{}\" was rewritten meanwhile, starting it over", table.name));
+                tell(format!("fill: table \"{}\" was rewritten, starting over", table.name));
                 return Ok(Batch::Rewritten);
             }
         }

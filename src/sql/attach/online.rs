@@ -65,7 +65,7 @@ impl Online {
         let column = self.prefix.fingerprint();
         let has_column = Column::find(&table.open(), column)?.is_some();
         if has_column && without_trigger.is_empty() {
-            tell(format!("table \"{}\" is attached already, nothing changed", table.name));
+            tell(format!("table \"{}\" is already attached, skipping", table.name));
             return Ok(());
         }
         if !has_column {
@@ -98,7 +98,7 @@ impl Online {
     fn check_source(&self, table: &Target) -> Result<(), ErrorReport> {
         let Source { column, .. } = &self.source;
         if self.source.kind == Kind::Fingerprints {
-            let message = format!("column \"{column}\" holds fingerprints already");
+            let message = format!("column \"{column}\" already holds fingerprints");
             return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
                 .set_detail("It is a bigint column.")
                 .set_hint("simhash_index_commands, with its name as the prefix, makes the indexes."));
@@ -144,15 +144,16 @@ impl Online {
     }
 
     fn trigger_clash(&self, table: &Target, trigger: &str) -> ErrorReport {
-        let message = format!("trigger \"{trigger}\" of table \"{}\" exists with another meaning", table.name);
+        let message =
+            format!("trigger \"{trigger}\" for relation \"{}\" already exists with a different definition", table.name);
         user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
             .set_detail(sendable(format!(
-                "It would have to fire before each row that is inserted or updated, and be enabled, and compute the \
-                 fingerprint of {} with the same options.",
+                "It must be enabled, fire before each row that is inserted or updated, and compute the fingerprint of \
+                 {} with the same options.",
                 quote_identifier(&self.source.column)
             )))
             .set_hint(
-                "Choose another prefix, or drop the trigger; simhash_detach removes what simhash_attach_online made.",
+                "Choose another prefix, or drop the trigger. simhash_detach removes what simhash_attach_online made.",
             )
     }
 
@@ -167,13 +168,14 @@ impl Online {
         if is_plain && (has_trigger || is_marked_relation(table.oid, found.number)?) {
             return Ok(());
         }
-        let message = format!("column \"{column}\" of table \"{}\" exists with another meaning", table.name);
+        let message =
+            format!("column \"{column}\" of relation \"{}\" already exists with a different definition", table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message)
             .set_detail(sendable(format!(
-                "It is {}, and would have to be bigint, kept up to date by simhash_update.",
+                "It is {}, but must be bigint, kept up to date by simhash_update.",
                 definition(table, &found)?
             )))
-            .set_hint("Choose another prefix, or remove the column; simhash_detach removes what simhash_attach made."))
+            .set_hint("Choose another prefix, or drop the column. simhash_detach removes what simhash_attach made."))
     }
 }
 

@@ -168,7 +168,7 @@ fn as_argument(table: &Target, column: &Column, kind: Kind) -> Result<String, Er
                 column.type_name()
             );
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-                .set_detail("Its expression stands for it, and the limit is no part of that.")
+                .set_detail("Its expression is used in its place, and does not include the limit.")
                 .set_hint("Name the column that it is computed from, or change its type to one without a limit."));
         }
         hold_names(table, column)?;

@@ -105,7 +105,7 @@ impl Attachment {
         }
         let built = self.build_indexes(table, family, &columns)?;
         if missing.is_empty() && built == 0 {
-            tell(format!("table \"{}\" is attached already, nothing changed", table.name));
+            tell(format!("table \"{}\" is already attached, skipping", table.name));
             return Ok(());
         }
         self.analyze(table, family, &columns)
@@ -154,13 +154,16 @@ impl Attachment {
             return Ok(());
         }
         let definition = definition(table, &found)?;
-        let message = format!("column \"{}\" of table \"{}\" exists with another meaning", column.name, table.name);
+        let message = format!(
+            "column \"{}\" of relation \"{}\" already exists with a different definition",
+            column.name, table.name
+        );
         Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message)
             .set_detail(sendable(format!(
-                "It is {definition}, and would have to be {}.",
+                "It is {definition}, but must be {}.",
                 self.column_definition(column.meaning)?
             )))
-            .set_hint("Choose another prefix, or remove the column; simhash_detach removes what simhash_attach made."))
+            .set_hint("Choose another prefix, or drop the column. simhash_detach removes what simhash_attach made."))
     }
 
     /// Whether the expression computes that.
@@ -224,7 +227,7 @@ impl Attachment {
         }
         let message = format!("the expression of generated column \"{}\" cannot be repeated", self.source.column);
         Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-            .set_detail(sendable(format!("Read anew, {expression} has another meaning: it calls other functions.")))
+            .set_detail(sendable(format!("Parsed again, {expression} calls other functions.")))
             .set_hint("Name a column that it is computed from."))
     }
 

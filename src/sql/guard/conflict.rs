@@ -32,7 +32,7 @@ pub fn conflict(trigger: &pg_sys::TriggerData, detail: String) -> Result<ErrorRe
     }
     Ok(user_error(PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION, message)
         .set_detail(sendable(detail))
-        .set_hint("The row is close to one that exists: skip it, or change that one."))
+        .set_hint("Skip the row, or change the existing one."))
 }
 
 #[pg_guard]

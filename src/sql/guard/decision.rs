@@ -313,7 +313,7 @@ impl Statement {
                 let name = Relation::open(self.guard.identity.root).name()?;
                 let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION, message)
-                    .set_detail("A trigger or a function has written it while the other row was on its way.")
+                    .set_detail("A trigger or a function wrote it before the other row was stored.")
                     .set_hint("Write it in an AFTER trigger."));
             }
         }

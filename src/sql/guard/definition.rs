@@ -105,7 +105,7 @@ impl Guard {
             [mark, scope @ ..] => (Some(mark).filter(|mark| !mark.is_empty()), scope),
         };
         if (action == Action::Mark) != mark.is_some() {
-            let message = "simhash_dedup needs a mark column for the action mark, and for no other";
+            let message = "simhash_dedup takes a mark column for the action mark, and only for that action";
             return Err(protocol_violated(message.to_owned(), USAGE));
         }
         let members = Members::read_with(identity.root, identity.detached)?;

@@ -101,7 +101,7 @@ impl Guard {
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
         warn_of_unfilled(self.schema, &self.fingerprint, table, &family, Look::ByIndex)?;
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
-            tell(format!("table \"{}\" is guarded already, nothing changed", table.name));
+            tell(format!("table \"{}\" is already guarded, skipping", table.name));
             return Ok(());
         }
         if existing.is_some() {
@@ -140,9 +140,8 @@ impl Guard {
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
                 .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."));
         }
-        let fingerprint = fingerprint_column(relation, &self.fingerprint).map_err(|error| {
-            error.set_hint("simhash_attach gives a table its fingerprint column, named simhash if it is not told.")
-        })?;
+        let fingerprint = fingerprint_column(relation, &self.fingerprint)
+            .map_err(|error| error.set_hint("simhash_attach adds the fingerprint column, named simhash by default."))?;
         check_is_stored(relation, &fingerprint)?;
         Scope::new(relation, &self.scope)?;
         let functions = self.schema.simhash_block().and_then(Functions::beside);
@@ -195,7 +194,8 @@ fn existing(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing>,
     };
     let Some(guard) = triggers(&relation).iter().find(is_named) else { return Ok(None) };
     if schema.function(c"simhash_dedup", &[]) != Some(guard.tgfoid) {
-        let message = format!("trigger \"{TRIGGER}\" of table \"{}\" exists with another meaning", table.name);
+        let message =
+            format!("trigger \"{TRIGGER}\" for relation \"{}\" already exists with a different definition", table.name);
         return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
             .set_detail("It does not execute simhash_dedup.")
             .set_hint("Drop or rename the trigger."));

@@ -43,7 +43,7 @@ pub fn mark_column(
             _ => "Run ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL.".to_owned(),
         };
         return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, unfit()?)
-            .set_detail("It is NOT NULL, or its type is; but a row that is near no other has NULL for a mark.")
+            .set_detail("The column or its type is NOT NULL, but a row without a near-duplicate gets NULL.")
             .set_hint(hint));
     }
     Ok(column.number)

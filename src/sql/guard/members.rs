@@ -132,6 +132,6 @@ pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
     let name = table.name().unwrap_or_default();
     let message = format!("table \"{name}\" has no index that finds fingerprints at distance {max_distance}");
     user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .set_detail("The guard looks every new row up in btrees on the blocks of a layout, all of them valid.")
+        .set_detail("The guard looks up every new row in valid btrees on all blocks of a layout.")
         .set_hint("Run simhash_attach again to complete them, or attach a layout that serves this distance.")
 }

@@ -57,7 +57,7 @@ impl<'a> Nearest<'a> {
             (false, None) if tables.iter().any(|&table| hides_rows(table)) => {
                 "Row-level security hides which row it is near.".to_owned()
             }
-            (false, None) => "Which row it is near is told to those who may select its key.".to_owned(),
+            (false, None) => "Only users with SELECT on its key are told which row it is near.".to_owned(),
         })
     }
 }

@@ -80,66 +80,97 @@ fn of_cheapest_layout(
     distance: Option<i32>,
     query: Option<u64>,
 ) -> Option<Choice> {
-    let choices = LAYOUTS.filter_map(|blocks| choice(blocks, usable, rows, distance, query));
+    let choices = LAYOUTS.filter_map(|blocks| {
+        let layout = IndexedLayout::new(blocks, usable, rows, query)?;
+        match distance {
+            Some(distance) => layout.choose(distance),
+            None => layout.choose_for_any_distance(),
+        }
+    });
     choices.min_by(|a, b| a.cost.total_cmp(&b.cost))
 }
 
-/// The way to search a table with a layout; None if it is not indexed or no use.
-fn choice(
-    blocks: i32,
-    indexed: &[&IndexedBlock],
+/// A layout of which blocks are indexed.
+struct IndexedLayout {
+    /// The blocks, in their order; None for a block that is not indexed.
+    found: Vec<Option<(IndexedBlock, Block, Distribution)>>,
     rows: f64,
-    distance: Option<i32>,
     query: Option<u64>,
-) -> Option<Choice> {
-    let rows = rows.max(1.0);
-    let of_block = |block| indexed.iter().find(move |found| (found.block, found.blocks) == (block, blocks));
-    let found: Vec<_> = (0..blocks)
-        .map(|block| {
-            let found = **of_block(block)?;
-            let block = Block::new(block, blocks)?;
+}
+
+impl IndexedLayout {
+    /// None if no block is indexed.
+    fn new(blocks: i32, indexed: &[&IndexedBlock], rows: f64, query: Option<u64>) -> Option<Self> {
+        let rows = rows.max(1.0);
+        let found = (0..blocks).map(|number| {
+            let found = **indexed.iter().find(|found| (found.block, found.blocks) == (number, blocks))?;
+            let block = Block::new(number, blocks)?;
             Some((found, block, distribution(found.statistics, block, rows)))
-        })
-        .collect();
-    if found.iter().all(Option::is_none) {
-        return None;
+        });
+        let found: Vec<_> = found.collect();
+        found.iter().any(Option::is_some).then_some(Self { found, rows, query })
     }
-    let visited = |block: i32, radius| {
-        let (_, block, distribution) = found[block as usize].as_ref()?;
+
+    fn blocks(&self) -> i32 {
+        self.found.len() as i32
+    }
+
+    /// The probes of a block within a radius, and what they visit; None if it is not indexed, or there are too many.
+    fn visited(&self, block: i32, radius: u32) -> Option<(u64, Visited)> {
+        let (_, block, distribution) = self.found[block as usize].as_ref()?;
         let probes = block.probe_count(Some(radius));
-        (probes <= MOST_PROBES).then(|| (probes, distribution.visited(*block, radius, query)))
-    };
-    let even_radii = |distance| (0..blocks).map(move |block| radius(block, blocks, distance));
-    let cost_of_all = |radii: &[Option<u32>]| {
-        let looked_at = (0..).zip(radii).filter_map(|(block, radius)| radius.map(|radius| visited(block, radius)));
+        (probes <= MOST_PROBES).then(|| (probes, distribution.visited(*block, radius, self.query)))
+    }
+
+    /// The cost of a search with these radii; None if a block of it cannot be looked at.
+    fn cost(&self, radii: &[Option<u32>]) -> Option<f64> {
+        let looked_at = (0..).zip(radii).filter_map(|(block, radius)| radius.map(|radius| self.visited(block, radius)));
         let looked_at: Vec<_> = looked_at.collect::<Option<_>>()?;
         let probes = looked_at.iter().map(|(probes, _)| probes).sum();
-        Some(cost::cost(probes, rows * Visited::in_any(looked_at.iter().map(|(_, visited)| *visited))))
-    };
+        let visited = Visited::in_any(looked_at.iter().map(|(_, visited)| *visited));
+        Some(cost::cost(probes, self.rows * visited))
+    }
 
-    let Some(distance) = distance else {
+    /// The radii that do without statistics.
+    fn even_radii(&self, distance: i32) -> Vec<Option<u32>> {
+        (0..self.blocks()).map(|block| radius(block, self.blocks(), distance)).collect()
+    }
+
+    /// The cheapest radii of all, and their cost.
+    fn uneven_radii(&self, distance: i32) -> Option<(f64, Vec<Option<u32>>)> {
+        // As if no row were visited in two blocks.
+        let cost_of = |block, radius| {
+            let (probes, visited) = self.visited(block, radius)?;
+            Some(cost::cost(probes, self.rows * (visited.common + visited.rest)))
+        };
+        let (_, radii) = cost::cheapest_radii(self.blocks(), distance, cost_of)?;
+        Some((self.cost(&radii)?, radii))
+    }
+
+    /// How to search with the layout where the distance is not known; None if not all of its blocks are indexed.
+    fn choose_for_any_distance(self) -> Option<Choice> {
         // Any distance may come, and with few blocks it takes one more condition.
-        let cost = cost_of_all(&even_radii(USUAL_DISTANCE).collect::<Vec<_>>())?;
-        let cost = if blocks < SMALL_BLOCKS { cost * DETOUR } else { cost };
-        let probed = found.into_iter().map(|found| Some(ProbedBlock { indexed: found?.0, radius: None }));
-        return Some(Choice { blocks, probed: probed.collect::<Option<_>>()?, cost });
-    };
-    let even: Vec<_> = even_radii(distance).collect();
-    // As if no row were visited in two blocks.
-    let cost_of = |block, radius| {
-        visited(block, radius).map(|(probes, visited)| cost::cost(probes, rows * (visited.common + visited.rest)))
-    };
-    let uneven = cost::cheapest_radii(blocks, distance, cost_of);
-    let uneven = uneven.and_then(|(_, radii)| Some((cost_of_all(&radii)?, radii)));
-    let (cost, radii) = match (cost_of_all(&even), uneven) {
-        (Some(cost), Some((least, radii))) if least < cost * MUCH_CHEAPER => (least, radii),
-        (Some(cost), _) => (cost, even),
-        (None, uneven) => uneven?,
-    };
-    let probed: Vec<_> = found.iter().zip(radii).filter_map(|(found, radius)| found.as_ref().zip(radius)).collect();
-    let blocks_and_radii = || probed.iter().map(|((_, block, _), radius)| (*block, *radius));
-    let probes: u64 = blocks_and_radii().map(|(block, radius)| block.probe_count(Some(radius))).sum();
-    let useful = (1..=MOST_PROBES).contains(&probes) && cost::share_of(blocks_and_radii()) <= LARGEST_SHARE;
-    let probed = probed.iter().map(|((indexed, ..), radius)| ProbedBlock { indexed: *indexed, radius: Some(*radius) });
-    useful.then(|| Choice { blocks, probed: probed.collect(), cost })
+        let cost = self.cost(&self.even_radii(USUAL_DISTANCE))?;
+        let (blocks, detour) = (self.blocks(), if self.blocks() < SMALL_BLOCKS { DETOUR } else { 1.0 });
+        let probed = self.found.into_iter().map(|found| Some(ProbedBlock { indexed: found?.0, radius: None }));
+        Some(Choice { blocks, probed: probed.collect::<Option<_>>()?, cost: cost * detour })
+    }
+
+    /// How to search with the layout within a distance; None if it is no use.
+    fn choose(&self, distance: i32) -> Option<Choice> {
+        let even = self.even_radii(distance);
+        let (cost, radii) = match (self.cost(&even), self.uneven_radii(distance)) {
+            (Some(cost), Some((least, radii))) if least < cost * MUCH_CHEAPER => (least, radii),
+            (Some(cost), _) => (cost, even),
+            (None, uneven) => uneven?,
+        };
+        let probed: Vec<_> =
+            self.found.iter().zip(radii).filter_map(|(found, radius)| found.as_ref().zip(radius)).collect();
+        let blocks_and_radii = || probed.iter().map(|((_, block, _), radius)| (*block, *radius));
+        let probes: u64 = blocks_and_radii().map(|(block, radius)| block.probe_count(Some(radius))).sum();
+        let is_useful = (1..=MOST_PROBES).contains(&probes) && cost::share_of(blocks_and_radii()) <= LARGEST_SHARE;
+        let probed =
+            probed.iter().map(|((indexed, ..), radius)| ProbedBlock { indexed: *indexed, radius: Some(*radius) });
+        is_useful.then(|| Choice { blocks: self.blocks(), probed: probed.collect(), cost })
+    }
 }

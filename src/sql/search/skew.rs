@@ -130,7 +130,7 @@ impl Table {
         if query.table() != Some(self.oid) || column != Some(wanted) {
             let message = format!("relation with OID {} was renamed while it was being sampled", self.oid.to_u32());
             return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
-                .set_detail("Its schema, most likely, was renamed.")
+                .set_detail("Its schema was probably renamed.")
                 .set_hint("Call the function again."));
         }
         query.each_value(|fingerprint| sample.add(fingerprint.value() as u64));
