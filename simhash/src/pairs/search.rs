@@ -288,7 +288,7 @@ impl Search {
     }
 
     /// How to split a slice; with a look at its bits if `anew`, by what is known of them if not.
-    fn choose_split(&self, bucket: &Bucket, worths: Worths, anew: bool) -> Split {
+    fn choose_split(&mut self, bucket: &Bucket, worths: Worths, anew: bool) -> Split {
         let Bucket { start, end, buffer, rest, budget, .. } = *bucket;
         let len = end - start;
         let worths = if anew { Worths::sample(&self.buffers[buffer].fingerprints[start..end]) } else { worths };
