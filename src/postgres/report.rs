@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// The time between two reports.
-pub const INTERVAL: Duration = Duration::from_secs(5);
+pub const INTERVAL: Duration = Duration::from_secs(3);
 
 /// When the next report is due.
 #[derive(Clone, Copy)]
