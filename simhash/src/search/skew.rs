@@ -147,8 +147,8 @@ impl Counted {
             commonest.push(self.commonest(block));
         }
 
-        // If a share s of the rows has a value, a share s of the queries finds a share s of the rows by it. The more a
-        // query finds, the fewer queries are needed.
+        // If a share s of the rows has a value, a share s of the queries finds a share s of the rows by it. The more
+        // each query finds, the fewer queries tell as much.
         let finds = commonest.iter().zip(&probed).map(|(share, _)| share * share).sum::<f64>() + uniform_share;
         let lookups = probed.iter().map(|&(block, radius)| lookups(self.groups.len(), block, radius)).sum::<u64>();
         let work = lookups as f64 + self.groups.len() as f64 * finds.min(1.0);
