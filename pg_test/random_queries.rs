@@ -312,7 +312,7 @@ impl<'a> Queries<'a> {
             .join(", ")
     }
 
-    /// `SELECT ... FROM ... WHERE ...`
+    /// A random `SELECT ... FROM ... WHERE ...`.
     fn select(&mut self) -> String {
         let (from, aliases) = self.from();
         let columns = Self::all_columns(&aliases);

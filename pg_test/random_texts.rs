@@ -83,7 +83,7 @@ mod tests {
         }
     }
 
-    /// Computes each resemblance between two fingerprints, with which it shares its memory.
+    /// Computes each resemblance between two fingerprints, since they share a backend's scratch memory.
     #[pg_test]
     fn random_resemblances() {
         let (mut random, mut fingerprinter) = (Random(2), Fingerprinter::default());

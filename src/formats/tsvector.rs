@@ -15,7 +15,7 @@ pub struct Lexemes<'a> {
 }
 
 impl<'a> Lexemes<'a> {
-    /// The lexemes in the bytes behind the length word; None if the entries are not wholly inside.
+    /// The lexemes in the bytes after the length word; None if the entries are not wholly inside.
     pub fn new(inside: &'a [u8]) -> Option<Self> {
         let (count, rest) = inside.split_first_chunk()?;
         let bytes = usize::try_from(i32::from_ne_bytes(*count)).ok()?.checked_mul(4)?;

@@ -1,5 +1,5 @@
 //! Arrays of any type: the elements of a built array are found where they were put, and in any bytes, each element is
-//! wholly inside, at the first aligned place behind the one before it.
+//! wholly inside, at the first aligned place after the one before it.
 //!
 //! An input is a digit for the type, a digit for what follows, and the rest: 0 for the bytes of an array, 1 for
 //! elements to build one from, 2 for the same with a bitmap of NULLs.

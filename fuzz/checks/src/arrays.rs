@@ -19,7 +19,8 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// Reads features, each preceded by its weight and its length.
+/// Checks the fingerprint of features. The input has each feature, preceded by its weight (if `weighted`) and its
+/// length.
 fn check_features(mut input: Input, weighted: bool) {
     let parts = usize::from(input.number() % 4) + 1;
     let mut features = Vec::new();

@@ -20,7 +20,7 @@ impl<'a> Input<'a> {
         byte
     }
 
-    /// The value of a digit, which keeps cases legible; any other byte is accepted.
+    /// A byte as a number, where the character '0' is 0: digits keep cases legible, and other bytes are accepted.
     pub fn number(&mut self) -> u8 {
         self.byte().wrapping_sub(b'0')
     }

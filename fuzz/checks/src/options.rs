@@ -34,8 +34,8 @@ fn reason(error: &InvalidOptions) -> (&str, &str) {
     }
 }
 
-/// Reads a document as docs/accuracy.md describes it. If several keys are wrong, the error is that of the first in the
-/// order of bytes.
+/// Reads a document as docs/accuracy.md describes it. If several keys are wrong, the error is about the first in byte
+/// order.
 fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
     let unreadable = |error: serde_json::Error| InvalidOptions::Unreadable(error.to_string());
     let document: &RawValue = serde_json::from_str(document).map_err(unreadable)?;

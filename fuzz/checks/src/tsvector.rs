@@ -1,4 +1,4 @@
-//! A tsvector that is built is read back, and any bytes are read as the definition reads them one by one.
+//! A tsvector that is built is read back, and any bytes are read as by the definition, which goes byte by byte.
 //!
 //! An input begins with a digit: an even one for the bytes of a tsvector, an odd one for lexemes to build one from.
 
@@ -52,7 +52,7 @@ fn by_definition(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
     Some((0..count).map(lexeme).collect())
 }
 
-/// Builds a tsvector as PostgreSQL lays it out: one lexeme behind the other, each followed by its positions at an even
+/// Builds a tsvector as PostgreSQL lays it out: one lexeme after the other, each followed by its positions at an even
 /// place.
 fn built(mut input: Input) -> (Vec<u8>, Vec<Lexeme>) {
     let (mut entries, mut strings, mut lexemes) = (Vec::new(), Vec::new(), Vec::new());

@@ -6,8 +6,9 @@ use super::search::Search;
 use crate::error::Error;
 use crate::ticking::EVERY;
 
-/// For each row, the position of the first row of its cluster, which consists of all rows that can be reached by steps
-/// of at most `max_distance`. A row without a fingerprint is alone and gets its own position.
+/// For each row, the position of the first row of its cluster, which consists of all rows that can be reached from it
+/// by steps of at most `max_distance`. A row without a fingerprint is alone and gets its own position. Fails if memory
+/// is refused.
 ///
 /// Searches pairs only among distinct fingerprints, however many rows share one. Needs 4 bytes more for each distinct
 /// fingerprint than [`super::near_pairs::Pairs`].

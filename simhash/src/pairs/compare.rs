@@ -3,7 +3,8 @@
 //! One loop is compiled for several CPUs, since the code that the compiler makes of `count_ones` depends on the CPU.
 //! The baseline of x86-64 has no instruction to count bits.
 
-/// Number of fingerprints that are compared with another one at once. Behind a slice, as many must be readable.
+/// Number of fingerprints that are compared with another one at once. As many must be readable after the end of a
+/// slice.
 pub const LANES: usize = 8;
 /// Number of fingerprints that stay in the first-level cache (16 of its 32 KB) while all others are compared with them.
 const TILE: usize = 2048;
@@ -161,7 +162,7 @@ fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: 
                 let distances = lanes.map(|lane| u64::from((lane ^ fingerprint).count_ones()));
                 if distances.iter().fold(false, |any, &distance| any | (distance <= max_distance)) {
                     let near = distances.iter().rev().fold(0, |near, &d| near << 1 | u8::from(d <= max_distance));
-                    // Ignore what was read behind the tile.
+                    // Ignore what was read after the end of the tile.
                     let near = near & (0xff >> LANES.saturating_sub(tile_end - column));
                     if near != 0 {
                         *pairs = pairs.saturating_sub(column + LANES - first);

@@ -2,9 +2,9 @@
 //!
 //! [`groups`] brings equal fingerprints together, so that only distinct ones are searched. [`search`] finds the near
 //! pairs of the distinct fingerprints: [`partition`] brings fingerprints together that agree on a block, [`compare`]
-//! compares the rest pair by pair, [`plan`] knows which of the two is cheaper, and [`bits`] which bits make good
-//! blocks. [`memory`] allocates without ending the process when memory is refused. [`near_pairs`] turns what is found
-//! into pairs of rows, and [`cluster`] joins these pairs to clusters.
+//! compares all pairs, [`plan`] decides which of the two is cheaper, and [`bits`] which bits make good blocks.
+//! [`memory`] allocates without ending the process when memory is refused. [`near_pairs`] turns what is found into
+//! pairs of rows, and [`cluster`] joins the rows to clusters.
 
 mod bits;
 mod cluster;

@@ -112,7 +112,7 @@ pub struct SliceMut<'a> {
 }
 
 impl Numbered {
-    /// `len` zeros, and behind the last fingerprint the room that a comparison may read. Fails if memory is refused.
+    /// `len` zeros, followed by [`LANES`] fingerprints more, which a comparison may read. Fails if memory is refused.
     pub fn zeroed(len: usize, tick: &dyn Fn()) -> Result<Self, Error> {
         let (mut fingerprints, mut numbers) = (Vec::new(), Vec::new());
         fingerprints.try_reserve_exact(len + LANES)?;

@@ -2,18 +2,18 @@
 //!
 //! If two fingerprints differ in at most k bits, they agree on at least one of k + 1 blocks (Manku, Jain, Das Sarma,
 //! WWW 2007, section 3). So a slice of fingerprints is partitioned by each of k + 1 blocks in turn, and pairs are
-//! searched within the buckets. A pair in a bucket of the i-th block that also agrees on an earlier block has been
-//! found there. Every other pair differs in each of the i blocks before it, so that at most k - i differing bits are
-//! left for the bits behind it. So a bucket is again a slice, to be partitioned by k + 1 - i blocks of these bits,
-//! until it is cheaper to compare all pairs. With equal blocks and r levels, the buckets are those of Manku's C(k + r,
-//! r) tables, but only the first level passes over all fingerprints: the other levels stay in the cache.
+//! searched within the buckets. A pair in a bucket of block i (from 0) that also agrees on an earlier block has been
+//! found there. Every other pair differs in each of the i earlier blocks, so that it differs in at most k - i of the
+//! remaining bits. So a bucket is again a slice, to be partitioned by k + 1 - i blocks of these bits, until it is
+//! cheaper to compare all pairs. With equal blocks and r levels, the buckets are the same as in Manku's C(k + r, r)
+//! tables, but only the first level passes over all fingerprints: the other levels stay in the cache.
 //!
 //! This is best for uniform fingerprints. In skewed data, many fingerprints may agree on a block. For a bucket that is
-//! larger than expected, new blocks are chosen by how well the bits tell *its* fingerprints apart: from the bits behind
-//! the last block, or from all bits with the whole distance, whichever is cheaper. And before a slice is partitioned,
-//! the sizes of all its buckets are counted: if comparing the buckets costs more than comparing the slice itself, the
-//! slice is not partitioned. So no set of fingerprints costs much more than the comparison of all pairs; the excess is
-//! near pairs that are found again in the buckets of other blocks (benches/pairs.rs, uneven bytes).
+//! larger than expected, new blocks are chosen by how well the bits tell *its* fingerprints apart: from the remaining
+//! bits, or from all bits with the whole distance, whichever is cheaper. And before a slice is partitioned, the sizes
+//! of all its buckets are counted: if comparing the buckets costs more than comparing the slice itself, the slice is
+//! not partitioned. So no set of fingerprints costs much more than the comparison of all pairs; the excess is near
+//! pairs that are found again in the buckets of other blocks (benches/pairs.rs, uneven bytes).
 
 use super::bits::Worths;
 use super::compare::{Cursor, Found, Kernel};
@@ -46,7 +46,7 @@ pub struct Near {
     pub distance: u32,
 }
 
-/// A search, between two pairs that it finds.
+/// The state of a search between two calls.
 pub struct Search {
     /// All fingerprints, until the search begins.
     all: Option<Bucket>,
@@ -103,7 +103,7 @@ struct Bucket {
     start: usize,
     end: usize,
     buffer: usize,
-    /// The number of bits below bit `rest` in which two of its fingerprints may differ.
+    /// Two of its fingerprints may differ in at most `budget` of the bits below bit `rest`.
     rest: u32,
     budget: u32,
 }
@@ -148,7 +148,7 @@ impl Level {
         None
     }
 
-    /// Counts the sizes of the buckets of all blocks. Returns what partitioning and comparing them costs.
+    /// Counts the fingerprints in each bucket of all blocks. Returns what partitioning and comparing them costs.
     fn count(&mut self, fingerprints: &[u64], tick: &dyn Fn()) -> Result<f64, Error> {
         self.stride = self.blocks.iter().map(|block| block.buckets()).max().unwrap_or(0);
         self.counts.clear();
@@ -173,9 +173,9 @@ struct Split {
     worths: Worths,
     /// Whether the worths come from a sample of the slice itself.
     anew: bool,
-    /// What a block is to be worth, in bits; None if comparing all pairs is cheaper.
+    /// Worth of a block, in bits; None if comparing all pairs is cheaper.
     width: Option<u32>,
-    /// The number of low bits that blocks are made of, and in how many of these bits two fingerprints may differ.
+    /// Blocks are made of the bits below bit `rest`. Two fingerprints may differ in at most `budget` of these bits.
     rest: u32,
     budget: u32,
 }
@@ -304,8 +304,9 @@ impl Search {
         Split { worths, anew, width: choice.width, rest, budget }
     }
 
-    /// Prepares a level that splits a slice. Counts its buckets, and enters it and returns true if partitioning and
-    /// comparing them costs less than half of comparing all pairs; after sampling the bits, if it costs less at all.
+    /// Prepares a level that splits a slice, and counts its buckets. Enters the level and returns true if partitioning
+    /// and comparing the buckets costs less than half of comparing all pairs or, if the bits were sampled, less than
+    /// all of it.
     fn try_split(&mut self, bucket: &Bucket, split: &mut Split, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
         let Bucket { start, end, buffer, .. } = *bucket;
         let Some(width) = split.width else { return Ok(false) };

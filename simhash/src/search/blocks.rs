@@ -85,8 +85,8 @@ impl Block {
 
 /// The probes of a block, most of them as one range, since an index looks up neighbouring values at once.
 pub struct Ranged {
-    /// All values that differ from the fingerprint's block only in the lowest bits, in however many of them: more
-    /// values than the probes among them.
+    /// All values that differ from the fingerprint's block only in its lowest bits, which may be more than the probes
+    /// among them.
     pub range: RangeInclusive<i32>,
     /// The probes that are not in the range.
     pub others: Vec<i32>,

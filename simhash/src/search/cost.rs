@@ -134,11 +134,10 @@ impl Visited {
 /// cost; None if there are no such radii. `cost_of` returns what a block costs with a radius, None if it cannot be
 /// looked at; costs of blocks add up.
 ///
-/// No match is missed with any radii that, each increased by 1, and 0 for a block that is not looked at, add up to
-/// `max_distance` + 1: two fingerprints that differ in each block by more than its radius differ in more than
-/// `max_distance` bits. The radii of [`radius`] are as small and as even as possible; if a value of a block is very
-/// common, it is better to look closer at the other blocks. Takes time and space proportional to at most `blocks` times
-/// `max_distance` squared.
+/// No match is missed if the radii, each plus 1, add up to `max_distance` + 1 over the blocks that are looked at: two
+/// fingerprints that differ in each block by more than its radius differ in more than `max_distance` bits. The function
+/// [`radius`] gives radii as small and as even as possible; if a value of a block is very common, it is better to look
+/// closer at the other blocks. Takes time and space proportional to at most `blocks` times `max_distance` squared.
 pub fn cheapest_radii(
     blocks: i32,
     max_distance: i32,

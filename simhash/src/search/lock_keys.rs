@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(keys(1).len(), 10);
         let first = keys(1);
         assert!((2..10_000).all(|other| !keys(other).iter().any(|key| first.contains(key))));
-        // Fingerprints that share only a 16-bit block, as texts of one template do, share no key.
+        // Fingerprints that share only a 16-bit block, as texts of one template do, have different keys.
         assert_ne!(shared_keys(0x1234_0000_1111_2222, 3, &secret), shared_keys(0x1234_ffff_8888_9999, 3, &secret));
     }
 

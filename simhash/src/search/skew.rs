@@ -148,7 +148,7 @@ impl Counted {
         }
 
         // If a share s of the rows has a value, a share s of the queries finds a share s of the rows by it. The more
-        // each query finds, the fewer queries tell as much.
+        // each query finds, the fewer are needed.
         let finds = commonest.iter().zip(&probed).map(|(share, _)| share * share).sum::<f64>() + uniform_share;
         let lookups = probed.iter().map(|&(block, radius)| lookups(self.groups.len(), block, radius)).sum::<u64>();
         let work = lookups as f64 + self.groups.len() as f64 * finds.min(1.0);
@@ -201,9 +201,9 @@ impl Counted {
         let candidates = (self.rows - 1.0) * share;
 
         // In a sample, the searches look more different than they are in the table: their finds scatter around the true
-        // values with a variance of about the mean (less if the sample is nearly the whole table), which is itself
-        // uncertain by two standard errors. Moving the finds nearer to the mean gives them the scatter of the table
-        // (Louis, JASA 79, 1984), but never less than chance gives.
+        // values. The variance of that is about the mean (less if the sample is nearly the whole table), and is taken
+        // two standard errors larger, since the mean is uncertain. Moving the finds nearer to the mean gives them the
+        // scatter of the table (Louis, JASA 79, 1984), but never less than chance gives.
         let mean = sum / queries;
         let variance = found.iter().map(|&found| (found as f64 - mean).powi(2)).sum::<f64>() / queries;
         let sampled = self.sampled as f64 / self.rows;
