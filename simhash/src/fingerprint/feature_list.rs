@@ -12,7 +12,7 @@ pub struct FeatureList {
     pub(super) weights: Vec<Option<u32>>,
 }
 
-/// A feature of a text. Its weight is what it adds to, or subtracts from, each bit.
+/// A feature of a text. Its weight is added to, or subtracted from, the sum of each bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature<'a> {
     pub text: &'a str,

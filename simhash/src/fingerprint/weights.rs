@@ -68,7 +68,7 @@ const fn compute_log(count: u32) -> u32 {
             mantissa = square as u64;
         }
     }
-    // 256 * (1 + ln count), rounded; `ln` has PLACES + 64 binary places.
+    // 256 * (1 + ln count), rounded. `ln` has PLACES + 64 binary places, of which the factor 256 takes 8.
     const SHIFT: u32 = PLACES + 64 - 8;
     let ln = log2 as u128 * LN_2;
     256 + ((ln + (1 << (SHIFT - 1))) >> SHIFT) as u32
