@@ -1,4 +1,5 @@
-//! All pairs and clusters of random tables, against their definitions in SQL; progress; and a lack of memory.
+//! Compares pairs and clusters of random tables with their definitions in SQL; tests progress reports and a lack of
+//! memory.
 
 #[pgrx::pg_schema]
 mod tests {
@@ -12,7 +13,7 @@ mod tests {
     use crate::sql::batch::progress::Reporter;
     use simhash::pairs::{Phase, Progress};
 
-    /// What simhash_pairs finds, and what it should, which are not in both.
+    /// Counts the pairs that only simhash_pairs finds or only the definition has.
     const PAIRS: &str = "
         WITH found AS (
             SELECT p.* FROM (SELECT array_agg(id ORDER BY place), array_agg(fp ORDER BY place) FROM docs) AS x (ids, fps),
@@ -24,7 +25,7 @@ mod tests {
         SELECT count(*) FROM ((TABLE found EXCEPT ALL TABLE expected) UNION ALL
             (TABLE expected EXCEPT ALL TABLE found)) AS differences";
 
-    /// Rows whose cluster is not named by the first row that can be reached from it.
+    /// Counts the rows whose cluster is not the first row that can be reached from them.
     const CLUSTERS: &str = "
         WITH RECURSIVE found AS (
             SELECT place, tenant, fp, simhash_cluster(fp, $1) OVER w AS cluster, row_number() OVER w AS number FROM docs
@@ -80,7 +81,7 @@ mod tests {
         let report = Some("simhash_pairs: comparing fingerprints of 900 rows, 43 %".to_owned());
         assert_eq!(reporter.report(progress, later), report);
         assert_eq!(reporter.report(progress, later + INTERVAL - Duration::from_millis(1)), None);
-        // The next partition of the same statement goes on with it.
+        // The reporter of the next partition continues the reports of the same statement.
         let another = Reporter::new("simhash_pairs", 900, true);
         assert_eq!(another.report(progress, later + INTERVAL), report);
         assert_eq!(Reporter::new("simhash_pairs", 900, false).report(progress, later + 2 * INTERVAL), None);
@@ -101,19 +102,22 @@ mod tests {
         .expect("a function");
     }
 
-    /// What becomes of a statement if this process may have only so many kilobytes more than it has: a SQLSTATE, or none.
+    /// Runs a statement while this process may have only `kilobytes` more memory than it has now. Returns the SQLSTATE
+    /// of its error, if any.
     #[cfg(target_os = "linux")]
     fn with_kilobytes(kilobytes: u64, statement: &str) -> Option<String> {
-        // malloc.h and sys/resource.h
+        // Declared in malloc.h and sys/resource.h.
         unsafe extern "C" {
             fn malloc_trim(pad: usize) -> c_int;
             fn setrlimit(resource: c_int, limits: *const [u64; 2]) -> c_int;
         }
         const RLIMIT_AS: c_int = 9;
         const UNLIMITED: u64 = u64::MAX;
-        // SAFETY: the limits are two numbers, the second the one that may not be changed back.
+        // SAFETY: setrlimit reads a struct of two 64-bit numbers, which lives during the call. The second number, the
+        // hard limit, stays unlimited, so that the first can be raised again.
         let limit = |bytes| assert_eq!(unsafe { setrlimit(RLIMIT_AS, &[bytes, UNLIMITED]) }, 0);
-        // SAFETY: it gives back what is free, whenever it is called. What is kept would not be asked for again.
+        // SAFETY: malloc_trim has no preconditions. It returns free memory to the system, so that later allocations ask
+        // for it again.
         unsafe { malloc_trim(0) };
         let pages = std::fs::read_to_string("/proc/self/statm").expect("sizes");
         let pages: u64 = pages.split(' ').next().and_then(|size| size.parse().ok()).expect("a size");
@@ -132,7 +136,7 @@ mod tests {
              FROM unnest(ARRAY[30000, 300000]) AS rows, generate_series(1, rows) AS n GROUP BY rows",
         )
         .expect("arrays");
-        // Steps smaller than what is asked for at once, so that everything is refused in turn.
+        // The steps are smaller than the allocations, so that each allocation is refused in turn.
         for (rows, distance, steps) in [
             (30_000, 3, (0..2000).step_by(60)),
             (30_000, 16, (0..6000).step_by(60)),
@@ -153,7 +157,7 @@ mod tests {
         }
     }
 
-    /// Of some MB of probes, and of more for PostgreSQL's array of them.
+    /// The probes take a few MB, and PostgreSQL's array of them takes more.
     #[pg_test]
     #[cfg(target_os = "linux")]
     fn a_lack_of_memory_for_probes_is_an_ordinary_error() {

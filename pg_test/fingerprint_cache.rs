@@ -1,11 +1,11 @@
-//! The memory of the last text: a row costs one fingerprint, however many columns ask for it.
+//! The cache of the last text: a row costs one fingerprint, however many columns ask for it.
 
 #[pgrx::pg_schema]
 mod tests {
     use crate::sql::fingerprint_cache::COMPUTED;
     use pgrx::prelude::*;
 
-    /// How many fingerprints a statement computes.
+    /// Number of fingerprints that a statement computes.
     fn computed(statement: &str) -> usize {
         let before = COMPUTED.get();
         Spi::run(statement).expect(statement);

@@ -1,4 +1,4 @@
-//! The golden vectors through SQL.
+//! Computes the golden vectors in SQL.
 
 #[path = "../simhash/tests/golden/entries.rs"]
 mod entries;

@@ -1,23 +1,25 @@
-//! A guard is for heaps only.
+//! Guards refuse tables that are not stored as heaps.
 
 #[pgrx::pg_schema]
 mod tests {
     use pgrx::datum::Internal;
     use pgrx::prelude::*;
 
-    /// The handler of an access method that does all as the heap does, but is another one.
+    /// The handler of an access method that works as the heap does, but is another one.
     #[pg_extern(sql = "CREATE FUNCTION tests.other_heap(internal) RETURNS table_am_handler \
                        LANGUAGE c AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';")]
     fn other_heap(_fcinfo: pg_sys::FunctionCallInfo) -> Internal {
-        // SAFETY: the heap's routines are there as long as the server runs, and so is the copy.
+        // SAFETY: GetHeapamTableAmRoutine returns a static struct, which is copied. The copy is leaked, so that it
+        // lives as long as the backend that uses it.
         let copy: &mut pg_sys::TableAmRoutine = Box::leak(Box::new(unsafe { *pg_sys::GetHeapamTableAmRoutine() }));
         copy.index_build_range_scan = Some(no_rows);
         Internal::from(Some(pg_sys::Datum::from(&raw mut *copy)))
     }
 
-    /// The heap's own build of an index insists on being the heap's. Tables are empty here when they get one.
+    /// Replaces the heap's index build, which insists on the heap's access method. Here, tables are empty when they get
+    /// an index.
     #[pg_guard]
-    #[allow(clippy::too_many_arguments)] // They are those of PostgreSQL's function.
+    #[allow(clippy::too_many_arguments)] // The arguments of PostgreSQL's function.
     unsafe extern "C-unwind" fn no_rows(
         _table: pg_sys::Relation,
         _index: pg_sys::Relation,

@@ -1,4 +1,4 @@
-//! What the library tells PostgreSQL of itself, from version 18 on.
+//! The name and version that PostgreSQL 18 and later show for the library.
 
 #[cfg(feature = "pg18")]
 #[pgrx::pg_schema]

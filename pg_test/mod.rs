@@ -1,4 +1,4 @@
-//! Tests that run inside a server, with `cargo pgrx test`.
+//! Tests that run inside a server with `cargo pgrx test`.
 
 mod batch;
 mod fingerprint_cache;

@@ -1,4 +1,5 @@
-//! `simhash_agg` in workers that really ran: a plan alone does not show that any was free.
+//! Runs `simhash_agg` in parallel workers, and checks that they were launched: a plan does not show whether any was
+//! free.
 
 #[pgrx::pg_schema]
 mod tests {
@@ -6,7 +7,7 @@ mod tests {
     use pgrx::prelude::*;
     use serde_json::Value;
 
-    /// The sum of a plan's numbers of this name.
+    /// The sum of all numbers with this name in a plan.
     fn total(plan: &Value, key: &str) -> i64 {
         match plan {
             Value::Array(nodes) => nodes.iter().map(|node| total(node, key)).sum(),

@@ -1,11 +1,12 @@
-//! The rows that attach rewrites are counted while it rewrites them, and never afterwards, however it ends.
+//! simhash_attach counts rows while it rewrites the table, and never afterwards, however it ends.
 
 #[pgrx::pg_schema]
 mod tests {
     use crate::sql::attach::progress::is_watching;
     use pgrx::prelude::*;
 
-    /// Called for each row by the source's expression, which stands for it in the fingerprint's.
+    /// The expression of the generated column `source` calls this for each row. The fingerprint's expression has the
+    /// same call, since a generated column cannot refer to another.
     #[pg_extern(immutable, strict)]
     fn watched(_body: &str) -> String {
         if is_watching() { "watched" } else { "unwatched" }.to_owned()

@@ -1,6 +1,6 @@
-//! Numbers for random inputs, the same in every run.
+//! Pseudo-random numbers for inputs, the same in every run.
 
-/// `SplitMix64`.
+/// The generator SplitMix64; its value is the seed.
 pub struct Random(pub u64);
 
 impl Random {
@@ -12,7 +12,7 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// From 0 to `end` - 1.
+    /// A number from 0 to `end` - 1.
     pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }

@@ -1,4 +1,4 @@
-//! Weighted features in SQL, as arrays and as rows, against a sum bit by bit.
+//! Compares weighted features in SQL, as arrays and as rows, with a sum bit by bit.
 
 #[pgrx::pg_schema]
 mod tests {
@@ -7,7 +7,8 @@ mod tests {
     use crate::pg_test::random::Random;
     use simhash::fingerprint::hash::hash;
 
-    /// The definition: +weight or -weight for each bit; 1 where the sum is above 0. None without a weight.
+    /// The fingerprint by definition: +weight or -weight for each bit; a bit is 1 if the sum is above 0. None if no
+    /// feature has a weight.
     fn by_definition(features: &[String], thousandths: &[u64]) -> Option<i64> {
         if thousandths.iter().all(|weight| *weight == 0) {
             return None;

@@ -1,12 +1,12 @@
-//! Random queries with `simhash_near` in all places that a query has for a condition.
+//! Random queries with `simhash_near` wherever a query may have a condition.
 //!
-//! A call is written `«fingerprint¦query¦distance»`, so that one text gives two queries: one that the planner may
-//! rewrite, and one with `hamming`, which it leaves alone.
+//! A call is written `«fingerprint¦query¦distance»`, so that one text gives two queries: one with `simhash_near`, which
+//! the planner may rewrite, and one with `hamming`, which it leaves alone.
 
 use super::random::Random;
 use super::random_tables::{Kind, Table, Values};
 
-/// A statement, what comes before it, and the query that tells what it did if it does not do so itself.
+/// A statement, the statements before it, and a query that shows what it did if it does not return that itself.
 pub struct Case {
     pub before: Vec<String>,
     pub statement: String,
@@ -14,7 +14,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// The texts, with each call made by `call` from its three arguments.
+    /// The case with each call written by `call` from its three arguments.
     pub fn spelled(&self, call: fn(&str, &str, &str) -> String) -> Self {
         let spell = |text: &String| {
             let mut parts = text.split('«');
@@ -35,27 +35,27 @@ impl Case {
     }
 }
 
-/// Something in FROM that has the columns `id`, `tag`, `k` and `fp`.
+/// An alias in FROM with the columns `id`, `tag`, `k` and `fp`.
 #[derive(Clone)]
 struct Alias {
     name: &'static str,
-    /// The expression that the fingerprint is computed by.
+    /// The expression that computes the fingerprint, if the query may use it.
     expression: Option<String>,
 }
 
-/// What the queries are about: tables `t` and `u`, and views of them.
+/// Makes queries of the tables `t` and `u`, and of views of them.
 pub struct Queries<'a> {
     pub random: &'a mut Random,
     pub values: &'a Values,
     pub t: &'a Table,
     pub u: &'a Table,
     parameters: Option<Vec<(&'static str, String)>>,
-    /// Whether `t` itself may be asked: not in its own policies.
+    /// Whether sub-selects may read `t`. They may not in a policy of `t`.
     t_is_known: bool,
 }
 
-/// A table with the columns of `t`, in the same places, of which the blocks are no blocks of the fingerprint: to take a
-/// column of one table for one of the other gives wrong rows.
+/// A table with the columns of `t` in the same places, but with -1 in its block columns: a query that takes a column of
+/// one table for a column of the other gives wrong rows.
 pub const ALIKE: [&str; 2] = [
     "CREATE TABLE alike AS SELECT * FROM t",
     "DO $$
@@ -72,7 +72,7 @@ pub const ALIKE: [&str; 2] = [
     END $$",
 ];
 
-/// Views of `t` and `u`, with the same columns.
+/// Views of `t` and `u` with the same columns.
 pub fn views(t: &Table) -> Vec<String> {
     let mut views = vec![
         "CREATE VIEW plain AS SELECT fp, id, k, tag FROM t".to_owned(),
@@ -107,7 +107,7 @@ impl<'a> Queries<'a> {
         self.random.below(end)
     }
 
-    /// A random settings' statement for the planner.
+    /// Random settings of the planner, as statements.
     pub fn settings(&mut self) -> Vec<String> {
         let mut settings = Vec::new();
         for (setting, chance) in [
@@ -162,7 +162,7 @@ impl<'a> Queries<'a> {
                 let other = self.random.one_of(others).name;
                 self.one_of(&["{}.k", "{}.k", "{}.k + 1"]).replace("{}", other)
             }
-            // A stable function, of which the planner makes an estimate.
+            // A stable function: the planner estimates its value.
             16 => format!("(extract(year FROM now())::integer - extract(year FROM now())::integer + {})", id % 6),
             17 if self.below(40) == 0 => self.parameter("integer", (id * 2).to_string()),
             17..20 => {
@@ -312,7 +312,7 @@ impl<'a> Queries<'a> {
             .join(", ")
     }
 
-    /// `SELECT ... FROM ... WHERE ...`
+    /// A random `SELECT ... FROM ... WHERE ...`.
     fn select(&mut self) -> String {
         let (from, aliases) = self.from();
         let columns = Self::all_columns(&aliases);
@@ -476,7 +476,7 @@ impl<'a> Queries<'a> {
         }
     }
 
-    /// A statement that changes `t`, and returns what it did.
+    /// A statement that changes `t`, and a query that shows what it did if it does not return that itself.
     fn change(&mut self) -> (String, Option<String>) {
         let t = Alias { name: "x", expression: Some(self.t.source.expression("x.")) };
         let (from, other) = self.alias("b");

@@ -1,4 +1,5 @@
-//! `simhash_near` in random queries of random tables: it must give what `hamming(a, b) <= k` gives, by whatever plan.
+//! Compares `simhash_near` in random queries of random tables with `hamming(a, b) <= k`: whatever the plan, the rows
+//! must be the same.
 
 #[pgrx::pg_schema]
 mod tests {
@@ -9,10 +10,10 @@ mod tests {
     use crate::pg_test::random_queries::{ALIKE, Case, Queries, views};
     use crate::pg_test::random_tables::{Table, Values};
 
-    /// Queries of each pair of tables.
+    /// Number of queries for each pair of tables.
     const QUERIES: u64 = 40;
 
-    /// Runs statements and undoes them. Gives the last one's rows, sorted, or the error.
+    /// Runs statements and undoes them. Returns the sorted rows of the last one, or the error.
     const ANSWER: &str = "
         CREATE FUNCTION answer(statements text[]) RETURNS text[] LANGUAGE plpgsql AS $$
         DECLARE
@@ -33,7 +34,7 @@ mod tests {
                 RETURN ARRAY['error', SQLSTATE, SQLERRM];
         END $$";
 
-    /// Makes tables, and gives for each of some cases the answers to its lists of statements; undoes it all.
+    /// Makes tables, runs the list of statements of each case, and undoes everything. Returns the answer to each list.
     const ANSWERS: &str = "
         CREATE FUNCTION answers(setup text[], cases json) RETURNS json LANGUAGE plpgsql AS $$
         DECLARE
@@ -82,13 +83,13 @@ mod tests {
     #[derive(Default, Debug)]
     struct Counts {
         cases: u64,
-        /// By an index of the blocks.
+        /// Number of cases whose plan uses an index on blocks.
         indexed: u64,
         with_rows: u64,
         errors: u64,
     }
 
-    /// One pair of tables, and queries of them.
+    /// Makes one pair of tables, and runs queries on them.
     fn try_tables(client: &mut SpiClient, seed: u64, counts: &mut Counts, failures: &mut Vec<String>) {
         let random = &mut Random(seed);
         let values = Values::new(random);
@@ -128,7 +129,7 @@ mod tests {
             counts.with_rows += u64::from(!oracle.is_empty());
             if is_error(oracle) {
                 counts.errors += 1;
-                // A row merged twice, new rows that a policy or a constraint refuses.
+                // A row that is merged twice, or new rows that a policy or a constraint refuses.
                 let expected = ["21000", "42501", "23514"].contains(&&oracle[1][..]);
                 if expected && forced[..2] == oracle[..2] && free[..2] == oracle[..2] {
                     continue;
@@ -152,7 +153,7 @@ mod tests {
         std::env::var(variable).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
     }
 
-    /// `SIMHASH_SEED` and `SIMHASH_TABLES` in the server's environment make it another test, and a longer one.
+    /// `SIMHASH_SEED` and `SIMHASH_TABLES` in the server's environment choose other tables, and more of them.
     #[pg_test]
     fn random_searches() {
         let (seed, tables) = (number("SIMHASH_SEED", 1), number("SIMHASH_TABLES", 60));
@@ -168,7 +169,7 @@ mod tests {
                 "CREATE FUNCTION other.simhash_block(bigint, integer, integer) RETURNS integer IMMUTABLE LANGUAGE sql \
                  RETURN 0",
                 "CREATE DOMAIN fingerprint AS bigint",
-                // The planner puts their bodies in the place of their calls.
+                // The planner inlines these functions.
                 "CREATE FUNCTION wrapped(f bigint, q bigint, d integer) RETURNS boolean IMMUTABLE LANGUAGE sql AS \
                  'SELECT simhash_near(f, q, d)'",
                 "CREATE FUNCTION twice_wrapped(q bigint, d integer, f bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS \

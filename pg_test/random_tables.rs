@@ -1,8 +1,8 @@
-//! Random tables with fingerprints, and what may be indexed of their blocks: whole layouts, and such as are damaged.
+//! Random tables with fingerprints and indexes on their blocks: whole layouts, and damaged ones.
 
 use super::random::Random;
 
-/// The fingerprints of one test, in clusters, as SQL expressions.
+/// The fingerprints of one test, as centres of clusters. They are written as numbers or as texts.
 pub enum Values {
     Numbers(Vec<u64>),
     Texts(Vec<u64>),
@@ -13,14 +13,14 @@ const WORDS: u64 = 40;
 impl Values {
     pub fn new(random: &mut Random) -> Self {
         let mut centres: Vec<_> = (0..1 + random.below(5)).map(|_| random.next()).collect();
-        // Often what stands for a missing value, so that rows that an outer join makes of NULLs may be near.
+        // Often 0, which stands for a missing value, so that rows that an outer join fills with NULLs may be near.
         if random.below(2) == 0 {
             centres[0] = 0;
         }
         if random.below(5) == 0 { Self::Texts(centres) } else { Self::Numbers(centres) }
     }
 
-    /// A fingerprint near one of the clusters' centres, or a special one.
+    /// A fingerprint near the centre of a cluster, or a special one, as an SQL expression.
     pub fn fingerprint(&self, random: &mut Random) -> String {
         match self {
             Self::Numbers(centres) => format!("bigint '{}'", Self::number(centres, random).cast_signed()),
@@ -36,7 +36,7 @@ impl Values {
         }
         let mut number = *random.one_of(centres);
         let most = *random.one_of(&[1, 4, 6, 9, 22]);
-        // Scattered, or all within a few bits: the worst case of a layout.
+        // Differing bits are scattered, or all within a few bits, which is the worst case of a layout.
         let (start, width) = *random.one_of(&[(0, 64), (0, 64), (0, 64), (0, 8), (16, 16), (32, 32), (42, 22)]);
         for _ in 0..random.below(most) {
             number ^= 1 << (start + random.below(width));
@@ -44,7 +44,7 @@ impl Values {
         number
     }
 
-    /// A text as a literal.
+    /// A text, as an SQL literal.
     pub fn text(&self, random: &mut Random) -> String {
         let (Self::Numbers(centres) | Self::Texts(centres)) = self;
         if random.below(30) == 0 {
@@ -59,7 +59,7 @@ impl Values {
     }
 }
 
-/// Where a table's fingerprints come from.
+/// How a table gets its fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     Column,
@@ -95,7 +95,7 @@ impl Source {
         vec![computed, format!("raw {kind}")]
     }
 
-    /// The name and a value of the column that is inserted.
+    /// A value for the column that is inserted.
     fn value(self, values: &Values, random: &mut Random) -> String {
         if random.below(15) == 0 {
             return "NULL".to_owned();
@@ -110,7 +110,7 @@ impl Source {
     }
 }
 
-/// What is wrong with a layout.
+/// What may be wrong with the blocks of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Damage {
     None,
@@ -119,27 +119,28 @@ enum Damage {
     Second,
     Hash,
     Invalid,
-    /// Of the fingerprint with a bit changed.
+    /// The block is computed from the fingerprint with a bit flipped.
     OtherFingerprint,
     OtherBlock,
     OtherLayout,
     OtherFunction,
-    /// A column of the right name that is not generated.
+    /// The column has the right name, but is not generated.
     Plain,
     WrongType,
     Coalesced,
     OneMember,
 }
 
-/// The blocks of one layout, as a table has them.
+/// The blocks of one layout in a table.
 struct Layout {
     blocks: u64,
-    /// As generated columns, rather than expressions in the indexes.
+    /// Whether the blocks are generated columns, rather than expressions in indexes.
     columns: bool,
-    /// Of the source's expression, rather than the fingerprint column. Generated columns can only be so.
+    /// Whether blocks are computed from the source's expression, rather than from the fingerprint column. Generated
+    /// columns must be, if the fingerprint is itself generated.
     of_source: bool,
     damage: Damage,
-    /// The damaged block; or all.
+    /// The damaged block; None if all are.
     damaged: Option<u64>,
 }
 
@@ -246,7 +247,7 @@ pub enum Kind {
     MaterializedView,
 }
 
-/// A table of the columns `id`, `tag`, `k` and `fp`, and others.
+/// A table with the columns `id`, `tag`, `k`, `fp` and others.
 pub struct Table {
     pub kind: Kind,
     pub source: Source,
@@ -311,7 +312,7 @@ impl Table {
         for layout in layouts.iter().filter(|layout| layout.columns) {
             columns.extend((0..layout.blocks).map(|block| layout.column(block, self.source)));
         }
-        // Often the fingerprint stays in its place, so that column numbers of several tables are easily confused.
+        // Often the fingerprint stays the second column, so that column numbers of several tables are easily confused.
         let fixed = if random.below(2) == 0 { 1 } else { 0 };
         shuffle(random, &mut columns[fixed..]);
         columns.insert(0, "id integer".to_owned());
@@ -382,12 +383,12 @@ impl Table {
         let mut rows = [vec![], vec![], vec![]];
         let mut last = "NULL".to_owned();
         for id in 1..=self.rows {
-            // Duplicates are common.
+            // Often repeats the last value: duplicates are common.
             if random.below(4) > 0 {
                 last = self.source.value(values, random);
             }
             let member = if self.kind == Kind::Inherited { random.below(3) as usize } else { 0 };
-            // Distances that differ by row stay small: the probes are made for each row.
+            // Distances that differ by row are small, since the probes are made for each row.
             let k = *random.one_of(&["0", "1", "2", "3", "3", "4", "5", "-1", "NULL"]);
             rows[member].push(format!("({id}, {}, {k}, {last})", random.one_of(&["0", "1", "2", "3", "NULL"])));
         }
@@ -411,13 +412,13 @@ impl Table {
         };
         for layout in layouts {
             let one_member = layout.damage == Damage::OneMember;
-            // An index of the parent covers partitions, but not tables that inherit.
+            // An index on the parent covers partitions, but not inherited tables.
             let each = self.kind == Kind::Inherited || one_member && !members.is_empty();
             if !one_member || members.is_empty() {
                 self.setup.extend(layout.indexes(name, self.source, random));
             }
             for member in members.iter().take(if one_member { 1 } else { 2 }).filter(|_| each) {
-                // A child may index what only looks alike.
+                // A child may have an index that only looks alike.
                 let other = Layout { damage: Damage::OtherFingerprint, damaged: Some(0), ..*layout };
                 let layout = if !layout.columns && random.below(4) == 0 { &other } else { layout };
                 self.setup.extend(layout.indexes(&format!("{name}{member}"), self.source, random));

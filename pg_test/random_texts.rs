@@ -1,4 +1,4 @@
-//! Texts and options in SQL against the pure algorithm.
+//! Compares texts and options in SQL with the algorithm.
 
 #[pgrx::pg_schema]
 mod tests {
@@ -57,7 +57,8 @@ mod tests {
         Value::Object(options)
     }
 
-    /// Each in turns with the one before and again, so that what a backend remembers cannot hide a mistake.
+    /// Computes each fingerprint twice, with the previous one in between, so that a backend's cache cannot hide a
+    /// mistake.
     #[pg_test]
     fn random_texts() {
         let (mut random, mut fingerprinter) = (Random(1), Fingerprinter::default());
@@ -82,7 +83,7 @@ mod tests {
         }
     }
 
-    /// Each between fingerprints, with which it shares its memory.
+    /// Computes each resemblance between two fingerprints, since they share a backend's scratch memory.
     #[pg_test]
     fn random_resemblances() {
         let (mut random, mut fingerprinter) = (Random(2), Fingerprinter::default());

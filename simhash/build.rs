@@ -1,7 +1,8 @@
-//! Writes the table that tells, for each code point, what the tokenizer and the normaliser do with it.
+//! Writes the table of character classes: for each code point, what the normaliser and the tokenizer do with it.
 //!
-//! One byte a code point, in two stages (blocks of 256, equal blocks stored once), made from ICU4X so that no
-//! backend pays for building it and no property look-up costs more than two loads. `src/text/classes.rs` reads it.
+//! The table has one byte for each code point, in two stages (blocks of 256; equal blocks are stored once). It is made
+//! from ICU4X at build time so that no backend pays for building it, and a property look-up costs two loads.
+//! `src/text/classes.rs` reads it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -23,7 +24,7 @@ struct Unicode {
     combining: CodePointMapDataBorrowed<'static, CanonicalCombiningClass>,
     nfkc: ComposingNormalizerBorrowed<'static>,
     nfkd: DecomposingNormalizerBorrowed<'static>,
-    /// Characters that may compose with what stands before them (NFC_Quick_Check = Maybe).
+    /// Characters that may compose with the character before them (NFC_Quick_Check = Maybe).
     compose_backwards: BTreeSet<char>,
 }
 
@@ -94,7 +95,8 @@ impl Unicode {
         if starter && self.is_starter(first) && !self.compose_backwards.contains(&first) {
             class |= BOUNDARY;
         }
-        // Full-width commas, ideographic spaces and their like turn into other separators: as good as themselves.
+        // NFKC turns full-width commas, ideographic spaces and the like into other separators, which is the same to the
+        // tokenizer.
         let stays_separator =
             class == SEPARATOR | BOUNDARY && normal.chars().all(|c| self.kind(c) == SEPARATOR && self.is_starter(c));
         if (folded == text && !self.compose_backwards.contains(&c)) || stays_separator {
@@ -108,8 +110,8 @@ impl Unicode {
 }
 
 fn main() {
-    // From where it is built: fuzz/Cargo.toml runs it too. Of what it includes, cargo knows.
-    println!("cargo::rerun-if-changed={}", file!());
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/text/class_bits.rs");
 
     let unicode = Unicode::new();
     let mut index = Vec::new();

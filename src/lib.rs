@@ -1,12 +1,12 @@
 //! Near-duplicate text in PostgreSQL: SimHash fingerprints and exact search by Hamming distance.
 //!
-//! The crate [`simhash`] is the algorithm and knows no PostgreSQL. `sql` makes SQL functions of it, which
-//! `sql/pg_simhash.sql` declares.
+//! The crate [`simhash`] is the algorithm and does not depend on PostgreSQL. The module `sql` makes SQL functions of
+//! it, which `sql/pg_simhash.sql` declares; `postgres` wraps what they need of the server.
 
 mod postgres;
 mod sql;
 
-/// What PostgreSQL 18 shows in pg_get_loaded_modules().
+/// The version that PostgreSQL 18 shows in pg_get_loaded_modules().
 const VERSION: &std::ffi::CStr =
     match std::ffi::CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
         Ok(version) => version,

@@ -1,8 +1,8 @@
-//! Throughput of the pure algorithm on one core, on real text: MB/s, ns a byte and ns a feature.
+//! Throughput of the algorithm on one core, on real text: MB/s, ns a byte and ns a feature.
 //!
-//! `cargo bench -p simhash --bench algorithm -- FILE.jsonl[.gz]|FOLDER ...`: each argument is a set of documents, one JSON object
-//! with "id" and "text" a line, or every file in and below a folder. The sets take turns; the median of all runs
-//! counts.
+//! `cargo bench -p simhash --bench algorithm -- FILE.jsonl[.gz]|FOLDER ...`: each argument is a set of documents,
+//! either one JSON object with "id" and "text" a line, or every file in and below a folder. The sets take turns; the
+//! result is the median of all runs.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -14,9 +14,9 @@ use simhash::fingerprint::options::Options;
 mod documents;
 
 const RUNS: usize = 15;
-/// What sets must reach, in MB/s.
+/// The speed that sets must reach, in MB/s, by the start of their names.
 const BARS: [(&str, f64); 3] = [("english", 400.0), ("source", 400.0), ("chinese", 100.0)];
-/// A run goes over its documents until it has seen so many bytes.
+/// A run repeats its documents until it has processed this many bytes.
 const BYTES: usize = 20_000_000;
 
 struct Set {
@@ -53,7 +53,7 @@ impl Set {
         self.seconds.push(start.elapsed().as_secs_f64() / passes as f64);
     }
 
-    /// Sorts the runs and prints them.
+    /// Sorts the times of the runs and prints the results.
     fn report(&mut self) {
         self.seconds.sort_by(f64::total_cmp);
         let speed = |seconds: f64| self.bytes as f64 / 1e6 / seconds;

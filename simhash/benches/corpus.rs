@@ -1,15 +1,16 @@
-//! Gathers the documents that the other benchmarks measure on, from files that every machine of a developer has.
+//! Gathers the documents for the other benchmarks, from files that every developer's machine has.
 //!
-//! `cargo bench -p simhash --bench corpus -- OUT [DATA]` writes into the folder OUT, one JSON object with "id" and "text" a line:
+//! `cargo bench -p simhash --bench corpus -- OUT [DATA]` writes these files into the folder OUT, with one JSON object
+//! with "id" and "text" a line:
 //!
 //! - `english.jsonl`: copyright files and changelogs of the installed packages (`/usr/share/doc`);
 //! - `source.jsonl`: C headers (`/usr/include`) and the Rust source of the crates in cargo's registry;
-//! - `chinese.jsonl`: the set of Chinese laws of `quality.rs`, where the folder DATA holds it (`laws*.jsonl.gz`);
+//! - `chinese.jsonl`: the set of Chinese laws of `quality.rs`, if the folder DATA holds it (`laws*.jsonl.gz`);
 //! - `lines.jsonl`: 200 thousand lines of English, as short documents;
 //! - `pages.jsonl`: 100 thousand pages of all these and of other text files beside them, at most 4,000 bytes each.
 //!
-//! In an order that depends on nothing but the files. Files of more than 1 MB, or with a zero byte, which PostgreSQL's
-//! `text` cannot hold, are left out. With `QUICK=1` a tenth of everything.
+//! The order depends on nothing but the files. Files of more than 1 MB are left out, and files with a zero byte, which
+//! PostgreSQL's `text` cannot hold. With `QUICK=1`, a tenth of everything.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -25,7 +26,7 @@ mod documents;
 use documents::Document;
 
 const LARGEST: usize = 1_000_000;
-/// Bytes of a set of documents.
+/// Size of a set of documents in bytes.
 const SET: usize = 60_000_000;
 const LINES: usize = 200_000;
 const PAGES: usize = 100_000;
@@ -94,7 +95,7 @@ fn is_text(path: &Path) -> bool {
     [".md", ".toml", ".txt", ".c", ".html"].iter().any(|ending| name.ends_with(ending)) || name.starts_with("README")
 }
 
-/// The files in and below the folders, in an order that mixes them.
+/// The wanted files in and below the folders, in an order that mixes them.
 fn files(folders: &[&Path], wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in folders {
@@ -120,7 +121,7 @@ fn fits(text: &str) -> bool {
     (1..=LARGEST).contains(&text.len()) && !text.contains('\0')
 }
 
-/// The documents in these files until they have so many bytes together; files of the same content once.
+/// The documents in these files, until they have `bytes` bytes together. Files with the same content count once.
 fn read_files(files: &[PathBuf], bytes: usize) -> io::Result<Vec<Document>> {
     let mut documents = Vec::new();
     let mut seen = HashSet::new();
@@ -150,14 +151,15 @@ fn read_laws(data: Option<&Path>) -> io::Result<Vec<Document>> {
     Ok(documents)
 }
 
-/// The lines that hold more than white space.
+/// At most `most` lines that are not blank.
 fn lines(documents: &[Document], most: usize) -> Vec<Document> {
     let lines = documents.iter().flat_map(|document| document.text.lines()).filter(|line| !line.trim().is_empty());
     let document = |(i, line): (usize, &str)| Document { id: i.to_string(), text: line.to_owned() };
     lines.enumerate().map(document).take(most).collect()
 }
 
-/// The documents cut at line ends (in a line where it is longer than a page), in an order that mixes them.
+/// At most `most` pages of the documents, in an order that mixes them. Pages end at line ends, or within a line that is
+/// longer than a page.
 fn pages(documents: &[Document], most: usize) -> Vec<Document> {
     let mut pages = Vec::new();
     for document in documents {

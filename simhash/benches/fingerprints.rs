@@ -1,14 +1,15 @@
-//! Makes as many fingerprints of realistic texts as a search benchmark wants, from far fewer real documents.
+//! Makes as many fingerprints of realistic texts as a search benchmark needs, from far fewer real documents.
 //!
-//! `cargo bench -p simhash --bench fingerprints -- COUNT FILE.jsonl ...` prints COUNT lines with a number, from 1, and a
-//! fingerprint, as `COPY` reads them. Every fingerprint is that of a whole text, made as texts are made:
+//! `cargo bench -p simhash --bench fingerprints -- COUNT FILE.jsonl ...` prints COUNT lines with a number, from 1, and
+//! a fingerprint, as `COPY` reads them. Every fingerprint is that of a whole text, made like this:
 //!
-//! - three in four are two to eight passages of up to 500 bytes, whole lines, from random documents of one FILE,
-//!   each FILE as often as it is large. Such texts share the vocabulary and the boilerplate of their kind, which
-//!   is what makes real fingerprints uneven;
-//! - one in four revises another of these texts: up to one in fifty of its words is replaced by a word from elsewhere.
+//! - three in four texts are two to eight passages of up to 500 bytes, of whole lines, from random documents of one
+//!   FILE; a FILE is chosen in proportion to its size. Such texts share the vocabulary and the boilerplate of their
+//!   kind, which is what makes real fingerprints uneven;
+//! - one in four texts revises another of these texts: up to one in fifty of its words is replaced by a word from
+//!   elsewhere.
 //!
-//! They depend on nothing but the files.
+//! The fingerprints depend on nothing but the files.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -24,9 +25,9 @@ mod documents;
 const PASSAGES: std::ops::RangeInclusive<u64> = 2..=8;
 const PASSAGE: usize = 500;
 const REVISED: u64 = 4;
-/// A revision replaces each word with a chance of up to one in this.
+/// A revision replaces each word with a chance of at most one in this number.
 const WORDS: u64 = 50;
-/// Lines that a thread makes at a time.
+/// Number of lines that a thread makes at a time.
 const BATCH: u64 = 10_000;
 
 fn main() -> ExitCode {
@@ -90,7 +91,7 @@ impl Library {
         let mut fingerprinter = Fingerprinter::default();
         let mut lines = String::new();
         for number in numbers {
-            // A text of punctuation has none: draw again.
+            // A text of punctuation only has no fingerprint: draw again.
             let fingerprint = (0..).find_map(|attempt| {
                 let text = self.text(number, attempt);
                 fingerprinter.fingerprint(&text, &Options::default(), &|| ()).ok().flatten()
@@ -139,7 +140,7 @@ impl Library {
     }
 }
 
-/// Lines of one document from a random place.
+/// Whole lines of one document, from a random place on.
 fn passage<'a>(shelf: &'a [String], dice: &mut Dice) -> &'a str {
     let text = &shelf[dice.below(shelf.len() as u64) as usize];
     let place = text.floor_char_boundary(dice.below(text.len() as u64) as usize);
@@ -148,7 +149,7 @@ fn passage<'a>(shelf: &'a [String], dice: &mut Dice) -> &'a str {
     fitting.rfind('\n').map_or(fitting, |newline| &fitting[..=newline])
 }
 
-/// Random numbers that are the same in every run: hashes of what they are for.
+/// Random numbers that are the same in every run: hashes of the text's number, the attempt and the throw.
 struct Dice {
     seed: u64,
     throws: u64,
@@ -159,7 +160,7 @@ impl Dice {
         Self { seed: xxh3_64_with_seed(&number.to_le_bytes(), attempt), throws: 0 }
     }
 
-    /// Below `sides`, which is at least 1.
+    /// A number below `sides`, which must be at least 1.
     fn below(&mut self, sides: u64) -> u64 {
         self.throws += 1;
         xxh3_64_with_seed(&self.throws.to_le_bytes(), self.seed) % sides

@@ -1,7 +1,8 @@
-//! All near pairs of many fingerprints, on one core: the time of the sort and of the search, and what was found; the
-//! time of their clusters; and the longest time between two ticks of either.
+//! All near pairs of many fingerprints, on one core: the times of the sort and of the search and the number of pairs
+//! found, the time of their clusters, and the longest time between two ticks of either.
 //!
-//! `cargo bench -p simhash --bench pairs [-- PART OF A NAME...]`: the median of three runs, by kind of fingerprints and distance.
+//! `cargo bench -p simhash --bench pairs [-- PART OF A NAME...]`: the median of three runs, by kind of fingerprints and
+//! distance.
 
 #[path = "../tests/random/mod.rs"]
 mod random;
@@ -14,10 +15,10 @@ use simhash::error::Error;
 use simhash::pairs::{Pairs, Progress, Rows, clusters};
 
 const RUNS: usize = 3;
-/// Pairs after which a run ends: equal fingerprints have more than anyone can wait for.
+/// A run ends after this many pairs, since equal fingerprints have more than anyone can wait for.
 const MOST: usize = 1_000_000_000;
 
-/// Fingerprints of a kind.
+/// `count` fingerprints of a kind.
 fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
     let mut random = Random(count as u64);
     let mut all: Vec<u64> = Vec::with_capacity(count);
@@ -31,7 +32,7 @@ fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
             }
             "half share a block" if n.is_multiple_of(2) => random.next() & !(0xffff << 32) | 0x1234 << 32,
             "nine tenths share a block" if n % 10 > 0 => random.next() & !(0xffff << 32) | 0x1234 << 32,
-            // Ten templates, each with three of four blocks of its own and rarely another bit in them.
+            // Ten templates. Fingerprints of a template share three of four blocks; one in four has a bit flipped.
             "templates" => {
                 let template = random.below(10);
                 let own = Random(template).next() & !(0xffff << (template % 4 * 16));
@@ -46,7 +47,7 @@ fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
                 random.near(centre, bits)
             }
             "a wide ball" => random.near(42, 12),
-            // Two of three bytes are one of sixteen, some of which are much more common.
+            // Two of three bytes have one of sixteen values, some of which are much commoner than others.
             "uneven bytes" => (0..64).step_by(8).fold(0, |all, shift| {
                 let common = random.below(16) & random.below(16) & random.below(16);
                 let byte = if random.below(3) == 0 { random.next() } else { Random(common).next() };
@@ -59,7 +60,7 @@ fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
     all
 }
 
-/// What a run took, in seconds.
+/// The times of a run in seconds.
 struct Run {
     sort: f64,
     pairs: f64,
@@ -100,7 +101,7 @@ fn main() {
     let sets: [(&str, &[usize], &[u32]); 13] = [
         ("uniform", &[100_000, 1_000_000], &[0, 3, 5, 8]),
         ("uniform", &[10_000_000], &[0, 3, 5]),
-        // At such a distance everything is compared with everything.
+        // At this distance, every fingerprint is compared with every other.
         ("brute force", &[100_000], &[17]),
         ("near-duplicates", &[1_000_000], &[3, 5]),
         ("near-duplicates", &[10_000_000], &[3]),

@@ -1,23 +1,23 @@
-//! How well distances tell near-duplicates: precision and recall at distance 1 to 8, for the default and for options.
+//! How well distances tell near-duplicates from other pairs: precision and recall at distances 1 to 8, for the default
+//! and for other options.
 //!
-//! `cargo bench -p simhash --bench quality -- FOLDER [--seeds N]`, or the folder in `QUALITY_DATA`. The folder holds sets of real
-//! documents with their true near-duplicates:
+//! `cargo bench -p simhash --bench quality -- FOLDER [--seeds N]`, or with the folder in `QUALITY_DATA`. The folder
+//! holds sets of real documents with their true near-duplicates:
 //!
 //! - `NAME.jsonl.gz`: one `{"id": .., "text": ..}` a line;
-//! - `NAME.pairs.tsv.gz`: `id`, `id`, J, every pair whose resemblance J is at least 0.5. J is the Jaccard resemblance
-//!   of the sets of 5-character shingles after NFKC, case folding and turning each run of non-word characters to a
-//!   space.
+//! - `NAME.pairs.tsv.gz`: `id`, `id`, J, for every pair whose resemblance J is at least 0.5. J is the Jaccard
+//!   resemblance of the sets of 5-character shingles, after NFKC, case folding, and replacing each run of non-word
+//!   characters by a space.
 //!
-//! Precision is the share of the pairs found that have J >= .8, recall the share of the pairs with J >= .9 that are
-//! found. A pair is found at k if both documents have a fingerprint and these differ in at most k bits; all pairs are
-//! compared.
+//! A pair is found at k if both documents have a fingerprint and the fingerprints differ in at most k bits; all pairs
+//! are compared. Precision is the share of the found pairs that have J >= .8. Recall is the share of the pairs with J
+//! >= .9 that are found. AP is the average precision of all pairs ranked by distance, where the true pairs are those
+//! with J >= .8: one number that does not depend on a k.
 //!
-//! With `--seeds`, also the mean and the standard deviation over N re-hashings of the features: a set has few
-//! near-duplicates, often of one family, and a difference that another hash function would turn round is none. AP is
-//! the average precision of all pairs ranked by distance, the true ones being those with J >= .8: one number that does
-//! not depend on any k.
+//! `--seeds` adds the mean and the standard deviation over N re-hashings of the features. A set has few
+//! near-duplicates, often of one family: a difference that another hash function would reverse means nothing.
 //!
-//! Verified: what is left of the pairs found when those of a smaller resemblance of their features are left out.
+//! "Verified" counts only the found pairs whose features resemble each other enough.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -36,22 +36,22 @@ mod documents;
 
 const DISTANCES: usize = 65;
 const SHOWN: std::ops::RangeInclusive<usize> = 1..=8;
-/// A found pair counts as right from this resemblance on.
+/// A found pair counts as right if it has at least this resemblance.
 const SIMILAR: f64 = 0.8;
-/// A pair of this resemblance should be found.
+/// A pair of at least this resemblance should be found.
 const NEAR: f64 = 0.9;
 
-/// What a set must reach at k = 5: precision, recall.
+/// The precision and recall that a set must reach at k = 5.
 const BARS_AT_5: [(&str, f64, f64); 3] = [("reuters", 0.92, 0.85), ("licences", 0.85, 0.68), ("laws", 0.85, 0.85)];
-/// What every set must reach at k = 3.
+/// The precision that every set must reach at k = 3.
 const PRECISION_AT_3: f64 = 0.95;
 
-/// Where the resemblance of features is looked at.
+/// Distances at which the resemblance of features is looked at.
 const VERIFIED_AT: [usize; 3] = [6, 8, 10];
-/// The least resemblance of features that is proposed, among others.
+/// The least resemblance of features that the documentation recommends, one of several that are measured.
 const PROPOSED: f64 = 0.89;
 const RESEMBLANCES: [f64; 6] = [0.80, 0.85, 0.87, PROPOSED, 0.91, 0.93];
-/// What every set must reach at k = 8, verified.
+/// The precision and recall that every set must reach at k = 8, verified.
 const VERIFIED_PRECISION: f64 = 0.98;
 const VERIFIED_RECALL: f64 = 0.93;
 
@@ -77,7 +77,7 @@ fn variants() -> Vec<(&'static str, Options)> {
 struct Set {
     name: String,
     texts: Vec<String>,
-    /// Pairs of documents with their resemblance.
+    /// Pairs of documents, with their resemblance J.
     resembling: Vec<(usize, usize, f64)>,
 }
 
@@ -147,7 +147,7 @@ fn read_set(folder: &Path, name: String) -> io::Result<Set> {
     Ok(Set { name, texts: documents.into_iter().map(|d| d.text).collect(), resembling })
 }
 
-/// Prints the table of a set; how many bars the default missed.
+/// Prints the table of a set, and returns how many bars the default misses.
 fn report(set: &Set, seeds: u64) -> usize {
     let similar = set.resembling.iter().filter(|pair| pair.2 >= SIMILAR).count();
     let near = set.resembling.iter().filter(|pair| pair.2 >= NEAR).count();
@@ -189,7 +189,7 @@ fn bars(set: &Set) -> Vec<Bar> {
     bars
 }
 
-/// Prints whether the default reaches its bars; how many it misses.
+/// Prints whether the default reaches its bars, and returns how many it misses.
 fn check_bars(set: &Set, seeds: u64) -> usize {
     let options = Options::default();
     let default = Outcome::new(set, &fingerprints(set, &options));
@@ -197,7 +197,7 @@ fn check_bars(set: &Set, seeds: u64) -> usize {
     bars(set).iter().map(|bar| usize::from(!check_bar("default", bar, &default, &rehashed))).sum()
 }
 
-/// Prints whether a figure is reached as shipped and by re-hashings; whether it is as shipped.
+/// Prints whether a figure reaches its bar, as shipped and with re-hashings. Returns whether it does as shipped.
 fn check_bar(name: &str, (what, value, bar): &Bar, as_shipped: &Outcome, rehashed: &[Outcome]) -> bool {
     let verdict = |value: f64| if value >= *bar { "reached" } else { "MISSED" };
     let as_shipped = value(as_shipped);
@@ -211,7 +211,8 @@ fn check_bar(name: &str, (what, value, bar): &Bar, as_shipped: &Outcome, rehashe
     as_shipped >= *bar
 }
 
-/// Prints what the default's pairs are when their features are compared; how many bars that misses.
+/// Prints precision and recall of the default's pairs after comparing their features, and returns how many bars they
+/// miss.
 fn report_verified(set: &Set, seeds: u64) -> usize {
     let options = Options::default();
     let verifier = Verifier::new(set);
@@ -249,7 +250,7 @@ fn report_verified(set: &Set, seeds: u64) -> usize {
     missed
 }
 
-/// The resemblances of the default's features, each computed once.
+/// The resemblances of documents by their features with the default options, each computed once.
 struct Verifier<'s> {
     set: &'s Set,
     known: RefCell<HashMap<(usize, usize), f64>>,
@@ -269,7 +270,7 @@ impl<'s> Verifier<'s> {
         })
     }
 
-    /// The recall that no distance can exceed, for each of the least resemblances.
+    /// For each of the least resemblances, the recall that no distance can exceed.
     fn recalls(&self) -> String {
         let near: Vec<_> = self.set.resembling.iter().filter(|pair| pair.2 >= NEAR).collect();
         let recall =
@@ -285,11 +286,11 @@ fn fingerprints(set: &Set, options: &Options) -> Vec<Option<u64>> {
 
 /// What a search finds at each distance.
 struct Outcome {
-    /// Pairs at each distance: all, those with J >= [`SIMILAR`], those with J >= [`NEAR`].
+    /// Numbers of pairs at each distance: all, those with J >= [`SIMILAR`], and those with J >= [`NEAR`].
     all: [usize; DISTANCES],
     similar: [usize; DISTANCES],
     near: [usize; DISTANCES],
-    /// Pairs with these resemblances, fingerprints or not.
+    /// Numbers of pairs with these resemblances, whether or not they have fingerprints.
     similar_pairs: usize,
     near_pairs: usize,
 }
@@ -299,7 +300,7 @@ impl Outcome {
         Self::of_pairs(set, fingerprints, |_, _, _| true)
     }
 
-    /// Of those pairs of documents that `kept` is true for, given their distance.
+    /// The outcome for only those pairs of documents for which `kept` is true, given their distance.
     fn of_pairs(set: &Set, fingerprints: &[Option<u64>], kept: impl Fn(usize, usize, usize) -> bool) -> Self {
         let mut all = [0; DISTANCES];
         let known: Vec<(usize, u64)> =
@@ -368,7 +369,7 @@ fn rehashed_fingerprints(set: &Set, options: &Options, seeds: u64) -> Vec<Vec<Op
     (1..=seeds).map(rehash).collect()
 }
 
-/// Mean and standard deviation.
+/// The mean and the standard deviation of a figure.
 fn summary(outcomes: &[Outcome], value: impl Fn(&Outcome) -> f64) -> (f64, f64) {
     let values: Vec<f64> = outcomes.iter().map(value).collect();
     let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -387,7 +388,7 @@ fn print_summary(name: &str, outcomes: &[Outcome]) {
     println!("  AP {mean:.4}({:.2})", deviation * 100.0);
 }
 
-/// The fingerprint of features whose hashes are stirred with a seed (the finalizer of SplitMix64).
+/// The fingerprint of features after mixing a seed into their hashes (the finalizer of SplitMix64).
 fn rehash(features: &[(u64, u32)], seed: u64) -> Option<u64> {
     let mut tally = Tally::default();
     for (hash, weight) in features {

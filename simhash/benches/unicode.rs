@@ -1,13 +1,13 @@
-//! Which Unicode library, and is a table of one's own worth it: ICU4X, the unicode-rs family and `pg_simhash` on the
-//! two things that a fingerprint needs, in MB/s of the text.
+//! Compares Unicode libraries, and whether a table of our own is worth it: ICU4X, the unicode-rs family and
+//! `pg_simhash` on the two tasks that a fingerprint needs, in MB/s of the text.
 //!
 //! - normalise: the whole text through NFKC and full case folding.
-//! - classify: for each character, is it a letter or number, a letter of a script written without spaces, a mark, or
-//!   none of these (general category and script).
+//! - classify: for each character, whether it is a letter or number, a letter of a script written without spaces, a
+//!   mark, or none of these (by general category and script).
 //!
-//! `cargo bench -p simhash --bench unicode -- FILE.jsonl[.gz] ...`. Each English set is also measured with its letters replaced by
-//! Cyrillic ones, and with its vowels accented by combining marks (which NFKC composes). The ways take turns; the
-//! median of all runs counts.
+//! `cargo bench -p simhash --bench unicode -- FILE.jsonl[.gz] ...`. Each English set is also measured with its letters
+//! replaced by Cyrillic ones, and with its vowels accented by combining marks (which NFKC composes). The
+//! implementations take turns; the result is the median of all runs.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -27,10 +27,10 @@ use unicode_script::{Script as RsScript, UnicodeScript};
 mod documents;
 
 const RUNS: usize = 9;
-/// Bytes of each text.
+/// Size of each set in bytes.
 const BYTES: usize = 4_000_000;
 
-/// A way to do one of the two things: its name, and how long it takes for a text.
+/// An implementation of a task: its name, and a function that runs it on texts.
 type Way = (&'static str, fn(&[String]));
 
 const NORMALISE: [Way; 3] =
@@ -93,7 +93,7 @@ fn median(seconds: &mut [f64]) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// The three agree on what they compute, as far as their versions of Unicode do.
+/// Prints where the three implementations differ; they may only as far as their versions of Unicode do.
 fn check(name: &str, documents: &[String]) {
     let mut texts = 0;
     for text in documents {
@@ -141,7 +141,7 @@ fn normalise_own(documents: &[String]) {
     }
 }
 
-/// How many characters are of each kind: something to do with the answer.
+/// Counts the characters of each kind, so that the answers are used.
 fn count(documents: &[String], kind: impl Fn(char) -> u8) {
     let mut kinds = [0u32; 4];
     for c in documents.iter().flat_map(|text| text.chars()) {
@@ -211,7 +211,7 @@ fn classify_own(documents: &[String]) {
     count(documents, |c| classes::kind(u32::from(c)));
 }
 
-/// Each letter of English as a letter of Russian, capitals as capitals.
+/// Replaces each English letter by a Russian one; capitals stay capitals.
 fn cyrillic(text: &str) -> String {
     let letter = |c: char| match c {
         'a'..='z' => char::from_u32(c as u32 - 'a' as u32 + 'а' as u32).unwrap_or(c),
@@ -221,7 +221,7 @@ fn cyrillic(text: &str) -> String {
     text.chars().map(letter).collect()
 }
 
-/// A combining acute accent after each vowel.
+/// Adds a combining acute accent after each vowel.
 fn accented(text: &str) -> String {
     text.chars().flat_map(|c| [Some(c), "aeiouAEIOU".contains(c).then_some('\u{301}')]).flatten().collect()
 }

@@ -1,37 +1,38 @@
-//! Why an otherwise valid document may have no fingerprint, or fingerprints no pairs: limits that keep the cost in
-//! bounds.
+//! Why a text has no fingerprint, or a set of fingerprints no pairs: memory was refused, or a limit that bounds the
+//! cost was exceeded.
 
 use std::collections::TryReserveError;
 use std::fmt;
 
-/// Longest sequence of characters, in bytes of UTF-8, that normalisation may have to look at as a whole.
+/// Longest combining sequence, in bytes of UTF-8, that normalisation processes as a whole.
 ///
-/// Unicode puts no bound on how many marks follow a letter, and sorting them can be neither cancelled nor done in
+/// Unicode sets no limit to how many marks may follow a letter, and sorting them can be neither cancelled nor done in
 /// bounded memory. The longest sequence in use in any language is a few dozen bytes.
 pub const MAX_COMBINING_SEQUENCE: usize = 1 << 20;
-/// Longest normal form of a text, and longest list of its features, in bytes: what one PostgreSQL value can hold.
+/// Longest normal form of a text, and longest list of its features, in bytes: the most that one PostgreSQL value can
+/// hold.
 pub const MAX_BYTES: usize = (1 << 30) - (1 << 16);
-/// Most distinct features of a text: a table of 1 GB.
+/// Most distinct features of a text: their table takes 1 GB.
 pub const MAX_FEATURES: usize = 1 << 26;
-/// Most rows whose pairs or clusters are searched: positions are 32 bits wide.
+/// Most rows in which pairs or clusters are searched, since positions are 32 bits wide.
 pub const MAX_ROWS: usize = u32::MAX as usize - 1;
 
-/// Why there is no result.
+/// An error of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The allocator refused.
+    /// The allocator refused memory.
     OutOfMemory,
-    /// A combining sequence of more than [`MAX_COMBINING_SEQUENCE`] bytes.
+    /// The text has a combining sequence of more than [`MAX_COMBINING_SEQUENCE`] bytes.
     CombiningSequenceTooLong,
-    /// A normal form of more than [`MAX_BYTES`].
+    /// The normal form of the text has more than [`MAX_BYTES`] bytes.
     NormalFormTooLong,
-    /// More than [`MAX_FEATURES`] distinct features.
+    /// The text has more than [`MAX_FEATURES`] distinct features.
     TooManyFeatures,
-    /// A list of features of more than [`MAX_BYTES`].
+    /// The features of the text have more than [`MAX_BYTES`] bytes in all.
     FeaturesTooLong,
-    /// The sum of the weights left the range that [`crate::fingerprint::tally::Tally`] counts in.
+    /// The sum of the weights exceeds the range of a [`crate::fingerprint::tally::Tally`].
     WeightOverflow,
-    /// More than [`MAX_ROWS`].
+    /// There are more than [`MAX_ROWS`] rows.
     TooManyRows,
 }
 

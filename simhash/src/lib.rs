@@ -1,14 +1,14 @@
 //! Near-duplicate text: 64-bit SimHash fingerprints (Charikar 2002), exact search by Hamming distance, all near pairs
 //! and their clusters.
 //!
-//! [`text`] brings a document into one form and cuts it into shingles, [`fingerprint`] makes weighted features of these
-//! and a fingerprint of the features. [`search`] is what an index needs to find near fingerprints, and [`pairs`] finds
-//! all near pairs and clusters of many fingerprints at once.
+//! [`text`] normalises a text, cuts it into tokens and joins these to shingles; [`fingerprint`] makes weighted features
+//! of the shingles, and a fingerprint of the features. [`search`] is what an index needs to find near fingerprints, and
+//! [`pairs`] finds all near pairs and clusters of many fingerprints at once.
 //!
-//! Nothing here knows PostgreSQL. Every function that may run long takes a `tick`, which it calls every few
-//! milliseconds, and which may unwind.
+//! Nothing here depends on PostgreSQL. Every function that may run long takes a `tick`, a closure that it calls every
+//! few milliseconds and that may unwind.
 
-// pairs::compare alone excepts its calls of functions that are compiled for a CPU that was detected.
+// Only pairs::compare makes an exception: it calls functions compiled for CPU features that it has detected.
 #![deny(unsafe_code)]
 
 pub mod distance;

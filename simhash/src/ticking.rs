@@ -1,12 +1,12 @@
-//! Loops that report that they are still running, so that a caller can cancel them.
+//! Iterators that tick: they call a closure now and then, so that a caller can cancel a long loop.
 
-/// Items between two ticks: few enough to take milliseconds, and so many that a tick costs nothing.
+/// Items between two ticks: few enough to take only milliseconds, and so many that a tick costs nothing.
 pub const EVERY: usize = 1 << 15;
 
 /// Bytes of text between two ticks.
 pub const BYTES: usize = 1 << 16;
 
-/// The items, with a tick before the first one and before each [`EVERY`]th one after it.
+/// The items of an iterator, with a call of `tick` before the first item and before each [`EVERY`]th item after it.
 pub fn ticking<I: IntoIterator>(items: I, tick: impl Fn()) -> impl Iterator<Item = I::Item> {
     items.into_iter().enumerate().map(move |(place, item)| {
         if place % EVERY == 0 {

@@ -1,5 +1,5 @@
 //! Golden vectors: fingerprints, features and blocks that `tests/golden/reference.py`, an independent implementation,
-//! computed from the definition alone. They pin the on-disk format.
+//! computed from the definition alone. They fix the stored format.
 
 #[path = "golden/entries.rs"]
 mod entries;

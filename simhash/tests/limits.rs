@@ -1,4 +1,4 @@
-//! What keeps a document's cost in bounds: limits, and ticks by which it can be cancelled.
+//! The cost of a text is bounded: there are limits, and ticks that can cancel the work.
 
 use std::cell::Cell;
 
@@ -9,10 +9,11 @@ use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::text::normalise::normalise;
 
-/// Most bytes that may be handled between two ticks, in one pass over a text.
+/// Most bytes of a text that one pass may process between two ticks.
 const STRIDE: usize = 256 * 1024;
 
-/// The ticks while a text is fingerprinted, while its features are listed, and while it is compared with another.
+/// Number of ticks while a text is fingerprinted, while its features are listed, and while it is compared with another
+/// text.
 fn ticks(text: &str, options: &str) -> (usize, usize, usize) {
     let options = Options::from_json(options).expect("valid options");
     let count = Cell::new(0);
@@ -48,7 +49,7 @@ fn every_long_text_ticks() {
         let text = piece.repeat(LENGTH / piece.len());
         for options in [r#"{}"#, r#"{"tokens": "chars"}"#, r#"{"ngram": 16}"#, r#"{"weight": "log", "top": 3}"#] {
             let (fingerprint, features, resemblance) = ticks(&text, options);
-            // Two passes: the normal form, and its tokens.
+            // The text is normalised in one pass, and cut into tokens in another.
             let least = 2 * text.len() / STRIDE;
             assert!(fingerprint >= least, "{fingerprint} ticks for {piece:?}, {options}");
             assert!(features >= least, "{features} ticks for the features of {piece:?}, {options}");
@@ -62,7 +63,7 @@ fn many_features_tick() {
     let text: String = (0..1_000_000).map(|i| format!("{i} ")).collect();
     let (plain, ..) = ticks(&text, r#"{"weight": "tf"}"#);
     let (top, ..) = ticks(&text, r#"{"weight": "tf", "top": 1000}"#);
-    // Twelve more passes over a million features.
+    // `top` makes twelve more passes over a million features.
     assert!(top >= plain + 12 * 10, "{top} ticks, {plain} without top");
 }
 

@@ -1,4 +1,4 @@
-//! Pairs and clusters: those of the definition, each once, whatever the fingerprints.
+//! Pairs and clusters are what the definition says, each pair once, for fingerprints of every shape.
 
 #[path = "oracle/pairs.rs"]
 mod oracle;
@@ -14,7 +14,7 @@ use random::Random;
 use simhash::error::{Error, MAX_ROWS};
 use simhash::pairs::{Pair, Pairs, Phase, Progress, Rows, clusters};
 
-/// The shapes that fingerprints come in, by name.
+/// The names of the shapes of fingerprints.
 const SHAPES: [&str; 14] = [
     "uniform",
     "near-duplicates",
@@ -72,7 +72,7 @@ fn present(fingerprints: Vec<u64>) -> Vec<Option<u64>> {
     fingerprints.into_iter().map(Some).collect()
 }
 
-/// Fingerprints that share bits, blocks or all; some rows have none.
+/// Fingerprints that share bits, blocks or everything. Some rows have none.
 fn fingerprints() -> impl Strategy<Value = Vec<Option<u64>>> {
     let masks = vec![0, 0xffff, 0xffff_0000, 0xff00_ff00_0000_0000, 0xffff_ffff_0000_0000, 0x0101_0101, u64::MAX];
     let fingerprint = (any::<u64>(), select(masks)).prop_map(|(bits, mask)| bits & mask);
@@ -107,7 +107,7 @@ proptest! {
 #[test]
 fn many_rows_have_the_pairs_of_the_definition() {
     for shape in SHAPES {
-        // Some have millions of pairs at larger distances.
+        // Some shapes have millions of pairs at larger distances.
         let dense = ["duplicates", "all equal", "a subcube", "balls of radius 2", "ascending numbers"].contains(&shape);
         let (count, distances): (usize, &[u32]) = if dense { (3000, &[1, 3]) } else { (10_000, &[1, 3, 5]) };
         for &max_distance in distances {
@@ -126,7 +126,7 @@ fn large_slices_within_large_ones_lose_nothing() {
         fingerprints.push(random.near(fingerprints[4 * n], bits));
     }
     let fingerprints = present(fingerprints);
-    // At such a distance everything is compared with everything.
+    // At this distance, every fingerprint is compared with every other.
     let all = found(&fingerprints, 17, &|_| ());
     for max_distance in 1..=5 {
         let mut pairs = found(&fingerprints, max_distance, &|_| ());
@@ -150,7 +150,7 @@ fn any_tick_may_panic() {
         let panics = |_: Progress| {
             ticks.set(ticks.get() + 1);
             if ticks.get() > nth {
-                // Without the message of a panic.
+                // Unlike a panic, this prints no message.
                 std::panic::resume_unwind(Box::new(()));
             }
         };
@@ -189,18 +189,18 @@ fn long_work_ticks() {
         assert!(found == most || most == usize::MAX);
         (sorting, count.take())
     };
-    // At least once in a million comparisons or pairs, and in a hundred thousand fingerprints that are copied.
+    // At least one tick in a million comparisons or pairs, and in a hundred thousand copied fingerprints.
     let (sorting, searching) = ticks(shaped("uniform", 1_000_000, &mut Random(1)), 3, usize::MAX);
     assert!(sorting >= 3 * 10, "{sorting}");
     assert!(searching >= 8 * 10, "{searching}");
     let (_, comparing) = ticks(shaped("uniform", 20_000, &mut Random(1)), 17, usize::MAX);
     assert!(comparing >= 180, "{comparing}");
-    // Within a group, and where groups meet.
+    // Within a group, and between the rows of two near groups.
     let (_, listing) = ticks(vec![7; 1_000_000], 3, 5_000_000);
     assert!(listing >= 5, "{listing}");
     let (_, listing) = ticks([vec![7; 3000], vec![8; 3000]].concat(), 1, usize::MAX);
     assert!(listing >= 18, "{listing}");
-    // A million groups of one row before the one that has pairs.
+    // A million groups of one row come before the group that has pairs.
     let (_, passing) = ticks((0..1_000_000).chain([999_999]).collect(), 0, usize::MAX);
     assert!(passing >= 10, "{passing}");
 }

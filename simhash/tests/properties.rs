@@ -1,4 +1,4 @@
-//! The algorithm against its oracle, on arbitrary Unicode and every option.
+//! Compares the algorithm with its oracle, on arbitrary Unicode and with every option.
 //!
 //! There is one path for every CPU (machine words and no intrinsics), so there are no paths to compare with each other.
 
@@ -18,8 +18,8 @@ use simhash::fingerprint::tally::Tally;
 use simhash::search::blocks::{Block, Ranged, radius};
 use simhash::text::normalise::normalise;
 
-/// Pieces of text that meet where the code has cases: scripts with and without spaces, marks of several combining
-/// classes, what NFKC and case folding change, and everything else.
+/// Pieces of text for every case of the code: scripts with and without spaces, marks of several combining classes,
+/// characters that NFKC and case folding change, and all other characters.
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => "[a-z]{1,9}",
@@ -61,7 +61,7 @@ fn options() -> impl Strategy<Value = Options> {
         .prop_map(|(tokens, ngram, weight, case_fold, top)| Options { tokens, ngram, weight, case_fold, top })
 }
 
-/// The features of a text, as often as they occur.
+/// The features of a text, once for each occurrence.
 fn features(text: &str, options: &Options) -> Vec<String> {
     let mut normal = String::new();
     normalise(text, options.case_fold, &mut normal, &|| ()).expect("memory suffices");
@@ -246,7 +246,7 @@ proptest! {
     }
 }
 
-/// Weights up to the largest that a caller may give.
+/// Weights up to the largest that a caller may give, in billionths.
 fn weight() -> impl Strategy<Value = u64> {
     prop_oneof![0u64..10, 0..=1_000_000_000_000_000_000u64]
 }
@@ -267,7 +267,7 @@ fn radii_sum_to_what_the_pigeonhole_needs() {
     }
 }
 
-/// Every character there is, in the neighbourhoods that normalisation looks at.
+/// Every character, in each kind of context that normalisation looks at.
 #[test]
 fn every_character_is_cut_as_the_oracle_cuts_it() {
     let single = Options { ngram: Some(1), ..Options::default() };
@@ -288,7 +288,7 @@ fn every_character_is_cut_as_the_oracle_cuts_it() {
     }
 }
 
-/// Pairs of characters that change or combine: enough of them to meet every pair of combining classes.
+/// Pairs of characters that change or combine: enough pairs to have every pair of combining classes.
 #[test]
 fn pairs_of_marks_are_ordered_as_the_oracle_orders_them() {
     let single = Options { ngram: Some(1), ..Options::default() };

@@ -1,5 +1,6 @@
-//! Memory may be refused at any moment: that is an error, and never ends the process, as a failed allocation of Rust's
-//! otherwise does. This test's allocator refuses what exceeds an allowance, which grows until there is enough.
+//! Memory may be refused at any moment: the result is an error, and the process does not end, as it does after a failed
+//! allocation in Rust's own collections. The allocator of this test refuses what exceeds an allowance, and the
+//! allowance grows until it is enough.
 
 mod random;
 
@@ -16,7 +17,7 @@ use simhash::pairs::{Pairs, Rows, clusters};
 use simhash::search::blocks::Block;
 use simhash::search::skew::{Sample, skew};
 
-/// What is always given: an allocator has that much left in its last page, as a rule.
+/// Largest allocation that is never refused: an allocator usually has this much left in its last page.
 const SMALL: usize = 1024;
 
 thread_local! {
@@ -26,7 +27,7 @@ thread_local! {
 struct Refusing;
 
 impl Refusing {
-    /// Whether so many bytes more are allowed; if so, they are counted.
+    /// Whether `bytes` more bytes are allowed. If so, takes them off the allowance.
     fn allows(bytes: isize) -> bool {
         ALLOWANCE.with(|left| {
             let allowed = bytes <= SMALL as isize || bytes <= left.get();
@@ -38,7 +39,8 @@ impl Refusing {
     }
 }
 
-// SAFETY: all of it is the system's allocator, or a refusal.
+// SAFETY: each method passes its arguments to the system's allocator unchanged, or returns null, which reports a
+// refusal.
 unsafe impl GlobalAlloc for Refusing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if Self::allows(layout.size() as isize) { unsafe { System.alloc(layout) } } else { ptr::null_mut() }
@@ -49,7 +51,7 @@ unsafe impl GlobalAlloc for Refusing {
         unsafe { System.dealloc(memory, layout) }
     }
 
-    /// As if it never grew in place.
+    /// Counts as if memory never grew in place.
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !Self::allows(size as isize) {
             return ptr::null_mut();
@@ -62,7 +64,7 @@ unsafe impl GlobalAlloc for Refusing {
 #[global_allocator]
 static ALLOCATOR: Refusing = Refusing;
 
-/// Runs it with more and more memory, from none at all to enough; so often it was refused.
+/// Calls `run` with more and more memory, from none to enough, and returns how often memory was refused.
 fn refusals<T: PartialEq + std::fmt::Debug>(run: impl Fn() -> Result<T, Error>) -> u32 {
     let expected = run().expect("there is memory");
     let mut refused = 0;
@@ -120,7 +122,7 @@ fn a_text_of_any_kind() {
     }
 }
 
-/// A third of them near the one before.
+/// Fingerprints of which a third are near the one before.
 fn fingerprints(count: usize) -> impl Iterator<Item = u64> {
     let mut random = Random(7);
     let mut last = 0;

@@ -1,4 +1,4 @@
-//! Resemblance: simple cases by hand, and against sets of features on texts that have some in common.
+//! Resemblance: simple cases by hand, and texts that share features, compared with sets of features.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
@@ -16,7 +16,7 @@ fn compare(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
     resemblance(&mut Fingerprinter::default(), a, b, options, &|| ())
 }
 
-/// The resemblance of sets and multisets as it is defined, over the features as `simhash_features` lists them.
+/// The resemblance of sets and multisets by definition, from the features that `simhash_features` lists.
 fn of_lists(a: &str, b: &str, options: &Options) -> Option<f64> {
     let weights = |text: &str| -> HashMap<String, u64> {
         let list = Fingerprinter::default().features(text, options, &|| ()).expect("memory suffices");
@@ -30,7 +30,7 @@ fn of_lists(a: &str, b: &str, options: &Options) -> Option<f64> {
     (!a.is_empty() && !b.is_empty()).then(|| smaller as f64 / larger as f64)
 }
 
-/// Few different words, so that texts have some of them in common, and some of them often.
+/// A text of few different words, so that two texts have some in common, and some words occur often.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         6 => "[a-e]{1,2} ",
@@ -111,9 +111,9 @@ fn simple_cases() {
         ("a b c", "a b d", json!({"ngram": 2}), Some(1.0 / 3.0)),
         ("A b", "a b", json!({"case_fold": false}), Some(1.0 / 3.0)),
         ("word", "words", json!({"tokens": "chars"}), Some(1.0 / 2.0)),
-        // Kept are a and b, and b and c.
+        // The texts keep a and b, and b and c.
         ("a a a b b c", "b b c c a", json!({"weight": "tf", "top": 2}), Some(2.0 / 7.0)),
-        // 天地人, 地人和 and 地人和, 人和平
+        // The features are 天地人 and 地人和, and 地人和 and 人和平.
         ("天地人和", "地人和平", json!({}), Some(1.0 / 3.0)),
         ("", "", json!({}), None),
         ("", "a", json!({}), None),
@@ -135,7 +135,7 @@ fn long_texts_grow_the_tables() {
     assert_eq!(compare(&a.repeat(2), &b, &tf), Ok(Some(200_000.0 / 700_000.0)));
 }
 
-/// No text is known with a feature that hashes to 0, which is not kept among the others.
+/// Tests the table directly, since no text is known with a feature that hashes to 0, which is counted apart.
 #[test]
 fn a_table_knows_what_it_has() {
     for counted in [false, true] {

@@ -1,4 +1,4 @@
-//! Skew: counted by definition, and of uniform fingerprints as theory has it.
+//! Skew is what the definition counts and, for uniform fingerprints, what theory predicts.
 
 mod random;
 
@@ -26,7 +26,7 @@ fn uniform(count: u64) -> impl Iterator<Item = u64> {
     (0..count).map(move |_| random.next())
 }
 
-/// For each fingerprint the number of others that a search for it visits.
+/// For each fingerprint, the number of other fingerprints that a search for it visits.
 fn visited(fingerprints: &[u64], blocks: i32, max_distance: i32) -> Vec<usize> {
     let visits = |query: u64, row: u64| {
         (0..blocks).any(|number| {
@@ -39,7 +39,7 @@ fn visited(fingerprints: &[u64], blocks: i32, max_distance: i32) -> Vec<usize> {
     fingerprints.iter().map(|query| found(query) - 1).collect()
 }
 
-/// Fingerprints that share bits, blocks or all.
+/// Fingerprints that share bits, blocks or everything.
 fn fingerprints() -> impl Strategy<Value = Vec<u64>> {
     let masks = vec![0, 0xffff, 0xffff_0000, 0xff00_ff00_0000_0000, 0xffff_ffff_0000_0000, 0x0101_0101, u64::MAX];
     let fingerprint = (any::<u64>(), select(masks)).prop_map(|(bits, mask)| bits & mask);
@@ -86,7 +86,7 @@ fn uniform_fingerprints_cost_what_theory_says() {
         for layout in layouts {
             let theory = uniform_candidates(rows, layout.blocks, max_distance);
             let finds = theory / rows * (SAMPLE * QUERIES.start()) as f64;
-            // Chance has its share in what a sample finds seldom.
+            // Chance matters where a sample finds little.
             let tolerance = 0.02 + 3.0 / finds.sqrt();
             assert!(layout.candidates < theory * (1.0 + tolerance), "{rows} rows: theory {theory}, {layout:?}");
             assert!(layout.candidates > theory * 0.98, "{rows} rows: theory {theory}, {layout:?}");
@@ -113,7 +113,8 @@ fn a_shared_block_is_visited_as_a_whole() {
     // A quarter of the searches visit a quarter of the rows.
     assert!((four.candidates / 1e7 - 1.0 / 16.0).abs() < 5e-3, "{four:?}");
     assert!((four.worst / 1e7 - 0.25).abs() < 5e-3, "{four:?}");
-    // Two halves visit, of that quarter, the rows with up to one bit flipped in the rest of the half.
+    // With two halves, a search visits those rows of that quarter that have up to one bit flipped in the rest of the
+    // half.
     let two = layout_of(&layouts, 2);
     let expected = 0.25 * 2.5e6 * 17.0 / 65536.0;
     assert!((two.candidates / expected - 1.0).abs() < 0.2, "{two:?}, truth {expected}");
@@ -138,7 +139,7 @@ fn an_empty_table_visits_nothing() {
             assert_eq!(layout.best, layout.blocks == 4);
         }
     }
-    // One fingerprint of a table of many: nothing but theory.
+    // A sample of one fingerprint tells nothing, so that theory decides.
     for layout in skew(sample([7]), 1e6, 3, &|| ()).expect("memory suffices") {
         assert_eq!(layout.candidates, uniform_candidates(1e6, layout.blocks, 3));
     }
@@ -146,7 +147,8 @@ fn an_empty_table_visits_nothing() {
 
 #[test]
 fn a_sample_takes_each_with_the_same_chance() {
-    // Their numbers as fingerprints, five times as many as are kept: 20,000 of each fifth, +- 5 standard deviations.
+    // The fingerprints are the numbers from 0, five times as many as are kept: 20,000 of each fifth, within 5 standard
+    // deviations.
     let mut all = sample(0..5 * SAMPLE as u64);
     assert_eq!(all.added(), 5 * SAMPLE as u64);
     let again = sample(0..5 * SAMPLE as u64);

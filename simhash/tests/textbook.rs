@@ -1,11 +1,11 @@
-//! The arithmetic of the field's textbook examples.
+//! Examples from the field's textbooks, as arithmetic.
 
 use simhash::distance::hamming;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::tally::Tally;
 
-/// What each of the lowest six bits sums to, the most significant first.
+/// The sum of each of the lowest six bits, the most significant first.
 fn sums(weighted: &[(u64, i64)]) -> [i64; 6] {
     std::array::from_fn(|place| {
         weighted.iter().map(|&(hash, weight)| if hash >> (5 - place) & 1 == 1 { weight } else { -weight }).sum()

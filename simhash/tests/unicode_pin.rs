@@ -5,8 +5,8 @@ use icu_normalizer::ComposingNormalizer;
 use simhash::text::classes::kind;
 use xxhash_rust::xxh3::Xxh3;
 
-/// What normalisation and the tokenizer make of every single character. If this changes, so do fingerprints: that needs
-/// a new `simhash_format()` and a migration, not a new number here.
+/// A hash of what normalisation and the tokenizer make of every character. If it changes, fingerprints change: that
+/// needs a new `simhash_format()` and a migration, not another number here.
 #[test]
 fn tables_are_those_of_format_1() {
     assert_eq!(simhash::FORMAT, 1);
@@ -21,7 +21,7 @@ fn tables_are_those_of_format_1() {
     assert_eq!(hash.digest(), 0xa16c_12db_a119_5c52);
 }
 
-/// Characters that tell versions of Unicode apart.
+/// Tests characters whose classes differ between versions of Unicode.
 #[test]
 fn version_is_unicode_17() {
     use simhash::text::classes::{SEPARATOR, SPACELESS, WORD};

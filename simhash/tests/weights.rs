@@ -1,10 +1,10 @@
-//! Weights: the integer logarithm and the scale of callers' weights.
+//! Weights: the integer logarithm, and the scale of callers' weights.
 
 use simhash::error::Error;
 use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weights::{MAX_WEIGHT, from_float, log};
 
-/// round(256 * (1 + ln count)), except where rounding errors of a double could decide: None.
+/// round(256 * (1 + ln count)); None if the rounding errors of a double could change the result.
 fn log_of(count: u32) -> Option<u32> {
     let exact = 256.0 * (1.0 + f64::from(count).ln());
     let to_half = (exact - exact.floor() - 0.5).abs();
@@ -23,7 +23,7 @@ fn log_is_the_rounded_logarithm() {
     assert_eq!(undecided, 0);
 }
 
-/// Between two steps of the logarithm nothing happens: it is enough to look at both sides of each.
+/// Between two steps of the rounded logarithm the result is constant, so it is enough to test both sides of each step.
 #[test]
 fn log_steps_where_the_logarithm_does() {
     assert_eq!(log(0), 0);

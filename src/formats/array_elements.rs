@@ -1,28 +1,28 @@
-//! Where the elements of an array are, from its bytes. Any bytes will do: nothing is taken for granted, and no server
-//! is needed.
+//! Finds the elements of an array in its bytes. Accepts any bytes: nothing is trusted, and no server is needed.
 //!
-//! An array in memory (`ArrayType` in PostgreSQL's utils/array.h) is its length word, the number of its dimensions,
-//! where its elements begin if some may be NULL (else 0), and their type; each dimension's length, then each one's
-//! lower bound; if some may be NULL, a bitmap of those that are not; and at a multiple of 8 bytes the elements.
+//! In memory, an array (`ArrayType` in PostgreSQL's utils/array.h) is a length word, the number of dimensions, the
+//! place of the elements if some may be NULL (else 0), and the type of the elements; then the length of each dimension,
+//! and the lower bound of each; then, if some elements may be NULL, a bitmap in which the bits of those that are not
+//! NULL are set; and then the elements, from a multiple of 8 bytes on.
 
 use std::collections::TryReserveError;
 
 use simhash::ticking::ticking;
 
-/// Bytes before the lengths of the dimensions.
+/// Bytes of the header before the lengths of the dimensions.
 const HEAD: usize = 16;
-/// PostgreSQL's MAXALIGN.
+/// PostgreSQL's MAXIMUM_ALIGNOF.
 const MAXIMUM_ALIGN: usize = 8;
 
-/// How elements of a type are stored: `typlen` and `typalign` of pg_type.
+/// How values of a type are stored: `typlen` and `typalign` of pg_type.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Bytes; -1 for a varlena, -2 for a NUL-terminated string.
+    /// Length in bytes; -1 for a varlena, -2 for a NUL-terminated string.
     pub length: i16,
     pub align: u8,
 }
 
-/// The places of the elements of an array that has no NULL.
+/// The places of the elements of an array without NULLs.
 #[derive(Clone, Debug)]
 pub struct ElementPlaces {
     count: usize,
@@ -31,18 +31,18 @@ pub struct ElementPlaces {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// From the first on at a distance from each other.
+    /// Elements of one length: the place of the first, and the distance between two.
     Even { first: usize, stride: usize },
-    /// Each where the one before it ends, or a few bytes behind. An array is at most 1 GB.
+    /// Elements of different lengths: the place of each. 32 bits suffice, since an array has at most 1 GB.
     Uneven(Vec<u32>),
 }
 
-/// Why the elements have no places.
+/// Why an array has no [`ElementPlaces`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unplaced {
-    /// The one at this place is NULL.
+    /// The element with this number is NULL.
     Null(usize),
-    /// They are not all inside of the array.
+    /// The elements are not all inside the array, or it has several dimensions.
     Corrupted,
     OutOfMemory,
 }
@@ -54,8 +54,8 @@ impl From<TryReserveError> for Unplaced {
 }
 
 impl ElementPlaces {
-    /// Those in an array of at most one dimension, detoasted. Costs a look at each element if their lengths differ, and
-    /// 4 bytes.
+    /// The places of the elements of a detoasted array of at most one dimension. If the lengths of the elements differ,
+    /// looks at each element and needs 4 bytes for it.
     pub fn read(array: &[u8], layout: Layout, tick: &dyn Fn()) -> Result<Self, Unplaced> {
         let number = |place: usize| {
             let bytes = array.get(place..)?.first_chunk()?;
@@ -88,7 +88,7 @@ impl ElementPlaces {
         let kind = match usize::try_from(layout.length) {
             Ok(length) => {
                 let stride = length.next_multiple_of(align);
-                // Behind the last there may be less than a stride; where there is none, nothing has to be inside.
+                // The last element may be followed by less than a stride. Without elements, nothing has to be inside.
                 let end =
                     count.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(first + length));
                 if end.is_none_or(|end| end > array.len()) {
@@ -105,7 +105,8 @@ impl ElementPlaces {
         self.count
     }
 
-    /// Where in the array the element at a place begins, if there is one. All of it is inside of the array.
+    /// The place in the array of the element with this number; None if there is no such element. The whole element is
+    /// inside the array.
     pub fn get(&self, place: usize) -> Option<usize> {
         match &self.kind {
             Kind::Even { first, stride } => (place < self.count).then(|| first + place * stride),
@@ -114,7 +115,7 @@ impl ElementPlaces {
     }
 }
 
-/// That of a type, as pg_type has it.
+/// The alignment in bytes, from `typalign` of pg_type.
 fn alignment(of_type: u8) -> usize {
     match of_type {
         b'c' => 1,
@@ -133,7 +134,7 @@ fn uneven(
     tick: &dyn Fn(),
 ) -> Result<Vec<u32>, Unplaced> {
     let mut places = Vec::new();
-    // Each has a byte at least: no number of elements is believed that the array has no room for.
+    // Each element has at least one byte: refuse a count that exceeds the length of the array.
     if count > array.len() {
         return Err(Unplaced::Corrupted);
     }
@@ -150,9 +151,9 @@ fn uneven(
     Ok(places)
 }
 
-/// All bytes of the varlena that these begin with (PostgreSQL's varatt.h): a length word shifted by 2 bits, or one byte
-/// shifted by 1 whose lowest bit is set. None for a reference to a value that is stored elsewhere, which no array
-/// holds.
+/// Length of the varlena that the bytes begin with, header included (PostgreSQL's varatt.h): a length word shifted by 2
+/// bits, or a length byte shifted by 1 with its lowest bit set. None for a reference to a value that is stored
+/// elsewhere, since arrays hold none.
 fn varlena_length(bytes: &[u8]) -> Option<usize> {
     const { assert!(cfg!(target_endian = "little"), "length words are laid out in the other order here") };
     let (length, least) = match bytes.first()? {

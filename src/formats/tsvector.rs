@@ -1,21 +1,21 @@
-//! What is in a tsvector, from its bytes. Any bytes will do: nothing is taken for granted, and no server is needed.
+//! Reads the lexemes of a tsvector from its bytes. Accepts any bytes: nothing is trusted, and no server is needed.
 
 /// ts_rank's default weights of the labels D, C, B and A, in tenths.
 const LABEL_WEIGHTS: [u64; 4] = [1, 2, 4, 10];
-/// A lexeme without positions counts as one in a D position.
+/// Weight of a lexeme without positions: that of one position with label D.
 const NO_POSITION: u64 = LABEL_WEIGHTS[0];
 
-/// The lexemes with their weights, in tenths; None for one that leads outside of the tsvector.
+/// The lexemes of a tsvector with their weights in tenths; None for a lexeme that is not wholly inside the tsvector.
 ///
-/// Its inside, after the length word (`TSVectorData` in PostgreSQL's tsearch/ts_type.h): the number of entries, the
-/// entries, then the lexemes; behind each that has positions, at an even place, their number and the positions.
+/// After its length word, a tsvector (`TSVectorData` in PostgreSQL's tsearch/ts_type.h) is the number of entries, the
+/// entries, and the lexemes. A lexeme with positions is followed, at an even place, by their number and the positions.
 pub struct Lexemes<'a> {
     entries: std::slice::ChunksExact<'a, u8>,
     strings: &'a [u8],
 }
 
 impl<'a> Lexemes<'a> {
-    /// None if there is not even room for the entries.
+    /// The lexemes in the bytes after the length word; None if the entries are not wholly inside.
     pub fn new(inside: &'a [u8]) -> Option<Self> {
         let (count, rest) = inside.split_first_chunk()?;
         let bytes = usize::try_from(i32::from_ne_bytes(*count)).ok()?.checked_mul(4)?;
@@ -23,9 +23,10 @@ impl<'a> Lexemes<'a> {
         Some(Self { entries: entries.chunks_exact(4), strings })
     }
 
-    /// Lexeme and weight of an entry.
+    /// The lexeme and the weight of an entry.
     fn read(&self, entry: [u8; 4]) -> Option<(&'a [u8], u64)> {
-        // C bit fields from the lowest bit on: 1 bit "has positions", 11 bits length, 20 bits place.
+        // C bit fields, from the lowest bit on: 1 bit for whether it has positions, 11 bits of length, 20 bits of
+        // place.
         const { assert!(cfg!(target_endian = "little"), "bit fields are laid out in the other order here") };
         let entry = u32::from_ne_bytes(entry);
         let (has_positions, length, place) = (entry & 1 == 1, entry >> 1 & 0x7ff, entry >> 12);
@@ -37,7 +38,7 @@ impl<'a> Lexemes<'a> {
         let (count, positions) = self.strings.get(end.next_multiple_of(2)..)?.split_first_chunk()?;
         let positions = positions.get(..usize::from(u16::from_ne_bytes(*count)) * 2)?;
         let (positions, _) = positions.as_chunks();
-        // The label is in the two highest bits of a position: D is 0.
+        // The label is in the two highest bits of a position; D is 0.
         let label = |position: &[u8; 2]| usize::from(u16::from_ne_bytes(*position) >> 14);
         Some((lexeme, positions.iter().map(|position| LABEL_WEIGHTS[label(position)]).sum()))
     }

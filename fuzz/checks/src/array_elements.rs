@@ -1,15 +1,15 @@
-//! Arrays of any type: the elements of one that is built are found where they are, and in any bytes each one is all
-//! inside, at the first aligned place behind the one before it.
+//! Arrays of any type: the elements of a built array are found where they were put, and in any bytes, each element is
+//! wholly inside, at the first aligned place after the one before it.
 //!
-//! An input is a digit for the type, a digit (0 for the bytes of an array, 1 for what one is built of, 2 for the same
-//! with a bitmap of what is not NULL), and these.
+//! An input is a digit for the type, a digit for what follows, and the rest: 0 for the bytes of an array, 1 for
+//! elements to build one from, 2 for the same with a bitmap of NULLs.
 
 use formats::array_elements::{ElementPlaces, Layout, Unplaced};
 
 use super::input::Input;
 
-/// Types by their length and alignment: "char", smallint, integer, bigint, uuid, name, timetz and macaddr; text, a
-/// varlena that is aligned as a bigint, one that is not aligned; cstring.
+/// The length and alignment of types: "char", smallint, integer, bigint, uuid, name, timetz and macaddr; text, a
+/// varlena that is aligned as a bigint, and one that is not aligned; cstring.
 const TYPES: [(i16, u8); 12] = [
     (1, b'c'),
     (2, b's'),
@@ -45,7 +45,7 @@ fn found(array: &[u8], layout: Layout) -> Result<Vec<usize>, Unplaced> {
     Ok((0..places.count()).map_while(|number| places.get(number)).collect())
 }
 
-/// One element after the other; None if one is NULL, or not all inside.
+/// The places of the elements, read one after the other; None if one is NULL or not wholly inside.
 fn by_definition(array: &[u8], layout: Layout) -> Option<Vec<usize>> {
     let number = |place: usize| Some(i32::from_ne_bytes(array.get(place..place + 4)?.try_into().ok()?));
     let (dimensions, nullable) = (number(4)?, number(8)?);
@@ -72,7 +72,7 @@ fn by_definition(array: &[u8], layout: Layout) -> Option<Vec<usize>> {
     Some(places)
 }
 
-/// The first place from there on where an element may begin.
+/// The first place at or after `place` where an element may begin.
 fn aligned(place: usize, layout: Layout) -> usize {
     match layout.align {
         b'c' => place,
@@ -82,7 +82,7 @@ fn aligned(place: usize, layout: Layout) -> usize {
     }
 }
 
-/// Bytes of an element, by its type and what it begins with.
+/// Length of an element in bytes, by its type and its first bytes.
 fn length(element: &[u8], layout: Layout) -> Option<usize> {
     match (layout.length, element.first()) {
         (-2, _) => Some(element.iter().position(|byte| *byte == 0)? + 1),
@@ -96,7 +96,8 @@ fn length(element: &[u8], layout: Layout) -> Option<usize> {
     }
 }
 
-/// Each element with its length before it if that is not the type's, or NULL; laid out as PostgreSQL does.
+/// Builds an array as PostgreSQL lays it out, and checks where its elements are found. The input has each element,
+/// preceded by its length unless the type fixes it, or a mark for NULL.
 fn check_built(mut input: Input, layout: Layout, nullable: bool) {
     let mut elements: Vec<Option<Vec<u8>>> = Vec::new();
     while !input.is_empty() {

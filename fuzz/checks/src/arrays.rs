@@ -1,7 +1,8 @@
 //! Arrays of features and weights, and the state of the aggregate: weights are counted in billionths, the fingerprint
-//! is the majority vote, in one go or in parts, and no bytes make a state that could not have been reached.
+//! is the majority vote, whether features are added at once or in parts, and no bytes are accepted as a state that
+//! could not have been reached.
 //!
-//! An input is a digit for what it is: 0 for the bytes of a state, 1 for features, 2 for features and weights.
+//! An input begins with a digit: 0 for the bytes of a state, 1 for features, 2 for features and weights.
 
 use simhash::fingerprint::hash::hash;
 use simhash::fingerprint::tally::Tally;
@@ -18,7 +19,8 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// Each feature with its length before it, and its weight.
+/// Checks the fingerprint of features. The input has each feature, preceded by its weight (if `weighted`) and its
+/// length.
 fn check_features(mut input: Input, weighted: bool) {
     let parts = usize::from(input.number() % 4) + 1;
     let mut features = Vec::new();
@@ -45,7 +47,7 @@ fn check_features(mut input: Input, weighted: bool) {
     assert_eq!(whole.fingerprint(), oracle::fingerprint_of(&features), "{features:x?} in {parts} parts");
 }
 
-/// A weight in one of the forms that they come in, in billionths; None if it is refused, rightly.
+/// Reads a weight in one of several forms. Returns it in billionths, or None if it is refused, and checks both.
 fn weight(input: &mut Input) -> Option<u64> {
     let weight = match input.number() % 4 {
         0 => f64::from_bits(input.u64()),
@@ -59,21 +61,21 @@ fn weight(input: &mut Input) -> Option<u64> {
     if let Some(billionths) = billionths {
         let (units, scale) = exact_billionths(weight);
         let counted = u128::from(billionths) * scale;
-        // Half a billionth, and what a double cannot tell.
+        // The tolerance is half a billionth, plus the precision of a double.
         assert!(counted.abs_diff(units) <= scale / 2 + (units >> 53) + 1, "{billionths} for {weight:e}");
     }
     billionths
 }
 
-/// A weight from 0 to 1e9 in billionths, exactly: the first number by the second.
+/// A weight from 0 to 1e9 in billionths, exactly: the first number divided by the second.
 fn exact_billionths(weight: f64) -> (u128, u128) {
     let bits = weight.abs().to_bits();
     let (exponent, fraction) = ((bits >> 52) as i32, bits & ((1 << 52) - 1));
     let mantissa = if exponent == 0 { fraction } else { fraction | 1 << 52 };
-    // The weight is the mantissa times 2 to this power, at most 2^-23.
+    // The weight is the mantissa times 2 to this power, which is at most -23 for weights up to 1e9.
     let power = exponent.max(1) - 1075;
     let scale = 1u128 << power.unsigned_abs().min(100);
-    // Whatever is below 2^-100 times the mantissa is nothing in billionths.
+    // A mantissa times less than 2^-100 is 0 billionths.
     let mantissa = if power < -100 { 0 } else { u128::from(mantissa) };
     (mantissa * 1_000_000_000, scale)
 }
@@ -84,7 +86,7 @@ fn check_state(bytes: &[u8]) {
     let (total, counters) = counters(bytes);
     assert!(counters.iter().all(|counter| *counter <= total), "{counters:?} of {total}");
     assert_eq!(tally.fingerprint(), vote(total, &counters));
-    // Whatever comes next: a sum in range or an error.
+    // Whatever is added next gives a sum in range or an error.
     let mut doubled = tally.clone();
     if doubled.merge(&tally).is_ok() {
         assert_eq!(doubled.fingerprint(), tally.fingerprint());
@@ -96,12 +98,12 @@ fn check_state(bytes: &[u8]) {
     tally.fingerprint();
 }
 
-/// How many of the numbers from 0 to 19 have a bit not set.
+/// How many of the numbers from 0 to 19 do not have the bit set.
 fn votes(bit: usize) -> u128 {
     (0u128..20).map(|number| !number >> bit & 1).sum()
 }
 
-/// A state, as `Tally::to_bytes` describes it: the total, then bit by bit of all 64 counters.
+/// Reads a state as `Tally::to_bytes` describes it: the total, then bit by bit of all 64 counters.
 fn counters(bytes: &[u8]) -> (u128, [u128; 64]) {
     let mut input = Input(bytes);
     let total = u128::from(input.u64()) | u128::from(input.u64()) << 64;

@@ -1,4 +1,4 @@
-//! An input, taken to pieces from its beginning. What is missing at its end is 0.
+//! An input, which checks read from its beginning. Missing bytes at its end are read as 0.
 
 pub struct Input<'a>(pub &'a [u8]);
 
@@ -20,7 +20,7 @@ impl<'a> Input<'a> {
         byte
     }
 
-    /// A digit, which is legible in a case, or anything else.
+    /// A byte as a number, where the character '0' is 0: digits keep cases legible, and other bytes are accepted.
     pub fn number(&mut self) -> u8 {
         self.byte().wrapping_sub(b'0')
     }
@@ -33,7 +33,7 @@ impl<'a> Input<'a> {
         u64::from_le_bytes(self.bytes())
     }
 
-    /// At most so many bytes.
+    /// The next `most` bytes, or fewer at the end.
     pub fn take(&mut self, most: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(most.min(self.0.len()));
         self.0 = rest;

@@ -1,5 +1,5 @@
-//! What holds for any input: each check panics where it does not. The fuzz targets call them on what libFuzzer makes
-//! up, and tests/cases.rs on fuzz/cases.
+//! Checks of what holds for any input; a check panics if it does not hold. The fuzz targets run them on inputs that
+//! libFuzzer makes up, and tests/cases.rs runs them on fuzz/cases.
 
 pub mod array_elements;
 pub mod arrays;

@@ -1,6 +1,6 @@
-//! Options documents: each is read as its definition says, or refused for the reason that it gives.
+//! Options documents: each is read as its definition says, or refused for the reason that the definition gives.
 //!
-//! An input is the document.
+//! An input is a document.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -24,7 +24,7 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// Why a document is refused. How a message shows a wrong value is not defined.
+/// Why a document is refused. The definition leaves open how a message shows a wrong value.
 fn reason(error: &InvalidOptions) -> (&str, &str) {
     match error {
         InvalidOptions::Unreadable(_) => ("unreadable", ""),
@@ -34,7 +34,8 @@ fn reason(error: &InvalidOptions) -> (&str, &str) {
     }
 }
 
-/// As the README describes the keys; of several errors that of the first key in the order of their bytes.
+/// Reads a document as docs/accuracy.md describes it. If several keys are wrong, the error is about the first in byte
+/// order.
 fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
     let unreadable = |error: serde_json::Error| InvalidOptions::Unreadable(error.to_string());
     let document: &RawValue = serde_json::from_str(document).map_err(unreadable)?;
@@ -74,12 +75,12 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
     Ok(options)
 }
 
-/// A whole number of at most twelve digits, by moving its point one digit at a time; 0 for all else.
+/// A whole number of at most twelve digits, found by moving its point one digit at a time; 0 for anything else.
 fn whole(number: &str) -> u64 {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let (mut whole, mut fraction) = (whole.to_owned(), fraction.to_owned());
-    // Beyond that, all digits of an input are on one side of the point.
+    // With a larger exponent, all digits of an input are on one side of the point.
     let exponent = exponent.parse().unwrap_or(if exponent.starts_with('-') { i64::MIN } else { i64::MAX });
     let furthest = number.len() as i64 + 20;
     for _ in 0..exponent.clamp(-furthest, furthest).abs() {
@@ -93,7 +94,7 @@ fn whole(number: &str) -> u64 {
     if fraction.chars().all(|digit| digit == '0') && whole.len() <= 12 { whole.parse().unwrap_or(0) } else { 0 }
 }
 
-/// A document that asks for these options.
+/// A document that gives these options.
 fn written(options: &Options) -> Value {
     let mut document = json!({
         "tokens": match options.tokens { Tokens::Words => "words", Tokens::Chars => "chars" },

@@ -1,7 +1,7 @@
-//! Pairs and clusters: those of the definition, each once.
+//! Pairs and clusters are what the definition says, each pair once.
 //!
 //! An input is the largest distance, whether the rows are shuffled, and groups of rows: a digit for the kind of group,
-//! how many rows it has, a fingerprint, and a mask.
+//! the number of its rows, a fingerprint, and a mask.
 
 use super::input::Input;
 use super::random::Random;
@@ -9,7 +9,7 @@ use super::random::Random;
 #[path = "../../../simhash/tests/oracle/pairs.rs"]
 mod oracle;
 
-/// Most rows: with more, too much time goes into the definition.
+/// Most rows: with more, the definition takes too much of the time.
 const MOST_ROWS: usize = 300;
 
 pub fn check(input: &[u8]) {

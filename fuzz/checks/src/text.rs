@@ -1,7 +1,7 @@
-//! Texts: fingerprint, features and resemblance are the oracle's, whatever was fingerprinted before.
+//! Texts: fingerprint, features and resemblance are what the oracle says, whatever was fingerprinted before.
 //!
-//! An input is four bytes for the options and the number of repetitions, as digits, and two texts with a 0 between
-//! them.
+//! An input is four digits, three for the options and one for the number of repetitions, and two texts with a 0 byte
+//! between them.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::input::Input;
 use super::oracle;
 
-/// Longest repeated text, in bytes: beyond the pieces that normalisation cuts texts into.
+/// Longest repeated text in bytes: longer than the spans that normalisation cuts texts into.
 const LONGEST: usize = 6_000;
 
 pub fn check(input: &[u8]) {
@@ -41,14 +41,14 @@ pub fn check(input: &[u8]) {
         check_features(&mut fingerprinter, text, &options, &weighted);
         weighted
     });
-    // Another text was there before.
+    // Another text was fingerprinted in between.
     let fingerprint = fingerprinter.fingerprint(&a, &options, &|| ());
     assert_eq!(fingerprint, Ok(oracle::fingerprint_of(&of_a)), "fingerprint of {a:?} after {b:?}, {options:?}");
     let found = resemblance(&mut fingerprinter, &a, &b, &options, &|| ());
     assert_eq!(found, Ok(oracle::resemblance(&of_a, &of_b)), "resemblance of {a:?} and {b:?}, {options:?}");
 }
 
-/// Each feature where it first occurs, and no other.
+/// Checks that the list has each feature where it first occurs, and no other.
 fn check_features(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, weighted: &[(u64, u64)]) {
     let weights: HashMap<u64, u64> = weighted.iter().copied().collect();
     let mut seen = HashSet::new();

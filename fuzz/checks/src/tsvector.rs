@@ -1,6 +1,6 @@
-//! tsvectors: one that is built is read back, and any bytes are read as they would be one by one.
+//! A tsvector that is built is read back, and any bytes are read as by the definition, which goes byte by byte.
 //!
-//! An input is a digit: 0 for the bytes of a tsvector, 1 for what one is built of.
+//! An input begins with a digit: an even one for the bytes of a tsvector, an odd one for lexemes to build one from.
 
 use formats::tsvector::Lexemes;
 
@@ -24,7 +24,7 @@ fn read(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
     Some(lexemes.map(|lexeme| lexeme.map(|(lexeme, weight)| (lexeme.to_vec(), weight))).collect())
 }
 
-/// Byte after byte, each if it is there.
+/// The lexemes of a tsvector, read byte by byte; None for one that is not wholly inside.
 fn by_definition(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
     let byte = |at: u64| bytes.get(at as usize).map(|byte| u64::from(*byte));
     let number = |at: u64, length: u64| -> Option<u64> { (0..length).map(|i| Some(byte(at + i)? << (8 * i))).sum() };
@@ -37,7 +37,7 @@ fn by_definition(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
         let entry = number(4 + 4 * entry, 4)?;
         let (place, length) = (entry / (1 << 12), entry / 2 % (1 << 11));
         let lexeme = (0..length).map(|i| Some(byte(strings + place + i)? as u8)).collect::<Option<Vec<u8>>>()?;
-        // Also an empty one has a place.
+        // An empty lexeme must have its place inside as well.
         if place > bytes.len() as u64 - strings {
             return None;
         }
@@ -52,7 +52,8 @@ fn by_definition(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
     Some((0..count).map(lexeme).collect())
 }
 
-/// As PostgreSQL lays one out: a lexeme behind the other, the positions of each at an even place behind it.
+/// Builds a tsvector as PostgreSQL lays it out: one lexeme after the other, each followed by its positions at an even
+/// place.
 fn built(mut input: Input) -> (Vec<u8>, Vec<Lexeme>) {
     let (mut entries, mut strings, mut lexemes) = (Vec::new(), Vec::new(), Vec::new());
     while !input.is_empty() {

@@ -1,5 +1,5 @@
-//! What the fuzz targets found and what they start from: fuzz/cases, each named for what it shows. `make fuzz` makes up
-//! new ones.
+//! Replays fuzz/cases: what the fuzz targets found, and what they start from. Each case is named for what it shows.
+//! `make fuzz` makes up new inputs.
 
 use std::fs;
 use std::panic::catch_unwind;
@@ -51,11 +51,11 @@ fn read(path: &str) -> String {
     fs::read_to_string(project().join(path)).expect("a file of Cargo's")
 }
 
-/// What is fuzzed is what is shipped: both lock files have the same versions.
+/// Checks that the fuzzed code is the shipped code: both lock files have the same versions.
 #[test]
 fn the_fuzz_crate_is_locked_to_the_same_versions() {
     let (lock, fuzz) = (read("Cargo.lock"), read("fuzz/Cargo.lock"));
-    // Name, version and source; some names are there in two versions.
+    // Name, version and checksum, since some names occur in two versions.
     let packages = |lock: &str| -> Vec<[String; 3]> {
         let entries = lock.split("[[package]]").skip(1);
         let field = |entry: &str, name: &str| {

@@ -1,4 +1,4 @@
-//! Documents to measure on, from files.
+//! Reads the documents that benchmarks measure on.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 /// A document of a set.
 pub struct Document {
-    /// What the set calls it.
+    /// The name of the document in its set.
     #[allow(dead_code, reason = "not every benchmark names its documents")]
     pub id: String,
     pub text: String,
 }
 
-/// The documents of a `.jsonl` or `.jsonl.gz` file, one JSON object with "id" and "text" a line; those of a folder are
-/// the UTF-8 files in and below it.
+/// The documents of a `.jsonl` or `.jsonl.gz` file, which has one JSON object with "id" and "text" a line; for a
+/// folder, the UTF-8 files in and below it.
 pub fn read(path: &Path) -> io::Result<Vec<Document>> {
     if path.is_dir() {
         let mut documents = Vec::new();
@@ -33,7 +33,7 @@ pub fn read(path: &Path) -> io::Result<Vec<Document>> {
     lines.lines().map(document).collect()
 }
 
-/// A text file's content, unpacked if its name ends in `.gz`.
+/// The content of a text file, unpacked if its name ends in `.gz`.
 pub fn read_text(path: &Path) -> io::Result<String> {
     if path.extension().is_none_or(|extension| extension != "gz") {
         return std::fs::read_to_string(path);

@@ -1,4 +1,4 @@
-//! The list of a text's features, as people read it.
+//! The list of a text's features, for people to read.
 
 use crate::error::{Error, MAX_BYTES};
 
@@ -8,11 +8,11 @@ pub struct FeatureList {
     bytes: String,
     ends: Vec<usize>,
     pub(super) hashes: Vec<u64>,
-    /// None: not among the heaviest.
+    /// None if the option `top` leaves the feature out.
     pub(super) weights: Vec<Option<u32>>,
 }
 
-/// A feature of a text: what it adds to or subtracts from each bit is its weight.
+/// A feature of a text. Its weight is added to, or subtracted from, the sum of each bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature<'a> {
     pub text: &'a str,
@@ -21,17 +21,17 @@ pub struct Feature<'a> {
 }
 
 impl FeatureList {
-    /// The features, in the order in which they first end in the text.
+    /// The features that the fingerprint is made of, in the order in which they first end in the text.
     pub fn iter(&self) -> impl Iterator<Item = Feature<'_>> {
         (0..self.places()).filter_map(|place| self.get(place))
     }
 
-    /// How many places there are for [`FeatureList::get`].
+    /// Number of places for [`FeatureList::get`].
     pub fn places(&self) -> usize {
         self.hashes.len()
     }
 
-    /// The feature at a place; None if it is not among the heaviest, of which alone the fingerprint is made.
+    /// The feature at a place; None if the option `top` leaves it out of the fingerprint.
     pub fn get(&self, place: usize) -> Option<Feature<'_>> {
         let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
         let weight = self.weights[place]?;

@@ -1,29 +1,29 @@
-//! The table of a text's distinct features, with their counts.
+//! A hash table of the distinct features of a text.
 
 use crate::error::{Error, MAX_FEATURES};
 use crate::ticking::{EVERY, ticking};
 
-/// The distinct features of a text by their hash, with the number of times each occurs if that is asked for.
+/// The distinct features of a text by their hash, with their numbers of occurrences if these are asked for.
 ///
-/// Two features of one 64-bit hash are one feature: by the definition of the format, for they could not be told apart
-/// by any fingerprint. Linear probing from the hash's low bits, a quarter to half full: 16 to 32 bytes a distinct
-/// feature once large, 48 while it grows, and half as much again with counts.
+/// Two features with the same 64-bit hash are one feature by the definition of the format, since no fingerprint could
+/// tell them apart. Linear probing from the hash's low bits, a quarter to half full: a large table takes 16 to 32 bytes
+/// for each distinct feature, 48 while it grows, and half as much again with counts.
 #[derive(Debug, Default)]
 pub struct FeatureTable {
-    /// 0: free. The feature whose hash is 0 is `zero`.
+    /// 0 is a free slot. The feature whose hash is 0 is counted in `zero`.
     hashes: Vec<u64>,
-    /// As long as `hashes`, or empty if nothing is counted.
+    /// As long as `hashes`; empty if occurrences are not counted.
     counts: Vec<u32>,
     used: usize,
     zero: u32,
 }
 
-/// Slots to start with: half of the text's bytes, in these bounds.
+/// The first table has a slot for every two bytes of text, within these bounds.
 const FEWEST_SLOTS: usize = 64;
 const MOST_FIRST_SLOTS: usize = 16 * 1024;
 
 impl FeatureTable {
-    /// Forgets all features, and makes ready for a text of `bytes` bytes.
+    /// Empties the table, and sizes it for a text of `bytes` bytes. `counted` says whether occurrences are counted.
     pub fn reset(&mut self, bytes: usize, counted: bool, tick: &impl Fn()) -> Result<(), Error> {
         let slots = (bytes / 2).clamp(FEWEST_SLOTS, MOST_FIRST_SLOTS).next_power_of_two();
         self.used = 0;
@@ -37,7 +37,7 @@ impl FeatureTable {
         Ok(())
     }
 
-    /// Counts a feature; whether it is the first of its hash.
+    /// Counts a feature by its hash, and returns whether the hash is new.
     #[inline(always)]
     pub fn insert(&mut self, hash: u64, tick: &impl Fn()) -> Result<bool, Error> {
         if hash == 0 {
@@ -57,19 +57,19 @@ impl FeatureTable {
         Ok(new)
     }
 
-    /// Each distinct hash with its count (1 if nothing is counted), in no useful order.
+    /// Each distinct hash with its count (1 if occurrences are not counted), in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
         let counted = self.hashes.iter().enumerate().filter(|(_, hash)| **hash != 0);
         let counted = counted.map(|(slot, hash)| (*hash, self.counts.get(slot).copied().unwrap_or(1)));
         counted.chain((self.zero > 0).then(|| (0, self.count(0))))
     }
 
-    /// How many distinct features there are.
+    /// Number of distinct features.
     pub fn distinct(&self) -> usize {
         self.used + usize::from(self.zero > 0)
     }
 
-    /// How often the feature of this hash occurs (1 if nothing is counted), 0 if it is not among them.
+    /// How often the feature with this hash occurs (1 if occurrences are not counted); 0 if it is not in the table.
     pub fn count(&self, hash: u64) -> u32 {
         if hash == 0 {
             return if self.counts.is_empty() { self.zero.min(1) } else { self.zero };
@@ -78,17 +78,17 @@ impl FeatureTable {
         self.counts.get(slot).copied().unwrap_or((self.hashes[slot] == hash).into())
     }
 
-    /// Bytes that the table holds on to.
+    /// Bytes of memory that the table holds.
     pub fn memory(&self) -> usize {
         self.hashes.capacity() * 8 + self.counts.capacity() * 4
     }
 
-    /// Where `hash` is, or would go.
+    /// The slot where `hash` is or, if it is absent, belongs.
     #[inline(always)]
     fn slot_of(&self, hash: u64) -> usize {
         let mask = self.hashes.len() - 1;
         let mut slot = hash as usize & mask;
-        // Free or equal? As one branch: which of the two it is would be a coin toss.
+        // One branch tests for both a free slot and an equal hash: which of the two it is would be unpredictable.
         while self.hashes[slot].min(self.hashes[slot] ^ hash) != 0 {
             slot = (slot + 1) & mask;
         }
@@ -119,7 +119,7 @@ impl FeatureTable {
     }
 }
 
-/// Makes `length` zeroes of an empty vector, or fails. The first touch of new memory takes long enough to be cancelled.
+/// Fills an empty vector with `length` zeroes. Ticks, since touching new memory takes long.
 fn fill<T: Clone + Default>(slots: &mut Vec<T>, length: usize, tick: &impl Fn()) -> Result<(), Error> {
     slots.try_reserve_exact(length)?;
     while slots.len() < length {

@@ -1,4 +1,4 @@
-//! Step 3: a text's features.
+//! The features of a text.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::text::shingle::Shingler;
 use crate::text::tokens::{TokenSink, tokenize};
 use crate::ticking::ticking;
 
-/// Gives each feature of a text in normal form, with its hash, to `emit`: as often as it occurs, in the order of their
-/// ends.
+/// Calls `emit` with each feature of a text in normal form and with its hash: once for each occurrence, in the order in
+/// which the occurrences end.
 #[inline]
 pub fn each_feature(
     normal: &str,
@@ -46,7 +46,7 @@ fn emit_hashed(feature: Option<&[u8]>, emit: &mut impl FnMut(&[u8], u64) -> Resu
     feature.map_or(Ok(()), |feature| emit(feature, hash(feature)))
 }
 
-/// Shingles of words and of spaceless tokens; either ends a run of the other.
+/// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
 struct WordFeatures<'t, E> {
     text: &'t [u8],
     words: Shingler<'t>,
@@ -85,7 +85,7 @@ impl<E: FnMut(&[u8], u64) -> Result<(), Error>> TokenSink for WordFeatures<'_, E
     }
 }
 
-/// Shingles of the characters of all tokens, as one run: the text with its non-word characters removed.
+/// Shingles of the characters of all tokens, as one run: of the text without its separators.
 struct CharFeatures<'t, E, T> {
     text: &'t [u8],
     characters: Shingler<'t>,

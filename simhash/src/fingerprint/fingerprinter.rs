@@ -1,4 +1,4 @@
-//! A document's fingerprint, and the features it was made of.
+//! Makes the fingerprint of a text, and the lists of the features that it is made of.
 
 use super::feature_list::FeatureList;
 use super::feature_table::FeatureTable;
@@ -12,12 +12,12 @@ use crate::error::Error;
 use crate::text::normalise::normalise;
 use crate::ticking::ticking;
 
-/// Bytes of scratch memory that outlive a document.
+/// Bytes of scratch memory that are kept from one text to the next.
 const KEPT: usize = 1 << 20;
 
-/// Makes fingerprints of texts; keeps its scratch memory, up to 1 MB, from one to the next.
+/// Makes fingerprints of texts. Keeps up to 1 MB of scratch memory from one text to the next.
 ///
-/// Memory while it runs: the normal form of the text, and the table of [`FeatureTable`]. Every allocation that
+/// While it runs, it needs memory for the normal form of the text and for a [`FeatureTable`]. Every allocation that
 /// grows with the text may fail with [`Error::OutOfMemory`].
 #[derive(Debug, Default)]
 pub struct Fingerprinter {
@@ -26,25 +26,26 @@ pub struct Fingerprinter {
 }
 
 impl Fingerprinter {
-    /// The fingerprint of a text, or None if the text has no feature.
+    /// The fingerprint of a text (Charikar 2002); None if the text has no feature.
     ///
-    /// One pass over the text: about 2 ns a byte of English. `tick` is called every 64 kB or so and may unwind.
+    /// One pass over the text: about 2 ns for each byte of English. `tick` is called about every 64 kB and may unwind.
     pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
         let fingerprint = self.tally(text, options, tick);
         self.shrink();
         fingerprint
     }
 
-    /// The features that the fingerprint of a text is made of, in the order in which they first end in it.
+    /// The features that the fingerprint of a text is made of, in the order in which they first end in the text.
     ///
-    /// Memory beyond that of [`Fingerprinter::fingerprint`]: the features' bytes and 24 bytes for each.
+    /// In addition to the memory of [`Fingerprinter::fingerprint`], needs the features' bytes and 24 bytes for each
+    /// feature.
     pub fn features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
         let list = self.list(text, options, tick);
         self.shrink();
         list
     }
 
-    /// The features that the fingerprint of a text is made of, by their hash, with their weights.
+    /// The features that the fingerprint of a text is made of, as hashes and weights.
     pub fn weighted_features(
         &mut self,
         text: &str,
@@ -56,7 +57,8 @@ impl Fingerprinter {
         features
     }
 
-    /// The distinct features of a text; tells `each` the hash of each feature, and whether it is its first.
+    /// The distinct features of a text. Calls `each` for each occurrence with the hash, and with whether it is the
+    /// first one.
     pub(super) fn distinct_features(
         &mut self,
         text: &str,
@@ -95,7 +97,7 @@ impl Fingerprinter {
         self.distinct.reset(self.normal.len(), counted, tick)
     }
 
-    /// Gives back the memory that a long text took.
+    /// Frees the memory that a long text has taken.
     fn shrink(&mut self) {
         if self.normal.capacity() + self.distinct.memory() > KEPT {
             *self = Self::default();
@@ -123,7 +125,8 @@ impl Fingerprinter {
         Ok(WeightedFeatures::new(std::mem::take(&mut self.distinct), options, tick))
     }
 
-    /// Makes the table of a text's features; tells `each` the hash of each feature, and whether it is its first.
+    /// Collects the features of a text in `distinct`. Calls `each` for each occurrence with the hash, and with whether
+    /// it is the first one.
     #[inline]
     fn collect(
         &mut self,

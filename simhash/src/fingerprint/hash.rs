@@ -1,17 +1,16 @@
-//! Step 5: hash of a feature: xxh3-64, seed 0, of its UTF-8 bytes.
+//! The hash of a feature: xxh3-64 with seed 0 of its UTF-8 bytes.
 
-/// Hash of a feature.
+/// The hash of a feature.
 #[inline]
 pub fn hash(feature: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(feature)
 }
 
-/// Hash of the feature that stands at `start..end` of `text`.
+/// The hash of the feature at `start..end` of `text`; the same as [`hash`], which `tests/properties.rs` checks.
 ///
-/// xxh3 goes one way for 1 to 3 bytes and another for 4 to 8, which on words of natural text is a coin toss, lost every
-/// third time. Here both are computed, from one read past the word's end, and one is chosen without a branch: Reuters
-/// news took 2.9 ns a byte instead of 3.2, licences 2.3 instead of 2.6. The same for every input, which
-/// `tests/properties.rs` checks against the crate.
+/// xxh3 has one path for 1 to 3 bytes and another for 4 to 8; on words of natural text, the branch is mispredicted
+/// every third time. Here both are computed, from one read past the end of the word, and one is chosen without a
+/// branch: Reuters news took 2.9 ns a byte instead of 3.2, licences 2.3 instead of 2.6.
 #[inline(always)]
 pub fn hash_at(text: &[u8], start: usize, end: usize) -> u64 {
     let length = end - start;
@@ -21,12 +20,12 @@ pub fn hash_at(text: &[u8], start: usize, end: usize) -> u64 {
     }
 }
 
-/// The first 24 bytes of xxh3's default secret, as it uses them for short inputs:
-/// bytes 0..4 ^ 4..8 for 1 to 3 bytes, 8..16 ^ 16..24 for 4 to 8.
+/// The first 24 bytes of xxh3's default secret, as xxh3 uses them for short inputs: bytes 0..4 ^ 4..8 for 1 to 3 bytes,
+/// 8..16 ^ 16..24 for 4 to 8.
 const SECRET_1_TO_3: u64 = 0x396c_feb8 ^ 0xbe4b_a423;
 const SECRET_4_TO_8: u64 = 0x1cad_21f7_2c81_017c ^ 0xdb97_9083_e96d_d4de;
 
-/// xxh3-64 of the lowest `length` (1 to 8) bytes of `word`, as the xxHash specification has it.
+/// xxh3-64 of the lowest `length` (1 to 8) bytes of `word`, by the xxHash specification.
 #[inline(always)]
 fn short(word: u64, length: usize) -> u64 {
     const PRIME64_2: u64 = 0xc2b2_ae3d_27d4_eb4f;

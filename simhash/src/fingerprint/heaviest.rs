@@ -1,4 +1,4 @@
-//! The option `top`: which features are the heaviest.
+//! The option `top`: keeps only the heaviest features.
 
 use super::feature_table::FeatureTable;
 use super::options::Options;
@@ -8,13 +8,13 @@ use crate::ticking::ticking;
 const DIGIT: u32 = 8;
 const KEY_BITS: u32 = 32 + 64;
 
-/// The rank of a feature as a number: heavier features come first, then those with the smaller hash. No two features
-/// have the same.
+/// The rank of a feature as a number: heavier features first and, among equally heavy ones, those with the smaller
+/// hash. No two features have the same rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(u128);
 
 impl Rank {
-    /// Every feature ranks before or at this.
+    /// The last possible rank: as a bound, it keeps every feature.
     pub const LAST: Self = Self(u128::MAX);
 
     pub fn new(hash: u64, weight: u32) -> Self {
@@ -24,8 +24,8 @@ impl Rank {
 
 /// The last rank that `options.top` keeps.
 ///
-/// Selects by digits, the most significant first, since unlike a sort this needs no memory and can be cancelled: twelve
-/// passes over the features.
+/// Selects by digits, the most significant first, in twelve passes over the features. Unlike a sort, this needs no
+/// memory and can be cancelled.
 pub fn last_kept(features: &FeatureTable, options: &Options, tick: &impl Fn()) -> Rank {
     let Some(top) = options.top.filter(|top| (top.get() as usize) < features.distinct()) else {
         return Rank::LAST;

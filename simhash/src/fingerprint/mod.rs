@@ -1,7 +1,7 @@
-//! Text to fingerprint: [`features`] cuts the text into features and hashes them by [`hash`], [`feature_table`] keeps
-//! the distinct ones, [`weights`] and [`heaviest`] say how much each counts, [`tally`] adds their votes on every bit.
-//! [`fingerprinter`] runs these steps, as the [`options`] ask for it. [`feature_list`] and [`weighted`] show what a
-//! fingerprint was made of, and [`resemblance`] compares that of two texts.
+//! From text to fingerprint: [`features`] cuts the text into features and hashes them with [`hash`], [`feature_table`]
+//! keeps the distinct ones, [`weights`] and [`heaviest`] decide how much each counts, and [`tally`] adds up their votes
+//! on every bit. [`fingerprinter`] runs these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what
+//! a fingerprint is made of, and [`resemblance`] compares the features of two texts.
 
 pub mod feature_list;
 pub mod feature_table;

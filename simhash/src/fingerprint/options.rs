@@ -13,14 +13,14 @@ use crate::text::shingle::MAX_NGRAM;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tokens {
-    /// Words, and the letters of scripts written without spaces.
+    /// Words, and single letters of scripts written without spaces.
     #[default]
     Words,
-    /// The single characters of these.
+    /// Single characters of the text, without its separators.
     Chars,
 }
 
-/// What a feature weighs that occurs tf times.
+/// The weight of a feature that occurs tf times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weight {
@@ -33,16 +33,16 @@ pub enum Weight {
     Tf,
 }
 
-/// How a fingerprint is made. The default is what `simhash(text)` does.
+/// How a fingerprint is made. The default makes the fingerprints of `simhash(text)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     pub tokens: Tokens,
-    /// Tokens in a feature, 1 to 16. None: 1 word, 3 spaceless tokens, 4 characters.
+    /// Number of tokens in a feature, 1 to 16. None: 1 word, 3 spaceless tokens, 4 characters.
     pub ngram: Option<u8>,
     pub weight: Weight,
-    /// Whether letters that differ in case only are the same.
+    /// Whether letters that differ only in case are the same.
     pub case_fold: bool,
-    /// Keep only this many of the heaviest features; of equally heavy ones those with the smallest hash, unsigned.
+    /// Keep only this number of the heaviest features; among equally heavy ones, those with the smallest unsigned hash.
     pub top: Option<NonZeroU32>,
 }
 
@@ -53,7 +53,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether all features count and weigh the same, so that it does not matter how often each occurs.
+    /// Whether all features count and weigh the same. Then it does not matter how often each occurs.
     pub(super) fn is_plain_set(&self) -> bool {
         self.weight == Weight::Set && self.top.is_none()
     }
@@ -70,8 +70,8 @@ impl Options {
         self.ngram.unwrap_or(4).into()
     }
 
-    /// Reads the options document: a JSON object with any of these keys. Of a key that is given twice, the last value
-    /// counts; a number counts by its value, however it is written. Both are as PostgreSQL's `jsonb` has it.
+    /// Reads an options document: a JSON object with any of the five keys. If a key is given twice, the last value
+    /// counts; a number counts by its value, however it is written. PostgreSQL's `jsonb` does the same.
     pub fn from_json(document: &str) -> Result<Self, InvalidOptions> {
         let value: &RawValue = read_json(document)?;
         if !value.get().starts_with('{') {
@@ -116,7 +116,7 @@ fn read_json<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, InvalidOptions>
     serde_json::from_str(json).map_err(|error| InvalidOptions::Unreadable(error.to_string()))
 }
 
-/// One of an enum's names: a string. In general, serde also takes `{"tf": null}` for "tf".
+/// Reads the name of an enum's value. Only a string will do: serde would also take `{"tf": null}` for "tf".
 fn read_name<T: DeserializeOwned>(value: &str) -> Result<Option<T>, InvalidOptions> {
     if !value.starts_with('"') {
         return Ok(None);
@@ -125,17 +125,17 @@ fn read_name<T: DeserializeOwned>(value: &str) -> Result<Option<T>, InvalidOptio
     Ok(T::deserialize(serde_json::Value::String(name)).ok())
 }
 
-/// A number of JSON as it is written, which may have more digits, or a larger exponent, than any machine's number.
+/// A JSON number as it is written. It may have more digits, or a larger exponent, than any machine number.
 struct Decimal<'a> {
     is_negative: bool,
     /// The digits before and after the point.
     digits: (&'a str, &'a str),
-    /// Saturated.
+    /// Saturates at the bounds of the type.
     exponent: i64,
 }
 
 impl<'a> Decimal<'a> {
-    /// None if the JSON is no number.
+    /// None if the JSON value is not a number.
     fn read(json: &'a str) -> Option<Self> {
         let (is_negative, number) = json.strip_prefix('-').map_or((false, json), |number| (true, number));
         if !number.starts_with(|first: char| first.is_ascii_digit()) {
@@ -146,13 +146,13 @@ impl<'a> Decimal<'a> {
         Some(Self { is_negative, digits: mantissa.split_once('.').unwrap_or((mantissa, "")), exponent })
     }
 
-    /// The digits, all of them, and how many of them are before the point after the exponent is applied.
+    /// All digits, and how many of them are before the point once the exponent is applied.
     fn shifted(&self) -> (impl Iterator<Item = char> + Clone, i64) {
         let (before, after) = self.digits;
         (before.chars().chain(after.chars()), (before.len() as i64).saturating_add(self.exponent))
     }
 
-    /// The value, if it is a whole number that is not negative and not larger than any option's.
+    /// The value as a whole number; None if it is negative, a fraction, or beyond 64 bits.
     fn whole(&self) -> Option<u64> {
         let (digits, point) = self.shifted();
         let mut value = 0u64;
@@ -172,7 +172,7 @@ impl<'a> Decimal<'a> {
         (value == 0 || !self.is_negative).then_some(value)
     }
 
-    /// Writes the number without an exponent, as PostgreSQL does; of a long one the start.
+    /// Writes the number without an exponent, as PostgreSQL does; only the start of a long number.
     fn write(&self, out: &mut String) {
         let (digits, point) = self.shifted();
         let fraction = (self.digits.1.len() as i64).saturating_sub(self.exponent).clamp(0, LONGEST as i64);
@@ -203,10 +203,10 @@ fn whole(value: &str) -> Option<u64> {
     Decimal::read(value)?.whole()
 }
 
-/// Characters of a wrong value that a message can need.
+/// Characters of a wrong value that an error message may need.
 const LONGEST: usize = 100;
 
-/// Writes JSON so that equal values look the same; of a long one the start.
+/// Writes a JSON value so that equal values look the same; only the start of a long value.
 fn write(json: &str, out: &mut String) -> Result<(), InvalidOptions> {
     let separate = |out: &mut String, number| {
         if number > 0 {
@@ -254,11 +254,11 @@ fn write_string(text: &str, out: &mut String) {
 /// What is wrong with an options document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidOptions {
-    /// It is no JSON, for this reason.
+    /// The document is not valid JSON, for this reason.
     Unreadable(String),
     NotAnObject,
     UnknownKey(String),
-    /// The value as a message shows it: of a long one the start.
+    /// A key has a wrong value, as an error message shows it: only the start of a long value.
     Value {
         key: String,
         value: String,
@@ -267,7 +267,7 @@ pub enum InvalidOptions {
 }
 
 impl InvalidOptions {
-    /// The keys, as a hint may list them.
+    /// The keys of the options, for a hint.
     pub const KEYS: &str = "\"tokens\", \"ngram\", \"weight\", \"case_fold\", \"top\"";
 }
 

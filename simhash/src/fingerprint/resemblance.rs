@@ -1,4 +1,4 @@
-//! How much two texts have in common: what confirms a near-duplicate that their fingerprints propose.
+//! Resemblance: how many features two texts have in common. It confirms near-duplicates that fingerprints propose.
 
 use super::fingerprinter::Fingerprinter;
 use super::options::Options;
@@ -6,14 +6,13 @@ use super::weighted::WeightedFeatures;
 use crate::error::Error;
 use crate::ticking::ticking;
 
-/// The Jaccard resemblance of the features that the two texts' fingerprints are made of, 0 to 1: the sum of the smaller
-/// weight of each feature by the sum of the larger, 0 being the weight of an absent one. With weights of 1 that is the
-/// share of common features. None if a text has no feature.
+/// The Jaccard resemblance of two texts, 0 to 1, over the features that their fingerprints are made of: the sum of the
+/// smaller of the two weights of each feature, divided by the sum of the larger ones; an absent feature has weight 0.
+/// If all weights are 1, this is the share of common features. None if a text has no feature.
 ///
-/// Features are told apart by their hashes, as the fingerprint does. That needs no memory for their bytes, and of two
-/// texts with a million features each, one pair in ten million has a collision.
-///
-/// Costs about two fingerprints, in time and in memory.
+/// Features are told apart by their hashes, as in the fingerprint. That needs no memory for their bytes; among pairs of
+/// texts with a million features each, one in ten million has a collision. Costs as much as two fingerprints, in time
+/// and in memory.
 pub fn resemblance(
     fingerprinter: &mut Fingerprinter,
     a: &str,
@@ -30,8 +29,9 @@ pub fn resemblance(
     }
 }
 
-/// Looks the features of one text up in the table of the other while they are read: of texts of 2 KB, 13 µs instead of
-/// 21, for to visit a table's slots, of which most are free, is to mispredict.
+/// The resemblance of sets. Looks up the features of `b` in the table of `a` as they are read: for texts of 2 KB this
+/// takes 13 µs. Visiting the slots of a finished table takes 21 µs, since most slots are free and each branch on that
+/// is mispredicted.
 fn of_sets(
     fingerprinter: &mut Fingerprinter,
     a: &str,
@@ -58,8 +58,8 @@ fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &impl Fn()) -> 
     share(common, of_a, of_b)
 }
 
-/// The sums are integers and exact, for they are of at most 2^26 weights of 32 bits each; the one division of IEEE
-/// doubles is the same on every CPU.
+/// The resemblance from the sums of weights. The sums are exact integers, of at most 2^26 weights of 32 bits each, and
+/// a single division of IEEE doubles gives the same result on every CPU.
 fn share(common: u64, of_a: u64, of_b: u64) -> Option<f64> {
     (of_a > 0 && of_b > 0).then(|| common as f64 / (of_a + of_b - common) as f64)
 }

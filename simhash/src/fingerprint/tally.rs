@@ -1,30 +1,32 @@
-//! Step 6: every feature votes on every bit, and the majority decides (Charikar 2002).
+//! The vote: every feature votes on every bit, and the majority decides (Charikar 2002).
 //!
-//! The 64 counters are kept bit-sliced: plane `i` holds bit `i` of all 64 of them, so that one machine word adds a vote
-//! to every counter at once, on any CPU and without a branch per bit (Harley and Seal's carry-save adders, in Warren,
-//! Hacker's Delight, 2nd edition, section 5-2). A counter sums the weights of the features whose hash has that bit set:
-//! the sum of +weight and -weight is twice that minus the total, so the bit is 1 where the counter exceeds half of it.
+//! The 64 counters are kept bit-sliced: plane `i` holds bit `i` of all 64 counters, so that one machine word adds a
+//! vote to every counter at once, on any CPU and without a branch per bit (Harley and Seal's carry-save adders, in
+//! Warren, Hacker's Delight, 2nd edition, section 5-2). A counter sums the weights of the features whose hash has that
+//! bit set. Charikar's sum of +weight and -weight is twice the counter minus the total of all weights, so the bit is 1
+//! where the counter exceeds half of the total.
 //!
-//! All arithmetic is on integers and no order of adding matters.
+//! All arithmetic is on integers, so the order of adding does not matter.
 
 use crate::error::Error;
 
-/// Bits of the largest total that weights may reach.
+/// Bits of the largest total of weights.
 const TOTAL_BITS: usize = 96;
-/// Bits of each counter: one more, for unit votes, of which there are never 2^96.
+/// Bits of each counter: one more than the total, since [`Tally::vote`] does not check the total. There are never 2^96
+/// unit votes.
 const PLANES: usize = TOTAL_BITS + 1;
-/// Unit votes that are added together.
+/// Number of unit votes that are added together.
 const BATCH: usize = 16;
 /// `BATCH` = 2^`BATCH_PLANES`.
 const BATCH_PLANES: usize = 4;
 
-/// The votes of a set of weighted features: 64 counters of 97 bits, and the total.
+/// The votes of weighted features: 64 counters of 97 bits, and the total weight.
 #[derive(Clone, Debug)]
 pub struct Tally {
     planes: [u64; PLANES],
-    /// A 128-bit number, the lower half first: as a `u128` it would be aligned more than PostgreSQL aligns memory.
+    /// A 128-bit number, the lower half first. A `u128` would need a larger alignment than PostgreSQL gives memory.
     total: [u64; 2],
-    /// Unit votes that are not in `planes` and `total` yet.
+    /// Unit votes that are not yet added to `planes` and `total`.
     pending: [u64; BATCH],
     pending_len: usize,
 }
@@ -36,9 +38,9 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Adds a feature of weight 1 if `counts`, none otherwise. About 2 ns.
+    /// Adds a feature of weight 1 if `counts` is true; otherwise does nothing. About 2 ns.
     ///
-    /// The condition is an argument because on real text it is a coin toss: a branch on it would cost more than the
+    /// `counts` is an argument because a branch on it, which real text makes unpredictable, would cost more than the
     /// vote.
     #[inline]
     pub fn vote(&mut self, hash: u64, counts: bool) {
@@ -49,7 +51,7 @@ impl Tally {
         }
     }
 
-    /// Adds a feature of some weight; one of weight 0 is as good as absent. Fails where the total would reach 2^96.
+    /// Adds a feature with a weight; a weight of 0 has no effect. Fails if the total would reach 2^96.
     pub fn add(&mut self, hash: u64, weight: u64) -> Result<(), Error> {
         self.grow_total(u128::from(weight))?;
         let (mut weight, mut plane, mut carry) = (weight, 0, 0);
@@ -62,7 +64,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Adds all that another tally has counted.
+    /// Adds everything that another tally has counted. Fails if the total would reach 2^96.
     pub fn merge(&mut self, other: &Self) -> Result<(), Error> {
         let mut other = other.clone();
         other.flush();
@@ -74,15 +76,15 @@ impl Tally {
         Ok(())
     }
 
-    /// The fingerprint: bit `i` is 1 where the features with bit `i` set weigh more than all others together; None
-    /// where nothing with a weight was added. More may be added afterwards.
+    /// The fingerprint: bit `i` is 1 if the features whose hash has bit `i` set weigh more than all others together.
+    /// None if nothing with a weight was added. More features may be added afterwards.
     pub fn fingerprint(&mut self) -> Option<u64> {
         self.flush();
         let planes = self.total().checked_ilog2()? as usize + 1;
         Some(exceeding(&self.planes[..planes], self.total() / 2))
     }
 
-    /// The tally as bytes, the same on every machine: the total, then the planes up to the last in use.
+    /// The tally as bytes, the same on every machine: the total, then the planes up to the last one in use.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut tally = self.clone();
         tally.flush();
@@ -91,7 +93,7 @@ impl Tally {
         tally.total().to_le_bytes().into_iter().chain(planes).collect()
     }
 
-    /// The tally that [`Tally::to_bytes`] made these bytes of; None if it cannot have made them.
+    /// Reads what [`Tally::to_bytes`] has written; None if it cannot have written these bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (total, planes) = bytes.split_first_chunk()?;
         let (planes, rest) = planes.as_chunks();
@@ -122,7 +124,7 @@ impl Tally {
         self.total = [total as u64, (total >> 64) as u64];
     }
 
-    /// Adds the pending votes: a last batch, with features that vote for nothing in it.
+    /// Adds the pending votes as a batch that is filled up with votes of no bits.
     fn flush(&mut self) {
         self.pending[self.pending_len..].fill(0);
         self.add_batch();
@@ -145,7 +147,7 @@ impl Tally {
         self.ripple(votes[0]);
     }
 
-    /// Adds a vote for each of a whole batch to the counters whose bit is set in `carry`.
+    /// Adds `BATCH` votes to each counter whose bit is set in `carry`.
     fn ripple(&mut self, mut carry: u64) {
         let mut plane = BATCH_PLANES;
         while carry != 0 {
@@ -155,7 +157,7 @@ impl Tally {
     }
 }
 
-/// One bit for each counter: does it exceed the bound?
+/// A bit for each counter: 1 if the counter exceeds the bound.
 fn exceeding(planes: &[u64], bound: u128) -> u64 {
     let (mut more, mut equal) = (0, !0);
     for (i, plane) in planes.iter().enumerate().rev() {
@@ -166,7 +168,7 @@ fn exceeding(planes: &[u64], bound: u128) -> u64 {
     more
 }
 
-/// Adds three bits in each of 64 places: the sums and the carries.
+/// Adds three bits in each of 64 places; returns the sums and the carries.
 #[inline]
 fn add3(a: u64, b: u64, c: u64) -> (u64, u64) {
     let a_xor_b = a ^ b;

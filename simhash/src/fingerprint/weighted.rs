@@ -1,11 +1,11 @@
-//! The features that a fingerprint is made of, by their hash, with their weights.
+//! The features that a fingerprint is made of, as hashes and weights.
 
 use super::feature_table::FeatureTable;
 use super::heaviest::{Rank, last_kept};
 use super::options::{Options, Weight};
 use super::weights::weigh;
 
-/// The distinct features of a text, weighed.
+/// The distinct features of a text with their weights.
 #[derive(Debug)]
 pub struct WeightedFeatures {
     distinct: FeatureTable,
@@ -19,12 +19,13 @@ impl WeightedFeatures {
         Self { distinct, weight: options.weight, last }
     }
 
-    /// Each hash with its weight, in no useful order; 0 is the weight of those that the option `top` leaves out.
+    /// Each feature's hash and weight, in no particular order. The weight is 0 for a feature that the option `top`
+    /// leaves out.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
         self.distinct.iter().map(|(hash, count)| (hash, self.weigh(hash, count)))
     }
 
-    /// The weight of the feature of this hash, 0 if the fingerprint is made without it.
+    /// The weight of the feature with this hash; 0 if the fingerprint is made without it.
     pub fn weight(&self, hash: u64) -> u32 {
         match self.distinct.count(hash) {
             0 => 0,

@@ -1,22 +1,23 @@
-//! Weights as the integers that [`super::tally::Tally`] adds, so that no order of features and no CPU changes a bit.
+//! Weights as integers, as [`super::tally::Tally`] adds them, so that neither the order of features nor the CPU changes
+//! a bit.
 
 use super::options::Weight;
 
 /// Largest weight that a caller may give a feature.
 pub const MAX_WEIGHT: f64 = 1e9;
-/// Units of a caller's weight of 1: decimal, so that the decimal fractions people write keep their exact ratios.
+/// Units in a caller's weight of 1. Decimal, so that decimal fractions, as people write them, keep their exact ratios.
 const UNITS: f64 = 1e9;
 
-/// A caller's weight in billionths, rounded to the nearest (a half away from zero); None unless it is from 0 to
+/// A caller's weight in billionths, rounded to the nearest (half away from zero); None unless the weight is from 0 to
 /// [`MAX_WEIGHT`].
 ///
-/// One below half a billionth counts as 0. Negative weights are refused: a vote against every bit of a feature's hash
-/// would make a text similar to unrelated ones.
+/// A weight below half a billionth becomes 0. Negative weights are refused: a vote against every bit of a feature's
+/// hash would make a text similar to unrelated ones.
 pub fn from_float(weight: f64) -> Option<u64> {
     (0.0..=MAX_WEIGHT).contains(&weight).then(|| (weight * UNITS).round() as u64)
 }
 
-/// The weight of a feature that occurs `count` times.
+/// The weight of a feature that occurs `count` times in a text.
 pub(super) fn weigh(weight: Weight, count: u32) -> u32 {
     match weight {
         Weight::Set => 1,
@@ -43,8 +44,9 @@ const LOG: [u16; 256] = {
     table
 };
 
-/// In integers: the binary logarithm to 40 places by repeated squaring (Knuth, TAOCP 1, section 1.2.2, exercise 25's
-/// method), times ln 2. Exact for every `u32`, which `tests/weights.rs` checks at every place where the result steps.
+/// Computes [`log`] in integers: the binary logarithm to 40 places by repeated squaring (Knuth, TAOCP 1, section 1.2.2,
+/// the method of exercise 25), times ln 2. Exact for every `u32`: `tests/weights.rs` checks each place where the result
+/// steps.
 const fn compute_log(count: u32) -> u32 {
     const PLACES: u32 = 40;
     const LN_2: u128 = 0xB172_17F7_D1CF_79AB; // ln 2 in 64 binary places
@@ -66,7 +68,7 @@ const fn compute_log(count: u32) -> u32 {
             mantissa = square as u64;
         }
     }
-    // 256 * (1 + ln) in PLACES + 64 - 8 binary places, rounded.
+    // 256 * (1 + ln count), rounded. `ln` has PLACES + 64 binary places, of which the factor 256 takes 8.
     const SHIFT: u32 = PLACES + 64 - 8;
     let ln = log2 as u128 * LN_2;
     256 + ((ln + (1 << (SHIFT - 1))) >> SHIFT) as u32

@@ -1,25 +1,25 @@
 //! How well each bit tells the fingerprints of a slice apart.
 //!
-//! A bit that is 1 in half of the fingerprints tells apart half of the pairs. Pages made from one template agree on
-//! most bits: there, a block must be wider to be worth as much.
+//! A bit that is 1 in half of the fingerprints tells half of the pairs apart. Pages made from one template agree on
+//! most bits; among them, a block must be wider to be worth as much.
 
-/// Fingerprints of the sample that is looked at: byte counters do not overflow.
+/// Size of the sample of fingerprints: the most for which the byte counters do not overflow.
 const SAMPLE: usize = 255;
 /// The low bit of each byte.
 const BYTES: u64 = 0x0101_0101_0101_0101;
 
-/// For each bit, the binary logarithm of one over the share of pairs that agree on it: 1 for a fair coin, 0 for a bit
-/// that is the same in all.
+/// The worth of each bit: the binary logarithm of 1 divided by the share of pairs that agree on the bit. 1 for a bit
+/// that is 1 in half of the fingerprints, 0 for a bit that is the same in all.
 #[derive(Clone)]
 pub struct Worths([f32; 64]);
 
 impl Worths {
-    /// Those of uniform fingerprints.
+    /// The worths for uniform fingerprints.
     pub fn uniform() -> Self {
         Self([1.0; 64])
     }
 
-    /// Those of a sample, evenly spaced in the slice.
+    /// The worths in a sample that is evenly spaced in the slice.
     pub fn sample(fingerprints: &[u64]) -> Self {
         let count = fingerprints.len().min(SAMPLE);
         let mut sums = [0u64; 8];
@@ -39,13 +39,14 @@ impl Worths {
         Self(worths)
     }
 
-    /// Worth of all bits below one, to the nearest.
+    /// The worth of all bits below `bit` together, rounded.
     pub fn below(&self, bit: u32) -> u32 {
         self.0[..bit as usize].iter().sum::<f32>().round() as u32
     }
 
-    /// Cuts the bits below `end` into so many pieces that are each worth `worth`, from the most significant: their
-    /// lowest bits and widths. The last of all bits may be worth less; there are fewer pieces if no bits are left.
+    /// Cuts the bits below `end` into `pieces` pieces that are each worth `worth`, from the most significant bit;
+    /// returns the lowest bit and the width of each. The last piece may be worth less; if no bits are left, there are
+    /// fewer pieces.
     pub fn cut(&self, end: u32, pieces: u32, worth: u32) -> impl Iterator<Item = (u32, u32)> {
         let (mut high, mut sum) = (end, 0.0);
         (1..=pieces).map_while(move |piece| {
@@ -76,7 +77,7 @@ mod tests {
         assert!((31..=33).contains(&Worths::sample(&halved).below(64)));
         assert!((31..=33).contains(&Worths::sample(&halved).below(32)));
         assert_eq!(Worths::sample(&[7; 1000]).below(64), 0);
-        // An eighth of ones: agreement on 25 of 32.
+        // An eighth of the bits are 1, so 25 of 32 pairs agree on a bit.
         let rare: Vec<u64> = (0..1000).map(|_| random() & random() & random()).collect();
         let expected = 64.0 * (32f32 / 25.0).log2();
         assert!((Worths::sample(&rare).below(64) as f32 - expected).abs() < 4.0);

@@ -1,4 +1,4 @@
-//! Clusters: the connected components of the graph whose edges are the near pairs.
+//! Clusters: the connected components of the graph in which near pairs are edges.
 
 use super::groups::{Groups, Rows, ascending};
 use super::progress::{Phase, Progress};
@@ -6,11 +6,12 @@ use super::search::Search;
 use crate::error::Error;
 use crate::ticking::EVERY;
 
-/// For each row the position of the first row of its cluster: of all rows that can be reached from it by steps of at
-/// most `max_distance`. A row without a fingerprint is alone, and gets its own position.
+/// For each row, the position of the first row of its cluster, which consists of all rows that can be reached from it
+/// by steps of at most `max_distance`. A row without a fingerprint is alone and gets its own position. Fails if memory
+/// is refused.
 ///
-/// Pairs are sought among distinct fingerprints only, however many rows have the same. Takes 4 bytes more for each of
-/// these than [`super::near_pairs::Pairs`].
+/// Searches pairs only among distinct fingerprints, however many rows share one. Needs 4 bytes more for each distinct
+/// fingerprint than [`super::near_pairs::Pairs`].
 pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Result<Vec<u32>, Error> {
     let len = rows.len();
     let (groups, buffers, count) = Groups::new(rows, tick)?;
@@ -18,7 +19,7 @@ pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Resul
     let mut search = Search::new(buffers, count, max_distance)?;
     let mut done = 0;
     while let Some(near) = search.next(tick)? {
-        // In a large forest a join takes much longer than the comparisons that the search counts.
+        // In a large forest, joins take much longer than the comparisons for which the search ticks.
         done += 1;
         if done % EVERY == 0 {
             tick(Progress { phase: Phase::Near, share: search.share() });
@@ -43,12 +44,12 @@ pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Resul
     Ok(clusters)
 }
 
-/// A forest of groups, a tree for each cluster, at first each group alone. Its root is the group of the cluster's first
-/// row.
+/// The parents of a forest with a tree of groups for each cluster; at first, each group is a tree. The root of a tree
+/// is the group of the cluster's first row.
 struct Parents(Vec<u32>);
 
 impl Parents {
-    /// The root of a group's tree. Halves the path to it (van Leeuwen, van der Weide, 1977).
+    /// The root of a group's tree. Halves the path to it (van Leeuwen and van der Weide, 1977).
     fn root(&mut self, mut group: u32) -> u32 {
         loop {
             let parent = self.0[group as usize];

@@ -1,26 +1,27 @@
 //! Compares every fingerprint of a slice with every other.
 //!
-//! One loop, compiled for several CPUs: what the compiler makes of `count_ones` depends on it. The baseline of x86-64
-//! has no instruction to count bits at all.
+//! One loop is compiled for several CPUs, since the code that the compiler makes of `count_ones` depends on the CPU.
+//! The baseline of x86-64 has no instruction to count bits.
 
-/// Fingerprints that are compared with one at once. A slice must be followed by as many that can be read.
+/// Number of fingerprints that are compared with another one at once. As many must be readable after the end of a
+/// slice.
 pub const LANES: usize = 8;
-/// Fingerprints that stay in the first-level cache (16 of its 32 KB) while all others are compared with them.
+/// Number of fingerprints that stay in the first-level cache (16 of its 32 KB) while all others are compared with them.
 const TILE: usize = 2048;
 
-/// Where the comparison of all pairs in `start..end` stands.
+/// How far the comparison of all pairs in `start..end` has come.
 #[derive(Default)]
 pub struct Cursor {
     start: usize,
     end: usize,
-    /// Columns that all rows before their end are compared with, before the next ones.
+    /// The tile: columns that are compared with all rows before `tile_end` before the next tile begins.
     tile: usize,
     tile_end: usize,
     row: usize,
     column: usize,
 }
 
-/// Near pairs of one row: bit i of `near` is the column `column` + i.
+/// Near pairs of one row: bit i of `near` stands for column `column` + i.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 pub struct Found {
     row: usize,
@@ -37,7 +38,7 @@ impl Cursor {
         self.tile >= self.end
     }
 
-    /// Share of the pairs that are behind it.
+    /// The share of the pairs that have been compared, from 0 to 1.
     pub fn share(&self) -> f64 {
         let of_start = |place: usize| place.saturating_sub(self.start) as f64;
         let (tile, tile_end, all) = (of_start(self.tile), of_start(self.tile_end), of_start(self.end));
@@ -62,7 +63,7 @@ impl Iterator for Found {
     }
 }
 
-/// A compiled form of the loop that this CPU can run.
+/// A compiled version of the loop that this CPU can run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kernel(Cpu);
 
@@ -78,12 +79,12 @@ enum Cpu {
 }
 
 impl Kernel {
-    /// The fastest.
+    /// The fastest version that this CPU can run.
     pub fn detect() -> Self {
         Self::available().last().unwrap_or(Self(Cpu::Baseline))
     }
 
-    /// All that this CPU can run, the fastest last. This is the only place that makes any but the baseline's.
+    /// All versions that this CPU can run, the fastest last. No other function constructs any but the baseline.
     fn available() -> impl Iterator<Item = Self> {
         let baseline = [(Cpu::Baseline, true)].into_iter();
         #[cfg(target_arch = "x86_64")]
@@ -99,8 +100,8 @@ impl Kernel {
         baseline.filter(|&(_, detected)| detected).map(|(cpu, _)| Self(cpu))
     }
 
-    /// Moves on to the next columns of a row that are within `max_distance` of it. None at the end, or after about
-    /// `pairs` pairs: the cursor tells whether it is done. Takes the number of pairs that it has compared off `pairs`.
+    /// Finds the next columns of a row that are within `max_distance` of it. Returns None at the end, which
+    /// [`Cursor::is_done`] tells, or after about `pairs` pairs. Subtracts the number of compared pairs from `pairs`.
     pub fn advance(
         self,
         fingerprints: &[u64],
@@ -110,8 +111,8 @@ impl Kernel {
     ) -> Option<Found> {
         match self.0 {
             Cpu::Baseline => advance(fingerprints, cursor, max_distance, pairs),
-            // SAFETY: `available` makes a kernel only after it has detected the features that its function is compiled
-            // for.
+            // SAFETY: `available` constructs these kernels only after it has detected the CPU features that their
+            // functions are compiled for, and no other code constructs them.
             #[cfg(target_arch = "x86_64")]
             #[allow(unsafe_code)]
             Cpu::Popcnt | Cpu::Avx2 | Cpu::Avx512 => unsafe {
@@ -161,7 +162,7 @@ fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: 
                 let distances = lanes.map(|lane| u64::from((lane ^ fingerprint).count_ones()));
                 if distances.iter().fold(false, |any, &distance| any | (distance <= max_distance)) {
                     let near = distances.iter().rev().fold(0, |near, &d| near << 1 | u8::from(d <= max_distance));
-                    // What follows the tile is read, and is of no interest.
+                    // Ignore what was read after the end of the tile.
                     let near = near & (0xff >> LANES.saturating_sub(tile_end - column));
                     if near != 0 {
                         *pairs = pairs.saturating_sub(column + LANES - first);
@@ -193,7 +194,7 @@ mod tests {
         (0..count).map(|_| random() & 0x0000_0101_1111_ffff).collect()
     }
 
-    /// All pairs in the range that the kernel finds, in calls that end after so many pairs.
+    /// All pairs in the range that the kernel finds, in calls that end after about `pairs` pairs.
     fn near(kernel: Kernel, all: &[u64], start: usize, end: usize, k: u32, pairs: usize) -> Vec<(usize, usize)> {
         let mut cursor = Cursor::new(start, end);
         let mut near = Vec::new();

@@ -1,4 +1,4 @@
-//! Groups of equal fingerprints: a million identical rows are one fingerprint to the search.
+//! Groups of equal fingerprints: the search sees a million identical rows as one fingerprint.
 
 use super::compare::LANES;
 use super::partition::{Block, Numbered, SliceMut, begins};
@@ -6,14 +6,14 @@ use super::progress::{Phase, Progress};
 use crate::error::{Error, MAX_ROWS};
 use crate::ticking::{EVERY, ticking};
 
-/// Bits of a digit that fingerprints are sorted by.
+/// Bits of a digit of the radix sort.
 const DIGIT: u32 = 8;
-/// Fingerprints that are sorted in the second-level cache, or little beyond: twice 12 bytes each.
+/// Largest slice that is sorted within the second-level cache, or little beyond: twice 12 bytes for each fingerprint.
 const CACHED: usize = 1 << 16;
-/// Fingerprints that are sorted by insertion.
+/// Largest slice that is sorted by insertion.
 const SHORT: usize = 32;
 
-/// The fingerprints of rows, some of which may have none.
+/// The fingerprints of rows. A row may have none.
 pub struct Rows {
     fingerprints: Vec<u64>,
     positions: Vec<u32>,
@@ -21,7 +21,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Takes the memory for so many fingerprints at once.
+    /// Allocates the memory for `rows` fingerprints at once. Fails if memory is refused, or for more than [`MAX_ROWS`].
     pub fn with_capacity(rows: usize) -> Result<Self, Error> {
         if rows > MAX_ROWS {
             return Err(Error::TooManyRows);
@@ -32,8 +32,7 @@ impl Rows {
         Ok(Self { fingerprints, positions, len: 0 })
     }
 
-    /// Adds a row. Its position, which pairs name it by, is the number of rows before it, with or without a
-    /// fingerprint.
+    /// Adds a row. Pairs name a row by its position: the number of rows before it, with or without a fingerprint.
     pub fn push(&mut self, fingerprint: Option<u64>) -> Result<(), Error> {
         if self.len >= MAX_ROWS {
             return Err(Error::TooManyRows);
@@ -58,18 +57,18 @@ impl Rows {
     }
 }
 
-/// The rows of each distinct fingerprint, by a number that goes with it.
+/// The rows of each distinct fingerprint, by the number that [`Numbered`] keeps with the fingerprint.
 pub enum Groups {
-    /// No two rows are equal: a number is the position of a row.
+    /// No two rows have the same fingerprint: a number is the position of a row.
     Single,
-    /// Groups are numbered in the order of their fingerprints. Positions of rows: those of group g from `starts[g]` to
-    /// `starts[g + 1]`, ascending.
+    /// Groups are numbered in the order of their fingerprints. The rows of group g are at the positions from
+    /// `starts[g]` to `starts[g + 1]` in `positions`, ascending.
     Several { positions: Vec<u32>, starts: Vec<u32> },
 }
 
 impl Groups {
-    /// The groups; and the distinct fingerprints, ascending, each with its number, and as much memory again; and how
-    /// many they are.
+    /// Groups the rows. Returns the groups, two buffers, and the number of distinct fingerprints: the first buffer has
+    /// the distinct fingerprints in ascending order with their numbers, the second is spare memory of the same size.
     ///
     /// Ticks in the phase [`Phase::Sort`].
     pub fn new(rows: Rows, tick: &dyn Fn(Progress)) -> Result<(Self, [Numbered; 2], usize), Error> {
@@ -80,7 +79,7 @@ impl Groups {
         fingerprints.resize(len + LANES, 0);
         let mut sorted = Numbered { fingerprints, numbers: positions };
         let mut spare = Numbered::zeroed(len, &|| tick(0.0))?;
-        // One more, for the end of the last group.
+        // One more place, for the end of the last group.
         spare.numbers.try_reserve_exact(1)?;
         sort(&mut sorted, &mut spare, (0, len), 64, &|share| tick(0.9 * share));
 
@@ -113,7 +112,7 @@ impl Groups {
         Ok((Self::Several { positions, starts }, [distinct, spare], groups))
     }
 
-    /// All numbers are below it, if there are so many rows.
+    /// An exclusive upper bound of the groups' numbers, if there are `rows` rows.
     pub fn numbers(&self, rows: usize) -> usize {
         match self {
             Self::Single => rows,
@@ -121,7 +120,7 @@ impl Groups {
         }
     }
 
-    /// Positions of the rows of a group, ascending.
+    /// Positions of the rows of a group, in ascending order.
     #[inline]
     pub fn rows<'a>(&'a self, number: &'a u32) -> &'a [u32] {
         match self {
@@ -133,7 +132,7 @@ impl Groups {
         }
     }
 
-    /// Pairs of rows within groups.
+    /// Number of pairs of rows within groups.
     pub fn pairs(&self, tick: &dyn Fn()) -> u64 {
         let Self::Several { starts, .. } = self else { return 0 };
         let mut pairs = 0;
@@ -145,7 +144,7 @@ impl Groups {
     }
 }
 
-/// The numbers below `end`.
+/// The numbers from 0 to `end` - 1.
 pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
     let mut numbers = Vec::new();
     numbers.try_reserve_exact(end)?;
@@ -156,9 +155,9 @@ pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
     Ok(numbers)
 }
 
-/// Sorts a slice of `rows` by the lowest `bits` of its fingerprints, and equal ones as they are. A slice that no cache
-/// holds is partitioned by the most significant digit; another sorted by two digits, the less significant one first.
-/// Either leaves short slices that agree on these digits, and are sorted by the rest.
+/// Sorts a slice of `rows` by the lowest `bits` bits of its fingerprints; equal ones keep their order. A slice that
+/// fits no cache is partitioned by the most significant digit; any other is sorted by two digits, the less significant
+/// one first. Both leave short slices that agree on these digits, and these are sorted by the remaining bits.
 fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize), bits: u32, tick: &dyn Fn(f64)) {
     let len = end - start;
     if len <= SHORT {
@@ -197,7 +196,7 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
     }
 }
 
-/// How many fingerprints from the first agree with it on the bits from `low`.
+/// How many fingerprints, from the first one on, agree with the first on the bits from `low` up.
 fn leading(fingerprints: &[u64], low: u32, tick: &dyn Fn()) -> usize {
     let mut count = 0;
     for stride in fingerprints.chunks(EVERY) {

@@ -1,15 +1,15 @@
-//! Memory that may not be had: then there is an error, where Rust's own collections would end the process.
+//! Vectors that return an error when memory is refused; Rust's own would end the process.
 
 use crate::error::Error;
 
-/// Makes `values` as long as `len`, with copies of `value` at the end.
+/// Resizes `values` to `len`; new elements are copies of `value`.
 pub fn resize<T: Clone>(values: &mut Vec<T>, len: usize, value: T) -> Result<(), Error> {
     values.try_reserve(len.saturating_sub(values.len()))?;
     values.resize(len, value);
     Ok(())
 }
 
-/// Adds one.
+/// Appends one value.
 pub fn push<T>(values: &mut Vec<T>, value: T) -> Result<(), Error> {
     values.try_reserve(1)?;
     values.push(value);

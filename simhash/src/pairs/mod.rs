@@ -1,9 +1,10 @@
 //! All near pairs of many fingerprints at once, and the clusters that they make. Exact.
 //!
 //! [`groups`] brings equal fingerprints together, so that only distinct ones are searched. [`search`] finds the near
-//! pairs of these: [`partition`] brings those together that agree on a block, [`compare`] compares what is left,
-//! [`plan`] knows which is cheaper and [`bits`] which bits make good blocks. All [`memory`] may be refused.
-//! [`near_pairs`] gives pairs of rows, one after the other, and [`cluster`] joins them.
+//! pairs of the distinct fingerprints: [`partition`] brings fingerprints together that agree on a block, [`compare`]
+//! compares all pairs, [`plan`] decides which of the two is cheaper, and [`bits`] which bits make good blocks.
+//! [`memory`] allocates without ending the process when memory is refused. [`near_pairs`] turns what is found into
+//! pairs of rows, and [`cluster`] joins the rows to clusters.
 
 mod bits;
 mod cluster;

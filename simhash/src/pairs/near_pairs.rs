@@ -9,40 +9,40 @@ use crate::ticking::EVERY;
 /// Two rows and their distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pair {
-    /// Position of the row that comes first.
+    /// Position of the earlier row.
     pub a: u32,
-    /// Position of the other.
+    /// Position of the later row.
     pub b: u32,
-    /// Number of bits in which their fingerprints differ.
+    /// Number of bits in which the fingerprints of the rows differ.
     pub distance: u32,
 }
 
-/// Every pair of rows at a distance of at most `max_distance`, each once; an iterator whose `next` takes a tick.
+/// Every pair of rows at a distance of at most `max_distance`, each once: an iterator whose `next` takes a tick.
 ///
-/// The same rows always give the same order, which means nothing. With those of the [`Rows`], 24 bytes a row are taken,
-/// and 8 more for each distinct fingerprint where some are equal; besides, a few megabytes. The number of pairs does
-/// not matter.
+/// The order of the pairs has no meaning, but the same rows always give the same order. Needs 24 bytes for each row,
+/// the memory of the [`Rows`] included, 8 more for each distinct fingerprint if some rows have equal ones, and a few
+/// megabytes. The number of pairs does not matter.
 ///
-/// The tick is called every few milliseconds at the most, in [`Pairs::new`] as well. If it panics, the pairs can only
-/// be dropped.
+/// The tick is called at least every few milliseconds, also in [`Pairs::new`]. If it panics, the only thing to do with
+/// the pairs is to drop them.
 pub struct Pairs {
     groups: Groups,
-    /// Pairs within groups: the group, the places of the two rows in it, and how many pairs are behind them, of how
-    /// many.
+    /// Pairs within groups: the current group, the places of two rows in it, how many pairs have been listed, and how
+    /// many there are.
     group: u32,
     places: (usize, usize),
     listed: u64,
     equal: u64,
     search: Search,
-    /// The groups whose rows are being paired, and the places of the next two rows.
+    /// Two near groups whose rows are being paired, and the places of the next two rows.
     near: Option<Near>,
     near_places: (usize, usize),
-    /// Pairs since the last tick.
+    /// Number of pairs since the last tick.
     untold: usize,
 }
 
 impl Pairs {
-    /// Sorts the rows; only what follows takes long.
+    /// Sorts the rows, which takes little of the whole time. Fails if memory is refused.
     pub fn new(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
         let (groups, buffers, count) = Groups::new(rows, tick)?;
         let equal = groups.pairs(&|| tick(Progress { phase: Phase::Sort, share: 1.0 }));
@@ -59,7 +59,7 @@ impl Pairs {
         })
     }
 
-    /// The next pair, or None if there is no other. An error is a lack of memory.
+    /// The next pair; None at the end. Fails only if memory is refused.
     pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<Pair>, Error> {
         self.untold += 1;
         if self.untold == EVERY {
@@ -90,7 +90,7 @@ impl Pairs {
         }
     }
 
-    /// The next pair of rows of a group; there is one.
+    /// The next pair of rows within a group. Call it only while `listed` is less than `equal`.
     fn next_equal(&mut self, tick: &dyn Fn(Progress)) -> Pair {
         loop {
             let rows = self.groups.rows(&self.group);

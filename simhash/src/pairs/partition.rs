@@ -1,19 +1,19 @@
-//! Brings fingerprints that agree on a block together, in one pass that keeps their order.
+//! Partitions fingerprints: brings those that agree on a block together, in one pass that keeps their order.
 
 use super::compare::LANES;
 use crate::error::Error;
 use crate::ticking::EVERY;
 
-/// Fingerprints whose places are looked up before any is copied: a CPU that does not know yet where it will store must
-/// not load what comes next. This makes a copy a third faster.
+/// Number of fingerprints whose places are looked up before any is copied. A CPU that does not know yet where it will
+/// store cannot load ahead; looking up in batches makes a copy a third faster.
 const BATCH: usize = 16;
 /// 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Consecutive bits of a fingerprint, and how many buckets tell their values apart.
+/// Consecutive bits of a fingerprint, and the number of buckets for their values.
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
-    /// Its lowest bit.
+    /// The lowest bit of the block.
     pub low: u32,
     mask: u64,
     bits: u32,
@@ -22,8 +22,8 @@ pub struct Block {
 }
 
 impl Block {
-    /// `width` bits, of which the lowest is bit `low` of the fingerprint, in at most 2^`bits` buckets. Where these are
-    /// fewer than the values, a bucket may have several: their hash decides.
+    /// The block of `width` bits whose lowest is bit `low` of the fingerprint, in at most 2^`bits` buckets. If there
+    /// are fewer buckets than values, a hash assigns several values to a bucket.
     pub fn new(low: u32, width: u32, bits: u32) -> Self {
         let mask = if width < 64 { (1 << width) - 1 } else { u64::MAX };
         let (factor, shift) = if width <= bits { (1, 0) } else { (GOLDEN, 64 - bits) };
@@ -35,12 +35,12 @@ impl Block {
         1 << self.bits
     }
 
-    /// Whether fingerprints in ascending order are in the order of their buckets.
+    /// Whether fingerprints in ascending order are already in the order of their buckets.
     pub fn keeps_order(self) -> bool {
         self.factor == 1 && self.mask << self.low | ((1 << self.low) - 1) == u64::MAX
     }
 
-    /// Whether fingerprints that differ in these bits are equal in the block.
+    /// Whether two fingerprints that differ in the bits `differing` are equal in the block.
     #[inline]
     pub fn agrees(self, differing: u64) -> bool {
         differing >> self.low & self.mask == 0
@@ -51,7 +51,7 @@ impl Block {
         ((fingerprint >> self.low & self.mask).wrapping_mul(self.factor) >> self.shift) as usize
     }
 
-    /// Adds to the count of each bucket.
+    /// Adds the number of fingerprints in each bucket to `counts`.
     pub fn count(self, fingerprints: &[u64], counts: &mut [u32], tick: &dyn Fn()) {
         let counts = &mut counts[..self.buckets()];
         for stride in fingerprints.chunks(EVERY) {
@@ -62,8 +62,8 @@ impl Block {
         }
     }
 
-    /// Copies all of `from` to where `ends`, the places behind the last of each bucket but one, puts them: bucket by
-    /// bucket, in the order that they have. Afterwards the places behind the last of each bucket are in `ends`.
+    /// Copies `from` to `to`, bucket by bucket, and keeps the order within each bucket. `ends` holds where each bucket
+    /// begins; afterwards, it holds where each bucket ends.
     pub fn scatter(self, from: Slice<'_>, to: SliceMut<'_>, ends: &mut [u32], tick: &dyn Fn()) {
         let ends = &mut ends[..self.buckets()];
         let strides = from.fingerprints.chunks(EVERY).zip(from.numbers.chunks(EVERY));
@@ -85,7 +85,7 @@ impl Block {
     }
 }
 
-/// Counts to the places where the buckets begin.
+/// Writes to `begins` where each bucket begins, from the sizes of the buckets.
 pub fn begins(counts: &[u32], begins: &mut [u32]) {
     let mut sum = 0;
     for (begin, count) in begins.iter_mut().zip(counts) {
@@ -94,7 +94,7 @@ pub fn begins(counts: &[u32], begins: &mut [u32]) {
     }
 }
 
-/// Fingerprints, each with a number that goes where it goes.
+/// Fingerprints, each with a number that moves with it.
 pub struct Numbered {
     pub fingerprints: Vec<u64>,
     pub numbers: Vec<u32>,
@@ -112,13 +112,13 @@ pub struct SliceMut<'a> {
 }
 
 impl Numbered {
-    /// So many zeros, and what a comparison may read behind them.
+    /// `len` zeros, followed by [`LANES`] fingerprints more, which a comparison may read. Fails if memory is refused.
     pub fn zeroed(len: usize, tick: &dyn Fn()) -> Result<Self, Error> {
         let (mut fingerprints, mut numbers) = (Vec::new(), Vec::new());
         fingerprints.try_reserve_exact(len + LANES)?;
         numbers.try_reserve_exact(len)?;
         for end in (EVERY..len).step_by(EVERY) {
-            // The first touch of memory takes longer than what is done with it.
+            // The first touch of memory takes longer than all later work on it.
             tick();
             fingerprints.resize(end, 0);
             numbers.resize(end, 0);
@@ -136,7 +136,7 @@ impl Numbered {
         SliceMut { fingerprints: &mut self.fingerprints[start..end], numbers: &mut self.numbers[start..end] }
     }
 
-    /// Copies a part of another to the same place.
+    /// Copies a range of `other` to the same place.
     pub fn copy_from(&mut self, other: &Self, start: usize, end: usize, tick: &dyn Fn()) {
         for start in (start..end).step_by(EVERY) {
             tick();

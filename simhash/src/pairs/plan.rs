@@ -1,55 +1,55 @@
-//! What is cheapest: to compare all fingerprints of a slice with each other, or to split it by blocks first.
+//! Decides which is cheaper: to compare all fingerprints of a slice with each other, or to split it by blocks first.
 //!
-//! Costs are nanoseconds, measured on one core of a 2.4 GHz AMD EPYC with AVX2 (benches/pairs.rs). They are
-//! expectations for uniform fingerprints; what a slice really is, the search finds out (see [`super::search`]).
+//! Costs are in nanoseconds, measured on one core of a 2.4 GHz AMD EPYC with AVX2 (benches/pairs.rs). They are expected
+//! costs for uniform fingerprints; the search finds out what a slice really costs (see [`super::search`]).
 
 use super::memory::resize;
 use crate::error::Error;
 
-/// Comparison of one pair.
+/// Cost of comparing one pair.
 pub const COMPARE: f64 = 0.36;
-/// A row to compare with others.
+/// Cost of each row that is compared with others.
 const ROW: f64 = 3.0;
-/// Counting and copying of one fingerprint to its bucket, within the second-level cache.
+/// Cost of counting one fingerprint and copying it to its bucket within the second-level cache.
 const SCATTER: f64 = 4.0;
-/// The same, beyond.
+/// Cost of counting one fingerprint and copying it to its bucket in a slice larger than the second-level cache.
 const FAR_SCATTER: f64 = 12.0;
-/// Fingerprints within the second-level cache: 12 bytes each, twice.
+/// Number of fingerprints that fit in the second-level cache: 12 bytes each, twice.
 const CACHED: f64 = 16_384.0;
-/// A bucket, whatever is in it.
+/// Cost of a bucket, whatever it holds.
 const BUCKET: f64 = 10.0;
-/// A slice that is split.
+/// Cost of splitting a slice.
 const SLICE: f64 = 200.0;
 
-/// Most bits of the buckets that a slice is split into.
+/// Largest worth, in bits, of the blocks that a slice is split by.
 pub const MAX_BITS: u32 = 13;
-/// The largest distance at which a slice is split: beyond, blocks are too narrow to tell fingerprints apart.
+/// Largest distance at which a slice is split. Beyond it, blocks are too narrow to tell fingerprints apart.
 pub const MAX_DISTANCE: u32 = 16;
 /// Slices smaller than this are never split.
 pub const SMALL: usize = 32;
 
-/// Numbers of bits, with none.
+/// Bit counts 0 to 64.
 const BITS: usize = 65;
 
 /// What to do with a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
-    /// What it will cost.
+    /// The expected cost.
     pub cost: f64,
-    /// Bits of the blocks that it should be split by; None to compare all pairs.
+    /// Worth, in bits, of the blocks to split the slice by; None to compare all pairs.
     pub width: Option<u32>,
 }
 
 /// The cheapest choices, by the size of a slice, the bits that tell its fingerprints apart, and the distance that is
-/// possible on these. A choice is computed when it is first asked for.
+/// possible on these bits. A choice is computed when it is first asked for.
 pub struct Plan {
-    /// Number of sizes that a slice can have.
+    /// Number of sizes that [`size`] distinguishes.
     sizes: usize,
     choices: Vec<Option<Choice>>,
 }
 
 impl Plan {
-    /// For slices of at most `len` fingerprints.
+    /// A plan for slices of at most `len` fingerprints. Fails if memory is refused.
     pub fn new(len: usize, max_distance: u32) -> Result<Self, Error> {
         let sizes = if len < SMALL { 0 } else { size(len) as usize + 1 };
         let mut choices = Vec::new();
@@ -57,7 +57,7 @@ impl Plan {
         Ok(Self { sizes, choices })
     }
 
-    /// The cheapest for `len` fingerprints of so many bits, to find the pairs at a distance of at most `budget`.
+    /// The cheapest way to find the pairs at a distance of at most `budget` among `len` fingerprints of `bits` bits.
     pub fn choose(&mut self, len: usize, bits: u32, budget: u32) -> Choice {
         if len < SMALL || budget > MAX_DISTANCE {
             return Choice { cost: compare_all(len as f64), width: None };
@@ -101,20 +101,20 @@ impl Plan {
     }
 }
 
-/// Cost of the comparison of all pairs of so many fingerprints.
+/// Cost of comparing all pairs of `len` fingerprints.
 pub fn compare_all(len: f64) -> f64 {
     len * ROW + len * len / 2.0 * COMPARE
 }
 
-/// Cost of the partition of so many fingerprints by one block.
+/// Cost of partitioning `len` fingerprints by one block.
 pub fn scatter(len: f64) -> f64 {
     len * if len < CACHED { SCATTER } else { FAR_SCATTER }
 }
 
-/// The nearest power of the square root of two, roughly: its exponent, to 64.
+/// The exponent of the nearest power of the square root of two, roughly; at most 64.
 fn size(len: usize) -> u32 {
     let exponent = len.ilog2();
-    // 181/128 is the square root of two; between the powers, the geometric middles.
+    // 181/128 is the square root of two; 152/128 and 215/128 are the geometric means of neighbouring powers.
     let fraction = (len as u64) << 7 >> exponent;
     2 * exponent + u32::from(fraction >= 152) + u32::from(fraction >= 215)
 }

@@ -1,22 +1,22 @@
-//! What a batch call says of itself while it runs.
+//! The progress that a batch call reports while it runs.
 
-/// What is being done.
+/// What is being done. The phases follow each other in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// Fingerprints are gathered, before anything here begins.
+    /// The caller gathers fingerprints; this crate reports no such phase itself.
     Read,
     /// Equal fingerprints are brought together.
     Sort,
     /// Pairs of equal fingerprints are listed.
     Equal,
-    /// Pairs of different fingerprints are sought.
+    /// Pairs of different fingerprints are searched.
     Near,
 }
 
-/// How far the work has come. Phases follow each other; a share never becomes less within its phase.
+/// How far the work has come. Within a phase, the share never decreases.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub phase: Phase,
-    /// What is done of the phase, from 0 to 1.
+    /// The share of the phase that is done, from 0 to 1.
     pub share: f64,
 }

@@ -1,19 +1,19 @@
-//! The walk over distinct fingerprints that finds every near pair once.
+//! The search over distinct fingerprints that finds every near pair once.
 //!
-//! If two fingerprints differ in at most k bits, then of k + 1 blocks they agree on one at least (Manku, Jain, Das
-//! Sarma, WWW 2007, section 3). So a slice of fingerprints is partitioned by each of k + 1 blocks in turn, and the
-//! pairs are sought within the buckets. Those in a bucket of the i-th block that agree on an earlier one have been
-//! found there. The others differ in each of the i blocks before it: what is left of the distance for the bits behind
-//! it is k - i. So a bucket is a slice itself, to be partitioned by k + 1 - i blocks of these bits, until it is cheaper
-//! to compare all pairs. With equal blocks and r levels the buckets are those of Manku's C(k + r, r) tables, but only
-//! the first level passes over all fingerprints: the others stay in the cache.
+//! If two fingerprints differ in at most k bits, they agree on at least one of k + 1 blocks (Manku, Jain, Das Sarma,
+//! WWW 2007, section 3). So a slice of fingerprints is partitioned by each of k + 1 blocks in turn, and pairs are
+//! searched within the buckets. A pair in a bucket of block i (from 0) that also agrees on an earlier block has been
+//! found there. Every other pair differs in each of the i earlier blocks, so that it differs in at most k - i of the
+//! remaining bits. So a bucket is again a slice, to be partitioned by k + 1 - i blocks of these bits, until it is
+//! cheaper to compare all pairs. With equal blocks and r levels, the buckets are the same as in Manku's C(k + r, r)
+//! tables, but only the first level passes over all fingerprints: the other levels stay in the cache.
 //!
-//! That is the right thing for uniform fingerprints. Of others many may agree on a block. A bucket that is larger than
-//! expected is looked at anew: its blocks are chosen by how well the bits tell *its* fingerprints apart, from the bits
-//! behind the last block or from all bits with the whole distance, whatever is cheaper. And before a slice is
-//! partitioned the sizes of all buckets are counted: where they cost more to compare than the slice itself, nothing is
-//! partitioned. So no fingerprints cost much more than the comparison of all pairs: what is more is that near pairs are
-//! found again in the buckets of other blocks (benches/pairs.rs, uneven bytes).
+//! This is best for uniform fingerprints. In skewed data, many fingerprints may agree on a block. For a bucket that is
+//! larger than expected, new blocks are chosen by how well the bits tell *its* fingerprints apart: from the remaining
+//! bits, or from all bits with the whole distance, whichever is cheaper. And before a slice is partitioned, the sizes
+//! of all its buckets are counted: if comparing the buckets costs more than comparing the slice itself, the slice is
+//! not partitioned. So no set of fingerprints costs much more than the comparison of all pairs; the excess is near
+//! pairs that are found again in the buckets of other blocks (benches/pairs.rs, uneven bytes).
 
 use super::bits::Worths;
 use super::compare::{Cursor, Found, Kernel};
@@ -24,20 +24,21 @@ use super::progress::{Phase, Progress};
 use crate::distance::hamming;
 use crate::error::Error;
 
-/// Most slices within each other. Uniform fingerprints need three or four.
+/// Most levels of slices within slices. Uniform fingerprints need three or four.
 const MAX_DEPTH: usize = 16;
-/// Slices from this size are looked at anew if they are larger than expected.
+/// Smallest slice whose bits are sampled if it is larger than expected.
 const LARGE: usize = 256;
-/// Bits of a bucket's number beyond those that a block is worth: few of its values are equally likely.
+/// Bits of a bucket's number in addition to what a block is worth, since the values of a skewed block are not equally
+/// likely.
 const SPARE_BITS: u32 = 2;
-/// Slices up to this size are partitioned to a place that stays in the second-level cache.
+/// Slices up to this size are partitioned into a buffer that stays in the second-level cache.
 const CACHED: usize = 1 << 14;
-/// Buffers for larger ones.
+/// Number of buffers for larger slices.
 const LARGE_BUFFERS: usize = 2;
-/// Pairs to compare, or as much of other work, between two ticks: half a millisecond.
+/// Pairs to compare, or other work that takes as long, between two ticks: half a millisecond.
 const COMPARISONS: usize = 1 << 20;
 
-/// Two fingerprints' numbers, and their distance.
+/// The numbers of two near fingerprints, and their distance.
 #[derive(Clone, Copy, Debug)]
 pub struct Near {
     pub a: u32,
@@ -45,55 +46,55 @@ pub struct Near {
     pub distance: u32,
 }
 
-/// The walk, between two pairs.
+/// The state of a search between two calls.
 pub struct Search {
-    /// All fingerprints, before the search begins.
+    /// All fingerprints, until the search begins.
     all: Option<Bucket>,
     max_distance: u32,
     kernel: Kernel,
     plan: Plan,
-    /// The largest slice that is small: [`CACHED`].
+    /// Largest slice that is partitioned in the cache: [`CACHED`], except in tests.
     cached: usize,
-    /// A large slice is in one of the first two, and partitioned to the same place in the other. A small one is
-    /// partitioned to the beginning of another, one for each depth.
+    /// The first two buffers hold large slices: one is partitioned from its buffer to the same place in the other. A
+    /// small slice is partitioned to the beginning of another buffer, one for each depth.
     buffers: Vec<Numbered>,
-    /// Slices that are partitioned, each within a bucket of the one before; those from `depth` are kept for their
-    /// memory.
+    /// The slices that are partitioned, each within a bucket of the one before. Levels from `depth` on are kept only
+    /// for their memory.
     levels: Vec<Level>,
     depth: usize,
     ends: Vec<u32>,
-    /// What is compared, and the buffer that it is in.
+    /// The slice that is being compared, and the buffer that holds it.
     cursor: Cursor,
     compared: usize,
     found: Found,
-    /// Work until the next tick.
+    /// Work that is left until the next tick.
     left: usize,
     share: f64,
 }
 
 /// A slice that is partitioned.
 struct Level {
-    /// The buffer that it was in, and must be in at the end, and where.
+    /// The buffer that the slice was in and must be in at the end, and its range there.
     home: usize,
     start: usize,
     end: usize,
-    /// The buffer that it is partitioned from, its buckets' buffer, and where they begin.
+    /// The buffer that the slice is partitioned from, the buffer of its buckets, and where the buckets begin there.
     from: usize,
     to: usize,
     to_start: usize,
     budget: u32,
     worths: Worths,
     blocks: Vec<Block>,
-    /// Sizes of the buckets: those of each block from a multiple of `stride`.
+    /// Sizes of the buckets; the buckets of block i begin at i * `stride`.
     counts: Vec<u32>,
     stride: usize,
-    /// The block by which it is partitioned, its next bucket, and where that begins.
+    /// The block that the slice is partitioned by, its next bucket, and where that bucket begins.
     block: usize,
     bucket: usize,
     place: usize,
-    /// Where the bucket before began.
+    /// Where the bucket that is being searched begins.
     entered: usize,
-    /// Most fingerprints of a bucket that are no surprise.
+    /// Most fingerprints that a bucket is expected to have.
     expected: usize,
 }
 
@@ -102,7 +103,7 @@ struct Bucket {
     start: usize,
     end: usize,
     buffer: usize,
-    /// What is possible on the bits below `rest`.
+    /// Two of its fingerprints may differ in at most `budget` of the bits below bit `rest`.
     rest: u32,
     budget: u32,
 }
@@ -129,7 +130,7 @@ impl Level {
         }
     }
 
-    /// The next bucket with a pair in it.
+    /// The next bucket of the block with at least two fingerprints.
     fn next_bucket(&mut self) -> Option<Bucket> {
         let block = self.blocks[self.block];
         let first = self.block * self.stride;
@@ -147,7 +148,7 @@ impl Level {
         None
     }
 
-    /// Counts the buckets of all blocks. The cost of partitioning and comparing them.
+    /// Counts the fingerprints in each bucket of all blocks. Returns what partitioning and comparing them costs.
     fn count(&mut self, fingerprints: &[u64], tick: &dyn Fn()) -> Result<f64, Error> {
         self.stride = self.blocks.iter().map(|block| block.buckets()).max().unwrap_or(0);
         self.counts.clear();
@@ -159,30 +160,31 @@ impl Level {
         Ok(compare + self.blocks.len() as f64 * plan::scatter(fingerprints.len() as f64))
     }
 
-    /// Whether a pair that differs in these bits is to be found in the bucket at hand: it agrees on its block, and on
-    /// none before.
+    /// Whether a pair that differs in these bits is to be reported from the current block: it agrees on this block, and
+    /// on no earlier one.
     fn finds(&self, differing: u64) -> bool {
         self.blocks[self.block].agrees(differing)
             && !self.blocks[..self.block].iter().any(|block| block.agrees(differing))
     }
 }
 
-/// How a slice is to be split.
+/// How to split a slice.
 struct Split {
     worths: Worths,
-    /// Whether the worths are those of the slice's own bits.
+    /// Whether the worths come from a sample of the slice itself.
     anew: bool,
-    /// Bits of a block; None if comparing all is cheaper.
+    /// Worth of a block, in bits; None if comparing all pairs is cheaper.
     width: Option<u32>,
-    /// The lowest bits that blocks are made of, and in how many of them fingerprints may differ.
+    /// Blocks are made of the bits below bit `rest`. Two fingerprints may differ in at most `budget` of these bits.
     rest: u32,
     budget: u32,
 }
 
 impl Search {
-    /// Of so many fingerprints, distinct and ascending, in the first buffer; the second is as large.
+    /// A search in the first buffer, which holds `len` distinct fingerprints in ascending order. The second buffer is
+    /// spare memory of the same size. Fails if memory is refused.
     pub fn new(buffers: [Numbered; 2], len: usize, max_distance: u32) -> Result<Self, Error> {
-        // Distinct fingerprints are at no distance of 0.
+        // Distinct fingerprints have no distance of 0.
         let all = Bucket { start: 0, end: len, buffer: 0, rest: 64, budget: max_distance };
         Ok(Self {
             all: (max_distance > 0).then_some(all),
@@ -202,7 +204,7 @@ impl Search {
         })
     }
 
-    /// The next near pair.
+    /// The next near pair; None at the end. Fails if memory is refused.
     pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<Near>, Error> {
         loop {
             for (row, column) in self.found.by_ref() {
@@ -226,12 +228,12 @@ impl Search {
         }
     }
 
-    /// What share of the work is done.
+    /// The share of the work that is done, from 0 to 1.
     pub fn share(&self) -> f64 {
         self.share
     }
 
-    /// Goes on to the next slice whose pairs are to be compared. False at the end.
+    /// Goes on to the next slice whose pairs are to be compared. Returns false at the end.
     fn next_slice(&mut self, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
         while self.cursor.is_done() {
             if let Some(all) = self.all.take() {
@@ -258,7 +260,7 @@ impl Search {
         self.compared = bucket.buffer;
     }
 
-    /// Begins to search a slice: splits it if that is worth it.
+    /// Begins to search a slice: splits it if that is cheaper than comparing its pairs.
     fn enter(&mut self, bucket: Bucket, tick: &dyn Fn(Progress)) -> Result<(), Error> {
         if self.depth == MAX_DEPTH || self.max_distance > MAX_DISTANCE {
             self.compare(&bucket);
@@ -269,13 +271,13 @@ impl Search {
             Some(level) => (level.expected, level.worths.clone()),
             None => (0, Worths::uniform()),
         };
-        // A large slice that is longer than it was expected to be has its bits looked at at once.
+        // Sample the bits of a large slice at once if it is larger than expected.
         let is_uneven = len > expected && len >= LARGE;
         let mut split = self.choose_split(&bucket, inherited, is_uneven);
         if self.try_split(&bucket, &mut split, tick)? {
             return self.partition(tick);
         }
-        // The bits are not what they were expected to be: others may do.
+        // The split is not worth it, since the bits are not as expected: sample them and choose others.
         if !is_uneven && len >= LARGE && split.width.is_some() {
             let worths = split.worths;
             split = self.choose_split(&bucket, worths, true);
@@ -287,7 +289,7 @@ impl Search {
         Ok(())
     }
 
-    /// How to split a slice; with a look at its bits if `anew`, by what is known of them if not.
+    /// Chooses how to split a slice. Samples its bits if `anew`; otherwise uses the worths that are known.
     fn choose_split(&mut self, bucket: &Bucket, worths: Worths, anew: bool) -> Split {
         let Bucket { start, end, buffer, rest, budget, .. } = *bucket;
         let len = end - start;
@@ -302,7 +304,9 @@ impl Search {
         Split { worths, anew, width: choice.width, rest, budget }
     }
 
-    /// Makes a level that splits a slice, and whether it is worth that: whether fewer comparisons are left.
+    /// Prepares a level that splits a slice, and counts its buckets. Enters the level and returns true if partitioning
+    /// and comparing the buckets costs less than half of comparing all pairs or, if the bits were sampled, less than
+    /// all of it.
     fn try_split(&mut self, bucket: &Bucket, split: &mut Split, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
         let Bucket { start, end, buffer, .. } = *bucket;
         let Some(width) = split.width else { return Ok(false) };
@@ -341,15 +345,15 @@ impl Search {
         Ok(true)
     }
 
-    /// Partitions the innermost slice by its block.
+    /// Partitions the innermost slice by its current block.
     fn partition(&mut self, tick: &dyn Fn(Progress)) -> Result<(), Error> {
         let level = &mut self.levels[self.depth - 1];
         let block = level.blocks[level.block];
         let len = level.end - level.start;
-        // All fingerprints come in ascending order.
+        // The slice of all fingerprints is in ascending order at first.
         let sorted = self.depth == 1 && level.block == 0 && block.keeps_order();
         if level.to < LARGE_BUFFERS && (level.block > 0 || sorted) {
-            // The slices within may have used what it came from.
+            // Slices within this one may have overwritten the buffer that it came from.
             std::mem::swap(&mut level.from, &mut level.to);
         }
         (level.bucket, level.place, level.entered) = (0, level.to_start, level.to_start);
@@ -370,7 +374,7 @@ impl Search {
         Ok(())
     }
 
-    /// Ends the search of the innermost slice.
+    /// Ends the search of the innermost slice, and moves its fingerprints back to their home buffer if needed.
     fn leave(&mut self, tick: &dyn Fn(Progress)) {
         let progress = self.progress();
         self.depth -= 1;
@@ -389,7 +393,7 @@ impl Search {
         }
     }
 
-    /// All blocks of a slice are taken to cost the same, and all its fingerprints.
+    /// Estimates progress as if all blocks of a slice cost the same, and all fingerprints of a block.
     fn progress(&mut self) -> Progress {
         let inner = if self.cursor.is_done() { 0.0 } else { self.cursor.share() };
         let share = self.levels[..self.depth].iter().rev().fold(inner, |inner, level| {
@@ -409,7 +413,7 @@ mod tests {
     #[test]
     fn large_slices_within_each_other_lose_nothing() {
         let mut random = random();
-        // Smaller and smaller parts that share more and more leading bits, and near-duplicates of these.
+        // Parts of 500 fingerprints that share more and more leading bits, and near-duplicates of all.
         let mut distinct: Vec<u64> = (0..2500).map(|n| random() >> (n / 500 * 9)).collect();
         for n in 0..2500 {
             let near = distinct[n] ^ 1 << (random() % 64) ^ 1 << (random() % 64) ^ 1 << (random() % 64);

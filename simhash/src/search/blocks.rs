@@ -1,9 +1,9 @@
-//! Blocks: how a search for near fingerprints becomes look-ups of equal numbers.
+//! Blocks: they turn a search for near fingerprints into look-ups of equal numbers.
 //!
-//! Cut 64 bits into m blocks. If two fingerprints differ in at most k bits, the differing bits cannot exceed the radius
-//! of every block, where the radii sum to k + 1 - m: in some block i at most r_i bits differ. With k < m some block is
-//! equal (Manku, Jain, Das Sarma, WWW 2007, section 3); the general form is the pigeonhole of multi-index hashing
-//! (Norouzi, Punjani, Fleet, CVPR 2012, section 3).
+//! Cut 64 bits into m blocks, with radii that sum to k + 1 - m. If two fingerprints differ in at most k bits, the
+//! differing bits cannot exceed the radius of every block: in some block i, at most r_i bits differ. With k < m, some
+//! block is equal (Manku, Jain, Das Sarma, WWW 2007, section 3); the general form is the pigeonhole principle of
+//! multi-index hashing (Norouzi, Punjani, Fleet, CVPR 2012, section 3).
 
 use std::ops::RangeInclusive;
 
@@ -11,12 +11,12 @@ use crate::error::Error;
 
 /// Numbers of blocks that a layout may have.
 pub const LAYOUTS: RangeInclusive<i32> = 2..=8;
-/// The number of blocks where none is named, also in SQL.
+/// The default number of blocks, also in SQL.
 pub const DEFAULT_BLOCKS: i32 = 4;
-/// Most probe values that one search may need of one block.
+/// Most probes that a search may need in one block.
 pub const MAX_PROBES: u64 = 1 << 20;
 
-/// One block of a layout: `width` bits, the lowest of them being bit `shift` of the fingerprint.
+/// One block of a layout: `width` bits, the lowest of which is bit `shift` of the fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     shift: u32,
@@ -26,7 +26,7 @@ pub struct Block {
 impl Block {
     /// Block `number` (0 is the most significant) of a layout of `blocks` blocks; None if there is no such block.
     ///
-    /// Where 64 does not divide evenly, the first blocks are one bit wider: 3 blocks have 22, 21 and 21 bits.
+    /// If 64 is not a multiple of `blocks`, the first blocks are one bit wider: 3 blocks have 22, 21 and 21 bits.
     #[inline]
     pub fn new(number: i32, blocks: i32) -> Option<Self> {
         if !LAYOUTS.contains(&blocks) || !(0..blocks).contains(&number) {
@@ -38,18 +38,19 @@ impl Block {
         Some(Self { shift: 64 - end, width: narrow + u32::from(number < wider) })
     }
 
-    /// Number of bits, 8 to 32.
+    /// The width of the block in bits, 8 to 32.
     pub fn width(self) -> u32 {
         self.width
     }
 
-    /// The block of a fingerprint: its bits as a number from 0; those of a 32-bit block as a signed number.
+    /// The value of the block in a fingerprint: its bits as a number from 0, or as a signed number if the block has 32
+    /// bits.
     #[inline]
     pub fn value(self, fingerprint: u64) -> i32 {
         (fingerprint >> self.shift & ((1 << self.width) - 1)) as u32 as i32
     }
 
-    /// How many values [`Block::probes`] gives for a radius.
+    /// Number of values that [`Block::probes`] returns for a radius.
     pub fn probe_count(self, radius: Option<u32>) -> u64 {
         let Some(radius) = radius else { return 0 };
         let width = u64::from(self.width);
@@ -62,18 +63,18 @@ impl Block {
         count
     }
 
-    /// The values that a search must look up in this block: the block of `fingerprint` with up to `radius` bits
-    /// flipped, by the number of flipped bits; none if there is no radius.
+    /// The values that a search must look up in this block: the value of `fingerprint` with up to `radius` bits
+    /// flipped, ordered by the number of flipped bits. Empty if `radius` is None.
     ///
-    /// [`Block::probe_count`] of them; the caller has checked that they are not too many.
+    /// There are [`Block::probe_count`] values; the caller must check that they are not too many.
     pub fn probes(self, fingerprint: u64, radius: Option<u32>) -> impl Iterator<Item = i32> {
         let value = self.value(fingerprint) as u32;
-        // Not an optional range: what the compiler makes of that, valgrind takes for a look at unwritten memory.
+        // Not an `Option` of a range: valgrind takes the compiled form of that for a read of uninitialised memory.
         let radii = 0..radius.map_or(0, |radius| radius.min(self.width) + 1);
         radii.flat_map(move |flipped| words_of_weight(flipped, self.width).map(move |mask| (value ^ mask) as i32))
     }
 
-    /// [`Block::probes`] as a list, of up to 4 MB.
+    /// [`Block::probes`] as a list of up to 4 MB. Fails if memory is refused.
     pub fn list_probes(self, fingerprint: u64, radius: Option<u32>) -> Result<Vec<i32>, Error> {
         let mut list = Vec::new();
         list.try_reserve_exact(self.probe_count(radius) as usize)?;
@@ -82,9 +83,9 @@ impl Block {
     }
 }
 
-/// The probes of a block, most of them as one range: what an index has in neighbouring places is looked up at once.
+/// The probes of a block, most of them as one range, since an index looks up neighbouring values at once.
 pub struct Ranged {
-    /// All values that differ from the fingerprint's block in the lowest bits only, however many: more than the probes
+    /// All values that differ from the fingerprint's block only in its lowest bits, which may be more than the probes
     /// among them.
     pub range: RangeInclusive<i32>,
     /// The probes that are not in the range.
@@ -92,7 +93,8 @@ pub struct Ranged {
 }
 
 impl Block {
-    /// [`Block::probes`], with those that differ in the `low` lowest bits only, of fewer than there are, as a range.
+    /// [`Block::probes`], with those that differ only in the `low` lowest bits as a range. `low` must be less than the
+    /// width of the block. Fails if memory is refused.
     pub fn ranged_probes(self, fingerprint: u64, radius: u32, low: u32) -> Result<Ranged, Error> {
         let value = self.value(fingerprint) as u32;
         let mask = (1 << low) - 1;
@@ -102,17 +104,18 @@ impl Block {
     }
 }
 
-/// The radius of each block number in a search at distance at most `max_distance`: None if the block need not be
+/// The radius of block `number` in a search at a distance of at most `max_distance`; None if the block need not be
 /// looked at.
 ///
-/// The least radii by which no match can be missed: their sum, counting None as -1, is `max_distance` + 1 - `blocks`.
+/// These are the smallest radii with which no match can be missed: their sum, counting None as -1, is `max_distance` +
+/// 1 - `blocks`.
 pub fn radius(number: i32, blocks: i32, max_distance: i32) -> Option<u32> {
     let radii = (max_distance.clamp(-1, 64) + 1) as u32;
     let (number, blocks) = (number as u32, blocks as u32);
     (radii / blocks + u32::from(number < radii % blocks)).checked_sub(1)
 }
 
-/// The words of `width` bits of which `ones` are 1, ascending (Gosper's hack: HAKMEM, item 175).
+/// The words of `width` bits of which `ones` bits are 1, in ascending order (Gosper's hack: HAKMEM, item 175).
 fn words_of_weight(ones: u32, width: u32) -> impl Iterator<Item = u32> {
     let end = 1u64 << width;
     let first = Some((1u64 << ones) - 1);

@@ -1,32 +1,32 @@
-//! What a search costs by the number of blocks that fingerprints are cut into.
+//! What a search costs, depending on the number of blocks that fingerprints are cut into.
 //!
-//! A search looks up probes in indexes, then visits the rows found, its candidates, to compare distances. Few wide
-//! blocks need many probes at larger distances and find few candidates; many narrow blocks need few probes and find
-//! candidates that grow in number with the table.
+//! A search looks up probes in indexes, and then visits the rows that it finds, its candidates, to compare distances.
+//! Few wide blocks need many probes at larger distances, and find few candidates. Many narrow blocks need few probes,
+//! but the number of candidates grows with the table.
 
 use super::blocks::{Block, MAX_PROBES, radius};
 
-/// Microseconds of one probe: a descent of a warm btree within `= ANY (...)`.
+/// Cost of one probe in microseconds: a descent of a warm btree within `= ANY (...)`.
 ///
-/// From 10 million uniform fingerprints at distance 3 (PostgreSQL 15, in memory, a prepared statement): two blocks take
-/// 0.17 ms for 66 probes and next to no candidates.
+/// Measured on 10 million uniform fingerprints at distance 3 (PostgreSQL 15, in memory, a prepared statement): two
+/// blocks take 0.17 ms for 66 probes and almost no candidates.
 pub const PROBE_MICROSECONDS: f64 = 2.5;
-/// Microseconds of one candidate: a visit to a warm heap page of its own, and the distance.
+/// Cost of one candidate in microseconds: a visit to a warm heap page of its own, and the distance.
 ///
-/// From the same table: four blocks take 0.9 to 2.6 ms for four probes and 610 candidates, so 1.5 to 4.2 a candidate,
-/// of which this is the (geometric) middle. It agrees with what was measured at one million rows, where two blocks (66
-/// probes) and four (4 probes, 61 candidates) take the same time.
+/// Measured on the same table: four blocks take 0.9 to 2.6 ms for 4 probes and 610 candidates, so 1.5 to 4.2 a
+/// candidate, of which this is the geometric mean. It agrees with a measurement on one million rows, where two blocks
+/// (66 probes) and four (4 probes, 61 candidates) take the same time.
 pub const CANDIDATE_MICROSECONDS: f64 = 2.5;
 
-/// The blocks of a layout that a search at distance at most `max_distance` must look at, each with its radius; none if
-/// there is no such layout.
+/// The blocks of a layout that a search at a distance of at most `max_distance` must look at, each with its radius;
+/// empty if there is no such layout.
 pub fn probed_blocks(blocks: i32, max_distance: i32) -> impl Iterator<Item = (Block, u32)> {
-    // The radii descend: behind a block without one there is none with one.
+    // The radii descend: once a block has none, no later block has one.
     (0..blocks).map_while(move |number| Some((Block::new(number, blocks)?, radius(number, blocks, max_distance)?)))
 }
 
-/// How many probes a search needs, in all blocks; None if the layout cannot serve it, because there is none of so many
-/// blocks or because one block needs more than [`MAX_PROBES`].
+/// Number of probes of a search in all blocks. None if the layout cannot serve the search: there is no layout of so
+/// many blocks, or one block needs more than [`MAX_PROBES`].
 pub fn probes(blocks: i32, max_distance: i32) -> Option<u64> {
     Block::new(0, blocks)?;
     probed_blocks(blocks, max_distance).try_fold(0, |sum, (block, radius)| {
@@ -35,7 +35,7 @@ pub fn probes(blocks: i32, max_distance: i32) -> Option<u64> {
     })
 }
 
-/// The largest distance for which [`probes`] says how many; -1 if there is no such layout.
+/// The largest distance that a layout can serve; -1 if there is no such layout.
 pub fn largest_distance(blocks: i32) -> i32 {
     (0..=64).take_while(|&distance| probes(blocks, distance).is_some()).last().unwrap_or(-1)
 }
@@ -47,7 +47,8 @@ pub fn uniform_share(blocks: i32, max_distance: i32) -> f64 {
 
 /// The share of all possible fingerprints that have at least one of these blocks within its radius.
 pub fn share_of(probed: impl Iterator<Item = (Block, u32)>) -> f64 {
-    // The blocks of a uniform fingerprint are independent. Shares of 1e-9 would vanish in a difference of products.
+    // The blocks of a uniform fingerprint are independent. Sum logarithms, since shares of 1e-9 would vanish in a
+    // difference of products.
     let missed_by_all: f64 = probed
         .map(|(block, radius)| -(block.probe_count(Some(radius)) as f64 / (block.width() as f64).exp2()))
         .map(f64::ln_1p)
@@ -55,35 +56,36 @@ pub fn share_of(probed: impl Iterator<Item = (Block, u32)>) -> f64 {
     -missed_by_all.exp_m1()
 }
 
-/// How many rows a search visits in a table of so many uniform fingerprints.
+/// Number of rows that a search visits in a table of `rows` uniform fingerprints.
 pub fn uniform_candidates(rows: f64, blocks: i32, max_distance: i32) -> f64 {
     rows * uniform_share(blocks, max_distance)
 }
 
-/// What a search costs, in microseconds where everything is in memory. For comparing layouts: a disk, or many
-/// candidates to a page, change the figure.
+/// The cost of a search, in microseconds if everything is in memory. It is meant for comparing layouts: a disk, or many
+/// candidates on a page, change the figure.
 pub fn cost(probes: u64, candidates: f64) -> f64 {
     probes as f64 * PROBE_MICROSECONDS + candidates * CANDIDATE_MICROSECONDS
 }
 
-/// How the values of one block are spread over the rows of a table, and over the queries that are like them.
+/// How the values of one block are distributed over the rows of a table, and over queries that resemble these rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
-    /// The commonest values and their shares of all rows, in descending order of these.
+    /// The commonest values, with their shares of all rows, in descending order of the shares.
     pub commonest: Vec<(i32, f64)>,
-    /// The share of all rows that have none of these.
+    /// The share of all rows that have none of the commonest values.
     pub rest: f64,
-    /// How many values these have.
+    /// Number of values that these other rows have.
     pub rest_values: f64,
 }
 
 impl Distribution {
-    /// All values of the block are equally common.
+    /// The distribution in which all values of the block are equally common.
     pub fn uniform(block: Block) -> Self {
         Self { commonest: Vec::new(), rest: 1.0, rest_values: f64::from(block.width()).exp2() }
     }
 
-    /// What a search visits in this block. Without a query, it is one of the rows.
+    /// The shares of rows that a search visits in this block. Without a query, the average over queries that are rows
+    /// of the table.
     pub fn visited(&self, block: Block, radius: u32, query: Option<u64>) -> Visited {
         let probes = block.probe_count(Some(radius)) as f64;
         let rest_of_probes = probes * self.rest / f64::from(block.width()).exp2();
@@ -94,11 +96,12 @@ impl Distribution {
         match query.map(|query| block.value(query)) {
             Some(value) => Visited { common: common_near(value, &self.commonest), rest: rest_of_probes },
             None => {
-                // Pairs of the very commonest, and each of the others by itself: the planner waits for this.
+                // Compare only the very commonest values with each other, and count each of the others by itself: this
+                // is planning time.
                 let (first, others) = self.commonest.split_at(self.commonest.len().min(MOST_IN_PAIRS));
                 let first: f64 = first.iter().map(|&(value, share)| share * common_near(value, first)).sum();
                 let others: f64 = others.iter().map(|(_, share)| share * share).sum();
-                // Where a row has the query's own value, so have others.
+                // The rows that share the query's own value.
                 let own = self.rest * self.rest / self.rest_values.max(1.0);
                 Visited { common: first + others, rest: rest_of_probes + own }
             }
@@ -106,42 +109,42 @@ impl Distribution {
     }
 }
 
-/// Common values of which pairs are considered.
+/// Number of the commonest values that are compared with each other.
 const MOST_IN_PAIRS: usize = 16;
 
 /// The shares of all rows that a search visits in a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Visited {
-    /// Of rows with one of the commonest values.
+    /// The share of rows with one of the commonest values.
     pub common: f64,
-    /// Of the others.
+    /// The share of the other rows.
     pub rest: f64,
 }
 
 impl Visited {
-    /// The share that is visited in one block or another. Rows that share one of the commonest values mostly share
-    /// others too, and are visited once.
+    /// The share of rows that is visited in at least one block. Rows that share one of the commonest values mostly
+    /// share others as well, and are visited once.
     pub fn in_any(blocks: impl Iterator<Item = Self>) -> f64 {
         let all = blocks.fold((0f64, 0.0), |(common, rest), visited| (common.max(visited.common), rest + visited.rest));
         (all.0 + all.1).min(1.0)
     }
 }
 
-/// The radii, one a block, with which a search at distance at most `max_distance` costs least, and what it costs; None
-/// if there are none.
+/// The radii, one for each block, with which a search at a distance of at most `max_distance` costs least, and the
+/// cost; None if there are no such radii. `cost_of` returns what a block costs with a radius, None if it cannot be
+/// looked at; costs of blocks add up.
 ///
-/// No match is missed with any radii that add up to `max_distance` + 1, counting 1 for each block that is looked at: if
-/// two fingerprints differ in each block by more than its radius, they differ in more bits altogether. Those of
-/// [`radius`] are as small and as even as can be; where a value of a block is very common, it is better to look closer
-/// at the other blocks instead. `cost_of` tells what a block costs with a radius, None if it cannot be looked at;
-/// blocks add up. It takes time and space proportional to `blocks` times `max_distance` squared, at most.
+/// No match is missed if the radii, each plus 1, add up to `max_distance` + 1 over the blocks that are looked at: two
+/// fingerprints that differ in each block by more than its radius differ in more than `max_distance` bits. The function
+/// [`radius`] gives radii as small and as even as possible; if a value of a block is very common, it is better to look
+/// closer at the other blocks. Takes time and space proportional to at most `blocks` times `max_distance` squared.
 pub fn cheapest_radii(
     blocks: i32,
     max_distance: i32,
     cost_of: impl Fn(i32, u32) -> Option<f64>,
 ) -> Option<(f64, Vec<Option<u32>>)> {
     let needed = usize::try_from(max_distance.clamp(-1, 64) + 1).ok()?;
-    // For each sum, the least cost with which the blocks so far reach it, and how.
+    // For each sum, the least cost with which the blocks so far reach it, and the radii.
     let mut best: Vec<Option<(f64, Vec<Option<u32>>)>> = vec![None; needed + 1];
     best[0] = Some((0.0, Vec::new()));
     for block in 0..blocks {
@@ -162,7 +165,7 @@ pub fn cheapest_radii(
     best.pop().flatten()
 }
 
-/// A distance for which [`radius`] is `radius` in every block of a layout.
+/// A distance at which [`radius`] returns `radius` for every block of a layout.
 pub fn distance_of_radius(blocks: i32, radius: u32) -> i32 {
     (radius as i32 + 1) * blocks - 1
 }
@@ -173,7 +176,8 @@ mod tests {
 
     #[test]
     fn probes_and_candidates_are_those_of_the_literature() {
-        // (blocks, distance, probes, candidates among 10 million): the first as Manku, Jain and Das Sarma count them.
+        // Blocks, distance, probes, and candidates among 10 million rows; the first line as Manku, Jain and Das Sarma
+        // count them.
         for (blocks, max_distance, expected_probes, expected_candidates) in [
             (4, 3, 4, 610.3),
             (2, 3, 66, 0.1537),
@@ -191,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_cheapest_radii_are_the_cheapest_of_all() {
-        // Pseudo-random costs, some of them impossible, against every choice of radii.
+        // Compare with every choice of radii, on pseudo-random costs of which some are impossible.
         let mut state = 1u32;
         let mut random = |below: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -231,7 +235,7 @@ mod tests {
     fn equal_blocks_need_the_radii_of_the_definition() {
         for blocks in 2..=8 {
             for max_distance in 0..=12 {
-                // Steep enough that radii are as even as can be.
+                // Costs so steep that radii become as even as possible.
                 let cost_of = |_, radius: u32| Some(100f64.powi(radius as i32));
                 let (_, mut radii) = cheapest_radii(blocks, max_distance, cost_of).unwrap();
                 radii.sort_by_key(|radius| std::cmp::Reverse(radius.map_or(-1, i64::from)));

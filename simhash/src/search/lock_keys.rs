@@ -1,20 +1,21 @@
-//! What near-duplicates have in common: keys by which writers can exclude each other.
+//! Lock keys: near-duplicates share one, so that their writers can exclude each other.
 
 use xxhash_rust::xxh3::xxh3_64_with_secret;
 
-/// What keys are hashed with. Everybody can see them, since PostgreSQL shows all locks to all users: who does not know
-/// the secret shall not compute from a row's keys what its fingerprint is. As long as the hash function wants it.
+/// The secret that keys are hashed with. PostgreSQL shows all locks to all users; without the secret, nobody can
+/// compute a row's fingerprint from its keys. It has the length of xxh3's own secret.
 pub struct Secret(pub [u8; 192]);
 
-/// Largest distance for which keys tell fingerprints apart; beyond, all have the same one.
+/// Largest distance at which keys tell fingerprints apart. Beyond it, all fingerprints have the same key.
 const LARGEST_DISTANCE: u32 = 8;
 
-/// Keys such that any two fingerprints at a distance of at most `max_distance` share one.
+/// Lock keys of a fingerprint, sorted and each once: any two fingerprints at a distance of at most `max_distance` share
+/// a key.
 ///
-/// Cut into `max_distance` + 2 pieces, such fingerprints agree on two pieces at least (Manku, Jain, Das Sarma, WWW
-/// 2007, section 3), so each pair of pieces is a key. Two pieces rather than one, so that texts made from a template,
-/// whose fingerprints often share a piece, rarely share a key. At distance 3 there are ten keys of 25 or 26 bits.
-/// Sorted, each once.
+/// Cut into `max_distance` + 2 pieces, such fingerprints agree on at least two pieces (Manku, Jain, Das Sarma, WWW
+/// 2007, section 3), so each pair of pieces is a key. A key has two pieces because the fingerprints of texts made from
+/// one template often share one piece, but rarely two. At distance 3 there are ten keys, of 25 or 26 bits of the
+/// fingerprint each.
 pub fn shared_keys(fingerprint: u64, max_distance: u32, secret: &Secret) -> Vec<u32> {
     if max_distance > LARGEST_DISTANCE {
         return vec![0];
@@ -70,7 +71,7 @@ mod tests {
         assert_eq!(keys(1).len(), 10);
         let first = keys(1);
         assert!((2..10_000).all(|other| !keys(other).iter().any(|key| first.contains(key))));
-        // All that share a 16-bit block, as texts of one template do, have keys of their own.
+        // Fingerprints that share only a 16-bit block, as texts of one template do, have different keys.
         assert_ne!(shared_keys(0x1234_0000_1111_2222, 3, &secret), shared_keys(0x1234_ffff_8888_9999, 3, &secret));
     }
 

@@ -1,6 +1,6 @@
-//! Search by blocks: [`blocks`] cuts fingerprints and lists the values to look up, [`cost`] estimates what a search
-//! costs with each layout, [`skew`] measures how uneven the blocks of a table are. [`lock_keys`] are what concurrent
-//! writers of near fingerprints lock.
+//! Search by blocks: [`blocks`] cuts fingerprints into blocks and lists the values to look up, [`cost`] estimates what
+//! a search costs with each layout, and [`skew`] measures how uneven the blocks of a table are. [`lock_keys`] makes the
+//! keys that concurrent writers of near fingerprints lock.
 
 pub mod blocks;
 pub mod cost;

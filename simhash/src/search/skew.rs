@@ -1,10 +1,10 @@
 //! Skew: what a search costs on the fingerprints that a table really has.
 //!
-//! Of uniform fingerprints every block value is as common as any other. Pages made from one template, login pages and
-//! true duplicates are not uniform: a search that shares a block with a quarter of the table visits a quarter of the
-//! table. Which layouts suffer depends on where in the fingerprint the common bits are. So it is counted, on a
-//! [`Sample`]: what the searches for some of its fingerprints would visit of all of it. For each block it is sorted by
-//! that block, which serves as the btree.
+//! Among uniform fingerprints, every value of a block is as common as any other. Pages made from one template, login
+//! pages and true duplicates are not uniform: a search that shares a block with a quarter of the table visits a quarter
+//! of the table. Which layouts suffer depends on where in the fingerprint the common bits are. So it is counted on a
+//! [`Sample`]: how much of the sample the searches for some of its fingerprints would visit. For each block, the sample
+//! is sorted by that block, in place of the btree.
 
 use std::ops::RangeInclusive;
 
@@ -12,15 +12,15 @@ use super::blocks::{Block, LAYOUTS};
 use super::cost::{cost, probed_blocks, probes, uniform_share};
 use crate::error::Error;
 
-/// Most fingerprints of a table that are kept: at 24 bytes, 2.4 MB while they are counted.
+/// Most fingerprints that a sample keeps: at 24 bytes each while they are counted, 2.4 MB.
 pub const SAMPLE: usize = 100_000;
-/// Most searches that are tried, and fewest of a larger sample, where each takes long.
+/// Number of searches that are tried: at most 2,000, and at least 200 even if the sample is large and each takes long.
 pub const QUERIES: RangeInclusive<usize> = 200..=2_000;
-/// Fingerprints to look at in all searches of a layout: a fifth of a second.
+/// Number of fingerprints to look at in all searches of a layout: a fifth of a second.
 const WORK: f64 = 5e7;
 
-/// At most [`SAMPLE`] of the fingerprints that were added, each equally likely (algorithm R: Vitter, ACM TOMS 11,
-/// 1985). The same fingerprints in the same order give the same sample.
+/// A sample of at most [`SAMPLE`] of the fingerprints that were added, each equally likely (algorithm R: Vitter, ACM
+/// TOMS 11, 1985). The same fingerprints in the same order give the same sample.
 pub struct Sample {
     fingerprints: Vec<u64>,
     added: u64,
@@ -28,14 +28,14 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Takes its memory at once.
+    /// An empty sample. Allocates all its memory at once; fails if that is refused.
     pub fn new() -> Result<Self, Error> {
         let mut fingerprints = Vec::new();
         fingerprints.try_reserve_exact(SAMPLE)?;
         Ok(Self { fingerprints, added: 0, random: 0 })
     }
 
-    /// Adds a fingerprint, in place of another if there are too many.
+    /// Adds a fingerprint. If the sample is full, it replaces a random one or is left out.
     pub fn add(&mut self, fingerprint: u64) {
         self.added += 1;
         if self.fingerprints.len() < SAMPLE {
@@ -48,17 +48,17 @@ impl Sample {
         }
     }
 
-    /// Those that are kept.
+    /// The fingerprints in the sample.
     pub fn fingerprints(&self) -> &[u64] {
         &self.fingerprints
     }
 
-    /// How many were added.
+    /// Number of fingerprints that were added.
     pub fn added(&self) -> u64 {
         self.added
     }
 
-    /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+    /// The next number of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
     fn next_random(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.random ^ self.random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -67,28 +67,29 @@ impl Sample {
     }
 }
 
-/// What a layout does to a table.
+/// What searches with a layout cost on a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skew {
     /// Number of blocks of the layout.
     pub blocks: i32,
-    /// Probes of a search.
+    /// Number of probes of a search.
     pub probes: u64,
     /// For each block, the share of the rows that have its commonest value.
     pub commonest: Vec<f64>,
-    /// Rows that a search visits on average: for a fingerprint drawn like those of the table, among the others.
+    /// Number of rows that a search visits on average, for a fingerprint drawn from the table among all other rows.
     pub candidates: f64,
-    /// The same for the hundredth of the searches that visit most.
+    /// Number of rows that the worst hundredth of the searches visits on average.
     pub worst: f64,
-    /// [`cost`] of the average search.
+    /// The [`cost`] of the average search.
     pub cost: f64,
-    /// Whether no layout has a lower cost; of equals, the one of the fewest blocks.
+    /// Whether this layout has the lowest cost. Among equal costs, the layout with the fewest blocks is best.
     pub best: bool,
 }
 
-/// The layouts that can serve searches at distance at most `max_distance`, on a table of so many rows, ascending.
+/// The layouts that can serve searches at a distance of at most `max_distance` on a table of `rows` rows, by ascending
+/// number of blocks. Fails if memory is refused.
 ///
-/// Cancellable by `tick`. Takes a quarter of a second where blocks are healthy, two seconds where all rows share one.
+/// Takes a quarter of a second if blocks are healthy, two seconds if all rows share a block. `tick` can cancel it.
 pub fn skew(sample: Sample, rows: f64, max_distance: i32, tick: &impl Fn()) -> Result<Vec<Skew>, Error> {
     let mut counted = Counted::new(sample, rows)?;
     let mut layouts = Vec::new();
@@ -104,7 +105,7 @@ pub fn skew(sample: Sample, rows: f64, max_distance: i32, tick: &impl Fn()) -> R
     Ok(layouts)
 }
 
-/// Fingerprints that are equal, so that a million true duplicates are counted at once.
+/// Equal fingerprints, so that a million true duplicates are counted at once.
 struct Group {
     fingerprint: u64,
     count: u32,
@@ -113,9 +114,9 @@ struct Group {
 struct Counted {
     groups: Vec<Group>,
     queries: Vec<u64>,
-    /// Fingerprints in all groups.
+    /// Number of fingerprints in all groups.
     sampled: u64,
-    /// Those of the table.
+    /// Number of rows of the table.
     rows: f64,
 }
 
@@ -123,7 +124,7 @@ impl Counted {
     fn new(sample: Sample, rows: f64) -> Result<Self, Error> {
         let mut fingerprints = sample.fingerprints;
         fingerprints.sort_unstable();
-        // Evenly spaced in their order: each group of fingerprints that begin alike gets its share of the queries.
+        // Queries evenly spaced in sorted order: each group of fingerprints that begin alike gets its share.
         let mut queries = Vec::new();
         queries.try_reserve_exact(*QUERIES.end())?;
         queries.extend(spaced_evenly(&fingerprints, *QUERIES.end()));
@@ -146,19 +147,19 @@ impl Counted {
             commonest.push(self.commonest(block));
         }
 
-        // Where a value is that of a share s of the rows, a share s of the queries finds as many. With finds so many,
-        // fewer queries tell as much.
+        // If a share s of the rows has a value, a share s of the queries finds a share s of the rows by it. The more
+        // each query finds, the fewer are needed.
         let finds = commonest.iter().zip(&probed).map(|(share, _)| share * share).sum::<f64>() + uniform_share;
         let lookups = probed.iter().map(|&(block, radius)| lookups(self.groups.len(), block, radius)).sum::<u64>();
         let work = lookups as f64 + self.groups.len() as f64 * finds.min(1.0);
         let count = ((WORK / work) as usize).clamp(*QUERIES.start(), *QUERIES.end());
         let mut searches = Vec::new();
         searches.try_reserve_exact(count)?;
-        searches.extend(spaced_evenly(&self.queries, count).map(|query| Search { query, found: 0 }));
+        searches.extend(spaced_evenly(&self.queries, count).map(|query| SampledQuery { query, found: 0 }));
 
         for (number, &(block, radius)) in probed.iter().enumerate() {
             self.sort_by(block);
-            // What an earlier block has found is not found again.
+            // Count only what no earlier block has found.
             let earlier = probed.get(..number).unwrap_or_default();
             for search in &mut searches {
                 tick();
@@ -173,17 +174,17 @@ impl Counted {
         self.groups.sort_unstable_by_key(|group| block.value(group.fingerprint));
     }
 
-    /// Share of the commonest value of the block that the groups are sorted by.
+    /// The share of the commonest value of the block that the groups are sorted by.
     fn commonest(&self, block: Block) -> f64 {
         let equal = |a: &Group, b: &Group| block.value(a.fingerprint) == block.value(b.fingerprint);
         let most = self.groups.chunk_by(equal).map(weight).max().unwrap_or(0);
         most as f64 / self.sampled.max(1) as f64
     }
 
-    /// Rows that the average search and the worst hundredth of the searches visit in the table, from what they found
-    /// in the sample.
-    fn candidates(&self, searches: &[Search], uniform_share: f64) -> (f64, f64) {
-        // Each has found itself.
+    /// How many rows of the table the average search and the worst hundredth of the searches visit, estimated from what
+    /// they found in the sample.
+    fn candidates(&self, searches: &[SampledQuery], uniform_share: f64) -> (f64, f64) {
+        // Each search has found its own fingerprint.
         let mut found: Vec<u64> = searches.iter().map(|search| search.found.saturating_sub(1)).collect();
         let (queries, others) = (found.len() as f64, self.sampled.saturating_sub(1) as f64);
         if others == 0.0 {
@@ -193,16 +194,16 @@ impl Counted {
         let sum = found.iter().sum::<u64>() as f64;
         let scale = (self.rows - 1.0) / others;
 
-        // No fingerprints share fewer blocks than uniform ones: where a sample shows less, it is too small to tell. But
-        // all pairs of rows counted are the truth.
+        // No set of fingerprints shares fewer blocks than uniform ones: if the sample shows less, it is too small to
+        // tell. But if all pairs of rows were counted, the count is exact.
         let share = sum / (queries * others);
         let share = if queries == self.rows { share } else { share.max(uniform_share) };
         let candidates = (self.rows - 1.0) * share;
 
-        // A sample makes the searches look more different than they are: their finds scatter around what each finds in
-        // the table, with a variance that is about the mean (less, where little is left out), and itself uncertain by
-        // two standard errors. Brought nearer to the mean, they scatter as those of the table do (Louis, JASA 79,
-        // 1984), which is no less than chance makes them.
+        // In a sample, the searches look more different than they are in the table: their finds scatter around the true
+        // values. The variance of that is about the mean (less if the sample is nearly the whole table), and is taken
+        // two standard errors larger, since the mean is uncertain. Moving the finds nearer to the mean gives them the
+        // scatter of the table (Louis, JASA 79, 1984), but never less than chance gives.
         let mean = sum / queries;
         let variance = found.iter().map(|&found| (found as f64 - mean).powi(2)).sum::<f64>() / queries;
         let sampled = self.sampled as f64 / self.rows;
@@ -216,8 +217,8 @@ impl Counted {
     }
 }
 
-/// A query and how many fingerprints of the sample it has found.
-struct Search {
+/// A query, and how many fingerprints of the sample it has found.
+struct SampledQuery {
     query: u64,
     found: u64,
 }
@@ -235,13 +236,15 @@ fn within((block, radius): (Block, u32), a: u64, b: u64) -> bool {
     (block.value(a) ^ block.value(b)).count_ones() <= radius
 }
 
-/// Groups to look at to find those within a radius: by binary searches or, if that is fewer, all.
+/// Number of groups to look at to find those within a radius: by a binary search for each probe or, if that is fewer,
+/// all.
 fn lookups(groups: usize, block: Block, radius: u32) -> u64 {
     let depth = groups.checked_ilog2().unwrap_or(0);
     block.probe_count(Some(radius)).saturating_mul(depth.into()).min(groups as u64)
 }
 
-/// How many fingerprints of the groups, sorted by `probed`'s block, a query finds by it and by none of the `earlier`.
+/// How many fingerprints of the groups, which are sorted by the block of `probed`, a query finds by that block and by
+/// none of the `earlier` blocks.
 fn first_found(groups: &[Group], query: u64, probed: (Block, u32), earlier: &[(Block, u32)]) -> u64 {
     let (block, radius) = probed;
     let first = |group: &&Group| !earlier.iter().any(|&earlier| within(earlier, group.fingerprint, query));

@@ -1,4 +1,4 @@
-//! What each character is: two loads from a table that `build.rs` makes from ICU4X.
+//! The class of each character: two loads from a table that `build.rs` makes from ICU4X.
 //!
 //! Looking up general category and script in ICU4X's own tries takes 3.8 times as long on Chinese text
 //! (`benches/unicode.rs`). The table is in the library's read-only pages, which all backends share.
@@ -6,7 +6,7 @@
 include!("class_bits.rs");
 include!(concat!(env!("OUT_DIR"), "/classes.rs"));
 
-/// The class of a code point: a kind and the flags of `class_bits.rs`.
+/// The class of a code point: its kind and flags, as `class_bits.rs` defines them.
 #[inline]
 pub fn class(c: u32) -> u8 {
     let c = c as usize;

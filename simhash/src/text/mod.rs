@@ -1,4 +1,4 @@
-//! Text to shingles: [`normalise`] brings a text into one form, [`tokens`] cuts it by the [`classes`] of its
+//! From text to shingles: [`normalise`] normalises a text, [`tokens`] cuts it into tokens by the [`classes`] of its
 //! characters, and [`shingle`] joins neighbouring tokens.
 
 pub mod classes;

@@ -1,11 +1,11 @@
-//! Step 1: Unicode NFKC, then full case folding (UAX #15; Unicode chapter 3.13, without the Turkic mappings).
+//! Normalisation: Unicode NFKC, then full case folding (UAX #15; Unicode chapter 3.13, without the Turkic mappings).
 //!
-//! Most text is in that form already, except for ASCII capitals: such spans are copied, lower-casing ASCII. Whatever
-//! else changes goes through ICU4X together with its neighbourhood, from the last character before it across which
-//! normalisation never looks to the next one.
+//! Most text is already in that form except for ASCII capitals: such spans are copied, and ASCII is lower-cased.
+//! Everything else goes through ICU4X together with its neighbourhood, which reaches from one boundary to the next: a
+//! boundary is a character at which normalisation never looks back.
 //!
-//! ICU4X and not the unicode-rs crates, because it is the faster of the two: 1.0 to 1.7 times at this, 5 to 11 times at
-//! looking up properties (`benches/unicode.rs`).
+//! ICU4X is used rather than the unicode-rs crates because it is faster: 1.0 to 1.7 times at normalising, 5 to 11 times
+//! at looking up properties (`benches/unicode.rs`).
 
 use std::collections::TryReserveError;
 use std::hint::black_box;
@@ -20,23 +20,24 @@ use super::utf8::decode;
 use crate::error::{Error, MAX_BYTES, MAX_COMBINING_SEQUENCE};
 use crate::ticking::BYTES;
 
-/// Bytes after which a span for ICU4X is cut at the next boundary, so that its scratch memory stays small.
+/// After this many bytes, a span for ICU4X is cut at the next boundary, so that its scratch memory stays small.
 const SPAN: usize = 4 * 1024;
-/// Most bytes of NFKC for a byte of text: U+FDFA has 33 for 3.
+/// Most bytes of NFKC that a byte of text can become: U+FDFA becomes 33 bytes from 3.
 const LONGEST_NFKC: usize = 11;
-/// Marks that are not worth asking for: an allocator has a kilobyte left, or nothing goes on.
+/// Below this many marks (1 kB), skip the trial allocation: if the allocator cannot provide that, nothing else can go
+/// on.
 const FEW_MARKS: usize = 256;
-/// Most characters that one character is decomposed into: U+FDFA again.
+/// Most characters that one character can decompose into: U+FDFA again.
 const LONGEST_DECOMPOSITION: usize = 18;
 
 const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizer::new_nfkc();
 const FOLD: CaseMapperBorrowed<'static> = CaseMapper::new();
 
-/// Appends the normal form of `text` to `out`: at most [`LONGEST_NFKC`] times as long as the text, as a rule no longer,
+/// Appends the normal form of `text` to `out`: usually no longer than the text, at most [`LONGEST_NFKC`] times as long,
 /// and never longer than [`MAX_BYTES`].
 ///
-/// Full-width punctuation and other separators that NFKC would turn into separators may stay as they are: no token
-/// contains them. `tick` is called every 64 kB or sooner.
+/// Full-width punctuation, and other separators that NFKC would turn into separators, may stay as they are, since no
+/// token contains them. `tick` is called at least every 64 kB.
 pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
     make_room(out, text.len())?;
     let mut scratch = String::new();
@@ -52,7 +53,7 @@ pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &impl Fn()
     copy(&text[copied..], case_fold, out, tick)
 }
 
-/// Appends a span that normalisation leaves alone but for ASCII capitals.
+/// Appends a span in which normalisation changes only ASCII capitals.
 fn copy(span: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
     make_room(out, span.len())?;
     let mut rest = span;
@@ -76,7 +77,7 @@ fn make_room(out: &mut String, bytes: usize) -> Result<(), Error> {
     Ok(out.try_reserve(bytes)?)
 }
 
-/// Appends the normal form of a span that starts and ends at boundaries; `scratch` is left in any state.
+/// Appends the normal form of a span that starts and ends at boundaries. `scratch` is overwritten.
 fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<(), Error> {
     scratch.clear();
     scratch.try_reserve(span.len() * LONGEST_NFKC)?;
@@ -84,7 +85,7 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
     reserve_for_marks(span.len())?;
     let Ok(()) = NFKC.normalize_to(span, scratch) else { unreachable!("writing to a string does not fail") };
     debug_assert_eq!(scratch.capacity(), room, "longer than it can be");
-    // Case folding makes at most three characters of one, of two bytes each.
+    // Case folding turns one character into at most three, of two bytes each.
     make_room(out, scratch.len() * 3)?;
     if case_fold {
         let Ok(()) = FOLD.fold(scratch).write_to(out) else { unreachable!("writing to a string does not fail") };
@@ -94,11 +95,11 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
     Ok(())
 }
 
-/// Fails where ICU4X could not have the memory that it takes for a combining sequence of so many bytes.
+/// Fails if the memory that ICU4X needs for a combining sequence of so many bytes is not available.
 ///
-/// It collects the marks in a vector of four bytes for each, which doubles, and sorts them by way of another; where
-/// that memory is refused, the process ends. So this asks for as much, and gives it back: the allocator has it for
-/// ICU4X.
+/// ICU4X collects the marks in a vector of four bytes for each, which doubles as it grows, and sorts them with a second
+/// vector; if that memory is refused, the process ends. So this allocates the same amount and frees it, which leaves it
+/// to ICU4X.
 fn reserve_for_marks(bytes: usize) -> Result<(), TryReserveError> {
     let marks = (bytes + LONGEST_DECOMPOSITION).next_power_of_two();
     if marks <= FEW_MARKS {
@@ -107,13 +108,12 @@ fn reserve_for_marks(bytes: usize) -> Result<(), TryReserveError> {
     let (mut collected, mut other) = (Vec::<u32>::new(), Vec::<u32>::new());
     collected.try_reserve_exact(marks)?;
     other.try_reserve_exact(marks)?;
-    // Otherwise the compiler sees that nobody uses it, and leaves it out.
+    // Without this, the compiler removes the allocations as unused.
     black_box((collected, other));
     Ok(())
 }
 
-/// The next span at or after `from`, itself a boundary, that normalisation may change; it starts and ends at
-/// boundaries.
+/// The next span at or after the boundary `from` that normalisation may change. It starts and ends at boundaries.
 #[inline]
 fn next_changing_span(text: &str, from: usize, tick: &impl Fn()) -> Result<Option<Range<usize>>, Error> {
     let bytes = text.as_bytes();
@@ -151,8 +151,8 @@ fn next_changing_span(text: &str, from: usize, tick: &impl Fn()) -> Result<Optio
     Ok(None)
 }
 
-/// Where a span that starts at `start` may end: the next character that passes and is a boundary, or any boundary once
-/// the span is long enough.
+/// The end of a span that starts at `start`: at the next character that passes and is a boundary or, once the span is
+/// long enough, at any boundary.
 fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Error> {
     for (offset, c) in text[from..].char_indices() {
         let end = from + offset;
@@ -167,7 +167,7 @@ fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Err
     Ok(text.len())
 }
 
-/// Length of the ASCII prefix, found eight bytes at a time.
+/// Length of the ASCII prefix, searched eight bytes at a time.
 #[inline]
 fn ascii_prefix(bytes: &[u8]) -> usize {
     const HIGH: u64 = 0x8080_8080_8080_8080;

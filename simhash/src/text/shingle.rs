@@ -1,4 +1,4 @@
-//! Shingles: each `n` consecutive tokens of a run, as one string (Broder 1997 calls them so).
+//! Shingles: every `n` consecutive tokens of a run, as one string (the term is from Broder 1997).
 
 use std::ops::Range;
 
@@ -8,31 +8,31 @@ use crate::error::Error;
 pub const MAX_NGRAM: usize = 16;
 const RING: usize = MAX_NGRAM.next_power_of_two();
 
-/// Cuts runs of tokens of a text into shingles. A run of fewer than `n` tokens is a shingle by itself.
+/// Joins the tokens of runs to shingles. A run of fewer than `n` tokens is a shingle by itself.
 ///
-/// Tokens that stand in the text just as they would in the shingle, as most do, are not copied. Memory: one shingle.
+/// Most tokens stand in the text as they do in the shingle, and are not copied. Needs memory for one shingle.
 #[derive(Debug)]
 pub struct Shingler<'t> {
     text: &'t [u8],
     n: usize,
     joiner: Option<u8>,
-    /// The last `n` tokens, by their number in the run modulo `RING`.
+    /// Ranges of the last `n` tokens; the index is the token's number in the run modulo `RING`.
     last: [(usize, usize); RING],
-    /// Tokens of the run so far.
+    /// Number of tokens of the run so far.
     tokens: usize,
-    /// How many tokens at its end have nothing but the joiner between them.
+    /// How many tokens at the end of the run have only the joiner between them.
     joined: usize,
     shingle: Vec<u8>,
 }
 
 impl<'t> Shingler<'t> {
-    /// Shingles of `n` (1 to [`MAX_NGRAM`]) tokens of `text`, with `joiner` between two tokens.
+    /// Makes shingles of `n` (1 to [`MAX_NGRAM`]) tokens of `text`, with `joiner` between two tokens.
     pub fn new(text: &'t [u8], n: usize, joiner: Option<u8>) -> Self {
         debug_assert!((1..=MAX_NGRAM).contains(&n));
         Self { text, n, joiner, last: [(0, 0); RING], tokens: 0, joined: 0, shingle: Vec::new() }
     }
 
-    /// Takes the next token of the run; the shingle that ends with it, if the run is long enough.
+    /// Takes the next token of the run. Returns the shingle that ends with it; None if the run is too short so far.
     #[inline(always)]
     pub fn push(&mut self, token: Range<usize>) -> Result<Option<&[u8]>, Error> {
         let (_, previous_end) = self.last[self.tokens.wrapping_sub(1) % RING];
@@ -50,7 +50,7 @@ impl<'t> Shingler<'t> {
         self.shingle(self.tokens - self.n..self.tokens).map(Some)
     }
 
-    /// Ends the run; the run itself if it was too short for a shingle, but not empty.
+    /// Ends the run. Returns the whole run if it was too short for a shingle, but not empty.
     #[inline]
     pub fn end_run(&mut self) -> Result<Option<&[u8]>, Error> {
         let tokens = std::mem::take(&mut self.tokens);
@@ -60,7 +60,7 @@ impl<'t> Shingler<'t> {
         self.shingle(0..tokens).map(Some)
     }
 
-    /// Tokens of the run, the last one included, joined.
+    /// Tokens of the run as a shingle; the last one must be the token pushed last.
     #[inline(always)]
     fn shingle(&mut self, tokens: Range<usize>) -> Result<&[u8], Error> {
         if self.joined >= tokens.len() {

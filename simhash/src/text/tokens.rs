@@ -1,10 +1,10 @@
-//! Step 2: normalised text to tokens.
+//! The tokenizer: cuts normalised text into tokens.
 //!
-//! A word is a maximal run of letters and numbers of scripts written with spaces, numbers of any script included; a
-//! letter of a script written without spaces is a token of its own. Marks belong to the token right before them; one
-//! that has none before it is dropped. Everything else separates.
+//! A word is a maximal run of letters of scripts written with spaces, and of numbers of any script. A letter of a
+//! script written without spaces is a token of its own. A mark belongs to the token right before it, and is dropped if
+//! there is none. All other characters separate tokens.
 //!
-//! Blocks of 64 ASCII bytes are handled as one bit mask, eight bytes an operation; all other text character by
+//! A block of 64 ASCII bytes becomes one bit mask, at eight bytes an operation; all other text is read character by
 //! character. `tests/properties.rs` compares both with one obvious loop.
 
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::ticking::BYTES;
 
 const BLOCK: usize = 64;
 
-/// Receives the tokens of a text in their order, as ranges of its bytes.
+/// Receives the tokens of a text in order, as ranges of its bytes.
 pub trait TokenSink {
     /// A token of a script written with spaces, or a number.
     fn word(&mut self, token: Range<usize>) -> Result<(), Error>;
@@ -24,7 +24,7 @@ pub trait TokenSink {
     fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error>;
 }
 
-/// Gives each token of a text in normal form to `sink`. One pass, no memory; `tick` is called every 64 kB.
+/// Passes each token of a text in normal form to `sink`. One pass, no memory; `tick` is called every 64 kB.
 #[inline]
 pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &impl Fn()) -> Result<(), Error> {
     let mut open = OpenToken { start: 0, kind: SEPARATOR };
@@ -53,7 +53,7 @@ pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &impl Fn()) -> Re
     open.close(normal.len(), sink)
 }
 
-/// The token that the scanner is in: `kind` is [`SEPARATOR`] between tokens.
+/// The token that is being read; `kind` is [`SEPARATOR`] between tokens.
 struct OpenToken {
     start: usize,
     kind: u8,
@@ -82,7 +82,7 @@ impl OpenToken {
         Ok(())
     }
 
-    /// Bit i of `words` tells that byte `at + i` belongs to a word.
+    /// Reads 64 ASCII bytes; bit i of `words` is 1 if byte `at + i` belongs to a word.
     #[inline(always)]
     fn ascii_block(&mut self, at: usize, words: u64, sink: &mut impl TokenSink) -> Result<(), Error> {
         if self.kind == SPACELESS {
@@ -103,7 +103,7 @@ impl OpenToken {
     }
 }
 
-/// The first 64 bytes; spaces after the last.
+/// The first 64 bytes of the text, padded with spaces.
 #[inline(always)]
 fn block(text: &[u8]) -> [u8; BLOCK] {
     match text.first_chunk() {
@@ -116,7 +116,7 @@ fn block(text: &[u8]) -> [u8; BLOCK] {
     }
 }
 
-/// For 64 ASCII bytes, one bit each: is it a letter or a digit? None if one of them is not ASCII.
+/// One bit for each of 64 ASCII bytes: 1 for a letter or digit. None if one of the bytes is not ASCII.
 #[inline]
 fn ascii_words(block: &[u8; BLOCK]) -> Option<u64> {
     const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -131,9 +131,10 @@ fn ascii_words(block: &[u8; BLOCK]) -> Option<u64> {
     Some(mask)
 }
 
-/// For 8 ASCII bytes, one bit each: is it a letter or a digit?
+/// One bit for each of 8 ASCII bytes: 1 for a letter or digit.
 ///
-/// Adding 0x80 - x to a byte below 0x80 sets its high bit just if the byte is at least x, and carries nothing over.
+/// Adding 0x80 - x to a byte below 0x80 sets its high bit exactly if the byte is at least x, and carries nothing into
+/// the next byte.
 #[inline]
 fn alphanumeric(bytes: u64) -> u64 {
     const fn each(byte: u8) -> u64 {
@@ -142,7 +143,7 @@ fn alphanumeric(bytes: u64) -> u64 {
     let lower = bytes | each(0x20);
     let letter = (lower + each(0x80 - b'a')) & !(lower + each(0x80 - (b'z' + 1)));
     let digit = (bytes + each(0x80 - b'0')) & !(bytes + each(0x80 - (b'9' + 1)));
-    // Gather the high bits: the product's top byte collects bit 7 of each byte, moved down to bit 0, in order.
+    // The product's top byte collects the high bit of each byte, here moved down to bit 0, in order.
     let ones = ((letter | digit) & each(0x80)) >> 7;
     ones.wrapping_mul(0x0102_0408_1020_4080) >> 56
 }

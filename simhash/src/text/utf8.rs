@@ -1,9 +1,9 @@
-//! Reading code points of text that is known to be UTF-8.
+//! Reads code points of text that is known to be valid UTF-8.
 
 /// The code point that starts at byte `at` of valid UTF-8, and its length in bytes.
 ///
-/// Unlike `str::chars`, it neither looks whether `at` is a boundary nor makes a `char`: on text without ASCII, most of
-/// the tokenizer's time is spent here.
+/// Unlike `str::chars`, this neither checks that `at` is a boundary nor makes a `char`. On text without ASCII, the
+/// tokenizer spends most of its time here.
 #[inline(always)]
 pub fn decode(utf8: &[u8], at: usize) -> (u32, usize) {
     let tail = |i: usize| u32::from(utf8[at + i] & 0x3f);

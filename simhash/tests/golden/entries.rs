@@ -1,13 +1,13 @@
-//! The entries of the golden files.
+//! Reads the entries of the golden files.
 
 use serde_json::Value;
 
-/// The entries of a file: one JSON object a line.
+/// The entries of a file, which has one JSON object a line.
 pub fn entries(file: &str) -> Vec<Value> {
     file.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
 }
 
-/// The text of an entry: literal, a repeated piece, or a piece with the numbers from 0 put in.
+/// The text of an entry: literal, a repeated piece, or a piece that is repeated with the numbers from 0 in it.
 pub fn text(entry: &Value) -> String {
     let piece_and_count = |key| {
         let pair: &Value = entry.get(key)?;

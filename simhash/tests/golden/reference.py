@@ -1,7 +1,7 @@
 """Reference implementation of the pg_simhash text fingerprint.
 
-Written from the definition alone (docs, not the Rust code), to be read and
-judged by eye: it favours being obvious over being fast.
+Written from the definition (docs/accuracy.md) and not from the Rust code, to
+be read and judged by eye: it is obvious rather than fast.
 
     python reference.py write  texts.jsonl  > golden.jsonl
     python reference.py check  golden.jsonl
@@ -12,12 +12,12 @@ judged by eye: it favours being obvious over being fast.
 Needs Python 3.11 or later and the packages of requirements.txt.
 
 Unicode versions: normalisation, case folding and the check below use Python
-3.11's own tables, which are Unicode 14. The package `regex` has newer ones
-for scripts and categories. Golden texts therefore use only characters that
-were assigned in Unicode 14 or before (Unicode's stability policy keeps their
-normalisation and case folding for ever), and whose general category is the
-same in both tables. `check_characters` refuses every other text; to `write`,
-use Python 3.11, as a later one knows later characters too.
+3.11's own tables, which are of Unicode 14. The package `regex` has newer
+tables for scripts and categories. Golden texts therefore use only characters
+that were assigned in Unicode 14 or before (Unicode's stability policy keeps
+their normalisation and case folding for ever), and whose general category is
+the same in both tables. `check_characters` refuses every other text. Use
+Python 3.11 to `write`, since a later one accepts later characters.
 """
 
 import decimal
@@ -65,7 +65,7 @@ def kind_of(character):
 
 @functools.lru_cache(maxsize=None)
 def why_not_allowed(character):
-    """Why a golden text must not have this character, or None."""
+    """Why a golden text must not have this character; None if it may."""
     name = f"U+{ord(character):04X}"
     category = unicodedata.category(character)
     if character == "\0":
@@ -87,7 +87,7 @@ def check_characters(name, text):
     if version(unicodedata.unidata_version) < version(UNICODE_VERSION):
         raise SystemExit(f"needs Python 3.11 or later (Unicode {UNICODE_VERSION}), "
                          f"this one has Unicode {unicodedata.unidata_version}")
-    # Both the text and what normalising and folding make of it.
+    # Check the text, and what normalising and folding make of it.
     for character in sorted(set(text) | set(normalise(text, True)) | set(normalise(text, False))):
         problem = why_not_allowed(character)
         if problem:
@@ -97,7 +97,7 @@ def check_characters(name, text):
 # --------------------------------------------------------------- fingerprint
 
 def normalise(text, case_fold):
-    """Step 1. str.casefold is Unicode full case folding (C + F)."""
+    """The normal form of a text. str.casefold is Unicode full case folding (C + F)."""
     text = unicodedata.normalize("NFKC", text)
     if case_fold:
         text = text.casefold()
@@ -105,7 +105,7 @@ def normalise(text, case_fold):
 
 
 def tokenize(text):
-    """Step 2: a list of (kind, string), kind being WORD or SPACELESS."""
+    """The tokens of a text: a list of (kind, string) with the kind WORD or SPACELESS."""
     tokens = []
     # Does the character before the current one belong to the last token?
     adjacent = False
@@ -127,14 +127,14 @@ def tokenize(text):
 
 
 def every_n(run, n, joiner):
-    """Each n consecutive elements, joined; a shorter run gives itself."""
+    """Every n consecutive elements, joined; a shorter run is joined as a whole."""
     if len(run) < n:
         return [joiner.join(run)]
     return [joiner.join(run[i:i + n]) for i in range(len(run) - n + 1)]
 
 
 def features_of(tokens, options):
-    """Step 3: the list of all features, repeated ones included."""
+    """The list of all features, repeated ones included."""
     if not tokens:
         return []
 
@@ -155,7 +155,7 @@ def features_of(tokens, options):
 
 @functools.lru_cache(maxsize=None)
 def log_weight(count):
-    """round(256 * (1 + ln count)), to 60 digits, so no tie is in doubt."""
+    """round(256 * (1 + ln count)), computed with 60 digits, so that rounding is exact."""
     with decimal.localcontext() as context:
         context.prec = 60
         exact = 256 * (1 + decimal.Decimal(count).ln())
@@ -163,7 +163,7 @@ def log_weight(count):
 
 
 def weigh(features, weight):
-    """Step 4: a dictionary from each distinct feature to its integer weight."""
+    """A dictionary from each distinct feature to its integer weight."""
     counts = {}
     for feature in features:
         counts[feature] = counts.get(feature, 0) + 1
@@ -175,18 +175,18 @@ def weigh(features, weight):
 
 
 def hash_of(feature):
-    """Step 5: an unsigned 64-bit number."""
+    """The hash of a feature: an unsigned 64-bit number."""
     return xxhash.xxh3_64_intdigest(feature.encode("utf-8"), seed=0)
 
 
 def keep_heaviest(weights, top):
-    """The heaviest `top` features; of equally heavy ones the smaller hashes."""
+    """The `top` heaviest features; among equally heavy ones, those with the smallest hash."""
     order = sorted(weights, key=lambda feature: (-weights[feature], hash_of(feature)))
     return {feature: weights[feature] for feature in order[:top]}
 
 
 def sum_bits(weights):
-    """Step 6 and 7: the fingerprint as a signed number, None without features."""
+    """The vote: the fingerprint as a signed number; None without features."""
     if not weights:
         return None
     hashes = [(hash_of(feature), weight) for feature, weight in weights.items()]
@@ -204,7 +204,7 @@ def sum_bits(weights):
 
 
 def signed(number, bits):
-    """The two's complement reading of an unsigned number."""
+    """An unsigned number, read as two's complement."""
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
@@ -228,7 +228,7 @@ def complete_options(given):
 
 
 def weighted_features(text, given_options):
-    """Steps 1 to 4: a dictionary from feature to weight."""
+    """A dictionary from each feature of a text that counts to its weight."""
     options = complete_options(given_options)
     tokens = tokenize(normalise(text, options["case_fold"]))
     weights = weigh(features_of(tokens, options), options["weight"])
@@ -252,7 +252,7 @@ def block_unsigned(fingerprint, block, blocks):
 
 
 def as_int32(number):
-    """A 32-bit block is read as signed; narrower ones never reach bit 31."""
+    """A 32-bit block is read as signed; a narrower one never reaches bit 31."""
     return signed(number, 32)
 
 
@@ -261,7 +261,7 @@ def simhash_block(fingerprint, block, blocks):
 
 
 def radius(block, blocks, max_distance):
-    """How many bits of this block may differ; -1: the block is not probed."""
+    """How many bits of this block may differ; -1 if the block is not probed."""
     extra = 1 if block < (max_distance + 1) % blocks else 0
     return (max_distance + 1) // blocks - 1 + extra
 
@@ -310,7 +310,7 @@ PROBE_CASES = [
 
 def block_lines():
     lines = []
-    # Every block of every layout for one fingerprint, the halves of the others.
+    # Every block of every layout for one fingerprint, and the two halves of the others.
     for blocks in range(2, 9):
         for block in range(blocks):
             lines.append((0x0123456789ABCDEF, block, blocks))
@@ -325,7 +325,7 @@ def block_lines():
 
 
 def complete_block_line(line):
-    """The line with its expected result put in (or replaced)."""
+    """The line with its expected result added or replaced."""
     fingerprint, block, blocks = line["fingerprint"], line["block"], line["blocks"]
     if "max_distance" in line:
         return {**line, "probes": simhash_probes(fingerprint, block, blocks, line["max_distance"])}
@@ -335,7 +335,7 @@ def complete_block_line(line):
 # -------------------------------------------------------------- golden files
 
 def text_of(line):
-    """The text of a line: literal, or in one of two generator forms."""
+    """The text of a line, which is literal or in one of two generator forms."""
     forms = [form for form in ("text", "repeat", "numbered") if form in line]
     if len(forms) != 1:
         raise SystemExit(f"{line['name']}: needs exactly one of text, repeat, numbered")
@@ -348,7 +348,7 @@ def text_of(line):
 
 
 def complete_text_line(line):
-    """The line with its expected results put in (or replaced)."""
+    """The line with its expected results added or replaced."""
     text = text_of(line)
     check_characters(line["name"], text)
     weights = weighted_features(text, line.get("options", {}))

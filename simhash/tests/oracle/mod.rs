@@ -1,4 +1,4 @@
-//! The algorithm as its definition reads: no table, no fast path, no thought of speed.
+//! The oracle: the algorithm written as it is defined, without tables or fast paths.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub fn normalise(text: &str, case_fold: bool) -> String {
 
 pub fn tokens(normal: &str) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::new();
-    // Whether the token before the current character touches it.
+    // Whether the current character directly follows the last token.
     let mut touching = false;
     for c in normal.chars() {
         let category = CATEGORY.get(c);
@@ -49,7 +49,7 @@ fn is_spaceless(c: char) -> bool {
     c == 'ー' || scripts.contains(&SCRIPT.get(c))
 }
 
-/// All features, as often as they occur.
+/// All features of a text, once for each occurrence.
 pub fn features(text: &str, options: &Options) -> Vec<String> {
     let tokens = tokens(&normalise(text, options.case_fold));
     let shingles = |run: &[String], n: usize, joiner: &str| -> Vec<String> {
@@ -72,7 +72,7 @@ pub fn features(text: &str, options: &Options) -> Vec<String> {
     .collect()
 }
 
-/// The features that the fingerprint is made of: their hashes and weights, the heaviest first.
+/// The features that the fingerprint is made of, as hashes and weights, the heaviest first.
 pub fn weighted_features(text: &str, options: &Options) -> Vec<(u64, u64)> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for feature in features(text, options) {
@@ -98,7 +98,7 @@ pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
     fingerprint_of(&weighted_features(text, options))
 }
 
-/// Of two texts' weighted features: the sum of the smaller weights by the sum of the larger.
+/// The resemblance of two texts' weighted features: the sum of the smaller weights divided by the sum of the larger.
 pub fn resemblance(a: &[(u64, u64)], b: &[(u64, u64)]) -> Option<f64> {
     let weights_in_b: BTreeMap<u64, u64> = b.iter().copied().collect();
     let smaller: u64 = a.iter().map(|(hash, weight)| weights_in_b.get(hash).map_or(0, |in_b| *in_b.min(weight))).sum();
@@ -106,7 +106,7 @@ pub fn resemblance(a: &[(u64, u64)], b: &[(u64, u64)]) -> Option<f64> {
     (!a.is_empty() && !b.is_empty()).then(|| smaller as f64 / (both - smaller) as f64)
 }
 
-/// The majority vote on each bit.
+/// The fingerprint by a majority vote on each bit.
 pub fn fingerprint_of(weighted: &[(u64, u64)]) -> Option<u64> {
     if weighted.iter().all(|&(_, weight)| weight == 0) {
         return None;

@@ -1,4 +1,4 @@
-//! Pairs and clusters as their definitions read: every pair is looked at, and nothing is sorted or split.
+//! Pairs and clusters as they are defined: every pair is compared, and nothing is sorted or split.
 
 use simhash::pairs::{Pair, Pairs, Progress, Rows, clusters};
 
@@ -8,13 +8,13 @@ pub fn rows(fingerprints: &[Option<u64>]) -> Rows {
     rows
 }
 
-/// Pairs in the order that they come in.
+/// All pairs that [`Pairs`] finds, in its order.
 pub fn found(fingerprints: &[Option<u64>], max_distance: u32, tick: &dyn Fn(Progress)) -> Vec<Pair> {
     let mut pairs = Pairs::new(rows(fingerprints), max_distance, tick).expect("memory suffices");
     std::iter::from_fn(|| pairs.next(tick).expect("memory suffices")).collect()
 }
 
-/// All pairs by definition, in order.
+/// All near pairs by definition, in ascending order.
 fn near(fingerprints: &[Option<u64>], max_distance: u32) -> Vec<Pair> {
     let present: Vec<(u32, u64)> =
         (0..).zip(fingerprints).filter_map(|(position, &fingerprint)| Some((position, fingerprint?))).collect();
@@ -30,7 +30,8 @@ fn near(fingerprints: &[Option<u64>], max_distance: u32) -> Vec<Pair> {
     pairs
 }
 
-/// The first row that each row is connected to: the least name spreads along the pairs until nothing changes.
+/// For each row, the first row that it is connected to: the smallest position spreads along the pairs until nothing
+/// changes.
 fn connected(rows: usize, pairs: &[Pair]) -> Vec<u32> {
     let mut names: Vec<u32> = (0..rows as u32).collect();
     loop {
@@ -45,7 +46,7 @@ fn connected(rows: usize, pairs: &[Pair]) -> Vec<u32> {
     }
 }
 
-/// Pairs and clusters are those of the definition.
+/// Checks that pairs and clusters are what the definition says.
 pub fn check(fingerprints: &[Option<u64>], max_distance: u32, context: &str) {
     let in_order = found(fingerprints, max_distance, &|_| ());
     let mut sorted = in_order.clone();

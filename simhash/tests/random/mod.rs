@@ -1,7 +1,7 @@
 //! Random fingerprints for tests and benchmarks: the same in every run.
-#![allow(dead_code)] // Each user needs some of it.
+#![allow(dead_code)] // Each user needs only a part.
 
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), from its seed.
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which starts from a seed.
 pub struct Random(pub u64);
 
 impl Random {
@@ -12,12 +12,12 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// One of the numbers from 0 that are less than `end`.
+    /// A number from 0 to `end` - 1.
     pub fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
-    /// A fingerprint with so many bits flipped, or some of them twice.
+    /// A fingerprint with `bits` random bits flipped; the same bit may be flipped more than once.
     pub fn near(&mut self, fingerprint: u64, bits: u64) -> u64 {
         (0..bits).fold(fingerprint, |fingerprint, _| fingerprint ^ 1 << self.below(64))
     }
