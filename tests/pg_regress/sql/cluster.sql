@@ -55,7 +55,7 @@ DO $$
 DECLARE
     changed bigint;
 BEGIN
-    LOOP -- each takes the least name of those near it, until none changes
+    LOOP -- each row takes the lowest name among its near rows, until none changes
         UPDATE cluster_true AS t SET cluster = least FROM
             (SELECT t.id, min(other.cluster) AS least FROM cluster_true AS t
                 JOIN (SELECT a, b FROM cluster_pairs UNION ALL SELECT b, a FROM cluster_pairs) AS p ON p.a = t.id

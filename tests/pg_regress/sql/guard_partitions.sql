@@ -33,7 +33,7 @@ SELECT simhash_attach('deep', 'f'), simhash_guard('deep', 'skip', fingerprint =>
 UPDATE deep SET kind = 'A' RETURNING id;
 UPDATE deep SET kind = 'b' RETURNING id;
 WITH moved AS (UPDATE deep SET id = id + 100 RETURNING id)
-SELECT count(*) FROM moved; -- those that the hash leaves where they are
+SELECT count(*) FROM moved; -- the rows that the hash keeps in their partition
 SELECT count(*) FROM deep;
 -- No other session gets in between: the locks are kept from one partition to the other.
 CREATE FUNCTION tell_locks() RETURNS trigger LANGUAGE plpgsql AS
