@@ -92,7 +92,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// The numbers in `member` of those of its columns that it loses together with `table`.
+    /// The numbers that the columns have in `member`, for those columns that it loses along with `table`.
     fn numbers_in(&self, table: &Target, member: &Target) -> Result<Vec<i16>, ErrorReport> {
         let relation = member.open();
         let mut numbers = Vec::new();

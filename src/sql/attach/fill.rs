@@ -61,7 +61,7 @@ fn simhash_fill(
         if left.rows == 0 {
             break;
         }
-        // If an UPDATE fills rows and as many remain, a trigger of the user's empties them again.
+        // Stop if a pass leaves as many rows unfilled: something keeps them NULL, such as a trigger of the user's.
         let is_getting_less = pass.rows > 0 && left_before.is_none_or(|before| left.rows < before);
         if !is_getting_less && !pass.tables_changed && !fill.has_more_tables(&pass)? {
             return Err(left.error());
@@ -373,8 +373,8 @@ fn with_snapshot<T>(f: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, Err
     }
 }
 
-/// Runs `f` in a subtransaction. On a serialization failure, as when a row is moved to another partition, undoes it and
-/// returns None if another try may succeed.
+/// Runs `f` in a subtransaction, which an error undoes. None on a serialization failure, as when a row is moved to
+/// another partition, if another try is allowed.
 fn in_subtransaction<T>(
     may_repeat: bool,
     f: impl FnOnce() -> Result<T, ErrorReport>,

@@ -111,7 +111,7 @@ impl IndexCommands {
         let Some(index) = existing else {
             return self.create("CREATE INDEX CONCURRENTLY", "", table, block);
         };
-        // The index is left by a failed CREATE INDEX CONCURRENTLY, or one still running. Either had not reached its
+        // The index is left by a failed CREATE INDEX CONCURRENTLY, or by one still running. Neither has reached its
         // COMMENT.
         if !index.is_valid {
             self.commands.push(format!("REINDEX INDEX CONCURRENTLY {}", index.sql()));

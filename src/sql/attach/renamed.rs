@@ -57,7 +57,7 @@ impl RenamedBlock {
     }
 
     /// Whether it belongs to this prefix rather than to another with the same source. An index that attach made on it
-    /// still has its former name; without such an index, it belongs to the prefix if no other one lacks the block.
+    /// still has its former name; without such an index, it belongs to this prefix if no other prefix lacks the block.
     fn is_of(&self, table: &Target, number: pg_sys::AttrNumber, prefix: &Prefix) -> Result<bool, ErrorReport> {
         let block = self.call.block;
         for index in NamedIndex::all_of(table)? {

@@ -31,7 +31,7 @@ pub enum Kind {
 
 impl Kind {
     fn from_type(column_type: pg_sys::Oid) -> Option<Self> {
-        // SAFETY: look-ups in system caches; both pointers are to one type each, as the count says.
+        // SAFETY: look-ups in system caches; each pointer points to one type, as the count says.
         let becomes = |to: pg_sys::Oid| unsafe {
             pg_sys::can_coerce_type(1, &column_type, &to, pg_sys::CoercionContext::COERCION_IMPLICIT)
         };
@@ -64,7 +64,7 @@ pub struct Source {
     options: Options,
     /// The options as JSON; None if they are the defaults.
     options_json: Option<String>,
-    /// The column as an SQL expression of the argument's type; a generated column's own expression.
+    /// The SQL expression of the function's argument: the column, or a generated column's own expression.
     argument: String,
 }
 

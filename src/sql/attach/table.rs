@@ -167,7 +167,7 @@ impl Attachment {
             .set_hint("Choose another prefix, or drop the column. simhash_detach removes what simhash_attach made."))
     }
 
-    /// Whether the expression computes what the column means.
+    /// Whether an expression computes `meaning`.
     fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool, ErrorReport> {
         match meaning {
             Meaning::Fingerprint => self.source.is_fingerprint(self.schema, relation, expression),
@@ -216,7 +216,7 @@ impl Attachment {
     }
 
     /// Refuses an expression that PostgreSQL would parse differently: a generated source's expression may call
-    /// functions that it prints by name only, although several have that name.
+    /// functions that PostgreSQL prints by name, without telling which of several with that name is meant.
     fn check_expression(&self, table: &Target, column: &Wanted) -> Result<(), ErrorReport> {
         let expression = self.expression(column.meaning)?;
         let query = Query::parse(to_server(&format!("SELECT {expression} FROM ONLY {}", table.sql()))?)?;

@@ -1,4 +1,4 @@
-//! Rows that lack the fingerprint that the trigger `simhash_update` would give them. `simhash_fill` fills them; other
+//! Rows without the fingerprint that the trigger `simhash_update` would give them. `simhash_fill` fills them; other
 //! commands warn about them.
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -105,8 +105,8 @@ pub fn warn_of_unfilled(
     Ok(())
 }
 
-/// Whether rows can be read and names be held, which is not possible in a read-only transaction. If not, or if a policy
-/// hides rows from the owner, simhash_fill reports that.
+/// Whether the rows can be read, and names be held (not in a read-only transaction). If not, or if a policy hides rows
+/// from the owner, reporting that is left to simhash_fill.
 fn can_be_read(table: &Target) -> bool {
     let is_temporary_elsewhere = table.open().is_temporary_elsewhere();
     // SAFETY: look-ups in system caches, and a setting that is a plain variable.

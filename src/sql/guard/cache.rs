@@ -1,7 +1,7 @@
 //! What guards know about their tables, cached between statements.
 //!
-//! In a statement that inserts one row, finding it out took as long as searching and inserting. An entry is dropped as
-//! soon as PostgreSQL reports that the definition of one of its tables may have changed.
+//! For a statement that inserts one row, reading these facts took as long as searching and inserting. An entry is
+//! dropped as soon as PostgreSQL reports that the definition of one of its tables may have changed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -43,7 +43,7 @@ impl<K: Eq + Hash + Clone, T> Cache<K, T> {
     /// the key; if the key has no entry either, `make` makes the value and lists the tables that it depends on.
     ///
     /// A trigger that is replaced keeps its OID, and a running statement keeps the triggers that it began with:
-    /// `is_its` tells the two apart.
+    /// `is_its` tells the old trigger from the new one.
     pub fn get<E>(
         &self,
         trigger: Oid,

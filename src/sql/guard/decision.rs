@@ -2,8 +2,8 @@
 //!
 //! The guard decides at once whether the row may be stored. Under locks that keep other writers of near rows waiting
 //! ([`super::locks`]), it searches for near rows, waits for transactions in progress that have written one, and
-//! searches again. An INSERT whose own row already exists waits for transactions that have written or locked that row,
-//! and leaves the rest to ON CONFLICT.
+//! searches again. An INSERT whose own row ([`super::own_row`]) already exists waits for transactions that have written
+//! or locked that row, and leaves the rest to ON CONFLICT.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_void;
@@ -261,7 +261,7 @@ impl Statement {
             locks.release();
             return Ok(Step::Decided(tuple));
         }
-        // A row with an own row in its way is not stored. Any other row is, and later rows may be near to it.
+        // A row whose own row exists is not stored. Any other row is, and later rows may be near to it.
         if matches!(own_row, Found::None) && waits < MOST_WAITS {
             locks.pending.set(self.memory, row.fingerprint, &guard.own(event)?.scope, &row.scope);
         }
@@ -362,7 +362,7 @@ impl Statement {
     }
 
     /// Whether an UPDATE moves the row to another partition. It is inserted there after the old row has been deleted,
-    /// so its fate must be decided before.
+    /// so the guard must decide about it before.
     ///
     /// # Safety
     /// The row belongs to the trigger's table.
@@ -382,7 +382,7 @@ impl Statement {
 #[derive(Default)]
 struct Near<'a> {
     nearest: Option<Nearest<'a>>,
-    /// The last transaction found on which it depends whether a near row is present, with that row's table and place.
+    /// The last transaction found that decides whether a near row is present, with that row's table and place.
     awaited: Option<(Transaction, Oid, ItemPointerData)>,
     may_have_moved: bool,
     /// Rows that this transaction has stored, and changed or deleted since: their fingerprints and inserting commands.

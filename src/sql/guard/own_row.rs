@@ -28,7 +28,7 @@ pub struct OwnRow {
     generated: Vec<(i16, Computed)>,
     /// The columns that the indexes depend on, directly or through generated columns; 0 for the whole row.
     columns: Vec<i16>,
-    /// A slot for the new row completed with `generated`; null if that is empty.
+    /// A slot for the new row completed with `generated`; null if no such column is needed.
     with_generated: *mut pg_sys::TupleTableSlot,
 }
 

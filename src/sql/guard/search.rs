@@ -110,10 +110,10 @@ impl SearchedTable {
     /// other version in its place. A row may be shown more than once. An error if out of memory.
     ///
     /// The scan may miss a row that another transaction updates meanwhile: it has passed the place of the new version
-    /// before that was written, and finds the old version gone. It then shows the old version, as gone lately. If none
-    /// is shown so, the scan has missed no row that was near when it began: an index has an entry for every version
-    /// except those long gone, and if a version was replaced before the scan began, its successor existed by then, and
-    /// the same holds for it.
+    /// before that was written, and finds the old version gone. It then shows the old version, as gone lately. Unless
+    /// it shows such a version, it has missed no row that was near when it began: an index has an entry for every
+    /// version except those long gone, and if a version was replaced before the scan began, its successor existed by
+    /// then, and the same holds for it.
     pub fn each_near(
         &self,
         wanted: &Wanted,

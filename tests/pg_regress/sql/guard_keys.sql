@@ -49,7 +49,7 @@ UPDATE tenants SET id = 20 WHERE id = 2;
 UPDATE owned SET tenant = NULL WHERE id = 2;
 SELECT * FROM tenants ORDER BY id;
 SELECT id, tenant, f FROM owned ORDER BY id;
--- An UPDATE that keeps the foreign key is.
+-- An UPDATE that keeps the foreign key is skipped.
 UPDATE owned SET f = 1 WHERE id = 3 RETURNING id;
 
 -- Marks: of exactly the key's type, with its length, and not in a column that the guard itself needs.

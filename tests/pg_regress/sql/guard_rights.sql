@@ -106,7 +106,7 @@ SET ROLE regress_guard_writer;
 INSERT INTO guarded.parted VALUES (2, 1);
 INSERT INTO guarded.parted_2 VALUES (2, 1);
 RESET ROLE;
--- Users are told if they may select the row from its partition or from an ancestor of that.
+-- The row is named to users who may select it from its partition or from an ancestor of that.
 ALTER TABLE guarded.parted DISABLE ROW LEVEL SECURITY;
 REVOKE SELECT ON guarded.parted FROM regress_guard_writer;
 SET ROLE regress_guard_writer;

@@ -88,7 +88,7 @@ SELECT * FROM upserts('url text, hash text GENERATED ALWAYS AS (lower(url)) STOR
 SELECT * FROM upserts('url text, hash integer GENERATED ALWAYS AS (length(url)) STORED',
     'CREATE UNIQUE INDEX ON t (url) WHERE hash = 1', '(url) WHERE hash = 1', $$'a'$$, $$'a'$$);
 
--- A row that is also near another row is acted on, whatever the UPDATE would keep of it.
+-- If the row is also near another row, the guard acts on it, whatever the UPDATE would keep of it.
 CREATE TABLE pages (id integer PRIMARY KEY, url text, f bigint, n integer DEFAULT 0, mark integer);
 CREATE UNIQUE INDEX ON pages (lower(url));
 SELECT simhash_attach('pages', 'f');

@@ -17,7 +17,7 @@ COMMENT ON INDEX interrupted_simhash_block0_idx IS NULL;
 SELECT simhash_index_commands('interrupted', 2);
 SELECT simhash_index_commands('interrupted', 2) \gexec
 SELECT simhash_index_commands('interrupted', 2);
--- CREATE INDEX CONCURRENTLY was interrupted, then its REINDEX, twice; and one that was complete.
+-- CREATE INDEX CONCURRENTLY was interrupted, then its REINDEX, twice; and the REINDEX of a complete index.
 COMMENT ON INDEX interrupted_simhash_block0_idx IS NULL;
 CREATE INDEX interrupted_simhash_block0_idx_ccnew ON interrupted (simhash_block(simhash, 0, 2));
 CREATE INDEX interrupted_simhash_block0_idx_ccnew1 ON interrupted (simhash_block(simhash, 0, 2));

@@ -58,12 +58,12 @@ VACUUM ANALYZE d;
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(query => fp, fingerprint => 42, max_distance => 3)');
 SELECT plan('SELECT x.id FROM d AS x WHERE x.tag = 1 AND simhash_near(x.fp, 42) ORDER BY x.fp <~> 42 LIMIT 10');
--- Below a distance of 4, the last blocks need not be looked up; above, a block may differ.
+-- Below distance 3, not all blocks need be looked up; above, a block may differ.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 0)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 1)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 2)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 4)');
--- Nothing is within a negative distance. A distance within which most rows are needs no index.
+-- Nothing is within a negative distance. If most rows are within the distance, no index is used.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, -1)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 25)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, NULL)');

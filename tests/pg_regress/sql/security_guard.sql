@@ -1,4 +1,4 @@
--- What a guard tells to which users, and what passes for a guard.
+-- What a guard tells which users, and what counts as a guard.
 \set SHOW_CONTEXT never
 CREATE ROLE regress_security_owner;
 CREATE ROLE regress_security_writer;

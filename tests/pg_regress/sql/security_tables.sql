@@ -1,4 +1,4 @@
--- A hostile table: an administrator's call runs nothing that its owner has put on it with the administrator's rights.
+-- A hostile table: whatever its owner has put on it never runs with the rights of the administrator who calls us.
 \set SHOW_CONTEXT never
 CREATE ROLE regress_security_mallory;
 CREATE SCHEMA hostile AUTHORIZATION regress_security_mallory;

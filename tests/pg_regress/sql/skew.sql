@@ -70,7 +70,7 @@ SELECT max_distance, count(*) AS layouts,
     count(*) FILTER (WHERE truth.worst = skew.worst) AS worst_as_counted
 FROM truth JOIN LATERAL simhash_skew('skewed', max_distance => max_distance) AS skew USING (blocks)
 GROUP BY max_distance ORDER BY max_distance;
--- Layouts that need too many probes are left out; for the others, all rows are within 64 bits.
+-- Layouts that need too many probes are left out; at distance 64 every row is a candidate.
 SELECT array_agg(blocks) AS layouts FROM simhash_skew('skewed', max_distance => 12);
 SELECT blocks, candidates FROM simhash_skew('skewed', max_distance => 64) WHERE blocks = 8;
 
