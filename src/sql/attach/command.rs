@@ -1,4 +1,4 @@
-//! What the commands that attach and detach have in common: whose table it is, and under which locks.
+//! The common start of the commands that attach and detach: check the owner, and lock the tables.
 
 use std::ffi::CStr;
 
@@ -11,7 +11,7 @@ use crate::postgres::owner::as_owner;
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 
-/// A command on a table and all that inherit from it or are its partitions, all of them locked.
+/// A command on a table and its descendants (children or partitions), all of them locked.
 pub struct Command<'a> {
     pub schema: ExtensionSchema,
     pub prefix: Prefix,
@@ -20,8 +20,8 @@ pub struct Command<'a> {
     pub family: &'a [Target],
 }
 
-/// Runs a command on a table of the current user's, as the table's owner. `lock` is the mode in which all tables are
-/// locked.
+/// Locks the table and its descendants in mode `lock`, and runs a command as the table's owner. An error if the current
+/// user does not own the table.
 pub fn run<T>(
     fcinfo: pg_sys::FunctionCallInfo,
     target: Option<pg_sys::Oid>,

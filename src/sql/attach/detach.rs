@@ -1,8 +1,8 @@
-//! `simhash_detach`: takes away what attach made, in either way, and only that.
+//! `simhash_detach`: removes what `simhash_attach` and `simhash_attach_online` made, and only that.
 //!
-//! What is ours carries a mark and computes what attach would have it compute. What others have built on a column of
-//! ours is never taken away with it: PostgreSQL refuses where a view depends on it, and we refuse where it would not,
-//! as with an index or a constraint.
+//! An object is ours if its comment says so and it computes what attach would have it compute. Detaching never drops
+//! what others have built on our columns: PostgreSQL refuses if a view depends on one, and we refuse where it would
+//! not, as for an index or a constraint.
 
 use std::ffi::CStr;
 
@@ -38,28 +38,30 @@ fn simhash_detach(
     })
 }
 
-/// What is attached to a table with a prefix.
+/// What is attached to a table under a prefix.
 struct Attached<'a> {
     prefix: &'a Prefix,
     columns: Columns,
-    /// The tables' indexes that attach made, on any column with the prefix.
+    /// Indexes that attach made on columns of the prefix, in any table of the family; `other_indexes` has those that it
+    /// did not make.
     indexes: Vec<NamedIndex>,
     other_indexes: Vec<NamedIndex>,
-    /// The tables with the triggers on the fingerprint column that attach made, and with those that it did not.
+    /// Triggers that attach made on the fingerprint column, with their tables; `other_triggers` has those that it did
+    /// not make.
     triggers: Vec<(&'a Target, String)>,
     other_triggers: Vec<(&'a Target, String)>,
 }
 
-/// The columns of a prefix.
+/// Columns with names of a prefix.
 #[derive(Default)]
 struct Columns {
-    /// The columns that attach made, also those that were renamed.
+    /// Columns that attach made, including renamed ones.
     made: Vec<String>,
-    /// The columns that attach made, and that have been changed since.
+    /// Columns that attach made, but that have been changed since.
     changed: Vec<String>,
-    /// The columns with names of the prefix that attach did not make.
+    /// Columns that attach did not make.
     others: Vec<String>,
-    /// The columns of all kinds that go with the table when it is detached: see [`goes`].
+    /// Columns of any kind that belong to the table itself, so that detaching may drop them: see [`goes`].
     own: Vec<String>,
 }
 
@@ -90,7 +92,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// The numbers that the table's own columns have in a table of its family from which they go too.
+    /// The numbers that the columns have in `member`, for those columns that it loses along with `table`.
     fn numbers_in(&self, table: &Target, member: &Target) -> Result<Vec<i16>, ErrorReport> {
         let relation = member.open();
         let mut numbers = Vec::new();
@@ -126,7 +128,7 @@ impl<'a> Attached<'a> {
         Ok(found)
     }
 
-    /// Finds the indexes of a table on columns of these numbers, or on their blocks.
+    /// Finds the indexes of a table on columns with these numbers, or on their blocks.
     fn find_indexes(&mut self, schema: ExtensionSchema, member: &Target, numbers: &[i16]) -> Result<(), ErrorReport> {
         let relation = member.open();
         let fingerprint = Column::find(&relation, self.prefix.fingerprint())?.map(|column| column.number);
@@ -141,13 +143,13 @@ impl<'a> Attached<'a> {
                     (call.and_then(|call| call.fingerprint.as_own_column()), call)
                 }
             };
-            // An index on a partition goes with the index on the partitioned table.
+            // An index on a partition is dropped with the index on the partitioned table.
             if index.is_partition || !column.is_some_and(|column| numbers.contains(&column)) {
                 continue;
             }
             let is_ours = is_marked_relation(index.oid, 0)?
                 || match call {
-                    // A command that was interrupted has left its index without the comment.
+                    // An interrupted command leaves its index without the comment.
                     Some(call) if !has_comment(index.oid) => {
                         index.is_as_made(member, fingerprint, &self.prefix.block(call.block))?
                     }
@@ -226,7 +228,7 @@ impl<'a> Attached<'a> {
             .set_hint("Drop them with ALTER TABLE, or detach the table that they are inherited from.")
     }
 
-    /// Refuses to drop columns if that would silently take away what others have made.
+    /// Refuses to drop columns if that would silently drop what others have made.
     fn check_dependents(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
         let mut columns = Vec::new();
         for member in family {
@@ -262,7 +264,7 @@ impl<'a> Attached<'a> {
              ORDER BY object",
             columns.join(", ")
         ))?;
-        // A trigger names its columns in arguments: it would stay, and then fail on every row.
+        // A trigger names its columns in arguments, so it would stay and then fail on every row.
         if self.columns.made.iter().any(|column| column == self.prefix.fingerprint()) {
             let describe = |(table, trigger): &(&Target, String)| format!("trigger {trigger} on table {}", table.sql());
             dependents.extend(self.other_triggers.iter().map(describe));
@@ -277,14 +279,15 @@ impl<'a> Attached<'a> {
     }
 }
 
-/// Whether a column of that name goes from the table or from a child when the table is detached. A child does not lose
-/// what comes from its parent, nor what it had before its parent, with all that is on them.
+/// Whether `member`, which is `table` or a child, loses the column when `table` is detached. A table keeps a column
+/// that it inherits from a parent, and a child keeps a column that it had before it got its parent, with all that
+/// depends on it.
 fn goes(table: &Target, member: &Target, attribute: &Column) -> bool {
     attribute.is_local == (member.oid == table.oid)
 }
 
-/// The block columns of the prefix that were renamed: of the same fingerprint and the same layout as those that have
-/// their names.
+/// The renamed block columns of the prefix: those with the same fingerprint and layout as the columns that kept their
+/// names.
 fn renamed(
     schema: ExtensionSchema,
     table: &Target,
@@ -320,13 +323,14 @@ fn renamed(
     Ok(found.into_iter().map(|(_, name)| name).collect())
 }
 
-/// All names of columns that a prefix gives.
+/// All column names that a prefix gives.
 fn names(prefix: &Prefix) -> impl Iterator<Item = String> + '_ {
     std::iter::once(prefix.fingerprint().to_owned()).chain((0..*LAYOUTS.end()).map(|block| prefix.block(block)))
 }
 
-/// Whether the column is what its maker makes of that name: a fingerprint, which in the online way is a plain bigint,
-/// or a block. One that is computed no longer has become a column like others, with values that nobody computes again.
+/// Whether the column still is what its maker makes under that name: a fingerprint, which `simhash_attach_online` adds
+/// as a plain bigint, or a block. A column that is no longer generated is an ordinary column, whose values nobody
+/// recomputes.
 fn is_as_made(
     schema: ExtensionSchema,
     relation: &Relation,

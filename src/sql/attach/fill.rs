@@ -1,8 +1,8 @@
-//! `simhash_fill`: gives the rows fingerprints that were there before `simhash_attach_online`, a few pages at a time.
+//! `simhash_fill`: gives fingerprints to rows that were there before `simhash_attach_online`, a few pages at a time.
 //!
 //! It commits after each batch of pages, and between two batches anybody may rewrite the table, move rows to other
-//! partitions, attach, detach or drop some. So it works in passes: each lists the tables anew, starts a table over that
-//! was rewritten, and then counts what is left, by one query of all rows. It is done when nothing is.
+//! partitions, or attach, detach or drop partitions. So it works in passes. Each pass lists the tables anew, starts
+//! over with a table that was rewritten, and then counts the unfilled rows in one query. It is done when none are left.
 
 use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
@@ -22,7 +22,7 @@ use crate::postgres::spi::{execute, execute_and_commit, strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 
-/// How often a batch of one page is tried again because other transactions move its rows to other partitions.
+/// How often to retry a batch of one page whose rows other transactions keep moving to other partitions.
 const MOST_REPEATS: u32 = 100;
 
 #[pg_extern(sql = false)]
@@ -40,8 +40,8 @@ fn simhash_fill(
         user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_hint("It must be 1 or more.")
     })?;
     let schema = ExtensionSchema::running(fcinfo)?;
-    // Before anything is planned: a read-only transaction cannot hold names.
-    // SAFETY: a NUL-terminated name.
+    // Check before anything is planned: a read-only transaction cannot hold names.
+    // SAFETY: the name is NUL-terminated.
     unsafe { pg_sys::PreventCommandIfReadOnly(c"UPDATE".as_ptr()) };
     if !may_commit(fcinfo) {
         let message = "simhash_fill cannot run inside a transaction block";
@@ -61,7 +61,7 @@ fn simhash_fill(
         if left.rows == 0 {
             break;
         }
-        // What an UPDATE fills without an effect, somebody's trigger empties again.
+        // Stop if a pass leaves as many rows unfilled: something keeps them NULL, such as a trigger of the user's.
         let is_getting_less = pass.rows > 0 && left_before.is_none_or(|before| left.rows < before);
         if !is_getting_less && !pass.tables_changed && !fill.has_more_tables(&pass)? {
             return Err(left.error());
@@ -72,9 +72,9 @@ fn simhash_fill(
     Ok(())
 }
 
-/// Whether the procedure was called so that it may end transactions.
+/// Whether the procedure was called in a way that allows it to end transactions.
 fn may_commit(fcinfo: pg_sys::FunctionCallInfo) -> bool {
-    // SAFETY: `fcinfo` is that of the running call; a CALL has this context.
+    // SAFETY: `fcinfo` belongs to the running call; only CALL passes a CallContext.
     unsafe {
         let context = (*fcinfo).context;
         !context.is_null()
@@ -105,7 +105,7 @@ impl Progress {
     }
 }
 
-/// A table that is being filled, with all that inherit from it.
+/// A table to fill, with all that inherit from it.
 struct Fill<'a> {
     schema: ExtensionSchema,
     prefix: &'a Prefix,
@@ -114,40 +114,40 @@ struct Fill<'a> {
     progress: Progress,
 }
 
-/// What a pass has done.
+/// The result of a pass.
 #[derive(Default)]
 struct Pass {
     tables: Vec<pg_sys::Oid>,
     rows: u64,
-    /// Whether a table was rewritten, or has left, while it was filled.
+    /// Whether a table was rewritten, dropped or detached while it was being filled.
     tables_changed: bool,
 }
 
 /// How far one table of the family is filled.
 struct Walk {
     table: pg_sys::Oid,
-    /// The file that the pages are of; None before the first batch.
+    /// The file that the pages belong to; None before the first batch.
     file: Option<pg_sys::Oid>,
     next: u32,
-    /// Pages of that file when it was first seen. Later pages hold new rows, which the trigger sees.
+    /// The file's length in pages when first seen. Later pages hold new rows, which the trigger has filled.
     pages: u32,
 }
 
-/// What became of a batch.
+/// The result of a batch.
 enum Batch {
-    /// So many rows got a fingerprint.
+    /// This many rows got a fingerprint.
     Filled(u64),
-    /// The table has a new file; none of it is filled.
+    /// The table has a new file, of which nothing is filled yet.
     Rewritten,
-    /// The table was dropped, or belongs to the family no longer.
+    /// The table was dropped, or no longer belongs to the family.
     Left,
 }
 
-/// Rows that lack their fingerprint after a pass.
+/// Rows that still lack their fingerprint after a pass.
 struct Left {
     table: String,
     rows: u64,
-    /// What might fill them.
+    /// A statement that might fill them, for the user to try.
     statement: String,
 }
 
@@ -161,7 +161,7 @@ impl Left {
 }
 
 impl Fill<'_> {
-    /// Fills all tables of the family, each by batches of its pages.
+    /// Fills all tables of the family, each in batches of pages.
     fn pass(&mut self) -> Result<Pass, ErrorReport> {
         let mut pass = Pass::default();
         let tables = execute_and_commit(|| with_snapshot(|| self.tables()))?;
@@ -174,13 +174,13 @@ impl Fill<'_> {
         Ok(pass)
     }
 
-    /// Whether tables have come that the pass does not know.
+    /// Whether the family now has tables that the pass did not see.
     fn has_more_tables(&self, pass: &Pass) -> Result<bool, ErrorReport> {
         let tables = execute_and_commit(|| with_snapshot(|| self.tables()))?;
         Ok(tables.iter().any(|(table, _)| !pass.tables.contains(table)))
     }
 
-    /// The tables that hold the family's rows, with their numbers of pages.
+    /// The tables that hold the family's rows, each with its number of pages.
     fn tables(&self) -> Result<Vec<(pg_sys::Oid, u32)>, ErrorReport> {
         let table = Target::lock(self.root, pg_sys::AccessShareLock as Lock)?;
         let mut tables = Vec::new();
@@ -215,7 +215,7 @@ impl Fill<'_> {
                     pass.tables_changed = true;
                     break;
                 }
-                // In fewer pages, fewer rows are moved while the UPDATE comes to them.
+                // With fewer pages, fewer rows are moved while the UPDATE reaches them.
                 None if pages > 1 => pages /= 2,
                 None => repeats += 1,
             }
@@ -256,7 +256,7 @@ impl Fill<'_> {
         }
         let (first, end) = (walk.next, walk.next.saturating_add(pages).min(walk.pages));
         let rows = as_owner_with_triggers(table.owner, || {
-            // A policy that hides rows from the owner is an error, not a table that is filled by halves.
+            // If a policy hides rows from the owner, fail rather than fill half of the table.
             set(c"row_security", c"off");
             if first == end {
                 return Ok(0);
@@ -288,7 +288,7 @@ impl Fill<'_> {
     }
 
     fn has_left(&self, table: pg_sys::Oid) -> Result<Batch, ErrorReport> {
-        // SAFETY: look-ups in a system cache; null if there is no such table.
+        // SAFETY: a look-up in a system cache; the name is null if the table does not exist.
         let name = unsafe {
             let name = pg_sys::get_rel_name(table);
             if name.is_null() { String::new() } else { crate::postgres::spi::from_server(name)? }
@@ -297,8 +297,8 @@ impl Fill<'_> {
         Ok(Batch::Left)
     }
 
-    /// Whether a table is the one that is filled, or inherits from it. One that is being detached concurrently does
-    /// not.
+    /// Whether a table is the one to fill, or inherits from it. A partition that is being detached concurrently does
+    /// not count.
     fn has_member(&self, table: pg_sys::Oid) -> Result<bool, ErrorReport> {
         let (root, table) = (self.root.to_u32(), table.to_u32());
         let found = strings(&format!(
@@ -311,9 +311,9 @@ impl Fill<'_> {
         Ok(!found.is_empty())
     }
 
-    /// What is left to fill, wherever it is; None if the table was dropped.
+    /// The rows that are left to fill, in the whole family; None if the table was dropped.
     ///
-    /// A partitioned table is asked as a whole, so that partitions are too which no batch reaches; so is a table that
+    /// A partitioned table is counted as a whole, which includes partitions that no batch reaches; so is a table that
     /// keeps its rows on other servers.
     fn left(&self) -> Result<Option<Left>, ErrorReport> {
         if !exists(self.root) {
@@ -362,9 +362,9 @@ fn exists(relation: pg_sys::Oid) -> bool {
     unsafe { !pg_sys::get_rel_name(relation).is_null() }
 }
 
-/// Runs `f` with a snapshot, which a procedure does not have that may commit.
+/// Runs `f` under a snapshot: a procedure that may commit is called without one.
 fn with_snapshot<T>(f: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, ErrorReport> {
-    // SAFETY: within a transaction; what is pushed is popped here, or by PostgreSQL after an error.
+    // SAFETY: a procedure runs in a transaction. The snapshot is popped here or, after an error, by PostgreSQL.
     unsafe {
         pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
         let result = f()?;
@@ -373,14 +373,14 @@ fn with_snapshot<T>(f: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, Err
     }
 }
 
-/// Runs `f` in a subtransaction. None if that could not be serialized with other transactions, as where a row is moved
-/// to another partition, and another try may succeed: then it is undone.
+/// Runs `f` in a subtransaction, which an error undoes. None on a serialization failure, as when a row is moved to
+/// another partition, if another try is allowed.
 fn in_subtransaction<T>(
     may_repeat: bool,
     f: impl FnOnce() -> Result<T, ErrorReport>,
 ) -> Result<Option<T>, ErrorReport> {
-    // SAFETY: within a transaction. The subtransaction ends here, however `f` ends, and memory context and resource
-    // owner are what they were.
+    // SAFETY: a procedure runs in a transaction. The subtransaction ends here however `f` ends, and the memory context
+    // and the resource owner are restored.
     unsafe {
         let (context, owner) = (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner);
         let restore = move || {
@@ -404,7 +404,7 @@ fn in_subtransaction<T>(
                 pg_sys::ReleaseCurrentSubTransaction();
                 restore();
             }
-            // Undone already.
+            // It is undone already.
             Ok(None) => {}
             Err(_) => undo(),
         }

@@ -1,4 +1,4 @@
-//! `simhash_index_commands`: what builds the indexes on blocks, as expressions of a fingerprint column, concurrently.
+//! `simhash_index_commands`: lists the commands that build indexes concurrently on blocks of a fingerprint column.
 
 use std::ffi::CStr;
 
@@ -46,22 +46,22 @@ fn simhash_index_commands(
     Ok(SetOfIterator::new(commands.into_iter().filter_map(|command| to_datum(&command))))
 }
 
-/// The commands that build indexes without keeping writers out.
+/// The commands that build indexes without blocking writers.
 struct IndexCommands {
     schema: ExtensionSchema,
     prefix: Prefix,
     blocks: i32,
-    /// Whether the indexes have the fingerprint beside the block.
+    /// Whether the indexes include the fingerprint.
     covering: bool,
     names: IndexNames,
     commands: Vec<String>,
 }
 
-/// An index that there is, or will be after the commands so far.
+/// An index that exists, or will once the commands so far have run.
 struct Built {
     table: pg_sys::Oid,
     name: String,
-    /// The OID, if it exists.
+    /// The OID, if the index exists already.
     oid: Option<pg_sys::Oid>,
 }
 
@@ -81,7 +81,7 @@ impl IndexCommands {
             for member in family.iter().filter(|member| member.is_ordinary()) {
                 built.push(self.on_ordinary(member, block)?);
             }
-            // From the leaves to the root, so that each index has its parts before it is a part.
+            // From the leaves to the root, so that the parts of an index exist before it is attached to another.
             for member in family.iter().rev().filter(|member| member.is_partitioned()) {
                 let index = self.on_partitioned(member, block, &built)?;
                 built.push(index);
@@ -98,7 +98,7 @@ impl IndexCommands {
 
     fn on_ordinary(&mut self, table: &Target, block: i32) -> Result<Built, ErrorReport> {
         let existing = self.existing(table, block)?;
-        // What interrupted commands have left beside the one that is there, or will be.
+        // Drop what interrupted commands have left beside the index in use.
         for index in self.of_block(table, block)? {
             if !index.is_valid
                 && !index.is_partition
@@ -111,7 +111,8 @@ impl IndexCommands {
         let Some(index) = existing else {
             return self.create("CREATE INDEX CONCURRENTLY", "", table, block);
         };
-        // What a CREATE INDEX CONCURRENTLY that failed has left, or one that still runs. Its comment was to come.
+        // The index is left by a failed CREATE INDEX CONCURRENTLY, or by one still running. Neither has reached its
+        // COMMENT.
         if !index.is_valid {
             self.commands.push(format!("REINDEX INDEX CONCURRENTLY {}", index.sql()));
         }
@@ -144,13 +145,13 @@ impl IndexCommands {
         Ok(index)
     }
 
-    /// Whether it was made by these commands, as its definition and its name tell.
+    /// Whether its definition and name show that these commands made the index.
     fn is_ours(&self, table: &Target, index: &NamedIndex, block: i32) -> Result<bool, ErrorReport> {
         index.is_as_made(table, self.fingerprint_of(table)?, &self.prefix.block(block))
     }
 
-    /// Whether the session was lost between the index and its comment. One on a partition goes with the one on the
-    /// partitioned table, and needs none.
+    /// Whether the session ended between CREATE INDEX and COMMENT. An index on a partition follows the index on the
+    /// partitioned table, and needs no comment.
     fn lacks_comment(&self, table: &Target, index: &NamedIndex, block: i32) -> Result<bool, ErrorReport> {
         Ok(!index.is_partition && !has_comment(index.oid) && self.is_ours(table, index, block)?)
     }
@@ -177,7 +178,7 @@ impl IndexCommands {
         Ok(Column::find(&table.open(), self.prefix.fingerprint())?.map(|found| found.number))
     }
 
-    /// The indexes on that block's expression.
+    /// The indexes on the expression of that block.
     fn of_block(&self, table: &Target, block: i32) -> Result<Vec<NamedIndex>, ErrorReport> {
         let column = self.fingerprint_of(table)?;
         let mut indexes = NamedIndex::all_of(table)?;
@@ -193,11 +194,11 @@ impl IndexCommands {
         Ok(indexes)
     }
 
-    /// The index on that block's expression that serves, a valid one if there is one.
+    /// The index to use for that block's expression; a valid one if possible.
     fn existing(&self, table: &Target, block: i32) -> Result<Option<NamedIndex>, ErrorReport> {
         let column = self.fingerprint_of(table)?;
         let mut indexes = self.of_block(table, block)?;
-        // What an interrupted REINDEX has left is not to be completed.
+        // Leftovers of an interrupted REINDEX are dropped, not completed.
         indexes.retain(|index| {
             (!self.covering || index.covers(column))
                 && (index.is_valid || index.is_live && !index.is_named_as_leftover())
@@ -206,7 +207,7 @@ impl IndexCommands {
         Ok(indexes.into_iter().next())
     }
 
-    /// Whether one of the indexes has no statistics yet: the ANALYZE after them was not reached.
+    /// Whether an index lacks statistics: an earlier run stopped before its ANALYZE.
     fn lacks_statistics(&self, family: &[Target]) -> Result<bool, ErrorReport> {
         for member in family.iter().filter(|member| member.is_ordinary()) {
             for block in 0..self.blocks {
@@ -223,7 +224,7 @@ impl IndexCommands {
 }
 
 fn has_statistics(index: pg_sys::Oid) -> bool {
-    // SAFETY: a look-up in a system cache by the keys that it has.
+    // SAFETY: a look-up in a system cache by keys of its types.
     unsafe {
         pg_sys::SearchSysCacheExists(
             pg_sys::SysCacheIdentifier::STATRELATTINH as i32,
@@ -235,7 +236,7 @@ fn has_statistics(index: pg_sys::Oid) -> bool {
     }
 }
 
-/// The table or index that a partition, or a partition's index, belongs to.
+/// The parent of a partition or of a partition's index.
 fn parent_of(relation: pg_sys::Oid) -> Result<Option<pg_sys::Oid>, ErrorReport> {
     let query =
         format!("SELECT inhparent::pg_catalog.oid FROM pg_catalog.pg_inherits WHERE inhrelid = {}", relation.to_u32());

@@ -1,4 +1,4 @@
-//! Names for indexes on blocks, as PostgreSQL gives them.
+//! Names for block indexes, as PostgreSQL would choose them.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -9,24 +9,25 @@ use pgrx::pg_sys::panic::ErrorReport;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::spi;
 
-/// What REINDEX CONCURRENTLY has added to an index's name: `ccnew` or `ccold`, and a number where that was taken.
+/// The suffix that REINDEX CONCURRENTLY has added to an index's name: `ccnew` or `ccold`, with a number if that was
+/// taken.
 pub fn leftover_label(name: &str) -> Option<&str> {
     let (_, label) = name.rsplit_once('_')?;
     let number = label.strip_prefix("ccnew").or_else(|| label.strip_prefix("ccold"))?;
     number.bytes().all(|digit| digit.is_ascii_digit()).then_some(label)
 }
 
-/// A name that PostgreSQL makes of other names, shortening them where it is too long.
+/// A name that PostgreSQL composes of other names, shortened if it is too long.
 fn object_name(table: &CStr, column: Option<&CStr>, label: &str) -> Result<CString, ErrorReport> {
     let label = spi::to_server(label)?;
-    // SAFETY: the names are NUL-terminated; the result is a palloc'd name that is short enough.
+    // SAFETY: the names are NUL-terminated; makeObjectName returns a palloc'd, NUL-terminated name.
     unsafe {
         let column = column.map_or(std::ptr::null(), CStr::as_ptr);
         Ok(CStr::from_ptr(pg_sys::makeObjectName(table.as_ptr(), column, label.as_ptr())).to_owned())
     }
 }
 
-/// Names for indexes, as PostgreSQL gives them, that neither exist nor have been given out before.
+/// Chooses index names as PostgreSQL would, avoiding existing ones and those chosen before.
 #[derive(Default)]
 pub struct IndexNames {
     given: HashSet<(String, String)>,
@@ -44,7 +45,7 @@ impl IndexNames {
                 let schema = pg_sys::get_namespace_oid(schema.as_ptr(), false);
                 pg_sys::get_relname_relid(name.as_ptr(), schema) != pg_sys::InvalidOid
             };
-            // SAFETY: as above.
+            // SAFETY: the name is a CString, and so NUL-terminated.
             let name = unsafe { spi::from_server(name.as_ptr()) }?;
             if !exists && self.given.insert((table.schema.clone(), name.clone())) {
                 return Ok(name);
@@ -53,9 +54,9 @@ impl IndexNames {
         unreachable!("there are fewer than 2^32 indexes")
     }
 
-    /// Whether `name` may have been given to an index on that column, as it is or with what REINDEX CONCURRENTLY adds.
+    /// Whether an index on that column may have been named `name`, with or without a suffix of REINDEX CONCURRENTLY.
     pub fn gives(table: &Target, column: &str, name: &str) -> Result<bool, ErrorReport> {
-        /// A name that was shortened does not tell its number any more.
+        /// A shortened name may have lost its number, so try the first few.
         const MOST_TRIED: u32 = 10;
         let (table_name, column) = (spi::to_server(&table.name)?, spi::to_server(column)?);
         let leftover = leftover_label(name);

@@ -1,4 +1,4 @@
-//! The indexes of a table that is attached, by name.
+//! The indexes of a table with their names.
 
 use std::ops::Deref;
 
@@ -20,7 +20,7 @@ pub struct NamedIndex {
 }
 
 impl NamedIndex {
-    /// The indexes of a table, also those that an interrupted command has left.
+    /// The indexes of a table, including those that an interrupted command has left.
     pub fn all_of(table: &Target) -> Result<Vec<Self>, ErrorReport> {
         let mut indexes = table.open().indexes();
         let dead = dead_of(table)?;
@@ -35,15 +35,15 @@ impl NamedIndex {
         Ok(found)
     }
 
-    /// Whether it has a column, so that a row need not be visited for it.
+    /// Whether the index has a column, so that its value is read without visiting the row.
     pub fn covers(&self, column: Option<pg_sys::AttrNumber>) -> bool {
         column.is_some_and(|column| self.place_of(column).is_some())
     }
 
-    /// Locks the index as DROP INDEX does, so that nobody can rename it before that. Gives its name as it may stand in
-    /// the command; None if the index was dropped.
+    /// Locks the index as DROP INDEX does, so that nobody can rename it before the command. Returns its quoted name;
+    /// None if the index was dropped.
     pub fn lock_to_drop(&self) -> Result<Option<String>, ErrorReport> {
-        // SAFETY: any OID may be locked; a look-up in a system cache, which gives a NUL-terminated name or null.
+        // SAFETY: any OID may be locked. The look-up in a system cache returns a NUL-terminated name or null.
         let name = unsafe {
             pg_sys::LockRelationOid(self.oid, pg_sys::AccessExclusiveLock as pg_sys::LOCKMODE);
             let name = pg_sys::get_rel_name(self.oid);
@@ -52,12 +52,12 @@ impl NamedIndex {
             }
             spi::from_server(name)?
         };
-        // It is in its table's schema, whose name is held.
+        // The index is in its table's schema, whose name is held.
         Ok(Some(quote_qualified_identifier(&self.schema, &name)))
     }
 
-    /// Whether the index has the definition and the name of one that attach makes of a block of the fingerprint, or of
-    /// what an interrupted REINDEX CONCURRENTLY leaves of one. `column` is the name of the block column.
+    /// Whether the index has the definition and the name that attach would give it for a block of the fingerprint, or
+    /// the name that an interrupted REINDEX CONCURRENTLY leaves. `column` is the name of the block column.
     pub fn is_as_made(
         &self,
         table: &Target,
@@ -73,12 +73,12 @@ impl NamedIndex {
         Ok(self.finds_integers() && is_plain && has_only_ours && IndexNames::gives(table, column, &self.name)?)
     }
 
-    /// Whether the index has the name of what an interrupted REINDEX CONCURRENTLY leaves.
+    /// Whether the index is named like a leftover of an interrupted REINDEX CONCURRENTLY.
     pub fn is_named_as_leftover(&self) -> bool {
         leftover_label(&self.name).is_some()
     }
 
-    /// The name as it may stand in a statement.
+    /// The quoted name for a statement.
     pub fn sql(&self) -> String {
         quote_qualified_identifier(&self.schema, &self.name)
     }
@@ -92,7 +92,7 @@ impl Deref for NamedIndex {
     }
 }
 
-/// The indexes that PostgreSQL's own lists leave out: an interrupted DROP INDEX CONCURRENTLY has left them.
+/// The indexes that PostgreSQL's own lists omit: leftovers of an interrupted DROP INDEX CONCURRENTLY.
 fn dead_of(table: &Target) -> Result<Vec<pg_sys::Oid>, ErrorReport> {
     let query = format!(
         "SELECT indexrelid::pg_catalog.oid FROM pg_catalog.pg_index \

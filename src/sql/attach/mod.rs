@@ -1,9 +1,10 @@
-//! Fingerprints for existing tables, and the way back.
+//! Fingerprints for existing tables, and their removal.
 //!
-//! [`table`] is `simhash_attach`; [`online`] is the way for tables in use, with the trigger of [`update`], [`fill`] and
-//! [`index_commands`]. Rows that are [`unfilled`] are filled or warned of. [`detach`] takes away what either has made,
-//! which [`marks`] tell; block columns may have been [`renamed`]. A [`target`] is the table, a [`source`] the column to
-//! fingerprint.
+//! [`table`] is `simhash_attach`. [`online`] is `simhash_attach_online`, for tables in use; it goes with the trigger of
+//! [`update`], [`fill`] and [`index_commands`]. [`unfilled`] finds rows that lack a fingerprint. [`detach`] removes
+//! what attach made, which it recognises by its comments ([`provenance`]), even block columns that were [`renamed`].
+//! [`command`] is the start of each command, [`source`] the column to fingerprint, [`prefix`] the names of what is
+//! made; [`indexes`] and [`index_names`] list and name indexes, and [`progress`] reports on the rewrite.
 
 mod command;
 mod detach;

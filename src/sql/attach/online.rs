@@ -1,8 +1,8 @@
-//! `simhash_attach_online`: the way for tables that cannot be locked while they are rewritten.
+//! `simhash_attach_online`: attaches to tables that cannot be locked for a rewrite.
 //!
-//! A plain column costs no rewrite, a trigger keeps it up to date ([`super::update`]), a procedure fills it a few pages
-//! at a time ([`super::fill`]), and indexes on block expressions are built concurrently ([`super::index_commands`]):
-//! `simhash_near` uses these as it uses block columns.
+//! Adding a plain column needs no rewrite. A trigger keeps it up to date ([`super::update`]), a procedure fills it a
+//! few pages at a time ([`super::fill`]), and indexes on block expressions are built concurrently
+//! ([`super::index_commands`]). `simhash_near` uses these as it uses block columns.
 
 use std::ffi::CStr;
 
@@ -42,7 +42,7 @@ fn simhash_attach_online(
     })
 }
 
-/// What is to be attached.
+/// What the user asks to attach.
 struct Online {
     schema: ExtensionSchema,
     source: Source,
@@ -94,7 +94,7 @@ impl Online {
         Ok(())
     }
 
-    /// Refuses sources that a trigger cannot fingerprint.
+    /// Refuses a source column that a trigger cannot fingerprint.
     fn check_source(&self, table: &Target) -> Result<(), ErrorReport> {
         let Source { column, .. } = &self.source;
         if self.source.kind == Kind::Fingerprints {
@@ -121,7 +121,7 @@ impl Online {
         Ok(())
     }
 
-    /// Whether the table has the trigger; an error if it has another one of that name, or for that column.
+    /// Whether the table has the trigger. An error if another trigger has its name or fills that column.
     fn has_trigger(&self, table: &Target) -> Result<bool, ErrorReport> {
         let wanted = self.prefix.trigger();
         let mut found = false;
@@ -157,13 +157,14 @@ impl Online {
             )
     }
 
-    /// Refuses a column that has the name but another meaning.
+    /// Refuses an existing column of that name with another definition.
     fn check_column(&self, table: &Target, has_trigger: bool) -> Result<(), ErrorReport> {
         let column = self.prefix.fingerprint();
         let Some(found) = Column::find(&table.open(), column)? else {
             return Ok(());
         };
-        // A plain bigint may hold anything, unless the trigger keeps it, or we made it and were stopped.
+        // A plain bigint may hold anything, unless the trigger fills it, or our comment shows that an earlier call made
+        // it.
         let is_plain = found.data_type == pg_sys::INT8OID && !found.is_generated;
         if is_plain && (has_trigger || is_marked_relation(table.oid, found.number)?) {
             return Ok(());
@@ -179,7 +180,7 @@ impl Online {
     }
 }
 
-/// The options that a trigger is called with.
+/// The options among a trigger's arguments.
 fn options_of(trigger: &UpdateTrigger) -> Result<Options, ErrorReport> {
     match &trigger.options {
         None => Ok(Options::default()),
@@ -189,6 +190,6 @@ fn options_of(trigger: &UpdateTrigger) -> Result<Options, ErrorReport> {
 
 fn has_trigger_named(table: &Target, name: &str) -> Result<bool, ErrorReport> {
     let name = crate::postgres::spi::to_server(name)?;
-    // SAFETY: a look-up in a catalog.
+    // SAFETY: reads the catalog; the name is NUL-terminated.
     Ok(unsafe { pg_sys::get_trigger_oid(table.oid, name.as_ptr(), true) } != pg_sys::InvalidOid)
 }

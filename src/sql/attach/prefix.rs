@@ -1,4 +1,4 @@
-//! The names of what attach makes: all begin with one prefix, so that a table can have several fingerprints.
+//! The names of what attach makes. All begin with one prefix, so that a table can have several fingerprints.
 
 use std::ffi::CStr;
 
@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use crate::postgres::error::user_error;
 use crate::sql::arguments::name;
 
-/// What the longest of the names adds to the prefix.
+/// What the longest of these names, the trigger's, adds to the prefix.
 const LONGEST_ADDITION: usize = "zz_".len() + "_update".len();
 const LONGEST_NAME: usize = pg_sys::NAMEDATALEN as usize - 1;
 
@@ -28,24 +28,24 @@ impl Prefix {
         Ok(Self(prefix))
     }
 
-    /// The fingerprint column.
+    /// The name of the fingerprint column.
     pub fn fingerprint(&self) -> &str {
         &self.0
     }
 
-    /// A block column.
+    /// The name of a block column.
     pub fn block(&self, block: i32) -> String {
         format!("{}_block{block}", self.0)
     }
 
-    /// The trigger that keeps the fingerprint up to date. BEFORE triggers fire in the order of their names: it is to
-    /// see what the others have made of the source, so it comes late.
+    /// The name of the trigger that keeps the fingerprint up to date. BEFORE triggers fire in the order of their names:
+    /// this one comes late, so that it sees the source as the other triggers leave it.
     pub fn trigger(&self) -> String {
         format!("zz_{}_update", self.0)
     }
 }
 
-/// Names as messages have them.
+/// Names for a message, each in quotes.
 pub fn in_quotes(names: &[impl AsRef<str>]) -> String {
     names.iter().map(|name| format!("\"{}\"", name.as_ref())).collect::<Vec<_>>().join(", ")
 }

@@ -1,7 +1,8 @@
-//! How far the rewrite of a table is.
+//! Progress of a table's rewrite.
 //!
-//! PostgreSQL has no progress view for ALTER TABLE. But the rewrite computes a block of each row exactly once, so
-//! counting these calls tells. While nobody watches, that costs `simhash_block` one comparison with a static.
+//! PostgreSQL has no progress view for ALTER TABLE. But the rewrite computes a given block exactly once for each row,
+//! so counting these calls shows the progress. When nothing is watched, that costs `simhash_block` one comparison with
+//! a static.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -10,13 +11,13 @@ use std::time::Instant;
 use crate::postgres::error::tell;
 use crate::postgres::report::{Schedule, of_about};
 
-/// The block number whose computations are counted. An atomic is the plain way to a static that is cheap to read; there
-/// is one thread.
+/// The number of the block whose computations are counted. The backend has one thread; an atomic is the simplest static
+/// that is cheap to read.
 static WATCHED: AtomicI32 = AtomicI32::new(NONE);
-/// No block has this number.
+/// A number that no block has.
 const NONE: i32 = -1;
 
-/// Rows between two looks at the clock.
+/// Rows between two readings of the clock.
 const ROWS: u64 = 256;
 
 thread_local! {
@@ -30,10 +31,10 @@ struct Rewrite {
     schedule: Schedule,
 }
 
-/// Counts as long as it lives, also if an error ends that.
+/// Counts until it is dropped, also by an error.
 pub struct Watch;
 
-/// Reports, every few seconds, how many of the expected rows have got this block.
+/// Reports, every few seconds, for how many of the expected rows this block has been computed.
 pub fn watch(block: i32, expected: f64) -> Watch {
     REWRITE.set(Some(Rewrite { expected, rows: 0, schedule: Schedule::start() }));
     WATCHED.store(block, Ordering::Relaxed);
@@ -47,13 +48,13 @@ impl Drop for Watch {
     }
 }
 
-/// Whether calls are counted, for `pg_test/progress.rs`.
+/// Whether calls are being counted, for `pg_test/progress.rs`.
 #[cfg(any(test, feature = "pg_test"))]
 pub fn is_watching() -> bool {
     WATCHED.load(Ordering::Relaxed) != NONE
 }
 
-/// To be called for each block that is computed.
+/// Called for each block that is computed.
 #[inline]
 pub fn computed(block: i32) {
     if block == WATCHED.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! What attach made, it marks with a comment: people see it in `\d+`, dumps keep it, and detach goes by it.
+//! The comments that mark what attach made: users see them in `\d+`, dumps keep them, and detach relies on them.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -6,7 +6,7 @@ use pgrx::spi::quote_literal;
 
 use crate::postgres::spi;
 
-/// Which function made an object.
+/// The function that made an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Maker {
     Attach,
@@ -21,18 +21,18 @@ impl Maker {
         }
     }
 
-    /// The command that marks an object: its kind and name as COMMENT ON wants them, and what to say of it.
+    /// The command that marks an object with a comment. `object` is its kind and name, as COMMENT ON takes them.
     pub fn comment(self, object: &str, description: &str) -> String {
         format!("COMMENT ON {object} IS {}", quote_literal(format!("{}{description}", self.mark())))
     }
 }
 
-/// Which function made the relation, or the column if it is not 0, by its mark.
+/// Which function made a relation, or a column of it if `column` is not 0, by its comment.
 pub fn maker_of(relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<Option<Maker>, ErrorReport> {
     marked_by(relation, pg_sys::RelationRelationId, column)
 }
 
-/// Whether the relation, or the column if it is not 0, is marked.
+/// Whether attach made a relation, or a column of it if `column` is not 0.
 pub fn is_marked_relation(relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<bool, ErrorReport> {
     Ok(maker_of(relation, column)?.is_some())
 }
@@ -58,6 +58,6 @@ fn marked_by(
 }
 
 pub fn has_comment(relation: pg_sys::Oid) -> bool {
-    // SAFETY: a look-up in a catalog.
+    // SAFETY: reads the catalog; any OID may be asked for.
     unsafe { !pg_sys::GetComment(relation, pg_sys::RelationRelationId, 0).is_null() }
 }

@@ -1,4 +1,4 @@
-//! Block columns that were renamed after attach made them. They are known by their marks and by what they compute.
+//! Block columns that were renamed after attach made them, recognised by their comments and by what they compute.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -15,7 +15,7 @@ use crate::postgres::nodes::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::recognise::BlockCall;
 
-/// A block column of a table whose name is no longer one that a prefix gives.
+/// A block column whose name is no longer one that a prefix gives.
 pub struct RenamedBlock {
     pub name: String,
     pub expression: Expression,
@@ -23,8 +23,8 @@ pub struct RenamedBlock {
 }
 
 impl RenamedBlock {
-    /// Those that are of the prefix as far as names tell, in the order of the table's columns. Of which source and
-    /// which layout they are to be, the caller knows.
+    /// The renamed columns that, as far as names tell, belong to the prefix, in the order of the table's columns. The
+    /// caller checks their source and layout.
     pub fn all_of(schema: ExtensionSchema, table: &Target, prefix: &Prefix) -> Result<Vec<Self>, ErrorReport> {
         let relation = table.open();
         let mut found = Vec::new();
@@ -47,8 +47,8 @@ impl RenamedBlock {
         Ok(found)
     }
 
-    /// Whether it has the name that another prefix, which is in use, gives to that block. Where the fingerprints are a
-    /// column of the application's, a prefix has none of its own to tell that by.
+    /// Whether it has the name that another prefix in use gives to that block. If the application fills the fingerprint
+    /// column, no column shows which prefixes are in use, and any such name counts.
     fn has_name_of_another(&self, relation: &Relation) -> Result<bool, ErrorReport> {
         let Some(other) = self.name.strip_suffix(&format!("_block{}", self.call.block)) else { return Ok(false) };
         let is_fingerprint = |found: Column| found.data_type == pg_sys::INT8OID;
@@ -56,8 +56,8 @@ impl RenamedBlock {
             || Column::find(relation, other)?.is_some_and(is_fingerprint))
     }
 
-    /// Whether it is of this prefix rather than of another with the same source. An index that attach made of it has
-    /// its former name; without one, it is of the only prefix that lacks it.
+    /// Whether it belongs to this prefix rather than to another with the same source. An index that attach made on it
+    /// still has its former name; without such an index, it belongs to this prefix if no other prefix lacks the block.
     fn is_of(&self, table: &Target, number: pg_sys::AttrNumber, prefix: &Prefix) -> Result<bool, ErrorReport> {
         let block = self.call.block;
         for index in NamedIndex::all_of(table)? {

@@ -1,4 +1,4 @@
-//! The column that a table's fingerprints are made of, or that holds them.
+//! The column from which a table's fingerprints are made, or that holds them.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -16,12 +16,12 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::options::{Document, RawJsonb, read, to_json_text};
 use crate::sql::recognise::FingerprintCall;
 
-/// What kind of source a column is.
+/// The kinds of source columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `bigint`: the fingerprints themselves, which the application makes.
+    /// `bigint`: the fingerprints themselves, made by the application.
     Fingerprints,
-    /// `text`, or what is text without anybody's asking.
+    /// `text`, or a type with an implicit cast to it.
     Text,
     /// `text[]`: features.
     Features,
@@ -31,7 +31,7 @@ pub enum Kind {
 
 impl Kind {
     fn from_type(column_type: pg_sys::Oid) -> Option<Self> {
-        // SAFETY: look-ups in system caches; one type each.
+        // SAFETY: look-ups in system caches; each pointer points to one type, as the count says.
         let becomes = |to: pg_sys::Oid| unsafe {
             pg_sys::can_coerce_type(1, &column_type, &to, pg_sys::CoercionContext::COERCION_IMPLICIT)
         };
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// The type that `simhash` or `simhash_block` takes, and its name.
+    /// The argument type of `simhash` or, for fingerprints, `simhash_block`, and its name.
     fn argument(self) -> (pg_sys::Oid, &'static str) {
         match self {
             Self::Fingerprints => (pg_sys::INT8OID, "pg_catalog.int8"),
@@ -56,20 +56,20 @@ impl Kind {
     }
 }
 
-/// A source column of a table, and how to fingerprint it.
+/// A source column, and how to fingerprint it.
 pub struct Source {
     pub column: String,
     pub kind: Kind,
     pub is_generated: bool,
     options: Options,
-    /// The options as JSON, unless they are the default ones.
+    /// The options as JSON; None if they are the defaults.
     options_json: Option<String>,
-    /// The column, or what stands for it where it cannot be referred to, as an expression of the argument's type.
+    /// The SQL expression of the function's argument: the column, or a generated column's own expression.
     argument: String,
 }
 
 impl Source {
-    /// Finds the column and checks that it can be fingerprinted.
+    /// Finds the column. An error if it cannot be fingerprinted.
     pub fn read(table: &Target, column: String, options: Option<RawJsonb<'_>>) -> Result<Self, ErrorReport> {
         let relation = table.open();
         let found = Column::named(&relation, &column)?;
@@ -100,7 +100,7 @@ impl Source {
         Ok(Self { column, kind, is_generated: found.is_generated, options, options_json, argument })
     }
 
-    /// The options as JSON, unless they are the default ones.
+    /// The options as JSON; None if they are the defaults.
     pub fn options_json(&self) -> Option<&str> {
         self.options_json.as_deref()
     }
@@ -109,12 +109,12 @@ impl Source {
         &self.options
     }
 
-    /// The column, or its expression, as `simhash` takes it.
+    /// The column, or its expression, as an argument of `simhash`.
     pub fn argument(&self) -> &str {
         &self.argument
     }
 
-    /// The fingerprint as it may stand in a statement of this transaction.
+    /// The SQL expression of the fingerprint, for statements of this transaction.
     pub fn fingerprint_sql(&self, schema: ExtensionSchema) -> Result<String, ErrorReport> {
         if self.kind == Kind::Fingerprints {
             return Ok(self.argument.clone());
@@ -128,7 +128,7 @@ impl Source {
         Ok(format!("{}({}{options})", schema.held_name(c"simhash", arguments)?, self.argument))
     }
 
-    /// Whether an expression of a table with that column is its fingerprint.
+    /// Whether an expression computes the fingerprint of the source column in `relation`, which may be a child.
     pub fn is_fingerprint(
         &self,
         schema: ExtensionSchema,
@@ -145,7 +145,7 @@ impl Source {
         Ok(FingerprintCall::read(expression, schema).is_some_and(|call| call.equals(&wanted)))
     }
 
-    /// What the parser makes of the argument.
+    /// The argument as an expression tree, as the parser would build it.
     fn argument_tree(&self, relation: &Relation) -> Result<Option<Expression>, ErrorReport> {
         let Some(column) = Column::find(relation, &self.column)? else {
             return Ok(None);
@@ -155,8 +155,8 @@ impl Source {
     }
 }
 
-/// The column, as an expression of the type that the function takes. A generated column's own expression stands for
-/// it, since another generated column cannot refer to it.
+/// The column as an SQL expression of the function's argument type. A generated column is replaced by its own
+/// expression, because another generated column cannot refer to it.
 fn as_argument(table: &Target, column: &Column, kind: Kind) -> Result<String, ErrorReport> {
     let (argument_type, argument_type_name) = kind.argument();
     let mut argument = quote_identifier(column.name()?);
@@ -181,10 +181,10 @@ fn as_argument(table: &Target, column: &Column, kind: Kind) -> Result<String, Er
     Ok(argument)
 }
 
-/// A block of the fingerprint in a column, as SQL: a call of `simhash_block`, which has the name `function`.
+/// The call of `simhash_block`, under the name `function`, for a block of the fingerprint in a column.
 pub fn block_sql(function: &str, column: &Column, block: i32, blocks: i32) -> Result<String, ErrorReport> {
     let name = quote_identifier(column.name()?);
-    // Of the arguments' own types, so that no function but ours is meant, whatever others there are of its name.
+    // With exact argument types, the call means our function, whatever others have its name.
     let argument = if column.data_type == pg_sys::INT8OID { name } else { format!("CAST({name} AS pg_catalog.int8)") };
     Ok(format!("{function}({argument}, {block}, {blocks})"))
 }

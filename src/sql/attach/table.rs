@@ -1,6 +1,6 @@
-//! `simhash_attach`: the fingerprint, its blocks and their btrees, for a table that has none or not all of them.
+//! `simhash_attach`: adds to a table whatever it lacks of the fingerprint, its blocks and their btrees.
 //!
-//! Everything is looked at before the first command, so that a clash changes nothing.
+//! All checks come before the first command, so that a clash changes nothing.
 
 use std::ffi::CStr;
 
@@ -52,31 +52,31 @@ fn simhash_attach(
     })
 }
 
-/// The number of blocks, if there is such a layout.
+/// Checks the number of blocks. An error if there is no such layout.
 pub fn layout(blocks: Option<i32>) -> Result<i32, ErrorReport> {
     let blocks = required(blocks, "blocks")?;
     check_layout(blocks)?;
     Ok(blocks)
 }
 
-/// What is to be attached.
+/// What the user asks to attach.
 struct Attachment {
     schema: ExtensionSchema,
     source: Source,
     blocks: i32,
     prefix: Prefix,
-    /// Whether the indexes have the fingerprint beside the block.
+    /// Whether the indexes include the fingerprint.
     covering: bool,
 }
 
-/// What a wanted column computes.
+/// What an attached column computes.
 #[derive(Clone, Copy)]
 enum Meaning {
     Fingerprint,
     Block(i32),
 }
 
-/// A column that is to be there.
+/// A column that the table must have.
 struct Wanted {
     name: String,
     meaning: Meaning,
@@ -85,7 +85,7 @@ struct Wanted {
 impl Attachment {
     fn complete(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
         let columns = self.columns(table)?;
-        // Also a child may have a column of that name already, with which PostgreSQL would merge the new one unseen.
+        // Check children too: if one has a column of that name, PostgreSQL would silently merge the new one with it.
         for member in family {
             for column in &columns {
                 self.check(member, column)?;
@@ -111,10 +111,11 @@ impl Attachment {
         self.analyze(table, family, &columns)
     }
 
-    /// The columns, in their order. A block column that was renamed is taken as it is.
+    /// The columns to attach, in order. A renamed block column is used under its new name.
     fn columns(&self, table: &Target) -> Result<Vec<Wanted>, ErrorReport> {
         let relation = table.open();
-        // A prefix that has no column yet has not lost one either.
+        // Look for renamed columns only if the prefix is in use: otherwise nothing was made under it that could be
+        // renamed.
         let mut is_in_use = false;
         for name in (0..self.blocks).map(|block| self.prefix.block(block)).chain([self.prefix.fingerprint().to_owned()])
         {
@@ -140,7 +141,7 @@ impl Attachment {
         Ok(columns)
     }
 
-    /// Refuses a column that has the name but another meaning.
+    /// Refuses an existing column of that name with another definition.
     fn check(&self, table: &Target, column: &Wanted) -> Result<(), ErrorReport> {
         let relation = table.open();
         let Some(found) = Column::find(&relation, &column.name)? else {
@@ -166,7 +167,7 @@ impl Attachment {
             .set_hint("Choose another prefix, or drop the column. simhash_detach removes what simhash_attach made."))
     }
 
-    /// Whether the expression computes that.
+    /// Whether an expression computes `meaning`.
     fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool, ErrorReport> {
         match meaning {
             Meaning::Fingerprint => self.source.is_fingerprint(self.schema, relation, expression),
@@ -199,7 +200,7 @@ impl Attachment {
         Ok(format!("{column_type} GENERATED ALWAYS AS ({}) STORED", self.expression(meaning)?))
     }
 
-    /// The expression of a column, as SQL.
+    /// The SQL expression of a column.
     fn expression(&self, meaning: Meaning) -> Result<String, ErrorReport> {
         let fingerprint = self.source.fingerprint_sql(self.schema)?;
         Ok(match meaning {
@@ -207,15 +208,15 @@ impl Attachment {
             Meaning::Block(block) => {
                 let arguments = [pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
                 let function = self.schema.held_name(c"simhash_block", &arguments)?;
-                // What `simhash_block` does if it is not told is not written.
+                // Omit the layout if it is the default of `simhash_block`.
                 let layout = if self.blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {}", self.blocks) };
                 format!("{function}({fingerprint}, {block}{layout})")
             }
         })
     }
 
-    /// Refuses an expression that PostgreSQL would read otherwise than it is meant: that of a generated source may call
-    /// functions of which it prints the names, but not which of several by one name are meant.
+    /// Refuses an expression that PostgreSQL would parse differently: a generated source's expression may call
+    /// functions that PostgreSQL prints by name, without telling which of several with that name is meant.
     fn check_expression(&self, table: &Target, column: &Wanted) -> Result<(), ErrorReport> {
         let expression = self.expression(column.meaning)?;
         let query = Query::parse(to_server(&format!("SELECT {expression} FROM ONLY {}", table.sql()))?)?;
@@ -246,7 +247,7 @@ impl Attachment {
         }
     }
 
-    /// Adds all columns in one command, hence one rewrite.
+    /// Adds all columns in one command, so that the table is rewritten once.
     fn add_columns(&self, table: &Target, family: &[Target], columns: &[&Wanted]) -> Result<(), ErrorReport> {
         let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
         for column in columns {
@@ -275,7 +276,7 @@ impl Attachment {
         Ok(())
     }
 
-    /// Builds the btrees that are missing; how many were.
+    /// Builds the missing btrees, and returns how many.
     fn build_indexes(&self, table: &Target, family: &[Target], columns: &[Wanted]) -> Result<usize, ErrorReport> {
         let (mut missing, mut replaced) = (Vec::new(), Vec::new());
         let fingerprint = self.fingerprint_column();
@@ -322,7 +323,7 @@ impl Attachment {
             let object = format!("INDEX {}.{name}", quote_identifier(&member.schema));
             execute(&Maker::Attach.comment(&object, &format!("btree of block {block} of {}", self.blocks)))?;
         }
-        // They serve no search that the new ones do not.
+        // The new indexes serve every search that these do.
         for (index, name) in replaced {
             tell(format!("dropping index \"{name}\", which does not have the fingerprint"));
             execute(&format!("DROP INDEX {index}"))?;
@@ -330,7 +331,7 @@ impl Attachment {
         Ok(missing.len())
     }
 
-    /// Without statistics the planner takes every search for one that finds a 200th of the table, and scans it all.
+    /// Without statistics the planner assumes that each search finds a 200th of the table, and scans all of it.
     fn analyze(&self, table: &Target, family: &[Target], columns: &[Wanted]) -> Result<(), ErrorReport> {
         let columns: Vec<_> = columns.iter().map(|column| quote_identifier(&column.name)).collect();
         let columns = columns.join(", ");
@@ -342,8 +343,8 @@ impl Attachment {
     }
 }
 
-/// The tables that commands must name: one for a partitioned table is one for all partitions, one for another parent is
-/// not one for its children.
+/// The tables that a command must name. For a partitioned table one command covers all partitions; for another parent
+/// it does not cover its children.
 pub fn one_by_one<'a>(table: &'a Target, family: &'a [Target]) -> impl Iterator<Item = &'a Target> {
     let members = if table.is_partitioned() { std::slice::from_ref(table) } else { family };
     members.iter().filter(|member| member.is_ordinary() || member.is_partitioned())

@@ -1,5 +1,5 @@
-//! Rows that lack the fingerprint which the trigger `simhash_update` would give them: those that `simhash_fill` fills,
-//! and of which others warn.
+//! Rows without the fingerprint that the trigger `simhash_update` would give them. `simhash_fill` fills them; other
+//! commands warn about them.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -21,15 +21,15 @@ use crate::sql::recognise::BlockCall;
 
 /// A fingerprint column that the trigger `simhash_update` keeps up to date.
 pub struct Kept {
-    /// The column, as it may stand in a statement.
+    /// The quoted column name.
     pub column: String,
-    /// What the trigger computes, as it may stand in a statement of this transaction.
+    /// What the trigger computes, as SQL for statements of this transaction.
     pub fingerprint: String,
 }
 
 impl Kept {
-    /// None if no trigger keeps that column of the table. A trigger that somebody wrote by hand is as good as ours.
-    /// An error if the trigger's arguments are wrong.
+    /// Reads the first trigger that keeps that column up to date, whether attach or a user created it. None if there is
+    /// no such trigger; an error if its arguments are wrong.
     pub fn read(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<Self>, ErrorReport> {
         let triggers = UpdateTrigger::all_of(schema, table)?;
         let Some(trigger) = triggers.into_iter().find(|trigger| trigger.fingerprint == column) else {
@@ -47,22 +47,22 @@ impl Kept {
         Ok(Some(Self { column: quote_identifier(column), fingerprint }))
     }
 
-    /// The condition for rows that lack their fingerprint.
+    /// The condition that selects the rows that lack their fingerprint.
     pub fn is_unfilled(&self) -> String {
         format!("{} IS NULL AND {} IS NOT NULL", self.column, self.fingerprint)
     }
 }
 
-/// How rows are looked for that lack their fingerprint.
+/// How to look for rows that lack their fingerprint.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// Wherever they are.
+    /// In the whole table.
     Everywhere,
-    /// By an index on a block, where there is one: a row without a fingerprint has no blocks either.
+    /// By an index on a block, if there is one: a row without a fingerprint has no blocks either.
     ByIndex,
 }
 
-/// Warns if a table or one that inherits from it has rows that lack their fingerprint. To be run as the owner.
+/// Warns if a table or one that inherits from it has rows that lack their fingerprint. Must run as the owner.
 pub fn warn_of_unfilled(
     schema: ExtensionSchema,
     column: &str,
@@ -70,14 +70,15 @@ pub fn warn_of_unfilled(
     family: &[Target],
     look: Look,
 ) -> Result<(), ErrorReport> {
-    // A partition has none that inherit from it; of a distributed table, ONLY would be the part that is here: none.
+    // Without children, as for a partition, ONLY is not needed; for a distributed table it would select only the local
+    // part, which has no rows.
     let only = if table.is_partitioned() || family.len() == 1 { "" } else { "ONLY " };
     for member in family.iter().filter(|member| member.is_ordinary()) {
         if !can_be_read(member) {
             continue;
         }
         let member = member.held()?;
-        // A trigger that cannot compute, as where its source has been dropped, says so when it fires.
+        // A trigger that cannot compute, for example because its source was dropped, reports that when it fires.
         let Ok(Some(kept)) = Kept::read(schema, &member, column) else { continue };
         let mut condition = kept.is_unfilled();
         if look == Look::ByIndex
@@ -104,18 +105,18 @@ pub fn warn_of_unfilled(
     Ok(())
 }
 
-/// Whether the rows are there to be looked at, and by name: names cannot be held in a read-only transaction. Where they
-/// are not, or a policy hides them from their owner, it is for simhash_fill to say so.
+/// Whether the rows can be read, and names be held (not in a read-only transaction). If not, or if a policy hides rows
+/// from the owner, reporting that is left to simhash_fill.
 fn can_be_read(table: &Target) -> bool {
     let is_temporary_elsewhere = table.open().is_temporary_elsewhere();
-    // SAFETY: look-ups in system caches, and a setting.
+    // SAFETY: look-ups in system caches, and a setting that is a plain variable.
     unsafe {
         let policies = pg_sys::check_enable_rls(table.oid, table.owner, true);
         !pg_sys::XactReadOnly && !is_temporary_elsewhere && policies != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
     }
 }
 
-/// A block of the fingerprint that has an index, as it may stand in a statement.
+/// The SQL of a block of the fingerprint that has an index; None if no block has one.
 fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<String>, ErrorReport> {
     let relation = table.open();
     let Some(fingerprint) = Column::find(&relation, column)? else { return Ok(None) };

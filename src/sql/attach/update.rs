@@ -1,8 +1,8 @@
 //! The trigger `simhash_update(fingerprint column, source column [, options])`, which keeps a plain column up to date.
 //!
-//! It is for tables that cannot be rewritten, and works as PostgreSQL's `tsvector_update_trigger` does: BEFORE INSERT
-//! OR UPDATE, FOR EACH ROW. Unlike a generated column it can be got round: a row that is stored while the trigger is
-//! disabled keeps what fingerprint it has.
+//! It is for tables that cannot be rewritten, and works like PostgreSQL's `tsvector_update_trigger`: BEFORE INSERT OR
+//! UPDATE, FOR EACH ROW. Unlike a generated column it can be bypassed: a row stored while the trigger is disabled keeps
+//! whatever fingerprint it has.
 
 use std::ffi::CStr;
 use std::slice;
@@ -33,8 +33,7 @@ const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW
 #[pg_extern(sql = false)]
 fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
     let call = Call::new(RowEvent::from_call(fcinfo, "simhash_update", USAGE)?)?;
-    // SAFETY: the row that is to be stored; the trigger returns it, or a copy with another fingerprint, a bigint as the
-    // call has seen to.
+    // SAFETY: the fingerprint column belongs to the trigger's table and is a bigint, as `Call::new` has checked.
     let row = unsafe {
         match call.event.old_row() {
             Some(old) if call.is_unchanged(old) => call.event.new_tuple(),
@@ -46,7 +45,7 @@ fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorRep
     Ok(Internal::from(Some(row.into())))
 }
 
-/// A call of the trigger: checked, so that its columns are in its rows.
+/// A call of the trigger with checked arguments: the table has both columns, of types that fit.
 struct Call<'a> {
     event: RowEvent<'a>,
     fingerprint: Column,
@@ -99,7 +98,7 @@ impl<'a> Call<'a> {
         Ok(Self { event, fingerprint, source, kind, options })
     }
 
-    /// Whether an UPDATE leaves the source as it was, to the byte, with its fingerprint. Then a long text need not even
+    /// Whether an UPDATE leaves the fingerprint as it was, and the source byte for byte. Then a long text need not even
     /// be read from where it is stored.
     fn is_unchanged(&self, old: Row<'_>) -> bool {
         let pair = |column: &Column| {
@@ -124,7 +123,7 @@ impl<'a> Call<'a> {
         let Some(source) = self.event.new_row().value(self.source.number) else {
             return Ok(None);
         };
-        // SAFETY: the value is of the source's type, which `kind_of_stored` says is stored as these are.
+        // SAFETY: `kind_of_stored` has derived the kind from the source's type, so the value is stored as that kind is.
         unsafe {
             match self.kind {
                 Kind::Features => match AnyArray::from_polymorphic_datum(source, false, pg_sys::TEXTARRAYOID) {
@@ -148,7 +147,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What kind of source values of that type are as they are stored: no cast is there to call.
+/// The kind of source that values of a type are as stored, since a trigger calls no casts; None for other types.
 pub fn kind_of_stored(of_type: pg_sys::Oid) -> Option<Kind> {
     // SAFETY: look-ups in system caches.
     unsafe {
@@ -156,7 +155,7 @@ pub fn kind_of_stored(of_type: pg_sys::Oid) -> Option<Kind> {
         let is_text = |of_type| of_type == pg_sys::BPCHAROID || pg_sys::IsBinaryCoercible(of_type, pg_sys::TEXTOID);
         match base {
             pg_sys::TSVECTOROID => Some(Kind::Document),
-            // A character(n) differs from its text by spaces at the end, which are in no feature.
+            // A character(n) differs from its text only by spaces at the end, which are in no feature.
             _ if is_text(base) => Some(Kind::Text),
             _ => {
                 let element = pg_sys::get_element_type(base);
@@ -172,7 +171,7 @@ fn column(event: &RowEvent, name: &CStr) -> Result<Column, ErrorReport> {
     if let Some(column) = Column::find_raw(&table, name) {
         return Ok(column);
     }
-    // SAFETY: both are NUL-terminated.
+    // SAFETY: trigger arguments and names are NUL-terminated.
     let (name, trigger) = unsafe { (from_server(name.as_ptr())?, from_server((*event.data.tg_trigger).tgname)?) };
     Err(no_such_column(&table, &name)?
         .set_detail(format!("It is an argument of the trigger \"{trigger}\"."))
@@ -191,20 +190,21 @@ pub struct UpdateTrigger {
     pub fingerprint: String,
     pub source: String,
     pub options: Option<String>,
-    /// Whether it belongs to a trigger of the partitioned table.
+    /// Whether it was cloned from a trigger of the partitioned table.
     pub is_clone: bool,
-    /// Whether, in a normal session, it fires before each row that is inserted or updated, whatever the row and column.
+    /// Whether, in a normal session, it fires before each insert or update of a row, without a condition or column
+    /// list.
     pub always_fires: bool,
 }
 
 impl UpdateTrigger {
-    /// The triggers of a table that are called right; others fail when they fire.
+    /// The triggers of a table that name both columns; any others fail when they fire.
     pub fn all_of(schema: ExtensionSchema, table: &Target) -> Result<Vec<Self>, ErrorReport> {
         let function = schema.function(c"simhash_update", &[]);
         let relation = table.open();
         let mut found = Vec::new();
         for trigger in triggers(&relation).iter().filter(|trigger| Some(trigger.tgfoid) == function) {
-            // SAFETY: a trigger in the relation cache is whole.
+            // SAFETY: a trigger in the relation cache has a name and `tgnargs` arguments, all NUL-terminated.
             unsafe {
                 let arguments = arguments(trigger)
                     .iter()

@@ -5,7 +5,7 @@ use pgrx::prelude::*;
 
 use crate::postgres::error::{shorten, user_error};
 
-/// What a guard does with a row that is near another one: it refuses it with an error, drops it silently, or stores it
+/// What a guard does with a row that is near another one: reject it with an error, skip it silently, or store it marked
 /// with the key of the other one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Action {

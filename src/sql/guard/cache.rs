@@ -1,7 +1,7 @@
-//! What guards have found out about their tables, remembered from statement to statement.
+//! What guards know about their tables, cached between statements.
 //!
-//! For a statement that inserts one row, to find out took as long as to search and to insert. It is forgotten as soon
-//! as PostgreSQL says that the definition of one of the tables may have changed.
+//! For a statement that inserts one row, reading these facts took as long as searching and inserting. An entry is
+//! dropped as soon as PostgreSQL reports that the definition of one of its tables may have changed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -11,10 +11,10 @@ use std::rc::Rc;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
-/// Triggers that are remembered: those of the partitions of some tables.
+/// The most triggers that the cache holds: enough for the partitions of several tables.
 const MOST: usize = 4096;
 
-/// Values by what they are of, and by the triggers that share them: those of one table's partitions.
+/// Cached values by key, and by the OIDs of the triggers that share them: the triggers of one table's partitions.
 pub struct Cache<K: 'static, T: 'static> {
     remembered: RefCell<Remembered<K, T>>,
     is_registered: Cell<bool>,
@@ -29,7 +29,7 @@ struct Remembered<K, T> {
 type Tables = HashSet<Oid>;
 
 thread_local! {
-    /// The tables whose definition may have changed since anybody looked. None: all.
+    /// The tables whose definition may have changed since the last look-up; None for all tables.
     static CHANGED: RefCell<Option<Vec<Oid>>> = const { RefCell::new(Some(Vec::new())) };
 }
 
@@ -39,10 +39,11 @@ impl<K: Eq + Hash + Clone, T> Cache<K, T> {
         Self { remembered: RefCell::new(remembered), is_registered: Cell::new(false) }
     }
 
-    /// The value of a trigger. If it is not known, or `is_its` says that it is not the trigger's any more, `identify`
-    /// says what it is of, and if that is not known either, `make` makes it, with the tables that it depends on.
+    /// Returns the value for a trigger. If the trigger has no entry, or `is_its` rejects its value, `identify` computes
+    /// the key; if the key has no entry either, `make` makes the value and lists the tables that it depends on.
     ///
-    /// A statement goes on with the triggers that it began with, also if they are replaced meanwhile under their OIDs.
+    /// A trigger that is replaced keeps its OID, and a running statement keeps the triggers that it began with:
+    /// `is_its` tells the old trigger from the new one.
     pub fn get<E>(
         &self,
         trigger: Oid,
@@ -102,10 +103,10 @@ impl<K: Eq + Hash + Clone, T> Cache<K, T> {
     }
 }
 
-/// PostgreSQL calls it for each table whose definition may have changed; for all, with the invalid OID.
+/// PostgreSQL calls this for each table whose definition may have changed; with the invalid OID, for all tables.
 #[pg_guard]
 unsafe extern "C-unwind" fn changed(_argument: Datum, table: Oid) {
-    /// Beyond, it is as well to forget all.
+    /// Beyond this many changed tables, forget all.
     const MOST_CHANGED: usize = 64;
     CHANGED.with_borrow_mut(|changed| match changed {
         Some(tables) if table != Oid::INVALID && tables.len() < MOST_CHANGED => {

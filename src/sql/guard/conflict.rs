@@ -11,17 +11,17 @@ use crate::postgres::spi::from_server;
 
 /// An exclusion_violation with the table's schema and name and, as the constraint, the trigger's name.
 ///
-/// pgrx's error reports lack these fields. So they are added while the error is reported, by a callback of PostgreSQL's
-/// that otherwise tells an error's context. To be returned at once by the trigger function.
+/// pgrx's error reports lack these fields, so an error context callback adds them while PostgreSQL reports the error.
+/// The trigger function must return the error at once.
 pub fn conflict(trigger: &pg_sys::TriggerData, detail: String) -> Result<ErrorReport, ErrorReport> {
-    // SAFETY: a trigger has a name, and is of an open table; both names are NUL-terminated.
+    // SAFETY: a trigger has a name and its table is open; both names are NUL-terminated.
     let message = unsafe {
         let name = from_server((*trigger.tg_trigger).tgname)?;
         let table = from_server((*(*trigger.tg_relation).rd_rel).relname.data.as_ptr())?;
         format!("near-duplicate violates guard \"{name}\" of table \"{table}\"")
     };
-    // SAFETY: the callback is not called after the trigger has returned: the error's handler, which comes then, sets
-    // the stack as it was before the trigger was called.
+    // SAFETY: the callback is not called after the trigger has returned: the error handler, which runs then, resets the
+    // stack to what it was before the trigger was called.
     unsafe {
         let size = size_of::<pg_sys::ErrorContextCallback>();
         let callback = pg_sys::palloc0(size).cast::<pg_sys::ErrorContextCallback>();
@@ -37,7 +37,7 @@ pub fn conflict(trigger: &pg_sys::TriggerData, detail: String) -> Result<ErrorRe
 
 #[pg_guard]
 unsafe extern "C-unwind" fn add_fields(trigger: *mut c_void) {
-    // SAFETY: the trigger's data, of the call that is failing.
+    // SAFETY: `conflict` has passed the trigger data of the call that is failing.
     unsafe {
         let trigger = &*trigger.cast::<pg_sys::TriggerData>();
         pg_sys::errtable(trigger.tg_relation);

@@ -1,9 +1,9 @@
-//! What becomes of a new row: a guard at work in one statement.
+//! Decides what becomes of a new row: a guard at work in one statement.
 //!
 //! The guard decides at once whether the row may be stored. Under locks that keep other writers of near rows waiting
-//! ([`super::locks`]), it looks for what is near, waits for transactions that have written something near and not ended,
-//! and looks again. An INSERT whose own row is there already waits for those who have written or locked that row, and
-//! leaves the rest to ON CONFLICT.
+//! ([`super::locks`]), it searches for near rows, waits for transactions in progress that have written one, and
+//! searches again. An INSERT whose own row ([`super::own_row`]) already exists waits for transactions that have written
+//! or locked that row, and leaves the rest to ON CONFLICT.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_void;
@@ -31,13 +31,13 @@ use crate::postgres::nodes::computed::Computed;
 use crate::postgres::row::Row;
 use crate::postgres::trigger::RowEvent;
 
-/// How often an INSERT waits without locks for those who have written or locked the row in its way. Then it leaves that
-/// to ON CONFLICT, where those who wait for a row come in their order.
+/// How often an INSERT waits, without locks, for transactions that have written or locked its own row. After that it
+/// leaves the wait to ON CONFLICT, where waiters for a row queue in order.
 const MOST_WAITS: u32 = 8;
 
 thread_local! {
     static RUNNING: RefCell<Vec<Running<Identity>>> = const { RefCell::new(Vec::new()) };
-    /// Whether PostgreSQL calls `subtransaction_ended`.
+    /// Whether `subtransaction_ended` is registered with PostgreSQL.
     static IS_REGISTERED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -57,34 +57,34 @@ unsafe extern "C-unwind" fn subtransaction_ended(
 pub struct Statement {
     function: Oid,
     guard: Rc<Guard>,
-    /// The fingerprint, if it is a generated column: PostgreSQL computes these only after the trigger.
+    /// Computes the fingerprint if it is a generated column: PostgreSQL does so only after the trigger.
     generated: Option<Computed>,
-    /// Of a partition, the condition that its rows fulfil.
+    /// The condition that a partition's rows fulfil; None if the table is not a partition.
     partition: Option<Computed>,
-    /// The unique indexes by which an INSERT may find its own row. None until they are needed.
+    /// The unique indexes by which an INSERT may find its own row, read when first needed.
     own_row: OnceCell<OwnRow>,
     memory: pg_sys::MemoryContext,
     locks: Rc<RefCell<Locks>>,
 }
 
-/// A row that is to be stored.
+/// A row that is about to be stored.
 struct NewRow<'a> {
     event: &'a RowEvent<'a>,
     fingerprint: i64,
     scope: ScopeValues,
-    /// The row is updated, and goes to another partition.
+    /// Whether an UPDATE moves the row to another partition.
     moves: bool,
-    /// The row is inserted, and not as one that an UPDATE moves here: ON CONFLICT may find another row in its place.
+    /// Whether ON CONFLICT may find another row in its place: true for an INSERT, unless an UPDATE moves the row here.
     may_have_own_row: bool,
 }
 
-/// What one look at the table has led to.
+/// What one search of the table has led to.
 enum Step {
-    /// The row is to be stored as this one, or not at all, where it is null.
+    /// Store this row; if it is null, store none.
     Decided(HeapTuple),
     /// A transaction that the outcome depends on has ended; search again.
     LookAgain,
-    /// Another transaction has written or locked the row in the new one's way.
+    /// Another transaction has written or locked the new row's own row, which is at this place.
     OwnRowIsBusy(Transaction, ItemPointerData),
 }
 
@@ -97,16 +97,16 @@ enum Outcome<'a> {
 }
 
 impl Statement {
-    /// The running statement.
+    /// The guard in the running statement, made in its first call.
     ///
     /// # Safety
-    /// `fcinfo` is that of the running call, and the function remembers nothing else in its `fn_extra`.
+    /// `fcinfo` belongs to the running call, and the function keeps nothing else in its `fn_extra`.
     pub unsafe fn from_call<'a>(
         fcinfo: pg_sys::FunctionCallInfo,
         event: &RowEvent,
     ) -> Result<&'a mut Self, ErrorReport> {
-        // SAFETY: a trigger's call information lives, with its memory, as long as the statement. When that goes, what is
-        // made here goes too, with its locks.
+        // SAFETY: a trigger's call information and its memory live as long as the statement. What is made here is
+        // dropped with that memory, and its locks are released.
         unsafe {
             let info = &mut *(*fcinfo).flinfo;
             if info.fn_extra.is_null() {
@@ -122,10 +122,10 @@ impl Statement {
         let own = guard.own(event)?;
         let table = event.table();
         let expressions = || (Computed::generated(&table, own.fingerprint), Computed::partition(&table));
-        // SAFETY: the statement's memory, which outlives what is made in it.
+        // SAFETY: the statement's memory context outlives the expressions that are made in it.
         let (generated, partition) = unsafe { PgMemoryContexts::For(memory).switch_to(|_| expressions()) };
         if !IS_REGISTERED.replace(true) {
-            // SAFETY: a function of this library, which is never unloaded.
+            // SAFETY: the callback is a function of this library, which is never unloaded.
             unsafe { pg_sys::RegisterSubXactCallback(Some(subtransaction_ended), std::ptr::null_mut()) };
         }
         let identity = guard.identity.of_whole();
@@ -133,13 +133,14 @@ impl Statement {
         Ok(Self { function, guard, generated, partition, own_row: OnceCell::new(), memory, locks })
     }
 
-    /// What becomes of the new row: itself, another one, or null if it is not to be stored.
+    /// What becomes of the new row: the row itself, a changed copy, or null if it is not to be stored. An error if it
+    /// is rejected.
     ///
     /// # Safety
-    /// The event is one of this statement.
+    /// The event belongs to this statement.
     pub unsafe fn decide(&mut self, event: &RowEvent) -> Result<HeapTuple, ErrorReport> {
         let has_moved = self.begin_row(event);
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes an event of this statement.
         let Some(row) = (unsafe { self.new_row(event, has_moved)? }) else {
             self.locks.borrow_mut().release();
             return self.with_mark(event, None);
@@ -147,11 +148,13 @@ impl Statement {
         if let Some(old) = event.old_row()
             && self.leaves_fingerprint(&row, old)?
         {
-            // There is nothing to look for. Searches notice where the row has moved while they looked.
+            // The fingerprint stays, so there is nothing to search for. If the row moves during another search, that
+            // search notices.
             if self.own_row(event).keeps_keys(old, event.new_row()) {
                 self.locks.borrow_mut().release();
             } else {
-                // The row may go out of the way of a new row, which is then stored: not while that is being decided.
+                // If the keys change, the row may no longer be in the way of a new row, which is then stored. The locks
+                // keep this from happening while another session decides about such a row.
                 self.take_locks(row.fingerprint);
             }
             return Ok(event.new_tuple());
@@ -160,16 +163,16 @@ impl Statement {
         loop {
             pgrx::check_for_interrupts!();
             self.take_locks(row.fingerprint);
-            // While it waited, another transaction may have stored something near in a partition that is new.
-            // SAFETY: in a transaction.
+            // While this session waited, another transaction may have stored a near row in a new partition.
+            // SAFETY: a trigger function runs in a transaction.
             unsafe { pg_sys::AcceptInvalidationMessages() };
             self.guard = Guard::from_trigger(self.function, event, Some(&self.guard))?;
-            // SAFETY: by the contract.
+            // SAFETY: `row` was made from an event of this statement.
             match unsafe { self.look_once(&row, waits)? } {
                 Step::Decided(tuple) => return Ok(tuple),
                 Step::LookAgain => {}
                 Step::OwnRowIsBusy(transaction, place) => {
-                    // Those who have written or locked the row may want keys: wait without them.
+                    // The transactions that wrote or locked the row may need lock keys: release ours before waiting.
                     waits += 1;
                     self.locks.borrow_mut().release();
                     transaction.wait(&event.table(), place);
@@ -178,8 +181,8 @@ impl Statement {
         }
     }
 
-    /// Forgets the row before, which is in the table by now. Whether the new row is one that has been checked where it
-    /// was, and that an UPDATE moves to this partition.
+    /// Forgets the previous row, which is in the table by now. Returns whether the new row has already been checked in
+    /// another partition, from which an UPDATE moves it here.
     fn begin_row(&self, event: &RowEvent) -> bool {
         let mut locks = self.locks.borrow_mut();
         locks.pending.clear();
@@ -189,12 +192,12 @@ impl Statement {
     /// The new row; None if it has no fingerprint.
     ///
     /// # Safety
-    /// The event is one of this statement.
+    /// The event belongs to this statement.
     unsafe fn new_row<'a>(&self, event: &'a RowEvent, has_moved: bool) -> Result<Option<NewRow<'a>>, ErrorReport> {
         let own = self.guard.own(event)?;
         let new = event.new_row();
         let fingerprint = match &self.generated {
-            // SAFETY: by the contract, the row is of the table that the expression is of.
+            // SAFETY: the event belongs to this statement, and `generated` was made for its table.
             Some(generated) => unsafe { generated.value(new) },
             None => new.value(own.fingerprint),
         };
@@ -204,13 +207,13 @@ impl Statement {
             event,
             fingerprint,
             scope: own.scope.of_row(new),
-            // SAFETY: by the contract.
+            // SAFETY: the event belongs to this statement, and `new` is its row.
             moves: is_update && unsafe { self.moves(new) },
             may_have_own_row: !is_update && !has_moved,
         }))
     }
 
-    /// Whether an UPDATE leaves alone all that the guard goes by.
+    /// Whether an UPDATE keeps the fingerprint, the scope and the partition.
     fn leaves_fingerprint(&self, row: &NewRow, old: Row<'_>) -> Result<bool, ErrorReport> {
         let own = self.guard.own(row.event)?;
         Ok(old.value(own.fingerprint).map(|old| old.value() as i64) == Some(row.fingerprint)
@@ -218,15 +221,15 @@ impl Statement {
             && !row.moves)
     }
 
-    /// Looks once for what is near, and for the row in the new one's way, and decides if the outcome is certain.
+    /// Searches once for near rows and for the new row's own row, and decides if the outcome is certain.
     ///
     /// # Safety
-    /// The row's event is one of this statement.
+    /// The row's event belongs to this statement.
     unsafe fn look_once(&self, row: &NewRow, waits: u32) -> Result<Step, ErrorReport> {
         let (event, guard) = (row.event, &*self.guard);
         let since = Moment::now();
         let is_own_row = |found: Row<'_>, by_plain_columns| {
-            // SAFETY: by the contract, and both rows are of the event's table: others are not asked about.
+            // SAFETY: the search asks only about rows of the event's table, for which `own_row` was made.
             unsafe { self.own_row(event).is_in_way(event.new_row(), found, by_plain_columns) }
         };
         let wanted = Wanted {
@@ -243,9 +246,9 @@ impl Statement {
             Outcome::Unique => self.with_mark(event, None)?,
             Outcome::Near(nearest) => self.act(event, &nearest)?,
         };
-        // This comes last, so that it still holds, as good as always, when ON CONFLICT comes to the row.
+        // Search for the own row last, so that the result almost always still holds when ON CONFLICT looks for it.
         let own_row = if row.may_have_own_row && !tuple.is_null() && waits < MOST_WAITS {
-            // SAFETY: by the contract.
+            // SAFETY: `own_row` was made for the event's table, and the new row belongs to that table.
             unsafe { self.own_row(event).find(&event.table(), event.new_row(), &since) }
         } else {
             Found::None
@@ -258,7 +261,7 @@ impl Statement {
             locks.release();
             return Ok(Step::Decided(tuple));
         }
-        // A row that finds another in its way is not stored. Any other one is, and others may be near to it.
+        // A row whose own row exists is not stored. Any other row is, and later rows may be near to it.
         if matches!(own_row, Found::None) && waits < MOST_WAITS {
             locks.pending.set(self.memory, row.fingerprint, &guard.own(event)?.scope, &row.scope);
         }
@@ -266,14 +269,14 @@ impl Statement {
         Ok(Step::Decided(tuple))
     }
 
-    /// Looks for what is near. If that depends on another transaction, waits for it, without locks.
+    /// Searches for near rows. If the outcome depends on another transaction, releases the locks and waits for it.
     fn look(&self, wanted: &Wanted) -> Result<Outcome<'_>, ErrorReport> {
         let mut found = Near::default();
         for searched in &self.guard.searched {
             let flow = searched
                 .each_near(wanted, |candidate| {
                     found.add(searched, candidate);
-                    // Whichever row is near, the new one is skipped.
+                    // Any near row suffices to skip the new one.
                     if found.nearest.is_some() && self.guard.action == Action::Skip {
                         ControlFlow::Break(())
                     } else {
@@ -286,7 +289,7 @@ impl Statement {
             }
         }
         Ok(match found {
-            // What is there already decides, whatever others do.
+            // A row that is already present decides, whatever other transactions do.
             Near { nearest: Some(nearest), .. } => Outcome::Near(nearest),
             Near { awaited: Some((transaction, table, place)), .. } => {
                 self.locks.borrow_mut().release();
@@ -301,8 +304,8 @@ impl Statement {
         })
     }
 
-    /// An error if a row is near that an outer statement is about to store: no search can find that one yet. If it has
-    /// been stored, and changed or deleted since, it is among those that are gone.
+    /// An error if the new row is near a row that an outer statement is about to store, which no search can find yet.
+    /// If the outer row has been stored, and changed or deleted since, it is in `gone`.
     fn check_pending(&self, wanted: &Wanted, gone: &[(i64, CommandId)]) -> Result<(), ErrorReport> {
         let Some(searched) = self.guard.searched.first() else { return Ok(()) };
         let identity = self.guard.identity.of_whole();
@@ -320,18 +323,17 @@ impl Statement {
         Ok(())
     }
 
-    /// The new row with the key of its near-duplicate in the mark column, or with NULL if there is none.
+    /// The new row with its near-duplicate's key in the mark column, or with NULL there if it has no near-duplicate.
     fn with_mark(&self, event: &RowEvent, key: Option<Datum>) -> Result<HeapTuple, ErrorReport> {
         let mark = self.guard.mark(event.table().oid());
         match mark.filter(|&mark| key.is_some() || event.new_row().value(mark).is_some()) {
             None => Ok(event.new_tuple()),
-            // SAFETY: a column of the trigger's table, and a value of its type: that of the key, as `mark_column` has
-            // checked.
+            // SAFETY: the trigger's table has this column, and the key is of its type, as `mark_column` has checked.
             Some(mark) => Ok(unsafe { event.with_value(mark.into(), key) }),
         }
     }
 
-    /// Does what the guard does with a row that is near another one.
+    /// Takes the guard's action for a row that is near another one.
     fn act(&self, event: &RowEvent, nearest: &Nearest) -> Result<HeapTuple, ErrorReport> {
         let action = self.guard.action;
         if action != Action::Reject && !nearest.is_visible {
@@ -344,28 +346,28 @@ impl Statement {
             .set_detail(format!("A near-duplicate in table \"{name}\" was committed after this transaction began.")));
         }
         match action {
-            // An UPDATE that a foreign key makes must not be left undone: its row would refer to one that is gone.
+            // Never skip an UPDATE that a foreign key makes: the row would keep referring to a row that is gone.
             Action::Skip if !changes_foreign_key(event) => Ok(std::ptr::null_mut()),
             Action::Mark => self.with_mark(event, nearest.key.first()),
             Action::Skip | Action::Reject => Err(conflict(event.data, nearest.describe()?)?),
         }
     }
 
-    /// The unique indexes by which ON CONFLICT finds a row in place of a new one.
+    /// The unique indexes by which ON CONFLICT finds the new row's own row.
     fn own_row(&self, event: &RowEvent) -> &OwnRow {
         self.own_row.get_or_init(|| {
-            // SAFETY: the statement's memory, in which that is made; it lives as long as the statement.
+            // SAFETY: the statement's memory context lives as long as the statement, and so as long as the result.
             unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| OwnRow::new(&event.table())) }
         })
     }
 
-    /// Whether an updated row goes to another partition. There it is inserted when the old one has been deleted: what
-    /// becomes of it has to be decided before.
+    /// Whether an UPDATE moves the row to another partition. It is inserted there after the old row has been deleted,
+    /// so the guard must decide about it before.
     ///
     /// # Safety
-    /// The row is one of this statement.
+    /// The row belongs to the trigger's table.
     unsafe fn moves(&self, new: Row<'_>) -> bool {
-        // SAFETY: by the contract, the row is of the table that the condition is of, and the result is a boolean.
+        // SAFETY: the row belongs to the table that the condition was made for; the condition's result is a boolean.
         let fulfils = |partition: &Computed| unsafe { partition.value(new) } != Some(Datum::from(false));
         !self.partition.as_ref().is_none_or(fulfils)
     }
@@ -380,11 +382,10 @@ impl Statement {
 #[derive(Default)]
 struct Near<'a> {
     nearest: Option<Nearest<'a>>,
-    /// A transaction in progress that decides whether a near row is there: the last one found, with the row's table and
-    /// place.
+    /// The last transaction found that decides whether a near row is present, with that row's table and place.
     awaited: Option<(Transaction, Oid, ItemPointerData)>,
     may_have_moved: bool,
-    /// Rows that this transaction has stored, and since changed or deleted: their fingerprints and the commands.
+    /// Rows that this transaction has stored, and changed or deleted since: their fingerprints and inserting commands.
     gone: Vec<(i64, CommandId)>,
 }
 
@@ -409,12 +410,12 @@ impl<'a> Near<'a> {
     }
 }
 
-/// Whether it is an UPDATE that changes a column of a foreign key.
+/// Whether the event is an UPDATE that changes a column of a foreign key.
 fn changes_foreign_key(event: &RowEvent) -> bool {
     let Some(old) = event.old_row() else { return false };
     let table = event.table();
-    // SAFETY: an open table, whose list of foreign keys is valid as long as nothing of it changes; each has as many
-    // columns as it says.
+    // SAFETY: the table is open, and its list of foreign keys is valid until its definition changes; `nkeys` of each
+    // key's columns are set.
     let columns: Vec<i16> = unsafe {
         let keys = pg_sys::RelationGetFKeyList(table.as_ptr());
         let count = if keys.is_null() { 0 } else { (*keys).length };

@@ -1,4 +1,4 @@
-//! The guard of a table, as its trigger's arguments define it: what it searches, and what it does.
+//! The guard of a table as its trigger's arguments define it: what it searches, and what it does.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
@@ -23,34 +23,34 @@ use crate::postgres::trigger::{RowEvent, protocol_violated, table_of_original};
 use crate::sql::arguments::check_distance;
 use crate::sql::functions::Functions;
 
-/// How the trigger is created, for errors of those who create it by hand.
+/// How to create the trigger, shown as a hint to users who create it by hand.
 pub const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
     simhash_dedup(action, max_distance, fingerprint_column)";
 
-/// What a guard is told: the table, which is the partitioned one if the triggers are those of its partitions, and the
-/// triggers' arguments, in the server's encoding.
+/// What identifies a guard: its table, which is the partitioned table for triggers of its partitions, and the trigger's
+/// arguments, in the server's encoding.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     pub root: Oid,
     arguments: Vec<CString>,
-    /// The trigger's own table, if it is a partition of the root that is being detached: new transactions do not find
-    /// it among the root's partitions any more, while its trigger is still that of the whole.
+    /// The trigger's own table, if it is a partition of the root that is being detached: new transactions no longer
+    /// find it among the root's partitions, but its trigger still guards the whole table.
     detached: Option<Oid>,
 }
 
-/// What it takes to decide about the rows of a table and all its partitions.
+/// What is needed to decide about the rows of a table and all its partitions.
 pub struct Guard {
     pub identity: Identity,
-    /// What the keys of its locks are hashed with.
+    /// The secret with which lock keys are hashed.
     pub secret: Secret,
     pub action: Action,
     pub max_distance: i32,
-    /// All that is searched: the table, or all partitions of a partitioned table; and where each is.
+    /// The tables to search: the table, or all partitions of a partitioned table. `places` has the position of each.
     pub searched: Vec<SearchedTable>,
     places: HashMap<Oid, usize>,
-    /// For each of these the column of the mark, if there is one.
+    /// The mark column of each table in `searched`, if the guard marks.
     marks: Vec<Option<i16>>,
-    /// All that its working depends on: the partitioned tables too.
+    /// All tables that the guard depends on, including partitioned ones.
     members: Vec<Oid>,
 }
 
@@ -59,10 +59,11 @@ thread_local! {
 }
 
 impl Guard {
-    /// The guard of a trigger, as it is now. Until the transaction ends, no table that it searches is dropped, and no index
-    /// of theirs. `known` is one that has been got in this statement.
+    /// The guard of a trigger in its present state. Until the transaction ends, no table that it searches is dropped,
+    /// nor any of their indexes. `known` is a guard that this statement has obtained before, whose tables are locked
+    /// already.
     pub fn from_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>, ErrorReport> {
-        // SAFETY: a call has its trigger.
+        // SAFETY: the trigger manager passes the trigger with each call.
         let trigger = unsafe { (*event.data.tg_trigger).tgoid };
         let get = || {
             let is_its = |guard: &Self| guard.identity.has_arguments_of(event);
@@ -74,7 +75,7 @@ impl Guard {
             return Ok(guard);
         }
         loop {
-            // A table without partitions is locked: PostgreSQL writes to it.
+            // A table without partitions needs no lock here: the statement that writes to it has locked it.
             if guard.members.len() > 1 {
                 for &member in &guard.members {
                     // SAFETY: any OID may be locked.
@@ -89,9 +90,9 @@ impl Guard {
         }
     }
 
-    /// With the tables that it depends on.
+    /// Makes a guard, and returns with it the tables that it depends on.
     fn new(function: Oid, identity: &Identity) -> Result<(Self, HashSet<Oid>), ErrorReport> {
-        // SAFETY: NUL-terminated.
+        // SAFETY: a CString is NUL-terminated.
         let decoded = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
         let arguments = identity.arguments.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
         let [action, max_distance, fingerprint, columns @ ..] = &arguments[..] else {
@@ -131,7 +132,7 @@ impl Guard {
         let table = event.table();
         match self.place_of(table.oid()) {
             Some(place) => Ok(&self.searched[place]),
-            // It would have to be a kind of table that has triggers for each row, and no rows of its own.
+            // Reached only for a kind of table that has row triggers but no rows of its own.
             None => Err(no_index(&table, self.max_distance)),
         }
     }
@@ -150,7 +151,7 @@ impl Identity {
         Self { root, arguments, detached: (!is_member).then_some(own) }
     }
 
-    /// What those of a partition that is being detached have in common with those of the others.
+    /// The identity that a partition being detached shares with the other partitions.
     pub fn of_whole(&self) -> Self {
         Self { detached: None, ..self.clone() }
     }
@@ -170,13 +171,13 @@ fn distance(argument: &str) -> Result<i32, ErrorReport> {
     }
 }
 
-/// The table that is guarded with a partition: the one whose trigger the partition's was made from.
+/// The table that is guarded together with a partition: the table whose trigger the partition's trigger was cloned
+/// from.
 ///
-/// A trigger that has been made for the partition itself sees nothing else, whatever other partitions' owners have:
-/// that of a partition may not read the others, and with arguments of its own choosing a trigger would tell much of
-/// them.
+/// A trigger that was created on the partition itself sees only this partition: its owner may not have the right to
+/// read the other partitions, and by choosing the trigger's arguments could learn much about their rows.
 fn root(event: &RowEvent) -> Oid {
-    // SAFETY: a call has its trigger.
+    // SAFETY: the trigger manager passes the trigger with each call.
     let trigger = unsafe { &*event.data.tg_trigger };
     let original = if trigger.tgisclone { table_of_original(trigger.tgoid) } else { None };
     original.unwrap_or_else(|| event.table().oid())

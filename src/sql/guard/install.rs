@@ -1,4 +1,4 @@
-//! `simhash_guard` and `simhash_unguard`: the trigger, put on a table and taken away again.
+//! `simhash_guard` and `simhash_unguard`: create the trigger on a table, and drop it.
 
 use std::ffi::CStr;
 
@@ -25,17 +25,17 @@ use crate::sql::attach::unfilled::{Look, warn_of_unfilled};
 use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::functions::{ExtensionSchema, Functions};
 
-/// BEFORE triggers fire in the order of their names. This one comes after `zz_simhash_update`, and is to see what the
-/// others have made of the row.
+/// BEFORE triggers fire in the order of their names. The guard comes after `zz_simhash_update`, so that it sees the row
+/// as the other triggers leave it.
 const TRIGGER: &str = "zzz_simhash_guard";
 
-/// Visits for each new row that are worth a hint at what spares them: an insert takes about as long as forty.
+/// From this many visits for each new row on, hint at covering indexes: an insert takes about as long as forty visits.
 const MANY_VISITS: f64 = 20.0;
 
 const LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 
 #[pg_extern(sql = false)]
-#[allow(clippy::too_many_arguments)] // They are those of the SQL function.
+#[allow(clippy::too_many_arguments)] // The SQL function has as many.
 fn simhash_guard(
     target: Option<pg_sys::Oid>,
     action: Option<RawText<'_>>,
@@ -55,7 +55,7 @@ fn simhash_guard(
         action_name: action,
         max_distance: check_distance(max_distance)?,
         scope: names(&scope, "scope")?,
-        // SAFETY: NUL-terminated.
+        // SAFETY: a `name` argument is NUL-terminated.
         mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
         fingerprint: name(fingerprint, "fingerprint")?,
     };
@@ -66,7 +66,7 @@ fn simhash_guard(
 #[pg_extern(sql = false)]
 fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo) -> Result<(), ErrorReport> {
     let schema = ExtensionSchema::running(fcinfo)?;
-    // DROP TRIGGER needs as much.
+    // DROP TRIGGER takes the same lock.
     let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
     as_owner(table.owner, || {
         if existing(schema, &table)?.is_none() {
@@ -79,7 +79,7 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo
     })
 }
 
-/// What is asked for.
+/// The guard that the user asks for.
 struct Guard {
     schema: ExtensionSchema,
     action: Action,
@@ -123,7 +123,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Those of the trigger.
+    /// Arguments for CREATE TRIGGER.
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.action_name.clone(), self.max_distance.to_string(), self.fingerprint.clone()];
         if self.mark_column.is_some() || !self.scope.is_empty() {
@@ -133,7 +133,7 @@ impl Guard {
         arguments
     }
 
-    /// All that the trigger would complain about, or that it could not see.
+    /// Checks everything that would make the trigger fail, and what the trigger could not notice.
     fn check(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
         if !table.is_partitioned() && table.family(pg_sys::AccessShareLock as Lock)?.len() > 1 {
             let message = format!("other tables inherit from table \"{}\"", table.name);
@@ -176,16 +176,16 @@ impl Guard {
     }
 }
 
-/// A guard that a table has.
+/// The guard that a table already has.
 struct Existing {
     arguments: Vec<String>,
     /// Whether it fires in a normal session.
     fires: bool,
-    /// Whether it fires where `session_replication_role` is `replica` as well.
+    /// Whether it also fires while `session_replication_role` is `replica`.
     always: bool,
 }
 
-/// The guard of a table; an error if something else has its name.
+/// The guard of a table; None if it has none. An error if another trigger has its name.
 fn existing(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing>, ErrorReport> {
     let relation = table.open();
     let is_named = |trigger: &&pg_sys::Trigger| {
@@ -200,7 +200,7 @@ fn existing(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing>,
             .set_detail("It does not execute simhash_dedup.")
             .set_hint("Drop or rename the trigger."));
     }
-    // SAFETY: a trigger of PostgreSQL's, with NUL-terminated arguments.
+    // SAFETY: a trigger in the relation cache has NUL-terminated arguments, as many as `tgnargs` says.
     let arguments = unsafe { arguments(guard).into_iter().map(|argument| from_server(argument.as_ptr())) };
     let always = guard.tgenabled as u8 == b'A';
     let fires = (always || guard.tgenabled as u8 == b'O') && is_before_each_row(guard);

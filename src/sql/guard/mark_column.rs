@@ -9,8 +9,8 @@ use crate::postgres::catalog::column::{Column, type_name};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
 
-/// The column that takes the key of a near-duplicate, wherever that is. `own` is the table as it is searched, if it has
-/// rows.
+/// The number of the mark column. An error if it cannot store the key of a row of every searched table. `own` is the
+/// table as it is searched; None if it has no rows of its own.
 pub fn mark_column(
     table: &Relation,
     name: &str,
@@ -36,7 +36,8 @@ pub fn mark_column(
             .set_hint("Add another column of the primary key's type."));
     }
     let domain = not_null_domain(column.data_type);
-    // The message about the key is the better one, and there only where rows are.
+    // Key columns are NOT NULL too, and the error above tells more about them. It is raised only for a table with rows,
+    // so a table without rows is checked only if no other is searched.
     if (own.is_some() || searched.is_empty()) && (column.is_not_null || domain.is_some()) {
         let hint = match domain {
             Some(domain) if !column.is_not_null => format!("Run ALTER DOMAIN {} DROP NOT NULL.", type_name(domain)?),
@@ -49,10 +50,10 @@ pub fn mark_column(
     Ok(column.number)
 }
 
-/// The domain, of a type and those that it is a domain over, that does not allow NULL.
+/// The first domain that is NOT NULL, of a type and the domains that it is based on.
 fn not_null_domain(mut data_type: Oid) -> Option<Oid> {
     loop {
-        // SAFETY: a look-up in a system cache by an OID; a row of it is of that form, and released.
+        // SAFETY: a look-up in a system cache by OID; its rows are of this form, and the row is released after use.
         let (is_not_null, base) = unsafe {
             let cache = pg_sys::SysCacheIdentifier::TYPEOID as i32;
             let row = pg_sys::SearchSysCache1(cache, data_type.into());

@@ -1,4 +1,4 @@
-//! A guarded table and its partitions: whether a guard can search them.
+//! A guarded table and its partitions, and whether a guard can search them.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
@@ -15,25 +15,25 @@ use crate::sql::functions::Functions;
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
-    /// The table, its partitions, and theirs.
+    /// The table and its partitions at all levels.
     pub all: Vec<Oid>,
-    /// Those that hold rows.
+    /// The tables among them that hold rows.
     pub with_rows: Vec<Oid>,
 }
 
 impl Members {
-    /// An error if there is one that cannot be searched.
+    /// Lists the tables. An error if one of them cannot be searched.
     pub fn read(root: Oid) -> Result<Self, ErrorReport> {
         Self::read_with(root, None)
     }
 
-    /// With another table, which is a partition of the root that is being detached.
+    /// Like [`Members::read`], and also lists `detached`, a partition of the root that is being detached.
     pub fn read_with(root: Oid, detached: Option<Oid>) -> Result<Self, ErrorReport> {
-        // SAFETY: look-ups in a system cache, of a table that is locked, here and below.
+        // SAFETY: a look-up in a system cache, for a table that is locked.
         let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
         let all = all_of(root, detached);
         if let Some(&foreign) = all.iter().find(|&&member| kind(member) == pg_sys::RELKIND_FOREIGN_TABLE) {
-            // SAFETY: as above.
+            // SAFETY: the table is locked, so that it has a name, which is NUL-terminated.
             let name = unsafe { from_server(pg_sys::get_rel_name(foreign)) }?;
             let message = format!("partition \"{name}\" is a foreign table");
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
@@ -46,7 +46,7 @@ impl Members {
         Ok(Self { all, with_rows })
     }
 
-    /// Those that hold rows, as they are searched; an error if one of them cannot be.
+    /// The tables that hold rows, ready to be searched. An error if one of them cannot be.
     pub fn searched(
         &self,
         fingerprint: &str,
@@ -71,20 +71,20 @@ impl Members {
     }
 }
 
-/// A table, or with it all partitions of a partitioned one, all of them locked.
+/// A table or, for a partitioned one, the table and all its partitions, all of them locked.
 fn all_of(root: Oid, detached: Option<Oid>) -> Vec<Oid> {
-    // SAFETY: a look-up in a system cache, of a table that is locked.
+    // SAFETY: a look-up in a system cache, for a table that is locked.
     if unsafe { pg_sys::get_rel_relkind(root) } as u8 != pg_sys::RELKIND_PARTITIONED_TABLE {
         return vec![root];
     }
     let mut all = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
-    // One that is being detached is no member for those who have begun since, but keeps the guard until it is finished.
+    // A partition that is being detached is invisible to new transactions, but keeps the guard until that is finished.
     all.extend(detached.filter(|detached| !all.contains(detached)));
     all
 }
 
-/// Refuses a table of another access method than PostgreSQL's own, whose rows the search could not follow: what it
-/// reads of a row version, and how it locks a row, is the heap's.
+/// Refuses a table whose access method is not PostgreSQL's heap: the search relies on the heap's row versions and row
+/// locks.
 fn check_is_heap(table: &Relation) -> Result<(), ErrorReport> {
     if table.is_heap() {
         return Ok(());
@@ -98,7 +98,7 @@ fn check_is_heap(table: &Relation) -> Result<(), ErrorReport> {
 /// Refuses a table that Citus has distributed: its rows are in other tables, which the guard does not see.
 fn check_is_not_distributed(table: Oid) -> Result<(), ErrorReport> {
     const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-    // SAFETY: a catalogue of Citus, opened and closed; it has a column of that name, of the type regclass.
+    // SAFETY: the catalog of Citus is opened and closed; the column exists, and is of type regclass.
     let is_distributed = unsafe {
         let catalogue = pg_sys::get_relname_relid(c"pg_dist_partition".as_ptr(), pg_sys::PG_CATALOG_NAMESPACE.into());
         let column = if catalogue == Oid::INVALID {
@@ -127,7 +127,7 @@ fn check_is_not_distributed(table: Oid) -> Result<(), ErrorReport> {
         .set_detail("Its rows are stored in other tables, on other servers, where the guard does not see them."))
 }
 
-/// The error of a table that lacks the indexes for searches within a distance.
+/// The error for a table that lacks the indexes for searches within a distance.
 pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
     let name = table.name().unwrap_or_default();
     let message = format!("table \"{name}\" has no index that finds fingerprints at distance {max_distance}");

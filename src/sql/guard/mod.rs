@@ -1,11 +1,11 @@
 //! Guarded tables: no two rows are near-duplicates of each other.
 //!
-//! [`install`] puts the trigger on a table. [`trigger`] is its function, which decides about each new row. [`table`]
-//! knows what there is to search, [`search`] looks for what is near, [`locks`] sees to it that two writers do not look
-//! past each other. [`own_row`] is the row that INSERT .. ON CONFLICT finds in place of the new one, [`nearest`] the one
-//! that is near, which [`key`] names and [`conflict`] reports. [`pending`] is the row that has been let in and is not
-//! stored yet. [`cache`] remembers what is known of a table, and [`computed`] is what PostgreSQL computes only after
-//! the trigger.
+//! [`install`] creates the trigger on a table. [`trigger`] is the trigger function; [`definition`] reads what it does
+//! from its arguments, and [`cache`] keeps that between statements. [`decision`] decides about each new row, by the
+//! guard's [`action`]. [`members`] lists the tables to search, [`search`] finds near rows in them by the [`probes`] of
+//! each block and within the [`scope`], and [`locks`] keeps two writers from overlooking each other. [`own_row`] is the
+//! row that INSERT .. ON CONFLICT finds in place of the new one, [`pending`] the row that was accepted and is not
+//! stored yet. [`nearest`] is the near-duplicate that was found, which [`conflict`] reports and [`mark_column`] stores.
 
 mod action;
 mod cache;

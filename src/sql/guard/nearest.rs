@@ -1,4 +1,4 @@
-//! The near-duplicate that a row collides with, and what may be told of it.
+//! The near-duplicate that a new row collides with, and what the user may be told about it.
 
 use std::ffi::CStr;
 
@@ -13,10 +13,10 @@ use crate::postgres::catalog::primary_key::KeyValue;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::unlocked::column_number;
 
-/// The nearest row found, and of several such the one whose key comes first.
+/// The nearest row found; of several at the same distance, the one with the first key.
 pub struct Nearest<'a> {
     pub distance: u32,
-    /// The table that it is in.
+    /// The table that the row is in.
     pub searched: &'a SearchedTable,
     pub key: KeyValue,
     pub is_visible: bool,
@@ -34,8 +34,8 @@ impl<'a> Nearest<'a> {
         order.then_with(|| key.compare(&self.key, others, &other.key)).is_lt()
     }
 
-    /// The distance and the key, as a sentence; each only to a user who could select it. From distances to texts of
-    /// one's own, one could tell a fingerprint bit by bit.
+    /// Distance and key as a sentence, each shown only to users who could select it: by trying texts, a user could
+    /// derive a hidden fingerprint from the distances, bit by bit.
     pub fn describe(&self) -> Result<String, ErrorReport> {
         let table = Relation::open(self.searched.oid);
         let tables: Vec<_> = std::iter::once(self.searched.oid).chain(ancestors(&table)).collect();
@@ -62,14 +62,14 @@ impl<'a> Nearest<'a> {
     }
 }
 
-/// Whether the current user may select columns of a table, of any row.
+/// Whether the current user may select these columns in every row of a table.
 fn may_select(table: Oid, columns: &[&CStr]) -> bool {
     const SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
     let is_allowed = |result| result == pg_sys::AclResult::ACLCHECK_OK;
-    // SAFETY: look-ups in the catalogue.
+    // SAFETY: a look-up in system caches.
     let of_table = || unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), SELECT) };
     let may_select_column = |&column: &&CStr| {
-        // SAFETY: a look-up in the catalog.
+        // SAFETY: a look-up in system caches.
         let check = |number| unsafe { pg_sys::pg_attribute_aclcheck(table, number, pg_sys::GetUserId(), SELECT) };
         column_number(table, column).is_some_and(|number| is_allowed(check(number)))
     };
@@ -78,15 +78,16 @@ fn may_select(table: Oid, columns: &[&CStr]) -> bool {
 
 /// Whether row-level security may hide rows of a table from the current user.
 fn hides_rows(table: Oid) -> bool {
-    // SAFETY: a look-up in the catalogue.
+    // SAFETY: a look-up in system caches.
     let security = unsafe { pg_sys::check_enable_rls(table, Oid::INVALID, true) };
     security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
 }
 
-/// Whether the transaction can see a row, if it is one that keeps its snapshot.
+/// Whether the transaction's snapshot sees the row; always true below REPEATABLE READ, where each statement takes a new
+/// snapshot.
 fn is_visible(candidate: &Candidate) -> bool {
     let (table, slot) = (candidate.table.as_ptr(), candidate.version.row().slot());
-    // SAFETY: the slot holds a row of the table, which is open.
+    // SAFETY: the table is open, and the slot holds one of its rows.
     unsafe {
         pg_sys::XactIsoLevel < pg_sys::XACT_REPEATABLE_READ as i32
             || candidate.version.is_own()

@@ -1,12 +1,12 @@
 //! The row that INSERT .. ON CONFLICT finds in place of the new one: it has the same value in a unique index.
 //!
-//! It is no duplicate of the new row, which is not stored while it is there: ON CONFLICT makes an UPDATE of it, which
-//! is checked as such, or does nothing, and without ON CONFLICT the INSERT fails. It is found as PostgreSQL finds it
+//! It is not a duplicate of the new row, which is not stored while it is there: ON CONFLICT either updates it, and the
+//! guard checks that UPDATE, or does nothing; without ON CONFLICT the INSERT fails. It is found as PostgreSQL finds it
 //! (`check_exclusion_or_unique_constraint` in execIndexing.c): by all unique indexes that ON CONFLICT could infer, with
 //! their own expressions, predicates and operators.
 //!
-//! Nothing is locked: the search for other near rows goes on under the locks on keys, so that the new row may be stored
-//! after all, where the row in its way goes.
+//! The row is not locked. It may disappear, and the new row be stored after all, so the search for other near rows goes
+//! on under the locks on keys.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
@@ -22,13 +22,13 @@ use crate::postgres::row::{Row, TableSlot};
 /// The unique indexes of a table, ready to be probed with the rows of a statement.
 pub struct OwnRow {
     indexes: Vec<UniqueIndex>,
-    /// What expressions of the indexes are evaluated in.
+    /// The executor state in which expressions of the indexes are evaluated.
     executor: *mut pg_sys::EState,
     /// The generated columns that the indexes depend on: PostgreSQL computes them after the trigger.
     generated: Vec<(i16, Computed)>,
-    /// The columns that are not generated, and that the indexes depend on; 0 for all.
+    /// The columns that the indexes depend on, directly or through generated columns; 0 for the whole row.
     columns: Vec<i16>,
-    /// Takes the new row with these columns.
+    /// A slot for the new row completed with `generated`; null if no such column is needed.
     with_generated: *mut pg_sys::TupleTableSlot,
 }
 
@@ -43,7 +43,7 @@ struct UniqueIndex {
     nulls_are_equal: bool,
 }
 
-/// Whether a row is in a new row's way.
+/// Whether a table has a row that is in the new row's way.
 pub enum Found {
     None,
     Present,
@@ -52,10 +52,11 @@ pub enum Found {
 }
 
 impl OwnRow {
-    /// What is made lives in the current memory context.
+    /// Reads the unique indexes of a table. The result lives in the current memory context.
     pub fn new(table: &Relation) -> Self {
         let (mut indexes, mut needed) = (Vec::new(), Vec::new());
-        // SAFETY: an open table and its indexes. The lists of an IndexInfo hold valid expressions of the table's columns.
+        // SAFETY: the table and its indexes are open. The lists of an IndexInfo hold valid expressions of the table's
+        // columns.
         unsafe {
             for found in Index::all(table).iter().filter(|found| found.is_inferable && found.is_valid && found.is_btree)
             {
@@ -65,7 +66,7 @@ impl OwnRow {
                 let expressions = list((*info).ii_Expressions).into_iter().chain(list((*info).ii_Predicate));
                 needed.extend(expressions.flat_map(Expression::own_columns));
                 let columns = &(&(*info).ii_IndexAttrNumbers)[..(*info).ii_NumIndexKeyAttrs as usize];
-                // An expression has the number 0 among the columns.
+                // An expression stands among the columns as number 0.
                 needed.extend(columns.iter().copied().filter(|&column| column != 0));
                 #[cfg(feature = "pg14")]
                 let nulls_are_equal = false;
@@ -91,25 +92,25 @@ impl OwnRow {
                 generated.iter().filter_map(|(column, _)| generation_of(table, *column).map(Expression::own_columns));
             let mut columns: Vec<_> = sources.flatten().collect();
             columns.extend(needed.iter().copied().filter(|column| !is_generated(column)));
-            // The table's OID, the only column of the system's that an expression may have, is the same for all rows.
+            // An expression can have only one system column, the table's OID, which is the same for all rows.
             columns.retain(|column| *column >= 0);
             Self { indexes, executor: pg_sys::CreateExecutorState(), generated, columns, with_generated }
         }
     }
 
-    /// Whether an UPDATE leaves alone all that the indexes depend on. If not, the row may go out of the way of a new one,
-    /// which is then stored.
+    /// Whether an UPDATE changes nothing that the indexes depend on. If it does, the row may no longer be in the way of
+    /// a new row, which is then stored.
     pub fn keeps_keys(&self, old: Row<'_>, new: Row<'_>) -> bool {
         !self.columns.contains(&0) && new.has_same_values(old, self.columns.iter().copied())
     }
 
-    /// Whether a row is in the new row's way.
+    /// Whether the table has a row that is in the new row's way.
     ///
     /// # Safety
-    /// The row and the table are those that this was made for.
+    /// The table is the one that this was made for, and the row belongs to it.
     pub unsafe fn find(&self, table: &Relation, new: Row<'_>, since: &Moment) -> Found {
-        // SAFETY: by the contract. What is evaluated lives until the memory of the row's expressions is reset; a slot
-        // of the table is made for it and dropped.
+        // SAFETY: the caller passes the table that the indexes belong to, and a row of it. Values live until the
+        // per-row memory is reset, at the end.
         unsafe {
             let context = self.context();
             let new = self.complete(new, context);
@@ -131,12 +132,14 @@ impl OwnRow {
         }
     }
 
-    /// Whether a row of the table is in the new row's way; if so asked, in a unique index on plain columns.
+    /// Whether a row of the table is in the new row's way; with `by_plain_columns`, only by a unique index on plain
+    /// columns.
     ///
     /// # Safety
-    /// Both are rows of the table that this was made for.
+    /// Both rows belong to the table that this was made for.
     pub unsafe fn is_in_way(&self, new: Row<'_>, row: Row<'_>, by_plain_columns: bool) -> bool {
-        // SAFETY: by the contract. What is evaluated lives until the memory of the row's expressions is reset.
+        // SAFETY: the caller passes two rows of the indexes' table. Values live until the per-row memory is reset, at
+        // the end.
         unsafe {
             let context = self.context();
             let new = self.complete(new, context);
@@ -151,7 +154,7 @@ impl OwnRow {
     }
 
     fn context(&self) -> *mut pg_sys::ExprContext {
-        // SAFETY: an executor's state, which lives as long as this.
+        // SAFETY: the executor state lives as long as `self`.
         unsafe {
             match (*self.executor).es_per_tuple_exprcontext {
                 context if context.is_null() => pg_sys::MakePerTupleExprContext(self.executor),
@@ -160,15 +163,15 @@ impl OwnRow {
         }
     }
 
-    /// The new row with the generated columns that the indexes depend on.
+    /// The new row with the generated columns that the indexes depend on, valid until the context's memory is reset.
     ///
     /// # Safety
-    /// A row of the table that this was made for. The result is valid until the context's memory is reset.
+    /// The row belongs to the table that this was made for.
     unsafe fn complete<'a>(&'a self, new: Row<'a>, context: *mut pg_sys::ExprContext) -> Row<'a> {
         if self.generated.is_empty() {
             return new;
         }
-        // SAFETY: by the contract; both slots have the columns of the table.
+        // SAFETY: the caller passes a row of the table, and both slots have the columns of that table.
         unsafe {
             let (complete, new_slot) = (self.with_generated, new.slot());
             pg_sys::slot_getallattrs(new_slot);
@@ -190,19 +193,20 @@ impl OwnRow {
 
 impl UniqueIndex {
     fn is_partial(&self) -> bool {
-        // SAFETY: a description of the index that lives as long as this.
+        // SAFETY: the IndexInfo lives as long as `self`.
         unsafe { !(*self.info).ii_Predicate.is_null() }
     }
 
     fn is_plain(&self) -> bool {
-        // SAFETY: a description of the index that lives as long as this.
+        // SAFETY: the IndexInfo lives as long as `self`.
         !self.is_partial() && unsafe { (*self.info).ii_Expressions.is_null() }
     }
 
-    /// The values that a row has in the index; None if the index leaves the row out, or the row can be equal to no other.
+    /// The values that a row has in the index; None if the index omits the row, or if a NULL makes it equal to no other
+    /// row.
     ///
     /// # Safety
-    /// A row of the table that the index is of; the context is the executor's.
+    /// The row belongs to the index's table, and the context to the executor.
     unsafe fn values_of(
         &self,
         row: Row<'_>,
@@ -210,7 +214,7 @@ impl UniqueIndex {
         context: *mut pg_sys::ExprContext,
     ) -> Option<IndexValues> {
         let (mut values, mut nulls) = ([Datum::null(); MOST_KEYS], [false; MOST_KEYS]);
-        // SAFETY: by the contract. No index has more keys than there is room for.
+        // SAFETY: the caller passes a row of the index's table. No index has more keys than the arrays have room for.
         unsafe {
             let info = &mut *self.info;
             (*context).ecxt_scantuple = row.slot();
@@ -232,12 +236,12 @@ impl UniqueIndex {
         }
     }
 
-    /// Whether two keys are equal to the index.
+    /// Whether the index treats two keys as equal.
     ///
     /// # Safety
     /// Both are keys of the index.
     unsafe fn are_equal(&self, a: &IndexValues, b: &IndexValues) -> bool {
-        // SAFETY: by the contract. An index has an operator and a collation for each of its keys.
+        // SAFETY: the caller passes two keys of this index, which has an operator and a collation for each of its keys.
         unsafe {
             let index = Relation::open(self.oid);
             a.iter().zip(b).enumerate().all(|(place, pair)| match pair {
@@ -252,13 +256,13 @@ impl UniqueIndex {
         }
     }
 
-    /// Whether a row has these values in the index.
+    /// Whether the table has a row with these values in the index.
     ///
     /// # Safety
-    /// The index is one of the table's, which is open; the values are those of a row in it, and the slot is one of the
-    /// table.
+    /// The index belongs to the open table, the values are a key of it, and the slot is for rows of that table.
     unsafe fn find(&self, table: &Relation, values: &IndexValues, slot: &TableSlot, since: &Moment) -> Found {
-        // SAFETY: by the contract. An index has a collation, and a unique one an operator, for each of its keys.
+        // SAFETY: the caller passes the index's table and a key of it. A unique index has a collation and an operator
+        // for each of its keys.
         unsafe {
             let (info, index) = (&*self.info, Relation::open(self.oid));
             let mut keys = [pg_sys::ScanKeyData::default(); MOST_KEYS];

@@ -1,27 +1,27 @@
-//! The row that a guard has let in last, until it is stored: no search can find it yet.
+//! The last row that a guard accepted, until it is stored: no search can find it yet.
 //!
-//! Between the guard's decision and the storing of the row, other triggers and functions run. They may write a row into
-//! the same table that is near the one that is about to be stored.
+//! Between the guard's decision and the storing of the row, other triggers and functions run. They may write a row near
+//! it into the same table.
 
 use pgrx::pg_sys::{self, CommandId};
 use simhash::distance::hamming;
 
 use super::scope::{Scope, ScopeValues};
 
-/// The last row of a statement that was let in.
+/// The last row that was accepted in a statement.
 #[derive(Default)]
 pub struct Pending {
     row: Option<PendingRow>,
-    /// Memory for the row's values, a child of the statement's; None until it is needed.
+    /// Memory for the row's values, below the statement's memory context; None until first needed.
     memory: Option<pg_sys::MemoryContext>,
 }
 
-/// A row that has been let in and is not stored yet.
+/// A row that was accepted and is not stored yet.
 pub struct PendingRow {
     fingerprint: i64,
     /// The command that will store it, or an earlier one of the same transaction.
     command: CommandId,
-    /// None if the guard has no scope.
+    /// The row's scope values; None if the guard has no scope.
     scope: Option<ScopeValues>,
 }
 
@@ -30,21 +30,21 @@ impl Pending {
         self.row = None;
     }
 
-    /// Replaces the row by another one. The memory is that of the statement whose row it is.
+    /// Replaces the row. `statement` is the memory context of the statement that stores the new one.
     pub fn set(&mut self, statement: pg_sys::MemoryContext, fingerprint: i64, scope: &Scope, values: &ScopeValues) {
         self.row = None;
-        // SAFETY: a BEFORE trigger runs under the snapshot of its statement, which has the statement's command.
+        // SAFETY: a BEFORE trigger runs under its statement's snapshot, which has the statement's command.
         let command = unsafe { (*pg_sys::GetActiveSnapshot()).curcid };
         let scope = (!scope.is_empty()).then(|| {
             let memory = *self.memory.get_or_insert_with(|| new_memory(statement));
-            // SAFETY: a memory context of this, whose former contents nobody uses any more.
+            // SAFETY: only `self.row` used this memory context, and it has just been cleared.
             unsafe { pg_sys::MemoryContextReset(memory) };
             scope.copy(values, memory)
         });
         self.row = Some(PendingRow { fingerprint, command, scope });
     }
 
-    /// The row, if it is near another one, and has the same values of the scope.
+    /// The pending row, if it is near the given fingerprint and has the same scope values.
     pub fn near(
         &self,
         fingerprint: i64,
@@ -60,15 +60,15 @@ impl Pending {
 }
 
 impl PendingRow {
-    /// Whether it has been stored after all, and is one of those rows of this transaction, given by fingerprint and
-    /// command, that have been changed or deleted since.
+    /// Whether the row has been stored after all and is in `gone`: the rows, by fingerprint and command, that this
+    /// transaction has stored and then changed or deleted.
     pub fn is_among(&self, gone: &[(i64, CommandId)]) -> bool {
         gone.iter().any(|&(fingerprint, command)| fingerprint == self.fingerprint && command >= self.command)
     }
 }
 
 fn new_memory(statement: pg_sys::MemoryContext) -> pg_sys::MemoryContext {
-    // SAFETY: a memory context of PostgreSQL's.
+    // SAFETY: the statement's memory context exists as long as the statement.
     unsafe {
         pg_sys::AllocSetContextCreateInternal(
             statement,

@@ -1,4 +1,4 @@
-//! The look-ups of one block of a fingerprint in the block's index.
+//! The index look-ups for one block of a fingerprint.
 
 use pgrx::IntoDatum;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -7,19 +7,20 @@ use simhash::search::blocks::Block;
 
 use crate::postgres::dirty_scan::Entry;
 
-/// A block that is looked up, and how.
+/// A block to look up, and how.
 pub struct BlockSearch {
     pub index: Oid,
     pub block: Block,
     pub radius: u32,
-    /// How many of the lowest bits make probes that are looked up as one range; 0 if that is no use.
+    /// The probes that differ from the block only in this many lowest bits are looked up as one range; 0 if that does
+    /// not pay.
     pub low: u32,
-    /// Where the index has the fingerprint, so that a row need not be visited to see that it is not near.
+    /// The fingerprint's position in the index, from 1; with it, rows that are not near need not be visited.
     pub fingerprint: Option<i16>,
 }
 
-/// Rows that a range is made for, if blocks are even. Reading 32 neighbouring entries of an index takes as long as one
-/// descent to another place of it.
+/// Rows that a range is sized for, if values are evenly distributed. Reading 32 neighbouring index entries takes as
+/// long as one descent of the btree.
 const ROWS_OF_RANGE: f64 = 32.0;
 
 impl BlockSearch {
@@ -27,12 +28,12 @@ impl BlockSearch {
         Self { index, block, radius, low: low_bits(block, radius, rows), fingerprint }
     }
 
-    /// Whether the index says enough of its entries to pass over some.
+    /// Whether index entries suffice to discard some rows.
     pub fn filters(&self) -> bool {
         self.fingerprint.is_some() || self.low > 0
     }
 
-    /// Whether an entry may be one of a row within a distance.
+    /// Whether the row of an index entry may be within a distance.
     pub fn may_be_near(&self, entry: &Entry, fingerprint: i64, max_distance: i32) -> bool {
         match self.fingerprint {
             Some(place) => entry.value(place).is_some_and(|found| {
@@ -47,14 +48,14 @@ impl BlockSearch {
     }
 }
 
-/// How many of the lowest bits of a block span a range of [`ROWS_OF_RANGE`]; 0 if that would save hardly a probe.
+/// How many of the lowest bits of a block span a range of [`ROWS_OF_RANGE`] rows; 0 if that would hardly save a probe.
 fn low_bits(block: Block, radius: u32, rows: f64) -> u32 {
     let low = block.width() as f64 + (ROWS_OF_RANGE / rows.max(1.0)).log2();
     let low = low.clamp(0.0, f64::from(block.width() - 1)) as u32;
     if radius == 0 || low < 4 { 0 } else { low }
 }
 
-/// The values of a block that one scan looks up.
+/// The block values that one scan looks up.
 pub enum Keys {
     Equal(i32),
     Any(Vec<i32>),
@@ -69,12 +70,12 @@ impl Keys {
         }
     }
 
-    /// Comparisons of an index's first key, which is an integer.
+    /// Scan keys on the index's first column, which is an integer.
     pub fn comparisons(self) -> Vec<pg_sys::ScanKeyData> {
         use pg_sys::{BTEqualStrategyNumber, BTGreaterEqualStrategyNumber, BTLessEqualStrategyNumber};
         let comparison = |flags: u32, strategy: u32, function: u32, argument| {
             let mut key = pg_sys::ScanKeyData::default();
-            // SAFETY: an operator of integers, as its strategy says.
+            // SAFETY: each operator compares integers, and belongs to its strategy.
             unsafe {
                 pg_sys::ScanKeyEntryInitialize(
                     &mut key,

@@ -1,4 +1,4 @@
-//! The columns within whose values a duplicate counts.
+//! The scope columns: only rows that agree in them count as duplicates.
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -17,15 +17,15 @@ pub struct Scope(Vec<ScopeColumn>);
 
 struct ScopeColumn {
     column: Column,
-    /// The equality function of its type.
+    /// The equality function of the column's type.
     equality: Oid,
 }
 
-/// A row's values of the scope columns.
+/// The values that a row has in the scope columns.
 pub struct ScopeValues(Vec<Option<Datum>>);
 
 impl Scope {
-    /// An error if there is no such column, or it is generated, or its type has no equality.
+    /// Reads the columns. An error if one does not exist, is generated, or has a type without equality.
     pub fn new(table: &Relation, names: &[String]) -> Result<Self, ErrorReport> {
         names.iter().map(|name| ScopeColumn::new(table, name)).collect::<Result<_, _>>().map(Self)
     }
@@ -34,22 +34,22 @@ impl Scope {
         self.0.iter().map(|scope| scope.column.number)
     }
 
-    /// The values of a row, which live as long as the row.
+    /// The scope values of a row, which live as long as the row.
     pub fn of_row(&self, row: Row<'_>) -> ScopeValues {
         ScopeValues(self.columns().map(|column| row.value(column)).collect())
     }
 
-    /// Whether values are those of a row. NULL equals NULL.
+    /// Whether a row has these scope values. NULL equals NULL.
     pub fn has_values(&self, row: Row<'_>, values: &ScopeValues) -> bool {
         self.are_equal(&self.of_row(row), values)
     }
 
-    /// Whether values of two rows are equal. NULL equals NULL.
+    /// Whether two rows have equal scope values. NULL equals NULL.
     pub fn are_equal(&self, a: &ScopeValues, b: &ScopeValues) -> bool {
         self.0.iter().zip(a.0.iter().zip(&b.0)).all(|(scope, pair)| match pair {
             (None, None) => true,
             (Some(a), Some(b)) => {
-                // SAFETY: two values of the column's type, by its type's own function.
+                // SAFETY: both values are of the column's type, and the function is that type's equality.
                 let result = unsafe { pg_sys::OidFunctionCall2Coll(scope.equality, scope.column.collation, *a, *b) };
                 result != Datum::from(false)
             }
@@ -57,14 +57,14 @@ impl Scope {
         })
     }
 
-    /// Values of a row, copied into a memory context.
+    /// Copies scope values into a memory context.
     pub fn copy(&self, values: &ScopeValues, memory: pg_sys::MemoryContext) -> ScopeValues {
         let copy = |(scope, value): (&ScopeColumn, &Option<Datum>)| {
-            // SAFETY: a value of the column's type.
+            // SAFETY: the value is of the column's type.
             value.map(|value| unsafe { datum_copy(value, scope.column.by_value, scope.column.length) })
         };
         let copies = || self.0.iter().zip(&values.0).map(copy).collect();
-        // SAFETY: a memory context of PostgreSQL's, in which values are made and nothing is freed.
+        // SAFETY: the memory context is valid, and the closure only allocates in it.
         ScopeValues(unsafe { PgMemoryContexts::For(memory).switch_to(|_| copies()) })
     }
 
@@ -82,13 +82,13 @@ impl ScopeColumn {
                 .set_detail("Generated columns are computed after BEFORE triggers.")
                 .set_hint("Name the columns that it is computed from."));
         }
-        // SAFETY: a type that exists.
+        // SAFETY: the type of an existing column exists.
         let found = unsafe { &*pg_sys::lookup_type_cache(column.data_type, pg_sys::TYPECACHE_EQ_OPR as i32) };
         if found.eq_opr == Oid::INVALID {
             let message = format!("column \"{name}\" of table \"{}\" has a type without equality", table.name()?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message));
         }
-        // SAFETY: an operator that exists.
+        // SAFETY: the type cache returned this operator, so it exists.
         Ok(Self { equality: unsafe { pg_sys::get_opcode(found.eq_opr) }, column })
     }
 }

@@ -1,7 +1,7 @@
-//! The search of a guarded table for what is near a new row.
+//! Searches a guarded table for rows near a new row.
 //!
-//! It reads the block indexes itself, whatever the planner would do, and under a dirty snapshot: it sees what every
-//! other transaction has written, committed or not.
+//! It reads the block indexes directly, whatever the planner would choose, and under a dirty snapshot: it sees what
+//! every other transaction has written, committed or not.
 
 use std::ops::ControlFlow;
 
@@ -26,28 +26,28 @@ use crate::sql::functions::Functions;
 use crate::sql::search::choice;
 use crate::sql::search::layouts::{Fingerprint, Indexed};
 
-/// One table that is searched: a guarded table, or a partition of one.
+/// A table to search: a guarded table, or a partition of one.
 pub struct SearchedTable {
     pub oid: Oid,
-    /// The column of the fingerprint.
+    /// The fingerprint column.
     pub fingerprint: i16,
     pub scope: Scope,
     pub primary_key: PrimaryKey,
-    /// Of a partition, the columns that tell which partition a row belongs to.
+    /// For a partition, the columns that decide which partition a row belongs to.
     partition_columns: Vec<i16>,
-    /// Rows that a search visits if blocks are even, most of them not near. Where blocks are uneven, it is more.
+    /// Rows that a search visits, most of them not near, if block values are evenly distributed; more if they are not.
     pub visits: f64,
     blocks: Vec<BlockSearch>,
 }
 
-/// Entries that are read of a range of a block's values. Where blocks are so uneven that there are more, the probes are
+/// Index entries to read of one range of block values. If values are so skewed that there are more, the probes are
 /// looked up one by one.
 const MOST_OF_RANGE: usize = 256;
 
-/// Whether a row is one that an INSERT finds in place of the new one; if so asked, by a unique index on plain columns.
+/// Whether ON CONFLICT finds this row in place of the new one; if the flag is set, by a unique index on plain columns.
 pub type IsOwnRow<'a> = dyn Fn(Row<'_>, bool) -> bool + 'a;
 
-/// What is looked for.
+/// What to search for.
 pub struct Wanted<'a> {
     pub fingerprint: i64,
     pub max_distance: i32,
@@ -55,15 +55,15 @@ pub struct Wanted<'a> {
     pub scope: &'a ScopeValues,
     /// The new row's table.
     pub table: Oid,
-    /// The place in it of an updated row's old version.
+    /// For an UPDATE, the place of the row's old version in that table.
     pub except: Option<pg_sys::ItemPointerData>,
-    /// None for an UPDATE.
+    /// Recognises the new row's own row; None for an UPDATE.
     pub is_own_row: Option<&'a IsOwnRow<'a>>,
-    /// The time at which the search begins.
+    /// The time at which the search began.
     pub since: &'a Moment,
 }
 
-/// A row version that is near.
+/// A version of a near row.
 pub struct Candidate<'a> {
     pub table: &'a Relation,
     pub version: RowVersion<'a>,
@@ -73,7 +73,7 @@ pub struct Candidate<'a> {
 }
 
 impl SearchedTable {
-    /// None if the table has no indexes that serve searches within that distance.
+    /// Reads the indexes of a table; None if they do not serve searches within that distance.
     pub fn new(
         table: &Relation,
         fingerprint: &Column,
@@ -106,15 +106,14 @@ impl SearchedTable {
         }))
     }
 
-    /// Shows every row of the table that is near, until told to stop, and every version of a row that was near and is
-    /// gone, where no other version is found in its place. A row may be shown more than once. An error if there is no
-    /// memory.
+    /// Shows every near row of the table, until told to stop, and every version of a near row that is gone and has no
+    /// other version in its place. A row may be shown more than once. An error if out of memory.
     ///
-    /// A row that another transaction updates while the scan goes on may be missed: the scan has passed the place of
-    /// the new version, which was not there yet, and finds the old one gone. Then the old one is shown, as gone lately.
-    /// If none is, the scan misses nothing that was near when it began: an index has an entry of every version that has
-    /// not been gone for long, and a version that was replaced before the scan began has a successor that was there
-    /// then, of which the same holds.
+    /// The scan may miss a row that another transaction updates meanwhile: it has passed the place of the new version
+    /// before that was written, and finds the old version gone. It then shows the old version, as gone lately. Unless
+    /// it shows such a version, it has missed no row that was near when it began: an index has an entry for every
+    /// version except those long gone, and if a version was replaced before the scan began, its successor existed by
+    /// then, and the same holds for it.
     pub fn each_near(
         &self,
         wanted: &Wanted,
@@ -137,7 +136,7 @@ impl SearchedTable {
                         }
                         continue;
                     }
-                    // The range has more entries than it is worth: all probes are looked up.
+                    // The range has more entries than it is worth: look up all probes.
                     ControlFlow::Continue(false) => {}
                 }
             }
@@ -149,8 +148,9 @@ impl SearchedTable {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Shows what one scan of a block's index finds. If it is not told to stop, says whether it has read all entries.
-    #[allow(clippy::too_many_arguments)] // They are what its loop in `each_near` has.
+    /// Shows what one scan of a block's index finds. Breaks if told to stop; else returns whether it has read all
+    /// entries.
+    #[allow(clippy::too_many_arguments)] // The locals of the loop in `each_near`.
     fn scan(
         &self,
         searched: &BlockSearch,
@@ -162,8 +162,8 @@ impl SearchedTable {
         wanted: &Wanted,
         show: &mut impl FnMut(&Candidate) -> ControlFlow<()>,
     ) -> ControlFlow<(), bool> {
-        // SAFETY: both stay open until the scan ends; the index is one of the table's, whose first key is an integer,
-        // as the choice of layouts has seen to.
+        // SAFETY: table and index stay open until the scan ends. The index belongs to the table, and its first key is
+        // an integer: the choice of layouts takes no others.
         let mut scan = unsafe {
             DirtyScan::begin(table, index, slot, &mut keys.comparisons(), wanted.since, searched.filters(), most)
         };
@@ -183,23 +183,23 @@ impl SearchedTable {
         ControlFlow::Continue(scan.has_read_all())
     }
 
-    /// Whether a row is one that the INSERT finds in place of the new one, and will find whatever others do.
+    /// Whether the INSERT finds this row in place of the new one, and will find it whatever other transactions do.
     fn is_own_row(&self, wanted: &Wanted, version: RowVersion<'_>, state: State) -> bool {
         let Some(is_own_row) = wanted.is_own_row.filter(|_| wanted.table == self.oid) else { return false };
         match state {
             State::Present => is_own_row(version.row(), false),
-            // A row that is being changed, but keeps its key, stays in the new row's way.
+            // A row that is being changed but keeps its key remains in the new row's way.
             State::Depends(_) => version.keeps_key() && is_own_row(version.row(), true),
             State::Gone { .. } => false,
         }
     }
 
-    /// Whether a row has the same values of the scope before and after an UPDATE.
+    /// Whether an UPDATE keeps a row's scope values.
     pub fn has_same_scope(&self, old: Row<'_>, new: Row<'_>) -> bool {
         new.has_same_values(old, self.scope.columns())
     }
 
-    /// Whether it matters to the search what a row has in a column.
+    /// Whether the search reads this column of a row.
     pub fn depends_on(&self, table: &Relation, column: i16) -> bool {
         column == self.fingerprint
             || self.primary_key.columns().any(|of_key| of_key.number == column)
@@ -209,7 +209,7 @@ impl SearchedTable {
                 .is_some_and(|generation| generation.own_columns().contains(&column))
     }
 
-    /// Whether a row is the old version of an updated row.
+    /// Whether a row is the updated row's old version.
     fn is_old(&self, wanted: &Wanted, row: Row<'_>) -> bool {
         let same = |old: pg_sys::ItemPointerData| {
             let place = row.place();
@@ -219,7 +219,7 @@ impl SearchedTable {
         wanted.table == self.oid && wanted.except.is_some_and(same)
     }
 
-    /// The fingerprint and the distance of a row, if it is near, and within the scope.
+    /// The fingerprint and the distance of a row, if it is near and within the scope.
     fn near(&self, wanted: &Wanted, row: Row<'_>) -> Option<(i64, u32)> {
         let fingerprint = row.value(self.fingerprint)?.value() as i64;
         let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());

@@ -14,7 +14,7 @@ use crate::postgres::trigger::RowEvent;
 #[pg_extern(sql = false)]
 fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
     let event = RowEvent::from_call(fcinfo, "simhash_dedup", USAGE)?;
-    // SAFETY: `fcinfo` is that of the running call, and what it remembers was put there by this function.
+    // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.
     let row = unsafe { Statement::from_call(fcinfo, &event)?.decide(&event)? };
     Ok(Internal::from(Some(Datum::from(row))))
 }

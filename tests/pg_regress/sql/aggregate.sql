@@ -5,14 +5,14 @@ SELECT n, n % 101 AS document, CASE WHEN n % 11 <> 0 THEN 'term' || n * 7919 % 3
 FROM generate_series(1, 50000) n;
 ANALYZE terms;
 
--- NULL rows are left out; a group without any other is NULL, as no group at all is, and one without a weight.
+-- NULL rows are ignored. A group without features or without weights has no fingerprint, nor has an empty input.
 SELECT simhash_agg(feature, weight) = simhash(ARRAY['a', 'b'], ARRAY[1, 2]) AS nulls_left_out
 FROM (VALUES ('a', 1), (NULL, 5), ('b', 2), ('c', NULL), (NULL, NULL)) AS rows (feature, weight);
 SELECT simhash_agg(NULL, 1) IS NULL AS no_feature, simhash_agg('a', NULL) IS NULL AS no_weight,
     simhash_agg('a', 0) IS NULL AS weightless, simhash_agg('a', 1) FILTER (WHERE false) IS NULL AS filtered;
 SELECT simhash_agg('a', 1) IS NULL AS no_rows WHERE false;
 
--- Serial: the array form, group by group.
+-- Serial: the same fingerprint as the array form, group by group.
 SET max_parallel_workers_per_gather = 0;
 CREATE TEMP TABLE serial AS SELECT document, simhash_agg(term, weight) AS fingerprint FROM terms GROUP BY document;
 SELECT count(*), bool_and(fingerprint = expected) AS same
@@ -22,7 +22,7 @@ FROM serial JOIN (SELECT document, simhash(array_agg(term), array_agg(weight))
     USING (document);
 SELECT simhash_agg(term, weight) AS serial FROM terms \gset
 
--- Parallel: partial sums of each worker, sent to the leader as bytes.
+-- Parallel: each worker's partial sums are sent to the leader as bytes.
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -33,14 +33,14 @@ SELECT simhash_agg(term, weight) = :serial AS same FROM terms;
 EXPLAIN (COSTS OFF) SELECT document, simhash_agg(term, weight) FROM terms GROUP BY document;
 CREATE TEMP TABLE parallel AS SELECT document, simhash_agg(term, weight) AS fingerprint FROM terms GROUP BY document;
 SELECT count(*), bool_and(serial.fingerprint = parallel.fingerprint) AS same FROM serial JOIN parallel USING (document);
--- So they are where the smallest weights decide each bit.
+-- Also the same where the smallest weights decide each bit.
 EXPLAIN (COSTS OFF) SELECT document, simhash_agg(term, n % 3 * 1e-9) FROM terms WHERE n < 5000 GROUP BY document;
 SELECT count(*), bool_and(fingerprint = expected) AS same
 FROM (SELECT document, simhash_agg(term, n % 3 * 1e-9) FROM terms WHERE n < 5000 GROUP BY document)
     AS smallest (document, fingerprint)
     JOIN (SELECT document, simhash(array_agg(term), array_agg(n % 3 * 1e-9))
           FROM terms WHERE term IS NOT NULL AND n < 5000 GROUP BY document) AS arrays (document, expected) USING (document);
--- With the leader taking part; with workers that see no row; with NULL groups; sorted groups.
+-- With the leader taking part; with workers that see no row; with NULL groups; with sorted groups.
 SET parallel_leader_participation = on;
 SELECT simhash_agg(term, weight) = :serial AS leader FROM terms;
 SELECT simhash_agg(term, weight) = simhash_agg('term' || 7919 * 5 % 3001, 0.5) AS one_row FROM terms WHERE n = 5;
@@ -73,7 +73,7 @@ FROM (SELECT n, term, weight, simhash_agg(term, weight) FROM terms WHERE term IS
       GROUP BY n, term, weight) AS groups (n, term, weight, fingerprint);
 RESET work_mem;
 
--- As a window function it gives a running fingerprint: the final function leaves the state as it is.
+-- As a window function it gives a running fingerprint: the final function does not change the state.
 SELECT n, fingerprint = simhash((array_agg(feature) OVER (ORDER BY n))::text[]) AS running
 FROM (SELECT n, feature, simhash_agg(feature, 1) OVER (ORDER BY n)
       FROM unnest(ARRAY['a', 'b', 'c', 'd', 'e']) WITH ORDINALITY AS features (feature, n))

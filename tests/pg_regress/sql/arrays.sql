@@ -1,27 +1,27 @@
--- simhash(features) and simhash(features, weights). The numbers are those of simhash/tests/golden/reference.py.
+-- simhash(features) and simhash(features, weights). The numbers come from simhash/tests/golden/reference.py.
 SELECT simhash(ARRAY['alpha', 'beta', 'gamma']), simhash(ARRAY['alpha', 'beta', 'gamma'], ARRAY[3, 1, 1.5]) AS weighted;
 
--- No feature with a weight, no fingerprint.
+-- Without a feature that has a weight, there is no fingerprint.
 SELECT simhash('{}'::text[]), simhash('{}'::text[], '{}'), simhash(ARRAY['a', 'b'], ARRAY[0, 0]) AS weightless,
     simhash(NULL::text[]) AS no_features, simhash(NULL::text[], '{1}') AS no_weighted_features,
     simhash(ARRAY['a'], NULL::float8[]) AS no_weights;
 
--- A caller's feature is any string: as it is, not normalised, even empty.
+-- A feature may be any string, even an empty one, and is not normalised.
 SELECT simhash(ARRAY['A']) <> simhash(ARRAY['a']) AS case_matters, simhash(ARRAY['']) AS empty,
     simhash(ARRAY['two words']) = simhash(ARRAY['two', 'words']) AS split;
 
--- One that occurs twice counts twice; order does not matter; only the ratios of weights do.
+-- A feature that occurs twice counts twice; order does not matter; only the ratios of weights do.
 SELECT simhash(ARRAY['a', 'b', 'a', 'c']) = simhash(ARRAY['a', 'b', 'c'], ARRAY[2, 1, 1]) AS twice,
     simhash(ARRAY['c', 'a', 'b'], ARRAY[.7, .2, .1]) = simhash(ARRAY['a', 'b', 'c'], ARRAY[.2, .1, .7]) AS reordered,
     simhash(ARRAY['a', 'b', 'c'], ARRAY[1, 1, 1]) = simhash(ARRAY['a', 'b', 'c']) AS equal_weights,
     simhash(ARRAY['a', 'b', 'c'], ARRAY[.1, .2, .4]) = simhash(ARRAY['a', 'b', 'c'], ARRAY[1e8, 2e8, 4e8]) AS scaled;
 
--- 0.1 + 0.2 against 0.3 is a tie, as in decimals and not as in binary fractions: of the bits in which the two features
--- differ none is 1.
+-- 0.1 + 0.2 against 0.3 is a tie, as in decimal and not as in binary fractions: the bits in which the two features
+-- differ are all 0.
 SELECT simhash(ARRAY['b', 'b', 'a'], ARRAY[.1, .2, .3]) = simhash(ARRAY['a']) & simhash(ARRAY['b']) AS tie,
     simhash(ARRAY['b', 'b', 'a'], ARRAY[.1, .2, .300000001]) = simhash(ARRAY['a']) AS just_more;
 
--- The least weight that counts is a billionth, rounded, and 1e9 the largest; a negative zero is zero.
+-- The smallest weight that counts is a billionth, after rounding, and 1e9 is the largest; a negative zero is zero.
 SELECT simhash(ARRAY['a'], ARRAY[5e-10]) = simhash(ARRAY['a']) AS half_a_billionth,
     simhash(ARRAY['a'], ARRAY[4e-10]) IS NULL AS less, simhash(ARRAY['a'], ARRAY[1e-308]) IS NULL AS least,
     simhash(ARRAY['a'], '{-0}'::float8[]) IS NULL AS negative_zero,
@@ -41,8 +41,8 @@ SELECT simhash(features) = simhash(features, weights) AS same,
     simhash(features) = (SELECT simhash_agg(feature, 1) FROM unnest(features) AS feature) AS rows
 FROM large;
 
--- Against the definition, bit by bit: a feature alone has its hash as fingerprint; where more weight has the bit than
--- has not, the bit is 1.
+-- Against the definition, bit by bit: the fingerprint of a single feature is its hash; a bit is 1 if the features that
+-- have it weigh more than the others.
 CREATE TEMP TABLE bags AS
 SELECT bag, array_agg(feature ORDER BY n) AS features, array_agg(weight ORDER BY n) AS weights
 FROM (SELECT bag, n, md5(bag || '/' || n % 9), ('x' || left(md5(bag || '-' || n), 4))::bit(16)::int % 1000 / 8.0

@@ -1,4 +1,4 @@
--- simhash_attach: the columns and btrees of a search, in one call.
+-- simhash_attach: the columns and btrees for searches, in one call.
 CREATE TABLE attach_docs (id integer UNIQUE, body text);
 INSERT INTO attach_docs
 SELECT n, (SELECT string_agg(md5(n::text || word), ' ') FROM generate_series(1, 20) AS word)
@@ -12,18 +12,18 @@ SELECT count(simhash) AS fingerprints, bool_and(simhash IS NOT DISTINCT FROM sim
     AND simhash_block0 IS NOT DISTINCT FROM simhash_block(simhash(body), 0)
     AND simhash_block3 IS NOT DISTINCT FROM simhash_block(simhash(body), 3)) AS correct
 FROM attach_docs;
--- The new columns have statistics, so the planner knows how little a block value finds.
+-- The new columns have statistics, so the planner knows how few rows a block value finds.
 SELECT attname, round((null_frac * 1003)::numeric) AS nulls FROM pg_stats
 WHERE tablename = 'attach_docs' AND attname LIKE 'simhash%'
 ORDER BY attname;
--- Again: nothing to do.
+-- Attaching again does nothing.
 SELECT relfilenode AS file FROM pg_class WHERE oid = 'attach_docs'::regclass \gset
 SELECT simhash_attach('attach_docs', 'body');
 SELECT simhash_attach('attach_docs', 'body', 4, '{}');
 SELECT simhash_attach('attach_docs', 'body', options => '{"case_fold": true, "tokens": "words"}');
 SELECT relfilenode = :file AS not_rewritten FROM pg_class WHERE oid = 'attach_docs'::regclass;
 
--- Half there: what is missing is completed, and only that. What was there already is not marked.
+-- Half attached: only what is missing is added. What existed before gets no comment.
 ALTER TABLE attach_docs DROP COLUMN simhash_block1, DROP COLUMN simhash_block2;
 DROP INDEX attach_docs_simhash_block3_idx;
 SELECT simhash_attach('attach_docs', 'body');
@@ -36,7 +36,7 @@ CREATE TABLE attach_half (body text,
 CREATE UNIQUE INDEX my_own ON attach_half (simhash_block0 DESC NULLS LAST, body);
 SELECT simhash_attach('attach_half', 'body');
 \d+ attach_half
--- An index that is partial, of another kind, of another operator class, or invalid is not the one that is wanted.
+-- An index that is partial, of another access method or operator class, or invalid does not count.
 CREATE TABLE attach_other_indexes (body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED,
     simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0, 2)) STORED,
@@ -59,7 +59,7 @@ SELECT simhash_attach('attach_layouts', 'title', 8, prefix => 't');
 SELECT simhash_attach('attach_layouts', 'body', blocks => 2, options => '{"ngram": 3, "tokens": "chars"}');
 SELECT simhash_attach('attach_layouts', 'title', 8, '{}', 't');
 
--- The same options written as text are the same.
+-- Options written as text equal the same options as jsonb.
 CREATE TABLE attach_options (body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body, '{"ngram":2}')) STORED,
     simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body, '{"ngram": 2}'::jsonb), 0, 2)) STORED);
@@ -88,7 +88,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- A source that is generated itself: its expression stands for it, since a generated column cannot refer to it.
+-- A generated source is replaced by its expression, since a generated column cannot refer to another.
 CREATE TABLE attach_generated (title text, body text, hint integer,
     both_texts text GENERATED ALWAYS AS (title || ' ' || body) STORED,
     folded varchar GENERATED ALWAYS AS (lower(body)) STORED,
@@ -108,12 +108,12 @@ SELECT simhash_attach('attach_generated', 'both_texts', 2),
     simhash_attach('attach_generated', 'own', 2, prefix => 'own'),
     simhash_attach('attach_generated', 'wide', 2, prefix => 'wide');
 
--- Dumps keep what attach needs to know: a copy with its comments is attached too.
+-- Dumps keep what attach needs to know: a copy with the comments is attached too.
 CREATE TABLE attach_copy (LIKE attach_half INCLUDING ALL);
 SELECT simhash_attach('attach_copy', 'body');
 SELECT col_description('attach_copy'::regclass, 4) AS mark;
 
--- In a transaction that is rolled back nothing stays, not even the counting of rows.
+-- In a transaction that is rolled back nothing remains, not even the counting of rows.
 BEGIN;
 CREATE TABLE attach_back (body text);
 INSERT INTO attach_back VALUES ('a'), ('b');

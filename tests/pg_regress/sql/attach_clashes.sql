@@ -1,4 +1,4 @@
--- Where simhash_attach refuses: an error with a SQLSTATE, what is wrong, and a hint; and nothing is changed.
+-- Where simhash_attach refuses: an error with a SQLSTATE, the reason and a hint; nothing is changed.
 \pset format unaligned
 \pset tuples_only on
 CREATE TABLE clash (id integer, body text, title text, number integer, document jsonb,
@@ -28,7 +28,7 @@ SELECT errors(
     $$SELECT simhash_attach('clash', 'own', options => '{"ngram": 2}')$$,
     $$SELECT simhash_attach('clash', 'vector', options => '{"ngram": 2}')$$);
 
--- Columns of other meanings.
+-- Existing columns with other definitions.
 ALTER TABLE clash ADD a bigint,
     ADD b bigint GENERATED ALWAYS AS (simhash(title)) STORED,
     ADD c bigint GENERATED ALWAYS AS (simhash(body, '{"ngram": 2}')) STORED,
@@ -61,11 +61,11 @@ SELECT errors(
 SELECT count(*) AS changed FROM pg_attribute a FULL JOIN before b USING (attrelid, attname, attnum)
 WHERE attrelid = 'clash'::regclass AND (a IS NULL OR b IS NULL);
 SELECT count(*) AS indexes FROM pg_index WHERE indrelid = 'clash'::regclass;
--- The comment and the name of a column make it no fingerprint; its expression does.
+-- A column's comment and name do not make it a fingerprint; its expression does.
 COMMENT ON COLUMN clash.a IS 'made by simhash_attach: fingerprint of body';
 SELECT errors($$SELECT simhash_attach('clash', 'body', prefix => 'a')$$);
 
--- Relations that have no generated columns of their own.
+-- Relations that cannot have generated columns of their own.
 CREATE VIEW clash_view AS SELECT body FROM clash;
 CREATE MATERIALIZED VIEW clash_matview AS SELECT body FROM clash;
 CREATE FOREIGN DATA WRAPPER clash_wrapper;
@@ -83,13 +83,13 @@ FROM unnest('{clash_view,clash_matview,clash_foreign,clash_partition,clash_typed
 SELECT errors($$SELECT simhash_attach('pg_class', 'relname')$$,
     $$SELECT simhash_attach('pg_toast.pg_toast_1255', 'chunk_id')$$);
 
--- A child's own column of that name, with which PostgreSQL would merge the parent's unseen.
+-- A child's own column of the same name, with which PostgreSQL would silently merge the parent's.
 CREATE TABLE clash_parent (body text);
 CREATE TABLE clash_child (simhash bigint) INHERITS (clash_parent);
 SELECT errors($$SELECT simhash_attach('clash_parent', 'body')$$);
 \d clash_parent
 
--- What PostgreSQL itself has against it comes through.
+-- PostgreSQL's own errors are passed on.
 CREATE TABLE clash_key (body text, simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0)) STORED);
 BEGIN;
 DECLARE c CURSOR FOR SELECT * FROM clash_key;

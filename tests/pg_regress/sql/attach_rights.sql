@@ -1,4 +1,4 @@
--- Who may attach, and with whose rights it is done.
+-- Users who may attach, and the rights with which it is done.
 CREATE ROLE regress_attach_owner;
 CREATE ROLE regress_attach_member IN ROLE regress_attach_owner;
 CREATE ROLE regress_attach_other;
@@ -11,7 +11,7 @@ CREATE TABLE rights.docs (id integer, body text);
 INSERT INTO rights.docs VALUES (1, 'a text');
 GRANT ALL ON rights.docs TO regress_attach_other;
 
--- All privileges on a table are not its ownership.
+-- Even all privileges on a table do not suffice without ownership.
 SET ROLE regress_attach_other;
 SELECT simhash_attach('rights.docs', 'body');
 \echo :LAST_ERROR_SQLSTATE
@@ -25,31 +25,31 @@ SELECT simhash_index_commands('rights.docs');
 \echo :LAST_ERROR_SQLSTATE
 SELECT simhash_attach('pg_class', 'relname');
 \echo :LAST_ERROR_SQLSTATE
--- Nor is the table locked by asking.
+-- A refused call does not lock the table either.
 BEGIN;
 SAVEPOINT before;
 SELECT simhash_attach('rights.docs', 'body');
 ROLLBACK TO before;
 SELECT count(*) AS locks FROM pg_locks WHERE relation = 'rights.docs'::regclass;
 ROLLBACK;
--- The owner's members may.
+-- Members of the owner's role may attach.
 SET ROLE regress_attach_member;
 SELECT simhash_attach('rights.docs', 'body', 2);
 SELECT simhash_detach('rights.docs');
--- The owner needs what the commands need: to create indexes, the right to create in the schema.
+-- The owner needs the rights that the commands need: for indexes, CREATE on the schema.
 RESET ROLE;
 REVOKE CREATE ON SCHEMA rights FROM regress_attach_owner;
 SET ROLE regress_attach_owner;
 SELECT simhash_attach('rights.docs', 'body', 2);
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
--- A superuser's rights are not lent.
+-- The commands run without the superuser's rights.
 SELECT simhash_attach('rights.docs', 'body', 2);
 \echo :LAST_ERROR_SQLSTATE
 GRANT CREATE ON SCHEMA rights TO regress_attach_owner;
 \d rights.docs
 
--- Event triggers run as the owner too, in the midst of the command: those that need more rights have to be SECURITY
+-- Event triggers run as the owner too, within the command: triggers that need more rights must be SECURITY
 -- DEFINER.
 CREATE TABLE rights.commands (tag text, who text);
 CREATE FUNCTION rights.log_command() RETURNS event_trigger LANGUAGE plpgsql AS
@@ -63,8 +63,8 @@ SELECT simhash_detach('rights.docs');
 DROP EVENT TRIGGER regress_attach_log;
 SELECT tag, count(*) FROM rights.commands GROUP BY tag ORDER BY tag;
 
--- The owner's code runs as the owner, also if a superuser attaches, fills and detaches: generation expressions, index
--- predicates, triggers, and what they call by a hostile search path.
+-- The owner's code runs as the owner, even if a superuser attaches, fills and detaches: generation expressions, index
+-- predicates, triggers, and what they call through a hostile search path.
 SET ROLE regress_attach_owner;
 CREATE FUNCTION rights.evil(code text, value anyelement) RETURNS anyelement LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -104,14 +104,14 @@ CALL simhash_fill('rights.trap', 'online');
 SELECT online = simhash(body) AS filled FROM rights.trap;
 SELECT simhash_detach('rights.trap', 'online');
 SELECT simhash_detach('rights.trap');
--- Afterwards everything is as before: user, restrictions, search path.
+-- Afterwards the user, the restrictions and the search path are as before.
 SELECT current_user = session_user AS same_user, current_setting('search_path') AS search_path,
     current_setting('row_security') AS row_security;
 SET ROLE regress_attach_owner;
 RESET ROLE;
 
--- What the owner defers to the end of the transaction, when it would run as the caller, is refused; to the owner it is
--- not.
+-- A trigger deferred to the end of the transaction would run as the caller, so it is refused; if the caller is the
+-- owner, it is allowed.
 SET ROLE regress_attach_owner;
 CREATE TABLE rights.deferred (body text);
 INSERT INTO rights.deferred VALUES ('a text');
@@ -125,7 +125,7 @@ SET ROLE regress_attach_owner;
 CALL simhash_fill('rights.deferred');
 RESET ROLE;
 
--- A hostile search path: functions, operators and types in front of PostgreSQL's and ours.
+-- A hostile search path: functions, operators and types ahead of PostgreSQL's and ours.
 SET ROLE regress_attach_owner;
 CREATE FUNCTION rights.simhash(text) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 666;
 CREATE FUNCTION rights.simhash_block(bigint, integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN 666;
@@ -150,7 +150,7 @@ TABLE hostile;
 RESET search_path;
 RESET ROLE;
 
--- Row security that would hide rows from the owner is an error, not rows that stay unfilled.
+-- Row-level security that would hide rows from the owner is an error; rows never remain unfilled silently.
 CREATE TABLE rights.secured (body text);
 INSERT INTO rights.secured VALUES ('a text');
 ALTER TABLE rights.secured OWNER TO regress_attach_owner;

@@ -1,4 +1,4 @@
--- simhash_attach and simhash_detach on every kind of table that PostgreSQL lets have generated columns and indexes.
+-- simhash_attach and simhash_detach on every kind of table that can have generated columns and indexes.
 SET client_min_messages = warning;
 CREATE FUNCTION pg_temp.attached(OUT indexes bigint, OUT valid boolean, OUT columns bigint, target regclass)
     LANGUAGE sql AS $$
@@ -6,7 +6,7 @@ CREATE FUNCTION pg_temp.attached(OUT indexes bigint, OUT valid boolean, OUT colu
         (SELECT bool_and(indisvalid) FROM pg_index WHERE indrelid = target),
         (SELECT count(*) FROM pg_attribute WHERE attrelid = target AND attgenerated = 's' AND NOT attisdropped) $$;
 
--- Names that must be quoted, and names that would do harm where they were not.
+-- Names that must be quoted, and names that would do harm if they were not.
 CREATE SCHEMA "My Schema";
 CREATE TABLE "My Schema"."My ""Table""" ("The Body" text, "select" text);
 SELECT simhash_attach('"My Schema"."My ""Table"""', 'The Body', 2, prefix => 'Fingerprint of "it"');
@@ -33,7 +33,7 @@ SELECT simhash_detach(oid, '"'', 0; DROP TABLE victim; --\'), simhash_detach(oid
 FROM pg_class WHERE relname LIKE '%DROP TABLE victim%' AND relkind = 'r';
 SELECT count(*) AS still_there FROM victim;
 SELECT * FROM "s; DROP TABLE victim; --"."t'); DROP TABLE victim; --";
--- Long names: PostgreSQL shortens those of indexes, and they still differ.
+-- Long names: PostgreSQL shortens index names, and they remain distinct.
 SELECT repeat('t', 63) AS long_table, repeat('p', 53) AS long_prefix \gset
 CREATE TABLE :long_table (body text);
 SELECT simhash_attach(:'long_table', 'body', prefix => :'long_prefix');
@@ -46,7 +46,7 @@ SELECT substr(command, 1, 90) AS command FROM simhash_index_commands(:'long_tabl
 WHERE command LIKE 'CREATE%';
 DROP TABLE :long_table;
 
--- Temporary, unlogged, referenced by a foreign key, in use by views.
+-- Temporary tables, unlogged tables, tables referenced by a foreign key or used by views.
 CREATE TEMP TABLE tables_temp (body text);
 INSERT INTO tables_temp VALUES ('a text');
 SELECT simhash_attach('tables_temp', 'body');
@@ -63,7 +63,7 @@ SELECT pg_temp.attached('tables_parent'), (SELECT relpersistence FROM pg_class W
 SELECT simhash_detach('tables_parent');
 TABLE tables_view;
 
--- Partitioned, in two levels; partitions that come later have it too.
+-- Partitioned at two levels; later partitions are attached too.
 CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
 CREATE TABLE parts_0 PARTITION OF parts FOR VALUES FROM (0) TO (10);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (10) TO (20) PARTITION BY HASH (id);
@@ -77,7 +77,7 @@ CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (20) TO (30);
 INSERT INTO parts VALUES (20, 'text');
 SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
 SELECT count(*) FROM parts WHERE simhash = simhash(body) AND simhash_block1 = simhash_block(simhash, 1, 2);
--- An index of one partition is not one of all.
+-- An index on one partition is not an index on all.
 DROP INDEX parts_simhash_block0_idx;
 CREATE INDEX ON parts_0 (simhash_block0);
 SELECT simhash_attach('parts', 'body', 2);
@@ -86,7 +86,7 @@ SELECT simhash_detach('parts_0');
 SELECT simhash_detach('parts');
 SELECT relid, (pg_temp.attached(relid)).* FROM pg_partition_tree('parts') ORDER BY relid::text;
 
--- Inheritance: the columns come from the parent, the indexes are each table's own.
+-- Inheritance: children inherit the columns, and each table has its own indexes.
 CREATE TABLE family_parent (body text);
 CREATE TABLE family_child (more text) INHERITS (family_parent);
 CREATE TABLE family_grandchild () INHERITS (family_child);
@@ -100,10 +100,10 @@ SELECT relid, (pg_temp.attached(relid)).*
 FROM unnest('{family_parent,family_child,family_grandchild,family_other}'::regclass[]) AS relid;
 \d+ family_grandchild
 SELECT tableoid::regclass, * FROM family_parent;
--- A child cannot be detached from its parent.
+-- A child that inherits the columns cannot be detached.
 SELECT simhash_detach('family_child');
 SELECT simhash_detach('family_parent');
--- What had its own keeps it.
+-- A child that had its own columns keeps them.
 SELECT relid, (pg_temp.attached(relid)).*
 FROM unnest('{family_parent,family_child,family_grandchild,family_other}'::regclass[]) AS relid;
 

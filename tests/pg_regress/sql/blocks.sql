@@ -3,13 +3,13 @@ SELECT x'0123456789abcdef'::bigint AS fingerprint \gset
 SELECT blocks, array_agg(to_hex(simhash_block(:fingerprint, block, blocks)) ORDER BY block) AS hexadecimal
 FROM generate_series(2, 8) blocks, LATERAL generate_series(0, blocks - 1) block GROUP BY blocks ORDER BY blocks;
 
--- A block is a number from 0; a 32-bit one the signed reading of its bits. Four blocks are the default.
+-- Blocks are numbered from 0; a 32-bit block is a signed integer. Four blocks are the default.
 SELECT simhash_block(-1, 0, 2) AS half, simhash_block(-1, 0, 3) AS first_third, simhash_block(-1, 2, 3) AS last_third,
     simhash_block(-1, 3) AS quarter, simhash_block(-1, 3, 4) AS "the same", simhash_block(-1, 7, 8) AS eighth,
     simhash_block(-9223372036854775808, 0, 2) AS least, simhash_block(9223372036854775807, 0, 2) AS greatest;
 SELECT simhash_block(fingerprint => :fingerprint, block => 1, blocks => 4) = x'4567'::int AS named;
 
--- The widths: where 64 does not divide evenly the first are one bit wider. The bits of all blocks make the fingerprint.
+-- Widths: if 64 is not a multiple, the first blocks are one bit wider. All blocks together make up the fingerprint.
 CREATE TEMP TABLE layouts AS
 SELECT blocks, block, 64 / blocks + CASE WHEN block < 64 % blocks THEN 1 ELSE 0 END AS width
 FROM generate_series(2, 8) blocks, LATERAL generate_series(0, blocks - 1) block;

@@ -1,4 +1,4 @@
--- What the extension declares.
+-- The objects that the extension declares.
 CREATE TEMP VIEW functions AS
 SELECT p.*, p.oid::regprocedure AS function
 FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
@@ -9,29 +9,29 @@ SELECT function, pg_get_function_arguments(oid) AS arguments, pg_get_function_re
 FROM functions ORDER BY function::text COLLATE "C";
 \pset format aligned
 
--- All have a comment, and none has settings or rights of its own; all but those that work on tables are immutable and
--- parallel safe, all but the aggregate and its parts strict.
+-- All functions have a comment and neither settings nor SECURITY DEFINER; all that do not work on tables are immutable
+-- and parallel safe; all but the aggregate and its parts are strict.
 SELECT count(*), bool_and(obj_description(oid, 'pg_proc') <> '') AS commented,
     bool_and(NOT prosecdef AND proconfig IS NULL) AS plain
 FROM functions;
 SELECT function, prokind, provolatile, proparallel FROM functions WHERE provolatile <> 'i' OR proparallel <> 's'
 ORDER BY function::text COLLATE "C";
 SELECT function FROM functions WHERE NOT proisstrict ORDER BY function::text COLLATE "C";
--- LEAKPROOF are those that a search puts between the policy and the index.
+-- LEAKPROOF are the functions that a search uses between the policy and the index.
 SELECT function FROM functions WHERE proleakproof ORDER BY function::text COLLATE "C";
--- A fingerprint of a text costs a planner much more than a comparison.
+-- To the planner, fingerprinting a text costs much more than a comparison.
 SELECT DISTINCT proname, procost, prorows FROM functions WHERE procost <> 1 ORDER BY proname, procost;
 
--- The aggregate is parallel, by functions of its own.
+-- The aggregate is parallel, with functions of its own.
 SELECT aggfnoid, aggtransfn, aggcombinefn, aggserialfn, aggdeserialfn, aggfinalfn, aggfinalmodify, aggtranstype::regtype
 FROM pg_aggregate WHERE aggfnoid = 'simhash_agg(text, double precision)'::regprocedure \gx
 
--- The operator is its own commutator, so that an index or a join can have it either way round.
+-- The operator is its own commutator, so that an index or a join can use it in either direction.
 SELECT oid::regoperator AS operator, oprcom::regoperator AS commutator, oprcode, oprresult::regtype,
     obj_description(oid, 'pg_operator') AS comment
 FROM pg_operator WHERE oprname = '<~>';
 
--- All are of the extension's library, which anybody who may create in the database may install, in any schema.
+-- All functions are in the extension's library, which anyone with CREATE on the database may install, in any schema.
 SELECT DISTINCT lanname, probin FROM functions JOIN pg_language l ON l.oid = prolang WHERE prokind <> 'a';
 SELECT extrelocatable, extconfig, trusted, superuser, obj_description(e.oid, 'pg_extension') AS comment
 FROM pg_extension e JOIN pg_available_extension_versions v ON name = extname AND version = extversion

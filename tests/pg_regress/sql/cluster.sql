@@ -1,4 +1,4 @@
--- simhash_cluster: the cluster of near-duplicates that a row of a window is in.
+-- simhash_cluster: the cluster of near-duplicates to which a row of a window belongs.
 CREATE TABLE cluster_docs (id integer PRIMARY KEY, tenant text, fp bigint);
 INSERT INTO cluster_docs VALUES
     (1, 'a', 0), (2, 'a', -1), (3, 'b', 1), (4, 'a', NULL), (5, 'a', 63), (6, 'b', 7), (7, 'a', -2), (8, 'b', NULL),
@@ -7,28 +7,28 @@ INSERT INTO cluster_docs VALUES
 SELECT *, simhash_cluster(fp) OVER (ORDER BY id) AS cluster FROM cluster_docs ORDER BY id;
 SELECT *, simhash_cluster(fp, 0) OVER (ORDER BY id) AS same, simhash_cluster(fp, max_distance => 1) OVER (ORDER BY id) AS one,
     simhash_cluster(fp, 64) OVER (ORDER BY id) AS all FROM cluster_docs ORDER BY id;
--- A cluster is named by its first row: another order, other names for the same clusters.
+-- A cluster is named after its first row: another order gives the same clusters other names.
 SELECT *, simhash_cluster(fp) OVER (ORDER BY id DESC) AS cluster FROM cluster_docs ORDER BY id;
--- Each partition by itself; NULL is a partition too.
+-- Each partition is clustered by itself; NULL is a partition too.
 SELECT *, simhash_cluster(fp) OVER (PARTITION BY tenant ORDER BY id) AS cluster FROM cluster_docs ORDER BY tenant, id;
 -- Frames make no difference.
 SELECT id, simhash_cluster(fp) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND CURRENT ROW) AS rows,
     simhash_cluster(fp) OVER (ORDER BY id RANGE BETWEEN 1 PRECEDING AND 1 PRECEDING EXCLUDE CURRENT ROW) AS range,
     simhash_cluster(fp) OVER (ORDER BY id GROUPS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE GROUP) AS groups
 FROM cluster_docs ORDER BY id;
--- Among others, in one window and in several.
+-- Beside other window functions, in one window and in several.
 SELECT id, row_number() OVER w AS row, simhash_cluster(fp) OVER w AS near, simhash_cluster(fp, 64) OVER w AS far,
     lag(fp) OVER w AS before, sum(id) OVER w AS sum, simhash_cluster(fp) OVER (PARTITION BY id % 2 ORDER BY id) AS odd
 FROM cluster_docs WINDOW w AS (ORDER BY id) ORDER BY id;
--- The distance is that of the partition's first row; with an unknown one, nothing is known.
+-- The distance is the one given by the partition's first row; if that is NULL, all clusters are NULL.
 SELECT id, simhash_cluster(fp, id - 1) OVER (ORDER BY id) AS first, simhash_cluster(fp, NULL) OVER (ORDER BY id) AS unknown
 FROM cluster_docs ORDER BY id LIMIT 3;
 SELECT id, simhash_cluster(fp, 3, NULL) OVER (ORDER BY id) AS cluster FROM cluster_docs ORDER BY id LIMIT 3;
--- Nothing, nothing known, one row.
+-- No rows, only NULLs, one row.
 SELECT simhash_cluster(fp) OVER () FROM cluster_docs WHERE false;
 SELECT simhash_cluster(fp) OVER () FROM cluster_docs WHERE fp IS NULL;
 SELECT simhash_cluster(fp) OVER () FROM cluster_docs WHERE id = 5;
--- Evaluated again: in a correlated sub-select, and by a cursor that goes back.
+-- Evaluated repeatedly: in a correlated sub-select, and by a cursor that moves back.
 SELECT n, (SELECT string_agg(cluster::text, ' ' ORDER BY id) FROM
     (SELECT id, simhash_cluster(fp, n) OVER (ORDER BY id) AS cluster FROM cluster_docs WHERE id > n) AS clusters)
 FROM generate_series(0, 3) AS n;
@@ -40,9 +40,9 @@ FETCH LAST FROM clusters;
 FETCH FIRST FROM clusters;
 ROLLBACK;
 
--- As the pairs have it: each cluster is a connected component, for many rows, more than stay in memory.
+-- The same as from the pairs: each cluster is a connected component; with more rows than fit in memory.
 SET work_mem = '64kB';
--- Chains of up to six, two bits a step; where one has no fingerprint, its chain is in two pieces.
+-- Chains of up to six rows, two bits a step; a row without a fingerprint breaks its chain in two.
 CREATE TEMP TABLE cluster_many AS
 SELECT n AS id, CASE WHEN n % 11 <> 0 THEN
     ('x' || left(md5((n % 900)::text), 16))::bit(64)::bigint # ((1::bigint << n / 900 * 2) - 1 << n % 9 * 6) END AS fp
@@ -55,7 +55,7 @@ DO $$
 DECLARE
     changed bigint;
 BEGIN
-    LOOP -- each takes the least name of those near it, until none changes
+    LOOP -- each row takes the lowest name among its near rows, until none changes
         UPDATE cluster_true AS t SET cluster = least FROM
             (SELECT t.id, min(other.cluster) AS least FROM cluster_true AS t
                 JOIN (SELECT a, b FROM cluster_pairs UNION ALL SELECT b, a FROM cluster_pairs) AS p ON p.a = t.id

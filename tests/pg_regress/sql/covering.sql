@@ -1,4 +1,4 @@
--- Covering indexes, which hold the fingerprint beside the block: simhash_attach and simhash_index_commands.
+-- Covering indexes, which include the fingerprint: simhash_attach and simhash_index_commands.
 CREATE TABLE covering_docs (id integer PRIMARY KEY, body text);
 INSERT INTO covering_docs SELECT n, md5(n::text) || ' ' || md5((-n)::text) FROM generate_series(1, 500) AS n;
 CREATE VIEW indexes AS
@@ -8,10 +8,10 @@ FROM pg_index WHERE NOT indisprimary;
 
 SELECT simhash_attach('covering_docs', 'body', covering => true);
 SELECT index, definition, comment FROM indexes WHERE relation = 'covering_docs'::regclass ORDER BY index::text;
--- Nothing is missing, whether it has to cover or not.
+-- Nothing is missing, whether covering indexes are asked for or not.
 SELECT simhash_attach('covering_docs', 'body', covering => true);
 SELECT simhash_attach('covering_docs', 'body');
--- Searches use them as they use plain ones, and the guard looks at rows in the index.
+-- Searches use them like plain indexes, and the guard filters rows in the index.
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM covering_docs WHERE simhash_near(simhash, 42, 1);
 RESET enable_seqscan;
@@ -24,7 +24,7 @@ SELECT simhash_unguard('covering_docs');
 SELECT simhash_detach('covering_docs');
 SELECT count(*) FROM indexes WHERE relation = 'covering_docs'::regclass;
 
--- A guard that has to visit many rows says so, and what to do.
+-- If a guard has to visit many rows, it says so, with a remedy.
 SET client_min_messages = warning;
 SELECT simhash_attach('covering_docs', 'body');
 RESET client_min_messages;
@@ -38,7 +38,7 @@ SET client_min_messages = warning;
 SELECT simhash_unguard('covering_docs'), simhash_detach('covering_docs');
 RESET client_min_messages;
 
--- What is plain becomes covering: what attach made is replaced, what others made stays.
+-- Plain indexes become covering: those that attach made are replaced, others stay.
 SELECT simhash_attach('covering_docs', 'body', 2);
 COMMENT ON INDEX covering_docs_simhash_block1_idx IS 'my own';
 SELECT simhash_attach('covering_docs', 'body', 2, covering => true);
@@ -46,12 +46,12 @@ SELECT index, definition, comment FROM indexes WHERE relation = 'covering_docs':
 DROP INDEX covering_docs_simhash_block1_idx;
 SELECT simhash_detach('covering_docs');
 
--- A column of fingerprints is what the indexes hold.
+-- If the source is a column of fingerprints, the indexes include that column.
 CREATE TABLE covering_fingerprints ("My fp" bigint);
 SELECT simhash_attach('covering_fingerprints', 'My fp', 2, prefix => 'fp', covering => true);
 SELECT index, definition FROM indexes WHERE relation = 'covering_fingerprints'::regclass ORDER BY index::text;
 
--- One index on a partitioned table is one on all its partitions.
+-- An index on a partitioned table covers all its partitions.
 CREATE TABLE covering_parts (id integer, body text) PARTITION BY HASH (id);
 CREATE TABLE covering_parts_0 PARTITION OF covering_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE covering_parts_1 PARTITION OF covering_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
@@ -62,7 +62,7 @@ RESET client_min_messages;
 SELECT index, definition FROM indexes
 WHERE relation IN ('covering_parts'::regclass, 'covering_parts_0'::regclass) ORDER BY index::text;
 
--- The way without a rewrite.
+-- Online, without a rewrite.
 CREATE TABLE covering_online AS SELECT * FROM covering_docs;
 SET client_min_messages = warning;
 SELECT simhash_attach_online('covering_online', 'body');

@@ -1,11 +1,11 @@
--- simhash_detach takes away what simhash_attach made, and only that.
+-- simhash_detach removes what simhash_attach made, and only that.
 CREATE TABLE detach_docs (id integer PRIMARY KEY, body text, title text);
 INSERT INTO detach_docs VALUES (1, 'a text', 'a title');
 SET client_min_messages = warning;
 SELECT simhash_attach('detach_docs', 'body', 2);
 SELECT simhash_attach('detach_docs', 'title', 2, prefix => 't');
 RESET client_min_messages;
--- One prefix, then the other; then there is nothing.
+-- First one prefix, then the other; then nothing is attached.
 SELECT relfilenode AS file FROM pg_class WHERE oid = 'detach_docs'::regclass \gset
 SELECT simhash_detach('detach_docs');
 \d detach_docs
@@ -24,7 +24,7 @@ DROP VIEW detach_view;
 \pset format aligned
 \pset tuples_only off
 
--- What was there before, and what has lost its mark or its meaning, stays.
+-- What existed before stays, and so does what has lost its comment or its expression.
 CREATE TABLE detach_half (body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED,
     simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0)) STORED);
@@ -39,7 +39,7 @@ ALTER TABLE detach_half ALTER simhash_block3 DROP EXPRESSION;
 SELECT simhash_detach('detach_half');
 \d+ detach_half
 SELECT simhash_detach('detach_half');
--- An index without the mark is somebody's, so its column stays too.
+-- An index without our comment belongs to the user, so its column stays too.
 CREATE TABLE detach_index (body text);
 SET client_min_messages = warning;
 SELECT simhash_attach('detach_index', 'body', 2);
@@ -48,7 +48,7 @@ COMMENT ON INDEX detach_index_simhash_block1_idx IS 'I like this one';
 SELECT simhash_detach('detach_index');
 DROP INDEX detach_index_simhash_block1_idx;
 
--- What others have made of its columns is in the way, whether PostgreSQL would say so or drop it silently.
+-- Objects that others built on the columns block detaching, whether PostgreSQL would refuse or drop them silently.
 \pset format unaligned
 \pset tuples_only on
 CREATE VIEW detach_view AS SELECT simhash FROM detach_index;
@@ -85,7 +85,7 @@ GRANT SELECT (simhash) ON detach_index TO PUBLIC;
 SELECT simhash_detach('detach_index');
 \d detach_index
 
--- Only block columns, of fingerprints that are the application's: these stay.
+-- If the application fills the fingerprint column, only the block columns are dropped.
 CREATE TABLE detach_own (fingerprint bigint);
 SET client_min_messages = warning;
 SELECT simhash_attach('detach_own', 'fingerprint', 2, prefix => 'fingerprint');
@@ -93,7 +93,7 @@ RESET client_min_messages;
 SELECT simhash_detach('detach_own', 'fingerprint');
 \d detach_own
 
--- A copy of the table with its comments, as a dump makes one, can be detached too.
+-- A copy of the table with its comments, as a dump makes it, can be detached too.
 CREATE TABLE detach_original (body text);
 SET client_min_messages = warning;
 SELECT simhash_attach('detach_original', 'body', 2);
@@ -102,7 +102,7 @@ RESET client_min_messages;
 SELECT simhash_detach('detach_copy');
 \d detach_copy
 
--- What is no longer computed, to be kept, is left.
+-- A column that is no longer generated is kept.
 CREATE TABLE detach_kept (body text);
 INSERT INTO detach_kept VALUES ('a text of some words');
 SET client_min_messages = warning;

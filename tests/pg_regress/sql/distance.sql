@@ -3,7 +3,7 @@ SELECT hamming(0, 0) AS zero, hamming(0, -1) AS all, hamming(-922337203685477580
     hamming(-9223372036854775808, 0) AS sign, hamming(b'10101'::bigint, b'00110'::bigint) AS textbook,
     hamming(simhash('to be or not to be'), simhash('to be or not')) AS texts;
 
--- It counts the bits of the exclusive or, from 0 to 64, either way round; it is 0 just for equal ones.
+-- The distance counts the bits of the exclusive or, 0 to 64, in either order; it is 0 only for equal fingerprints.
 CREATE TEMP TABLE pairs AS
 SELECT ('x' || left(md5('a' || n), 16))::bit(64)::bigint AS a, ('x' || left(md5('b' || n), 16))::bit(64)::bigint AS b
 FROM generate_series(1, 1000) n
@@ -19,7 +19,7 @@ FROM pairs;
 SELECT bool_and((a <~> c) <= (a <~> b) + (b <~> c)) AS triangle
 FROM (SELECT a, b, lag(a) OVER (ORDER BY a, b) FROM pairs) AS triples (a, b, c);
 
--- Binds as other operators do: weaker than +, stronger than =.
+-- The operator binds like other operators: weaker than +, stronger than =.
 SELECT 1 <~> 2 = 2 AS "=", 7 <~> 3 + 4 AS "+", 5 # 1 <~> 4 AS "left to right";
 
 -- An estimate of the cosine, from 1 through 0 to -1.

@@ -1,4 +1,4 @@
--- Bad input: an error with a SQLSTATE, what is wrong with which value, and a hint where there is something to do.
+-- Bad input: an error with a SQLSTATE, the reason, the wrong value, and a hint if the user can act.
 CREATE FUNCTION pg_temp.errors(VARIADIC expressions text[]) RETURNS SETOF text LANGUAGE sql AS $$
     SELECT regexp_replace(line, '^SELECT ', '')
     FROM errors(VARIADIC ARRAY(SELECT 'SELECT ' || expression FROM unnest(expressions) AS expression)) AS line
@@ -6,13 +6,13 @@ $$;
 \pset format unaligned
 \pset tuples_only on
 
--- Options that there are not, as jsonb and as text, and in every function.
+-- Unknown options, as jsonb and as text, in every function.
 SELECT pg_temp.errors(
     $$simhash('a', '{"ngrams": 2}'::jsonb)$$, $$simhash('a', '{"ngrams": 2}')$$,
     $$simhash_features('a', '{"ngrams": 2}')$$, $$simhash_resemblance('a', 'a', '{"ngrams": 2}')$$,
     $$simhash('a', '{"": 1}')$$, $$simhash('a', '{"Tokens": "words"}')$$,
     $$simhash('', '{"ngrams": 2}')$$, $$simhash('a', '{"ngram": 2, "é\"\\": null}')$$);
--- Values that they do not take.
+-- Wrong values of options.
 SELECT pg_temp.errors(
     $$simhash('a', '{"tokens": "letters"}')$$, $$simhash('a', '{"tokens": "WORDS"}')$$,
     $$simhash('a', '{"tokens": 1}')$$,
@@ -26,13 +26,13 @@ SELECT pg_temp.errors(
     $$simhash('a', '{"case_fold": null}')$$,
     $$simhash('a', '{"top": 0}')$$, $$simhash('a', '{"top": -1}'::jsonb)$$, $$simhash('a', '{"top": 4294967296}')$$,
     $$simhash('a', '{"top": true}')$$, $$simhash_features('a', '{"top": 0}')$$);
--- What is no object, or no JSON.
+-- Options that are not an object, or not JSON.
 SELECT pg_temp.errors(
     $$simhash('a', '[]'::jsonb)$$, $$simhash('a', '"ngram"'::jsonb)$$, $$simhash('a', 'null')$$, $$simhash('a', '3')$$,
     $$simhash_features('a', '[{"ngram": 2}]')$$, $$simhash('a', '')$$, $$simhash('a', 'ngram=2')$$,
     $$simhash('a', '{"ngram": 2')$$,
     $$simhash('a', '{"ngram": 2} {}')$$);
--- Too long to be read, also where they say nothing new.
+-- Options that are too long to be read, even if only because of spaces.
 SELECT pg_temp.errors(
     $$simhash('a', repeat(' ', 8193))$$, $$simhash('a', jsonb_build_object(repeat('a', 9000), 1))$$,
     $$simhash('a', to_jsonb(array_fill(1, ARRAY[1000000])))$$, $$simhash('a', '{"ngram": 2}' || repeat(' ', 8192 - 12))$$);
@@ -48,7 +48,7 @@ SELECT pg_temp.errors(
     $$simhash(ARRAY['a', 'b'], ARRAY[1, -0.5])$$, $$simhash(ARRAY['a'], ARRAY[1000000000.5])$$,
     $$simhash(ARRAY[['a', 'b'], ['c', 'd']])$$, $$simhash(ARRAY[['a']], ARRAY[1])$$,
     $$simhash(ARRAY['a'], ARRAY[[1]])$$);
--- Rows.
+-- Aggregated rows.
 SELECT pg_temp.errors(
     $$simhash_agg('a', 'NaN')$$, $$simhash_agg('a', 'Infinity')$$, $$simhash_agg('a', -1)$$,
     $$simhash_agg('a', 1000000001)$$,
@@ -61,16 +61,16 @@ SELECT pg_temp.errors(
     $$simhash_probes(1, 4, 4, 3)$$, $$simhash_probes(1, -1, 4, 3)$$, $$simhash_probes(1, 0, 9, 3)$$,
     $$simhash_probes(1, 0, 2, 12)$$, $$simhash_probes(1, 1, 2, 2147483647)$$, $$simhash_probes(1, 0, 3, 64)$$);
 
--- The same without a function around it.
+-- The same errors outside a function.
 \pset format aligned
 \pset tuples_only off
 SELECT simhash('a', '{"ngram": 0}');
 SELECT simhash(ARRAY['a', NULL]);
--- A block of a column: an error when the query is planned, rows or no rows.
+-- A wrong block of a column is an error when the query is planned, with or without rows.
 SELECT simhash_block(fingerprint, 4) FROM (SELECT 1::bigint WHERE false) AS none (fingerprint);
 EXPLAIN SELECT simhash_probes(n, 0, 2, 12) FROM generate_series(1::bigint, 2) AS n;
 CREATE TEMP TABLE blocks (fingerprint bigint, block int GENERATED ALWAYS AS (simhash_block(fingerprint, 8, 8)) STORED);
--- A parameter: an error where the plan is made for its value. A general plan finds out while it runs, when a leakproof
+-- A wrong parameter is an error in a custom plan. A generic plan finds out only while it runs, when a leakproof
 -- function must not fail.
 PREPARE block (bigint, int, int) AS SELECT simhash_block($1, $2, $3);
 SET plan_cache_mode = force_custom_plan;
@@ -81,5 +81,5 @@ EXECUTE block (-1, 3, 4);
 EXECUTE block (-1, 4, 4);
 -- Valid text that has no fingerprint.
 SELECT simhash('a' || repeat(U&'\0301', 600000));
--- Nothing else happened.
+-- The session is unharmed.
 SELECT simhash('hello');

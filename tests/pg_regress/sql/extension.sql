@@ -1,5 +1,5 @@
--- Installing, moving and removing the extension, in a database of its own. In any schema its functions work: none finds
--- another by search_path.
+-- Installing, moving and dropping the extension, in a database of its own. Its functions work in any schema: none looks
+-- up another through search_path.
 CREATE DATABASE regress_simhash_extension;
 \set database :DBNAME
 \c regress_simhash_extension
@@ -7,7 +7,7 @@ CREATE SCHEMA fingerprints;
 CREATE EXTENSION pg_simhash SCHEMA fingerprints;
 SELECT simhash('off the search path');
 
--- Every function, with nothing but the catalogue on the search path.
+-- Every function, with only pg_catalog on the search path.
 SET search_path = pg_catalog;
 SELECT fingerprints.simhash('a b') = fingerprints.simhash('{a,b}'::text[]) AS text,
     fingerprints.simhash('a b', '{"ngram": 2}') = fingerprints.simhash('{a b}'::text[]) AS options,
@@ -36,7 +36,7 @@ SELECT a.id AS a, b.id AS b FROM public.docs a, public.docs b WHERE a.simhash OP
 INSERT INTO public.docs (id, body) SELECT n, 'document ' || n / 2 FROM generate_series(1, 10) n;
 SELECT blocks, indexed, probes, candidates FROM fingerprints.simhash_skew('public.docs', max_distance => 1)
 WHERE blocks = 4;
--- In parallel workers too, which have the library but not the path.
+-- In parallel workers too, which load the library but not the search path.
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -44,7 +44,7 @@ EXPLAIN (COSTS OFF) SELECT fingerprints.simhash_agg(body, 1) FROM public.docs;
 SELECT fingerprints.simhash_agg(body, 1) = fingerprints.simhash(array_agg(body)) AS parallel FROM public.docs;
 RESET ALL;
 
--- Moved, with all that uses it.
+-- Moved, along with everything that uses it.
 CREATE SCHEMA "Other schema";
 ALTER EXTENSION pg_simhash SET SCHEMA "Other schema";
 SET search_path = pg_catalog;
@@ -56,7 +56,7 @@ SELECT count(*), count(DISTINCT simhash) AS distinct, bool_and(simhash = "Other 
 FROM public.docs;
 SELECT count(*) FROM public.near WHERE a < b;
 SELECT fingerprints.simhash('gone from there');
--- Attached in one schema, known as attached in another.
+-- Attached in one schema, still recognised after the move to another.
 CREATE TABLE public.attached (body text);
 SELECT "Other schema".simhash_attach('public.attached', 'body', 2, '{"ngram": 2}');
 SELECT "Other schema".simhash_attach_online('public.attached', 'body', prefix => 'online');
@@ -71,13 +71,13 @@ SELECT simhash_detach('attached'), simhash_detach('attached', 'online');
 DROP TABLE attached;
 SELECT simhash('on the search path') = simhash(ARRAY['on', 'the', 'search', 'path']) AS same;
 
--- All that it consists of.
+-- All objects of the extension.
 SELECT pg_describe_object(classid, objid, objsubid) AS object
 FROM pg_depend JOIN pg_extension e ON refobjid = e.oid
 WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND extname = 'pg_simhash'
 ORDER BY pg_describe_object(classid, objid, objsubid) COLLATE "C";
 
--- Dropped: refused while a table needs it, or with that table's columns.
+-- DROP is refused while a table needs the extension; with CASCADE it drops that table's columns.
 DROP EXTENSION pg_simhash;
 DROP EXTENSION pg_simhash CASCADE;
 SELECT attname FROM pg_attribute WHERE attrelid = 'docs'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum;
@@ -86,7 +86,7 @@ SELECT (SELECT count(*) FROM pg_proc WHERE probin LIKE '%simhash%' OR proname LI
 CREATE EXTENSION pg_simhash;
 DROP EXTENSION pg_simhash;
 
--- Anyone who may create in the database can install it, and use it; others can use it.
+-- Any user with CREATE on the database can install it and use it; others can use it.
 CREATE ROLE regress_simhash_owner;
 CREATE ROLE regress_simhash_user;
 SET ROLE regress_simhash_owner;

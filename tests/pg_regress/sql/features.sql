@@ -1,4 +1,4 @@
--- simhash_features: what a fingerprint was made of, in the order of the text. Checked against
+-- simhash_features: the features that a fingerprint was made of, in the order of the text. Checked against
 -- simhash/tests/golden/reference.py.
 SELECT * FROM simhash_features('The cat, the CAT and 2 dogs.');
 SELECT * FROM simhash_features('The cat, the CAT and 2 dogs.', '{"case_fold": false, "weight": "tf"}');
@@ -8,7 +8,7 @@ SELECT * FROM simhash_features('東京の図書館で、本を3冊 read した')
 -- Manku's textbook shingles.
 SELECT string_agg(feature, ' ') FROM simhash_features('Python is sexy', '{"tokens": "chars", "ngram": 4}');
 
--- Without features there is no row, and with NULL neither.
+-- A text without features gives no row, and neither does NULL.
 SELECT (SELECT count(*) FROM simhash_features('?!')) AS separators,
     (SELECT count(*) FROM simhash_features(NULL)) AS no_text,
     (SELECT count(*) FROM simhash_features('a', NULL)) AS no_options;

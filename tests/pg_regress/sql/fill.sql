@@ -1,13 +1,13 @@
--- simhash_fill is done when no row is left: what it cannot fill is an error, and others warn of it.
+-- simhash_fill succeeds only if no row is left: rows that it cannot fill are an error, and other commands warn of them.
 CREATE TABLE fill_docs (id integer PRIMARY KEY, body text);
 INSERT INTO fill_docs SELECT n, 'text ' || n FROM generate_series(1, 10) AS n;
 INSERT INTO fill_docs VALUES (11, NULL), (12, '...');
 SELECT simhash_attach_online('fill_docs', 'body');
--- Before it: a warning with the indexes' commands, and with a guard.
+-- Before the fill: a warning with the index commands, and with a guard.
 SELECT simhash_index_commands('fill_docs', 2) \gexec
 SET client_min_messages = warning;
 SELECT simhash_guard('fill_docs', max_distance => 1);
--- Somebody's trigger empties the column again.
+-- A trigger of the user's empties the column again.
 CREATE FUNCTION fill_empty() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.simhash := NULL; RETURN NEW; END $$;
 CREATE TRIGGER zzz_empty BEFORE UPDATE ON fill_docs FOR EACH ROW WHEN (NEW.id <= 3) EXECUTE FUNCTION fill_empty();
 CALL simhash_fill('fill_docs');
@@ -16,7 +16,7 @@ SELECT count(simhash) FROM fill_docs;
 SELECT count(*) FROM simhash_index_commands('fill_docs', 2);
 SELECT simhash_guard('fill_docs', max_distance => 1);
 DROP TRIGGER zzz_empty ON fill_docs;
--- It does so after the UPDATE.
+-- A trigger that empties it after the UPDATE.
 CREATE FUNCTION fill_after() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE fill_docs SET simhash = NULL WHERE id = NEW.id AND simhash IS NOT NULL;
@@ -30,7 +30,7 @@ CALL simhash_fill('fill_docs');
 ALTER TABLE fill_docs ENABLE TRIGGER zz_simhash_update;
 DROP TRIGGER after ON fill_docs;
 SELECT simhash_unguard('fill_docs');
--- A rule lets no UPDATE through.
+-- A rule that lets no UPDATE through.
 CREATE RULE fill_nothing AS ON UPDATE TO fill_docs DO INSTEAD NOTHING;
 CALL simhash_fill('fill_docs');
 \echo :LAST_ERROR_SQLSTATE
@@ -41,7 +41,7 @@ CALL simhash_fill('fill_docs');
 SELECT id FROM fill_docs WHERE simhash IS DISTINCT FROM simhash(body);
 SELECT count(*) FROM simhash_index_commands('fill_docs', 2);
 SELECT simhash_guard('fill_docs', max_distance => 1);
--- The guard looks by an index: on an expression, on a column, or on none.
+-- The guard looks for unfilled rows by an index on an expression or on a column, or without one.
 SELECT simhash_unguard('fill_docs');
 ALTER TABLE fill_docs DISABLE TRIGGER zz_simhash_update;
 UPDATE fill_docs SET simhash = NULL WHERE id = 10;
@@ -53,12 +53,12 @@ SET client_min_messages = warning;
 SELECT simhash_attach('fill_docs', 'simhash', 2);
 SELECT simhash_guard('fill_docs', max_distance => 1);
 RESET client_min_messages;
--- A column that no trigger keeps, and one that is computed, are not warned of.
+-- No warning for a column that no trigger fills, nor for a generated column.
 CREATE TABLE fill_own (id integer PRIMARY KEY, body text, fp bigint);
 INSERT INTO fill_own VALUES (1, 'a text', NULL);
 SELECT count(*) FROM simhash_index_commands('fill_own', 2, 'fp');
 
--- Nor is one whose trigger cannot compute, and one whose rows a policy hides from the owner: a warning is no error.
+-- No warning if the trigger cannot compute, nor if a policy hides the rows from the owner: a warning must not fail.
 CREATE TABLE fill_broken (id integer PRIMARY KEY, body text);
 INSERT INTO fill_broken VALUES (1, 'a text');
 SELECT simhash_attach_online('fill_broken', 'body');
@@ -95,7 +95,7 @@ CALL simhash_fill('fill_parts', 'f p');
 CALL simhash_fill('fill_parts_1', 'f p');
 SELECT id FROM fill_parts WHERE "f p" IS DISTINCT FROM simhash(body, '{"ngram": 2}');
 
--- Tables that inherit are asked one by one, each by its trigger.
+-- Children are checked one by one, each by its own trigger.
 CREATE TABLE fill_parent (id integer, body text);
 CREATE TABLE fill_child () INHERITS (fill_parent);
 INSERT INTO fill_parent VALUES (1, 'a text');
@@ -108,12 +108,12 @@ DROP RULE fill_nothing ON fill_child;
 CALL simhash_fill('fill_parent');
 SELECT id FROM fill_parent WHERE simhash IS DISTINCT FROM simhash(body);
 
--- An empty table without the trigger is not done, but wrong.
+-- Without the trigger, even an empty table is an error.
 CREATE TABLE fill_without (id integer, body text, simhash bigint);
 CALL simhash_fill('fill_without');
 \echo :LAST_ERROR_SQLSTATE
 
--- Each batch has a transaction of its own, also at other levels of isolation.
+-- Each batch has its own transaction, at other isolation levels too.
 UPDATE fill_docs SET body = body || ' more';
 ALTER TABLE fill_docs DISABLE TRIGGER zz_simhash_update;
 UPDATE fill_docs SET simhash = NULL;

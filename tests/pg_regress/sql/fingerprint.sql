@@ -1,19 +1,19 @@
--- simhash(text): the default fingerprint. The numbers are those of simhash/tests/golden/reference.py.
+-- simhash(text): the default fingerprint. The numbers come from simhash/tests/golden/reference.py.
 SELECT simhash('hello'), simhash('HELLO, World!') AS hello_world, simhash('Größe ﬁn Straße') AS folded,
     simhash('全文を検索する。') AS japanese, simhash('การค้นหา text 検索') AS mixed;
 
--- No feature, no fingerprint: NULL, never 0.
+-- A text without features has no fingerprint: NULL, never 0.
 SELECT simhash(content) IS NULL AS none
 FROM (VALUES (NULL), (''), (' '), (E'\t\r\n'), ('?!'), ('...---...'), (U&'\0301'), ('—「」')) AS texts (content);
 
--- Every type that casts to text implicitly, and a literal.
+-- Every type with an implicit cast to text, and a literal.
 SELECT simhash('Hello world'::text) = simhash('Hello world') AS text,
     simhash('Hello world'::varchar) = simhash('Hello world') AS "varchar",
     simhash('Hello world'::char(20)) = simhash('Hello world') AS "char",
     simhash('Hello world'::name) = simhash('Hello world') AS name,
     simhash(content => 'Hello world') = simhash('Hello world') AS named;
 
--- Case, form, order, repetition and what separates words do not matter.
+-- Case, Unicode form, order, repetition and separators of words do not matter.
 SELECT a, b, simhash(a) = simhash(b) AS same
 FROM (VALUES
     ('The quick fox', 'the QUICK fox'),
@@ -26,7 +26,7 @@ FROM (VALUES
     ('Straße', 'STRASSE'),
     ('the quick fox', 'the quick fix')) AS pairs (a, b);
 
--- Nor does how the text is stored: inline, short, compressed, out of line.
+-- Nor does the storage of the text matter: inline, short, compressed, out of line.
 CREATE TEMP TABLE stored (form text, body text);
 ALTER TABLE stored ALTER body SET STORAGE EXTERNAL;
 INSERT INTO stored SELECT 'out of line', string_agg('word' || i, ' ' ORDER BY i) FROM generate_series(1, 3000) i;
@@ -39,14 +39,14 @@ SELECT form, pg_column_size(body) < octet_length(body) AS compressed, pg_column_
 FROM stored ORDER BY form;
 SELECT count(DISTINCT simhash(body)) FROM stored WHERE form <> 'short';
 
--- The fingerprint of a text is that of the array of its features.
+-- The fingerprint of a text equals the fingerprint of the array of its features.
 SELECT count(*), bool_and(simhash(body) = (SELECT simhash(array_agg(feature)) FROM simhash_features(body))) AS same
 FROM (SELECT string_agg(word, ' ' ORDER BY n)
       FROM (SELECT n, n % 50, md5((n % 997)::text) || CASE WHEN n % 7 = 0 THEN '検索の文' ELSE '' END
             FROM generate_series(1, 5000) n) AS words (n, document, word)
       GROUP BY document) AS documents (body);
 
--- A parallel scan computes what a serial one does.
+-- A parallel scan computes the same as a serial one.
 CREATE TABLE texts AS SELECT n, 'document ' || md5(n::text) || ' of ' || n % 10 AS body FROM generate_series(1, 2000) n;
 CREATE TEMP TABLE serial AS SELECT n, simhash(body) FROM texts;
 SET parallel_setup_cost = 0;

@@ -1,9 +1,9 @@
--- Each backend remembers the last text with its fingerprint. Nobody may notice, but by the time it takes.
+-- Each backend caches the last text with its fingerprint. Only the time saved may be noticeable.
 CREATE FUNCTION pg_temp.right(content text, options jsonb) RETURNS boolean LANGUAGE sql AS $$
     SELECT simhash(content, options) IS NOT DISTINCT FROM
         (SELECT simhash(array_agg(feature), array_agg(weight)) FROM simhash_features(content, options))
 $$;
--- The same text with other options, and the same options with another text, in turns and in a row.
+-- The same text with other options and the same options with another text, alternating and in a row.
 SELECT count(*), bool_and(pg_temp.right(content, options)) AS right,
     count(DISTINCT simhash(content, options)) AS fingerprints
 FROM (SELECT content, options
@@ -20,12 +20,12 @@ SELECT simhash('a b', '{"ngram": 2}') = simhash(ARRAY['a b']) AS pair,
     simhash('a') = simhash(ARRAY['a']) AS shorter, simhash('a', '{"ngram": 2}') = simhash(ARRAY['a']) AS one,
     simhash('') IS NULL AS none, simhash('a') = simhash(ARRAY['a']) AS some;
 
--- Texts of one length that differ in their last byte, their first, and in the middle; prefixes of one another.
+-- Texts of one length that differ in their last byte, their first, or in the middle; prefixes of one another.
 SELECT count(DISTINCT simhash(content)), bool_and(pg_temp.right(content, '{}')) AS right
 FROM unnest(ARRAY['aaaaa bbbbb', 'aaaaa bbbbc', 'caaaa bbbbb', 'aaaab bbbbb', 'aaaaa', 'aaaaa b',
     'aaaaa bbbbb bbbbb']) AS content;
 
--- After an error, in the text or in the options, and in a subtransaction.
+-- After an error in the text or in the options, and within a subtransaction.
 CREATE FUNCTION pg_temp.failing(content text, options text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     RETURN simhash(content, options);
@@ -41,8 +41,8 @@ SELECT pg_temp.failing('a' || repeat(U&'\0301', 600000), '{}') AS error,
     simhash('remember me') = simhash(ARRAY['remember', 'me']) AS after,
     simhash('') IS NULL AS none;
 
--- After a statement that was cancelled within a text: the text that was remembered before, that text again, another
--- one.
+-- After a statement that was cancelled within a text: the text that was cached before, the cancelled text again, and
+-- another one.
 CREATE TEMP TABLE long (content text);
 ALTER TABLE long ALTER content SET STORAGE EXTERNAL;
 INSERT INTO long SELECT repeat('ab', 10000000);
@@ -61,11 +61,11 @@ SELECT simhash(content, '{"tokens": "chars", "ngram": 16}') = :long AS long,
 FROM long;
 SELECT simhash(left(content, 1000)) = simhash(ARRAY[left(content, 1000)]) AS another FROM long;
 
--- Longer than what is remembered (8 MB), and one byte less.
+-- Longer than what is cached (8 MB), exactly that long, and one byte shorter.
 SELECT bool_and(simhash(content) = simhash(ARRAY[content]) AND simhash(content) = simhash(ARRAY[content])) AS right
 FROM (SELECT repeat('x', (8 << 20) + n) FROM generate_series(-1, 1) n) AS texts (content);
 
--- Texts as they are stored: whole, compressed, out of line, and both; each row twice in a row, and the rows in turns.
+-- Texts in all kinds of storage: whole, compressed, out of line, and both; the rows grouped and alternating.
 CREATE TABLE stored (id int, storage text, body text);
 INSERT INTO stored
 SELECT id, storage, repeat((SELECT string_agg(md5((n * id)::text), ' ') FROM generate_series(1, words) AS n), times)
@@ -77,7 +77,7 @@ FROM stored GROUP BY storage ORDER BY 2, 1;
 SELECT count(*), bool_and(a = b) AS right
 FROM (SELECT simhash(body) AS a, simhash(body || '') AS b FROM stored, generate_series(1, 3) AS round
       ORDER BY round, CASE WHEN round = 2 THEN storage END, id) AS turns;
--- Changed in the same transaction, in the same command, and back.
+-- Changed in the same transaction, in the same command, and rolled back.
 BEGIN;
 SELECT count(DISTINCT simhash(body)) FROM stored WHERE storage = 'both';
 UPDATE stored SET body = 'changed ' || body WHERE storage = 'both' RETURNING simhash(body) = simhash(body || '') AS right;

@@ -1,4 +1,4 @@
--- A user's table: the fingerprint and four blocks of it as generated columns, a btree on each block.
+-- A table with a generated fingerprint and four generated blocks, and a btree on each block.
 CREATE TABLE docs (
     id integer PRIMARY KEY,
     body text,
@@ -13,7 +13,7 @@ CREATE INDEX ON docs (simhash_block1);
 CREATE INDEX ON docs (simhash_block2);
 CREATE INDEX ON docs (simhash_block3);
 
--- 500 documents of 200 words, each in four versions that differ in a word or none; then some without a fingerprint.
+-- 500 documents of 200 words, each in four versions that differ in one word or none; then some without a fingerprint.
 INSERT INTO docs (id, body)
 SELECT document * 10 + version,
     string_agg(CASE WHEN n = version * 50 THEN 'changed' || version ELSE 'w' || left(md5(document || ' ' || n), 6) END,
@@ -37,7 +37,7 @@ SELECT id FROM docs
 WHERE (simhash_block0 = simhash_block(:q, 0) OR simhash_block1 = simhash_block(:q, 1)
     OR simhash_block2 = simhash_block(:q, 2) OR simhash_block3 = simhash_block(:q, 3))
   AND simhash <~> :q <= 3;
--- It finds what a sequential scan finds, for every document; and that is more than the document itself.
+-- It finds what a sequential scan finds, for every document, and more than the document itself.
 CREATE TEMP TABLE found AS
 SELECT a.id AS a, b.id AS b
 FROM docs a JOIN docs b ON (b.simhash_block0 = a.simhash_block0 OR b.simhash_block1 = a.simhash_block1
@@ -57,7 +57,7 @@ FROM scanned;
 SELECT (SELECT count(*) FROM (TABLE found EXCEPT TABLE scanned) AS x) AS too_many,
     (SELECT count(*) FROM (TABLE scanned EXCEPT TABLE found) AS x) AS missed;
 
--- The columns follow the text: changed, to NULL and back, copied from row to row, by ON CONFLICT, by a BEFORE trigger.
+-- The columns follow the text: changed, set to NULL and back, copied, upserted, changed by a BEFORE trigger.
 UPDATE docs SET body = body || ' and more' WHERE id % 10 = 1;
 UPDATE docs SET body = NULL WHERE id BETWEEN 100 AND 109;
 UPDATE docs SET body = 'back again' WHERE id = 100;
@@ -79,7 +79,7 @@ INSERT INTO docs (id, body) VALUES (4, 'inserted'), (5, 'inserted');
 SELECT id, body, simhash = simhash(body) AS same FROM docs WHERE id IN (4, 5);
 SELECT count(*) AS wrong FROM wrong;
 
--- A failing statement changes nothing; other options and other columns in one table.
+-- A failing statement changes nothing; different options and source columns in one table.
 CREATE TABLE notes (
     id integer PRIMARY KEY,
     title text,

@@ -1,4 +1,4 @@
--- simhash_guard: what becomes of near-duplicates, whatever the statement that brings them.
+-- simhash_guard: what becomes of near-duplicates, whatever statement writes them.
 CREATE SCHEMA guard;
 SET search_path = guard, public;
 -- Texts. Case and punctuation make no difference.
@@ -25,7 +25,7 @@ EXCEPTION WHEN exclusion_violation THEN
 END
 $$;
 
--- Fingerprints themselves show the distances. Each of these differs from the others in 16 bits or more.
+-- Fingerprints stored directly make the distances plain. Each of these differs from the others in 16 bits or more.
 CREATE TABLE prints (id integer PRIMARY KEY, f bigint, same_as integer, tenant text, part integer);
 SELECT simhash_attach('prints', 'f');
 SELECT simhash_guard('prints', fingerprint => 'f');
@@ -33,15 +33,15 @@ INSERT INTO prints VALUES (1, 0), (2, -1), (3, x'00ff00ff00ff00ff'::bigint), (4,
 INSERT INTO prints VALUES (5, 1);
 INSERT INTO prints VALUES (5, x'0001000100010000'::bigint);
 INSERT INTO prints VALUES (5, x'0001000100010001'::bigint);
--- 2 bits from both 1 and 5: the smaller key is named. Then 1 and 3: the nearer.
+-- 2 bits from both 1 and 5: the smaller key is named. Then 1 and 3 bits: the nearer row is named.
 INSERT INTO prints VALUES (6, x'0001000000000001'::bigint);
 INSERT INTO prints VALUES (6, x'0001000100000001'::bigint);
 INSERT INTO prints VALUES (6, x'0001000000000000'::bigint);
--- No fingerprint: always stored, and found by none.
+-- Rows without a fingerprint are always stored, and near no other row.
 INSERT INTO prints VALUES (7, NULL), (8, NULL);
 INSERT INTO docs VALUES (7, ''), (8, NULL), (9, ''), (10, '...');
 SELECT count(*) FROM docs WHERE simhash IS NULL;
--- What was there before is not looked at, and new rows are compared with it.
+-- Rows stored before the guard are not checked, but new rows are compared with them.
 SELECT simhash_unguard('prints');
 INSERT INTO prints VALUES (9, 0);
 SELECT simhash_guard('prints', fingerprint => 'f');
@@ -54,7 +54,7 @@ DELETE FROM prints WHERE id = 5;
 INSERT INTO prints VALUES (10, 1);
 SELECT id, f FROM prints ORDER BY id;
 
--- Skip: in the same transaction, statement, and by RETURNING only what was stored.
+-- Skip: within a transaction and within a statement; RETURNING gives only what was stored.
 SELECT simhash_guard('prints', 'skip', fingerprint => 'f');
 TRUNCATE prints;
 INSERT INTO prints VALUES (1, 0), (2, 7), (3, 1), (4, -1), (5, 15), (6, -1) RETURNING id, f;
@@ -71,12 +71,12 @@ COPY prints (id, f) FROM stdin;
 \.
 WITH stored AS (INSERT INTO prints VALUES (26, 0), (27, x'fffffffff0000000'::bigint) RETURNING id)
 SELECT id FROM stored;
--- Both parts of a statement, one snapshot.
+-- Both parts of one statement use the same snapshot.
 WITH one AS (INSERT INTO prints VALUES (28, x'0ff00ff00ff00ff0'::bigint) RETURNING id),
     two AS (INSERT INTO prints VALUES (29, x'0ff00ff00ff00ff1'::bigint) RETURNING id)
 SELECT (SELECT count(*) FROM one) + (SELECT count(*) FROM two) AS stored;
 SELECT id, to_hex(f) AS f FROM prints ORDER BY id;
--- No two are near.
+-- No two rows are near.
 SELECT count(*) AS near FROM prints a JOIN prints b ON a.id < b.id AND a.f <~> b.f <= 3;
 
 -- Mark.
@@ -84,7 +84,7 @@ SELECT simhash_guard('prints', 'mark', mark_column => 'same_as', fingerprint => 
 TRUNCATE prints;
 INSERT INTO prints VALUES (1, 0), (2, 7), (3, 1), (4, -1), (5, 15), (6, -1) RETURNING id, f, same_as;
 INSERT INTO prints VALUES (7, 3), (8, 1) RETURNING id, f, same_as;
--- What the statement says of the mark column counts only where the guard has nothing to decide.
+-- A mark column set by the statement is kept only where the guard has nothing to decide.
 INSERT INTO prints VALUES (9, x'00ff00ff00ff00ff'::bigint, 4), (10, x'00ff00ff00ff00ff'::bigint, 4), (11, NULL, 4)
 RETURNING id, same_as;
 UPDATE prints SET f = x'0ff00ff00ff00ff0'::bigint WHERE id = 8 RETURNING id, same_as;
@@ -102,10 +102,10 @@ UPDATE docs SET body = 'the quick brown fox jumps over the lazy dog' WHERE id = 
 UPDATE docs SET body = 'a new text altogether' WHERE id = 3;
 INSERT INTO docs VALUES (12, 'Another text');
 UPDATE docs SET body = 'a new text altogether' WHERE id = 12;
--- Rows of one statement, one after the other.
+-- The rows of one statement are decided one after the other.
 UPDATE docs SET body = 'all the same' WHERE id > 4;
 BEGIN;
--- A swap meets the other row's text, as it does with a UNIQUE constraint.
+-- A swap meets the other row's old text, as with a UNIQUE constraint.
 UPDATE docs SET body = CASE id WHEN 3 THEN 'Another text' ELSE 'a new text altogether' END WHERE id IN (3, 12);
 ROLLBACK;
 SELECT id, body, views FROM docs ORDER BY id;
@@ -114,7 +114,7 @@ SELECT simhash_guard('docs', 'skip');
 UPDATE docs SET body = 'another TEXT', views = 99 WHERE id IN (3, 11) RETURNING id;
 UPDATE docs SET body = CASE id WHEN 3 THEN 'Another text' ELSE 'a new text altogether' END WHERE id IN (3, 12);
 SELECT id, body, views FROM docs WHERE id IN (3, 11, 12) ORDER BY id;
--- Rows that were near already, and are changed without a change of fingerprint, or to one that is still near.
+-- Rows that were near before: an UPDATE that keeps the fingerprint, and one to a fingerprint that is near too.
 SELECT simhash_guard('docs', 'reject');
 BEGIN;
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
@@ -130,7 +130,7 @@ INSERT INTO docs VALUES (3, 'yet another subject') ON CONFLICT (id) DO UPDATE SE
 RETURNING id, body;
 INSERT INTO docs VALUES (14, 'another text') ON CONFLICT DO NOTHING;
 INSERT INTO docs VALUES (3, 'another text') ON CONFLICT (id) DO UPDATE SET body = excluded.body;
--- The row itself, under the same key.
+-- The existing row itself, under the same key.
 INSERT INTO docs VALUES (3, 'Yet another subject!') ON CONFLICT (id) DO UPDATE SET body = excluded.body
 RETURNING id, body;
 INSERT INTO docs VALUES (3, 'Yet another subject!') ON CONFLICT (id) DO NOTHING;
@@ -141,7 +141,7 @@ INSERT INTO docs VALUES (15, 'another text'), (16, 'some fresh content'), (17, '
 ON CONFLICT DO NOTHING
 RETURNING id, body;
 
--- Savepoints: what is rolled back is not there.
+-- Savepoints: a row that was rolled back does not count.
 SELECT simhash_guard('docs', 'reject');
 BEGIN;
 SAVEPOINT a;
@@ -175,7 +175,7 @@ END
 $$;
 SELECT count(*) FROM docs WHERE id >= 100;
 
--- Memory and locks do not grow with the rows. Those of the last row go when the statement ends.
+-- Memory and locks do not grow with the rows. The locks of the last row are released when the statement ends.
 SELECT simhash_guard('prints', 'skip', fingerprint => 'f');
 TRUNCATE prints;
 CREATE FUNCTION locks() RETURNS bigint LANGUAGE sql VOLATILE AS
@@ -184,7 +184,7 @@ CREATE FUNCTION bytes() RETURNS bigint LANGUAGE sql VOLATILE AS
     'SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts';
 BEGIN;
 INSERT INTO prints (id, f, part) SELECT n, ('x' || left(md5((n % 90000)::text), 16))::bit(64)::bigint,
-    CASE WHEN n IN (1, 1000, 89000) THEN bytes() END -- the first call has to be planned
+    CASE WHEN n IN (1, 1000, 89000) THEN bytes() END -- the call for row 1 only plans the function
 FROM generate_series(1, 100000) AS n;
 SELECT count(*) FROM prints;
 SELECT abs(a.part - b.part) < 100000 AS same_memory FROM prints a, prints b WHERE a.id = 1000 AND b.id = 89000;
@@ -212,14 +212,14 @@ BEGIN
     RAISE NOTICE '% locks', guard.locks();
 END
 $$;
--- An error after the trigger has let the row in.
+-- An error after the trigger has accepted the row.
 INSERT INTO prints VALUES (300000, x'0f0f0f0f0f0f0f0f'::bigint), (300000, x'f0f0f0f0f0f0f0f0'::bigint);
 ROLLBACK TO a;
 SELECT locks();
 COMMIT;
 SELECT count(*) AS near FROM prints a JOIN prints b ON simhash_near(b.f, a.f) AND a.id < b.id;
 
--- Other distances, and the planner's settings, which do not matter.
+-- Other distances, and planner settings, which do not matter.
 SET enable_indexscan = off;
 SET enable_bitmapscan = off;
 SET enable_indexonlyscan = off;
@@ -234,7 +234,7 @@ INSERT INTO prints SELECT 400002, f # 510 FROM prints WHERE id = 1;
 INSERT INTO prints SELECT 400002, f # 255 FROM prints WHERE id = 2;
 INSERT INTO prints SELECT 400002, f # 511 FROM prints WHERE id = 2;
 
--- Scope: a duplicate counts only within the same values; NULL equals NULL.
+-- Scope: a duplicate counts only among rows with the same values; NULL equals NULL.
 TRUNCATE prints;
 SELECT simhash_guard('prints', 'reject', scope => '{tenant}', fingerprint => 'f');
 INSERT INTO prints (id, f, tenant) VALUES (1, 0, 'a'), (2, 0, 'b'), (3, 0, NULL), (4, 0, '');
@@ -249,14 +249,14 @@ SELECT simhash_guard('prints', 'skip', scope => '{tenant, part}', fingerprint =>
 TRUNCATE prints;
 INSERT INTO prints (id, f, tenant, part) VALUES (1, 0, 'a', 1), (2, 0, 'a', 2), (3, 0, 'b', 1), (4, 1, 'a', 2),
     (5, 0, NULL, 1), (6, 1, NULL, 1), (7, 0, NULL, NULL), (8, 1, NULL, NULL), (9, 1, 'a', NULL) RETURNING id;
--- By the column's collation.
+-- Scope values are compared by the column's collation.
 CREATE COLLATION no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE TABLE collated (id integer PRIMARY KEY, f bigint, tenant text COLLATE no_case);
 SELECT simhash_attach('collated', 'f');
 SELECT simhash_guard('collated', scope => '{tenant}', fingerprint => 'f');
 INSERT INTO collated VALUES (1, 0, 'Ada'), (2, 0, 'Bob');
 INSERT INTO collated VALUES (3, 0, 'ADA');
--- An UPDATE to an equal value meets only the row itself.
+-- An UPDATE to an equal value finds only the row itself.
 UPDATE collated SET tenant = 'ADA' WHERE id = 1;
 
 -- Guarding again.
@@ -268,7 +268,7 @@ SELECT simhash_unguard('docs');
 SELECT simhash_unguard('docs');
 \echo :LAST_ERROR_SQLSTATE
 INSERT INTO docs VALUES (400, 'another text');
--- Without the trigger: disabled, or as a replica.
+-- Where the trigger does not fire: disabled, or on a replica.
 SELECT simhash_guard('docs');
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
 INSERT INTO docs VALUES (401, 'another text');

@@ -1,4 +1,4 @@
--- Columns that have changed since simhash_guard has looked at them: the trigger looks again.
+-- Columns that have changed since simhash_guard checked them: the trigger checks again.
 CREATE SCHEMA guard_changes;
 SET search_path = guard_changes, public;
 SET client_min_messages = warning;
@@ -42,7 +42,7 @@ BEGIN;
 ALTER TABLE docs RENAME tenant TO customer;
 SELECT state_of('INSERT INTO docs VALUES (3, 2)');
 ROLLBACK;
--- Another type that does as well, and another column that takes the place of the fingerprint.
+-- Another type that serves as well, and a new column in place of the fingerprint.
 BEGIN;
 ALTER TABLE docs ALTER tenant TYPE integer USING NULL;
 SELECT state_of('INSERT INTO docs (id, f) VALUES (3, 2)');
@@ -56,8 +56,8 @@ BEGIN;
 ALTER TABLE docs DROP f CASCADE, ADD f bigint;
 SELECT state_of('INSERT INTO docs (id, f) VALUES (3, 2)');
 ROLLBACK;
--- A guard that is replaced in the midst of a statement: the statement goes on with the one before, and the next one, also of
--- the same transaction, has the new one.
+-- A guard that is replaced within a statement: that statement continues with the old guard, and the next one, even in
+-- the same transaction, uses the new guard.
 CREATE TABLE replaced (id integer PRIMARY KEY, f bigint, note text);
 SELECT simhash_attach('replaced', 'f'), simhash_guard('replaced', 'reject', 0, fingerprint => 'f');
 CREATE FUNCTION replace_guard() RETURNS text LANGUAGE plpgsql AS

@@ -1,4 +1,4 @@
--- simhash_guard: what it refuses, and what the trigger says where it cannot work.
+-- simhash_guard: what it refuses, and the trigger's errors where it cannot work.
 CREATE SCHEMA guard_errors;
 SET search_path = guard_errors, public;
 \pset format unaligned
@@ -47,7 +47,7 @@ SELECT errors(
     'SELECT simhash_guard(''pg_class'')',
     'SELECT simhash_guard(''docs_pkey'')',
     'SELECT simhash_dedup()');
--- Refused things leave nothing behind.
+-- A refused call leaves nothing behind.
 SELECT count(*) FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
 
 -- Other kinds of tables.
@@ -62,7 +62,7 @@ SELECT errors(
     'SELECT simhash_guard(''parent'')',
     'SELECT simhash_guard(''child'')');
 
--- The mark column is of the type of a primary key of one column.
+-- The mark column must have the type of a primary key of one column.
 CREATE TABLE no_key (body text, same_as integer);
 CREATE TABLE two_keys (a integer, b integer, body text, same_as integer, PRIMARY KEY (a, b));
 SELECT simhash_attach('no_key', 'body');
@@ -71,13 +71,13 @@ SELECT errors(
     'SELECT simhash_guard(''no_key'', ''mark'', mark_column => ''same_as'')',
     'SELECT simhash_guard(''two_keys'', ''mark'', mark_column => ''same_as'')');
 
--- No index that can be used, at first or later.
+-- No usable index, at first or later.
 CREATE TABLE indexed (id integer PRIMARY KEY, f bigint);
 INSERT INTO indexed VALUES (1, 0);
 SELECT errors('SELECT simhash_guard(''indexed'', fingerprint => ''f'')');
 SELECT simhash_attach('indexed', 'f');
 SELECT simhash_guard('indexed', fingerprint => 'f');
--- One block that is left suffices, with more probes.
+-- One remaining block suffices, with more probes.
 BEGIN;
 DROP INDEX indexed_simhash_block0_idx, indexed_simhash_block1_idx, indexed_simhash_block3_idx;
 SELECT errors('INSERT INTO indexed VALUES (2, -1)', 'INSERT INTO indexed VALUES (3, 7::bigint << 16)',
@@ -87,7 +87,7 @@ SELECT errors('INSERT INTO indexed VALUES (4, 255)', 'INSERT INTO indexed VALUES
     'INSERT INTO indexed VALUES (4, NULL)', 'UPDATE indexed SET f = 255 WHERE id = 2',
     'UPDATE indexed SET id = 5 WHERE id = 2', 'DELETE FROM indexed WHERE id = 2',
     'SELECT simhash_guard(''indexed'', ''skip'', fingerprint => ''f'')');
--- None of these has all rows by the block.
+-- None of these indexes finds all rows by the block.
 CREATE INDEX partial ON indexed (simhash_block2) WHERE id > 0;
 CREATE INDEX hashed ON indexed USING hash (simhash_block2);
 CREATE INDEX second ON indexed (id, simhash_block2);
@@ -97,7 +97,7 @@ SELECT errors('INSERT INTO indexed VALUES (6, 255)');
 CREATE INDEX whole ON indexed (simhash_block2 DESC, id);
 SELECT errors('INSERT INTO indexed VALUES (6, 255)', 'INSERT INTO indexed VALUES (7, 254)');
 ROLLBACK;
--- What a prepared statement uses may go away, and other indexes come.
+-- Indexes that a prepared statement uses may be dropped, and others created.
 PREPARE store AS INSERT INTO indexed VALUES ($1, $2);
 EXECUTE store (10, -1);
 DROP INDEX indexed_simhash_block0_idx, indexed_simhash_block1_idx;
@@ -112,7 +112,7 @@ EXECUTE store (12, 254);
 \echo :LAST_ERROR_SQLSTATE
 EXECUTE store (12, -256);
 SELECT id, f FROM indexed ORDER BY id;
--- Columns that go away.
+-- Columns that are dropped.
 DROP VIEW view;
 DROP MATERIALIZED VIEW materialized;
 SELECT simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'same_as');
@@ -129,7 +129,7 @@ SELECT simhash_detach('docs');
 SELECT errors('INSERT INTO docs VALUES (1, ''a text'')');
 ROLLBACK;
 
--- Triggers by hand.
+-- Triggers created by hand.
 CREATE TABLE by_hand (id integer PRIMARY KEY, f bigint, same_as integer);
 SELECT simhash_attach('by_hand', 'f');
 CREATE FUNCTION pg_temp.trigger(definition text, arguments text) RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -154,7 +154,7 @@ SELECT pg_temp.trigger(definition, arguments) FROM (VALUES
     ('BEFORE DELETE ON by_hand FOR EACH ROW', '''reject'', ''3'', ''f'''),
     ('BEFORE TRUNCATE ON by_hand', '''reject'', ''3'', ''f'''),
     ('BEFORE INSERT ON by_hand FOR EACH ROW WHEN (new.id > 1)', '''no''')) AS t (definition, arguments);
--- A name with everything in it.
+-- Names with all kinds of special characters.
 CREATE TABLE "a ""b"" 100%s" ("the %d id" integer PRIMARY KEY, "f ""'\" bigint, "in 'all'" text);
 SELECT simhash_attach('"a ""b"" 100%s"', 'f "''\');
 SELECT simhash_guard('"a ""b"" 100%s"', scope => ARRAY['in ''all''', 'in ''all'''], fingerprint => 'f "''\');

@@ -1,9 +1,9 @@
--- A guard and the keys of its table: unique ones, by which INSERT .. ON CONFLICT finds a row, foreign ones, and marks.
+-- A guard and the keys of its table: unique keys, by which INSERT .. ON CONFLICT finds a row, foreign keys, and marks.
 CREATE SCHEMA guard_keys;
 SET search_path = guard_keys, public;
 SET client_min_messages = warning;
 
--- What a crawler does: the same page again, nearly the same text. It is the row itself that is near.
+-- A crawler stores the same page again, with nearly the same text: only the row itself is near.
 CREATE TABLE pages (id serial PRIMARY KEY, url text UNIQUE, body text, seen integer DEFAULT 1);
 SELECT simhash_attach('pages', 'body');
 CREATE PROCEDURE crawl(url text, body text) LANGUAGE sql AS $$
@@ -15,7 +15,7 @@ CALL crawl('one', 'The quick brown fox jumps over the lazy dog');
 CALL crawl('one', 'the quick brown fox jumps over the LAZY dog!');
 CALL crawl('two', 'The quick brown fox jumps over the lazy dog');
 CALL crawl('two', 'Something else');
--- An update that makes it one that is near another row is rejected, or skipped.
+-- An update that makes the row near another one is rejected, or skipped.
 CALL crawl('two', 'The quick brown fox jumps over the lazy dog');
 SELECT simhash_guard('pages', 'skip');
 CALL crawl('two', 'The quick brown fox jumps over the lazy dog');
@@ -24,9 +24,9 @@ CALL crawl('three', 'The quick brown fox jumps over the lazy dog');
 INSERT INTO pages (url, body) VALUES ('one', 'something else') ON CONFLICT (url) DO NOTHING;
 INSERT INTO pages (url, body) VALUES ('four', 'something else') ON CONFLICT (url) DO NOTHING;
 SELECT url, body, seen FROM pages ORDER BY id;
--- Without ON CONFLICT, the unique index has the word.
+-- Without ON CONFLICT, the unique index raises its error.
 INSERT INTO pages (url, body) VALUES ('one', 'The quick brown fox jumps over the lazy dog');
--- An index that does not keep these rows apart at any moment says nothing: it leaves one of them out, or is deferred, or
+-- An index that does not keep these rows apart at all times does not count: it omits one of them, or is deferred, or
 -- has a NULL.
 CREATE TABLE loose (id integer, a integer, b integer UNIQUE DEFERRABLE INITIALLY DEFERRED, c text, d integer UNIQUE, f bigint);
 CREATE UNIQUE INDEX ON loose (a) WHERE a > 0;
@@ -36,7 +36,7 @@ INSERT INTO loose VALUES (1, 0, 1, 'x', NULL, 0);
 INSERT INTO loose VALUES (2, 0, 2, 'y', NULL, 0), (3, 1, 1, 'z', NULL, 0), (4, 2, 3, 'X', NULL, 0), (5, 3, 4, 'w', 5, 0)
 RETURNING id;
 
--- A foreign key's UPDATE is not left undone.
+-- An UPDATE that a foreign key makes is never skipped.
 CREATE TABLE tenants (id integer PRIMARY KEY);
 CREATE TABLE owned (id integer PRIMARY KEY, tenant integer REFERENCES tenants ON UPDATE CASCADE ON DELETE SET NULL, f bigint);
 SELECT simhash_attach('owned', 'f'), simhash_guard('owned', 'skip', scope => '{tenant}', fingerprint => 'f');
@@ -49,14 +49,14 @@ UPDATE tenants SET id = 20 WHERE id = 2;
 UPDATE owned SET tenant = NULL WHERE id = 2;
 SELECT * FROM tenants ORDER BY id;
 SELECT id, tenant, f FROM owned ORDER BY id;
--- One that leaves the foreign key alone is.
+-- An UPDATE that keeps the foreign key is skipped.
 UPDATE owned SET f = 1 WHERE id = 3 RETURNING id;
 
--- Marks: of the key's type to the last digit, and in no column that the guard itself needs.
+-- Marks: of exactly the key's type, with its length, and not in a column that the guard itself needs.
 CREATE TABLE marked (id varchar(20) PRIMARY KEY, body text, part varchar(20), narrow varchar(3), any_width varchar, fit varchar(20));
 SELECT simhash_attach('marked', 'body');
 CREATE TABLE keyed (id bigint PRIMARY KEY, f bigint, same_as bigint);
--- Where a mark may not be NULL, no row could be stored; a domain over a domain that says so is no better.
+-- If a mark could not be NULL, no row could be stored; the same goes for a domain over a NOT NULL domain.
 CREATE DOMAIN never_null AS integer NOT NULL;
 CREATE DOMAIN number AS never_null;
 CREATE TABLE nulls (id integer PRIMARY KEY, f bigint, same_as integer NOT NULL DEFAULT 0);
@@ -80,7 +80,7 @@ SELECT errors('SELECT simhash_guard(''marked'', ''mark'', mark_column => ''narro
     'SELECT simhash_guard(''texts'', ''mark'', mark_column => ''id'')',
     'SELECT simhash_guard(''texts'', ''mark'', mark_column => ''same_as'')');
 \pset format aligned
--- Nor can it when the column has become NOT NULL.
+-- Nor can a row be stored once the column has become NOT NULL.
 ALTER TABLE nulls ALTER COLUMN same_as DROP NOT NULL;
 SELECT simhash_guard('nulls', 'mark', mark_column => 'same_as', fingerprint => 'f');
 INSERT INTO nulls VALUES (1, 0), (2, 1) RETURNING id, same_as;
@@ -91,7 +91,7 @@ INSERT INTO nulls VALUES (3, 255);
 SELECT simhash_guard('marked', 'mark', mark_column => 'fit', scope => '{part}');
 INSERT INTO marked VALUES ('a long identifier', 'a text'), ('another', 'A text') RETURNING id, fit;
 
--- Which sessions it fires in stays as it was set; one that does not fire is not taken for a guard.
+-- The sessions in which the trigger fires stay as set; a trigger that does not fire is not taken for a guard.
 SELECT simhash_guard('keyed', fingerprint => 'f');
 ALTER TABLE keyed ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 SELECT simhash_guard('keyed', 'skip', fingerprint => 'f');

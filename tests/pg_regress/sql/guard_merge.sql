@@ -1,4 +1,4 @@
--- A guard and MERGE, which PostgreSQL has since version 15.
+-- A guard and MERGE, which exists since PostgreSQL 15.
 SELECT current_setting('server_version_num')::integer < 150000 AS without_merge \gset
 \if :without_merge
 \quit
@@ -8,7 +8,7 @@ CREATE TABLE merged (id integer PRIMARY KEY, f bigint);
 SELECT simhash_attach('merged', 'f');
 SELECT simhash_guard('merged', 'skip', fingerprint => 'f');
 INSERT INTO merged VALUES (1, 0), (2, -1);
--- 1 is near only itself, 2 is skipped as an UPDATE, 3 as an INSERT.
+-- Row 1 is near only itself, 2 is skipped as an UPDATE, 3 as an INSERT.
 MERGE INTO merged USING (VALUES (1, 1), (2, 0), (3, 2), (4, 255)) AS s (id, f) ON merged.id = s.id
 WHEN MATCHED THEN UPDATE SET f = s.f
 WHEN NOT MATCHED THEN INSERT (id, f) VALUES (s.id, s.f);

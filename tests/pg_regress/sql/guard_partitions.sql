@@ -1,11 +1,11 @@
--- A guard on a partitioned table: one for all partitions, whatever becomes of them.
+-- A guard on a partitioned table: one for all partitions, whatever happens to them.
 CREATE SCHEMA guard_partitions;
 SET search_path = guard_partitions, public;
 SET client_min_messages = warning;
 CREATE FUNCTION locks() RETURNS bigint LANGUAGE sql VOLATILE AS
     'SELECT count(*) FROM pg_locks WHERE locktype = ''advisory'' AND objsubid = 3';
 
--- A row that moves is checked before it is deleted where it was. These two were near before the guard came.
+-- A row that moves is checked before it is deleted from its partition. These two rows were near before the guard.
 CREATE TABLE moving (id integer, part integer, f bigint, note text, PRIMARY KEY (id, part)) PARTITION BY LIST (part);
 CREATE TABLE moving_1 PARTITION OF moving FOR VALUES IN (1);
 CREATE TABLE moving_2 (note text, f bigint, part integer NOT NULL, id integer NOT NULL);
@@ -14,7 +14,7 @@ INSERT INTO moving VALUES (1, 1, 0), (2, 1, 1), (3, 1, -1);
 SELECT simhash_attach('moving', 'f'), simhash_guard('moving', 'skip', fingerprint => 'f');
 UPDATE moving SET part = 2 WHERE id = 1 RETURNING id;
 UPDATE moving SET part = 2 WHERE id = 3 RETURNING id;
--- It is not checked where it stays, with the fingerprint that it has.
+-- A row that stays in its partition and keeps its fingerprint is not checked.
 UPDATE moving SET note = 'stays' WHERE id = 1 RETURNING id;
 UPDATE moving SET id = 4 WHERE id = 1 RETURNING id;
 SELECT tableoid::regclass, id, f, note FROM moving ORDER BY id;
@@ -22,7 +22,7 @@ SELECT simhash_guard('moving', fingerprint => 'f');
 UPDATE moving SET part = 2 WHERE id = 4;
 UPDATE moving SET part = 2, f = 255 WHERE id = 4 RETURNING tableoid::regclass, id;
 UPDATE moving SET part = 1 WHERE id = 3 RETURNING tableoid::regclass, id;
--- To a part of a part, by an expression, and by hash.
+-- Moved to a sub-partition, by an expression, and by hash.
 CREATE TABLE deep (id integer, kind text, f bigint) PARTITION BY LIST (lower(kind));
 CREATE TABLE deep_a PARTITION OF deep FOR VALUES IN ('a') PARTITION BY HASH (id);
 CREATE TABLE deep_a_0 PARTITION OF deep_a FOR VALUES WITH (MODULUS 2, REMAINDER 0);
@@ -33,16 +33,16 @@ SELECT simhash_attach('deep', 'f'), simhash_guard('deep', 'skip', fingerprint =>
 UPDATE deep SET kind = 'A' RETURNING id;
 UPDATE deep SET kind = 'b' RETURNING id;
 WITH moved AS (UPDATE deep SET id = id + 100 RETURNING id)
-SELECT count(*) FROM moved; -- those that the hash leaves where they are
+SELECT count(*) FROM moved; -- the rows that the hash keeps in their partition
 SELECT count(*) FROM deep;
--- Nobody else gets in between: the locks are kept from the one partition to the other.
+-- No other session gets in between: the locks are kept from one partition to the other.
 CREATE FUNCTION tell_locks() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN NEW.note = guard_partitions.locks(); RETURN NEW; END $$;
 CREATE TRIGGER aa BEFORE INSERT ON moving_1 FOR EACH ROW EXECUTE FUNCTION tell_locks();
 UPDATE moving SET part = 1 WHERE id = 4 RETURNING id, note;
 SELECT locks();
 
--- Partitions that come and go, on any level, while the session remembers what there was.
+-- Partitions that come and go at any level, while the session has the former ones in its cache.
 CREATE TABLE tree (id integer, part integer, f bigint) PARTITION BY LIST (part);
 CREATE TABLE tree_1 PARTITION OF tree FOR VALUES IN (1);
 CREATE TABLE tree_2 PARTITION OF tree FOR VALUES IN (2, 3, 4) PARTITION BY LIST (part);
@@ -66,7 +66,7 @@ ALTER TABLE tree DETACH PARTITION tree_2;
 INSERT INTO tree VALUES (8, 1, -1) RETURNING id;
 INSERT INTO tree_2 VALUES (9, 2, -1), (9, 2, 0) RETURNING id;
 
--- Locks and memory grow neither with the rows nor with the partitions that a statement writes to.
+-- Locks and memory grow neither with the rows nor with the partitions to which a statement writes.
 CREATE TABLE many (id integer, part integer, f bigint, locked bigint) PARTITION BY RANGE (part);
 DO $$
 BEGIN
@@ -80,7 +80,7 @@ FROM generate_series(1, 400) AS n;
 SELECT count(*), count(DISTINCT part), max(locked) FROM many;
 SELECT locks();
 
--- Partitions may have keys of their own, of different types: rows as near as each other, one with either key.
+-- Partitions may have keys of different types of their own: equally near rows, one with each key.
 CREATE TABLE keyed (part integer, id integer, name text, f bigint) PARTITION BY LIST (part);
 CREATE TABLE keyed_1 PARTITION OF keyed FOR VALUES IN (1);
 CREATE TABLE keyed_2 PARTITION OF keyed FOR VALUES IN (2);
@@ -91,7 +91,7 @@ INSERT INTO keyed VALUES (1, 7, 'seven', 0), (2, 8, 'eight', 0), (2, 9, 'a ninth
 SELECT simhash_guard('keyed', fingerprint => 'f');
 SELECT errors('INSERT INTO keyed VALUES (1, 10, ''ten'', 1)', 'INSERT INTO keyed VALUES (2, 10, ''ten'', 1)');
 
--- What cannot be searched is refused, when the guard comes and when the partition does.
+-- A partition that cannot be searched is refused, both when the guard is created and when the partition is.
 CREATE FOREIGN DATA WRAPPER nowhere;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
 CREATE TABLE partly (id integer, part integer, f bigint) PARTITION BY LIST (part);

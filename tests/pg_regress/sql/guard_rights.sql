@@ -1,4 +1,4 @@
--- What the guard needs of those who write, what it tells them, and who may guard.
+-- The rights that writers need, what they are told, and who may guard.
 CREATE ROLE regress_guard_owner;
 CREATE ROLE regress_guard_writer;
 CREATE ROLE regress_guard_other;
@@ -12,7 +12,7 @@ CREATE TABLE guarded.docs (id integer PRIMARY KEY, body text, same_as integer, r
 SELECT simhash_attach('guarded.docs', 'body');
 GRANT ALL ON guarded.docs TO regress_guard_other;
 
--- All privileges on a table, TRIGGER among them, are not its ownership.
+-- Even all privileges on a table, including TRIGGER, do not suffice without ownership.
 SET ROLE regress_guard_other;
 SELECT simhash_guard('guarded.docs');
 \echo :LAST_ERROR_SQLSTATE
@@ -23,14 +23,14 @@ SELECT simhash_guard('pg_class');
 RESET ROLE;
 REVOKE ALL ON guarded.docs FROM regress_guard_other;
 
--- A superuser guards another's table, as its owner. What is put on it is the owner's to take away.
+-- A superuser guards another user's table as its owner, who may drop what was created.
 SELECT simhash_guard('guarded.docs');
 SET ROLE regress_guard_owner;
 SELECT simhash_unguard('guarded.docs');
 SELECT simhash_guard('guarded.docs', 'reject');
 RESET ROLE;
 
--- INSERT suffices. What is told of the other row is what the user may select of it.
+-- INSERT suffices. The user is told only what SELECT would show of the other row.
 GRANT INSERT (id, body), UPDATE (body) ON guarded.docs TO regress_guard_writer;
 SET ROLE regress_guard_writer;
 INSERT INTO guarded.docs (id, body) VALUES (1, 'The text of the first document');
@@ -62,14 +62,14 @@ INSERT INTO guarded.docs (id, body) VALUES (2, 'a text that all have');
 RESET ROLE;
 SELECT id, body, same_as FROM guarded.docs;
 DELETE FROM guarded.docs WHERE id = 2;
--- Nor are rights on the extension's functions needed by those who write, beyond what a generated column needs.
+-- Writers need no rights on the extension's functions, beyond those that a generated column needs.
 REVOKE EXECUTE ON FUNCTION simhash_dedup() FROM PUBLIC;
 SET ROLE regress_guard_writer;
 INSERT INTO guarded.docs (id, body) VALUES (3, 'A third text');
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION simhash_dedup() TO PUBLIC;
 
--- Row-level security: rows that are hidden count, but are not named.
+-- Row-level security: hidden rows count, but are not named.
 SELECT simhash_guard('guarded.docs');
 ALTER TABLE guarded.docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON guarded.docs USING (reader = current_user);
@@ -81,18 +81,18 @@ INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have');
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
 INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have');
--- The owner is not subject to it, unless forced.
+-- The owner is exempt unless row-level security is forced.
 SET ROLE regress_guard_owner;
 INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have');
 ALTER TABLE guarded.docs FORCE ROW LEVEL SECURITY;
 INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have');
 RESET ROLE;
--- A mark would name it as well.
+-- A mark would name the hidden row, too.
 SELECT simhash_guard('guarded.docs', 'mark', mark_column => 'same_as');
 SET ROLE regress_guard_writer;
 INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have') RETURNING id, same_as;
 RESET ROLE;
--- Where a partition is written to directly, the security that counts is that of the table that is searched.
+-- When a partition is written to directly, the policies of the searched table decide.
 CREATE TABLE guarded.parted (id integer PRIMARY KEY, f bigint, reader name DEFAULT current_user) PARTITION BY LIST (id);
 CREATE TABLE guarded.parted_1 PARTITION OF guarded.parted FOR VALUES IN (1);
 CREATE TABLE guarded.parted_2 PARTITION OF guarded.parted FOR VALUES IN (2);
@@ -106,7 +106,7 @@ SET ROLE regress_guard_writer;
 INSERT INTO guarded.parted VALUES (2, 1);
 INSERT INTO guarded.parted_2 VALUES (2, 1);
 RESET ROLE;
--- It is told to who may select the row from its partition, or from a table that this is one of.
+-- The row is named to users who may select it from its partition or from an ancestor of that.
 ALTER TABLE guarded.parted DISABLE ROW LEVEL SECURITY;
 REVOKE SELECT ON guarded.parted FROM regress_guard_writer;
 SET ROLE regress_guard_writer;
@@ -122,7 +122,7 @@ SET ROLE regress_guard_writer;
 INSERT INTO guarded.parted_2 VALUES (2, 1);
 RESET ROLE;
 
--- Functions and operators that others have put first are not used.
+-- Functions and operators that others put first in the search path are not used.
 CREATE SCHEMA hostile;
 GRANT USAGE ON SCHEMA hostile TO PUBLIC;
 CREATE FUNCTION hostile.simhash_block(bigint, integer, integer) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT 1 / 0';
@@ -142,7 +142,7 @@ INSERT INTO guarded.docs (id, body, reader) VALUES (10, 'a TEXT that all have', 
 INSERT INTO guarded.docs (id, body) VALUES (10, 'a TEXT that all have');
 INSERT INTO guarded.docs (id, body) VALUES (11, 'a text THAT all have');
 RESET search_path;
--- The extension in another schema, which is on nobody's path.
+-- The extension in another schema that is on nobody's search path.
 CREATE SCHEMA elsewhere;
 ALTER EXTENSION pg_simhash SET SCHEMA elsewhere;
 GRANT USAGE ON SCHEMA elsewhere TO PUBLIC;
@@ -151,7 +151,7 @@ SELECT elsewhere.simhash_guard('guarded.docs', 'skip');
 INSERT INTO guarded.docs (id, body) VALUES (11, 'a text THAT all have');
 ALTER EXTENSION pg_simhash SET SCHEMA public;
 DROP SCHEMA elsewhere;
--- Guarded tables keep the extension.
+-- The extension cannot be dropped while tables are guarded.
 \set VERBOSITY terse
 DROP EXTENSION pg_simhash;
 \echo :LAST_ERROR_SQLSTATE

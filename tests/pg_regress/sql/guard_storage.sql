@@ -1,9 +1,9 @@
--- Guards are for tables that PostgreSQL stores itself, as heaps.
+-- Guards are for tables that PostgreSQL stores as heaps.
 CREATE SCHEMA guard_storage;
 SET search_path = guard_storage, public;
 SET client_min_messages = warning;
 
--- By another name it is a heap all the same.
+-- A heap under another name is still a heap.
 CREATE ACCESS METHOD heap_too TYPE TABLE HANDLER heap_tableam_handler;
 CREATE TABLE too (id integer PRIMARY KEY, f bigint) USING heap_too;
 SELECT simhash_attach('too', 'f'), simhash_guard('too', fingerprint => 'f');
@@ -12,7 +12,7 @@ INSERT INTO too VALUES (2, 1);
 DROP TABLE too;
 DROP ACCESS METHOD heap_too;
 
--- What Citus has distributed it lists in a catalogue of its own, here a table that looks like that.
+-- Citus lists distributed tables in a catalog of its own, here imitated by a table.
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint);
 CREATE TABLE parts (id integer, f bigint) PARTITION BY LIST (id);
 CREATE TABLE part PARTITION OF parts DEFAULT;
@@ -26,7 +26,7 @@ INSERT INTO pg_catalog.pg_dist_partition VALUES ('docs', 'h'), ('part', 'h');
 SELECT errors('SELECT simhash_guard(''docs'', ''skip'', fingerprint => ''f'')',
     'SELECT simhash_guard(''parts'', fingerprint => ''f'')');
 \pset format aligned
--- One that has been distributed since; a session that knows the table already may notice late.
+-- A table that was distributed later; a session that has it in its cache may notice late.
 \connect -
 SET search_path = guard_storage, public;
 SET client_min_messages = warning;

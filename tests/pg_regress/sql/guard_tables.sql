@@ -62,35 +62,35 @@ COPY parted (id, part, body) FROM stdin;
 5	2	Number five
 6	3	number four
 \.
--- New partitions, which are searched and guarded.
+-- New partitions are searched and guarded.
 CREATE TABLE parted_4 PARTITION OF parted_3 FOR VALUES IN (4);
 CREATE TABLE parted_5 PARTITION OF parted DEFAULT;
 INSERT INTO parted VALUES (5, 4, 'Number five'), (6, 6, 'Number six');
 INSERT INTO parted VALUES (7, 1, 'number five');
 INSERT INTO parted VALUES (7, 7, 'number five');
 INSERT INTO parted_4 VALUES (7, 4, 'number six');
--- Rows that move.
+-- Rows that move to another partition.
 UPDATE parted SET part = 2 WHERE id = 1;
 UPDATE parted SET part = 3, body = 'NUMBER one' WHERE id = 1;
 UPDATE parted SET part = 1, body = 'NUMBER two' WHERE id = 1;
 UPDATE parted SET part = part % 3 + 1 WHERE id IN (1, 2, 3);
 UPDATE parted_2 SET body = body || '.';
 SELECT tableoid::regclass AS partition, id, part, body FROM parted ORDER BY id;
--- A table that becomes a partition gets indexes and guard.
+-- A table that becomes a partition gets the indexes and the guard.
 BEGIN;
 CREATE TABLE parted_8 (LIKE parted INCLUDING GENERATED);
 ALTER TABLE parted ATTACH PARTITION parted_8 FOR VALUES IN (8);
 INSERT INTO parted VALUES (8, 8, 'Number eight');
 INSERT INTO parted VALUES (9, 8, 'number six');
 ROLLBACK;
--- One that is taken away is on its own.
+-- A detached partition is on its own.
 BEGIN;
 ALTER TABLE parted DETACH PARTITION parted_5;
 INSERT INTO parted_5 (id, part, body) VALUES (7, 7, 'number five');
 INSERT INTO parted VALUES (7, 1, 'number six');
 INSERT INTO parted VALUES (8, 1, 'number one');
 ROLLBACK;
--- The guard of a partition is that of the whole.
+-- A partition is guarded by the guard of the whole table.
 SELECT simhash_guard('parted_2');
 SELECT simhash_guard('parted_2', 'skip');
 \echo :LAST_ERROR_SQLSTATE
@@ -106,18 +106,18 @@ SELECT simhash_guard('parted');
 INSERT INTO parted VALUES (12, 3, 'number ten');
 SELECT simhash_unguard('parted');
 SELECT count(*) AS guards FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'parted%';
--- Guarded partitions of a table that is not.
+-- Guarded partitions of an unguarded table.
 SELECT simhash_guard('parted_3');
 SELECT simhash_guard('parted_2');
 INSERT INTO parted VALUES (12, 3, 'number ten');
 INSERT INTO parted VALUES (12, 4, 'number three');
 INSERT INTO parted VALUES (12, 2, 'number ten');
--- The guard of the whole takes their place.
+-- The guard of the whole table replaces theirs.
 SELECT simhash_guard('parted', 'skip');
 INSERT INTO parted VALUES (13, 4, 'number three') RETURNING id;
 SELECT tgrelid::regclass AS relation, tgparentid <> 0 AS is_child, substr(tgargs, 1, 4) = 'skip' AS skips
 FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'parted%' ORDER BY tgrelid::regclass::text;
--- Hash partitions, marked across them by a key of one column.
+-- Hash partitions, marked across partitions by a key of one column.
 CREATE TABLE hashed (id integer PRIMARY KEY, f bigint, same_as integer) PARTITION BY HASH (id);
 SELECT format('CREATE TABLE hashed_%s PARTITION OF hashed FOR VALUES WITH (MODULUS 4, REMAINDER %s)', n, n)
 FROM generate_series(0, 3) AS n \gexec
@@ -126,7 +126,7 @@ SELECT simhash_guard('hashed', 'mark', mark_column => 'same_as', fingerprint => 
 INSERT INTO hashed SELECT n, n % 3 * 255 FROM generate_series(1, 12) AS n RETURNING id, same_as;
 UPDATE hashed SET id = id + 100 WHERE id IN (1, 2) RETURNING id, same_as;
 
--- Partitions with primary keys of their own: equal ones in two of them are of two rows.
+-- Partitions with primary keys of their own: equal keys in two of them name two rows.
 CREATE TABLE own_keys (id integer, part integer, f bigint) PARTITION BY LIST (part);
 CREATE TABLE own_keys_1 PARTITION OF own_keys (PRIMARY KEY (id)) FOR VALUES IN (1);
 CREATE TABLE own_keys_2 PARTITION OF own_keys (PRIMARY KEY (id)) FOR VALUES IN (2);
@@ -135,7 +135,7 @@ SELECT simhash_guard('own_keys', fingerprint => 'f');
 INSERT INTO own_keys VALUES (1, 1, 0);
 INSERT INTO own_keys VALUES (1, 2, 0);
 
--- Attached online: the fingerprint is kept by a trigger that fires before.
+-- Attached online: an earlier trigger fills the fingerprint.
 CREATE TABLE online (id integer PRIMARY KEY, body text);
 SELECT simhash_attach_online('online', 'body');
 SELECT replace(command, 'CONCURRENTLY ', '') FROM simhash_index_commands('online') AS command \gexec
@@ -151,7 +151,7 @@ COPY online (id, body) FROM stdin;
 5	number four
 \.
 SELECT id, body FROM online;
--- Indexes on expressions over a generated column.
+-- Indexes on block expressions of a generated column.
 CREATE TABLE by_expression (id integer PRIMARY KEY, body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body, '{"tokens": "chars", "ngram": 3}')) STORED);
 SELECT replace(command, 'CONCURRENTLY ', '') FROM simhash_index_commands('by_expression', 2) AS command \gexec
@@ -160,7 +160,7 @@ INSERT INTO by_expression VALUES (1, 'A text of some length, of which one letter
     (2, 'A text of some length, of which one letter dithers.'), (3, 'a text of some length, of which one letter differs.')
 RETURNING id;
 
--- Indexes that have the fingerprint too, as a key or included.
+-- Indexes that also contain the fingerprint, as a key or included.
 CREATE TABLE covered (id integer PRIMARY KEY, f bigint);
 CREATE INDEX ON covered (simhash_block(f, 0, 4), f);
 CREATE INDEX ON covered (simhash_block(f, 1, 4)) INCLUDE (id, f);
@@ -177,7 +177,7 @@ UPDATE covered SET f = 12 WHERE id = 4;
 UPDATE covered SET f = 31 WHERE id = 4;
 SELECT id, f FROM covered ORDER BY id;
 
--- Other triggers. One that fires earlier is seen.
+-- Other triggers. The guard sees the work of earlier ones.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 CREATE TABLE words (id integer PRIMARY KEY, word text);
 SELECT simhash_attach('docs', 'body');
@@ -191,7 +191,7 @@ INSERT INTO docs VALUES (1, 'A text:one');
 INSERT INTO docs VALUES (2, 'a text:two');
 INSERT INTO docs VALUES (2, 'a second text');
 UPDATE docs SET body = 'a text:three' WHERE id = 2;
--- Triggers that insert into another guarded table, and into the same.
+-- Triggers that insert into another guarded table, and into the same one.
 CREATE FUNCTION split() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO guard_tables.words SELECT new.id * 10 + n, word
@@ -211,7 +211,7 @@ SELECT id, word FROM words ORDER BY id;
 SELECT id, body FROM docs ORDER BY id;
 SELECT count(*) FROM pg_locks WHERE objsubid = 3;
 DROP TRIGGER split ON docs;
--- One that fires between the guard and the storing of the row, and stores another that is near, is an error.
+-- A trigger that fires between the guard and the storing of the row, and stores a near row, raises an error.
 CREATE FUNCTION echo() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF new.id < 100 THEN
@@ -223,14 +223,14 @@ $$;
 CREATE TRIGGER zzzz_echo BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION echo();
 INSERT INTO docs VALUES (6, 'number six');
 SELECT count(*) AS near FROM docs a JOIN docs b ON a.id < b.id AND a.simhash <~> b.simhash <= 3;
--- Also where the transaction has stored such a row before, and deleted it.
+-- Also if the transaction has stored such a row before, and deleted it.
 BEGIN;
 INSERT INTO docs VALUES (106, 'number six');
 DELETE FROM docs WHERE id = 106;
 INSERT INTO docs VALUES (6, 'number six');
 ROLLBACK;
 DROP TRIGGER zzzz_echo ON docs;
--- By functions and views.
+-- Written by functions and through views.
 CREATE FUNCTION store(id integer, body text) RETURNS integer LANGUAGE sql AS
     'INSERT INTO guard_tables.docs VALUES (id, body) RETURNING id';
 SELECT store(7, 'number seven');
@@ -265,7 +265,7 @@ SELECT simhash_attach('domains', 'f');
 SELECT simhash_guard('domains', scope => '{owner}', fingerprint => 'f');
 INSERT INTO domains VALUES (1, 0, 'a'), (2, 0, 'b');
 INSERT INTO domains VALUES (3, 0, 'a');
--- Rows that all share a block, as texts made from a template do, with statistics that say so.
+-- Rows that all share a block, as texts made from a template do, with statistics that show it.
 CREATE TABLE template (id integer PRIMARY KEY, f bigint);
 INSERT INTO template SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint & x'ffffffffffff'::bigint
 FROM generate_series(1, 20000) AS n;
@@ -280,14 +280,14 @@ INSERT INTO template SELECT n, f FROM (SELECT n, ('x' || left(md5(n::text), 16))
 ANALYZE template;
 SELECT simhash_guard('template', max_distance => 12, fingerprint => 'f');
 INSERT INTO template SELECT 20001, f # 4095 FROM template WHERE id = 17;
--- Halves, of which most probes are looked up as one range: it finds them, also where it holds too many rows to be read.
+-- Halves, most of whose probes are looked up as one range: correct even if the range holds too many rows to read.
 CREATE TABLE halves (id integer PRIMARY KEY, f bigint);
 INSERT INTO halves SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 20000) AS n;
 CREATE TABLE crowded (id integer PRIMARY KEY, f bigint);
 INSERT INTO crowded SELECT n, (n::bigint << 33) + ('x' || left(md5(n::text), 8))::bit(32)::bigint FROM generate_series(1, 20000) AS n;
 SELECT simhash_attach(t, 'f', 2) FROM unnest('{halves, crowded}'::regclass[]) AS t;
 SELECT simhash_guard(t, 'skip', fingerprint => 'f') FROM unnest('{halves, crowded}'::regclass[]) AS t;
--- One bit of a half differs, any of them, and two of the other: all are near. A third of the other: none is.
+-- Any one bit differs in one half, and two in the other: all are near. With a third bit in the other half, none is.
 CREATE FUNCTION flip(place integer) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 1::bigint << place';
 CREATE VIEW flips AS
 SELECT a, b, flip(a) # flip(b) # flip((b + 7) % 32 + b / 32 * 32) AS near,

@@ -1,10 +1,10 @@
--- Upserts of guarded tables: a row is no duplicate of itself, by whatever unique index ON CONFLICT finds it.
+-- Upserts of guarded tables: a row is no duplicate of itself, whichever unique index ON CONFLICT finds it by.
 CREATE SCHEMA guard_upsert;
 SET search_path = guard_upsert, public;
 SET client_min_messages = warning;
 
--- Stores a row with the fingerprint 0, then one with 1 that is the same by a unique index: what becomes of it under each
--- action, as id, fingerprint, number of updates and mark.
+-- Stores a row with fingerprint 0, then one with fingerprint 1 that has the same unique key. Returns, for each action,
+-- the resulting id, fingerprint, number of updates and mark.
 CREATE FUNCTION upserts(columns text, index text, target text, a text, b text)
 RETURNS TABLE (action text, do_update text, do_nothing text) LANGUAGE plpgsql AS $$
 DECLARE
@@ -44,18 +44,18 @@ $$;
 SELECT * FROM upserts('url text UNIQUE', '', '(url)', $$'a'$$, $$'a'$$);
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url) INCLUDE (n)', '(url)', $$'a'$$, $$'a'$$);
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url, n)', '(url, n)', $$'a'$$, $$'a'$$);
--- ON CONFLICT without a target, which only DO NOTHING may have
+-- ON CONFLICT without a target, which is allowed only for DO NOTHING
 SELECT action, do_nothing FROM upserts('url text UNIQUE', '', '', $$'a'$$, $$'a'$$);
 -- Expressions, predicates, and both
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (lower(url))', '(lower(url))', $$'A'$$, $$'a'$$);
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url) WHERE url <> ''x''', '(url) WHERE url <> ''x''', $$'a'$$, $$'a'$$);
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (lower(url), n) WHERE length(url) = 1',
     '(lower(url), n) WHERE length(url) = 1', $$'A'$$, $$'a'$$);
--- Two rows that a predicate leaves out are near each other; so are those of different keys.
+-- Two rows that a predicate leaves out are near each other; so are rows with different keys.
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url) WHERE url <> ''x''', '(url) WHERE url <> ''x''', $$'x'$$, $$'x'$$);
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (lower(url))', '(lower(url))', $$'A'$$, $$'b'$$);
 SELECT * FROM upserts('url text UNIQUE', '', '(url)', 'NULL', 'NULL');
--- NULLs that are equal; before PostgreSQL 15, an expression has to do
+-- NULLs that are equal; before PostgreSQL 15, by an expression
 SELECT current_setting('server_version_num')::integer >= 150000 AS has_equal_nulls \gset
 SELECT * FROM upserts('url text', CASE WHEN :'has_equal_nulls' THEN 'CREATE UNIQUE INDEX ON t (url) NULLS NOT DISTINCT'
     ELSE 'CREATE UNIQUE INDEX ON t (coalesce(url, '''')); CREATE UNIQUE INDEX ON t (url)' END,
@@ -81,14 +81,14 @@ SELECT * FROM upserts('url int4range UNIQUE', '', '(url)', $$'[1,2]'$$, $$'[1,3)
 SELECT * FROM upserts('url numeric UNIQUE', '', '(url)', '1.0', '1.00');
 SELECT * FROM upserts('url jsonb UNIQUE', '', '(url)', $$'{"a": 1}'$$, $$'{"a":1}'$$);
 SELECT * FROM upserts('url uuid UNIQUE', '', '(url)', $$'00000000-0000-0000-0000-00000000000a'$$, $$'00000000-0000-0000-0000-00000000000A'$$);
--- Generated columns: as they are, in expressions, and in predicates
+-- Generated columns: as keys, in expressions, and in predicates
 SELECT * FROM upserts('url text, hash text GENERATED ALWAYS AS (md5(url)) STORED UNIQUE', '', '(hash)', $$'a'$$, $$'a'$$);
 SELECT * FROM upserts('url text, hash text GENERATED ALWAYS AS (lower(url)) STORED',
     'CREATE UNIQUE INDEX ON t ((hash || 1::text))', '((hash || 1::text))', $$'A'$$, $$'a'$$);
 SELECT * FROM upserts('url text, hash integer GENERATED ALWAYS AS (length(url)) STORED',
     'CREATE UNIQUE INDEX ON t (url) WHERE hash = 1', '(url) WHERE hash = 1', $$'a'$$, $$'a'$$);
 
--- What is near another row as well is judged, whatever the UPDATE would leave of it.
+-- If the row is also near another row, the guard acts on it, whatever the UPDATE would keep of it.
 CREATE TABLE pages (id integer PRIMARY KEY, url text, f bigint, n integer DEFAULT 0, mark integer);
 CREATE UNIQUE INDEX ON pages (lower(url));
 SELECT simhash_attach('pages', 'f');
@@ -102,14 +102,14 @@ INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO UPDATE SET f 
 SELECT simhash_guard('pages', 'mark', fingerprint => 'f', mark_column => 'mark');
 INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO UPDATE SET f = excluded.f, n = pages.n + 4;
 SELECT * FROM pages ORDER BY id;
--- Where a row has the keys of two others, it is not stored either.
+-- A row that has the keys of two others is not stored either.
 INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (lower(url)) DO UPDATE SET n = pages.n + 8;
 INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (id) DO UPDATE SET n = pages.n + 16;
 INSERT INTO pages VALUES (2, 'c', 1) ON CONFLICT (lower(url)) DO UPDATE SET n = pages.n + 32;
--- One statement with the same row twice
+-- The same row twice in one statement
 INSERT INTO pages VALUES (5, 'e', -1), (6, 'E', -1) ON CONFLICT (lower(url)) DO NOTHING;
 INSERT INTO pages VALUES (7, 'g', x'00ff00ff00ff00ff'::bigint), (8, 'G', 1) ON CONFLICT (lower(url)) DO UPDATE SET n = 64;
--- Keys that are changed with the row, and several rows
+-- Keys that change along with the row, and several rows
 INSERT INTO pages VALUES (1, 'a', 0), (2, 'b', 255), (9, 'i', x'0f0f0f0f0f0f0f0f'::bigint)
 ON CONFLICT (id) DO UPDATE SET id = excluded.id, url = upper(excluded.url), f = excluded.f, n = 128;
 SELECT * FROM pages ORDER BY id;
@@ -131,7 +131,7 @@ INSERT INTO parts (id, part, f, url) VALUES (3, 1, -1, 'b') ON CONFLICT DO NOTHI
 UPDATE parts SET part = 2 WHERE id = 1;
 SELECT tableoid::regclass, id, part, f, n, url FROM parts ORDER BY id;
 
--- Rows that come from inside: a trigger after the guard, or a function of a constraint, stores one that is near.
+-- Rows written while another is being stored: a trigger after the guard, or a constraint's function, stores a near row.
 CREATE TABLE inner_rows (id integer PRIMARY KEY, f bigint, part text, mark integer);
 SELECT simhash_attach('inner_rows', 'f');
 CREATE FUNCTION another(id integer, f bigint, part text) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -180,11 +180,11 @@ DROP TRIGGER zzzz_near ON inner_rows;
 ALTER TABLE inner_rows ADD CONSTRAINT near CHECK (another(id, f, part));
 SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
 ALTER TABLE inner_rows DROP CONSTRAINT near;
--- In an AFTER trigger they are rows like any other.
+-- In an AFTER trigger, such rows are rows like any other.
 CREATE TRIGGER near AFTER INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');
 SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
 DROP TRIGGER near ON inner_rows;
--- One that replaces the row, or changes it, has nothing in its way.
+-- A trigger that replaces or changes the row finds nothing in its way.
 CREATE FUNCTION replace() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF new.id < 50 THEN
@@ -200,7 +200,7 @@ $$;
 CREATE TRIGGER replace AFTER INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION replace();
 SELECT stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x''), (53, -1, ''x'')');
 DROP TRIGGER replace ON inner_rows;
--- After a failed statement nothing is left of its row.
+-- After a failed statement, its row is forgotten.
 CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
 CREATE TRIGGER zzzz_fail BEFORE INSERT ON inner_rows FOR EACH ROW WHEN (new.id = 1) EXECUTE FUNCTION fail();
 DO $$
@@ -211,7 +211,7 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 SELECT id, mark FROM inner_rows;
--- Also not of one in an SQL function, whose memory outlives the error.
+-- Also the row of a statement in an SQL function, whose memory outlives the error.
 CREATE TABLE checked (id integer PRIMARY KEY CHECK (id <> 1), f bigint);
 SELECT simhash_attach('checked', 'f'), simhash_guard('checked', fingerprint => 'f');
 CREATE FUNCTION store(id integer, f bigint) RETURNS integer LANGUAGE sql AS

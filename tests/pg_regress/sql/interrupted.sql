@@ -1,5 +1,5 @@
--- Indexes that interrupted commands have left: simhash_index_commands completes them, or removes what is left beside
--- them, and simhash_detach removes them all. What has another name or another definition is somebody else's.
+-- Indexes that interrupted commands have left: simhash_index_commands completes them, or drops them if another one
+-- serves, and simhash_detach drops them all. An index with another name or definition is the user's.
 CREATE TABLE interrupted (id integer, body text);
 INSERT INTO interrupted SELECT n, 'text ' || n FROM generate_series(1, 10) AS n;
 SET client_min_messages = warning;
@@ -12,12 +12,12 @@ CREATE VIEW of_interrupted AS SELECT indexrelid::regclass AS index, indisvalid A
     obj_description(indexrelid, 'pg_class') AS comment
 FROM pg_index WHERE indrelid = 'interrupted'::regclass ORDER BY indexrelid::regclass::text COLLATE "C";
 
--- The session was lost before the comment.
+-- The session ended before the COMMENT.
 COMMENT ON INDEX interrupted_simhash_block0_idx IS NULL;
 SELECT simhash_index_commands('interrupted', 2);
 SELECT simhash_index_commands('interrupted', 2) \gexec
 SELECT simhash_index_commands('interrupted', 2);
--- CREATE INDEX CONCURRENTLY was interrupted, then REINDEX of that, twice; and one that was complete.
+-- CREATE INDEX CONCURRENTLY was interrupted, then its REINDEX, twice; and the REINDEX of a complete index.
 COMMENT ON INDEX interrupted_simhash_block0_idx IS NULL;
 CREATE INDEX interrupted_simhash_block0_idx_ccnew ON interrupted (simhash_block(simhash, 0, 2));
 CREATE INDEX interrupted_simhash_block0_idx_ccnew1 ON interrupted (simhash_block(simhash, 0, 2));
@@ -29,13 +29,13 @@ SELECT simhash_index_commands('interrupted', 2);
 SELECT simhash_index_commands('interrupted', 2) \gexec
 TABLE of_interrupted;
 SELECT simhash_index_commands('interrupted', 2);
--- Only what REINDEX has left is there.
+-- Only a leftover of REINDEX is there.
 ALTER INDEX interrupted_simhash_block1_idx RENAME TO interrupted_simhash_block1_idx_ccnew;
 COMMENT ON INDEX interrupted_simhash_block1_idx_ccnew IS NULL;
 SELECT pg_temp.invalidate('interrupted_simhash_block1_idx_ccnew');
 SELECT simhash_index_commands('interrupted', 2);
 SELECT simhash_index_commands('interrupted', 2) \gexec
--- DROP INDEX CONCURRENTLY was interrupted: PostgreSQL does not list such an index among a table's.
+-- DROP INDEX CONCURRENTLY was interrupted: PostgreSQL does not list such an index for its table.
 UPDATE pg_index SET indisvalid = false, indisready = false, indislive = false
 WHERE indexrelid = 'interrupted_simhash_block1_idx'::regclass;
 ALTER TABLE interrupted SET (fillfactor = 90);
@@ -43,7 +43,7 @@ SELECT simhash_index_commands('interrupted', 2);
 SELECT simhash_index_commands('interrupted', 2) \gexec
 TABLE of_interrupted;
 
--- Not ours: another name, another definition, another comment. They are left alone, and are in the way.
+-- Not ours: another name, another definition, another comment. They are left alone, and block detaching.
 CREATE FUNCTION pg_temp.not_ours(name text, statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE statement;
@@ -78,7 +78,7 @@ SELECT simhash_index_commands('interrupted', 2);
 SELECT simhash_detach('interrupted');
 COMMENT ON INDEX interrupted_simhash_block1_idx1 IS NULL;
 
--- All goes with simhash_detach, whatever has been left.
+-- simhash_detach drops all leftovers.
 CREATE INDEX interrupted_simhash_block0_idx_ccnew ON interrupted (simhash_block(simhash, 0, 2));
 CREATE INDEX interrupted_simhash_block1_idx_ccold2 ON interrupted (simhash_block(simhash, 1, 2));
 SELECT pg_temp.invalidate('interrupted_simhash_block0_idx_ccnew', 'interrupted_simhash_block1_idx_ccold2',
@@ -89,7 +89,7 @@ ALTER TABLE interrupted SET (fillfactor = 80);
 RESET client_min_messages;
 SELECT simhash_detach('interrupted');
 TABLE of_interrupted;
--- The same of block columns.
+-- The same for indexes on block columns.
 SET client_min_messages = warning;
 SELECT simhash_attach('interrupted', 'body', 2, covering => true);
 CREATE INDEX interrupted_simhash_block0_idx_ccnew ON interrupted (simhash_block0) INCLUDE (simhash);
@@ -102,7 +102,7 @@ RESET client_min_messages;
 SELECT simhash_detach('interrupted');
 TABLE of_interrupted;
 
--- Partitions: an index on a partition goes with that on the partitioned table, and needs no comment.
+-- Partitions: an index on a partition is dropped with the index on the partitioned table, and needs no comment.
 SET client_min_messages = warning;
 CREATE TABLE interrupted_parts (id integer, body text) PARTITION BY LIST (id);
 CREATE TABLE interrupted_parts_1 PARTITION OF interrupted_parts FOR VALUES IN (1);
@@ -116,7 +116,7 @@ SELECT simhash_index_commands('interrupted_parts', 2);
 RESET client_min_messages;
 SELECT simhash_detach('interrupted_parts');
 
--- Names that are too long are shortened; then they tell less.
+-- Names that are too long are shortened, and then tell less.
 SET client_min_messages = warning;
 CREATE TABLE interrupted_with_a_name_as_long_as_a_name_can_be_in_postgresql1 (id integer, body text);
 SELECT simhash_attach_online('interrupted_with_a_name_as_long_as_a_name_can_be_in_postgresql1', 'body');

@@ -1,7 +1,7 @@
--- Nothing leaks, neither PostgreSQL's memory nor the allocator's: not in a million rows, nor in errors and unread rows.
+-- Nothing leaks from PostgreSQL's memory or the allocator's: in a million rows, in errors, in unread rows.
 CREATE FUNCTION pg_temp.in_contexts() RETURNS bigint LANGUAGE sql AS
     $$ SELECT sum(total_bytes)::bigint FROM pg_backend_memory_contexts $$;
--- Linux tells how much memory a process has; elsewhere there is nothing to compare.
+-- Linux reports a process's memory; elsewhere this compares nothing.
 CREATE FUNCTION pg_temp.resident() RETURNS bigint LANGUAGE sql AS
     $$ SELECT substring(pg_read_file('/proc/self/status', 0, 10000, true) FROM 'RssAnon:\s*(\d+) kB')::bigint * 1024 $$;
 CREATE PROCEDURE pg_temp.work(rows integer) LANGUAGE plpgsql AS $$
@@ -27,7 +27,7 @@ BEGIN
         simhash_pairs(ARRAY['a', 'b', n::text], ARRAY[n, 2, NULL]::bigint[], 20);
     PERFORM count(cluster) FROM (SELECT simhash_cluster(n, 1) OVER (PARTITION BY n / 5) AS cluster
                                  FROM generate_series(1, rows / 10) n) AS clusters;
-    -- Half a million pairs; and fingerprints that are computed as they are asked for.
+    -- Half a million pairs; and fingerprints that are computed on demand.
     PERFORM count(*) FROM simhash_pairs(ids, same);
     PERFORM count(cluster) FROM (SELECT simhash_cluster(simhash(repeat('document ' || n || ' ', 1000))) OVER () AS cluster
                                  FROM generate_series(1, rows / 200) n) AS clusters;
@@ -54,10 +54,10 @@ BEGIN
     END LOOP;
 END
 $$;
--- As much before as after: what is kept for the next time is allocated then.
+-- The same work before and after: what is kept for reuse is allocated in the first round.
 CALL pg_temp.work(1000000);
 SELECT pg_temp.in_contexts() AS in_contexts, coalesce(pg_temp.resident(), 0) AS resident \gset
 CALL pg_temp.work(1000000);
--- A byte a row would be 1 MB, and an allocation a row at least 16 MB.
+-- One byte per row would be 1 MB, and one allocation per row at least 16 MB.
 SELECT pg_temp.in_contexts() - :in_contexts < 1000000 AS contexts,
     coalesce(pg_temp.resident(), 0) - :resident < 12000000 AS resident;

@@ -1,6 +1,6 @@
--- simhash_near: what it gives, whoever asks and whatever is indexed. Its plans are in near_plans.sql.
+-- simhash_near: its results, for any user and with any indexes. Its plans are in near_plans.sql.
 
--- Whether two fingerprints differ in at most so many bits; three, where it is not said.
+-- Whether two fingerprints differ in at most this many bits; by default, three.
 SELECT simhash_near(0, 7) AS three, simhash_near(0, 15) AS four, simhash_near(0, 15, 4) AS within_four,
     simhash_near(-1, -1, 0) AS equal, simhash_near(0, -1, 63) AS within_63, simhash_near(0, -1, 64) AS within_64,
     simhash_near(max_distance => 1, query => 1, fingerprint => 3) AS named;
@@ -14,7 +14,7 @@ SELECT provolatile AS volatility, proisstrict AS strict, proleakproof AS leakpro
     prosupport AS support
 FROM pg_proc WHERE proname = 'simhash_near';
 
--- Tables with indexed blocks: of the fingerprint column, and of a fingerprint that is never NULL.
+-- Tables with indexed blocks: of a fingerprint column, and of a fingerprint that is never NULL.
 CREATE TABLE documents (
     id integer PRIMARY KEY, fp bigint,
     block0 integer GENERATED ALWAYS AS (simhash_block(fp, 0, 2)) STORED,
@@ -36,7 +36,7 @@ CREATE INDEX ON with_columns (block1);
 ANALYZE documents;
 SET enable_seqscan = off;
 
--- True, false and unknown are kept apart.
+-- True, false and unknown are told apart.
 SELECT simhash_near(fp, 64, 1) AS near, count(*) FROM documents GROUP BY near ORDER BY near;
 SELECT simhash_near(fp, NULL) AS near, count(*) FROM documents GROUP BY near;
 SELECT simhash_near(fp, 64, -1) AS near, count(*) FROM documents GROUP BY near ORDER BY near;
@@ -44,7 +44,7 @@ SELECT count(*) FROM documents WHERE NOT simhash_near(fp, 64, 1);
 SELECT count(*) FROM documents WHERE simhash_near(fp, 64, 1) IS UNKNOWN;
 SELECT id FROM documents WHERE simhash_near(fp, 64, 1) ORDER BY fp <~> 64, id LIMIT 4;
 
--- A distance that is known only when the query runs, even one that is too large for probes.
+-- A distance known only when the query runs, even one that is too large for probes.
 SET plan_cache_mode = force_generic_plan;
 PREPARE search (bigint, integer) AS SELECT count(*) FROM documents WHERE simhash_near(fp, $1, $2);
 EXECUTE search (64, 1);
@@ -60,7 +60,7 @@ SELECT count(*) FROM documents WHERE simhash_near(fp, 64, extract(year FROM time
 SELECT count(*) FROM documents WHERE simhash_near(fp, 64, (SELECT 64));
 SELECT k, (SELECT count(*) FROM documents WHERE simhash_near(fp, 64, k)) FROM unnest('{-1,0,1,12,64,NULL}'::int[]) AS k;
 
--- Outer joins: the row that is made of NULLs has no blocks, whatever the fingerprint is computed from.
+-- Outer joins: a row made of NULLs has no blocks, whatever the fingerprint is computed from.
 SELECT d.id, simhash_near(n.fp, 0) AS column, simhash_near(coalesce(n.raw, bigint '0'), 0) AS expression
 FROM documents AS d LEFT JOIN with_columns AS n ON n.id = d.id WHERE d.id <= 4 ORDER BY d.id;
 SELECT d.id FROM documents AS d LEFT JOIN never_null AS n ON n.id = d.id WHERE d.id <= 4 AND NOT simhash_near(n.fp, -1)
@@ -71,8 +71,8 @@ WHERE d.id <= 4 AND simhash_near(coalesce(n.raw, bigint '0'), 0) ORDER BY d.id;
 -- Grouping sets make columns NULL, too.
 SELECT fp, count(*), simhash_near(fp, 1, 0) AS near FROM documents WHERE id < 4 GROUP BY ROLLUP (fp) ORDER BY fp;
 
--- Another table, whose columns have the numbers that block columns have here, where the planner looks at an expression
--- of one query while it plans another: EXISTS that becomes a hash table, and the constraints of a table that inherits.
+-- Another table, whose columns have the numbers of block columns here, where the planner sees an expression of one
+-- query while it plans another: EXISTS as a hash table, and constraints of a table that inherits.
 CREATE TABLE others (id integer, fp bigint, c3 integer, c4 integer);
 INSERT INTO others SELECT n, n, 9, 9 FROM generate_series(1, 100) n;
 ANALYZE others;
@@ -85,7 +85,7 @@ INSERT INTO heir VALUES (1000, 1, 5, 5);
 SELECT o.id FROM documents AS d, others AS o WHERE d.id = 1 AND o.c3 = 5 AND o.c4 = 5;
 DROP TABLE others CASCADE;
 
--- A partial index whose predicate it is, and which alone can be meant.
+-- A partial index with simhash_near as its predicate, which only ON CONFLICT with that predicate can mean.
 CREATE UNIQUE INDEX documents_few ON documents ((-id)) WHERE simhash_near(fp, 64, 1);
 INSERT INTO documents (id, fp) VALUES (64, 64) ON CONFLICT ((-id)) WHERE simhash_near(fp, 64, 1) DO NOTHING;
 INSERT INTO documents AS d (id, fp) VALUES (64, 0) ON CONFLICT (id)
@@ -93,7 +93,7 @@ DO UPDATE SET fp = EXCLUDED.fp WHERE simhash_near(d.fp, EXCLUDED.fp, 1) RETURNIN
 UPDATE documents SET fp = 64 WHERE id = 64 AND simhash_near(fp, 0, 0) RETURNING id, simhash_near(fp, 64, 0) AS new;
 DROP INDEX documents_few;
 
--- In a view with a check, a policy for new rows, a constraint, a trigger's condition.
+-- In a view with a check option, a policy for new rows, a constraint, a trigger's condition.
 CREATE VIEW near_64 AS SELECT id, fp FROM documents WHERE simhash_near(fp, 64, 1) WITH CHECK OPTION;
 INSERT INTO near_64 VALUES (1001, 65);
 INSERT INTO near_64 VALUES (1002, 67);
@@ -110,7 +110,7 @@ UPDATE documents SET fp = fp WHERE id IN (63, 64);
 DROP TRIGGER tell ON documents;
 DROP FUNCTION tell;
 
--- The extension is in a schema that is not on the search_path, and that the role may not use: only the view's owner.
+-- The extension in a schema that is not on the search_path, and that only the view's owner may use.
 CREATE SCHEMA hidden;
 CREATE ROLE regress_simhash_reader;
 CREATE VIEW searched AS SELECT id FROM documents WHERE simhash_near(fp, 64, 0);
@@ -124,7 +124,7 @@ SELECT count(*) FROM searched;
 EXPLAIN (COSTS OFF) SELECT id FROM searched;
 SELECT hidden.simhash_near(1, 1);
 RESET ROLE;
--- Functions and operators of the same names are not taken for the extension's.
+-- Functions and operators of the same names are not mistaken for the extension's.
 CREATE FUNCTION hamming(bigint, bigint) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN 0; END';
 CREATE FUNCTION simhash_block(bigint, integer, integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS
     'BEGIN RETURN 0; END';
@@ -132,14 +132,14 @@ SELECT count(*) FROM documents WHERE hidden.simhash_near(fp, 64, 1);
 DROP FUNCTION hamming, simhash_block;
 ALTER EXTENSION pg_simhash SET SCHEMA public;
 
--- Rights to columns: the block columns need none.
+-- Column privileges: the block columns need none.
 GRANT SELECT (id, fp) ON documents TO regress_simhash_reader;
 SET ROLE regress_simhash_reader;
 SELECT count(*) FROM documents WHERE simhash_near(fp, 64, 1);
 SELECT count(*) FROM documents WHERE block0 = 0;
 RESET ROLE;
 
--- Under row-level security, for the reader and as a policy.
+-- Under row-level security: as the reader's condition, and as the policy.
 ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
 CREATE POLICY few ON documents USING (id < 67);
 SET ROLE regress_simhash_reader;

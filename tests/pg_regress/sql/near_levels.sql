@@ -1,6 +1,6 @@
--- The planner simplifies conditions of other queries as if they were of the one that it is at work on. Their columns
--- must not be taken for this one's: here those of a table that has its fingerprint in the same place, and other numbers
--- where the first has its blocks.
+-- The planner simplifies conditions of other queries as if they belonged to the one being planned. Their columns must
+-- not be mistaken for columns of that query: here, columns of a table with its fingerprint in the same place, and other
+-- numbers where the first table has its blocks.
 SET client_min_messages = warning;
 SET jit = off;
 SET max_parallel_workers_per_gather = 0;
@@ -17,12 +17,12 @@ INSERT INTO t SELECT generate_series(1, 100);
 ANALYZE other, t;
 SELECT simhash AS q FROM docs WHERE id = 42 \gset
 
--- Functions whose bodies the planner puts in the place of their calls; one takes a whole row.
+-- Functions that the planner inlines; one takes a whole row.
 CREATE FUNCTION is_near(f bigint, q bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT simhash_near(f, q, 3)';
 CREATE FUNCTION is_near_either(q bigint, f bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS
     'SELECT is_near(f, q) OR simhash_near(q, f, 2)';
 CREATE FUNCTION has_near(o other, q bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT is_near(o.simhash, q)';
--- Whether a plan has what is left of a condition beside the look-up of its blocks.
+-- Whether a plan has the condition that remains beside the look-up of blocks.
 CREATE FUNCTION searches_index(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     line text;
@@ -34,7 +34,7 @@ BEGIN
     RETURN found;
 END $$;
 
--- EXISTS in what a query returns: 50 rows of each.
+-- EXISTS in a query's output: 50 rows for each.
 SELECT count(*) FILTER (WHERE found)
 FROM (SELECT EXISTS (SELECT FROM other o WHERE o.k = x.id AND simhash_near(o.simhash, :q)) FROM docs x OFFSET 0) s (found);
 SELECT count(*) FILTER (WHERE found)
@@ -58,8 +58,8 @@ SELECT count(*) FILTER (WHERE found) FROM docs, (
     UNION ALL SELECT id, false FROM t) u
 WHERE docs.id = 1;
 SELECT count(*) FROM docs, arms WHERE docs.id = 1 AND found;
--- In a sub-query that an outer join makes NULL and a lateral one refers to: PostgreSQL turns to such expressions late,
--- when it knows the arms of UNION ALL as parts of a table.
+-- In a sub-query below an outer join, referred to by a lateral one: PostgreSQL simplifies such expressions late, when
+-- it already treats the arms of UNION ALL as members of one table.
 CREATE TABLE one (x integer);
 INSERT INTO one VALUES (1);
 SELECT format($$
@@ -90,7 +90,7 @@ RESET ROLE;
 DROP POLICY p ON docs;
 ALTER TABLE docs DISABLE ROW LEVEL SECURITY;
 
--- Grouping sets over the expression of a fingerprint: above them it is NULL in the row of all groups.
+-- Grouping sets over a fingerprint's expression: above them it is NULL in the row of all groups.
 SELECT simhash_near(simhash(body), 5) AS near, count(*) FROM docs GROUP BY ROLLUP (simhash(body))
 HAVING grouping(simhash(body)) = 1;
 SELECT count(*) FROM (SELECT simhash(body) AS fp, count(*) FROM docs GROUP BY ROLLUP (simhash(body))) s
@@ -98,7 +98,7 @@ WHERE NOT simhash_near(fp, 5);
 SELECT count(*) FROM (SELECT simhash(body) AS fp, count(*) FROM docs GROUP BY ROLLUP (simhash(body))) s
 WHERE simhash_near(fp, 5) IS NULL;
 
--- Over a column that a join has merged, here of two domains.
+-- Over a column merged by a join, here of two domains.
 CREATE DOMAIN fingerprint_a AS bigint;
 CREATE DOMAIN fingerprint_b AS bigint;
 CREATE TABLE a (id integer, simhash fingerprint_a);
@@ -111,8 +111,8 @@ GROUP BY ROLLUP (simhash) HAVING grouping(simhash) = 1;
 DROP TABLE a, b;
 DROP DOMAIN fingerprint_a, fingerprint_b;
 
--- What is this query's own is still searched by indexes: through functions, beside a sub-select that reads another
--- column or the same table, in a sub-select, and below grouping sets.
+-- A query's own conditions still use the indexes: through functions, beside a sub-select that reads another column or
+-- the same table, in a sub-select, and below grouping sets.
 SELECT searches_index(format('SELECT id FROM docs WHERE is_near(simhash, %s)', :q));
 SELECT searches_index(format($$
     SELECT id FROM docs WHERE simhash_near(simhash, %s) AND EXISTS (SELECT FROM other o WHERE o.k = docs.id) $$, :q));

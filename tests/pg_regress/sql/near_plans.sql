@@ -1,5 +1,5 @@
--- How simhash_near is planned: as look-ups of indexed blocks wherever a query has it, and as a plain filter where the
--- blocks of no layout are indexed, or where it would not be the same.
+-- How simhash_near is planned: as look-ups of indexed blocks wherever it stands in a query, and as a plain filter if no
+-- layout's blocks are indexed, or if the result would differ.
 
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
@@ -7,8 +7,8 @@ SET jit = off;
 \pset format unaligned
 \pset tuples_only on
 
--- A plan without what differs between versions of PostgreSQL: the names of sub-plans' results, here as those of
--- parameters; marks on nodes that are disabled; and how a condition is written that follows from others.
+-- A plan without the differences between versions of PostgreSQL: the names of sub-plans' results, which become
+-- parameters here; the marks on disabled nodes; and the form of conditions that follow from others.
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     line text;
@@ -36,7 +36,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- The same without columns.
+-- The same on expressions, without columns.
 CREATE PROCEDURE add_expressions(target regclass, blocks integer, fingerprint text DEFAULT 'fp') LANGUAGE plpgsql AS $$
 BEGIN
     FOR block IN 0 .. blocks - 1 LOOP
@@ -58,23 +58,23 @@ VACUUM ANALYZE d;
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(query => fp, fingerprint => 42, max_distance => 3)');
 SELECT plan('SELECT x.id FROM d AS x WHERE x.tag = 1 AND simhash_near(x.fp, 42) ORDER BY x.fp <~> 42 LIMIT 10');
--- Below four, the last blocks need not be looked at; above, a block may differ.
+-- Below distance 3, not all blocks need be looked up; above, a block may differ.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 0)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 1)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 2)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 4)');
--- Nothing is within a negative distance. One that most rows are within needs no index.
+-- Nothing is within a negative distance. If most rows are within the distance, no index is used.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, -1)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 25)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, NULL)');
 
--- Few rows are expected, so that one that is as good as any is not sought by a scan.
+-- Few rows are expected, so the plan does not scan the table for the first near row.
 SELECT plan('SELECT EXISTS (SELECT FROM d WHERE simhash_near(fp, 42, 5))');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 5) ORDER BY id LIMIT 1');
 -- Each part of a UNION ALL is searched.
 SELECT plan('SELECT id FROM (SELECT id, fp FROM d UNION ALL SELECT -id, fp FROM d) AS u WHERE simhash_near(fp, 42, 0)');
 
--- By hand: the same plan, but for the name of the last comparison.
+-- The same plan as a query by hand, except for the name of the last comparison.
 CREATE FUNCTION same_plans(a text, b text) RETURNS boolean LANGUAGE sql
     RETURN ARRAY(SELECT regexp_replace(plan(a), 'simhash_within\(fp, ([^,]*), (\d+), \d+\)', '((fp <~> \1) <= \2)'))
         = ARRAY(SELECT plan(b));
@@ -90,7 +90,7 @@ SELECT same_plans('SELECT id FROM d WHERE simhash_near(fp, 42, 5) ORDER BY fp <~
       AND fp <~> 42 <= 5
     ORDER BY fp <~> 42 LIMIT 3 $$);
 
--- Prepared: a generic plan has no constants to look up, a custom plan does.
+-- Prepared: a generic plan has no constant probes, a custom plan has.
 SET plan_cache_mode = force_generic_plan;
 PREPARE search (bigint) AS SELECT id FROM d WHERE simhash_near(fp, $1);
 PREPARE within (bigint, integer) AS SELECT id FROM d WHERE simhash_near(fp, $1, $2);
@@ -129,7 +129,7 @@ CALL show_layout(7, 6);
 CALL show_layout(8, 7);
 \set VERBOSITY default
 
--- Of several layouts, the one that is cheapest for the distance.
+-- Of several layouts, the cheapest for the distance is used.
 CALL add_columns('l', 2);
 CALL add_columns('l', 3);
 CALL add_columns('l', 4);
@@ -139,12 +139,12 @@ SELECT distance, string_agg(DISTINCT substring(line FROM 'l_b(\d)'), ', ') AS bl
 FROM generate_series(0, 12) distance,
     LATERAL plan(format('SELECT id FROM l WHERE simhash_near(fp, 42, %s)', distance)) line
 GROUP BY distance ORDER BY distance;
--- Where the distance is not known, one that can serve any.
+-- If the distance is unknown, a layout that serves any distance is used.
 SET plan_cache_mode = force_generic_plan;
 PREPARE within (integer) AS SELECT id FROM l WHERE simhash_near(fp, 42, $1);
 SELECT plan('EXECUTE within (3)');
 DEALLOCATE within;
--- With two or three blocks only, all rows beyond the distance that can be probed.
+-- With only two or three blocks, all rows are read for distances that are too large for probes.
 DROP INDEX l_b4_0, l_b3_0;
 PREPARE within (integer) AS SELECT id FROM l WHERE simhash_near(fp, 42, $1);
 SELECT plan('EXECUTE within (3)');
@@ -154,7 +154,7 @@ DROP TABLE l;
 
 -- In any query ----------------------------------------------------------------------
 
--- A view, one that lets nothing leak, CTEs, sub-queries.
+-- A view, a security barrier, CTEs, sub-queries.
 CREATE VIEW v (number, print) AS SELECT id, fp FROM d WHERE tag < 5;
 CREATE VIEW barrier WITH (security_barrier) AS SELECT id, fp FROM d WHERE tag < 5;
 SELECT plan('SELECT number FROM v WHERE simhash_near(print, 42, 0)');
@@ -163,12 +163,12 @@ SELECT plan('WITH c AS (SELECT id, fp FROM d) SELECT id FROM c WHERE simhash_nea
 SELECT plan('WITH c AS MATERIALIZED (SELECT id FROM d WHERE simhash_near(fp, 42, 0)) SELECT * FROM c');
 SELECT plan('SELECT count(*) FROM (SELECT id FROM d WHERE simhash_near(fp, 42, 0) ORDER BY id LIMIT 5) AS few');
 SELECT plan('SELECT fp FROM (SELECT fp, count(*) FROM d GROUP BY fp) AS counted WHERE simhash_near(fp, 42, 0)');
--- A limit comes before: here all rows are read.
+-- The limit applies first: all rows are read.
 SELECT plan('SELECT id FROM (SELECT id, fp FROM d ORDER BY id LIMIT 5) AS few WHERE simhash_near(fp, 42, 0)');
--- What to look for comes from a sub-select, which runs once for each block and once for the distance.
+-- The query fingerprint comes from a sub-select, which runs once for each block and once for the distance.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, (SELECT fp FROM d AS one WHERE id = 42), 1)');
 
--- Joins: either side is searched. A second table, of two rows, has no index of its own.
+-- Joins: either side is searched. The second table, of two rows, has no index of its own.
 CREATE TABLE q (id integer, fp bigint);
 INSERT INTO q SELECT id, fp FROM d WHERE id IN (7, 42);
 ANALYZE q;
@@ -188,7 +188,7 @@ CALL add_columns('e', 2);
 ANALYZE e;
 SELECT plan('SELECT d.id, e.id FROM d JOIN e ON simhash_near(d.fp, e.fp, 0) WHERE d.id = 42');
 SELECT plan('SELECT d.id, e.id FROM d JOIN e ON simhash_near(d.fp, e.fp, 0) WHERE e.id = 42 AND e.fp = 7');
--- The order of joins: first the few rows that are near, whether found by an index or not.
+-- The order of joins: the few near rows first, whether found by an index or not.
 SET enable_seqscan = on;
 CREATE TABLE s (id integer PRIMARY KEY, fp bigint);
 INSERT INTO s SELECT id, fp FROM d;
@@ -201,7 +201,7 @@ SELECT plan($$
     WHERE simhash_near(s.fp, 42) $$);
 SET enable_seqscan = off;
 
--- Changes.
+-- Data changes.
 SELECT plan('UPDATE d SET tag = 0 WHERE simhash_near(fp, 42, 0)');
 SELECT plan('DELETE FROM d WHERE simhash_near(fp, 42, 0)');
 SELECT plan('DELETE FROM d USING q WHERE simhash_near(d.fp, q.fp, 0)');
@@ -226,14 +226,14 @@ ALTER TABLE d DISABLE ROW LEVEL SECURITY;
 
 -- Any table -------------------------------------------------------------------------
 
--- Indexes of expressions, of a fingerprint that is itself computed, and searched by either name.
+-- Indexes on expressions, also of a generated fingerprint, which is searched by the column or by its expression.
 CREATE TABLE x (id integer, body text, fp bigint GENERATED ALWAYS AS (simhash(body)) STORED);
 INSERT INTO x (id, body) SELECT n, 'text ' || n FROM generate_series(1, 1000) n;
 CALL add_expressions('x', 4);
 ANALYZE x;
 SELECT plan('SELECT id FROM x WHERE simhash_near(fp, 42, 1)');
 DROP INDEX x_b4_0, x_b4_1, x_b4_2, x_b4_3;
--- What a column is computed from is not computed anew for a search of the column: only if it is itself what is searched.
+-- A search of a column does not recompute its expression; only a search for the expression itself does.
 CALL add_expressions('x', 4, 'simhash(body)');
 SELECT plan('SELECT id FROM x WHERE simhash_near(fp, 42, 1)');
 SELECT plan('SELECT id FROM x WHERE simhash_near(simhash(body), 42, 1)');
@@ -271,7 +271,7 @@ SELECT plan('SELECT id FROM h WHERE simhash_near(fp, 42, 1)');
 SELECT plan('SELECT id FROM h WHERE id = 7 AND simhash_near(fp, 42, 0)');
 SELECT plan('SELECT h.id FROM q JOIN h ON simhash_near(h.fp, q.fp, 0)');
 SELECT plan('UPDATE h SET fp = NULL WHERE simhash_near(fp, 42, 0)');
--- A block that not all of them have indexed is not looked at.
+-- A block that is not indexed in all partitions is not looked up.
 DROP INDEX h_b4_0;
 CREATE INDEX h0_b4_0 ON h0 (b4_0);
 SELECT plan('SELECT id FROM h WHERE simhash_near(fp, 42, 0)');
@@ -286,7 +286,7 @@ ANALYZE p;
 SELECT plan('SELECT id FROM p WHERE simhash_near(fp, 42, 0)');
 SELECT plan('SELECT id FROM p WHERE tag = 2 AND simhash_near(fp, 42, 0)');
 DROP TABLE p;
--- A join locks no partition that the planner prunes, nor an index of it, and does not wait for one.
+-- A join neither locks nor waits for a partition that the planner prunes, or an index of one.
 CREATE TABLE p (id integer, tag integer, fp bigint) PARTITION BY LIST (tag);
 SELECT format('CREATE TABLE p%s PARTITION OF p FOR VALUES IN (%s)', tag, tag) FROM generate_series(0, 9) tag \gexec
 INSERT INTO p SELECT id, tag, fp FROM d WHERE id <= 5000;
@@ -298,7 +298,7 @@ SELECT DISTINCT c.relname FROM pg_locks JOIN pg_class c ON c.oid = relation
 WHERE pid = pg_backend_pid() AND c.relname ~ '^p\d?(_|$)' ORDER BY relname;
 ROLLBACK;
 SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag IN (5, 6)');
--- A foreign table may give anything for a generated column, so none is taken for a block where one is a partition.
+-- A foreign table may return anything for a generated column: with one as a partition, no column is taken for a block.
 CREATE FOREIGN DATA WRAPPER elsewhere;
 CREATE SERVER elsewhere FOREIGN DATA WRAPPER elsewhere;
 CREATE FOREIGN TABLE p_foreign PARTITION OF p FOR VALUES IN (99) SERVER elsewhere;
@@ -306,7 +306,7 @@ SELECT count(*) FROM plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp)
 WHERE line ~ 'b4_|simhash_within';
 DROP FOREIGN TABLE p_foreign;
 DROP FOREIGN DATA WRAPPER elsewhere CASCADE;
--- Indexes of partitions that the partitioned table does not have are used where the search is not joined.
+-- Indexes of partitions that the partitioned table lacks are used only where the search is not part of a join.
 DROP INDEX p_b4_0;
 CREATE INDEX p5_b4_0 ON p5 (b4_0);
 SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5');
@@ -326,7 +326,7 @@ ANALYZE i1;
 SELECT plan('SELECT id FROM i WHERE simhash_near(fp, 42, 0)');
 SELECT plan('SELECT id FROM ONLY i WHERE simhash_near(fp, 42, 0)');
 SELECT plan('DELETE FROM i WHERE simhash_near(fp, 42, 0)');
--- An expression of one of them only looks alike.
+-- An expression in one of them only looks alike.
 DROP INDEX i_b2_0, i1_b2_0;
 CREATE INDEX i_b2_0 ON i (simhash_block(fp, 0, 2));
 CREATE INDEX i1_b2_0 ON i1 (simhash_block(fp + 1, 0, 2));
@@ -342,7 +342,7 @@ CREATE FUNCTION used(query text DEFAULT 'SELECT id FROM n WHERE simhash_near(fp,
 $$;
 -- Nothing is indexed.
 SELECT plan('SELECT id FROM q WHERE simhash_near(fp, 42)');
--- A block is not: it takes more probes in another, unless the distance is so small that three are enough.
+-- One block is not indexed: another one takes more probes, unless the distance is so small that three blocks suffice.
 CREATE TABLE n (id integer, fp bigint, other bigint);
 INSERT INTO n SELECT id, fp, fp FROM d WHERE id <= 1000;
 CALL add_columns('n', 4);
@@ -351,8 +351,8 @@ SELECT used();
 DROP INDEX n_b4_3;
 SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42)');
 SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42, 2)');
--- In its place, expressions that only look alike: of another column, another block, another layout, or more than the
--- block.
+-- In its place, expressions that only look alike: of another column, another block, another layout, or with more around
+-- the block.
 CREATE INDEX n_alike ON n (simhash_block(other, 3, 4));
 SELECT used();
 DROP INDEX n_alike;
@@ -365,11 +365,11 @@ DROP INDEX n_alike;
 CREATE INDEX n_alike ON n (abs(simhash_block(fp, 3, 4)));
 SELECT used();
 DROP INDEX n_alike;
--- The real one.
+-- The right expression.
 CREATE INDEX n_real ON n (simhash_block(fp, 3, 4));
 SELECT used();
 DROP INDEX n_real;
--- A function of the same name, and operators, that search_path finds before the real ones.
+-- A function of the same name, and operators, that search_path finds first.
 CREATE SCHEMA fake;
 CREATE FUNCTION fake.simhash_block(bigint, integer, integer DEFAULT 4) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS
     'BEGIN RETURN 0; END';
@@ -384,13 +384,13 @@ SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, 0)');
 RESET search_path;
 DROP INDEX n_alike;
 DROP SCHEMA fake CASCADE;
--- Columns that are not generated, or are no integers.
+-- Columns that are not generated, or not of type integer.
 ALTER TABLE n ADD plain integer, ADD wide bigint GENERATED ALWAYS AS (simhash_block(fp, 3)) STORED;
 CREATE INDEX n_plain ON n (plain);
 CREATE INDEX n_wide ON n (wide);
 SELECT used();
--- Another access method, another operator class, an index that is not valid: as CREATE INDEX CONCURRENTLY leaves it
--- when it fails.
+-- Another access method, another operator class, an index that is not valid, as a failed CREATE INDEX CONCURRENTLY
+-- leaves it.
 CREATE INDEX n_b4_3 ON n USING hash (b4_3);
 SELECT used();
 DROP INDEX n_b4_3;
@@ -406,10 +406,10 @@ SELECT used();
 UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'n_b4_3'::regclass;
 SELECT used();
 DROP INDEX n_b4_3;
--- Any order of the index serves, and further keys do not matter.
+-- Any sort order of the index serves, and further keys do not matter.
 CREATE INDEX n_b4_3 ON n (b4_3 DESC NULLS LAST, id) INCLUDE (fp);
 SELECT used();
--- A plan that was made before its column is gone, or is no longer generated.
+-- A plan made before its column was dropped, or ceased to be generated.
 PREPARE search AS SELECT id FROM n WHERE simhash_near(fp, 42);
 SELECT used('EXECUTE search');
 ALTER TABLE n DROP COLUMN b4_3;
@@ -418,7 +418,7 @@ ALTER TABLE n ALTER b4_1 DROP EXPRESSION;
 SELECT used('EXECUTE search');
 DEALLOCATE search;
 DROP TABLE n;
--- Partial indexes, where there are no others, serve a query that implies their predicate.
+-- If there are only partial indexes, they serve queries that imply their predicate.
 CREATE TABLE n (id integer, fp bigint);
 INSERT INTO n SELECT id, fp FROM d WHERE id <= 1000;
 CREATE INDEX n_partial0 ON n (simhash_block(fp, 0, 2)) WHERE id > 500;
@@ -427,22 +427,22 @@ ANALYZE n;
 SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42, 1)');
 SELECT plan('SELECT id FROM n WHERE simhash_near(fp, 42, 1) AND id > 600');
 DROP TABLE n;
--- What may give another result each time it is asked.
+-- Arguments that may change with each evaluation.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, (random() * 9)::bigint)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, (random() * 9)::integer)');
--- Both from the same row.
+-- Both arguments from the same row.
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, id)');
 SELECT plan('SELECT id FROM d WHERE simhash_near(fp, 42, tag)');
 -- Above grouping sets, where a column that is left out is NULL.
 SET enable_hashagg = off;
 SELECT plan('SELECT fp, count(*) FROM d GROUP BY ROLLUP (fp) HAVING simhash_near(fp, 42)');
--- From 18 on, PostgreSQL tells such a column from the one below, where the search is.
+-- From version 18 on, PostgreSQL distinguishes such a column from the one below, where the search is.
 SELECT array_agg(n ORDER BY n) = (
     SELECT array_agg(n ORDER BY n)
     FROM (SELECT (SELECT count(*) FROM q WHERE q.fp = d.fp) FROM d WHERE fp <~> 42 <= 3 GROUP BY ROLLUP (fp)) AS x (n)
 ) AS same
 FROM (SELECT (SELECT count(*) FROM q WHERE q.fp = d.fp) FROM d WHERE simhash_near(fp, 42) GROUP BY ROLLUP (fp)) AS x (n);
--- Where it does not matter: a sub-select of its own; an aggregate of another query.
+-- Where grouping sets do not matter: in a sub-select of its own; with an aggregate of another query.
 SELECT plan('SELECT (SELECT max(q.fp) FROM q) FROM d WHERE simhash_near(fp, 42) GROUP BY ROLLUP (tag)');
 SELECT plan('SELECT (SELECT count(*) FROM d WHERE simhash_near(d.fp, max(q.fp))) FROM q');
 

@@ -1,4 +1,4 @@
--- The way without a rewrite: simhash_attach_online, simhash_fill, simhash_index_commands, and the trigger
+-- Attaching without a rewrite: simhash_attach_online, simhash_fill, simhash_index_commands, and the trigger
 -- simhash_update.
 -- A table of many pages, filled a few at a time.
 CREATE TABLE online_docs (id integer UNIQUE, body text, views integer DEFAULT 0) WITH (fillfactor = 10);
@@ -12,7 +12,7 @@ SELECT simhash_attach_online('online_docs', 'body', '{}');
 SELECT relfilenode = :file AS not_rewritten FROM pg_class WHERE oid = 'online_docs'::regclass;
 \d+ online_docs
 SELECT obj_description(oid, 'pg_trigger') AS comment FROM pg_trigger WHERE tgrelid = 'online_docs'::regclass;
--- New rows have their fingerprint, and changed ones too, whatever the statement says of it.
+-- New and changed rows get their fingerprint, whatever value the statement gives.
 INSERT INTO online_docs (id, body, simhash) VALUES (200, 'a text', 42), (201, 'another', NULL), (202, '', 42);
 UPDATE online_docs SET views = 1 WHERE id = 1;
 UPDATE online_docs SET body = 'another text' WHERE id = 2;
@@ -20,7 +20,7 @@ UPDATE online_docs SET simhash = 42 WHERE id = 3;
 UPDATE online_docs SET body = NULL WHERE id = 4;
 SELECT id, simhash IS NOT DISTINCT FROM simhash(body) AS correct, simhash IS NULL AS none
 FROM online_docs WHERE id < 6 OR id >= 200 ORDER BY id;
--- In a transaction block it cannot commit.
+-- In a transaction block the fill cannot commit.
 BEGIN;
 CALL simhash_fill('online_docs');
 \echo :LAST_ERROR_SQLSTATE
@@ -32,7 +32,7 @@ ROLLBACK;
 \set AUTOCOMMIT on
 CREATE PROCEDURE online_wrapper() LANGUAGE plpgsql
     AS $$ BEGIN CALL simhash_fill('online_docs', batch_pages => 1); END $$;
--- Stopped in the midst, it has kept what it had done, and goes on from there.
+-- Stopped halfway, the fill has kept its work, and continues from there.
 CREATE FUNCTION online_stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stopped'; END $$;
 CREATE TRIGGER stop BEFORE UPDATE ON online_docs FOR EACH ROW WHEN (NEW.id = 50) EXECUTE FUNCTION online_stop();
 CALL simhash_fill('online_docs', batch_pages => 1);
@@ -48,12 +48,12 @@ ALTER TABLE online_docs DISABLE TRIGGER zz_simhash_update;
 UPDATE online_docs SET simhash = NULL WHERE id <= 10;
 CALL online_wrapper();
 SELECT count(*) FILTER (WHERE simhash IS DISTINCT FROM simhash(body)) AS wrong FROM online_docs;
--- A disabled trigger is not the one that is wanted.
+-- A disabled trigger does not count.
 SELECT simhash_attach_online('online_docs', 'body');
 ALTER TABLE online_docs ENABLE TRIGGER zz_simhash_update;
 DROP PROCEDURE online_wrapper;
 
--- The indexes, without locking writers out.
+-- The indexes, without blocking writers.
 SELECT simhash_index_commands('online_docs');
 SELECT simhash_index_commands('online_docs') \gexec
 SELECT simhash_index_commands('online_docs');
@@ -64,7 +64,7 @@ EXPLAIN (COSTS OFF) SELECT id FROM online_docs
 WHERE simhash_block(simhash, 0) = 1 OR simhash_block(simhash, 1) = 2
     OR simhash_block(simhash, 2) = 3 OR simhash_block(simhash, 3) = 4;
 RESET enable_seqscan;
--- One that is missing, and one that a failed command has left.
+-- One missing index, and one left by a failed command.
 DROP INDEX online_docs_simhash_block1_idx;
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'online_docs_simhash_block2_idx'::regclass;
 COMMENT ON INDEX online_docs_simhash_block2_idx IS NULL;
@@ -78,7 +78,7 @@ DROP INDEX online_docs_simhash_block1_idx;
 SELECT simhash_detach('online_docs');
 \d online_docs
 
--- Half there, and options.
+-- Half attached, with options.
 SELECT simhash_attach_online('online_docs', 'body', '{"ngram": 2}', 'fingerprint');
 DROP TRIGGER zz_fingerprint_update ON online_docs;
 SELECT simhash_attach_online('online_docs', 'body', '{"ngram": 2}', 'fingerprint');
@@ -87,7 +87,7 @@ SELECT simhash_attach_online('online_docs', 'body', '{"ngram": 2, "weight": "set
 CALL simhash_fill('online_docs', 'fingerprint');
 SELECT count(*) FILTER (WHERE fingerprint IS DISTINCT FROM simhash(body, '{"ngram": 2}')) AS wrong FROM online_docs;
 
--- BEFORE triggers fire by name: ours sees what the others have made of the text.
+-- BEFORE triggers fire in the order of their names: ours sees the text as the others leave it.
 CREATE FUNCTION online_trim() RETURNS trigger LANGUAGE plpgsql
     AS $$ BEGIN NEW.body := 'before ' || NEW.body; RETURN NEW; END $$;
 CREATE TRIGGER trim_body BEFORE INSERT OR UPDATE ON online_docs FOR EACH ROW EXECUTE FUNCTION online_trim();
@@ -95,7 +95,7 @@ INSERT INTO online_docs VALUES (300, 'a text');
 UPDATE online_docs SET views = 2 WHERE id = 300;
 SELECT body, fingerprint = simhash(body, '{"ngram": 2}') AS correct FROM online_docs WHERE id = 300;
 
--- Somebody's own trigger would stay, and fail on every row, so it is in the way of detach.
+-- A user's own trigger would stay and fail on every row, so it blocks detaching.
 DROP TRIGGER zz_fingerprint_update ON online_docs;
 CREATE TRIGGER my_own BEFORE INSERT OR UPDATE ON online_docs
     FOR EACH ROW EXECUTE FUNCTION simhash_update('fingerprint', 'body');
@@ -123,7 +123,7 @@ SELECT fa = simhash(a) AS a, fb = simhash(b, '{"tokens": "chars"}') AS b, fc = s
     fe = simhash(e) AS e,
     ff = simhash(f) AS f
 FROM online_types;
--- And fill, by such a trigger; and a long text, stored out of line, that an UPDATE leaves alone.
+-- Filling by such a trigger; and a long text, stored out of line, that an UPDATE does not change.
 ALTER TABLE online_types DISABLE TRIGGER ALL;
 UPDATE online_types SET fa = NULL, fb = NULL;
 CALL simhash_fill('online_types', 'fa');
@@ -150,7 +150,7 @@ SELECT simhash_index_commands('online_parts', 2);
 SELECT indexrelid::regclass AS index, indisvalid FROM pg_index
 WHERE indrelid IN (SELECT relid FROM pg_partition_tree('online_parts'))
 ORDER BY indexrelid::regclass::text;
--- A new partition has everything.
+-- A new partition gets everything.
 CREATE TABLE online_parts_2 PARTITION OF online_parts FOR VALUES FROM (20) TO (30);
 INSERT INTO online_parts VALUES (20, 'a text');
 SELECT simhash_index_commands('online_parts', 2);
@@ -207,7 +207,7 @@ DROP TRIGGER zz_taken_update ON online_errors;
 INSERT INTO online_errors (id, body) VALUES (1, 'a text');
 CALL simhash_fill('online_errors');
 \echo :LAST_ERROR_SQLSTATE
--- The trigger function called wrongly.
+-- Wrong calls of the trigger function.
 CREATE FUNCTION pg_temp.fire(timing text, call text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('CREATE TRIGGER wrong %s ON online_errors %s', timing, call);
@@ -230,8 +230,8 @@ SELECT pg_temp.fire('BEFORE INSERT', 'FOR EACH ROW EXECUTE FUNCTION simhash_upda
 SELECT pg_temp.fire('BEFORE INSERT', 'FOR EACH ROW EXECUTE FUNCTION simhash_update(own, body, ''{"ngrams": 2}'')');
 SELECT errors($$SELECT simhash_update()$$);
 
--- What the table's own triggers do while it is filled: by its owner all that they may do at any time, with the owner's search
--- path, in which another operator may come first; by others in a restricted operation.
+-- The table's own triggers during the fill: called by the owner, they are unrestricted and run with the owner's search
+-- path, in which another operator may come first; called by others, they are in a restricted operation.
 CREATE ROLE regress_online_owner;
 CREATE SCHEMA online AUTHORIZATION regress_online_owner;
 SET ROLE regress_online_owner;

@@ -1,4 +1,4 @@
--- simhash(text, options). The numbers are those of simhash/tests/golden/reference.py.
+-- simhash(text, options). The numbers come from simhash/tests/golden/reference.py.
 CREATE TEMP TABLE options (options jsonb PRIMARY KEY);
 INSERT INTO options VALUES
     ('{}'), ('{"tokens": "words"}'), ('{"tokens": "chars"}'), ('{"ngram": 1}'), ('{"ngram": 2}'), ('{"ngram": 16}'),
@@ -11,8 +11,8 @@ INSERT INTO options VALUES
 SELECT options, simhash('To be, or not to be: that is the question. 生存か死か、それが問題だ。To sleep, to Dream.', options)
 FROM options ORDER BY options::text;
 
--- The array of the features with their weights has the same fingerprint, for every option; and that of the features
--- alone, if all weigh the same.
+-- For every option, the array of the features with their weights has the same fingerprint; so has the array of the
+-- features alone, if all weigh the same.
 CREATE TEMP TABLE texts AS
 SELECT string_agg(word, ' ' ORDER BY n) AS body
 FROM (SELECT n, n % 10, CASE n % 4 WHEN 0 THEN '検索' WHEN 1 THEN 'Word' ELSE '' END || n * n % 89
@@ -29,13 +29,13 @@ FROM options, texts, LATERAL (
     FROM simhash_features(body, options)) AS features (weighted, plain, same_weights, number)
 GROUP BY options ORDER BY options::text;
 
--- What is written out is what is meant by default.
+-- Options written out with their default values change nothing.
 SELECT bool_and(simhash(body) IS NOT DISTINCT FROM simhash(body, written)) AS default_words
 FROM texts, (VALUES (jsonb '{}'), ('{"tokens": "words", "weight": "set", "case_fold": true}')) AS defaults (written);
 SELECT bool_and(simhash(body, '{"tokens": "chars"}') IS NOT DISTINCT FROM simhash(body, written)) AS default_chars
 FROM texts, (VALUES (jsonb '{"ngram": 4, "tokens": "chars"}')) AS defaults (written);
 
--- A literal, a value of type text, one of type jsonb, and parameters with and without a type.
+-- A literal, a text value, a jsonb value, and parameters with and without a type.
 PREPARE untyped AS SELECT simhash($1, $2);
 PREPARE typed (text, jsonb) AS SELECT simhash($1, $2);
 SELECT simhash('to be or not', '{"ngram": 2}') AS literal, simhash('to be or not', '{"ngram": 2}'::text) AS text,
@@ -45,15 +45,15 @@ SELECT simhash('to be or not', '{"ngram": 2}') AS literal, simhash('to be or not
 EXECUTE untyped ('to be or not', '{"ngram": 2}');
 EXECUTE typed ('to be or not', '{"ngram": 2}');
 
--- Each row its own options, in turns.
+-- Different options in each row, alternating.
 SELECT n, simhash('to be or not', jsonb_build_object('ngram', 1 + n % 2)) FROM generate_series(1, 4) n;
 
 -- NULL in, NULL out.
 SELECT simhash(NULL::text, '{}'::jsonb) IS NULL AND simhash('a', NULL::jsonb) IS NULL
     AND simhash(NULL::text, '{}'::text) IS NULL AND simhash('a', NULL::text) IS NULL AS nulls;
 
--- Documents mean the same as jsonb and as text: numbers by their value, and of a key that is given twice the last. The
--- errors are the same too.
+-- Options mean the same as jsonb and as text: numbers count by value, and of a repeated key the last one. The errors
+-- are the same too.
 CREATE FUNCTION pg_temp.outcome(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     result text;

@@ -1,4 +1,4 @@
--- simhash_probes: what a search must look up in a block, that no fingerprint within the distance is missed.
+-- simhash_probes: the values to look up in a block, so that no fingerprint within the distance is missed.
 SELECT max_distance, blocks,
     array_agg(cardinality(simhash_probes(81985529216486895, block, blocks, max_distance)) ORDER BY block) AS probes
 FROM unnest(ARRAY[0, 2, 3, 5]) max_distance, unnest(ARRAY[2, 3, 4, 8]) blocks,
@@ -8,8 +8,8 @@ SELECT simhash_probes(81985529216486895, 0, 4, 3) AS equal, to_hex(unnest(simhas
 SELECT array_length(simhash_probes(-1, 0, 2, 3), 1), -1 = ANY (simhash_probes(-1, 0, 2, 3)) AS itself,
     x'7fffffff'::int = ANY (simhash_probes(-1, 0, 2, 3)) AS sign_flipped;
 
--- The values of the block at up to r bits, for the radius r of the pigeonhole principle, each once, and no others: as
--- many as there are, none twice and none farther.
+-- The values within r bits of the block, for the radius r of the pigeonhole principle: as many as there are, each once,
+-- and no others.
 CREATE TEMP TABLE searches AS
 SELECT max_distance, blocks, block, 64 / blocks + CASE WHEN block < 64 % blocks THEN 1 ELSE 0 END AS width,
     (max_distance + 1) / blocks - 1 + CASE WHEN block < (max_distance + 1) % blocks THEN 1 ELSE 0 END AS radius
@@ -29,12 +29,12 @@ FROM searches,
              FROM unnest(simhash_probes(fingerprint, block, blocks, max_distance)) AS probe)
         AS probes (found, distinct_, farthest)
 GROUP BY blocks ORDER BY blocks;
--- The radii are the least: they sum to max_distance + 1 - blocks.
+-- The radii are as small as possible: they sum to max_distance + 1 - blocks.
 SELECT bool_and(sum = max_distance + 1 - blocks) AS least
 FROM (SELECT max_distance, blocks, sum(radius) FROM searches GROUP BY max_distance, blocks) AS sums;
 
--- No pair within the distance is missed: of fingerprints at exactly k bits, some block of one is among the probes of
--- the other.
+-- No pair within the distance is missed: of two fingerprints that differ in exactly k bits, some block of one is among
+-- the probes of the other.
 CREATE TEMP TABLE pairs AS
 SELECT k, n, fingerprint, fingerprint # coalesce(bit_or(1::bigint << bit), 0) AS near
 FROM generate_series(0, 12) k, generate_series(1, 25) n,
@@ -49,7 +49,7 @@ FROM (SELECT k, n, blocks,
       FROM pairs JOIN searches ON max_distance = k GROUP BY k, n, blocks) AS lookups (k, n, blocks, found)
 GROUP BY blocks ORDER BY blocks;
 
--- Below 0 nothing is near; above 64 everything is.
+-- Below 0 nothing is near; from 64 on everything is.
 SELECT simhash_probes(5, 0, 4, -1) AS minus_one, simhash_probes(5, 0, 4, -2147483648) AS least,
     cardinality(simhash_probes(5, 0, 8, 64)) AS all, cardinality(simhash_probes(5, 0, 8, 2147483647)) AS greatest,
     cardinality(simhash_probes(5, 0, 2, 11)) AS many;

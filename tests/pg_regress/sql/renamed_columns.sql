@@ -1,4 +1,4 @@
--- A block column that was renamed is known by what it computes: simhash_attach takes it, and simhash_detach drops it.
+-- A renamed block column is recognised by what it computes: simhash_attach uses it, and simhash_detach drops it.
 SET client_min_messages = warning;
 CREATE TABLE renamed (id integer PRIMARY KEY, body text, fp bigint);
 INSERT INTO renamed SELECT n, 'a text of words ' || n, n FROM generate_series(1, 50) AS n;
@@ -8,7 +8,7 @@ SELECT simhash_attach('renamed', 'body', 2);
 ALTER TABLE renamed RENAME simhash_block0 TO "Zero";
 RESET client_min_messages;
 SELECT simhash_attach('renamed', 'body', 2);
--- Its index is built where it is missing, under the name that it would have had, and replaced where it is to cover.
+-- A missing index is built under its usual name, and replaced if it is to be covering.
 DROP INDEX renamed_simhash_block0_idx;
 SELECT simhash_attach('renamed', 'body', 2);
 SELECT simhash_attach('renamed', 'body', 2, covering => true);
@@ -36,7 +36,7 @@ TABLE of_renamed;
 SELECT simhash_attach('renamed', 'body', 2);
 SELECT simhash_detach('renamed', 'b');
 TABLE of_renamed;
--- What has the name of another prefix's block is that one's, as long as it has its fingerprint.
+-- A column with the name of another prefix's block belongs to that prefix, as long as the prefix has its fingerprint.
 ALTER TABLE renamed RENAME simhash_block0 TO id_block0;
 SELECT simhash_attach('renamed', 'body', 2);
 SET client_min_messages = warning;
@@ -45,7 +45,7 @@ ALTER TABLE renamed DROP b_block0;
 ALTER TABLE renamed RENAME id_block0 TO b_block0;
 RESET client_min_messages;
 SELECT simhash_attach('renamed', 'body', 2);
--- Without an index that tells, it is of the only prefix that lacks it; and of none, if more than one do.
+-- Without a telling index, it belongs to the only prefix that lacks it; to none, if several do.
 DROP INDEX renamed_simhash_block1_idx;
 ALTER TABLE renamed RENAME simhash_block1 TO one;
 SELECT simhash_attach('renamed', 'body', 2);
@@ -59,7 +59,7 @@ SET client_min_messages = warning;
 ALTER TABLE renamed DROP IF EXISTS one, DROP IF EXISTS b_block0;
 RESET client_min_messages;
 
--- What attach did not make, or does not compute the same any more, is not ours.
+-- A column that attach did not make, or that no longer computes the same, is not ours.
 SET client_min_messages = warning;
 SELECT simhash_attach('renamed', 'body', 2);
 ALTER TABLE renamed RENAME simhash_block0 TO zero;
@@ -76,7 +76,7 @@ ALTER TABLE renamed DROP zero, DROP one, DROP other;
 SELECT simhash_detach('renamed');
 TABLE of_renamed;
 
--- Fingerprints of the application's: a prefix has no fingerprint column of its own.
+-- Fingerprints filled by the application: a prefix has no fingerprint column of its own.
 SET client_min_messages = warning;
 SELECT simhash_attach('renamed', 'fp', 2, prefix => 'fp');
 SELECT simhash_attach('renamed', 'fp', 2, prefix => 'x');
@@ -91,7 +91,7 @@ SELECT simhash_detach('renamed', 'fp');
 TABLE of_renamed;
 DROP VIEW of_renamed;
 
--- Partitions and tables that inherit follow, under the new name.
+-- Partitions and children follow, under the new name.
 SET client_min_messages = warning;
 CREATE TABLE renamed_parts (id integer, body text) PARTITION BY LIST (id);
 CREATE TABLE renamed_parts_1 PARTITION OF renamed_parts FOR VALUES IN (1);

@@ -3,8 +3,8 @@ SELECT simhash_resemblance('a b c', 'b c d') AS two_of_four, simhash_resemblance
     simhash_resemblance('a b c', 'd e') AS no_common_word, simhash_resemblance('a a a b', 'a b b') AS a_set,
     simhash_resemblance('the cat sat on the mat', 'the cat lay on the mat') AS four_of_six;
 
--- Each option: word pairs, 1 of 3; characters, word of word and ords; the case, 1 of 3; word counts, (1 + 1) / (3 + 2);
--- their logarithms (2 * 256) / (537 + 433); the two heaviest, a: 3, b: 2 and b: 2, c: 2, so 2 / (3 + 2 + 2).
+-- Each option: word pairs, 1 of 3; characters, word of word and ords; case, 1 of 3; word counts, (1 + 1) / (3 + 2);
+-- their logarithms, (2 * 256) / (537 + 433); the two heaviest, a: 3, b: 2 and b: 2, c: 2, so 2 / (3 + 2 + 2).
 SELECT simhash_resemblance('a b c', 'a b d', '{"ngram": 2}') AS ngram,
     simhash_resemblance('word', 'words', '{"tokens": "chars"}') AS tokens,
     simhash_resemblance('A b', 'a b', '{"case_fold": false}') AS case_fold,
@@ -13,25 +13,25 @@ SELECT simhash_resemblance('a b c', 'a b d', '{"ngram": 2}') AS ngram,
     simhash_resemblance('a a a b b c', 'b b c c a', '{"weight": "tf", "top": 2}') AS top,
     2.0::float8 / 7 AS expected_top;
 
--- Where there are no spaces, trigrams: 天地人 and 地人和, 地人和 and 人和平; beside words, 1 + 1 of 1 + 3. Forms of
--- one character are one.
+-- Without spaces, trigrams: 天地人 and 地人和, 地人和 and 人和平; beside words, 1 + 1 of 1 + 3. Forms of one character are
+-- equal.
 SELECT simhash_resemblance('天地人和', '地人和平') AS trigrams,
     simhash_resemblance('天地人和 SQL', '地人和平 sql') AS mixed,
     simhash_resemblance('ＡＢＣ ﬁn é', E'abc fin e\u0301') AS forms;
 
--- A text without a word has no fingerprint, and no resemblance, not even to itself; nor has NULL.
+-- A text without words has no fingerprint and no resemblance, not even to itself; neither has NULL.
 SELECT simhash_resemblance('', '') AS both, simhash_resemblance('', 'a') AS first,
     simhash_resemblance('a', '?!') AS second,
     simhash_resemblance(NULL, 'a') AS null_first, simhash_resemblance('a', NULL) AS null_second,
     simhash_resemblance('a', 'a', NULL) AS null_options;
 
--- Calls with names, and with parameters.
+-- Named arguments, and parameters.
 SELECT simhash_resemblance(a => 'a b', b => 'a', options => '{"ngram": 1}') AS named,
     simhash_resemblance('a b'::varchar, 'a b '::char(4)) AS other_types, pg_typeof(simhash_resemblance('a', 'a'));
 PREPARE untyped AS SELECT simhash_resemblance($1, $2, $3);
 EXECUTE untyped ('a b c', 'a b d', '{"ngram": 2}');
 
--- What there is not.
+-- Invalid options.
 \pset format unaligned
 \pset tuples_only on
 SELECT errors(
@@ -42,7 +42,7 @@ SELECT errors(
 \pset format aligned
 \pset tuples_only off
 
--- The same in SQL, over the features as simhash_features lists them.
+-- The same in SQL, from the features as simhash_features lists them.
 CREATE TEMP TABLE texts AS
 SELECT n AS id, string_agg(CASE word % 3 WHEN 0 THEN '检索' || chr(19968 + word) WHEN 1 THEN 'Word' ELSE 'w' END
     || word % 31, CASE WHEN word % 2 = 0 THEN ' ' ELSE '' END ORDER BY i) AS body
@@ -68,7 +68,7 @@ FROM options CROSS JOIN texts AS first (a_id, a) CROSS JOIN texts AS second (b_i
 WHERE a_id <= b_id
 GROUP BY options ORDER BY options::text;
 
--- Where fingerprints propose, it decides. The planner asks for it last, as it costs the most.
+-- It confirms what fingerprints propose. The planner evaluates it last, as it costs the most.
 CREATE TABLE articles (id integer PRIMARY KEY, body text);
 INSERT INTO articles SELECT n, string_agg(substr(md5(n || ' ' || i), 1, 4), ' ' ORDER BY i)
 FROM generate_series(1, 200) n, generate_series(1, 100) i GROUP BY n;

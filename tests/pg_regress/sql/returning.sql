@@ -1,4 +1,4 @@
--- A search in RETURNING, which has its row already; since PostgreSQL 18 also the one before.
+-- A search in RETURNING, of the row that was written; since PostgreSQL 18 also of the old one.
 SET client_min_messages = warning;
 CREATE TABLE returned (id integer PRIMARY KEY, f bigint);
 INSERT INTO returned VALUES (1, 0), (2, 255);

@@ -28,8 +28,8 @@ WHERE (simhash_block(fingerprint, 0) = simhash_block(:fingerprint, 0)
 ORDER BY id;
 RESET ROLE;
 
--- A function that can raise an error for a hidden row tells its values. Where block numbers come from data, wrong ones
--- give NULL, also those that only hidden rows have.
+-- A function that raises an error for a hidden row reveals its values. If block numbers come from data, wrong ones give
+-- NULL, even if only hidden rows have them.
 UPDATE documents SET block = 9, blocks = 99 WHERE id IN (41, 42);
 UPDATE documents SET distance = 64, blocks = 2 WHERE id IN (43, 44);
 SET ROLE regress_simhash_reader;
@@ -40,19 +40,19 @@ SELECT id, simhash_block(fingerprint, block) AS number, simhash_block(fingerprin
     simhash_probes(fingerprint, 0, blocks, distance) AS probed
 FROM documents WHERE id IN (42, 44) ORDER BY id;
 SELECT count(*) FROM documents WHERE hamming(fingerprint, id) = -1;
--- A wrong layout that is written in the query is an error whether there is such a row, hidden or not, or none.
+-- A wrong layout written in the query is an error, whether such a row is visible, hidden or missing.
 SELECT id FROM documents WHERE id = 41 AND simhash_block(fingerprint, 9) IS NULL;
 SELECT id FROM documents WHERE id = 42 AND simhash_block(fingerprint, 9) IS NULL;
 SELECT id FROM documents WHERE id = 5000 AND simhash_block(fingerprint, 9) IS NULL;
 SELECT id FROM documents WHERE id = 5000 AND simhash_probes(fingerprint, 0, 2, 64) IS NULL;
--- In a parameter it is none, nor depends on a row.
+-- As a parameter it is not an error, whatever the row.
 SET plan_cache_mode = force_generic_plan;
 PREPARE hidden (int, int) AS SELECT id FROM documents WHERE id = $1 AND simhash_block(fingerprint, $2) IS NULL;
 EXECUTE hidden (41, 9);
 EXECUTE hidden (42, 9);
 RESET plan_cache_mode;
 RESET ROLE;
--- Nor does it matter who asks.
+-- Nor does it matter which user asks.
 SELECT count(*) FROM documents WHERE simhash_block(fingerprint, block, blocks) IS NULL;
 
 DROP TABLE documents;

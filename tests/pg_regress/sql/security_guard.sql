@@ -1,4 +1,4 @@
--- What a guard tells, and to whom; and who takes what for a guard.
+-- What a guard tells which users, and what counts as a guard.
 \set SHOW_CONTEXT never
 CREATE ROLE regress_security_owner;
 CREATE ROLE regress_security_writer;
@@ -8,8 +8,8 @@ GRANT USAGE ON SCHEMA guards TO regress_security_writer;
 SET search_path = guards, public;
 SET client_min_messages = warning;
 
--- With the privilege to create triggers one can do much (a mark is a key, which another trigger can tell), but an error does
--- not say what one may not select.
+-- A user who may create triggers can do much (a mark is a key, which another trigger can tell), but an error does not
+-- reveal what the user may not select.
 SET ROLE regress_security_owner;
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint, same_as integer);
 SELECT simhash_attach('docs', 'f', 8);
@@ -18,7 +18,7 @@ GRANT INSERT, TRIGGER ON docs TO regress_security_writer;
 SET ROLE regress_security_writer;
 CREATE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '7', 'f');
 INSERT INTO docs VALUES (2, 31);
--- Other tables are not searched, nor the columns that only PostgreSQL knows.
+-- Neither other tables are searched nor system columns.
 SET ROLE regress_security_owner;
 DROP TRIGGER spy ON docs;
 CREATE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'pg_class.oid');
@@ -33,7 +33,7 @@ CREATE OR REPLACE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTIO
 INSERT INTO docs VALUES (2, 31);
 DROP TRIGGER spy ON docs;
 
--- Who is told depends on who asks now, not on what the session remembers of the table.
+-- The error depends on the current user, not on what the session has in its cache.
 RESET ROLE;
 SELECT simhash_guard('docs', fingerprint => 'f');
 INSERT INTO docs VALUES (2, 1);
@@ -48,7 +48,7 @@ SELECT insert_as_owner(2, 1);
 INSERT INTO docs VALUES (2, 1);
 RESET ROLE;
 
--- A trigger that has the guard's name is none unless it does what a guard does.
+-- A trigger with the guard's name is not a guard unless it does what a guard does.
 SELECT simhash_unguard('docs');
 CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION nothing('reject', '3', 'f');
@@ -74,8 +74,8 @@ CREATE OR REPLACE TRIGGER zzz_simhash_guard BEFORE INSERT ON docs FOR EACH ROW
 SELECT simhash_guard('docs', fingerprint => 'f');
 SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
 
--- Row-level security checks a new row after all BEFORE triggers. So a guard answers first, also for a row that would be
--- refused: it tells whoever may insert into a scope that something near is in it, or is not.
+-- Row-level security checks a new row after all BEFORE triggers. So a guard answers first, even for a row that will be
+-- refused: users who may insert into a scope learn whether a near row is in it.
 CREATE TABLE tenants (id integer PRIMARY KEY, tenant name DEFAULT current_user, f bigint);
 SELECT simhash_attach('tenants', 'f', 4), simhash_guard('tenants', fingerprint => 'f', scope => '{tenant}');
 INSERT INTO tenants VALUES (1, 'another tenant', 0);
@@ -86,14 +86,14 @@ SET ROLE regress_security_writer;
 INSERT INTO tenants VALUES (2, 'another tenant', 1);
 INSERT INTO tenants VALUES (2, 'another tenant', 255);
 RESET ROLE;
--- Privileges are checked before: who may not choose the scope cannot ask about another.
+-- Privileges are checked earlier: users who may not set the scope cannot ask about another one.
 REVOKE INSERT ON tenants FROM regress_security_writer;
 GRANT INSERT (id, f) ON tenants TO regress_security_writer;
 SET ROLE regress_security_writer;
 INSERT INTO tenants VALUES (2, 'another tenant', 1);
 INSERT INTO tenants (id, f) VALUES (2, 1) RETURNING tenant;
 RESET ROLE;
--- Or a trigger refuses it, one whose name comes first.
+-- Or a trigger whose name comes first refuses the row.
 DELETE FROM tenants WHERE id = 2;
 GRANT INSERT ON tenants TO regress_security_writer;
 CREATE FUNCTION own_tenant() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -109,8 +109,8 @@ INSERT INTO tenants VALUES (2, 'another tenant', 1);
 INSERT INTO tenants VALUES (2, 'another tenant', 255);
 RESET ROLE;
 
--- Everybody sees the locks of a guard. Their numbers tell nothing of a fingerprint to whom has a guarded table too: there,
--- the same fingerprint has others.
+-- All users see the locks of a guard. Their numbers reveal no fingerprint, even to a user with a guarded table of their
+-- own: there, the same fingerprint has other numbers.
 CREATE TABLE locked (f bigint);
 CREATE TABLE own (f bigint);
 SELECT simhash_attach('locked', 'f', 4), simhash_guard('locked', fingerprint => 'f');

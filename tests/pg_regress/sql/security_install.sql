@@ -1,4 +1,4 @@
--- Who installs, owns and moves the extension, and what others have put into its schema before and after.
+-- Installing, owning and moving the extension, and what others have put into its schema before and after.
 CREATE ROLE regress_security_mallory;
 CREATE ROLE regress_security_installer;
 \set database :DBNAME
@@ -8,12 +8,12 @@ GRANT CREATE ON DATABASE regress_security TO regress_security_installer;
 CREATE SCHEMA shared;
 GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
 
--- What is there already is never taken over, nor replaced: CREATE EXTENSION fails, and leaves it as it was. (It runs as a
--- superuser: code that it took for its own would too.)
+-- Existing objects are never taken over or replaced: CREATE EXTENSION fails, and leaves them as they were. (It runs as
+-- a superuser: so would any code that it took for its own.)
 CREATE FUNCTION try_to_install(schema name) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('CREATE EXTENSION pg_simhash SCHEMA %I', schema);
-    RAISE SQLSTATE 'U0000'; -- undone
+    RAISE SQLSTATE 'U0000'; -- rolled back
 EXCEPTION
     WHEN SQLSTATE 'U0000' THEN RETURN 'installed';
     WHEN OTHERS THEN RETURN 'refused';
@@ -45,12 +45,12 @@ SELECT * FROM install_beside('CREATE FUNCTION add(float8, text, float8) RETURNS 
     'CREATE AGGREGATE simhash_agg(text, float8) (SFUNC = add, STYPE = float8)');
 SELECT * FROM install_beside('CREATE FUNCTION f(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666; '
     'CREATE OPERATOR <~> (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = f)');
--- A shell of an operator, which the commutator of another leaves behind.
+-- A shell operator, left behind by another operator that names it as its commutator.
 SELECT * FROM install_beside('CREATE FUNCTION f(bigint, bigint) RETURNS integer LANGUAGE sql RETURN 666; '
     'CREATE OPERATOR <# (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = f, COMMUTATOR = <~>)');
 \pset format aligned
 
--- What has names that the script uses is not used by it: types, and functions that would also take its arguments.
+-- The script does not use other objects with names that it uses: types, and functions that accept its arguments.
 SET ROLE regress_security_mallory;
 CREATE DOMAIN shared.text AS pg_catalog.text CHECK (false);
 CREATE DOMAIN shared.name AS pg_catalog.name CHECK (false);
@@ -69,7 +69,7 @@ WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname =
 SELECT oprcode, oprcom::regoperator FROM pg_operator WHERE oprname = '<~>';
 SELECT aggtransfn, aggfinalfn FROM pg_aggregate WHERE aggfnoid = 'shared.simhash_agg'::regproc;
 
--- The installer owns the extension, but nothing in it: the superuser's functions stay what they are.
+-- The installer owns the extension but no object in it: the superuser's functions remain unchanged.
 SELECT extowner::regrole FROM pg_extension WHERE extname = 'pg_simhash';
 SELECT p.proowner = 10 AS is_bootstrap_superusers, count(*), bool_or(prosecdef) AS security_definer,
     bool_or(proconfig IS NOT NULL) AS settings, bool_or(proacl IS NOT NULL) AS granted, array_agg(DISTINCT lanname) AS languages
@@ -87,9 +87,9 @@ ALTER EXTENSION pg_simhash DROP FUNCTION shared.hamming(bigint, bigint);
 ALTER OPERATOR shared.<~> (bigint, bigint) SET (RESTRICT = eqsel);
 CREATE FUNCTION shared.attach(oid, name, integer, jsonb, name, boolean) RETURNS void
     AS '$libdir/pg_simhash', 'simhash_attach_wrapper' LANGUAGE c;
--- The functions that must only be called by PostgreSQL cannot be called otherwise.
+-- Functions for PostgreSQL's internal use cannot be called directly.
 SELECT shared.simhash_agg_final(NULL::bytea);
--- (Minor releases of PostgreSQL refuse them with other errors.)
+-- (The errors differ between minor releases of PostgreSQL.)
 DO $$
 DECLARE
     call text;
@@ -112,8 +112,8 @@ RESET ROLE;
 DROP EXTENSION pg_simhash;
 DROP OWNED BY regress_security_mallory CASCADE;
 
--- Where others may create functions beside the extension's, none of theirs is ever meant in what the extension makes,
--- whatever types they are made for. (That can keep things from working: "is not unique".)
+-- Where others may create functions in the extension's schema, what the extension makes never calls one of them,
+-- whatever their argument types. (They can keep things from working: "is not unique".)
 CREATE EXTENSION pg_simhash SCHEMA shared;
 GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
 CREATE DOMAIN fingerprint AS bigint;
@@ -146,14 +146,14 @@ SELECT shared.simhash_index_commands('of_domains', 2, 'f') \gexec
 INSERT INTO of_domains VALUES (2, 255, 'another text', 'another text');
 RESET client_min_messages;
 \d of_domains
--- It is known as what it is.
+-- The objects are recognised.
 SELECT shared.simhash_index_commands('of_domains', 2, 'f');
 SELECT tgname, tgfoid::regprocedure FROM pg_trigger WHERE tgrelid = 'of_domains'::regclass ORDER BY tgname;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 5, 0);
 SET client_min_messages = warning;
 SELECT shared.simhash_detach('of_domains'), shared.simhash_detach('of_domains', 'f'), shared.simhash_detach('of_domains', 'w'),
     shared.simhash_detach('of_domains', 'v'), shared.simhash_detach('of_domains', 'o'), shared.simhash_unguard('of_domains');
--- Where the library is newer than what is installed, a function may be missing. Nobody's of its name is put into plans.
+-- If the library is newer than the installed version, a function may be missing. Plans use no other of its name.
 ALTER EXTENSION pg_simhash DROP FUNCTION shared.simhash_within(bigint, bigint, integer, integer);
 DROP FUNCTION shared.simhash_within(bigint, bigint, integer, integer);
 SET ROLE regress_security_mallory;

@@ -1,10 +1,10 @@
--- LEAKPROOF is true of what bears it, and what bears it not is kept from rows that are hidden.
+-- Functions marked LEAKPROOF are leakproof, and others never see hidden rows.
 CREATE ROLE regress_security_reader;
 CREATE SCHEMA leaks;
 GRANT USAGE ON SCHEMA leaks TO regress_security_reader;
 SET search_path = leaks, public;
 
--- No value makes any of them fail: whether one is called may depend on what a user must not know.
+-- No value makes them fail: whether one is called may depend on what a user must not know.
 CREATE TABLE numbers AS
 SELECT n FROM unnest('{-2147483648, -1, 0, 1, 2, 3, 4, 7, 8, 9, 17, 32, 63, 64, 65, 2147483647}'::integer[]) AS n;
 CREATE TABLE fingerprints AS
@@ -21,11 +21,11 @@ SELECT * FROM (
     SELECT 'simhash_within', count(*), count(simhash_within(a.f, b.f, a.n, b.n))
     FROM (fingerprints CROSS JOIN numbers) a, (fingerprints CROSS JOIN numbers) b
 ) AS called (function, calls, results) ORDER BY function;
--- That is all of them.
+-- These are all that are marked.
 SELECT proname FROM pg_proc JOIN pg_depend ON classid = 'pg_proc'::regclass AND objid = oid
 WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash') AND proleakproof
 ORDER BY proname;
--- So is all that a call of simhash_near becomes.
+-- So is everything that a call of simhash_near becomes.
 SELECT oid::regprocedure FROM pg_proc WHERE proname IN ('int4eq', 'int4gt', 'int4ge', 'int4le') AND NOT proleakproof;
 
 CREATE TABLE docs (id integer PRIMARY KEY, reader name, body text);
@@ -49,7 +49,7 @@ CREATE VIEW barrier WITH (security_barrier) AS SELECT id, body, simhash FROM doc
 GRANT SELECT ON docs, by_expression, barrier TO regress_security_reader;
 SELECT simhash AS query FROM docs WHERE id = 500 \gset
 
--- Tells if it is shown what is hidden.
+-- Reports hidden rows that it is shown.
 CREATE FUNCTION spy(id integer) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS
     $$ BEGIN IF id % 2 = 1 THEN RAISE NOTICE 'sees %', id; END IF; RETURN true; END $$;
 SELECT id FROM docs WHERE simhash_near(simhash, :query) AND id IN (500, 501) AND spy(id) ORDER BY id;
@@ -58,14 +58,14 @@ EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, :query) AND 
 SELECT id FROM docs WHERE simhash_near(simhash, :query) AND spy(id);
 EXPLAIN (COSTS OFF) SELECT id FROM barrier WHERE simhash_near(simhash, :query) AND spy(id);
 SELECT id FROM barrier WHERE simhash_near(simhash, :query) AND spy(id);
--- A fingerprint that is computed in the query is no condition for an index below the policy: simhash can fail.
+-- A fingerprint computed in the query is not used for an index scan below the policy: simhash can fail.
 EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE simhash_near(simhash(body), :query) AND spy(id);
 SELECT id FROM by_expression WHERE simhash_near(simhash(body), :query) AND spy(id);
--- Pairs and clusters are of the rows that the user sees.
+-- Pairs and clusters consist of rows that the user sees.
 SELECT count(*), count(DISTINCT cluster) FROM (SELECT simhash_cluster(simhash, 0) OVER (ORDER BY id) AS cluster FROM docs) AS c;
 RESET ROLE;
 
--- To search by the blocks, a user needs no privilege on them; nor gets any.
+-- To search by the blocks, a user needs no privilege on them, and gets none.
 ALTER TABLE docs DISABLE ROW LEVEL SECURITY;
 REVOKE SELECT ON docs FROM regress_security_reader;
 GRANT SELECT (id, simhash) ON docs TO regress_security_reader;
@@ -77,12 +77,12 @@ SELECT blocks FROM simhash_skew('leaks.docs') WHERE indexed;
 RESET ROLE;
 REVOKE SELECT (simhash) ON docs FROM regress_security_reader;
 SET ROLE regress_security_reader;
--- Nothing is told to who may not select the fingerprint.
+-- A user who may not select the fingerprint learns nothing.
 EXPLAIN SELECT id FROM docs WHERE simhash_near(simhash, :query);
 SELECT blocks FROM simhash_skew('leaks.docs');
 RESET ROLE;
 
--- Who may execute simhash_near has to be let execute what becomes of it, too.
+-- A user of simhash_near also needs EXECUTE on the function that replaces it in the plan.
 GRANT SELECT ON docs TO regress_security_reader;
 REVOKE EXECUTE ON FUNCTION simhash_within(bigint, bigint, integer, integer) FROM PUBLIC;
 SET ROLE regress_security_reader;

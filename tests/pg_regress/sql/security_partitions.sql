@@ -1,5 +1,5 @@
--- Partitions of somebody else: code in them does not run with the rights of those who work with their parent, and their owner
--- learns nothing of the other partitions.
+-- Partitions of another owner: code in them does not run with the rights of users of the parent, and their owner learns
+-- nothing of the other partitions.
 CREATE ROLE regress_security_mallory;
 CREATE ROLE regress_security_writer;
 CREATE SCHEMA parts;
@@ -8,7 +8,7 @@ GRANT USAGE ON SCHEMA parts TO regress_security_writer;
 SET search_path = parts, public;
 SET client_min_messages = warning;
 
--- Says so if it runs as anybody but its owner.
+-- Reports if it runs as any user but its owner.
 SET ROLE regress_security_mallory;
 CREATE FUNCTION trap(what text, value anyelement) RETURNS anyelement LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -19,8 +19,8 @@ BEGIN
 END $$;
 RESET ROLE;
 
--- PostgreSQL computes what is constant in an index's expressions when a session first looks at them. (A backslash-c makes
--- the session one that has not.)
+-- PostgreSQL computes the constants of an index's expressions when a session first reads them. (Backslash-c starts a
+-- new session.)
 CREATE TABLE docs (id integer, body text) PARTITION BY LIST (id);
 CREATE TABLE docs_1 PARTITION OF docs FOR VALUES IN (1, 3, 5);
 CREATE TABLE docs_2 PARTITION OF docs FOR VALUES IN (2, 4, 6);
@@ -50,7 +50,7 @@ SELECT simhash_attach_online('parts.docs', 'body', prefix => 'online');
 \c -
 SET client_min_messages = warning;
 CALL simhash_fill('parts.docs', 'online');
--- Whoever writes to one partition has nothing to do with another, although the guard searches both.
+-- Writing to one partition runs no code of another, although the guard searches both.
 \c -
 SET ROLE regress_security_writer;
 INSERT INTO parts.docs VALUES (3, 'a third text, to a partition of the superuser''s');
@@ -67,7 +67,7 @@ SELECT simhash_detach('parts.docs', 'online');
 SET client_min_messages = warning;
 SELECT simhash_detach('parts.docs');
 
--- The same goes for a partition key.
+-- The same for a partition key.
 SET search_path = parts, public;
 SET client_min_messages = error;
 CREATE TABLE keyed (id integer, f bigint) PARTITION BY LIST (id);
@@ -86,7 +86,7 @@ SELECT simhash_guard('parts.keyed', fingerprint => 'f');
 SET ROLE regress_security_writer;
 INSERT INTO parts.keyed VALUES (1, 1);
 
--- A partition's owner is told of its rows only, with whatever trigger.
+-- A partition's owner is told only of its own rows, by any trigger.
 RESET ROLE;
 SET search_path = parts, public;
 SET client_min_messages = warning;
@@ -107,7 +107,7 @@ CREATE TRIGGER spy BEFORE INSERT ON tenant_2 FOR EACH ROW EXECUTE FUNCTION simha
 INSERT INTO tenant_2 VALUES (2, 2, 15);
 DELETE FROM tenant_2 WHERE id = 1;
 INSERT INTO tenant_2 VALUES (2, 2, 15);
--- With the arguments of the guard, it still sees no more, also where the guard itself does not fire.
+-- With the guard's arguments the trigger sees no more, even where the guard itself does not fire.
 DROP TRIGGER spy ON tenant_2;
 CREATE TRIGGER spy BEFORE INSERT ON tenant_2 FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', 'tenant');
 INSERT INTO tenant_2 VALUES (3, 2, 0);
@@ -126,10 +126,10 @@ SET ROLE regress_security_mallory;
 CREATE TRIGGER spy BEFORE INSERT ON apart_2 FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f');
 INSERT INTO apart_2 VALUES (2, 2, 43);
 INSERT INTO apart_2 VALUES (3, 2, 43);
--- Neither can the partition's guard be made another one, or taken away.
+-- A partition's owner can neither replace nor drop its guard.
 SELECT simhash_guard('tenant_2', fingerprint => 'f');
 SELECT simhash_unguard('tenant_2_2');
--- Nor do the rights on a partition suffice for its parent, nor those on a parent for a partition's columns and indexes.
+-- Rights on a partition do not suffice for its parent, nor rights on a parent for its partitions' columns and indexes.
 SELECT simhash_guard('tenants', fingerprint => 'f');
 SELECT simhash_detach('tenants');
 RESET ROLE;

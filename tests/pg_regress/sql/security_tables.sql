@@ -1,11 +1,11 @@
--- A hostile table: whatever its owner has put on it, an administrator's call does not run it with the administrator's rights.
+-- A hostile table: whatever its owner has put on it never runs with the rights of the administrator who calls us.
 \set SHOW_CONTEXT never
 CREATE ROLE regress_security_mallory;
 CREATE SCHEMA hostile AUTHORIZATION regress_security_mallory;
 SET client_min_messages = warning;
 SET ROLE regress_security_mallory;
 SET search_path = hostile, public;
--- Fails if it runs as anybody but its owner, and else remembers that it has run.
+-- Fails if it runs as any user but its owner; otherwise records that it ran.
 CREATE FUNCTION trap(what text) RETURNS void LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     IF current_user <> 'regress_security_mallory' THEN
@@ -33,7 +33,7 @@ CREATE SEQUENCE "an index expression";
 CREATE SEQUENCE "an index predicate";
 CREATE SEQUENCE "an operator";
 CREATE SEQUENCE "extended statistics";
--- Types, with what comes with them: a cast, an operator, a check.
+-- Types, with a cast, an operator and a check.
 CREATE TYPE pair AS (a text, b text);
 CREATE FUNCTION text_of(pair) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT hostile.trap('a cast', ($1).a) $$;
 CREATE CAST (pair AS text) WITH FUNCTION text_of(pair) AS IMPLICIT;
@@ -69,10 +69,10 @@ CREATE INDEX ON child ((id + hostile.trap('a constant of a child''s index', 1)))
 INSERT INTO docs (id, body, body_pair, tag, f)
 VALUES (1, 'a text', ('a pair', 'b'), 'tag', 1), (2, 'another', ('of', 'texts'), 'a', 99);
 INSERT INTO child (id, body, tag) VALUES (3, 'the text of a child', 'child');
--- From here on it is remembered.
+-- From here on, each run is recorded.
 SELECT format('ALTER SEQUENCE %s RESTART', oid::regclass) FROM pg_class
 WHERE relkind = 'S' AND relnamespace = 'hostile'::regnamespace ORDER BY relname COLLATE "C" \gexec
--- An administrator who is not on guard has the hostile schema first. PostgreSQL itself runs what is there:
+-- A careless administrator has the hostile schema first. PostgreSQL itself runs its code:
 \c -
 SET search_path = hostile, public;
 SELECT id FROM docs WHERE id = 1;
@@ -119,16 +119,16 @@ SET client_min_messages = warning;
 SELECT simhash_detach('docs'), simhash_detach('docs', 'of_made'), simhash_detach('docs', 'of_words'),
     simhash_detach('docs', 'of_pair'), simhash_detach('docs', 'of_f'), simhash_detach('docs', 'online'),
     simhash_detach('docs', 'f');
--- All of this has run, as its owner.
+-- All of these have run, as their owner.
 SELECT sequencename FROM pg_sequences WHERE schemaname = 'hostile' AND last_value IS NOT NULL
 ORDER BY sequencename COLLATE "C";
--- To take a sample is to SELECT, as whoever takes it.
+-- Sampling is a SELECT, with the rights of the caller.
 \c -
 SELECT simhash_skew('hostile.docs', 'f');
 
 
--- A path with the hostile schema before PostgreSQL's own, for the calls that work as their caller: a sample, a search, and what
--- computes. (For the others: attach_rights, guard_rights.)
+-- The hostile schema before PostgreSQL's own in the search path, for calls that run as their caller: a sample, a
+-- search, and computations. (For the others: attach_rights, guard_rights.)
 CREATE TABLE plain (id integer PRIMARY KEY, f bigint);
 INSERT INTO plain SELECT n, n::bigint << 32 | n FROM generate_series(1, 1000) AS n;
 SET client_min_messages = warning;
@@ -159,7 +159,7 @@ SELECT count(*) FROM public.simhash_pairs((SELECT array_agg(id) FROM public.plai
 RESET search_path;
 DROP TABLE plain;
 
--- Names and texts that try to get out of their quotes. (With \gexec, psql neither runs commands nor puts in variables.)
+-- Names and texts that try to escape their quotes. (With \gexec, psql neither runs commands nor substitutes variables.)
 SET client_min_messages = warning;
 CREATE TABLE victim (id integer);
 CREATE TABLE names (schema_name name, table_name name, source name, prefix name);
@@ -206,7 +206,7 @@ BEGIN
     RETURN format('%s rows, %s commands, marked with %s', rows, commands, mark);
 END $$;
 SELECT run(names) FROM names;
--- The same where backslashes escape.
+-- The same with backslash escapes.
 UPDATE names SET schema_name = schema_name || '2';
 SET standard_conforming_strings = off;
 SET escape_string_warning = off;
@@ -215,7 +215,7 @@ SELECT run(names) FROM names;
 RESET standard_conforming_strings;
 RESET escape_string_warning;
 RESET backslash_quote;
--- As it is typed: neither CREATE INDEX CONCURRENTLY nor the fill is for a function.
+-- Typed one by one: neither CREATE INDEX CONCURRENTLY nor the fill can run in a function.
 SELECT format('%I.%I', schema_name, table_name) AS target, source, prefix FROM names WHERE prefix LIKE E'p\r%' \gset
 SELECT simhash_attach_online(:'target', :'source', prefix => :'prefix');
 CALL simhash_fill(:'target', :'prefix');
@@ -232,13 +232,13 @@ BEGIN
 END $$;
 DROP TABLE victim;
 
--- What is no table of one's own is refused by every call; so is who is not its owner. A line has, for each call, its
--- SQLSTATE.
+-- Every call refuses relations that are not tables, and users who are not the owner. A line has the SQLSTATE of each
+-- call.
 CREATE ROLE regress_security_other;
 CREATE FUNCTION call(statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE statement;
-    RAISE SQLSTATE 'U0000'; -- undone
+    RAISE SQLSTATE 'U0000'; -- rolled back
 EXCEPTION WHEN OTHERS THEN
     RETURN CASE SQLSTATE WHEN 'U0000' THEN 'done' ELSE SQLSTATE END;
 END $$;
@@ -267,14 +267,14 @@ CREATE MATERIALIZED VIEW kinds.materialized AS TABLE kinds.view;
 CREATE FOREIGN DATA WRAPPER regress_security;
 CREATE SERVER regress_security FOREIGN DATA WRAPPER regress_security;
 CREATE FOREIGN TABLE kinds.foreign_table (body text, simhash bigint) SERVER regress_security;
--- (A fill cannot be done in a function: 25001.)
+-- (A fill cannot run in a function: 25001.)
 SELECT object, c.* FROM (VALUES ('kinds.docs'), ('kinds.view'), ('kinds.materialized'),
     ('kinds.sequence'), ('kinds.typed'), ('kinds.foreign_table'), ('kinds.docs_pkey'), ('pg_class')) AS v (object),
     calls(object::regclass) AS c;
 SELECT c.* FROM pg_class, calls(reltoastrelid::regclass) AS c WHERE oid = 'kinds.docs'::regclass;
--- Of nothing.
+-- A relation that does not exist.
 SELECT * FROM calls(1::oid::regclass);
--- Nearly an owner: who has all privileges on the table, owns its schema, may write to all tables; at last, the owner.
+-- Almost an owner: with all privileges on the table, its schema, or the right to write to all tables; last, the owner.
 CREATE FUNCTION as_other(privilege text)
 RETURNS TABLE (attach text, online text, commands text, detach text, guard text, unguard text, skew text)
 LANGUAGE plpgsql AS $$
@@ -284,7 +284,7 @@ BEGIN
     GRANT USAGE ON SCHEMA kinds TO regress_security_other;
     SET LOCAL ROLE regress_security_other;
     SELECT * INTO found FROM calls('kinds.docs');
-    RAISE SQLSTATE 'U0000'; -- undone
+    RAISE SQLSTATE 'U0000'; -- rolled back
 EXCEPTION WHEN SQLSTATE 'U0000' THEN
     RETURN QUERY SELECT found.attach, found.online, found.commands, found.detach, found.guard, found.unguard, found.skew;
 END $$;
@@ -305,8 +305,8 @@ SET ROLE regress_security_other;
 CALL simhash_fill(:docs);
 RESET ROLE;
 
--- A search of a stored column does not compute anew what that is made from, whatever has an index: it would be done with the
--- rights of whoever searches.
+-- A search of a stored column does not recompute its expression, whatever is indexed: that would run with the rights of
+-- the searching user.
 SET ROLE regress_security_mallory;
 CREATE FUNCTION hostile.computed(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- Another expression for a generated column, which PostgreSQL can give it since version 17.
+-- A new expression for a generated column, possible since PostgreSQL 17.
 SELECT current_setting('server_version_num')::integer < 170000 AS without_set_expression \gset
 \if :without_set_expression
 \quit
@@ -13,13 +13,13 @@ SET enable_seqscan = off;
 PREPARE find(text) AS SELECT id FROM changing WHERE simhash_near(simhash, simhash($1), 0) ORDER BY id;
 EXPLAIN (COSTS OFF) EXECUTE find('body ' || md5('42'));
 EXECUTE find('body ' || md5('42'));
--- The blocks are no longer those of the fingerprint: no search goes by them, and no guard.
+-- The blocks no longer belong to the fingerprint: neither searches nor guards use them.
 ALTER TABLE changing ALTER simhash SET EXPRESSION AS (simhash(title));
 EXPLAIN (COSTS OFF) EXECUTE find('title 21');
 EXECUTE find('title 21');
 INSERT INTO changing VALUES (1001, 'title 21', 'another body');
 SELECT simhash_attach('changing', 'body', 2);
--- Until all are.
+-- Until all are changed.
 SET client_min_messages = warning;
 ALTER TABLE changing ALTER simhash_block0 SET EXPRESSION AS (simhash_block(simhash(title), 0, 2)),
     ALTER simhash_block1 SET EXPRESSION AS (simhash_block(simhash(title), 1, 2));

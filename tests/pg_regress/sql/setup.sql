@@ -1,7 +1,7 @@
--- Runs before all others, which use this installation.
+-- Runs before all other tests, which use this installation.
 CREATE EXTENSION pg_simhash;
 SELECT simhash_format();
--- What is wrong with each of some statements: SQLSTATE, message, detail and hint.
+-- The error of each statement: SQLSTATE, message, detail and hint.
 CREATE FUNCTION errors(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     statement text;

@@ -1,11 +1,11 @@
 -- simhash_skew: what searches of a table cost, by the number of blocks.
 CREATE FUNCTION pg_temp.uniform(n bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS
     $$ SELECT ('x' || left(md5(n::text), 16))::bit(64)::bigint $$;
--- Three digits, as the function gives them.
+-- Three digits, as the function returns them.
 CREATE FUNCTION pg_temp.digits(n double precision) RETURNS double precision LANGUAGE sql IMMUTABLE AS
     $$ SELECT round(n::numeric, 2 - floor(log(n))::int)::float8 WHERE n > 0 UNION ALL SELECT 0 WHERE n = 0 $$;
 
--- Uniform fingerprints: as many candidates as theory says, rows times the share of the values that are probed.
+-- Uniform fingerprints: as many candidates as theory predicts, the rows times the share of values that are probed.
 CREATE TABLE uniform AS SELECT pg_temp.uniform(n) AS simhash FROM generate_series(1, 200000) n;
 CREATE FUNCTION pg_temp.theory(rows float8, blocks int, max_distance int) RETURNS float8 LANGUAGE sql AS $$
     SELECT rows * (1 - exp(sum(ln(1 - cardinality(simhash_probes(0, i, blocks, max_distance))
@@ -21,13 +21,13 @@ SELECT max_distance, array_agg(blocks ORDER BY blocks) AS layouts, min(blocks) F
     bool_and(candidates / pg_temp.theory(200000, blocks, max_distance) BETWEEN .97 AND 1.3) AS as_theory_says
 FROM unnest(ARRAY[0, 1, 5, 8]) max_distance, simhash_skew('uniform', 'simhash', max_distance)
 GROUP BY max_distance ORDER BY max_distance;
--- The same table gives the same answer.
+-- The same table gives the same result.
 SELECT count(*) AS layouts
 FROM (SELECT * FROM simhash_skew('uniform') INTERSECT SELECT * FROM simhash_skew('uniform')) AS same;
 DROP TABLE uniform;
 
--- A small table is counted as a whole. Of 400 rows 100 share the second of four blocks, 120 all blocks, and 20 have
--- no fingerprint.
+-- A small table is read as a whole. Of its 400 rows, 100 share the second of four blocks, 120 share all blocks, and 20
+-- have no fingerprint.
 CREATE TABLE skewed (id integer, simhash bigint);
 INSERT INTO skewed
 SELECT n, CASE WHEN n % 40 < 10 THEN pg_temp.uniform(n) & ~(x'ffff'::bigint << 32) | (x'1234'::bigint << 32)
@@ -35,7 +35,7 @@ SELECT n, CASE WHEN n % 40 < 10 THEN pg_temp.uniform(n) & ~(x'ffff'::bigint << 3
                WHEN n % 40 < 38 THEN pg_temp.uniform(n) END
 FROM generate_series(1, 400) n;
 SELECT * FROM simhash_skew('skewed');
--- The truth: of each search the other rows that share a probed block.
+-- The truth: for each search, the other rows that share a probed block.
 CREATE FUNCTION pg_temp.truth(max_distance int)
 RETURNS TABLE (blocks int, commonest float8[], candidates float8, worst float8) LANGUAGE sql AS $$
     WITH looked_up AS (
@@ -70,11 +70,11 @@ SELECT max_distance, count(*) AS layouts,
     count(*) FILTER (WHERE truth.worst = skew.worst) AS worst_as_counted
 FROM truth JOIN LATERAL simhash_skew('skewed', max_distance => max_distance) AS skew USING (blocks)
 GROUP BY max_distance ORDER BY max_distance;
--- Layouts that need too many probes are left out; and whatever is there is within 64 bits.
+-- Layouts that need too many probes are left out; at distance 64 every row is a candidate.
 SELECT array_agg(blocks) AS layouts FROM simhash_skew('skewed', max_distance => 12);
 SELECT blocks, candidates FROM simhash_skew('skewed', max_distance => 64) WHERE blocks = 8;
 
--- A larger one is sampled: near the truth, which is 1/16 of the rows for the four blocks and a quarter at worst.
+-- A larger table is sampled: close to the truth, which is 1/16 of the rows for four blocks and a quarter at worst.
 CREATE TABLE templates AS
 SELECT CASE WHEN n % 4 = 0 THEN pg_temp.uniform(n) & ~(x'ffff'::bigint << 32) | (x'1234'::bigint << 32)
             ELSE pg_temp.uniform(n) END AS simhash
@@ -91,7 +91,7 @@ CREATE TABLE duplicates AS SELECT 7::bigint AS simhash FROM generate_series(1, 3
 SELECT * FROM simhash_skew('duplicates');
 DROP TABLE duplicates;
 
--- Nothing to visit: an empty table, one without fingerprints, one row.
+-- Nothing to visit: an empty table, a table without fingerprints, a single row.
 CREATE TABLE few (simhash bigint);
 SELECT * FROM simhash_skew('few');
 INSERT INTO few VALUES (NULL), (NULL);
@@ -103,7 +103,7 @@ SELECT * FROM simhash_skew(NULL);
 SELECT * FROM simhash_skew('few', max_distance => NULL);
 DROP TABLE few;
 
--- Which layouts are indexed: generated columns or expressions, on as many blocks as a search of the distance needs.
+-- Which layouts are indexed: by generated columns or expressions, on as many blocks as a search at the distance needs.
 CREATE TABLE docs (
     id integer, body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED,
@@ -134,7 +134,7 @@ SELECT * FROM pg_temp.indexed('docs');
 SELECT * FROM pg_temp.indexed('skewed');
 DROP TABLE docs;
 
--- Partitions and children are sampled with their parent; materialized views are tables.
+-- Partitions and children are sampled with their parent; a materialized view is treated as a table.
 CREATE TABLE parted (id integer, simhash bigint) PARTITION BY HASH (id);
 CREATE TABLE parted0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE parted1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1) PARTITION BY HASH (id);
@@ -160,7 +160,7 @@ SELECT count(*) AS layouts FROM simhash_skew('child');
 DROP TABLE parent, child, parted;
 DROP DOMAIN fingerprint;
 
--- search_path decides nothing.
+-- search_path does not matter.
 CREATE SCHEMA hostile;
 CREATE FUNCTION hostile.equal(oid, oid) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
 CREATE OPERATOR hostile.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = hostile.equal);
@@ -210,7 +210,7 @@ SELECT pg_temp.error($$SELECT simhash_skew('skewed', max_distance => 65)$$);
 \pset tuples_only off
 \pset format aligned
 
--- It reads as its caller: who may not select the column gets no numbers, and of hidden rows nobody any.
+-- It reads as its caller: without SELECT on the column there is no result, and hidden rows never count.
 CREATE ROLE regress_simhash_skew;
 GRANT SELECT (id) ON skewed TO regress_simhash_skew;
 SET ROLE regress_simhash_skew;

@@ -1,5 +1,5 @@
--- Keys WITHOUT OVERLAPS, which PostgreSQL has since version 18: a guard names rows by them, but does not take two rows
--- for one because the parts of such a key that it could compare are equal.
+-- Keys WITHOUT OVERLAPS, which exist since PostgreSQL 18: a guard names rows by them, but does not take two rows for
+-- one because the comparable parts of their keys are equal.
 SELECT current_setting('server_version_num')::integer < 180000 AS without_temporal_keys \gset
 \if :without_temporal_keys
 \quit

@@ -1,10 +1,10 @@
 -- simhash(tsvector): a lexeme weighs the sum of its positions' labels, D 0.1, C 0.2, B 0.4, A 1.0;
 -- without positions 0.1.
--- The numbers are those of simhash/tests/golden/reference.py.
+-- The numbers come from simhash/tests/golden/reference.py.
 SELECT simhash('cat:1 dog:2 fish:3'::tsvector), simhash('cat:1A dog:2B,3B fish:4C,5 bird:6C'::tsvector) AS labels,
     simhash(to_tsvector('english', 'The cats were chasing the dogs')) AS stemmed;
 
--- Nothing in it, or NULL.
+-- An empty tsvector, or NULL.
 SELECT simhash(''::tsvector) IS NULL AS empty, simhash(to_tsvector('english', 'the and of')) IS NULL AS stop_words,
     simhash(NULL::tsvector) IS NULL AS "null";
 
@@ -20,15 +20,15 @@ FROM (VALUES
     ('ä:1A 検索:2B ''two words'':3C o:4', ARRAY['ä', '検索', 'two words', 'o'], ARRAY[1.0, 0.4, 0.2, 0.1])
 ) AS documents (document, features, weights);
 
--- Exactly these weights: where two lexemes weigh the same it is a tie, and only what they have in common remains.
+-- Exactly these weights: if two lexemes weigh the same it is a tie, and only their common bits remain.
 SELECT document, simhash(document::tsvector) = simhash(ARRAY['a']) & simhash(ARRAY['b']) AS tie
 FROM unnest(ARRAY['a:1 b:2', 'a:1C b:2,3', 'a:1,2C b:3,4,5', 'a:1B b:2C,3C', 'a:1A b:2B,3B,4C', 'a b:1']) AS document;
 
--- Stripped, all weigh the same, as a set does.
+-- Stripped, all lexemes weigh the same, as in a set.
 SELECT simhash(strip(document)) = simhash(tsvector_to_array(document)) AS set
 FROM to_tsvector('english', 'a tsvector loses its positions and its labels when it is stripped of them') AS document;
 
--- Documents of all labels and of lexemes of many lengths against what unnest shows of them.
+-- Documents with all labels and lexemes of many lengths, against the output of unnest.
 CREATE TEMP TABLE documents AS
 SELECT n, setweight(to_tsvector('simple', repeat(md5(n::text) || ' ', n)), 'A')
     || setweight(to_tsvector('simple', left(repeat('long', n), n) || ' title ' || n), 'B')
@@ -44,7 +44,7 @@ SELECT count(*), bool_and(simhash(document) = (
           FROM unnest(document)) AS lexemes (lexeme, weight))) AS same
 FROM documents;
 
--- The most that a tsvector holds: the longest lexeme, 256 positions of one lexeme, 60 thousand lexemes.
+-- The limits of a tsvector: the longest lexeme, 256 positions of one lexeme, 60 thousand lexemes.
 SELECT simhash(array_to_tsvector(ARRAY[repeat('x', 2046)])) = simhash(ARRAY[repeat('x', 2046)]) AS longest,
     simhash(setweight(to_tsvector('simple', repeat('a ', 300)), 'C') || 'b:1A'::tsvector)
         = simhash(ARRAY['a', 'b'], ARRAY[51, 1]) AS positions;

@@ -1,4 +1,4 @@
--- Virtual generated columns, which PostgreSQL has since version 18, and makes where neither STORED nor VIRTUAL is said.
+-- Virtual generated columns, which exist since PostgreSQL 18 and are the default if STORED is not given.
 SELECT current_setting('server_version_num')::integer < 180000 AS without_virtual_columns \gset
 \if :without_virtual_columns
 \quit
@@ -12,30 +12,30 @@ CREATE TABLE virtual (id integer PRIMARY KEY, a bigint, b bigint, title text, bo
     both_texts text GENERATED ALWAYS AS (title || ' ' || body),
     short varchar(3) GENERATED ALWAYS AS (title),
     twin_of integer GENERATED ALWAYS AS (id));
--- Every tenth f differs in a bit from the one before.
+-- Every tenth f differs in one bit from the one before.
 INSERT INTO virtual (id, a, b, title, body)
 SELECT n, n, n # hashint8extended(n - near, 0) # near, 'Title ' || n, 'a body of ' || n / 2
 FROM generate_series(1, 1000) AS n, LATERAL (SELECT (n % 10 = 0)::integer AS near) AS tenth;
 
--- PostgreSQL itself allows no function of an extension in them.
+-- PostgreSQL itself allows no functions of extensions in them.
 SELECT errors($$ALTER TABLE virtual ADD simhash bigint GENERATED ALWAYS AS (simhash(body))$$);
--- A column of fingerprints has to have values.
+-- A column of fingerprints must be stored.
 SELECT errors(
     $$SELECT simhash_attach('virtual', 'f')$$, $$SELECT simhash_attach('virtual', 'f', 2, covering => true)$$,
     $$SELECT simhash_index_commands('virtual', prefix => 'f')$$,
     $$SELECT simhash_guard('virtual', fingerprint => 'f')$$);
--- One that is in the way, as a fingerprint or as a block; the detail says what is missing.
+-- A virtual column with the name of a fingerprint or a block; the detail says what is missing.
 SELECT errors(
     $$SELECT simhash_attach('virtual', 'body', prefix => 'number')$$,
     $$SELECT simhash_attach('virtual', 'twin', prefix => 'number')$$,
     $$SELECT simhash_attach_online('virtual', 'body', prefix => 'number')$$);
--- A BEFORE trigger sees no generated column.
+-- A BEFORE trigger sees no generated columns.
 SELECT errors(
     $$SELECT simhash_attach_online('virtual', 'both_texts')$$,
     $$SELECT simhash_attach('virtual', 'short')$$);
 SELECT count(*) AS columns FROM pg_attribute WHERE attrelid = 'virtual'::regclass AND attnum > 0;
 
--- A text may be one: its expression stands for it, as for a stored one.
+-- The source text may be virtual: it is replaced by its expression, as a stored one is.
 SET client_min_messages = warning;
 SELECT simhash_attach('virtual', 'both_texts', 2);
 RESET client_min_messages;
@@ -46,7 +46,7 @@ SELECT errors($$SELECT simhash_guard('virtual', scope => '{twin_of}')$$,
     $$SELECT simhash_guard('virtual', 'mark', mark_column => 'twin_of')$$);
 SELECT simhash_detach('virtual');
 
--- A search by one goes by its expression, and so do indexes.
+-- Searches of a virtual column use its expression, and so do indexes.
 CREATE INDEX ON virtual (simhash_block(a # b, 0, 2));
 CREATE INDEX ON virtual (simhash_block(a # b, 1, 2));
 ANALYZE virtual;
@@ -56,7 +56,7 @@ SELECT array_agg(id ORDER BY id) AS found FROM virtual WHERE simhash_near(f, :qu
 SELECT count(*) AS pairs FROM virtual a JOIN virtual b ON simhash_near(a.f, b.f, 1) WHERE a.id < b.id;
 SELECT count(*) - count(DISTINCT cluster) AS clustered
 FROM (SELECT simhash_cluster(f, 1) OVER () AS cluster FROM virtual) AS clusters;
--- A guard would read NULL for what is near.
+-- A guard would read NULL for near rows.
 SELECT errors($$SELECT simhash_guard('virtual', max_distance => 1, fingerprint => 'f')$$);
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON virtual FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup('reject', '1', 'f');
@@ -65,7 +65,7 @@ SELECT errors($$INSERT INTO virtual (id, a, b) SELECT 2000, a, b FROM virtual WH
 DROP TRIGGER guard ON virtual;
 DROP TABLE virtual;
 
--- The partitions of a guarded table, too.
+-- The same for partitions of a guarded table.
 CREATE TABLE virtual_parts (id integer, a bigint, f bigint GENERATED ALWAYS AS (a + 1)) PARTITION BY LIST (id);
 SELECT errors($$SELECT simhash_guard('virtual_parts', fingerprint => 'f')$$,
     $$SELECT simhash_attach('virtual_parts', 'f')$$);
