@@ -72,7 +72,7 @@ fn new_memory(statement: pg_sys::MemoryContext) -> pg_sys::MemoryContext {
     unsafe {
         pg_sys::AllocSetContextCreateInternal(
             statement,
-            c"row let in by pg_simhash".as_ptr(),
+            c"row accepted by pg_simhash".as_ptr(),
             pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
             pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
             pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
