@@ -26,7 +26,7 @@ pub fn warn(warning: ErrorReport) {
     warning.report(PgLogLevel::WARNING);
 }
 
-/// Cuts a text to its first 60 characters, followed by an ellipsis.
+/// Cuts a long text to its first 60 characters and an ellipsis.
 pub fn shorten(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {

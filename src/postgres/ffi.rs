@@ -72,12 +72,18 @@ pub unsafe fn partition_qual(table: pg_sys::Relation) -> *mut pg_sys::List {
 }
 
 /// Copies a value into the current memory context.
+///
+/// # Safety
+/// The value is of a type with that `typbyval` and `typlen`.
 pub unsafe fn datum_copy(value: Datum, by_value: bool, length: i16) -> Datum {
     // SAFETY: the caller passes a value of a type with this `typbyval` and `typlen`.
     unsafe { guarded(|| unguarded::datumCopy(value, by_value, length.into())) }
 }
 
 /// Whether two values are equal byte for byte, once detoasted.
+///
+/// # Safety
+/// Both values are of one type with that `typbyval` and `typlen`.
 pub unsafe fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: i16) -> bool {
     // SAFETY: the caller passes two values of one type with this `typbyval` and `typlen`.
     unsafe { guarded(|| unguarded::datum_image_eq(a, b, by_value, length.into())) }

@@ -1,4 +1,4 @@
-//! Other transactions: when they committed, and waiting until they end.
+//! Other transactions: which ones committed after a given moment, and waiting for them to end.
 
 use pgrx::pg_sys;
 

@@ -75,8 +75,8 @@ impl<'a> RowVersion<'a> {
         strong.find(|member| is_in_progress_elsewhere(member.xid)).map(|member| member.xid)
     }
 
-    /// Whether a transaction that is deleting or replacing the version keeps its key: it replaces it by a version with
-    /// the same values in the columns of all unique indexes on plain columns. False while the inserter is in progress.
+    /// Whether a transaction that is deleting or replacing the version keeps its key: the new version has the same
+    /// values in the columns of all unique indexes on plain columns. False while the inserter is in progress.
     pub fn keeps_key(self) -> bool {
         let Head { inserter, mask, mask2, .. } = self.head();
         let has_new_key = mask2 & pg_sys::HEAP_KEYS_UPDATED != 0;

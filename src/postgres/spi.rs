@@ -13,7 +13,7 @@ use super::text::decode_copy;
 
 /// Runs a statement, and returns the number of rows it processed.
 ///
-/// If the current user, who is not the caller, lacks a privilege, the error's hint names the current user.
+/// If the current user lacks a privilege and is not the caller, the error's hint names the current user.
 pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
     // SAFETY: no arguments, no conditions.
     let user = unsafe { pg_sys::GetUserId() };

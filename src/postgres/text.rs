@@ -70,8 +70,8 @@ pub struct TextIdentity<'a> {
     pub command: Option<Command>,
 }
 
-/// A command of a transaction of this backend. Two transactions in one query string may share all three fields; that
-/// can mistake a text only if one of them also deletes and vacuums a stored value and reuses its number.
+/// A command of a transaction of this backend. Two transactions in one query string may share all three fields; this
+/// matters only if one of them also deletes and vacuums a stored text and reuses its number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Command {
     transaction_start: pg_sys::TimestampTz,

@@ -46,8 +46,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window of the running call, which the SQL declaration makes a call of a window function; an error if the
-    /// partition has more than `max_rows` rows.
+    /// The window of the running call of a window function; an error if the partition has more than `max_rows` rows.
     ///
     /// This runs for every row, so it crosses the guarded boundary once: crossing costs more than the functions called.
     pub fn from_call(fcinfo: pg_sys::FunctionCallInfo, max_rows: usize) -> Result<Self, ErrorReport> {

@@ -1,4 +1,4 @@
-//! `simhash_agg(feature, weight)`: the fingerprint of a group of rows, in parallel if the plan is.
+//! `simhash_agg(feature, weight)`: the fingerprint of a group of rows, computed in parallel in a parallel plan.
 //!
 //! The state is a [`Tally`], the weighted sum over the rows: about 1 kB per group, in the memory of the aggregate.
 
@@ -14,7 +14,7 @@ use super::fingerprint::{hash_of, to_bigint, weight_of};
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::text::RawText;
 
-// The state is palloc'd, so it is aligned to 8 bytes at most, and is never dropped.
+// palloc aligns the state to 8 bytes, and nothing drops it.
 const _: () = assert!(align_of::<Tally>() <= 8 && !std::mem::needs_drop::<Tally>());
 
 /// Adds a row to the state; a row with a NULL adds nothing.

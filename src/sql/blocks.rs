@@ -39,7 +39,7 @@ fn simhash_probes(
 ) -> Result<Option<Vec<i32>>, ErrorReport> {
     match cut_to_probe(block, blocks, max_distance) {
         // No fingerprint is within a negative distance, but the result is NULL rather than an empty array: with that,
-        // `block = ANY (probes)` would be false for an unknown fingerprint too, and it must be NULL.
+        // `block = ANY (probes)` would be false for a NULL fingerprint, where it must be NULL.
         Ok(_) if max_distance < 0 => Ok(None),
         Ok((cut, radius)) => Ok(Some(cut.list_probes(fingerprint.cast_unsigned(), radius).map_err(algorithm_error)?)),
         Err(error) => null_unless_planning(error, fcinfo),

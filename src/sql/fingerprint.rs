@@ -31,8 +31,8 @@ fn simhash_text_jsonb(content: AnyElement, options: RawJsonb<'_>) -> Result<Opti
     Ok(fingerprint_cache::fingerprint(TextArgument::new(&content), &read(Document::Jsonb(options))?)?.map(to_bigint))
 }
 
-/// For literals and parameters without a declared type: if only `simhash(text, jsonb)` and `simhash(text[], double
-/// precision[])` existed, these would be ambiguous.
+/// `simhash` with options as text, for literals and parameters without a declared type: with `simhash(text, jsonb)` and
+/// `simhash(text[], double precision[])` alone, these would be ambiguous.
 #[pg_extern(sql = false)]
 fn simhash_text_text(content: AnyElement, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
     Ok(fingerprint_cache::fingerprint(TextArgument::new(&content), &read(Document::Text(options))?)?.map(to_bigint))

@@ -26,8 +26,8 @@ thread_local! {
     static LAST: RefCell<Option<(Vec<u8>, Options)>> = const { RefCell::new(None) };
 }
 
-/// The longest document, in bytes. The JSON parser would take many times as much memory, and have none left to report
-/// that.
+/// The longest document, in bytes. The JSON parser takes many times as much memory, and might leave none to report an
+/// error.
 const MAX_BYTES: usize = 8192;
 /// The longest document to remember, in bytes. Only invalid documents are longer.
 const MAX_REMEMBERED: usize = 1024;

@@ -44,7 +44,7 @@ pub struct IndexKey {
     pub is_integer: bool,
 }
 
-/// A key of an index: what the index is sorted by.
+/// What a key of an index is: a column or an expression.
 #[derive(Clone, Copy)]
 pub enum Keyed {
     Column(i16),
@@ -104,7 +104,7 @@ impl Index {
         self.keys[0].of
     }
 
-    /// Whether the index finds the rows with any value of its first key, an integer: it is a btree and not partial.
+    /// Whether the index finds all rows with a given value of its first key, an integer: it is a btree and not partial.
     pub fn finds_integers(&self) -> bool {
         self.keys[0].is_integer && !self.is_partial
     }

@@ -129,8 +129,7 @@ impl Relation {
 
     /// The planner's estimate of the rows in the table itself, without inheritors.
     pub fn estimated_rows(&self) -> f64 {
-        // A standby has no files of unlogged tables. Return 0: the error that PostgreSQL itself raises is better than
-        // one here.
+        // On a standby, unlogged tables have no files: return 0, and leave it to PostgreSQL to raise its own error.
         // SAFETY: no arguments, no conditions.
         let is_missing = self.class().relpersistence as u8 != pg_sys::RELPERSISTENCE_PERMANENT
             && unsafe { pg_sys::RecoveryInProgress() };

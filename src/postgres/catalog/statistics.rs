@@ -11,7 +11,7 @@ pub struct Statistics {
     pub with_inheritors: bool,
 }
 
-/// The most common values that are used. PostgreSQL keeps 100 by default.
+/// How many of the commonest values are used. PostgreSQL keeps 100 by default.
 const MOST_VALUES: usize = 100;
 
 /// The distribution of the values of an integer column.
@@ -51,6 +51,8 @@ impl Statistics {
     }
 }
 
+/// The commonest values of an integer column, each with its share of the rows.
+///
 /// # Safety
 /// `row` is a row of pg_statistic, of an integer column.
 unsafe fn commonest_values(row: pg_sys::HeapTuple) -> Vec<(i32, f64)> {

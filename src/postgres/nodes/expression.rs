@@ -22,7 +22,7 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// Whether this is one of the columns. A whole row contains, and is contained in, each column of its relation.
+    /// Whether this is one of the columns. A whole-row reference matches each column of its relation.
     pub fn is_among(self, columns: &[Self]) -> bool {
         const WHOLE_ROW: i16 = 0;
         columns.iter().any(|other| {

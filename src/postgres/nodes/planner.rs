@@ -35,7 +35,7 @@ impl Planner {
 
     /// The relations whose columns an expression refers to, as indexes into this query's range table.
     pub fn relations(self, expression: Expression) -> Vec<i32> {
-        // SAFETY: the planner and the expression are valid, and pull_varnos makes a set of them.
+        // SAFETY: the planner and the expression are valid, and pull_varnos returns a valid set.
         unsafe {
             let set = pg_sys::pull_varnos(self.0, expression.as_ptr());
             let next = |last: i32| Some(pg_sys::bms_next_member(set, last)).filter(|&member| member >= 0);

@@ -26,7 +26,7 @@ pub enum Answer {
     InRequest,
 }
 
-/// Answers a request by calling `f`, but not for requests that [`Request`] does not have.
+/// Answers a request by calling `f`. A request that [`Request`] does not list gets no answer.
 pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer, E>) -> Result<Internal, E> {
     let datum = request.unwrap().unwrap_or_else(Datum::null);
     // SAFETY: the planner passes a support request, a node, whose tag tells its type. What it points to is valid while

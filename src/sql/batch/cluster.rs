@@ -12,7 +12,7 @@ use crate::postgres::error::algorithm_error;
 use crate::postgres::window::Window;
 use crate::sql::arguments::check_distance;
 
-/// The most rows in a partition: their clusters are one palloc'd array, of up to 1 GB.
+/// The limit on the rows in a partition: their clusters are one palloc'd array, of up to 1 GB.
 const MAX_ROWS: usize = (1 << 28) - 16;
 
 /// The number of rows whose fingerprints are fetched at once: a call into PostgreSQL takes longer than its work for one
@@ -48,8 +48,8 @@ fn compute(window: &mut Window) -> Result<(), ErrorReport> {
     // If the distance is NULL, so are all clusters.
     if let Some(max_distance) = max_distance {
         let mut rows = Rows::with_capacity(window.rows).map_err(algorithm_error)?;
-        // The fingerprint may be computed here, as in simhash_cluster(simhash(body)), so the memory is freed as we go:
-        // there would be no room for the texts of all rows.
+        // The fingerprint may be computed here, as in simhash_cluster(simhash(body)), so memory is freed after each
+        // fetch: the texts of all rows would take too much.
         let mut rows_context = PgMemoryContexts::new("simhash_cluster rows");
         let mut fingerprints = [None; AT_ONCE];
         while rows.len() < window.rows {

@@ -9,7 +9,7 @@ use simhash::search::cost::{self, Distribution, Visited};
 use super::layouts::{Indexed, IndexedBlock};
 use crate::postgres::catalog::statistics::{Statistics, Values};
 
-/// The most probes of a search with a distance that the planner knows. The planner estimates each of them.
+/// The limit on the probes of a search with a distance that the planner knows. The planner estimates each of them.
 const MOST_PROBES: u64 = 1 << 16;
 /// The largest share of the rows that is worth finding by an index.
 const LARGEST_SHARE: f64 = 0.1;

@@ -53,7 +53,7 @@ fn simhash_near_support(request: Internal) -> Internal {
 const NEAR_DUPLICATES: f64 = 1.0;
 
 /// The share of the rows, or of the pairs of rows in a join, that are near: by chance, and as one of the expected
-/// near-duplicates of each fingerprint. For `simhash_within`, it is the share of the rows that the blocks find.
+/// near-duplicates of each fingerprint. For `simhash_within`, it is given as a share of the rows that the blocks find.
 fn selectivity(planner: Planner, arguments: &[Expression]) -> Option<f64> {
     let (a, b, max_distance, blocks) = match *arguments {
         [a, b, max_distance] => (a, b, max_distance, None),

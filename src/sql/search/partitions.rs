@@ -29,7 +29,7 @@ impl Partitions {
     }
 
     /// Whether each partition computes a column as a block of its fingerprint. `block` holds the block's number and the
-    /// number of blocks; the columns have the numbers of the table.
+    /// number of blocks; columns are numbered as in the root table.
     pub fn compute(&self, column: i16, fingerprint: i16, block: (i32, i32), functions: &Functions) -> bool {
         let Some((&root, partitions)) = self.0.split_first() else { return false };
         // A foreign table may return anything for a generated column.
@@ -39,7 +39,7 @@ impl Partitions {
         if !partitions.iter().map(kind).all(is_local) {
             return false;
         }
-        // Before PostgreSQL 16, a partition's generated column has the expression of its parent's.
+        // Before PostgreSQL 16, a partition's generated column has its parent's expression.
         if pg_sys::PG_VERSION_NUM < 160_000 {
             return true;
         }

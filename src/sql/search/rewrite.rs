@@ -85,7 +85,7 @@ impl Rewrite {
         let indexed = match column {
             Some(column) if column.levels_up > 0 => return None,
             // The planner passes a condition on this table alone on to the members that it does not prune, and asks
-            // again there.
+            // again for each.
             _ if table.with_inheritors && self.planner.relations(query).is_empty() => None,
             Some(column) if table.with_inheritors => Indexed::read_family(table.oid, column.number, &self.functions),
             Some(column) => Indexed::read_table(table.oid, Fingerprint::Column(column.number), &self.functions)
@@ -172,8 +172,8 @@ impl Rewrite {
         build::call(self.functions.simhash_block, pg_sys::INT4OID, &arguments)
     }
 
-    /// The values of a block within the radius `wanted`; if that is None, within the radius that follows from the
-    /// distance.
+    /// The `simhash_probes` call for the values of a block within the radius `wanted`; if that is None, within the
+    /// radius that follows from the distance.
     fn probes(&self, query: Expression, block: i32, blocks: i32, wanted: Option<u32>) -> Expression {
         let distance = match wanted {
             Some(wanted) if self.distance().and_then(|known| radius(block, blocks, known)) != Some(wanted) => {

@@ -22,7 +22,7 @@ use crate::sql::arguments::check_distance;
 use crate::sql::fingerprint_column::fingerprint_column;
 use crate::sql::functions::Functions;
 
-/// The most pages that are read of a table: 64 MB.
+/// The limit on the pages that are read of a table: 64 MB.
 const PAGES: f64 = 8192.0;
 
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
