@@ -1,7 +1,8 @@
 -- The SQL objects of pg_simhash, by topic, in the order of their dependencies.
 --
--- No function finds another by search_path: each is one C function. Unless it is said, all are IMMUTABLE, PARALLEL SAFE
--- and STRICT. COST is in units of one operator call: a fingerprint takes as long as some hundred of these.
+-- No function looks up another by search_path: each is one C function. Unless noted otherwise, all are IMMUTABLE,
+-- PARALLEL SAFE and STRICT. COST is in units of one operator call: a fingerprint takes as long as some hundred operator
+-- calls.
 
 -- Fingerprints ---------------------------------------------------------------
 
@@ -17,7 +18,7 @@ CREATE FUNCTION simhash(content text, options jsonb) RETURNS bigint
 COMMENT ON FUNCTION simhash(text, jsonb) IS
     'SimHash fingerprint of a text with the options tokens, ngram, weight, case_fold and top';
 
--- Without this one, simhash('text', '{"ngram": 2}') and simhash($1, $2) would be ambiguous.
+-- Without this overload, simhash('text', '{"ngram": 2}') and simhash($1, $2) would be ambiguous.
 CREATE FUNCTION simhash(content text, options text) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_text_text_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
@@ -119,7 +120,7 @@ CREATE FUNCTION simhash_similarity(a bigint, b bigint) RETURNS double precision
 COMMENT ON FUNCTION simhash_similarity(bigint, bigint) IS
     'cosine similarity of two texts, 1 to -1, as the distance of their fingerprints estimates it: cos(pi * d / 64)';
 
--- It reads two texts, and takes as long as two fingerprints.
+-- This reads two texts, so it takes as long as two fingerprints.
 CREATE FUNCTION simhash_resemblance(a text, b text, options jsonb DEFAULT '{}') RETURNS double precision
     AS 'MODULE_PATHNAME', 'simhash_resemblance_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
@@ -184,7 +185,8 @@ CREATE FUNCTION simhash_detach(target regclass, prefix name DEFAULT 'simhash') R
 COMMENT ON FUNCTION simhash_detach(regclass, name) IS
     'takes away what simhash_attach or simhash_attach_online made, and only that';
 
--- For tables that cannot be rewritten: a plain column, a trigger, a procedure that fills, and indexes on expressions.
+-- For tables that cannot be rewritten: a plain column, a trigger, a procedure that fills the column, and indexes on
+-- expressions.
 
 CREATE FUNCTION simhash_attach_online(
     target regclass, source name, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash'
@@ -216,7 +218,8 @@ COMMENT ON FUNCTION simhash_update() IS
 
 -- Layouts --------------------------------------------------------------------
 
--- It reads the table, so it is STABLE and not PARALLEL SAFE: as its caller, whose rights and row-level security apply.
+-- This reads the table as the calling user, with that user's rights and row-level security, so it is STABLE and not
+-- PARALLEL SAFE.
 CREATE FUNCTION simhash_skew(
     target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3,
     OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],
@@ -259,7 +262,7 @@ CREATE FUNCTION simhash_pairs(
 COMMENT ON FUNCTION simhash_pairs(anyarray, bigint[], integer, boolean) IS
     'every pair of fingerprints within the distance, each once, by the ids that stand in the same places';
 
--- As a window function it is called for each row, with NULL or not: it is STRICT in what it computes.
+-- PostgreSQL calls a window function for every row, NULL or not, so this handles NULLs itself, as if it were STRICT.
 CREATE FUNCTION simhash_cluster(
     fingerprint bigint, max_distance integer DEFAULT 3, progress boolean DEFAULT false
 ) RETURNS bigint

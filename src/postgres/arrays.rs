@@ -1,4 +1,4 @@
-//! Arrays as arguments: of features, weights, names and fingerprints.
+//! Array arguments: features, weights, column names and fingerprints.
 
 use std::ptr;
 use std::slice;
@@ -10,20 +10,21 @@ use pgrx::{AnyArray, Array, FromDatum};
 use super::error::user_error;
 use super::text::{RawText, decode_copy};
 
-/// The elements of a `text[]`; an error in the place of a NULL.
+/// The elements of a `text[]`, with an error in place of each NULL. An array of several dimensions is refused.
 pub fn features(
     array: &AnyArray,
 ) -> Result<impl ExactSizeIterator<Item = Result<RawText<'_>, ErrorReport>>, ErrorReport> {
     elements(array, "features")
 }
 
-/// The elements of a `double precision[]`; an error in the place of a NULL.
+/// The elements of a `double precision[]`, with an error in place of each NULL. An array of several dimensions is
+/// refused.
 pub fn weights(array: &AnyArray) -> Result<impl ExactSizeIterator<Item = Result<f64, ErrorReport>>, ErrorReport> {
     elements(array, "weights")
 }
 
-/// The elements of a `text[]` of names of a table's columns, decoded; an error if there is a NULL, or what cannot be
-/// one.
+/// Column names in a `text[]`, decoded. A NULL is an error, and so are more names, or longer ones, than a table can
+/// have.
 pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorReport> {
     let names = elements(array, what)?;
     if names.len() > pg_sys::MaxHeapAttributeNumber as usize {
@@ -45,7 +46,7 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorR
 
 /// The elements of a `bigint[]`, some of which may be NULL.
 ///
-/// Without a copy of them, for there may be millions.
+/// They are not copied, because there may be millions.
 pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>, ErrorReport> {
     // SAFETY: the SQL declaration makes the argument a `bigint[]`.
     unsafe {
@@ -56,19 +57,19 @@ pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>, Er
     }
 }
 
-/// The elements of a one-dimensional array, whose type is that of `T` by the SQL declaration.
+/// The elements of a one-dimensional array, whose SQL declaration gives elements the type that `T` stands for.
 fn elements<'a, T: FromDatum + 'a>(
     array: &'a AnyArray,
     what: &'static str,
 ) -> Result<impl ExactSizeIterator<Item = Result<T, ErrorReport>> + 'a, ErrorReport> {
     let (datums, nulls) = deconstruct(array, what)?;
     Ok(datums.iter().zip(nulls).enumerate().map(move |(i, (datum, null))| {
-        // SAFETY: the datum is an element of such an array, and null just if `null` says so.
+        // SAFETY: deconstruct_array returned the datum with its null flag, and its type is the one that `T` stands for.
         unsafe { T::from_datum(*datum, *null) }.ok_or_else(|| null_element(what, i))
     }))
 }
 
-/// The error of a NULL where none may be.
+/// The error for a NULL element; `place` counts from 0.
 pub fn null_element(what: &str, place: usize) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not contain NULL"))
         .set_detail(format!("Element {} is NULL.", place + 1))
@@ -80,8 +81,8 @@ type Deconstructed<'a> = (&'a [pg_sys::Datum], &'a [bool]);
 fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>, ErrorReport> {
     let (mut length, mut by_value, mut align) = (0, false, 0);
     let (mut datums, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
-    // SAFETY: a detoasted array knows the type of its elements. They are palloc'd in the context of this call and live
-    // as long as its arguments.
+    // SAFETY: a detoasted array holds the type of its elements. deconstruct_array pallocs `count` elements in the
+    // context of this call, where they live as long as its arguments.
     unsafe {
         let array = detoast(array, what)?;
         let element_type = (*array).elemtype;
@@ -103,9 +104,9 @@ fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>, Er
     }
 }
 
-/// The array, detoasted; an error if it has several dimensions.
+/// Detoasts an array; an error if it has several dimensions.
 pub fn detoast(array: &AnyArray, what: &str) -> Result<*mut pg_sys::ArrayType, ErrorReport> {
-    // SAFETY: the SQL declaration makes the argument an array; detoasted, it is an ArrayType.
+    // SAFETY: the SQL declaration makes the argument an array, and a detoasted array is an ArrayType.
     let (array, dimensions) = unsafe {
         let array: *mut pg_sys::ArrayType = pg_sys::pg_detoast_datum(array.datum().cast_mut_ptr()).cast();
         (array, (*array).ndim)

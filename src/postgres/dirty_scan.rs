@@ -1,5 +1,5 @@
-//! An index scan under a dirty snapshot: it finds what every transaction has written, committed or not, as PostgreSQL's
-//! own look-up for unique and exclusion constraints does (`check_exclusion_or_unique_constraint` in execIndexing.c).
+//! An index scan under a dirty snapshot: it finds what every transaction has written, committed or not. PostgreSQL
+//! checks unique and exclusion constraints in the same way (`check_exclusion_or_unique_constraint` in execIndexing.c).
 
 use pgrx::pg_sys::{self, Datum};
 
@@ -11,29 +11,29 @@ use super::row_version::RowVersion;
 /// Whether a row version is in the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It is.
+    /// The version is in the table.
     Present,
-    /// It depends on another transaction, which has inserted it, or is deleting it.
+    /// Another transaction, still in progress, has inserted the version or is deleting it.
     Depends(Transaction),
-    /// It has been deleted, or replaced by another version.
+    /// The version was deleted, or replaced by another version.
     Gone {
-        /// Another transaction has done that, and committed since the search began.
+        /// Whether another transaction did this, and committed after the search began.
         lately: bool,
-        /// The command of this transaction that stored it; None if another transaction did.
+        /// The command of this transaction that inserted the version; None if another transaction did.
         stored_by: Option<pg_sys::CommandId>,
     },
 }
 
-/// A scan of one index of a table of the access method heap.
+/// A scan of one index of a heap table.
 pub struct DirtyScan<'a> {
     description: pg_sys::IndexScanDesc,
     snapshot: Box<pg_sys::SnapshotData>,
     slot: &'a TableSlot,
     since: &'a Moment,
-    /// The versions of the current entry are gone, and they are being read.
+    /// Whether the scan is reading the versions of the current entry that are gone.
     is_among_gone: bool,
     wants_entries: bool,
-    /// Entries that are still read.
+    /// The number of entries that may still be read.
     left: usize,
 }
 
@@ -44,11 +44,11 @@ pub struct Entry {
 }
 
 impl<'a> DirtyScan<'a> {
-    /// Begins a scan that reads at most `most` entries. `since` is when the search of which it is a part began.
+    /// Begins a scan that reads at most `most` entries. `since` is when the search that this scan belongs to began.
     ///
     /// # Safety
-    /// Table and index stay open as long as the scan; the index is one of the table's, and supports these comparisons of
-    /// its keys. The slot is one of the table.
+    /// The table and the index stay open as long as the scan lives; the index belongs to the table, and supports these
+    /// comparisons of its keys. The slot belongs to the table.
     pub unsafe fn begin(
         table: &Relation,
         index: &Relation,
@@ -60,7 +60,8 @@ impl<'a> DirtyScan<'a> {
     ) -> Self {
         let mut snapshot = dirty_snapshot();
         let count = keys.len() as i32;
-        // SAFETY: by the contract. The keys are copied; the snapshot is on the heap and outlives the scan.
+        // SAFETY: the caller passes an open table, an open index of it, and keys that the index supports. The keys are
+        // copied; the snapshot is on the heap and outlives the scan.
         let description = unsafe {
             #[cfg(not(feature = "pg18"))]
             let description = pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, count, 0);
@@ -74,23 +75,23 @@ impl<'a> DirtyScan<'a> {
         Self { description, snapshot, slot, since, is_among_gone: false, wants_entries, left: most }
     }
 
-    /// Whether the scan has ended before it had read as many entries as it may.
+    /// Whether the scan ended before it had read its limit of entries.
     pub fn has_read_all(&self) -> bool {
         self.left > 0
     }
 
-    /// The next row version; None if there is none, or enough has been read. Where entries are wanted, those that are not
-    /// accepted are passed over without a look at the table.
+    /// The next row version; None at the end of the scan, or when it has read its limit. Where entries are wanted, an
+    /// entry that `accepts` refuses is skipped without reading the table.
     pub fn next(&mut self, accepts: impl Fn(&Entry) -> bool) -> Option<(RowVersion<'_>, State)> {
         let direction = pg_sys::ScanDirection::ForwardScanDirection;
         let slot = self.slot.as_ptr();
         let state = loop {
             pgrx::check_for_interrupts!();
-            // SAFETY: a scan that has begun; the slot is one of its table. Both snapshots outlive the scan, and neither
-            // is one that lets an index scan give up its pins.
+            // SAFETY: the scan has begun, and the slot belongs to its table. Both snapshots outlive the scan, and
+            // neither is an MVCC snapshot, with which an index scan may release its pins.
             unsafe {
                 let description = &mut *self.description;
-                // The versions of a row may share an entry, and differ in columns that the index does not have.
+                // Versions of a row may share an index entry, and differ in columns that the index does not have.
                 let is_same_entry = description.xs_heap_continue;
                 if !is_same_entry {
                     self.is_among_gone = false;
@@ -107,7 +108,8 @@ impl<'a> DirtyScan<'a> {
                 if pg_sys::index_fetch_heap(description, slot) {
                     break if self.is_among_gone { self.gone() } else { Some(state_of(&self.snapshot)) };
                 }
-                // What the index may forget is gone for everybody.
+                // If `kill_prior_tuple` is set, the versions are dead to every transaction; otherwise, read those that
+                // are gone.
                 if !is_same_entry && !description.kill_prior_tuple {
                     self.is_among_gone = true;
                     description.xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
@@ -117,7 +119,7 @@ impl<'a> DirtyScan<'a> {
                 }
             }
         };
-        // Only tables of the heap are scanned, so that there always is a version.
+        // Only heap tables are scanned, so the slot always holds a row version.
         Some((self.version()?, state?))
     }
 
@@ -136,18 +138,18 @@ impl<'a> DirtyScan<'a> {
 
 impl Drop for DirtyScan<'_> {
     fn drop(&mut self) {
-        // SAFETY: begun by this, and ended only here.
+        // SAFETY: this value began the scan, and ends it only here.
         unsafe { pg_sys::index_endscan(self.description) };
     }
 }
 
 impl Entry {
-    /// The value of a column of the index, from 1; None for NULL.
+    /// The value of a column of the index, counted from 1; None for NULL.
     pub fn value(&self, place: i16) -> Option<Datum> {
         const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
         let (mut values, mut nulls) = ([Datum::null(); MOST], [false; MOST]);
-        // SAFETY: an entry that the scan has just found, as its description says. No index has more columns than there
-        // is room for.
+        // SAFETY: the scan has just found the entry, and has given its descriptor. No index has more columns than
+        // INDEX_MAX_KEYS.
         unsafe {
             pg_sys::index_deform_tuple(self.tuple, self.description, values.as_mut_ptr(), nulls.as_mut_ptr());
         }
@@ -156,16 +158,16 @@ impl Entry {
     }
 }
 
-/// A snapshot that sees what every transaction has written. InitDirtySnapshot in PostgreSQL's snapmgr.h sets nothing but
-/// the type.
+/// A snapshot that sees what every transaction has written. Like InitDirtySnapshot in PostgreSQL's snapmgr.h, it sets
+/// nothing but the type.
 fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
     let snapshot_type = pg_sys::SnapshotType::SNAPSHOT_DIRTY;
     Box::new(pg_sys::SnapshotData { snapshot_type, ..Default::default() })
 }
 
-/// The state of a row version that has just been read under a dirty snapshot.
+/// The state of a row version that was just read under a dirty snapshot.
 fn state_of(snapshot: &pg_sys::SnapshotData) -> State {
-    // The snapshot says which transaction in progress has inserted the row, or else is deleting it.
+    // The snapshot names the transaction in progress that has inserted the row, or else the one that is deleting it.
     let transaction = |id| State::Depends(Transaction { id, speculation: snapshot.speculativeToken });
     match (snapshot.xmin, snapshot.xmax) {
         (inserter, _) if inserter != pg_sys::InvalidTransactionId => transaction(inserter),

@@ -1,4 +1,4 @@
-//! Errors as the user sees them.
+//! Errors, warnings and notices for the user.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -10,23 +10,23 @@ pub fn user_error(code: PgSqlErrorCode, message: impl Into<String>) -> ErrorRepo
     ErrorReport::new(code, sendable(message.into()), "pg_simhash")
 }
 
-/// Ends the statement with an error, where none can be returned.
+/// Raises an error, in code that cannot return one.
 pub fn raise(error: ErrorReport) -> ! {
     error.report(PgLogLevel::ERROR);
     unreachable!("an error has been reported")
 }
 
-/// Tells the user what happens.
+/// Sends the user a notice.
 pub fn tell(message: String) {
     notice!("{}", sendable(message));
 }
 
-/// Warns the user.
+/// Sends the user a warning.
 pub fn warn(warning: ErrorReport) {
     warning.report(PgLogLevel::WARNING);
 }
 
-/// The start of what may be long.
+/// Cuts a long text to its first 60 characters and an ellipsis.
 pub fn shorten(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {
@@ -35,8 +35,8 @@ pub fn shorten(text: &str) -> String {
     }
 }
 
-/// A message that the server can send. It takes messages to be in its own encoding, and fails where they are not, so in
-/// other encodings than UTF-8 other characters than ASCII are escaped.
+/// Makes a message one that the server can send. The server takes messages to be in its own encoding, and fails if they
+/// are not. So in encodings other than UTF-8 and SQL_ASCII, characters other than ASCII are escaped.
 pub fn sendable(message: String) -> String {
     // SAFETY: no arguments, no conditions.
     let encoding = unsafe { pg_sys::GetDatabaseEncoding() } as u32;
@@ -47,7 +47,7 @@ pub fn sendable(message: String) -> String {
     message.chars().map(escape).collect()
 }
 
-/// An error of the crate `simhash`, with its SQLSTATE.
+/// Converts an error of the crate `simhash` to a user error with its SQLSTATE.
 #[track_caller]
 pub fn algorithm_error(error: Error) -> ErrorReport {
     let code = match error {
@@ -62,7 +62,7 @@ pub fn algorithm_error(error: Error) -> ErrorReport {
     user_error(code, error.to_string())
 }
 
-/// Lets the user cancel: the tick of the algorithm's loops.
+/// Lets the user cancel. The algorithm's loops call this as their tick.
 pub fn tick() {
     pgrx::check_for_interrupts!();
 }

@@ -1,5 +1,5 @@
-//! Functions of PostgreSQL that pgrx does not bind, each guarded as pgrx guards its own: an error of PostgreSQL becomes
-//! a Rust panic here, and an error again where the call from PostgreSQL ends.
+//! PostgreSQL functions that pgrx does not bind, each guarded as pgrx guards its own: a PostgreSQL error becomes a Rust
+//! panic here, and an error again where PostgreSQL's call into this library ends.
 //!
 //! The declarations are the same in PostgreSQL 14 to 18.
 
@@ -38,18 +38,18 @@ mod unguarded {
     }
 }
 
-/// A function that PostgreSQL calls for each node of a tree. It returns true to end the walk.
+/// A function that PostgreSQL calls for each node of a tree; it returns true to end the walk.
 pub type Walker = unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut c_void) -> bool;
 
-/// A table and all tables that inherit from it, locked. The list is palloc'd.
+/// A table and all tables that inherit from it; the latter are locked. The list is palloc'd.
 pub fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE) -> *mut pg_sys::List {
-    // SAFETY: any OID may be asked for; the parents' counts are not wanted.
+    // SAFETY: find_all_inheritors accepts any OID; with a null pointer, no counts of parents are asked for.
     unsafe { guarded(|| unguarded::find_all_inheritors(parent, lock, std::ptr::null_mut())) }
 }
 
 /// The tables above a partition, the nearest first. The list is palloc'd.
 pub fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List {
-    // SAFETY: any OID may be asked for.
+    // SAFETY: get_partition_ancestors accepts any OID.
     unsafe { guarded(|| unguarded::get_partition_ancestors(partition)) }
 }
 
@@ -58,7 +58,7 @@ pub fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List {
 /// # Safety
 /// The table is open.
 pub unsafe fn read_partition_key(table: pg_sys::Relation) {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes an open table.
     unsafe { guarded(|| unguarded::RelationGetPartitionKey(table)) };
 }
 
@@ -67,25 +67,25 @@ pub unsafe fn read_partition_key(table: pg_sys::Relation) {
 /// # Safety
 /// The table is open.
 pub unsafe fn partition_qual(table: pg_sys::Relation) -> *mut pg_sys::List {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes an open table.
     unsafe { guarded(|| unguarded::RelationGetPartitionQual(table)) }
 }
 
-/// A copy of a value in the current memory context.
+/// Copies a value into the current memory context.
 ///
 /// # Safety
 /// The value is of a type with that `typbyval` and `typlen`.
 pub unsafe fn datum_copy(value: Datum, by_value: bool, length: i16) -> Datum {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a value of a type with this `typbyval` and `typlen`.
     unsafe { guarded(|| unguarded::datumCopy(value, by_value, length.into())) }
 }
 
-/// Whether two values are equal to the byte, detoasted.
+/// Whether two values are equal byte for byte, once detoasted.
 ///
 /// # Safety
 /// Both values are of one type with that `typbyval` and `typlen`.
 pub unsafe fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: i16) -> bool {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes two values of one type with this `typbyval` and `typlen`.
     unsafe { guarded(|| unguarded::datum_image_eq(a, b, by_value, length.into())) }
 }
 
@@ -94,7 +94,7 @@ pub unsafe fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: i16) ->
 /// # Safety
 /// The query is valid, and `walker` accepts the context.
 pub unsafe fn query_tree_walker(query: *mut pg_sys::Query, walker: Walker, context: *mut c_void) -> bool {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a valid query, and a walker that accepts the context.
     unsafe { guarded(|| unguarded::query_tree_walker(query, walker, context, 0)) }
 }
 
@@ -103,16 +103,17 @@ pub unsafe fn query_tree_walker(query: *mut pg_sys::Query, walker: Walker, conte
 /// # Safety
 /// The expression is valid, and `walker` accepts the context.
 pub unsafe fn expression_tree_walker(node: *mut pg_sys::Node, walker: Walker, context: *mut c_void) -> bool {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes a valid expression, and a walker that accepts the context.
     unsafe { guarded(|| unguarded::expression_tree_walker(node, walker, context)) }
 }
 
-/// The description of a column, by its place from 0. A macro of PostgreSQL's before 18.
+/// The descriptor's entry for a column, by its place from 0. Before PostgreSQL 18, this is a macro.
 ///
 /// # Safety
 /// The descriptor has a column at that place, and lives as long as the result.
 pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, place: usize) -> &'a pg_sys::FormData_pg_attribute {
-    // SAFETY: by the contract. From PostgreSQL 18 on, compact descriptions come first.
+    // SAFETY: the caller passes a descriptor with a column at that place. From PostgreSQL 18 on, compact entries come
+    // first.
     unsafe {
         #[cfg(not(feature = "pg18"))]
         {

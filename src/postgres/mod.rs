@@ -1,11 +1,12 @@
-//! PostgreSQL as the SQL functions need it. Nothing here knows fingerprints: of the crate `simhash`, only its errors.
+//! PostgreSQL's interfaces, as the SQL functions need them. Nothing here knows about fingerprints; of the crate
+//! `simhash`, only its errors are used.
 //!
-//! [`catalog`] and [`nodes`] are models of the catalogs and of expression trees. [`row`], [`arrays`], [`text`],
-//! [`trigger`] and [`window`] read what a function is given. [`dirty_scan`] reads tables: the [`row_version`]s of all
-//! transactions, also of those that are in progress at some [`moment`]. [`spi`] and [`query`] run statements, [`owner`] with the
-//! rights of a table's owner, while [`names`] keeps what they name from being renamed. [`error`] and [`report`] tell the user.
-//! [`ffi`]
-//! declares what pgrx does not bind.
+//! [`catalog`] and [`nodes`] model the catalogs and expression trees. [`row`], [`arrays`], [`text`], [`trigger`] and
+//! [`window`] read a function's input. [`dirty_scan`] reads the [`row_version`]s that any transaction has written,
+//! committed or not; [`moment`] tells which transactions committed after a point in time, and waits for others. [`spi`]
+//! and [`query`] run statements, [`owner`] runs code with the rights of a table's owner, and [`names`] keeps what
+//! statements name from being renamed. [`error`] makes errors and notices; [`report`] says when a progress report is
+//! due. [`ffi`] declares what pgrx does not bind.
 
 pub mod arrays;
 pub mod catalog;

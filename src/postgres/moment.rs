@@ -1,21 +1,21 @@
-//! Other transactions: when they were in progress, and waiting for them.
+//! Other transactions: which ones committed after a given moment, and waiting for them to end.
 
 use pgrx::pg_sys;
 
 use super::catalog::relation::Relation;
 
-/// A time, as a snapshot: which transactions were in progress then.
+/// A point in time, as a snapshot: it knows which transactions were in progress then.
 pub struct Moment(pg_sys::Snapshot);
 
 impl Moment {
     pub fn now() -> Self {
-        // SAFETY: in a transaction. A registered snapshot is a copy.
+        // SAFETY: a transaction is running, as in every function call. A registered snapshot is a copy.
         Self(unsafe { pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot()) })
     }
 
-    /// Whether another transaction was in progress then, and has committed since.
+    /// Whether another transaction has committed since then.
     pub fn precedes_commit_of(&self, transaction: pg_sys::TransactionId) -> bool {
-        // SAFETY: a registered snapshot; any number may be asked for as a transaction's.
+        // SAFETY: the snapshot is registered; the functions accept any number as a transaction.
         unsafe {
             !pg_sys::TransactionIdIsCurrentTransactionId(transaction)
                 && pg_sys::XidInMVCCSnapshot(transaction, self.0)
@@ -26,9 +26,9 @@ impl Moment {
 
 impl Drop for Moment {
     fn drop(&mut self) {
-        // After an error of PostgreSQL's, PostgreSQL unregisters the snapshot when it ends the (sub)transaction.
+        // After a PostgreSQL error, PostgreSQL unregisters the snapshot itself when it ends the (sub)transaction.
         if !std::thread::panicking() {
-            // SAFETY: registered, and unregistered only here.
+            // SAFETY: `now` registered the snapshot, and it is unregistered only here.
             unsafe { pg_sys::UnregisterSnapshot(self.0) };
         }
     }
@@ -38,15 +38,15 @@ impl Drop for Moment {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Transaction {
     pub id: pg_sys::TransactionId,
-    /// The token of a speculative insertion, of INSERT .. ON CONFLICT, which may yet be taken back; 0 if it is none.
+    /// The token of a speculative insertion by INSERT .. ON CONFLICT, which may still be undone; 0 for anything else.
     pub speculation: u32,
 }
 
 impl Transaction {
-    /// Waits until the transaction has ended, or a speculative insertion is decided. Can be cancelled; a deadlock is an
-    /// error of PostgreSQL's. `place` is that of the row in the table, for the error's context.
+    /// Waits until the transaction has ended, or its speculative insertion is decided. The wait can be cancelled; a
+    /// deadlock raises a PostgreSQL error. `place` is the row's place in the table, for the error's context.
     pub fn wait(self, table: &Relation, mut place: pg_sys::ItemPointerData) {
-        // SAFETY: in a transaction; the table is open.
+        // SAFETY: a transaction is running, as in every function call; the table is open.
         unsafe {
             if self.speculation != 0 {
                 pg_sys::SpeculativeInsertionWait(self.id, self.speculation);

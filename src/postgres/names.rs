@@ -1,11 +1,11 @@
-//! Names that stay as they are until the transaction ends.
+//! Names that cannot change until the transaction ends.
 //!
-//! The commands that change a table are SQL text, so they name their objects, and PostgreSQL looks each name up when it
-//! runs the command. Who owns a schema can rename it at any time, and give its name to another schema: no lock on a
-//! table in it keeps them from that. The command would then reach another table of the same name, and run its
-//! triggers and casts with the rights of whoever called. So before a name is read, the object and its schema are locked
-//! against that. Some commands that change a name lock the object first; which ones differs between minor releases of
-//! PostgreSQL. All of them, and ALTER EXTENSION .. SET SCHEMA, change its row in the catalogue. So that row is locked
+//! The commands that change a table are SQL text: they name their objects, and PostgreSQL looks each name up when it
+//! runs the command. The owner of a schema can rename it at any time, and give its name to another schema; a lock on a
+//! table in the schema does not prevent that. The command would then reach another table of the same name, and run its
+//! triggers and casts with the caller's rights. So before a name is read, the object and its schema are locked against
+//! renaming. Some commands that change a name lock the object first; which ones do differs between minor releases of
+//! PostgreSQL. All of them, and ALTER EXTENSION .. SET SCHEMA, update the object's catalog row. So that row is locked
 //! too, as FOR KEY SHARE locks a row that a foreign key refers to.
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -16,22 +16,22 @@ use super::catalog::relation::Relation;
 use super::error::user_error;
 use super::spi::from_server;
 
-/// Keeps a schema's name. Gives the name as it is from now on.
+/// Holds a schema's name, and returns it; an error if the schema does not exist.
 pub fn hold_schema(schema: Oid) -> Result<String, ErrorReport> {
     let Some(row) = hold_row(pg_sys::NamespaceRelationId, schema)? else {
         let message = format!("schema with OID {} does not exist", schema.to_u32());
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message));
     };
-    // SAFETY: a row of pg_namespace, which has a NUL-terminated name.
+    // SAFETY: the row is one of pg_namespace, whose `nspname` is NUL-terminated.
     unsafe {
         let row = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_namespace>(row);
         from_server((*row).nspname.data.as_ptr())
     }
 }
 
-/// The schema's name at this moment.
+/// The schema's current name, which is not held; an error if the schema does not exist.
 pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
-    // SAFETY: a NUL-terminated name, or null if there is no such schema.
+    // SAFETY: get_namespace_name returns a NUL-terminated name, or null if the schema does not exist.
     unsafe {
         let name = pg_sys::get_namespace_name(schema);
         if name.is_null() {
@@ -42,11 +42,11 @@ pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
     }
 }
 
-/// Keeps the name of an object, be it a function, a type, an operator or whatever has an OID, and that of its schema.
-/// Nothing happens if the object does not exist.
+/// Holds the names of an object (a function, a type, an operator, or anything else with an OID) and of its schema. Does
+/// nothing if the object does not exist.
 pub fn hold(catalogue: Oid, object: Oid) -> Result<(), ErrorReport> {
     let Some(row) = hold_row(catalogue, object)? else { return Ok(()) };
-    // SAFETY: the catalogue of a row that has been found, which has the column if it is said to have it.
+    // SAFETY: the row was found in this catalog, which has the schema column if its number is positive.
     let schema = unsafe {
         let column = pg_sys::get_object_attnum_namespace(catalogue);
         let opened = Relation::open(catalogue);
@@ -58,13 +58,13 @@ pub fn hold(catalogue: Oid, object: Oid) -> Result<(), ErrorReport> {
     schema.map_or(Ok(()), |schema| hold_schema(schema).map(drop))
 }
 
-/// Locks an object and its row until the transaction ends, after waiting for whoever is changing its name. Gives a copy
-/// of the row; None if there is no such object.
+/// Locks an object and its catalog row until the transaction ends, after waiting for any transaction that is changing
+/// its name. Returns a copy of the row; None if the object does not exist.
 ///
-/// A read-only transaction cannot lock rows, nor run the commands that names are held for: it gets the row as it is.
+/// A read-only transaction cannot lock rows, nor run the commands that need held names: it gets the row without a lock.
 fn hold_row(catalogue: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
-    // SAFETY: a catalogue that has OIDs, opened and closed. The row version that is locked is one that the active
-    // snapshot sees, so that it is not removed meanwhile. The page that heap_lock_tuple has pinned is unpinned.
+    // SAFETY: the catalog has OIDs, and is open until `opened` is dropped. The active snapshot sees the row version
+    // that is locked, so that it is not removed meanwhile. The page that heap_lock_tuple has pinned is unpinned.
     unsafe {
         let opened = Relation::open_in_mode(catalogue, pg_sys::RowShareLock as pg_sys::LOCKMODE);
         pg_sys::LockDatabaseObject(catalogue, object, 0, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
@@ -78,7 +78,7 @@ fn hold_row(catalogue: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, Er
                 pg_sys::PopActiveSnapshot();
                 return Ok(Some(row));
             }
-            // Only its place is taken from it.
+            // heap_lock_tuple reads only the place from this.
             let mut current = pg_sys::HeapTupleData { t_self: (*row).t_self, ..Default::default() };
             let mut buffer = pg_sys::InvalidBuffer as pg_sys::Buffer;
             let mut failure = pg_sys::TM_FailureData::default();
@@ -88,7 +88,7 @@ fn hold_row(catalogue: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, Er
                 pg_sys::GetCurrentCommandId(true),
                 pg_sys::LockTupleMode::LockTupleKeyShare,
                 pg_sys::LockWaitPolicy::LockWaitBlock,
-                // Newer versions too: a transaction that has changed the row, though not the name, may yet change that.
+                // Follow updates: a transaction that has changed the row but not the name may still change the name.
                 true,
                 &mut buffer,
                 &mut failure,
@@ -110,13 +110,14 @@ fn hold_row(catalogue: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, Er
     }
 }
 
-/// The row of an object, as the active snapshot sees it: a copy. Not from the system cache, which may have a version
-/// that was removed.
+/// A copy of the row of an object, as the active snapshot sees it. The system cache is not used, because it may hold a
+/// version that was removed.
 ///
 /// # Safety
-/// There is an active snapshot, and the catalogue has OIDs.
+/// There is an active snapshot, and the catalog has OIDs.
 unsafe fn find(catalogue: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
-    // SAFETY: by the contract. The scan is on the catalogue's index on OIDs, and is ended; the row is copied before.
+    // SAFETY: the caller has an active snapshot, and passes a catalog with an index on its OIDs. The row is copied
+    // before the scan ends.
     unsafe {
         let (column, index) =
             (pg_sys::get_object_attnum_oid(catalogue.oid()), pg_sys::get_object_oid_index(catalogue.oid()));

@@ -1,14 +1,14 @@
-//! Running with the rights of a table's owner and no others, as PostgreSQL's own CREATE INDEX and VACUUM do.
+//! Runs code with the rights of a table's owner and no others, as PostgreSQL's own CREATE INDEX and VACUUM do.
 //!
-//! What changes a table evaluates code of its owner: generation expressions, index predicates, triggers. A superuser
-//! who attaches somebody's table must not lend that code a superuser's rights. Nor must whoever only looks at a table:
-//! PostgreSQL computes the constant parts of an index's expressions when it reads them for the first time.
+//! Changing a table evaluates code of its owner: generation expressions, index predicates, triggers. A superuser who
+//! attaches somebody's table must not lend that code a superuser's rights. This also holds for a user who only looks at
+//! a table: PostgreSQL folds the constants in an index's expressions when it reads them for the first time.
 
 use pgrx::prelude::*;
 
-/// Whether the current user is the owner of the relation, a member of the owner's role, or a superuser.
+/// Whether the current user owns the relation, is a member of the owner's role, or is a superuser.
 pub fn is_owner(relation: pg_sys::Oid) -> bool {
-    // SAFETY: look-ups in system caches.
+    // SAFETY: the ownership check looks up system caches.
     unsafe {
         let user = pg_sys::GetUserId();
         #[cfg(any(feature = "pg14", feature = "pg15"))]
@@ -18,14 +18,14 @@ pub fn is_owner(relation: pg_sys::Oid) -> bool {
     }
 }
 
-/// Runs `f` as the owner, in a security-restricted operation, with the system's schema first in the search path.
+/// Runs `f` as the owner, in a security-restricted operation, with pg_catalog first in the search path.
 ///
-/// The former user, restrictions and settings come back when `f` returns. After an error of PostgreSQL's, PostgreSQL
-/// brings them back itself when it ends the (sub)transaction.
+/// The previous user, restrictions and settings are restored when `f` returns. After a PostgreSQL error, PostgreSQL
+/// restores them itself when it ends the (sub)transaction.
 pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     let (mut user, mut context) = (pg_sys::InvalidOid, 0);
     let restriction = pg_sys::SECURITY_RESTRICTED_OPERATION as i32;
-    // SAFETY: within a transaction, as every function call is; what is changed is put back in the reverse order.
+    // SAFETY: a transaction is running, as in every function call; what is changed is restored in the reverse order.
     unsafe {
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
         pg_sys::SetUserIdAndSecContext(owner, context | restriction);
@@ -38,18 +38,18 @@ pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     }
 }
 
-/// The same for statements that run the table's triggers, which may do what a restricted operation may not (defer a
-/// constraint, say), and may need the search path of who calls: the owner, who runs them anyway, is not restricted, and
-/// keeps the search path. So `f` names all that it means with its schema.
+/// Like [`as_owner`], for statements that run the table's triggers. Triggers may do what a restricted operation may not
+/// (defer a constraint, say), and may need the caller's search path. So if the caller is the owner, who runs the
+/// triggers anyway, nothing is restricted and the search path stays. `f` must therefore schema-qualify every name.
 pub fn as_owner_with_triggers<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     // SAFETY: no arguments, no conditions.
     let is_owner = unsafe { pg_sys::GetUserId() } == owner;
     if is_owner { with_settings(f) } else { as_owner(owner, f) }
 }
 
-/// Runs `f`, and puts back what it has `set`.
+/// Runs `f`, then restores the settings that it has changed with [`set`].
 pub fn with_settings<T>(f: impl FnOnce() -> T) -> T {
-    // SAFETY: within a transaction, as every function call is.
+    // SAFETY: a transaction is running, as in every function call.
     unsafe {
         let settings = pg_sys::NewGUCNestLevel();
         let result = f();
@@ -58,9 +58,9 @@ pub fn with_settings<T>(f: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Sets a setting until the nest level ends.
+/// Changes a setting until the enclosing [`with_settings`] or [`as_owner`] ends.
 pub fn set(name: &'static std::ffi::CStr, value: &'static std::ffi::CStr) {
-    // SAFETY: both are NUL-terminated, and any user may set what is set here.
+    // SAFETY: both strings are NUL-terminated, and any user may change what is set here.
     unsafe {
         pg_sys::set_config_option(
             name.as_ptr(),

@@ -1,8 +1,8 @@
 //! Queries whose tables and functions are checked between parsing and planning.
 //!
-//! A query is text, and names what it reads. Who owns a schema can rename it at any time, so that a name means another
-//! table by the time when it is looked up. Here the parser's result can be looked at, and it is this very result that
-//! is planned and run. Nothing is computed before that.
+//! A query is text, and names what it reads. The owner of a schema can rename it at any time, so that a name may mean
+//! another table when it is looked up. Here the parser's result can be checked, and exactly this result is planned and
+//! run. Nothing is evaluated before that.
 
 use std::ffi::{CString, c_int};
 
@@ -14,14 +14,14 @@ use pgrx::prelude::*;
 use super::error::user_error;
 use super::nodes::expression::{Expression, list};
 
-/// A SELECT of one table, after the parser: names are resolved, views and policies not yet expanded.
+/// A parsed SELECT: names are resolved; views and policies are not expanded yet.
 pub struct Query {
     text: CString,
     tree: *mut pg_sys::Query,
 }
 
 impl Query {
-    /// Parses a statement in the server's encoding.
+    /// Parses a statement in the server's encoding; an error unless it is one SELECT.
     pub fn parse(text: CString) -> Result<Self, ErrorReport> {
         let wrong = || user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a query must be one statement");
         // SAFETY: the text is NUL-terminated and lives as long as the trees, which are in the current memory context.
@@ -43,9 +43,9 @@ impl Query {
         }
     }
 
-    /// The only table in the query's FROM; None if there is more or something else.
+    /// The table in the query's FROM; None if FROM has more than one entry, or something other than a table.
     pub fn table(&self) -> Option<Oid> {
-        // SAFETY: a valid query, whose range table is a list of entries, or null.
+        // SAFETY: the query is valid; its range table is a list of entries, or null.
         unsafe {
             let entries = (*self.tree).rtable;
             if entries.is_null() || (*entries).length != 1 {
@@ -56,9 +56,9 @@ impl Query {
         }
     }
 
-    /// What the query returns in its columns.
+    /// The expressions that the query returns in its columns.
     pub fn returned(&self) -> Vec<Expression> {
-        // SAFETY: a valid query, which has a list of target entries, each with an expression.
+        // SAFETY: the query is valid; it has a list of target entries, each with an expression.
         unsafe {
             let entries = list((*self.tree).targetList);
             let expression = |entry: Expression| Expression::new((*entry.as_ptr().cast::<pg_sys::TargetEntry>()).expr);
@@ -66,8 +66,8 @@ impl Query {
         }
     }
 
-    /// Plans and runs the query, with the rights of the current user, and gives each value of its first column that is
-    /// not NULL. The column is of a type that is passed by value.
+    /// Plans and runs the query with the rights of the current user, and passes each value of its first column that is
+    /// not NULL to `take`. The column is of a type that is passed by value.
     pub fn each_value(self, mut take: impl FnMut(pg_sys::Datum)) {
         let mut receiver = Receiver {
             base: pg_sys::DestReceiver {
@@ -79,8 +79,8 @@ impl Query {
             },
             take: &mut take,
         };
-        // SAFETY: a valid query, of which the rewriter makes one, as for every SELECT. The receiver outlives the run; a
-        // function that is running has an active snapshot. After an error, PostgreSQL frees what the executor holds.
+        // SAFETY: the query is valid, and the rewriter makes one query of it, as of every SELECT. The receiver outlives
+        // the run; a running function has an active snapshot. After an error, PostgreSQL frees what the executor holds.
         unsafe {
             let rewritten = pg_sys::pg_rewrite_query(self.tree);
             let query = pg_sys::list_nth(rewritten, 0).cast::<pg_sys::Query>();
@@ -108,10 +108,10 @@ impl Query {
     }
 }
 
-/// Takes the rows of a running query.
+/// Receives the rows of a running query.
 #[repr(C)]
 struct Receiver<'a> {
-    /// It comes first: to PostgreSQL, this is all.
+    /// The first field, because PostgreSQL takes the receiver to be only this.
     base: pg_sys::DestReceiver,
     take: &'a mut dyn FnMut(pg_sys::Datum),
 }

@@ -1,4 +1,4 @@
-//! Reports, every few seconds, on how far a long command has come.
+//! Progress reports of a long command, one every few seconds.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ impl Schedule {
         Self(Instant::now() + INTERVAL)
     }
 
-    /// Whether a report is due at that time. If it is, the next one is due after another interval.
+    /// Whether a report is due at `now`. If it is, the next one is due one interval later.
     pub fn is_due(&mut self, now: Instant) -> bool {
         let is_due = now >= self.0;
         if is_due {
@@ -25,7 +25,7 @@ impl Schedule {
     }
 }
 
-/// "1200000 of about 5000000 rows (24 %)".
+/// Progress as text: "1200000 of about 5000000 rows (24 %)", or the count alone once it exceeds the expected number.
 pub fn of_about(done: u64, expected: f64, what: &str) -> String {
     let done_so_far = done as f64;
     if expected <= done_so_far {

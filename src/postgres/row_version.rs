@@ -1,15 +1,15 @@
-//! Row versions of the access method heap, and what their heads say of the transactions that have written them
-//! (PostgreSQL's htup_details.h).
+//! Row versions of heap tables, and what their headers say about the transactions that have written them (PostgreSQL's
+//! htup_details.h).
 
 use pgrx::pg_sys::{self, CommandId, TransactionId};
 
 use super::row::Row;
 
-/// A row version that is stored in a table of the access method heap, in a slot that pins its page.
+/// A row version that is stored in a heap table, in a slot that pins its page.
 #[derive(Clone, Copy)]
 pub struct RowVersion<'a>(Row<'a>);
 
-/// The fields of a row version's head that say which transactions have written or locked it.
+/// The fields of a row version's header that say which transactions have written or locked it.
 struct Head {
     inserter: TransactionId,
     deleter_or_locker: TransactionId,
@@ -18,9 +18,9 @@ struct Head {
 }
 
 impl<'a> RowVersion<'a> {
-    /// None if the row is not in a slot for stored rows of the heap.
+    /// The row as a row version; None if its slot is not for stored rows of a heap table.
     pub fn new(row: Row<'a>) -> Option<Self> {
-        // SAFETY: a slot has its operations.
+        // SAFETY: every slot points to its operations.
         let is_buffered = unsafe { std::ptr::eq((*row.slot()).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple) };
         is_buffered.then_some(Self(row))
     }
@@ -29,9 +29,9 @@ impl<'a> RowVersion<'a> {
         self.0
     }
 
-    /// Whether the running transaction has inserted it.
+    /// Whether the running transaction inserted the version.
     pub fn is_own(self) -> bool {
-        // SAFETY: a row of the heap; any number may be asked for as a transaction's.
+        // SAFETY: the slot holds a heap row; any number may be passed as a transaction.
         unsafe {
             let mut is_null = false;
             let inserter =
@@ -40,16 +40,18 @@ impl<'a> RowVersion<'a> {
         }
     }
 
-    /// The command of the running transaction that has inserted it; None if another transaction has.
+    /// The command of the running transaction that inserted the version; None if another transaction did.
     pub fn own_command(self) -> Option<CommandId> {
-        // SAFETY: a row that the running transaction has inserted, and only of these can a transaction tell the command.
+        // SAFETY: HeapTupleHeaderGetCmin is valid only for rows that the running transaction inserted, and is called
+        // only for these.
         unsafe {
             let head = std::ptr::from_ref(self.header()).cast_mut();
             self.is_own().then(|| pg_sys::HeapTupleHeaderGetCmin(head))
         }
     }
 
-    /// A transaction in progress, other than the running one, that holds a lock on it for which an UPDATE has to wait.
+    /// Another transaction in progress that has locked, updated or deleted the version, so that an UPDATE has to wait
+    /// for it.
     pub fn locker(self) -> Option<TransactionId> {
         let Head { deleter_or_locker: locker, mask, .. } = self.head();
         if mask & pg_sys::HEAP_XMAX_INVALID != 0 {
@@ -62,7 +64,8 @@ impl<'a> RowVersion<'a> {
             return (!is_key_share && is_in_progress_elsewhere(locker)).then_some(locker);
         }
         let mut members = std::ptr::null_mut();
-        // SAFETY: a multitransaction of a row that is pinned. The members are a copy, as many as is said, or none.
+        // SAFETY: the multitransaction is of a row whose page is pinned. The members are a copy, `count` of them, or
+        // none.
         let members: Vec<_> = unsafe {
             let count = pg_sys::GetMultiXactIdMembers(locker, &mut members, false, is_lock_only);
             (0..usize::try_from(count).unwrap_or(0)).map(|member| *members.add(member)).collect()
@@ -72,29 +75,29 @@ impl<'a> RowVersion<'a> {
         strong.find(|member| is_in_progress_elsewhere(member.xid)).map(|member| member.xid)
     }
 
-    /// Whether another transaction is deleting or replacing it, and replaces it by a version with the same values in the
-    /// columns of all unique indexes on plain columns.
+    /// Whether a transaction that is deleting or replacing the version keeps its key: the new version has the same
+    /// values in the columns of all unique indexes on plain columns. False while the inserter is in progress.
     pub fn keeps_key(self) -> bool {
         let Head { inserter, mask, mask2, .. } = self.head();
         let has_new_key = mask2 & pg_sys::HEAP_KEYS_UPDATED != 0;
-        // SAFETY: any number may be asked for as a transaction's.
+        // SAFETY: any number may be passed as a transaction.
         let is_inserted = !unsafe { pg_sys::TransactionIdIsInProgress(inserter) };
         mask & pg_sys::HEAP_XMAX_INVALID == 0 && !has_new_key && is_inserted
     }
 
-    /// The transaction that has deleted it or replaced it by another version, whether it has committed or not.
+    /// The transaction that deleted the version or replaced it by another, whether it has committed or not.
     pub fn deleter(self) -> Option<TransactionId> {
         let header = self.header();
         let mask = u32::from(header.t_infomask);
         let is_multi = mask & pg_sys::HEAP_XMAX_IS_MULTI != 0;
         let lock_bits = pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK;
-        // As the macro HEAP_XMAX_IS_LOCKED_ONLY.
+        // Like PostgreSQL's macro HEAP_XMAX_IS_LOCKED_ONLY.
         let is_lock = mask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0
             || mask & (pg_sys::HEAP_XMAX_IS_MULTI | lock_bits) == pg_sys::HEAP_XMAX_EXCL_LOCK;
         if mask & pg_sys::HEAP_XMAX_INVALID != 0 || is_lock {
             return None;
         }
-        // SAFETY: a row's head; the field is a transaction, or a multitransaction as the mask says.
+        // SAFETY: the header is a stored row's; `t_xmax` is a transaction, or a multitransaction if the mask says so.
         unsafe {
             let raw = header.t_choice.t_heap.t_xmax;
             Some(if is_multi { pg_sys::HeapTupleGetUpdateXid(std::ptr::from_ref(header).cast_mut()) } else { raw })
@@ -102,13 +105,13 @@ impl<'a> RowVersion<'a> {
     }
 
     fn header(self) -> &'a pg_sys::HeapTupleHeaderData {
-        // SAFETY: a slot for stored rows of the heap, as `new` has checked. The row is on a page that the slot pins.
+        // SAFETY: `new` has checked that the slot is for stored heap rows. The row is on a page that the slot pins.
         unsafe { &*(*(*self.0.slot().cast::<pg_sys::HeapTupleTableSlot>()).tuple).t_data }
     }
 
-    /// Reads the head under the page's lock: its fields change together.
+    /// Reads the header under the page's lock, because its fields change together.
     fn head(self) -> Head {
-        // SAFETY: a slot for stored rows of the heap, as `new` has checked, which pins the row's page.
+        // SAFETY: `new` has checked that the slot is for stored heap rows. It pins the row's page.
         unsafe {
             let buffer = (*self.0.slot().cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
             pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
@@ -126,7 +129,7 @@ impl<'a> RowVersion<'a> {
 }
 
 fn is_in_progress_elsewhere(transaction: TransactionId) -> bool {
-    // SAFETY: any number may be asked for as a transaction's.
+    // SAFETY: any number may be passed as a transaction.
     unsafe {
         !pg_sys::TransactionIdIsCurrentTransactionId(transaction) && pg_sys::TransactionIdIsInProgress(transaction)
     }

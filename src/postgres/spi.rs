@@ -1,7 +1,7 @@
-//! Statements to the server: the commands that attach a table are SQL, so that PostgreSQL checks, locks, logs and
+//! SQL statements run in the server. Tables are attached by SQL commands, so that PostgreSQL checks, locks, logs and
 //! replicates them as if the owner had typed them.
 //!
-//! Text is UTF-8 here and in the server's encoding there. What is put into a statement is quoted, whatever it is.
+//! Text is UTF-8 here and in the server's encoding there. Whatever is put into a statement is quoted.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -11,9 +11,9 @@ use pgrx::prelude::*;
 use super::error::{sendable, user_error};
 use super::text::decode_copy;
 
-/// Runs a statement; how many rows it touched.
+/// Runs a statement, and returns the number of rows it processed.
 ///
-/// If a right is missing that whoever called has, and the current user has not, the error says who the user is.
+/// If the current user lacks a privilege and is not the caller, the error's hint names the current user.
 pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
     // SAFETY: no arguments, no conditions.
     let user = unsafe { pg_sys::GetUserId() };
@@ -21,7 +21,7 @@ pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
         .catch_when(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, |error| {
             // SAFETY: no arguments, no conditions; the name is NUL-terminated, or null.
             let user = unsafe {
-                // Not where a function that is SECURITY DEFINER has failed.
+                // If a SECURITY DEFINER function has failed, the current user is now another: give no hint.
                 let is_lent = user == pg_sys::GetUserId() && user != pg_sys::GetOuterUserId();
                 let name = if is_lent { pg_sys::GetUserNameFromId(user, true) } else { std::ptr::null_mut() };
                 (!name.is_null()).then(|| from_server(name)).transpose()?
@@ -44,21 +44,21 @@ pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
         .execute()
 }
 
-/// Runs statements, and commits the transaction. Only where [`pg_sys::SPI_inside_nonatomic_context`] allows that.
+/// Runs `statement`, then commits the transaction. Allowed only where [`pg_sys::SPI_inside_nonatomic_context`] is true.
 pub fn execute_and_commit<T>(statement: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, ErrorReport> {
     connected(pg_sys::SPI_OPT_NONATOMIC, || {
         let result = statement()?;
-        // SAFETY: connected, and not atomic, or else PostgreSQL reports an error.
+        // SAFETY: SPI is connected. In an atomic context, PostgreSQL raises an error.
         unsafe { pg_sys::SPI_commit() };
         Ok(result)
     })
 }
 
-/// The first column of a query's result, without NULLs. The query sees what was committed until now, also while this
-/// statement waited for a lock.
+/// The first column of a query's result, without NULLs. The query sees everything that is committed by now, including
+/// commits while this statement waited for a lock.
 pub fn strings(query: &str) -> Result<Vec<String>, ErrorReport> {
     connected(0, || {
-        // SAFETY: in a transaction; a query has just succeeded; its table has `numvals` rows, and lives until
+        // SAFETY: a transaction is running. After a successful query, its table has `numvals` rows, and lives until
         // SPI_finish.
         unsafe {
             pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
@@ -74,7 +74,7 @@ pub fn strings(query: &str) -> Result<Vec<String>, ErrorReport> {
 }
 
 fn connected<T>(options: u32, f: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, ErrorReport> {
-    // SAFETY: each connection is finished; if `f` fails, by PostgreSQL at the end of the transaction.
+    // SAFETY: each connection is finished here or, if `f` fails, by PostgreSQL at the end of the transaction.
     unsafe {
         check(pg_sys::SPI_connect_ext(options as i32))?;
         let result = f()?;
@@ -100,24 +100,25 @@ fn check(code: i32) -> Result<(), ErrorReport> {
     Ok(())
 }
 
-/// A name or a text of the server's, as UTF-8.
+/// Decodes a name or a text of the server to UTF-8.
 ///
 /// # Safety
 ///
 /// `text` is NUL-terminated.
 pub unsafe fn from_server(text: *const c_char) -> Result<String, ErrorReport> {
-    // SAFETY: by the caller's promise.
+    // SAFETY: the caller passes a NUL-terminated text.
     decode_copy(unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
-/// A text in the server's encoding.
+/// Encodes a text in the server's encoding; an error if it contains a NUL or is too long.
 pub fn to_server(text: &str) -> Result<CString, ErrorReport> {
     let contains_nul = |_| user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text contains a NUL");
     let utf8 = CString::new(text).map_err(contains_nul)?;
     let Ok(length) = i32::try_from(text.len()) else {
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, "text is too long"));
     };
-    // SAFETY: `utf8` is `length` readable bytes. The result is either that, or a palloc'd, NUL-terminated string.
+    // SAFETY: `utf8` is `length` readable bytes. The result is either that pointer, or a palloc'd, NUL-terminated
+    // string.
     unsafe {
         let encoded = pg_sys::pg_any_to_server(utf8.as_ptr(), length, pg_sys::pg_enc::PG_UTF8 as i32);
         if encoded.cast_const() == utf8.as_ptr() { Ok(utf8) } else { Ok(CStr::from_ptr(encoded).to_owned()) }

@@ -1,4 +1,4 @@
-//! Text between the server's encoding and the algorithm's UTF-8.
+//! Conversion of text between the server's encoding and the algorithm's UTF-8.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -15,22 +15,23 @@ use super::error::{algorithm_error, user_error};
 
 /// The bytes of a text, in the server's encoding, detoasted.
 ///
-/// pgrx takes `&[u8]` for `bytea`, which is laid out as `text` is; its `&str` would trust the bytes to be UTF-8.
+/// pgrx takes `&[u8]` for `bytea`, which has the same layout as `text`; pgrx's `&str` would trust the bytes to be
+/// UTF-8.
 pub type RawText<'a> = &'a [u8];
 
-/// A `text` argument as PostgreSQL passes it: it may be compressed, and it may be stored elsewhere.
+/// A `text` argument as PostgreSQL passes it: it may be compressed, or stored out of line.
 #[derive(Clone, Copy)]
 pub struct TextArgument<'a> {
     datum: pg_sys::Datum,
-    /// As it was passed.
+    /// The bytes as passed.
     varlena: &'a [u8],
 }
 
 impl<'a> TextArgument<'a> {
-    /// The argument, which the SQL declaration makes a `text`.
+    /// Takes an argument that the SQL declaration makes a `text`.
     pub fn new(argument: &'a AnyElement) -> Self {
         let datum = argument.datum();
-        // SAFETY: a `text` is a varlena, and that has as many bytes as its header says.
+        // SAFETY: a `text` is a varlena, and a varlena has as many bytes as its header says.
         let varlena = unsafe {
             let varlena: *const pg_sys::varlena = datum.cast_mut_ptr();
             slice::from_raw_parts(varlena.cast(), varsize_any(varlena))
@@ -38,16 +39,16 @@ impl<'a> TextArgument<'a> {
         Self { datum, varlena }
     }
 
-    /// Its bytes. Costs reading and decompressing where it is stored or compressed.
+    /// The text's bytes. If it is stored out of line or compressed, this costs reading or decompressing it.
     pub fn detoast(self) -> RawText<'a> {
         // SAFETY: the datum is a `text`, and not null.
         unsafe { RawText::from_datum(self.datum, false) }.unwrap_or_default()
     }
 
-    /// What tells whether another argument is the same text; at no cost, and None if that cannot be told.
+    /// The text's identity, found without detoasting it; None if it has none.
     pub fn identity(self) -> Option<TextIdentity<'a>> {
         let varlena: *const pg_sys::varlena = self.datum.cast_mut_ptr();
-        // SAFETY: as in `new`; the tag is there if the value is external.
+        // SAFETY: the SQL declaration makes the argument a `text`, which is a varlena; an external one has a tag.
         let tag = unsafe { varatt_is_1b_e(varlena).then(|| vartag_1b_e(varlena)) };
         match tag {
             None => Some(TextIdentity { varlena: self.varlena, command: None }),
@@ -59,17 +60,18 @@ impl<'a> TextArgument<'a> {
     }
 }
 
-/// Equal for equal texts only (not for all of them).
+/// Identities are equal only for equal texts, but equal texts may have different identities.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TextIdentity<'a> {
     /// The text, perhaps compressed, or the reference to where it is stored.
     pub varlena: &'a [u8],
-    /// A reference means the same text only as long as its table cannot have been changed and vacuumed.
+    /// None unless `varlena` is a reference, which means the same text only while its table cannot have been changed
+    /// and vacuumed.
     pub command: Option<Command>,
 }
 
-/// A command of a transaction of this backend. (Two transactions in one query string may share all three: only one that
-/// also deleted, vacuumed and used again the number of a stored value could mistake it.)
+/// A command of a transaction of this backend. Two transactions in one query string may share all three fields; this
+/// matters only if one of them also deletes and vacuums a stored text and reuses its number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Command {
     transaction_start: pg_sys::TimestampTz,
@@ -79,7 +81,7 @@ pub struct Command {
 
 impl Command {
     fn current() -> Self {
-        // SAFETY: no arguments that matter, and a transaction is running, as always when a function is called.
+        // SAFETY: a transaction is running, as in every function call, and the functions only read its state.
         unsafe {
             Self {
                 transaction_start: pg_sys::GetCurrentTransactionStartTimestamp(),
@@ -90,11 +92,11 @@ impl Command {
     }
 }
 
-/// The text as UTF-8, whatever the server's encoding.
+/// Decodes a text to UTF-8, whatever the server's encoding; an error if it is invalid.
 ///
-/// Also a UTF-8 server's text is checked: that costs little next to a fingerprint, and lets no wrong byte that some
-/// other code stored lead to undefined behaviour. A SQL_ASCII server's text has no known encoding: it is taken for
-/// UTF-8.
+/// A UTF-8 server's text is checked too: that costs little next to a fingerprint, and keeps invalid bytes that some
+/// other code stored from causing undefined behaviour. A SQL_ASCII server's text has no known encoding, and is taken
+/// for UTF-8.
 pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
     // SAFETY: no arguments, no conditions.
     let encoding = unsafe { pg_sys::GetDatabaseEncoding() } as u32;
@@ -104,8 +106,8 @@ pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
     let Ok(length) = i32::try_from(text.len()) else {
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, "text is too long"));
     };
-    // SAFETY: `text` is `length` readable bytes. The result is either `text` or a palloc'd, NUL-terminated string;
-    // PostgreSQL reports by an error, which pgrx turns into unwinding, what it cannot convert.
+    // SAFETY: `text` is `length` readable bytes. The result is either `text` or a palloc'd, NUL-terminated string. If
+    // PostgreSQL cannot convert the text, it raises an error, which pgrx turns into unwinding.
     let converted = unsafe {
         let converted = pg_sys::pg_server_to_any(text.as_ptr().cast(), length, pg_sys::pg_enc::PG_UTF8 as i32);
         if converted.cast_const() == text.as_ptr().cast() { text } else { CStr::from_ptr(converted).to_bytes() }
@@ -123,7 +125,7 @@ fn check(text: &[u8]) -> Result<&str, ErrorReport> {
     })
 }
 
-/// The text as UTF-8, copied: an error where there is no memory, for it may be large.
+/// Decodes a text to UTF-8 and copies it. The text may be large, so that running out of memory is returned as an error.
 pub fn decode_copy(text: RawText<'_>) -> Result<String, ErrorReport> {
     let decoded = decode(text)?;
     let mut copy = String::new();
@@ -132,13 +134,13 @@ pub fn decode_copy(text: RawText<'_>) -> Result<String, ErrorReport> {
     Ok(copy)
 }
 
-/// The text as a `text` value, in the server's encoding; an error of PostgreSQL's where that has no such character, or
-/// where there is no memory. Never None.
+/// The text as a `text` value in the server's encoding; never None. PostgreSQL raises an error if the encoding lacks a
+/// character, or if memory runs out.
 ///
 /// The text must be shorter than 1 GB.
 pub fn to_datum(text: &str) -> Option<AnyElement> {
-    // SAFETY: the pointer is to `text.len()` readable bytes, which fit into an i32. The result of the conversion is
-    // either that pointer, or a palloc'd, NUL-terminated string; that of the copy is a `text`.
+    // SAFETY: the pointer is to `text.len()` readable bytes, a number that fits into an i32. The conversion returns
+    // either that pointer or a palloc'd, NUL-terminated string; the copy is a `text`.
     unsafe {
         let bytes = text.as_ptr().cast();
         let encoded = pg_sys::pg_any_to_server(bytes, text.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);

@@ -1,4 +1,4 @@
-//! What a trigger function is told, and what triggers a table has.
+//! The data that a trigger function is called with, and the triggers of a table.
 
 use std::ffi::{CStr, c_char};
 
@@ -9,20 +9,21 @@ use super::catalog::relation::Relation;
 use super::error::user_error;
 use super::row::Row;
 
-/// A row that is to be inserted or updated.
+/// The call of a trigger for a row that is to be inserted or updated.
 pub struct RowEvent<'a> {
     pub data: &'a pg_sys::TriggerData,
 }
 
 impl RowEvent<'_> {
-    /// That of a trigger function's call; an error if it was called otherwise, with `usage`: how to create the trigger.
+    /// Reads a trigger function's call; an error unless it is before an INSERT or UPDATE of each row. The error's hint
+    /// is `usage`: how to create the trigger.
     pub fn from_call(
         fcinfo: pg_sys::FunctionCallInfo,
         function: &str,
         usage: &'static str,
     ) -> Result<Self, ErrorReport> {
         let wrong = |what: &str| protocol_violated(format!("{function} {what}"), usage);
-        // SAFETY: the context of a call by the trigger manager is its data, and outlives the call.
+        // SAFETY: in a call by the trigger manager, the context is its TriggerData, which outlives the call.
         let data = unsafe {
             let context = (*fcinfo).context;
             if context.is_null() || (*context).type_ != pg_sys::NodeTag::T_TriggerData {
@@ -43,25 +44,25 @@ impl RowEvent<'_> {
     }
 
     fn is_update(&self) -> bool {
-        // Of an UPDATE there is a new row beside the old one, of an INSERT only a new one.
+        // An UPDATE has a new row beside the old one; an INSERT has no `tg_newtuple`.
         !self.data.tg_newtuple.is_null()
     }
 
-    /// The row that is to be stored, as the trigger returns it.
+    /// The row to be stored, in the form that the trigger returns.
     pub fn new_tuple(&self) -> pg_sys::HeapTuple {
         if self.is_update() { self.data.tg_newtuple } else { self.data.tg_trigtuple }
     }
 
-    /// The row that is to be stored.
+    /// The row to be stored.
     pub fn new_row(&self) -> Row<'_> {
         let slot = if self.is_update() { self.data.tg_newslot } else { self.data.tg_trigslot };
-        // SAFETY: the trigger manager's slot, which holds the row until the call ends.
+        // SAFETY: the slot is the trigger manager's, which holds the row until the call ends.
         unsafe { Row::new(slot) }
     }
 
-    /// The row before, of an UPDATE.
+    /// The row before an UPDATE; None for an INSERT.
     pub fn old_row(&self) -> Option<Row<'_>> {
-        // SAFETY: the trigger manager's slot, which holds the row until the call ends.
+        // SAFETY: the slot is the trigger manager's, which holds the row until the call ends.
         self.is_update().then(|| unsafe { Row::new(self.data.tg_trigslot) })
     }
 
@@ -70,14 +71,14 @@ impl RowEvent<'_> {
         unsafe { Relation::opened_by_server(self.data.tg_relation) }
     }
 
-    /// The new row with another value in one column.
+    /// The row to be stored, with another value in one column.
     ///
     /// # Safety
     /// The row's table has that column, and the value is of its type.
     pub unsafe fn with_value(&self, column: i32, value: Option<pg_sys::Datum>) -> pg_sys::HeapTuple {
         let (mut column, mut is_null) = (column, value.is_none());
         let mut value = value.unwrap_or_else(pg_sys::Datum::null);
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes a column of the row's table, and a value of its type.
         unsafe {
             let descriptor = (*self.data.tg_relation).rd_att;
             pg_sys::heap_modify_tuple_by_cols(
@@ -92,7 +93,7 @@ impl RowEvent<'_> {
     }
 
     pub fn arguments(&self) -> Vec<&CStr> {
-        // SAFETY: a call has its trigger.
+        // SAFETY: the data of a call points to its trigger.
         unsafe { arguments(&*self.data.tg_trigger) }
     }
 }
@@ -106,14 +107,14 @@ pub fn protocol_violated(message: String, usage: &'static str) -> ErrorReport {
 /// # Safety
 /// The trigger is PostgreSQL's: its arguments are as many as it says, and NUL-terminated.
 pub unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
-    // SAFETY: by the contract.
+    // SAFETY: the caller passes PostgreSQL's trigger, which has `tgnargs` NUL-terminated arguments.
     let argument = |i| unsafe { CStr::from_ptr((*trigger.tgargs.add(i)).cast::<c_char>()) };
     (0..trigger.tgnargs as usize).map(argument).collect()
 }
 
 /// The triggers of a table.
 pub fn triggers(table: &Relation) -> &[pg_sys::Trigger] {
-    // SAFETY: an open table has as many triggers as it says, or none. They are there as long as it is open.
+    // SAFETY: an open table has `numtriggers` triggers, or no description of triggers. They live as long as it is open.
     unsafe {
         match table.trigdesc.as_ref() {
             Some(found) => std::slice::from_raw_parts(found.triggers, found.numtriggers as usize),
@@ -122,12 +123,12 @@ pub fn triggers(table: &Relation) -> &[pg_sys::Trigger] {
     }
 }
 
-/// The table of the trigger that a partition's has been made from, by way of those of the partitions in between; None
-/// if it is no more.
+/// Follows a partition's trigger up to the original trigger from which the partitions' triggers were made, and returns
+/// the original's table; None if it was dropped.
 pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
     const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-    // SAFETY: a catalogue is opened and closed; rows of it are looked up by its index on their OIDs, and what is read
-    // of one is copied before the scan ends.
+    // SAFETY: the catalog is opened and closed here; its rows are looked up by the index on their OIDs, and what is
+    // read of a row is copied before the scan ends.
     unsafe {
         let catalogue = pg_sys::table_open(pg_sys::TriggerRelationId, LOCK);
         let table = loop {
@@ -157,8 +158,7 @@ pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
     }
 }
 
-/// Whether a trigger, where it is enabled, fires before each row that is inserted or updated, whatever the row and
-/// column.
+/// Whether a trigger, if enabled, fires before each row that is inserted or updated: it has no WHEN and no column list.
 pub fn is_before_each_row(trigger: &pg_sys::Trigger) -> bool {
     let wanted = pg_sys::TRIGGER_TYPE_ROW
         | pg_sys::TRIGGER_TYPE_BEFORE

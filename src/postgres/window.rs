@@ -10,13 +10,13 @@ use pgrx::prelude::*;
 
 use crate::postgres::error::user_error;
 
-/// `WindowObject` of windowapi.h: nobody but PostgreSQL looks into it.
+/// `WindowObject` of windowapi.h, which only PostgreSQL looks into.
 type WindowObject = *mut pg_sys::Node;
 
 /// WINDOW_SEEK_HEAD of windowapi.h.
 const FROM_HEAD: c_int = 1;
 
-// As windowapi.h declares them, in all versions from 14 to 18. Errors leave them by longjmp: only to be called in
+// Declared as in windowapi.h of PostgreSQL 14 to 18. These functions raise errors by longjmp: call them only in
 // `guarded`.
 unsafe extern "C-unwind" {
     fn WinGetPartitionLocalMemory(window: WindowObject, size: usize) -> *mut std::ffi::c_void;
@@ -35,24 +35,23 @@ unsafe extern "C-unwind" {
     fn WinGetFuncArgCurrent(window: WindowObject, argument: c_int, is_null: *mut bool) -> Datum;
 }
 
-/// The window that a function is called over, at one row.
+/// The window that a function is called over, at its current row.
 pub struct Window {
     object: WindowObject,
-    /// Rows of the partition.
+    /// The number of rows in the partition.
     pub rows: usize,
-    /// Position of the current row in the partition, from 0. No row before it is asked for any more.
+    /// The position of the current row in the partition, from 0. Rows before it cannot be read any more.
     pub current: usize,
     numbers: *mut u32,
 }
 
 impl Window {
-    /// That of the running call, which the SQL declaration makes one of a window function; an error if the partition
-    /// has more than `max_rows`.
+    /// The window of the running call of a window function; an error if the partition has more than `max_rows` rows.
     ///
-    /// Every row comes here, so it is one call through the boundary, which is dearer than what is called.
+    /// This runs for every row, so it crosses the guarded boundary once: crossing costs more than the functions called.
     pub fn from_call(fcinfo: pg_sys::FunctionCallInfo, max_rows: usize) -> Result<Self, ErrorReport> {
-        // SAFETY: `fcinfo` is that of the running call; its context is null or a node, and if it is a window object
-        // that of the call. The numbers are as many in each call of a partition.
+        // SAFETY: `fcinfo` is the running call's; its context is null or a node, and a window object if the tag says
+        // so. The memory asked for has the same size in each call of a partition.
         unsafe {
             let object = (*fcinfo).context;
             if object.is_null() || (*object).type_ != NodeTag::T_WindowObjectData {
@@ -80,28 +79,30 @@ impl Window {
         }
     }
 
-    /// A number for each row of the partition, and one before them. All are zero at its first row, and are kept to its
-    /// last.
+    /// A number for each row of the partition, after one more number. All are zero at the partition's first row, and
+    /// keep their values until its last.
     pub fn numbers(&mut self) -> &mut [u32] {
-        // SAFETY: the memory is as large as that and aligned as any palloc'd memory; it was made zero, and lives as
-        // long as the partition. Nothing else has a reference to it.
+        // SAFETY: the memory holds `rows + 1` numbers, and is aligned like any palloc'd memory; PostgreSQL zeroed it,
+        // and it lives as long as the partition. Nothing else refers to it.
         unsafe { slice::from_raw_parts_mut(self.numbers, self.rows + 1) }
     }
 
     /// An argument at the current row.
     pub fn argument<T: FromDatum>(&self, argument: c_int) -> Option<T> {
         let mut is_null = false;
-        // SAFETY: the window is that of the running call; the argument is of the type that the SQL declaration says.
+        // SAFETY: the window is the running call's; the argument is of the type that the SQL declaration says.
         unsafe {
             let datum = guarded(|| WinGetFuncArgCurrent(self.object, argument, &mut is_null));
             T::from_datum(datum, is_null)
         }
     }
 
-    /// A `bigint` argument at some rows from that position on, which is at most 2^31 - 1, in the partition. It is
-    /// computed in the current memory context, which nobody empties before the function returns.
+    /// Reads a `bigint` argument at consecutive rows of the partition, from `position`, at most 2^31 - 1, on. The
+    /// argument is evaluated in the current memory context, which PostgreSQL does not reset before the function
+    /// returns.
     pub fn bigints_from(&self, argument: c_int, position: usize, values: &mut [Option<i64>]) {
-        // SAFETY: as above; a bigint is its datum.
+        // SAFETY: the window is the running call's, and the SQL declaration makes the argument a bigint, which is its
+        // datum.
         unsafe {
             guarded(|| {
                 for (place, value) in (position as c_int..).zip(values) {

@@ -1,6 +1,6 @@
-//! `simhash_agg(feature, weight)`: the weighted sum over rows, in parallel if need be.
+//! `simhash_agg(feature, weight)`: the fingerprint of a group of rows, computed in parallel in a parallel plan.
 //!
-//! The state is a [`Tally`], about 1 kB a group, in the memory of the aggregate.
+//! The state is a [`Tally`], the weighted sum over the rows: about 1 kB per group, in the memory of the aggregate.
 
 use std::ptr;
 
@@ -14,10 +14,10 @@ use super::fingerprint::{hash_of, to_bigint, weight_of};
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::text::RawText;
 
-// The state is palloc'd and never dropped.
+// palloc aligns the state to 8 bytes, and nothing drops it.
 const _: () = assert!(align_of::<Tally>() <= 8 && !std::mem::needs_drop::<Tally>());
 
-/// Adds a row; one with a NULL adds nothing.
+/// Adds a row to the state; a row with a NULL adds nothing.
 #[pg_extern(sql = false)]
 fn simhash_agg_add(
     state: Internal,
@@ -57,7 +57,7 @@ fn simhash_agg_serialize(state: Internal) -> Option<Vec<u8>> {
 fn simhash_agg_deserialize(bytes: &[u8], _unused: Internal) -> Result<Internal, ErrorReport> {
     let tally = Tally::from_bytes(bytes)
         .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_agg is corrupted"))?;
-    // It is combined at once and needed no longer, so it need not be in the aggregate's memory.
+    // The state is combined at once and not needed after that, so it need not be in the aggregate's memory.
     Ok(store(tally, PgMemoryContexts::CurrentMemoryContext))
 }
 
@@ -67,25 +67,26 @@ fn simhash_agg_final(state: Internal) -> Option<i64> {
 }
 
 fn get(state: &Internal) -> Option<&Tally> {
-    // SAFETY: `internal` values come from these functions only, since SQL cannot make one, and those are tallies.
+    // SAFETY: SQL cannot make an `internal` value, so it comes from the functions here, which make only tallies.
     unsafe { state.get() }
 }
 
-/// The state's tally; a new one in the memory of the aggregate if there is no state yet.
+/// The state's tally; if there is no state yet, a new tally in the memory of the aggregate.
 fn get_or_create<'a>(
     mut state: Internal,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(Internal, &'a mut Tally), ErrorReport> {
     if !state.initialized() {
         let mut context = ptr::null_mut();
-        // SAFETY: `fcinfo` is that of the running call.
+        // SAFETY: `fcinfo` is the running call's.
         if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {
             let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
             return Err(user_error(code, "simhash_agg's functions work in an aggregate only"));
         }
         state = store(Tally::default(), PgMemoryContexts::For(context));
     }
-    // SAFETY: as in `get`; the tally lives as long as the aggregate, and only this call refers to it.
+    // SAFETY: the state is a tally that the functions here have made. It lives as long as the aggregate, and only this
+    // call refers to it.
     let tally = unsafe { state.get_mut::<Tally>().map(|tally| &mut *ptr::from_mut(tally)) };
     match tally {
         Some(tally) => Ok((state, tally)),
@@ -94,7 +95,7 @@ fn get_or_create<'a>(
 }
 
 fn store(tally: Tally, mut context: PgMemoryContexts) -> Internal {
-    // SAFETY: the context is alive, and the memory is as large as a tally and aligned for it.
+    // SAFETY: the context is alive, and palloc_struct returns memory of the size and alignment of a tally.
     let tally = unsafe {
         let place: *mut Tally = context.palloc_struct();
         place.write(tally);

@@ -8,21 +8,21 @@ use pgrx::prelude::*;
 use crate::postgres::error::user_error;
 use crate::postgres::spi::from_server;
 
-/// An argument that must be given.
+/// The value of an argument; an error if it is NULL.
 pub fn required<T>(value: Option<T>, argument: &str) -> Result<T, ErrorReport> {
     value.ok_or_else(|| {
         user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{argument} must not be NULL"))
     })
 }
 
-/// A name that must be given.
+/// A name given as an argument, decoded; an error if it is NULL.
 pub fn name(name: Option<&CStr>, argument: &str) -> Result<String, ErrorReport> {
     let name = required(name, argument)?;
-    // SAFETY: it is NUL-terminated.
+    // SAFETY: a `CStr` is NUL-terminated.
     unsafe { from_server(name.as_ptr()) }
 }
 
-/// A maximum distance; an error if it is none that two fingerprints can have.
+/// A maximum distance; an error unless it is from 0 to 64.
 pub fn check_distance(distance: i32) -> Result<i32, ErrorReport> {
     if (0..=64).contains(&distance) {
         return Ok(distance);

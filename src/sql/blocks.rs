@@ -1,9 +1,9 @@
 //! `simhash_block` and `simhash_probes`.
 //!
 //! Both are LEAKPROOF, so that row-level security lets them into an index scan. A leakproof function must never fail
-//! while a query runs: whether it is called at all may depend on rows that the user may not see. So a layout that does
-//! not exist is an error when the query is planned, where the layout is written in it, and NULL where it comes out of
-//! data or parameters.
+//! while a query runs, because whether it is called at all may depend on rows that the user may not see. So a layout
+//! that does not exist is an error at planning time if it is written in the query, and NULL if it comes from data or
+//! parameters.
 
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -38,16 +38,16 @@ fn simhash_probes(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<Option<Vec<i32>>, ErrorReport> {
     match cut_to_probe(block, blocks, max_distance) {
-        // NULL, for no fingerprint is within a negative distance, and whether one is within a distance is unknown if
-        // the fingerprint is: with an empty array, `block = ANY (probes)` would be false.
+        // No fingerprint is within a negative distance, but the result is NULL rather than an empty array: with that,
+        // `block = ANY (probes)` would be false for a NULL fingerprint, where it must be NULL.
         Ok(_) if max_distance < 0 => Ok(None),
         Ok((cut, radius)) => Ok(Some(cut.list_probes(fingerprint.cast_unsigned(), radius).map_err(algorithm_error)?)),
         Err(error) => null_unless_planning(error, fcinfo),
     }
 }
 
-/// The planner support function of both: reports a wrong layout that is written in the query, and estimates what probes
-/// cost.
+/// The planner support function of both: reports a wrong layout that is written in the query, and estimates the cost of
+/// probes.
 #[pg_extern(sql = false)]
 fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
     answer(request, |request| match request {
@@ -65,7 +65,7 @@ fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
                 let probes = cut.probe_count(radius(block, blocks, max_distance));
                 *start = 0.0;
                 // Computing a probe takes about a tenth of the time of comparing two numbers.
-                // SAFETY: a setting, a plain number.
+                // SAFETY: the setting is a plain number.
                 *each = unsafe { pg_sys::cpu_operator_cost } * (1.0 + probes as f64 / 10.0);
                 Ok(Answer::InRequest)
             }
@@ -75,15 +75,15 @@ fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
     })
 }
 
-/// The arguments of a call after the fingerprint, if all of them are written in the query.
+/// The arguments of a call after the fingerprint; None unless all of them are constants.
 fn layout_of(call: Expression) -> Option<Vec<i32>> {
     let (_, arguments) = call.call()?;
     arguments.iter().skip(1).map(|argument| argument.integer()).collect()
 }
 
-/// In the midst of a query, NULL; but where all arguments are constants, the planner is computing the result.
+/// NULL while a query runs; the error if all arguments are constants, because then the planner is computing the result.
 fn null_unless_planning<T>(error: ErrorReport, fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<T>, ErrorReport> {
-    // SAFETY: `fcinfo` is that of the running call. Its expression, if known, is the call's.
+    // SAFETY: `fcinfo` is the running call's; `fn_expr` is null or the expression of the call.
     let call = unsafe { Expression::new((*(*fcinfo).flinfo).fn_expr) };
     let all_constant = call
         .and_then(Expression::call)
@@ -91,7 +91,7 @@ fn null_unless_planning<T>(error: ErrorReport, fcinfo: pg_sys::FunctionCallInfo)
     if all_constant { Err(error) } else { Ok(None) }
 }
 
-/// An error if there is no layout of so many blocks.
+/// Returns an error if no layout has this number of blocks.
 pub fn check_layout(blocks: i32) -> Result<(), ErrorReport> {
     if LAYOUTS.contains(&blocks) {
         return Ok(());

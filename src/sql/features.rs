@@ -1,4 +1,4 @@
-//! `simhash_features`: what a fingerprint was made of.
+//! `simhash_features`: the features that a text's fingerprint is made of.
 
 use pgrx::AnyElement;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -23,7 +23,7 @@ fn simhash_features(
     let content = decode(content)?;
     let features = with_fingerprinter(|fingerprinter| fingerprinter.features(&content, &options, &tick))
         .map_err(algorithm_error)?;
-    // A text is made of each feature when its row is asked for, in that row's memory.
+    // Each feature becomes a `text` only when its row is fetched, in that row's memory.
     Ok(TableIterator::new((0..features.places()).filter_map(move |place| {
         let feature = features.get(place)?;
         Some((to_datum(feature.text), feature.weight.into(), to_bigint(feature.hash)))

@@ -31,8 +31,8 @@ fn simhash_text_jsonb(content: AnyElement, options: RawJsonb<'_>) -> Result<Opti
     Ok(fingerprint_cache::fingerprint(TextArgument::new(&content), &read(Document::Jsonb(options))?)?.map(to_bigint))
 }
 
-/// For literals and parameters of no declared type: with these, `simhash(text, jsonb)` and `simhash(text[], double
-/// precision[])` alone would be ambiguous.
+/// `simhash` with options as text, for literals and parameters without a declared type: with `simhash(text, jsonb)` and
+/// `simhash(text[], double precision[])` alone, these would be ambiguous.
 #[pg_extern(sql = false)]
 fn simhash_text_text(content: AnyElement, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
     Ok(fingerprint_cache::fingerprint(TextArgument::new(&content), &read(Document::Text(options))?)?.map(to_bigint))
@@ -68,12 +68,12 @@ fn simhash_format() -> i32 {
     FORMAT
 }
 
-/// Hash of a caller's feature.
+/// The hash of a feature that the caller passes.
 pub fn hash_of(feature: RawText<'_>) -> Result<u64, ErrorReport> {
     Ok(hash(decode(feature)?.as_bytes()))
 }
 
-/// A caller's weight in the units that tallies count in.
+/// A weight that the caller passes, in the units of a tally; an error if it is out of range.
 pub fn weight_of(weight: f64) -> Result<u64, ErrorReport> {
     from_float(weight).ok_or_else(|| {
         let shown = if weight.abs() < 1e15 { format!("{weight}") } else { format!("{weight:e}") };

@@ -1,9 +1,10 @@
 //! The fingerprint of the last text, so that the next call with the same text costs a comparison.
 //!
-//! A table's generated columns cannot refer to one another: a row with a fingerprint and four block columns asks for
-//! the same fingerprint five times, and a search asks for the query's once a block and once a candidate. Texts are
-//! compared as they are passed: a compressed one is not decompressed, a stored one not even read, for with
-//! `INSERT .. SELECT` of long texts that costs as much as the fingerprint (`benches/run insert` has the figures).
+//! The generated columns of a table cannot refer to one another, so a row with a fingerprint and four block columns
+//! asks for the same fingerprint five times; a search asks for the query's fingerprint once per block and once per
+//! candidate. Texts are compared as they are passed: a compressed text is not decompressed, and a stored text is not
+//! even read, because in an `INSERT .. SELECT` of long texts that costs as much as the fingerprint (`benches/run
+//! insert` has the figures).
 
 use std::cell::RefCell;
 
@@ -14,16 +15,16 @@ use simhash::fingerprint::options::Options;
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{Command, TextArgument, TextIdentity, decode};
 
-/// Longest text, in bytes as it is passed, that is remembered: the bound on what one backend spends on it.
+/// The longest text to remember, in bytes as it is passed: the limit on the memory that one backend spends on it.
 const MAX_REMEMBERED: usize = 8 << 20;
-/// What stays allocated after a shorter text.
+/// The bytes that stay allocated when a shorter text follows.
 const KEPT: usize = 64 << 10;
 
 #[derive(Default)]
 struct Backend {
     fingerprinter: Fingerprinter,
     last: Option<Last>,
-    /// The identity of the last text. Its memory is used again for the next.
+    /// The identity of the last text. Its memory is reused for the next text.
     varlena: Vec<u8>,
 }
 
@@ -35,7 +36,7 @@ struct Last {
 
 #[cfg(any(test, feature = "pg_test"))]
 thread_local! {
-    /// How many fingerprints were computed, for `pg_test/fingerprint_cache.rs`.
+    /// The number of fingerprints that were computed, for `pg_test/fingerprint_cache.rs`.
     pub(crate) static COMPUTED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -43,7 +44,7 @@ thread_local! {
     static BACKEND: RefCell<Backend> = RefCell::default();
 }
 
-/// The fingerprint of a text.
+/// The fingerprint of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
 pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Option<u64>, ErrorReport> {
     BACKEND.with_borrow_mut(|backend| {
         let identity = content.identity();
@@ -54,7 +55,8 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
         {
             return Ok(last.fingerprint);
         }
-        // Forget first: an error or a cancelled query must not leave this text with that fingerprint.
+        // Clear the cache first: after an error or a cancelled query it must not pair this text with the last
+        // fingerprint.
         backend.last = None;
         #[cfg(any(test, feature = "pg_test"))]
         COMPUTED.set(COMPUTED.get() + 1);
@@ -76,13 +78,14 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
     })
 }
 
-/// Runs `f` with the backend's fingerprinter, for its scratch memory.
+/// Runs `f` with the backend's fingerprinter, to reuse its scratch memory.
 pub fn with_fingerprinter<T>(f: impl FnOnce(&mut Fingerprinter) -> T) -> T {
     BACKEND.with_borrow_mut(|backend| backend.with_fingerprinter(f))
 }
 
 impl Backend {
-    /// Runs `f` with the fingerprinter, whose memory is freed if `f` unwinds: the query was cancelled.
+    /// Runs `f` with the fingerprinter. If `f` unwinds because the query was cancelled, the fingerprinter's memory is
+    /// freed.
     fn with_fingerprinter<T>(&mut self, f: impl FnOnce(&mut Fingerprinter) -> T) -> T {
         let mut fingerprinter = std::mem::take(&mut self.fingerprinter);
         let result = f(&mut fingerprinter);

@@ -7,10 +7,10 @@ use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
 
-/// The column of that name; an error if there is none, or if it is not a `bigint`.
+/// The column with this name; an error if it does not exist or is not a `bigint`.
 pub fn fingerprint_column(table: &Relation, name: &str) -> Result<Column, ErrorReport> {
     let column = Column::named(table, name)?;
-    // SAFETY: a look-up in a system cache, of a type that exists.
+    // SAFETY: getBaseType looks up a system cache; the column's type exists.
     if unsafe { pg_sys::getBaseType(column.data_type) } == pg_sys::INT8OID {
         return Ok(column);
     }
@@ -19,8 +19,8 @@ pub fn fingerprint_column(table: &Relation, name: &str) -> Result<Column, ErrorR
     Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
 }
 
-/// Refuses a column of fingerprints whose values are not stored: a virtual generated one, as there are from PostgreSQL 18
-/// on. No index can have it, and in a row that is read without a query it is NULL.
+/// Refuses a fingerprint column whose values are not stored: a virtual generated column, which PostgreSQL has from 18
+/// on. It cannot be indexed, and it is NULL in a row that is read without a query.
 pub fn check_is_stored(table: &Relation, column: &Column) -> Result<(), ErrorReport> {
     if !column.is_generated || column.is_stored {
         return Ok(());

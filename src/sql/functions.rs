@@ -1,4 +1,4 @@
-//! The extension's own functions, as PostgreSQL knows them.
+//! The extension's own functions, looked up in PostgreSQL's catalogs.
 
 use std::ffi::CStr;
 
@@ -10,27 +10,28 @@ use pgrx::spi::quote_qualified_identifier;
 use crate::postgres::error::user_error;
 use crate::postgres::names::{hold, hold_schema};
 
-/// The language C, as in PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
+/// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);
 
-/// The schema that the extension is in, and so its functions.
+/// The schema of the extension and of its functions.
 ///
-/// They are found there and nowhere else: no search_path and no privilege has a part in it, and somebody's function of
-/// the same name is not taken for ours.
+/// They are looked up there and nowhere else: search_path and privileges do not matter, and another user's function of
+/// the same name is not mistaken for the extension's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtensionSchema(Oid);
 
 impl ExtensionSchema {
-    /// The schema of one of the extension's functions: the one that is running, or one that is being planned.
+    /// The schema of one of the extension's functions, which is running or being planned; None if the function was
+    /// dropped.
     pub fn from_function(function: Oid) -> Option<Self> {
-        // SAFETY: a look-up in a system cache.
+        // SAFETY: get_func_namespace looks up a system cache.
         let schema = unsafe { pg_sys::get_func_namespace(function) };
         (schema != Oid::INVALID).then_some(Self(schema))
     }
 
-    /// The schema of the function that is running.
+    /// The schema of the running function.
     pub fn running(fcinfo: pg_sys::FunctionCallInfo) -> Result<Self, ErrorReport> {
-        // SAFETY: `fcinfo` is that of the running call.
+        // SAFETY: `fcinfo` is the running call's, which knows its function.
         let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
         Self::from_function(function).ok_or_else(|| {
             user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension's schema is not known")
@@ -41,14 +42,13 @@ impl ExtensionSchema {
         self.0
     }
 
-    /// The function of that name and exactly those argument types.
+    /// The function with this name and exactly these argument types; None if it does not exist.
     ///
-    /// Only functions in C are looked for, which superusers alone can make: where the library is newer than the
-    /// extension in a database, a function may not be there yet, and others may be allowed to create one in the
-    /// extension's schema.
+    /// Only functions in C count, which only superusers can create. If the library is newer than the extension in a
+    /// database, a function may not exist yet, and other users may be allowed to create one in the extension's schema.
     pub fn function(self, name: &CStr, arguments: &[Oid]) -> Option<Oid> {
-        // SAFETY: a look-up in a system cache by the keys that it has, which it copies if need be. The row is held
-        // until it is released, and what is read of it is copied.
+        // SAFETY: the keys of this cache are name, argument types and schema, which it copies if need be. The row is
+        // held until it is released, and what is read of it is copied.
         unsafe {
             let arguments = pg_sys::buildoidvector(arguments.as_ptr(), arguments.len() as i32);
             let row = pg_sys::SearchSysCache3(
@@ -67,14 +67,14 @@ impl ExtensionSchema {
         }
     }
 
-    /// The function's name as it may stand in a statement of this transaction, until whose end it means this function:
-    /// the arguments are of these very types, so that no other function of the name fits better.
+    /// The function's qualified, quoted name, which means this function until the transaction ends. A call must pass
+    /// exactly these argument types, so that no other function of the name fits better.
     pub fn held_name(self, name: &CStr, arguments: &[Oid]) -> Result<String, ErrorReport> {
         let function = self.function(name, arguments);
         if let Some(function) = function {
             hold(pg_sys::ProcedureRelationId, function)?;
         }
-        // It may have got another name, or have moved to another schema, while we waited.
+        // The function may have been renamed or moved to another schema while we waited.
         if function.is_none() || function != self.function(name, arguments) {
             let message =
                 format!("function {} of pg_simhash is not in the schema of the others", name.to_string_lossy());
@@ -90,7 +90,7 @@ impl ExtensionSchema {
     }
 }
 
-/// Functions that are put into plans.
+/// The functions that are put into plans.
 #[derive(Clone, Copy)]
 pub struct Functions {
     pub simhash_block: Oid,
@@ -99,7 +99,7 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Those of the extension that `function` is one of.
+    /// The functions of the extension to which `function` belongs; None if one is missing.
     pub fn beside(function: Oid) -> Option<Self> {
         use pg_sys::{INT4OID, INT8OID};
         let schema = ExtensionSchema::from_function(function)?;

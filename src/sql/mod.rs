@@ -1,8 +1,8 @@
 //! The SQL functions: each converts its arguments, calls the crate [`simhash`] and converts the result.
 //!
-//! `sql/pg_simhash.sql` declares them, under the names that pgrx gives their entry points (`NAME_wrapper`). What works
-//! on fingerprints is here; [`attach`] gives tables fingerprints, [`search`] finds them, [`guard`] keeps
-//! near-duplicates out, and [`batch`] compares all of a table's.
+//! `sql/pg_simhash.sql` declares them, under the names that pgrx gives their entry points (`NAME_wrapper`). Functions
+//! on fingerprints are in this folder; [`attach`] adds fingerprints to tables, [`search`] finds the near-duplicates of
+//! a fingerprint, [`guard`] keeps near-duplicates out of a table, and [`batch`] compares all fingerprints of a table.
 
 mod aggregate;
 mod arguments;

@@ -1,4 +1,4 @@
-//! The options document, `jsonb` or JSON as text, to [`Options`].
+//! Conversion of the options document, `jsonb` or JSON as text, to [`Options`].
 
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -10,10 +10,10 @@ use simhash::fingerprint::options::{InvalidOptions, Options};
 use crate::postgres::error::{shorten, user_error};
 use crate::postgres::text::{RawText, decode, decode_copy};
 
-/// The inside of a `jsonb` datum, without its length word.
+/// The content of a `jsonb` datum, without its length word.
 pub type RawJsonb<'a> = &'a [u8];
 
-/// An options document as SQL gave it.
+/// An options document as SQL passes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Document<'a> {
     Jsonb(RawJsonb<'a>),
@@ -21,17 +21,18 @@ pub enum Document<'a> {
 }
 
 thread_local! {
-    /// The last `jsonb` document and what it says. A query has one document for all its rows: reading it anew for each
-    /// costs more than fingerprinting a kilobyte of text.
+    /// The last `jsonb` document and its options. A query has one document for all its rows: parsing it again for each
+    /// row costs more than fingerprinting a kilobyte of text.
     static LAST: RefCell<Option<(Vec<u8>, Options)>> = const { RefCell::new(None) };
 }
 
-/// Longest document, in bytes. What reads JSON would take many times as much memory, and have none left to say so.
+/// The longest document, in bytes. The JSON parser takes many times as much memory, and might leave none to report an
+/// error.
 const MAX_BYTES: usize = 8192;
-/// Documents longer than any valid one are not remembered.
+/// The longest document to remember, in bytes. Only invalid documents are longer.
 const MAX_REMEMBERED: usize = 1024;
 
-/// The options that a document asks for.
+/// The options in a document; an error if they are invalid or the document is too long.
 pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
     let (Document::Text(bytes) | Document::Jsonb(bytes)) = document;
     if bytes.len() > MAX_BYTES {
@@ -58,14 +59,14 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
     Ok(options)
 }
 
-/// Reads JSON in the server's encoding; `unreadable` is the code of the error where that fails.
+/// Parses JSON in the server's encoding; `unreadable` is the error's SQLSTATE if the JSON is malformed.
 fn parse(json: RawText<'_>, unreadable: PgSqlErrorCode) -> Result<Options, ErrorReport> {
     Options::from_json(&decode(json)?).map_err(|invalid| invalid_options(invalid, unreadable))
 }
 
 /// The document as JSON, in the server's encoding.
 fn to_json(document: RawJsonb<'_>) -> Vec<u8> {
-    // A short datum is not aligned, as a container must be.
+    // A short datum is not aligned, but a container must be.
     let mut aligned = vec![0u32; document.len().div_ceil(4)];
     for (word, bytes) in aligned.iter_mut().zip(document.chunks(4)) {
         let mut four = [0; 4];
@@ -85,7 +86,7 @@ pub fn to_json_text(document: RawJsonb<'_>) -> Result<String, ErrorReport> {
     decode_copy(&to_json(document))
 }
 
-/// The error of wrong options; `unreadable` is its code where the document cannot be read.
+/// The error for invalid options; `unreadable` is its SQLSTATE if the JSON is malformed.
 fn invalid_options(invalid: InvalidOptions, unreadable: PgSqlErrorCode) -> ErrorReport {
     let error = |message| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
     let keys = InvalidOptions::KEYS;

@@ -1,6 +1,7 @@
-//! Calls of the extension's functions in stored expressions: which columns and indexes are fingerprints and blocks.
+//! Recognises calls of the extension's functions in stored expressions: which columns and indexes are fingerprints and
+//! blocks.
 //!
-//! Two columns mean the same where their expression trees are equal; what the expressions look like in SQL does not
+//! Two columns mean the same if their expression trees are equal; how the expressions are written in SQL does not
 //! matter.
 
 use pgrx::FromDatum;
@@ -13,7 +14,7 @@ use super::options::{Document, RawJsonb, read};
 use crate::postgres::nodes::expression::Expression;
 use crate::postgres::text::RawText;
 
-/// `simhash_block(fingerprint, block, blocks)` with a layout that is written out.
+/// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockCall {
     pub fingerprint: Expression,
@@ -22,7 +23,8 @@ pub struct BlockCall {
 }
 
 impl BlockCall {
-    /// The expression as a block of a fingerprint.
+    /// Reads an expression as a block of a fingerprint; None if it is not a call of `simhash_block` with a constant
+    /// layout.
     pub fn read(expression: Expression, simhash_block: Oid) -> Option<Self> {
         let (function, arguments) = expression.call()?;
         if function != simhash_block {
@@ -41,16 +43,16 @@ impl BlockCall {
     }
 }
 
-/// `simhash(source)` or `simhash(source, options)`, with options that are written out.
+/// `simhash(source)` or `simhash(source, options)`, with constant options.
 #[derive(Clone, Debug)]
 pub struct FingerprintCall {
     pub source: Expression,
-    /// What the options say, whether they are written as `jsonb`, as text, or not at all.
+    /// The options, whether they are written as `jsonb`, as text, or not at all.
     pub options: Options,
 }
 
 impl FingerprintCall {
-    /// The expression as the fingerprint of a text, of features, or of a document.
+    /// Reads an expression as the fingerprint of a text, of features or of a `tsvector`; None if it is not.
     pub fn read(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
         use pg_sys::{JSONBOID, TEXTARRAYOID, TEXTOID, TSVECTOROID};
         let (function, arguments) = expression.call()?;
@@ -73,10 +75,10 @@ impl FingerprintCall {
     }
 }
 
-/// The options that a constant says; None also if it says wrong ones.
+/// The options in a constant; None also if they are invalid.
 fn constant_options(constant: Expression) -> Option<Options> {
     let (of_type, value) = constant.constant()?;
-    // SAFETY: the value is of that type, and both are varlenas, which live as long as the expression.
+    // SAFETY: the value is of type `of_type`; both types are varlenas, and the value lives as long as the expression.
     unsafe {
         let document = match of_type {
             pg_sys::JSONBOID => Document::Jsonb(RawJsonb::from_datum(value, false)?),

@@ -1,4 +1,5 @@
-//! `simhash_resemblance`: whether two texts are as near as their fingerprints are.
+//! `simhash_resemblance`: the resemblance of two texts' features, which confirms or refutes what their fingerprints
+//! suggest.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;

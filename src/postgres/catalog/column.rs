@@ -1,4 +1,4 @@
-//! Columns of a table, as pg_attribute has them.
+//! Columns of a table, as in pg_attribute.
 
 use std::ffi::{CStr, CString};
 
@@ -19,27 +19,27 @@ pub struct Column {
     pub data_type: Oid,
     pub type_modifier: i32,
     pub collation: Oid,
-    /// `attbyval` and `attlen`: how values are passed.
+    /// `attbyval` and, in `length`, `attlen`: how values are passed.
     pub by_value: bool,
     pub length: i16,
     pub is_generated: bool,
-    /// Whether it is generated, and its values are stored.
+    /// Whether the column is generated and its values are stored.
     pub is_stored: bool,
     pub is_not_null: bool,
-    /// Whether it is the table's own, whether inherited too or not.
+    /// Whether the table itself defines the column (`attislocal`). The column may be inherited as well.
     pub is_local: bool,
 }
 
 impl Column {
-    /// All columns of a table, in their order, without dropped ones and the system's.
+    /// All columns of a table in order, without dropped columns and system columns.
     pub fn all(table: &Relation) -> impl Iterator<Item = Self> {
         numbers(table).filter_map(|number| Self::at(table, number))
     }
 
-    /// The column of that number; None if it was dropped, or is the system's.
+    /// The column with this number; None if it does not exist, was dropped or is a system column.
     pub fn at(table: &Relation, number: i16) -> Option<Self> {
         let place = usize::try_from(number).ok()?.checked_sub(1)?;
-        // SAFETY: an open relation has a descriptor with as many columns as it says.
+        // SAFETY: an open relation has a descriptor with `natts` columns, and `place` is below `natts`.
         let found = unsafe {
             if place >= (*table.rd_att).natts as usize {
                 return None;
@@ -51,7 +51,7 @@ impl Column {
         }
         Some(Self {
             number,
-            // SAFETY: a NUL-terminated name.
+            // SAFETY: `attname` is NUL-terminated.
             name: unsafe { CStr::from_ptr(found.attname.data.as_ptr()) }.to_owned(),
             data_type: found.atttypid,
             type_modifier: found.atttypmod,
@@ -65,14 +65,14 @@ impl Column {
         })
     }
 
-    /// The column of that name; None if there is none, or it is the system's.
+    /// The column with this name; None if it does not exist or is a system column.
     pub fn find(table: &Relation, name: &str) -> Result<Option<Self>, ErrorReport> {
         Ok(Self::find_raw(table, &to_server(name)?))
     }
 
-    /// The column of that name in the server's encoding; None if there is none, or it is the system's.
+    /// The column with this name, in the server's encoding; None if it does not exist or is a system column.
     pub fn find_raw(table: &Relation, name: &CStr) -> Option<Self> {
-        // SAFETY: an open relation has a descriptor with as many columns as it says; their names are NUL-terminated.
+        // SAFETY: an open relation has a descriptor with `natts` columns, whose names are NUL-terminated.
         let has_name = |number: &i16| unsafe {
             let found = attribute(table.rd_att, *number as usize - 1);
             !found.attisdropped && CStr::from_ptr(found.attname.data.as_ptr()) == name
@@ -80,7 +80,7 @@ impl Column {
         Self::at(table, numbers(table).find(has_name)?)
     }
 
-    /// The column of that name; an error if there is none.
+    /// The column with this name; an error if it does not exist.
     pub fn named(table: &Relation, name: &str) -> Result<Self, ErrorReport> {
         match Self::find(table, name)? {
             Some(column) => Ok(column),
@@ -90,7 +90,7 @@ impl Column {
 
     /// The name, decoded.
     pub fn name(&self) -> Result<String, ErrorReport> {
-        // SAFETY: a NUL-terminated name.
+        // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }
     }
 
@@ -99,52 +99,52 @@ impl Column {
         &self.name
     }
 
-    /// The type as it is written in SQL, with its modifier.
+    /// The name of the type in SQL, with its modifier.
     pub fn type_name(&self) -> String {
-        // SAFETY: a palloc'd, NUL-terminated name.
+        // SAFETY: format_type_with_typemod returns a palloc'd, NUL-terminated name.
         unsafe { from_server(pg_sys::format_type_with_typemod(self.data_type, self.type_modifier)) }.unwrap_or_default()
     }
 
-    /// A reference to the column, as stored expressions of its table have it.
+    /// A reference to the column, as in stored expressions of its table.
     pub fn as_variable(&self) -> Option<Expression> {
-        // SAFETY: the node is palloc'd.
+        // SAFETY: makeVar pallocs a valid node.
         unsafe {
             let variable = pg_sys::makeVar(1, self.number, self.data_type, self.type_modifier, self.collation, 0);
             Expression::new(variable)
         }
     }
 
-    /// The expression by which the column is computed; None if it is not generated.
+    /// The generation expression of the column; None if it is not generated.
     pub fn generation(&self, table: &Relation) -> Option<Expression> {
         generation_of(table, self.number)
     }
 }
 
-/// The error of a name that is no column's.
+/// The error for a column that does not exist.
 pub fn no_such_column(table: &Relation, name: &str) -> Result<ErrorReport, ErrorReport> {
     let message = format!("column \"{name}\" of relation \"{}\" does not exist", table.name()?);
     Ok(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message))
 }
 
-/// The numbers of a table's columns, also of dropped ones.
+/// The numbers of a table's columns, including dropped ones.
 fn numbers(table: &Relation) -> impl Iterator<Item = i16> + use<> {
     // SAFETY: an open relation has a descriptor.
     1..=(unsafe { (*table.rd_att).natts } as i16)
 }
 
-/// The expression by which a column is computed, stored or virtual; None if it is not generated.
+/// The generation expression of a column, stored or virtual; None if it is not generated.
 ///
-/// As it was written: folding its constants would run functions that the table's owner has put there.
+/// Its constants are not folded: that would run functions that the table's owner has put there.
 pub fn generation_of(table: &Relation, number: i16) -> Option<Expression> {
     if !Column::at(table, number)?.is_generated {
         return None;
     }
-    // SAFETY: a column of an open table. The result is a copy.
+    // SAFETY: the table is open and has the column. The result is a copy.
     unsafe { Expression::new(pg_sys::build_column_default(table.as_ptr(), number.into())) }
 }
 
-/// The name of a type as it is written in SQL.
+/// The name of a type in SQL.
 pub fn type_name(data_type: Oid) -> Result<String, ErrorReport> {
-    // SAFETY: any OID may be asked for; the name is NUL-terminated.
+    // SAFETY: format_type_be accepts any OID, and returns a NUL-terminated name.
     unsafe { from_server(pg_sys::format_type_be(data_type)) }
 }

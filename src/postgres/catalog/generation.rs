@@ -1,4 +1,4 @@
-//! Generation expressions of columns, as SQL.
+//! Generation expressions of columns as SQL text.
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -8,8 +8,8 @@ use super::target::Target;
 use crate::postgres::names::{hold, hold_schema};
 use crate::postgres::spi;
 
-/// The generation expression, with all names qualified that are not of the system's schema; None if the column is not
-/// generated.
+/// The generation expression, with every name outside pg_catalog schema-qualified, given the search path of
+/// [`as_owner`](crate::postgres::owner::as_owner); None if the column is not generated.
 pub fn generation_sql(table: &Target, column: &Column) -> Result<Option<String>, ErrorReport> {
     let query = format!(
         "SELECT pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_catalog.pg_attrdef \
@@ -20,7 +20,7 @@ pub fn generation_sql(table: &Target, column: &Column) -> Result<Option<String>,
     if column.is_generated { Ok(spi::strings(&query)?.pop()) } else { Ok(None) }
 }
 
-/// The column as CREATE TABLE would define it.
+/// The column's type and generation clause, as in CREATE TABLE.
 pub fn definition(table: &Target, column: &Column) -> Result<String, ErrorReport> {
     let type_name = column.type_name();
     let Some(expression) = generation_sql(table, column)? else { return Ok(type_name) };
@@ -28,8 +28,8 @@ pub fn definition(table: &Target, column: &Column) -> Result<String, ErrorReport
     Ok(format!("{type_name} GENERATED ALWAYS AS ({expression}) {kind}"))
 }
 
-/// Holds the names of all that the generation expression and the type refer to, so that the text of the expression means
-/// the same when it is parsed again.
+/// Holds the names of all objects that the generation expression and the type refer to, so that the expression's text
+/// means the same when it is parsed again.
 pub fn hold_names(table: &Target, column: &Column) -> Result<(), ErrorReport> {
     // PostgreSQL 14 keeps the dependencies with the column, later versions with its entry in pg_attrdef.
     let query = format!(
@@ -45,7 +45,7 @@ pub fn hold_names(table: &Target, column: &Column) -> Result<(), ErrorReport> {
         let mut numbers = object.split(' ').filter_map(|number| number.parse().ok()).map(pg_sys::Oid::from_u32);
         match (numbers.next(), numbers.next()) {
             (Some(pg_sys::RelationRelationId), Some(relation)) => {
-                // SAFETY: any OID may be locked; a look-up in a system cache.
+                // SAFETY: any OID may be locked; get_rel_namespace looks up a system cache.
                 let schema = unsafe {
                     pg_sys::LockRelationOid(relation, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
                     pg_sys::get_rel_namespace(relation)

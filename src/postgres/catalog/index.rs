@@ -1,4 +1,4 @@
-//! Indexes of a table, as pg_index has them.
+//! Indexes of a table, as in pg_index.
 
 use std::ffi::CString;
 
@@ -14,24 +14,25 @@ use crate::postgres::spi::from_server;
 pub struct Index {
     pub oid: Oid,
     name: CString,
-    /// The keys, in their order; there is one at least.
+    /// The keys in order, at least one.
     pub keys: Vec<IndexKey>,
-    /// The columns, keys and included ones; 0 for an expression.
+    /// The columns in order, keys before included columns; 0 for an expression.
     columns: Vec<i16>,
     pub is_btree: bool,
-    /// Whether it leaves out rows.
+    /// Whether the index has a predicate, which leaves out rows.
     pub is_partial: bool,
-    /// Whether queries may use it: it is built, and not being dropped; on a partitioned table, all partitions have it.
+    /// Whether queries may use the index: it is built and is not being dropped. On a partitioned table, all partitions
+    /// have it.
     pub is_valid: bool,
-    /// Whether it is none that an interrupted DROP INDEX CONCURRENTLY has left.
+    /// False if an interrupted DROP INDEX CONCURRENTLY has left the index behind.
     pub is_live: bool,
-    /// Whether it belongs to an index of the partitioned table.
+    /// Whether the index is attached to an index of the partitioned table.
     pub is_partition: bool,
-    /// Whether ON CONFLICT can infer it: unique, checked at once, and of no exclusion constraint.
+    /// Whether ON CONFLICT can infer the index: it is unique, checked immediately, and not of an exclusion constraint.
     pub is_inferable: bool,
-    /// Whether it constrains nothing: neither unique nor of a constraint.
+    /// Whether the index enforces nothing: it is neither unique nor of a constraint.
     pub is_only_index: bool,
-    /// Whether all keys are in the default order: ascending, NULLs last.
+    /// Whether all keys have the default order: ascending, NULLs last.
     pub has_default_order: bool,
 }
 
@@ -39,28 +40,28 @@ pub struct Index {
 #[derive(Clone, Copy)]
 pub struct IndexKey {
     pub of: Keyed,
-    /// Whether the index is a btree that compares the key as `=` of integers does.
+    /// Whether the index is a btree that compares the key with PostgreSQL's own operators on `int4`.
     pub is_integer: bool,
 }
 
-/// What an index is sorted by.
+/// What a key of an index is: a column or an expression.
 #[derive(Clone, Copy)]
 pub enum Keyed {
     Column(i16),
-    /// An expression of the table's columns, which are those of relation 1.
+    /// An expression of the table's columns, whose column references have relation 1.
     Expression(Expression),
 }
 
 impl Index {
-    /// The indexes of a table, apart from those that are being dropped.
+    /// All indexes of a table, except those that are being dropped.
     pub fn all(table: &Relation) -> Vec<Self> {
         table.indexes().into_iter().filter_map(|index| Self::read(&Relation::open_for_planning(index)?)).collect()
     }
 
-    /// None if its definition has no key, which PostgreSQL does not make.
+    /// Reads an open index; None if it has no key, which PostgreSQL does not allow.
     pub fn read(index: &Relation) -> Option<Self> {
-        // SAFETY: an open index has its row of pg_index, whose vector has as many columns as it says, and an operator
-        // family, a type and an option for each key.
+        // SAFETY: an open index has its row of pg_index, with `indnatts` column numbers, and an operator family, a type
+        // and an option for each key.
         unsafe {
             let row = &*index.rd_index;
             let columns = row.indkey.values.as_slice(row.indnatts as usize);
@@ -94,57 +95,59 @@ impl Index {
 
     /// The name, decoded.
     pub fn name(&self) -> Result<String, ErrorReport> {
-        // SAFETY: a NUL-terminated name.
+        // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }
     }
 
-    /// What it is first sorted by.
+    /// The first key.
     pub fn first(&self) -> Keyed {
         self.keys[0].of
     }
 
-    /// Whether it finds rows by any value of its first key, an integer: a btree, and not partial.
+    /// Whether the index finds all rows with a given value of its first key, an integer: it is a btree and not partial.
     pub fn finds_integers(&self) -> bool {
         self.keys[0].is_integer && !self.is_partial
     }
 
-    /// Where the index has a column of its table, as a key or included, from 1.
+    /// The position of a column of the table in the index, as a key or included, from 1; None if the index does not
+    /// have it.
     pub fn place_of(&self, column: i16) -> Option<i16> {
         self.columns.iter().position(|&found| found == column).map(|place| place as i16 + 1)
     }
 
-    /// The columns, keys and included ones; 0 for an expression.
+    /// The columns in order, keys before included columns; 0 for an expression.
     pub fn columns(&self) -> &[i16] {
         &self.columns
     }
 }
 
-/// The expressions among an index's keys, in their order.
+/// The expressions among an index's keys, in order.
 ///
-/// They are read as the index's owner: PostgreSQL computes what is constant in them, and calls functions for that.
+/// They are read as the index's owner, because PostgreSQL folds their constants when it reads them, which calls
+/// functions.
 fn expressions(index: &Relation) -> Vec<Expression> {
     if !has_in_pg_index(index, pg_sys::Anum_pg_index_indexprs) {
         return Vec::new();
     }
-    // SAFETY: an open index; the list is a copy, of valid expressions.
+    // SAFETY: the index is open; the list is a copy and holds valid expressions.
     let read = || unsafe { list(pg_sys::RelationGetIndexExpressions(index.as_ptr())) };
-    // Once read, they are in the relation cache.
+    // Once read, they stay in the relation cache, and reading them again calls no function.
     if index.rd_indexprs.is_null() { as_owner(index.owner(), read) } else { read() }
 }
 
-/// What an INSERT needs to know of an index, with its expressions and its predicate, in the current memory context.
+/// What an INSERT needs to know about an index, including its expressions and predicate, in the current memory context.
 ///
-/// They are read as the index's owner, as [`expressions`] reads them.
+/// They are read as the index's owner, as in [`expressions`].
 pub fn index_info(index: &Relation) -> *mut pg_sys::IndexInfo {
     let is_unread = index.rd_indexprs.is_null() && has_in_pg_index(index, pg_sys::Anum_pg_index_indexprs)
         || index.rd_indpred.is_null() && has_in_pg_index(index, pg_sys::Anum_pg_index_indpred);
-    // SAFETY: an open index.
+    // SAFETY: the index is open.
     let read = || unsafe { pg_sys::BuildIndexInfo(index.as_ptr()) };
     if is_unread { as_owner(index.owner(), read) } else { read() }
 }
 
-/// Whether the index's row of pg_index has a value in a column.
+/// Whether a column of the index's row of pg_index is not NULL.
 fn has_in_pg_index(index: &Relation, column: u32) -> bool {
-    // SAFETY: an open index has its row. For one of the first columns of a catalog no descriptor is needed.
+    // SAFETY: an open index has its row of pg_index. A catalog has no missing values, so that no descriptor is needed.
     unsafe { !pg_sys::heap_attisnull(index.rd_indextuple, column as i32, std::ptr::null_mut()) }
 }

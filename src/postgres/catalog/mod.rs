@@ -1,6 +1,6 @@
-//! PostgreSQL's catalogs as types: [`relation`], its columns ([`column`]), [`index`]es, [`primary_key`], [`partition`]s
-//! and [`statistics`]. [`unlocked`] reads of tables that are not locked. A [`target`] is a table that a command works
-//! on; [`generation`] writes its generated columns as SQL.
+//! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es, [`primary_key`], [`partition`]s
+//! and [`statistics`]. [`unlocked`] reads about tables that are not locked. A [`target`] is the table that a command
+//! works on; [`generation`] gives its generation expressions as SQL.
 
 pub mod column;
 pub mod generation;

@@ -1,4 +1,4 @@
-//! The primary key of a table, by which its rows are named.
+//! The primary key of a table, which identifies its rows.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use crate::postgres::ffi::datum_copy;
 use crate::postgres::row::Row;
 use crate::postgres::spi::from_server;
 
-/// The columns of a primary key; none if a table has no primary key.
+/// The columns of a primary key; empty if the table has no primary key.
 #[derive(Default)]
 pub struct PrimaryKey(Vec<KeyColumn>);
 
@@ -19,17 +19,17 @@ struct KeyColumn {
     column: Column,
     name: String,
     collation: Oid,
-    /// The function that compares two values; the invalid OID if the type has no order.
+    /// The type's comparison function; the invalid OID if the type has no order.
     comparison: Oid,
 }
 
-/// The key of a row, copied. It is of the types of the key that it was made by.
+/// The values of a row's primary key, copied; their types are the column types of the [`PrimaryKey`] that copied them.
 #[derive(Default)]
 pub struct KeyValue(Vec<Datum>);
 
 impl PrimaryKey {
     pub fn read(table: &Relation) -> Result<Self, ErrorReport> {
-        // SAFETY: an open table. An index has a collation for each of its keys.
+        // SAFETY: the table and its index are open, and the index has a collation for each key.
         unsafe {
             #[cfg(not(feature = "pg18"))]
             let index = pg_sys::RelationGetPrimaryKeyIndex(table.as_ptr());
@@ -60,7 +60,7 @@ impl PrimaryKey {
         self.0.iter().map(|key| &key.column)
     }
 
-    /// The type of a key of one column, with its modifier.
+    /// The type of a key of one column, with its modifier; None for a key of several columns, or none.
     pub fn only_type(&self) -> Option<(Oid, i32)> {
         match &self.0[..] {
             [key] => Some((key.column.data_type, key.column.type_modifier)),
@@ -68,18 +68,18 @@ impl PrimaryKey {
         }
     }
 
-    /// The key of a row of the table. Without values if a part of it is NULL, or the table has no key.
+    /// The key of a row of the table; empty if a column of the key is NULL or the table has no key.
     pub fn of_row(&self, row: Row<'_>) -> KeyValue {
         let copy = |key: &KeyColumn| {
             let value = row.value(key.column.number)?;
-            // SAFETY: a value of the column's type.
+            // SAFETY: the value is of the column's type, whose `attbyval` and `attlen` are passed.
             Some(unsafe { datum_copy(value, key.column.by_value, key.column.length) })
         };
         KeyValue(self.0.iter().map(copy).collect::<Option<_>>().unwrap_or_default())
     }
 
-    /// Which of two keys comes first: one of this table, and one of another table with its own key. Keys of different
-    /// types, and of types without an order, are equal.
+    /// Compares two keys: `own`, of this table, and `others`, of the table with the key `other`. Keys of different
+    /// types, or of types without an order, are equal.
     pub fn compare(&self, own: &KeyValue, other: &Self, others: &KeyValue) -> Ordering {
         let types = |key: &Self| key.columns().map(|column| column.data_type).collect::<Vec<_>>();
         if own.0.len() != others.0.len() || types(self) != types(other) {
@@ -89,7 +89,7 @@ impl PrimaryKey {
             if key.comparison == Oid::INVALID {
                 return Ordering::Equal;
             }
-            // SAFETY: two values of the column's type, by the type's own function.
+            // SAFETY: both values are of the column's type, and the function is the type's own comparison.
             let order = unsafe { pg_sys::OidFunctionCall2Coll(key.comparison, key.collation, *a, *b) };
             (order.value() as i32).cmp(&0)
         };
@@ -104,7 +104,7 @@ impl PrimaryKey {
         let names: Vec<_> = self.0.iter().map(|key| key.name.as_str()).collect();
         let text = |(key, value): (&KeyColumn, &Datum)| {
             let (mut output, mut is_varlena) = (Oid::INVALID, false);
-            // SAFETY: a value of the column's type, by its output function, whose result is NUL-terminated.
+            // SAFETY: the value is of the column's type, whose output function returns a NUL-terminated string.
             unsafe {
                 pg_sys::getTypeOutputInfo(key.column.data_type, &mut output, &mut is_varlena);
                 from_server(pg_sys::OidOutputFunctionCall(output, *value))
@@ -116,7 +116,7 @@ impl PrimaryKey {
 }
 
 impl KeyValue {
-    /// The value of the key's first column.
+    /// The value of the key's first column; None if the key is empty.
     pub fn first(&self) -> Option<Datum> {
         self.0.first().copied()
     }

@@ -1,4 +1,4 @@
-//! Tables and indexes, open.
+//! Open tables and indexes.
 
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -9,7 +9,7 @@ use pgrx::pg_sys::{self, Oid};
 use crate::postgres::nodes::expression::oids;
 use crate::postgres::spi::from_server;
 
-/// An open relation. While it is open, its definition is in memory and does not change.
+/// An open relation. While it is open, its definition stays in memory and does not change.
 pub struct Relation {
     relation: NonNull<pg_sys::RelationData>,
     on_close: OnClose,
@@ -19,31 +19,33 @@ pub struct Relation {
 enum OnClose {
     ReleaseLock(pg_sys::LOCKMODE),
     KeepLock,
-    /// PostgreSQL closes the relation itself.
+    /// PostgreSQL has opened the relation and closes it.
     Nothing,
 }
 
 const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
 
 impl Relation {
-    /// Opens a relation, locked in ACCESS SHARE mode as long as it is open. An error of PostgreSQL's if there is none.
+    /// Opens a relation, locked in ACCESS SHARE mode as long as it is open. PostgreSQL raises an error if it does not
+    /// exist.
     ///
-    /// For a relation that stays: it or its table is locked already, or it is a partition of a locked table.
+    /// For a relation that cannot be dropped: it or its table is locked already, or it is a partition of a locked
+    /// table.
     pub fn open(relation: Oid) -> Self {
         Self::open_in_mode(relation, LOCK)
     }
 
-    /// Opens a relation, locked in a mode as long as it is open. An error of PostgreSQL's if there is none.
+    /// Opens a relation, locked in mode `lock` as long as it is open. PostgreSQL raises an error if it does not exist.
     pub fn open_in_mode(relation: Oid, lock: pg_sys::LOCKMODE) -> Self {
-        // SAFETY: any OID may be opened under a lock. The result is not null.
+        // SAFETY: any OID may be opened under a lock. relation_open does not return null.
         let relation = unsafe { NonNull::new_unchecked(pg_sys::relation_open(relation, lock)) };
         Self { relation, on_close: OnClose::ReleaseLock(lock) }
     }
 
-    /// Opens a relation, locked in ACCESS SHARE mode until the transaction ends, as the planner locks what it looks at.
+    /// Opens a relation, locked in ACCESS SHARE mode until the transaction ends, as the planner locks what it reads.
     /// None if the relation was dropped.
     pub fn open_for_planning(relation: Oid) -> Option<Self> {
-        // SAFETY: any OID may be tried under a lock.
+        // SAFETY: try_relation_open accepts any OID under a lock.
         let relation = NonNull::new(unsafe { pg_sys::try_relation_open(relation, LOCK) })?;
         Some(Self { relation, on_close: OnClose::KeepLock })
     }
@@ -51,9 +53,9 @@ impl Relation {
     /// A relation that PostgreSQL has opened.
     ///
     /// # Safety
-    /// The relation is open, and stays so as long as the result is used.
+    /// The relation is open, and stays open as long as the result is used.
     pub unsafe fn opened_by_server(relation: pg_sys::Relation) -> Self {
-        // SAFETY: by the contract, not null.
+        // SAFETY: the caller passes an open relation, which is not null.
         Self { relation: unsafe { NonNull::new_unchecked(relation) }, on_close: OnClose::Nothing }
     }
 
@@ -73,7 +75,7 @@ impl Relation {
 
     /// The name, decoded.
     pub fn name(&self) -> Result<String, ErrorReport> {
-        // SAFETY: a NUL-terminated name.
+        // SAFETY: `relname` is NUL-terminated.
         unsafe { from_server(self.class().relname.data.as_ptr()) }
     }
 
@@ -98,19 +100,19 @@ impl Relation {
         self.class().relispartition
     }
 
-    /// Whether the table was made of a type: CREATE TABLE .. OF.
+    /// Whether the table was created by CREATE TABLE .. OF a type.
     pub fn is_typed(&self) -> bool {
         self.class().reloftype != Oid::INVALID
     }
 
-    /// Whether the table is a temporary one of another session, whose rows cannot be read.
+    /// Whether the table is a temporary table of another session, whose rows cannot be read.
     pub fn is_temporary_elsewhere(&self) -> bool {
         self.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_TEMP && !self.rd_islocaltemp
     }
 
     /// Whether the access method is PostgreSQL's own `heap`.
     pub fn is_heap(&self) -> bool {
-        // SAFETY: returns a constant.
+        // SAFETY: GetHeapamTableAmRoutine returns a constant.
         std::ptr::eq(self.rd_tableam, unsafe { pg_sys::GetHeapamTableAmRoutine() })
     }
 
@@ -119,15 +121,15 @@ impl Relation {
         self.class().relam == pg_sys::BTREE_AM_OID
     }
 
-    /// The indexes of a table, apart from those that are being dropped.
+    /// The indexes of a table, except those that are being dropped.
     pub fn indexes(&self) -> Vec<Oid> {
-        // SAFETY: an open table. The list is a copy.
+        // SAFETY: the table is open. The list is a copy.
         unsafe { oids(pg_sys::RelationGetIndexList(self.as_ptr())) }
     }
 
-    /// How many rows the planner expects in the table itself.
+    /// The planner's estimate of the rows in the table itself, without inheritors.
     pub fn estimated_rows(&self) -> f64 {
-        // A standby has no files of unlogged tables. PostgreSQL's own error is better than one from here.
+        // On a standby, unlogged tables have no files: return 0, and leave it to PostgreSQL to raise its own error.
         // SAFETY: no arguments, no conditions.
         let is_missing = self.class().relpersistence as u8 != pg_sys::RELPERSISTENCE_PERMANENT
             && unsafe { pg_sys::RecoveryInProgress() };
@@ -135,20 +137,20 @@ impl Relation {
             return 0.0;
         }
         let (mut pages, mut rows, mut visible) = (0, 0.0, 0.0);
-        // SAFETY: an open table; the widths of its columns are not asked for.
+        // SAFETY: the table is open; with a null pointer, no column widths are asked for.
         unsafe {
             pg_sys::estimate_rel_size(self.as_ptr(), std::ptr::null_mut(), &mut pages, &mut rows, &mut visible);
         }
         rows
     }
 
-    /// Pages of the table's main fork.
+    /// The number of pages of the table's main fork.
     pub fn block_count(&self) -> u32 {
-        // SAFETY: an open table.
+        // SAFETY: the table is open.
         unsafe { pg_sys::RelationGetNumberOfBlocksInFork(self.as_ptr(), pg_sys::ForkNumber::MAIN_FORKNUM) }
     }
 
-    /// The number of the file that holds the table's rows. A rewrite changes it.
+    /// The number of the file that holds the table's rows; a rewrite changes it.
     pub fn file_number(&self) -> Oid {
         #[cfg(any(feature = "pg14", feature = "pg15"))]
         return self.rd_node.relNode;
@@ -161,7 +163,7 @@ impl Deref for Relation {
     type Target = pg_sys::RelationData;
 
     fn deref(&self) -> &Self::Target {
-        // SAFETY: an open relation.
+        // SAFETY: the relation is open as long as `self` lives.
         unsafe { self.relation.as_ref() }
     }
 }
@@ -173,7 +175,7 @@ impl Drop for Relation {
             OnClose::KeepLock => pg_sys::NoLock as pg_sys::LOCKMODE,
             OnClose::Nothing => return,
         };
-        // SAFETY: opened by this, and closed only here.
+        // SAFETY: this value opened the relation, and closes it only here.
         unsafe { pg_sys::relation_close(self.as_ptr(), lock) };
     }
 }

@@ -1,34 +1,34 @@
-//! What ANALYZE has found out about an integer.
+//! Statistics that ANALYZE has gathered on an integer column.
 
 use pgrx::pg_sys::{self, Oid};
 
-/// Where the statistics are: with a table's column, or with an index's.
+/// Where the statistics are stored: under a table's column or under an index's.
 #[derive(Clone, Copy)]
 pub struct Statistics {
     pub relation: Oid,
     pub column: i16,
-    /// Whether they are those of a table with all that inherit from it.
+    /// Whether the statistics cover the table and all its inheritors.
     pub with_inheritors: bool,
 }
 
-/// Common values that are taken into account. PostgreSQL keeps 100 by default.
+/// How many of the commonest values are used. PostgreSQL keeps 100 by default.
 const MOST_VALUES: usize = 100;
 
-/// The values of an integer column.
+/// The distribution of the values of an integer column.
 pub struct Values {
-    /// The share of rows that have NULL.
+    /// The share of rows in which the column is NULL.
     pub nulls: f64,
-    /// How many distinct values there are; 0 if that is not known.
+    /// The number of distinct values; 0 if it is not known.
     pub distinct: f64,
     /// The commonest values, each with its share of the rows.
     pub commonest: Vec<(i32, f64)>,
 }
 
 impl Statistics {
-    /// The values' distribution among so many rows; None if the column has not been analyzed.
+    /// Reads how the values are distributed among `rows` rows; None if the column has not been analyzed.
     pub fn read(self, rows: f64) -> Option<Values> {
-        // SAFETY: the keys are those of this cache: table, column, inheritance. The row is held until it is released,
-        // and what is read of it, of type integer, is copied.
+        // SAFETY: this cache's keys are table, column and inheritance. The row is held until it is released, and what
+        // is read of it is copied.
         unsafe {
             let row = pg_sys::SearchSysCache3(
                 pg_sys::SysCacheIdentifier::STATRELATTINH as i32,
@@ -51,11 +51,14 @@ impl Statistics {
     }
 }
 
+/// The commonest values of an integer column, each with its share of the rows.
+///
 /// # Safety
-/// `row` is one of pg_statistic's, of an integer column.
+/// `row` is a row of pg_statistic, of an integer column.
 unsafe fn commonest_values(row: pg_sys::HeapTuple) -> Vec<(i32, f64)> {
     let mut slot = pg_sys::AttStatsSlot::default();
-    // SAFETY: by the contract. The slot has as many values as it says, and is freed after they are copied.
+    // SAFETY: `row` is a row of pg_statistic. The slot has `nvalues` values and `nnumbers` numbers, and is freed after
+    // they are copied.
     unsafe {
         let flags = pg_sys::ATTSTATSSLOT_VALUES | pg_sys::ATTSTATSSLOT_NUMBERS;
         let kind = pg_sys::STATISTIC_KIND_MCV as i32;

@@ -1,4 +1,4 @@
-//! The table that is attached: locked, and its owner's.
+//! The table that a command works on: locked, and owned by the current user.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -10,12 +10,13 @@ use crate::postgres::error::user_error;
 use crate::postgres::names::{hold_schema, schema_name};
 use crate::postgres::owner::is_owner;
 
-/// A lock mode of PostgreSQL's.
+/// A lock mode of PostgreSQL.
 pub type Lock = pg_sys::LOCKMODE;
 
 /// A relation that the current transaction has locked.
 ///
-/// Where its names are held, they stay as they are until the transaction ends: in a statement they mean this relation.
+/// If its names are held, they cannot change until the transaction ends, so that they mean this relation in a
+/// statement.
 pub struct Target {
     pub oid: pg_sys::Oid,
     pub owner: pg_sys::Oid,
@@ -26,12 +27,13 @@ pub struct Target {
 }
 
 impl Target {
-    /// Locks an ordinary or partitioned table of the current user's. With a stronger lock than a SELECT takes, its names
-    /// are held, and those of its family.
+    /// Locks an ordinary or partitioned table that the current user owns; an error if it does not exist, is of another
+    /// kind, or has another owner. With a lock stronger than a SELECT takes, its names are held, and the names of its
+    /// family.
     pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
-        // Who may not change a table must not be able to lock it either.
+        // A user who may not change a table must not be able to lock it either.
         check_owner(oid)?;
-        // SAFETY: the relation is closed again; the lock stays until the end of the transaction.
+        // SAFETY: the relation is closed again; its lock stays until the transaction ends.
         unsafe {
             let relation = pg_sys::try_relation_open(oid, lock);
             if relation.is_null() {
@@ -39,14 +41,14 @@ impl Target {
             }
             pg_sys::relation_close(relation, pg_sys::NoLock as Lock);
         }
-        // It may have got another owner while we waited for the lock.
+        // The owner may have changed while we waited for the lock.
         check_owner(oid)?;
         let target = Self::locked(oid, lock > pg_sys::AccessShareLock as Lock)?;
         target.check_kind()?;
         Ok(target)
     }
 
-    /// A relation that is locked already.
+    /// Describes a relation that is already locked.
     fn locked(oid: pg_sys::Oid, is_held: bool) -> Result<Self, ErrorReport> {
         let relation = Relation::open(oid);
         let schema = relation.schema();
@@ -60,22 +62,23 @@ impl Target {
         })
     }
 
-    /// The same relation with its names held, where the lock is that of a SELECT.
+    /// The same relation with its names held, for a target that was locked as a SELECT locks it.
     pub fn held(&self) -> Result<Self, ErrorReport> {
         Self::locked(self.oid, true)
     }
 
-    /// It and all that inherits from it, it first, all locked.
+    /// This relation, which comes first, and all its inheritors, all locked in mode `lock`.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
         with_inheritors(self.oid, lock).into_iter().map(|member| Self::locked(member, self.is_held)).collect()
     }
 
-    /// The relation, opened. Closed again before a command changes the table, for that wants to be the only one.
+    /// Opens the relation. Drop the result before a command changes the table: PostgreSQL refuses to change a table
+    /// that the session still has open.
     pub fn open(&self) -> Relation {
         Relation::open(self.oid)
     }
 
-    /// The name as it may stand in a statement: one that is run here, only where the names are held.
+    /// The qualified, quoted name. A statement that is run here may use it only if the names are held.
     pub fn sql(&self) -> String {
         quote_qualified_identifier(&self.schema, &self.name)
     }
@@ -84,12 +87,12 @@ impl Target {
         self.kind == pg_sys::RELKIND_PARTITIONED_TABLE
     }
 
-    /// Whether it has rows, and can have indexes and triggers, of its own.
+    /// Whether it is an ordinary table, which has rows of its own and can have indexes and triggers of its own.
     pub fn is_ordinary(&self) -> bool {
         self.kind == pg_sys::RELKIND_RELATION
     }
 
-    /// How many rows the planner would expect.
+    /// The planner's estimate of the rows; 0 for a partitioned table.
     pub fn estimated_rows(&self) -> f64 {
         if self.is_ordinary() { self.open().estimated_rows() } else { 0.0 }
     }
@@ -99,7 +102,7 @@ impl Target {
     }
 
     fn check_kind(&self) -> Result<(), ErrorReport> {
-        // SAFETY: an open relation.
+        // SAFETY: the relation is open until the call returns.
         if unsafe { pg_sys::IsCatalogRelation(self.open().as_ptr()) } {
             return Err(wrong_kind(format!("\"{}\" is a system catalog", self.name)));
         }
@@ -110,7 +113,7 @@ impl Target {
         Ok(())
     }
 
-    /// Refuses tables that can neither get nor lose a column by themselves.
+    /// Refuses partitions and typed tables, which cannot gain or lose a column by themselves.
     pub fn check_has_own_columns(&self) -> Result<(), ErrorReport> {
         let relation = self.open();
         if relation.is_partition() {
@@ -126,7 +129,7 @@ impl Target {
 }
 
 fn check_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {
-    // SAFETY: look-ups in system caches; aclcheck_error only reports.
+    // SAFETY: the functions look up system caches; aclcheck_error only raises an error.
     unsafe {
         let name = pg_sys::get_rel_name(oid);
         if name.is_null() {

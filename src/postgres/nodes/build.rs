@@ -1,4 +1,4 @@
-//! Expression trees, built.
+//! Builds expression trees.
 
 use std::ffi::c_void;
 
@@ -6,20 +6,20 @@ use pgrx::pg_sys::{self, NodeTag, Oid};
 
 use super::expression::Expression;
 
-/// A reference to an integer column of a relation of the range table.
+/// A reference to an integer column of a relation in the range table.
 pub fn column(relation: i32, number: i16) -> Expression {
-    // SAFETY: makes a new node. The type of `varno` differs between versions of PostgreSQL.
+    // SAFETY: makeVar makes a new node. The type of `varno` differs between versions of PostgreSQL.
     made(unsafe { pg_sys::makeVar(relation as _, number, pg_sys::INT4OID, -1, Oid::INVALID, 0) })
 }
 
 pub fn integer(value: i32) -> Expression {
-    // SAFETY: makes a new node.
+    // SAFETY: makeConst makes a new node.
     made(unsafe { pg_sys::makeConst(pg_sys::INT4OID, -1, Oid::INVALID, 4, pg_sys::Datum::from(value), false, true) })
 }
 
-/// A call of a function whose arguments have exactly the types it declares, none of them with a collation.
+/// A call of a function. The arguments have exactly the types that it declares, and none of them has a collation.
 pub fn call(function: Oid, result: Oid, arguments: &[Expression]) -> Expression {
-    // SAFETY: makes a new node.
+    // SAFETY: makeFuncExpr makes a new node.
     made(unsafe {
         pg_sys::makeFuncExpr(
             function,
@@ -32,9 +32,9 @@ pub fn call(function: Oid, result: Oid, arguments: &[Expression]) -> Expression 
     })
 }
 
-/// A comparison of two integers, by one of PostgreSQL's own operators.
+/// A comparison of two integers by one of PostgreSQL's own operators.
 pub fn comparison(operator: IntegerOperator, left: Expression, right: Expression) -> Expression {
-    // SAFETY: makes a new node.
+    // SAFETY: make_opclause makes a new node, an OpExpr.
     made(unsafe {
         let comparison = pg_sys::make_opclause(
             operator.operator(),
@@ -52,7 +52,7 @@ pub fn comparison(operator: IntegerOperator, left: Expression, right: Expression
 
 /// `left = ANY (array)` for integers.
 pub fn equality_with_any(left: Expression, array: Expression) -> Expression {
-    // SAFETY: makes a new node: zeros, which are valid values of all its fields, with a tag of its type.
+    // SAFETY: the new node is all zeros, which is valid in each of its fields, with the tag of its type.
     unsafe {
         let size = size_of::<pg_sys::ScalarArrayOpExpr>();
         let node = pg_sys::palloc0(size).cast::<pg_sys::ScalarArrayOpExpr>();
@@ -68,7 +68,7 @@ pub fn equality_with_any(left: Expression, array: Expression) -> Expression {
 
 /// `CASE WHEN condition THEN value END` for integers.
 pub fn integer_where(condition: Expression, value: Expression) -> Expression {
-    // SAFETY: makes new nodes: zeros, which are valid values of all their fields, with tags of their types.
+    // SAFETY: the new nodes are all zeros, which is valid in each of their fields, with the tags of their types.
     unsafe {
         let when = pg_sys::palloc0(size_of::<pg_sys::CaseWhen>()).cast::<pg_sys::CaseWhen>();
         (*when).xpr.type_ = NodeTag::T_CaseWhen;
@@ -96,7 +96,7 @@ pub fn all(conditions: &[Expression]) -> Expression {
 fn conditions_joined(operation: pg_sys::BoolExprType::Type, conditions: &[Expression]) -> Expression {
     match conditions {
         [condition] => *condition,
-        // SAFETY: makes a new node.
+        // SAFETY: makeBoolExpr makes a new node.
         _ => made(unsafe { pg_sys::makeBoolExpr(operation, list_of(conditions), -1) }),
     }
 }
@@ -116,7 +116,7 @@ pub enum IntegerOperator {
 }
 
 impl IntegerOperator {
-    /// As in PostgreSQL's `catalog/pg_operator.dat`: `=`, `>`, `>=` and `<=` of two `int4`. They never change.
+    /// OIDs from PostgreSQL's `catalog/pg_operator.dat` of `=`, `>`, `>=` and `<=` for `int4`. They never change.
     fn operator(self) -> Oid {
         Oid::from(match self {
             Self::Equal => 96,
@@ -138,7 +138,7 @@ impl IntegerOperator {
 
 fn list_of(expressions: &[Expression]) -> *mut pg_sys::List {
     expressions.iter().fold(std::ptr::null_mut(), |list, expression| {
-        // SAFETY: a list that was made here, and a valid node.
+        // SAFETY: the list was made here, and the node is valid.
         unsafe { pg_sys::lappend(list, expression.as_ptr().cast::<c_void>()) }
     })
 }

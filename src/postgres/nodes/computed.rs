@@ -1,4 +1,4 @@
-//! Expressions of a row before it is stored, as PostgreSQL will compute them.
+//! Evaluates expressions for a row that is not stored yet, as PostgreSQL will evaluate them.
 
 use pgrx::pg_sys::{self, Datum};
 
@@ -8,16 +8,16 @@ use crate::postgres::catalog::partition::partition_constraint;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::row::Row;
 
-/// An expression of a table's columns, ready to be computed.
+/// An expression of a table's columns, ready to be evaluated.
 pub struct Computed {
     expression: *mut pg_sys::ExprState,
     context: *mut pg_sys::ExprContext,
 }
 
 impl Computed {
-    /// Lives in the current memory context.
+    /// Prepares an expression. The result lives in the current memory context.
     fn new(expression: Expression) -> Self {
-        // SAFETY: a valid expression of a table's columns.
+        // SAFETY: the expression is valid, and refers only to columns of a table.
         unsafe {
             let expression = pg_sys::expression_planner(expression.as_ptr().cast());
             Self {
@@ -27,27 +27,28 @@ impl Computed {
         }
     }
 
-    /// A column as PostgreSQL computes it; None if it is not generated.
+    /// A column's generation expression; None if the column is not generated.
     pub fn generated(table: &Relation, column: i16) -> Option<Self> {
         generation_of(table, column).map(Self::new)
     }
 
-    /// The condition that a partition's rows fulfil; None if the table is no partition.
+    /// The condition that a partition's rows fulfil; None if the table is not a partition, or takes all rows.
     pub fn partition(table: &Relation) -> Option<Self> {
         let constraint = partition_constraint(table);
         if constraint.is_null() {
             return None;
         }
-        // SAFETY: a list of valid expressions of the table's columns, or of one.
+        // SAFETY: the constraint is a list of valid expressions of the table's columns, of which make_ands_explicit
+        // makes one.
         unsafe { Expression::new(pg_sys::make_ands_explicit(constraint)) }.map(Self::new)
     }
 
-    /// The expression's value for a row, which is one that is passed by value.
+    /// The expression's value for a row; None for NULL. The value is of a type that is passed by value.
     ///
     /// # Safety
-    /// The row is of the table that the expression is of.
+    /// The row is of the expression's table.
     pub unsafe fn value(&self, row: Row<'_>) -> Option<Datum> {
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes a row of the expression's table.
         unsafe {
             let result = self.value_in(row, self.context);
             pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
@@ -55,13 +56,13 @@ impl Computed {
         }
     }
 
-    /// The expression's value for a row, of any type, which lives in the context's memory for one row.
+    /// The expression's value for a row, of any type; None for NULL. It lives in `context`'s memory for one row.
     ///
     /// # Safety
-    /// The row is of the table that the expression is of.
+    /// The row is of the expression's table.
     pub unsafe fn value_in(&self, row: Row<'_>, context: *mut pg_sys::ExprContext) -> Option<Datum> {
         let mut is_null = false;
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes a row of the expression's table.
         unsafe {
             (*context).ecxt_scantuple = row.slot();
             let result = pg_sys::ExecEvalExprSwitchContext(self.expression, context, &mut is_null);

@@ -1,7 +1,6 @@
-//! Expression trees of PostgreSQL, as far as they are read and built here.
+//! PostgreSQL's expression trees, as far as they are read and built here.
 //!
-//! The only place that follows a node's pointers: an [`Expression`] is known to be valid, so the rest of the code reads
-//! and builds expressions without `unsafe`.
+//! An [`Expression`] is always valid, so that code outside this folder reads and builds expressions without `unsafe`.
 
 use std::ptr::NonNull;
 
@@ -9,11 +8,12 @@ use pgrx::pg_sys::{self, NodeTag, Oid};
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`), in the planner's memory.
 ///
-/// Nodes are never changed through it, apart from those that it has built or copied itself.
+/// Its methods never change a node, except one that they have built or copied themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct Expression(NonNull<pg_sys::Node>);
 
-/// A column reference: column `number` of the relation `relation` of the query's range table, `levels_up` queries out.
+/// A column reference: column `number` of the relation `relation` in the range table of the query `levels_up` levels
+/// out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub relation: i32,
@@ -22,7 +22,7 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// Whether it is one of the columns, or a part of one that is a whole row.
+    /// Whether this is one of the columns. A whole-row reference matches each column of its relation.
     pub fn is_among(self, columns: &[Self]) -> bool {
         const WHOLE_ROW: i16 = 0;
         columns.iter().any(|other| {
@@ -33,21 +33,21 @@ impl Variable {
 }
 
 impl Expression {
-    /// None for a null pointer.
+    /// The expression at `node`; None for a null pointer.
     ///
     /// # Safety
-    /// `node` points to a valid expression, or is null. It lives in a memory context that outlives all uses of the
-    /// result, as that of the running planner does for what is made while it plans.
+    /// `node` is null or points to a valid expression. It lives in a memory context that outlives all uses of the
+    /// result, as the running planner's context does for what is made while it plans.
     pub unsafe fn new<T>(node: *mut T) -> Option<Self> {
         NonNull::new(node.cast()).map(Self)
     }
 
-    /// A node that has just been made.
+    /// An expression that has just been made.
     ///
     /// # Safety
-    /// `node` points to a valid expression, and is not null. It lives as [`Expression::new`] says.
+    /// `node` points to a valid expression, and is not null. It lives as long as [`Expression::new`] requires.
     pub unsafe fn from_new<T>(node: *mut T) -> Self {
-        // SAFETY: by the contract.
+        // SAFETY: the caller passes a pointer that is not null.
         Self(unsafe { NonNull::new_unchecked(node.cast()) })
     }
 
@@ -55,17 +55,18 @@ impl Expression {
         self.0.as_ptr()
     }
 
-    /// The node as its type; None if it is of another.
+    /// The node as a `T`, whose tag is `tag`; None if the node has another tag.
     fn of<T>(self, tag: NodeTag) -> Option<NonNull<T>> {
         // SAFETY: every node starts with its tag, which tells its type.
         (unsafe { self.0.as_ref() }.type_ == tag).then_some(self.0.cast())
     }
 
-    /// A function call: the function and its arguments, in their order also where they are named. Those at the end that
-    /// were left out are missing in expressions that the planner has not simplified.
+    /// The function and the arguments of a function call, in declared order even if they are named. Omitted arguments
+    /// at the end are missing until the planner has simplified the expression.
     pub fn call(self) -> Option<(Oid, Vec<Expression>)> {
         let call = self.of::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
-        // SAFETY: a valid FuncExpr, whose arguments are a list of expressions; a NamedArgExpr has one.
+        // SAFETY: the node is a valid FuncExpr, whose arguments are a list of expressions; a NamedArgExpr has an
+        // argument.
         unsafe {
             let given = list(call.as_ref().args);
             let mut arguments = given.clone();
@@ -79,12 +80,12 @@ impl Expression {
         }
     }
 
-    /// A column of the row that is read, not of its version before or after an update.
+    /// The column that this refers to; None for any other node, and for OLD and NEW in RETURNING.
     pub fn column(self) -> Option<Variable> {
         #[cfg(feature = "pg18")]
         {
             let var = self.of::<pg_sys::Var>(NodeTag::T_Var)?;
-            // SAFETY: a valid Var.
+            // SAFETY: the node is a valid Var.
             if unsafe { var.as_ref() }.varreturningtype != pg_sys::VarReturningType::VAR_RETURNING_DEFAULT {
                 return None;
             }
@@ -92,27 +93,27 @@ impl Expression {
         self.variable()
     }
 
-    /// A column of any version of a row.
+    /// The column that this refers to, in any version of the row.
     fn variable(self) -> Option<Variable> {
         let var = self.of::<pg_sys::Var>(NodeTag::T_Var)?;
-        // SAFETY: a valid Var.
+        // SAFETY: the node is a valid Var.
         let var = unsafe { var.as_ref() };
         #[allow(clippy::unnecessary_cast)] // unsigned in PostgreSQL 14
         Some(Variable { relation: var.varno as i32, number: var.varattno, levels_up: var.varlevelsup })
     }
 
-    /// The column of a stored expression, if that is nothing but a column of its table.
+    /// The number of the column, if a stored expression is nothing but a column of its table.
     pub fn as_own_column(self) -> Option<i16> {
         self.without_relabelling().column().map(|column| column.number)
     }
 
-    /// The columns of its own query level that an expression or a query refers to, those in sub-selects too.
+    /// The columns of its own query level that an expression or a query refers to, including columns in sub-selects.
     pub fn columns(self) -> Vec<Variable> {
-        // SAFETY: a valid node, of which a list of column references and of placeholders is made.
+        // SAFETY: the node is valid; pull_vars_of_level makes a new list of column references and placeholders.
         let found = unsafe { list(pg_sys::pull_vars_of_level(self.as_ptr(), 0)) };
         let columns =
             found.into_iter().flat_map(|found| match found.of::<pg_sys::PlaceHolderVar>(NodeTag::T_PlaceHolderVar) {
-                // SAFETY: a valid placeholder, which has an expression.
+                // SAFETY: the node is a valid PlaceHolderVar, which has an expression.
                 Some(placeholder) => {
                     unsafe { Self::new(placeholder.as_ref().phexpr) }.map_or_else(Vec::new, Self::columns)
                 }
@@ -121,11 +122,11 @@ impl Expression {
         columns.collect()
     }
 
-    /// The columns of its table that a stored expression depends on.
+    /// The columns of its table that a stored expression refers to.
     pub fn own_columns(self) -> Vec<i16> {
         const OWN: pg_sys::Index = 1;
         let (mut found, mut columns, mut member) = (std::ptr::null_mut(), Vec::new(), -1);
-        // SAFETY: a valid expression; the set is made here, and null or valid.
+        // SAFETY: the expression is valid; the set is made here, and is null or valid.
         unsafe {
             pg_sys::pull_varattnos(self.as_ptr(), OWN, &mut found);
             loop {
@@ -133,7 +134,7 @@ impl Expression {
                 if member < 0 {
                     return columns;
                 }
-                // System columns have negative numbers, so that all are counted from the lowest of these.
+                // The set counts from the lowest system column, whose number is negative.
                 columns.push((member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16);
             }
         }
@@ -152,16 +153,16 @@ impl Expression {
     /// The type and the value of a constant that is not NULL.
     pub fn constant(self) -> Option<(Oid, pg_sys::Datum)> {
         let constant = self.of::<pg_sys::Const>(NodeTag::T_Const)?;
-        // SAFETY: a valid Const.
+        // SAFETY: the node is a valid Const.
         let constant = unsafe { constant.as_ref() };
         (!constant.constisnull).then_some((constant.consttype, constant.constvalue))
     }
 
-    /// Without the casts that change nothing but the type's name, such as that from a domain.
+    /// The expression without outer casts that change only the type's name, such as a cast from a domain.
     pub fn without_relabelling(self) -> Self {
         let mut inner = self;
         while let Some(relabel) = inner.of::<pg_sys::RelabelType>(NodeTag::T_RelabelType) {
-            // SAFETY: a valid RelabelType, which has an argument.
+            // SAFETY: the node is a valid RelabelType, which has an argument.
             match unsafe { Self::new(relabel.as_ref().arg) } {
                 Some(argument) => inner = argument,
                 None => break,
@@ -170,9 +171,10 @@ impl Expression {
         inner
     }
 
-    /// What the parser makes of it where a value of another type is wanted: itself, or a cast around it.
+    /// The expression with the cast that the parser adds if a value of type `wanted` is needed; the expression itself
+    /// if none is needed, and None if there is no such cast.
     pub fn coerced_to(self, wanted: Oid) -> Option<Self> {
-        // SAFETY: a valid node; without a parser's state there are no error positions.
+        // SAFETY: the node is valid; with a null parser state, only error positions are missing.
         unsafe {
             let coerced = pg_sys::coerce_to_target_type(
                 std::ptr::null_mut(),
@@ -191,70 +193,71 @@ impl Expression {
         }
     }
 
-    /// Whether the two are the same expression: equal in all that matters for their values.
+    /// Whether the two expressions are equal in everything that affects their values.
     pub fn equals(self, other: Self) -> bool {
-        // SAFETY: two valid nodes, which are only read.
+        // SAFETY: both nodes are valid, and are only read.
         unsafe { pg_sys::equal(self.0.as_ptr().cast(), other.0.as_ptr().cast()) }
     }
 
-    /// Whether it may give another result each time.
+    /// Whether it may give a different result each time.
     pub fn is_volatile(self) -> bool {
-        // SAFETY: a valid node, which is only read.
+        // SAFETY: the node is valid, and is only read.
         unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
     }
 
-    /// Whether it is computed from more than one row, or to more than one.
+    /// Whether it has an aggregate, a window function or a set-returning function.
     pub fn is_computed_from_groups(self) -> bool {
-        // SAFETY: a valid node, which is only read.
+        // SAFETY: the node is valid, and is only read.
         unsafe {
-            // Not `contain_agg_clause`, which is for expressions whose sub-selects are planned.
+            // `contain_agg_clause` will not do: it expects that sub-selects are planned already.
             pg_sys::contain_aggs_of_level(self.as_ptr(), 0)
                 || pg_sys::contain_window_function(self.as_ptr())
                 || pg_sys::expression_returns_set(self.as_ptr())
         }
     }
 
-    /// Whether it is NULL where a column that it is computed from is NULL.
+    /// Whether it refers to a column, and is NULL where any column that it refers to is NULL.
     pub fn is_strict(self) -> bool {
-        // SAFETY: a valid node, which is only read.
+        // SAFETY: the node is valid, and is only read.
         unsafe { pg_sys::contain_var_clause(self.as_ptr()) && !pg_sys::contain_nonstrict_functions(self.as_ptr()) }
     }
 
-    /// Whether it is a column that is marked, from PostgreSQL 16 on, as one that an outer join below may make NULL.
+    /// Whether it is a column that is marked as one that an outer join below may make NULL. False before PostgreSQL 16,
+    /// which introduced the mark.
     pub fn is_marked_nullable(self) -> bool {
         #[cfg(any(feature = "pg16", feature = "pg17", feature = "pg18"))]
         if let Some(var) = self.without_relabelling().of::<pg_sys::Var>(NodeTag::T_Var) {
-            // SAFETY: a valid Var.
+            // SAFETY: the node is a valid Var.
             return unsafe { !var.as_ref().varnullingrels.is_null() };
         }
         false
     }
 
-    /// With constant parts computed, and arguments that were left out put in.
+    /// The expression with constant parts evaluated and omitted arguments filled in.
     pub fn simplified(self, root: *mut pg_sys::PlannerInfo) -> Self {
-        // SAFETY: a valid node, of which a changed copy is made; the planner accepts no root as well as one.
+        // SAFETY: the node is valid, and a changed copy of it is made; the planner accepts a null root.
         unsafe { Self::new(pg_sys::eval_const_expressions(root, self.as_ptr())) }.unwrap_or(self)
     }
 
     pub fn copy(self) -> Self {
-        // SAFETY: a valid node; its copy is one, and not null.
+        // SAFETY: the node is valid; its copy is valid too, and not null.
         unsafe { Self(NonNull::new_unchecked(pg_sys::copyObjectImpl(self.0.as_ptr().cast()).cast())) }
     }
 
-    /// A copy in which the columns of one relation of the range table are those of another.
+    /// A copy in which references to columns of the relation `from` of the range table refer to the relation `to`.
     pub fn moved(self, from: i32, to: i32) -> Self {
         let copy = self.copy();
-        // SAFETY: a valid node, of which nobody else knows.
+        // SAFETY: the copy is a valid node, and nothing else refers to it.
         unsafe { pg_sys::ChangeVarNodes(copy.as_ptr(), from, to, 0) };
         copy
     }
 
-    /// A reference to an integer column: like this one, but for the column's number.
+    /// A reference to another, integer column of the same row; None if this is not a column reference.
     pub fn sibling(self, number: i16) -> Option<Self> {
         let copy = self.copy();
         let mut var = copy.of::<pg_sys::Var>(NodeTag::T_Var)?;
-        // SAFETY: a valid Var, of which nobody else knows. What remains is that of the row it stands for, for example
-        // the outer joins that make it NULL.
+        // SAFETY: the copy is a valid Var, and nothing else refers to it. The other fields still describe the same row,
+        // for example the outer joins that make it NULL.
         let var = unsafe { var.as_mut() };
         var.varattno = number;
         var.vartype = pg_sys::INT4OID;
@@ -275,7 +278,7 @@ pub unsafe fn list(list: *mut pg_sys::List) -> Vec<Expression> {
     if list.is_null() {
         return Vec::new();
     }
-    // SAFETY: by the contract; `list_nth` is asked for elements that there are.
+    // SAFETY: the caller passes a valid list of valid expressions; `list_nth` is called for existing elements only.
     unsafe { (0..(*list).length).filter_map(|i| Expression::new(pg_sys::list_nth(list, i))).collect() }
 }
 
@@ -287,6 +290,6 @@ pub unsafe fn oids(list: *mut pg_sys::List) -> Vec<Oid> {
     if list.is_null() {
         return Vec::new();
     }
-    // SAFETY: as above.
+    // SAFETY: the caller passes a valid list of OIDs; `list_nth_oid` is called for existing elements only.
     unsafe { (0..(*list).length).map(|i| pg_sys::list_nth_oid(list, i)).collect() }
 }

@@ -1,5 +1,5 @@
-//! PostgreSQL's node trees: [`expression`]s are read, [`build`]t, [`computed`] for a row, and seen in the query that the
-//! [`planner`] works on. [`support`] functions answer the planner's requests.
+//! PostgreSQL's node trees: [`expression`] reads expressions, [`build`] makes them, and [`computed`] evaluates them for
+//! a row. [`planner`] reads the query that the planner works on; [`support`] answers its requests to support functions.
 
 pub mod build;
 pub mod computed;

@@ -15,17 +15,17 @@ pub struct Planner(*mut pg_sys::PlannerInfo);
 /// A table in a query's FROM.
 pub struct Table {
     pub oid: Oid,
-    /// Whether partitions, or tables that inherit from it, are searched with it.
+    /// Whether the query searches its partitions or inheritors too.
     pub with_inheritors: bool,
 }
 
 impl Planner {
-    /// None for a null pointer, which the planner passes where it simplifies an expression outside of a query.
+    /// None for a null pointer, which the planner passes when it simplifies an expression outside a query.
     ///
     /// # Safety
-    /// `root` is null, or that of the running planner.
+    /// `root` is null or points to the running planner's state.
     pub unsafe fn new(root: *mut pg_sys::PlannerInfo) -> Option<Self> {
-        // SAFETY: by the contract.
+        // SAFETY: `root` is null or points to the running planner's state.
         unsafe { !root.is_null() && !(*root).parse.is_null() }.then_some(Self(root))
     }
 
@@ -33,13 +33,13 @@ impl Planner {
         self.0
     }
 
-    /// The relations of this query, as indexes into its range table, whose columns an expression has.
+    /// The relations whose columns an expression refers to, as indexes into this query's range table.
     pub fn relations(self, expression: Expression) -> Vec<i32> {
-        // SAFETY: a valid planner and expression, and a set that is made of them.
+        // SAFETY: the planner and the expression are valid, and pull_varnos returns a valid set.
         unsafe {
             let set = pg_sys::pull_varnos(self.0, expression.as_ptr());
             let next = |last: i32| Some(pg_sys::bms_next_member(set, last)).filter(|&member| member >= 0);
-            // From PostgreSQL 16 on, a column also has the outer joins that may make it NULL.
+            // From PostgreSQL 16 on, the set also has the outer joins that may make a column NULL.
             let is_join = |relation: &i32| {
                 entry(&*(*self.0).parse, *relation).is_some_and(|entry| entry.rtekind == pg_sys::RTEKind::RTE_JOIN)
             };
@@ -47,9 +47,9 @@ impl Planner {
         }
     }
 
-    /// The table with that index into the range table; None if this is no table.
+    /// The table at this index of the range table; None if the entry is not a table.
     pub fn table(self, relation: i32) -> Option<Table> {
-        // SAFETY: a query has a range table, and an index into it that a column has is valid.
+        // SAFETY: the planner's query is valid, and does not change while the entry is read.
         let entry = unsafe { entry(&*(*self.0).parse, relation) }?;
         let is_table = entry.rtekind == pg_sys::RTEKind::RTE_RELATION
             && [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_MATVIEW]
@@ -57,34 +57,35 @@ impl Planner {
         is_table.then_some(Table { oid: entry.relid, with_inheritors: entry.inh })
     }
 
-    /// Whether a condition on a fingerprint, which is computed from one table of this query, is a condition on the rows
-    /// that are read.
+    /// Whether a condition on a fingerprint, computed from one table of this query, is a condition on the rows that are
+    /// read.
     ///
-    /// The planner also simplifies expressions of other queries than the one that it is at work on. Their column
-    /// references count the tables of their own query, and must not be taken for columns of this one's.
+    /// The planner also simplifies expressions of other queries than the one it is planning. Their column references
+    /// number the tables of their own query, and must not be taken for columns of this query.
     pub fn searches(self, relation: i32, table: &Table, fingerprint: Expression) -> bool {
-        // SAFETY: a valid planner and query.
+        // SAFETY: the planner and its query are valid.
         unsafe {
             let (root, query) = (&*self.0, &*(*self.0).parse);
             if !root.simple_rel_array.is_null() {
-                // The query's own conditions have been simplified. Sub-selects of EXISTS in placeholders may come yet
-                // (`preprocess_phv_expression` of PostgreSQL's planner.c), but not when equivalences are known. What
-                // comes then are conditions passed on to partitions and the like; but also CHECK constraints
-                // (`get_relation_constraints` of plancat.c), which call their table number 1, as no partition ever is.
+                // The query's own conditions have already been simplified. EXISTS sub-selects in placeholders may still
+                // come (`preprocess_phv_expression` in PostgreSQL's planner.c), but not once equivalences are known.
+                // After that come conditions that are passed on to partitions and the like; but also CHECK constraints
+                // (`get_relation_constraints` in plancat.c), which give their table number 1, a number that no
+                // partition ever has.
                 let in_range = !root.append_rel_array.is_null() && (0..root.simple_rel_array_size).contains(&relation);
                 let is_part = in_range && !(*root.append_rel_array.add(relation as usize)).is_null();
                 return is_part && root.ec_merging_done;
             }
-            // An INSERT reads none of its target's rows, and its ON CONFLICT has to match an index as it is written.
+            // An INSERT reads no rows of its target, and its ON CONFLICT must match an index as it is written.
             if query.commandType == pg_sys::CmdType::CMD_INSERT {
                 let excluded = query.onConflict.as_ref().map(|clause| clause.exclRelIndex);
                 if relation == query.resultRelation || Some(relation) == excluded {
                     return false;
                 }
             }
-            // The WHERE of a sub-select of EXISTS is simplified as if it were this query's (`convert_EXISTS_to_ANY` of
-            // PostgreSQL's subselect.c). Such a sub-select still stands in the query then, or, where an arm of UNION
-            // ALL returns it, in what stands for the arm's columns.
+            // The WHERE of an EXISTS sub-select is simplified as if it belonged to this query (`convert_EXISTS_to_ANY`
+            // in PostgreSQL's subselect.c). The sub-select is then still in the query or, if an arm of UNION ALL
+            // returns it, in the expressions that stand for the arm's columns.
             let mut sought = Sought { relation, table, columns: fingerprint.columns() };
             let sought = (&raw mut sought).cast();
             !(query_tree_walker(root.parse, has_exists_with, sought)
@@ -92,9 +93,9 @@ impl Planner {
         }
     }
 
-    /// The number of rows of a relation, where the planner has come to know it.
+    /// The number of rows of a relation; 0 if the planner does not know it yet.
     pub fn rows(self, relation: i32) -> f64 {
-        // SAFETY: the array has as many elements as it says, each a valid relation or null.
+        // SAFETY: the array has `simple_rel_array_size` elements, each a valid relation or null.
         unsafe {
             let root = &*self.0;
             if root.simple_rel_array.is_null() || !(0..root.simple_rel_array_size).contains(&relation) {
@@ -104,10 +105,10 @@ impl Planner {
         }
     }
 
-    /// Whether a column that the expression is computed from, or the expression itself, may be NULL in some place of
-    /// the query where others of its row are not: above grouping sets that leave it out.
+    /// Whether the query has grouping sets that may leave out the expression or a column that it is computed from:
+    /// above them, that is NULL while other columns of the same row are not.
     pub fn may_be_grouped_away(self, expression: Expression) -> bool {
-        // SAFETY: a query's lists of what it returns and its HAVING are valid expressions, or null.
+        // SAFETY: the query's target list and HAVING are valid expressions, or null.
         unsafe {
             let query = &*(*self.0).parse;
             if query.groupingSets.is_null() {
@@ -116,7 +117,7 @@ impl Planner {
             let columns = expression.columns();
             let above = [query.targetList.cast(), query.havingQual].map(|above| Expression::new(above));
             let above: Vec<_> = above.into_iter().flatten().flat_map(Expression::columns).collect();
-            // A column of a join stands for one of the joined tables, be it converted.
+            // A column of a join stands for a column of one of the joined tables, perhaps converted.
             let is_of_join = |column: &Variable| {
                 entry(query, column.relation).is_some_and(|entry| entry.rtekind == pg_sys::RTEKind::RTE_JOIN)
             };
@@ -130,24 +131,24 @@ impl Planner {
 /// # Safety
 /// The query is valid, and is not changed while the result is used.
 unsafe fn entry(query: &pg_sys::Query, relation: i32) -> Option<&pg_sys::RangeTblEntry> {
-    // SAFETY: by the contract; a range table is a list of such entries.
+    // SAFETY: the caller passes a valid query, whose range table is a list of such entries.
     unsafe {
         let in_range = !query.rtable.is_null() && (1..=(*query.rtable).length).contains(&relation);
         in_range.then(|| &*pg_sys::list_nth(query.rtable, relation - 1).cast::<pg_sys::RangeTblEntry>())
     }
 }
 
-/// Columns of a table, which has a number in the range table.
+/// The columns of a table, which is number `relation` in the range table.
 struct Sought<'a> {
     relation: i32,
     table: &'a Table,
     columns: Vec<Variable>,
 }
 
-/// Whether an expression has a sub-select of EXISTS that reads, by the same numbers, columns of another table.
+/// Whether an expression has an EXISTS sub-select that reads, under the same numbers, columns of another table.
 #[pg_guard]
 unsafe extern "C-unwind" fn has_exists_with(node: *mut pg_sys::Node, sought: *mut c_void) -> bool {
-    // SAFETY: PostgreSQL walks a valid tree, and passes on what it was given.
+    // SAFETY: PostgreSQL walks a valid tree, and passes on the context that it was given.
     unsafe {
         match node.as_ref().map(|node| node.type_) {
             None | Some(NodeTag::T_Query) => false,
@@ -156,7 +157,7 @@ unsafe extern "C-unwind" fn has_exists_with(node: *mut pg_sys::Node, sought: *mu
             {
                 let query = (*node.cast::<pg_sys::SubLink>()).subselect;
                 let sought = &*sought.cast::<Sought>();
-                // Columns of the same table mean the same.
+                // If the number stands for the same table, its columns mean the same.
                 let same = entry(&*query.cast(), sought.relation).is_some_and(|entry| {
                     entry.rtekind == pg_sys::RTEKind::RTE_RELATION
                         && (entry.relid, entry.inh) == (sought.table.oid, sought.table.with_inheritors)

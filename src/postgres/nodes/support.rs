@@ -6,27 +6,27 @@ use pgrx::pg_sys::{self, Datum, NodeTag};
 use super::expression::{Expression, list};
 use super::planner::Planner;
 
-/// What the planner asks a support function.
+/// A request from the planner to a support function.
 pub enum Request<'a> {
-    /// For an expression that means the same as the call, and may be cheaper. No planner where an expression is
-    /// simplified outside of a query.
+    /// A request for an expression that is equivalent to the call, and may be cheaper. `planner` is None when an
+    /// expression is simplified outside a query.
     Simplify { planner: Option<Planner>, call: Expression },
-    /// For the share of rows for which a condition with these arguments is true.
+    /// A request for the share of rows for which a condition with these arguments is true.
     Selectivity { planner: Planner, arguments: Vec<Expression>, answer: &'a mut f64 },
-    /// For the cost of a call: before the first row, and for each.
+    /// A request for the cost of a call: before the first row, and for each row.
     Cost { call: Option<Expression>, start: &'a mut f64, each: &'a mut f64 },
 }
 
-/// What a support function answers.
+/// An answer from a support function.
 pub enum Answer {
     Nothing,
-    /// The expression that means the same.
+    /// The equivalent expression.
     Expression(Expression),
-    /// The answer was put into the request.
+    /// The answer was written into the request.
     InRequest,
 }
 
-/// Answers a request by `f`, which is not called for requests that are not in [`Request`].
+/// Answers a request by calling `f`. A request that [`Request`] does not list gets no answer.
 pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer, E>) -> Result<Internal, E> {
     let datum = request.unwrap().unwrap_or_else(Datum::null);
     // SAFETY: the planner passes a support request, a node, whose tag tells its type. What it points to is valid while
@@ -59,7 +59,7 @@ pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer
         Some(asked) => f(asked)?,
         None => Answer::Nothing,
     };
-    // A null pointer, which is not NULL, is no answer.
+    // A null pointer, returned as a value that is not NULL, means no answer.
     Ok(Internal::from(Some(match answered {
         Answer::Nothing => Datum::null(),
         Answer::Expression(expression) => Datum::from(expression.as_ptr()),

@@ -1,4 +1,4 @@
-//! `simhash_cluster() OVER (...)`: the cluster of near-duplicates that a row of a window is in.
+//! `simhash_cluster() OVER (...)`: the cluster of near-duplicates that a row of a window belongs to.
 
 use std::ffi::c_int;
 
@@ -12,21 +12,23 @@ use crate::postgres::error::algorithm_error;
 use crate::postgres::window::Window;
 use crate::sql::arguments::check_distance;
 
-/// Most rows of a partition: their clusters are one palloc'd array, of up to 1 GB.
+/// The limit on the rows in a partition: their clusters are one palloc'd array, of up to 1 GB.
 const MAX_ROWS: usize = (1 << 28) - 16;
 
-/// Rows whose fingerprints are asked for at once: calling PostgreSQL takes longer than what it does for one.
+/// The number of rows whose fingerprints are fetched at once: a call into PostgreSQL takes longer than its work for one
+/// row.
 const AT_ONCE: usize = 16;
 
-/// The arguments.
+/// The positions of the arguments.
 const FINGERPRINT: c_int = 0;
 const MAX_DISTANCE: c_int = 1;
 const PROGRESS: c_int = 2;
 
-/// Behind a row's cluster, which is the position of the cluster's first row, from 1; 0 for a row without a fingerprint.
+/// Returns the cluster of the current row: the position, from 1, of the cluster's first row; NULL for a row without a
+/// fingerprint.
 ///
-/// All is computed at the first row of a partition, and remembered in its memory, 4 bytes a row. What is there before
-/// the rows tells whether it is.
+/// All clusters are computed at the first row of a partition and kept in the partition's memory, 4 bytes per row. The
+/// number before the rows' numbers tells whether they are computed.
 #[pg_extern(sql = false)]
 fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
     let mut window = Window::from_call(fcinfo, MAX_ROWS)?;
@@ -43,20 +45,20 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, Erro
 fn compute(window: &mut Window) -> Result<(), ErrorReport> {
     let max_distance = window.argument(MAX_DISTANCE).map(check_distance).transpose()?;
     let reporter = Reporter::new("simhash_cluster", window.rows, window.argument(PROGRESS).unwrap_or(false));
-    // With an unknown distance, nothing is known.
+    // If the distance is NULL, so are all clusters.
     if let Some(max_distance) = max_distance {
         let mut rows = Rows::with_capacity(window.rows).map_err(algorithm_error)?;
-        // The fingerprint may be computed here, as in simhash_cluster(simhash(body)): the texts of all rows would not
-        // do.
+        // The fingerprint may be computed here, as in simhash_cluster(simhash(body)), so memory is freed after each
+        // fetch: the texts of all rows would take too much.
         let mut rows_context = PgMemoryContexts::new("simhash_cluster rows");
         let mut fingerprints = [None; AT_ONCE];
         while rows.len() < window.rows {
             let position = rows.len();
             reporter.tick(Progress { phase: Phase::Read, share: position as f64 / window.rows as f64 });
             let fingerprints = &mut fingerprints[..AT_ONCE.min(window.rows - position)];
-            // SAFETY: a fingerprint is no pointer.
+            // SAFETY: a fingerprint is a number, not a pointer into the context.
             unsafe { rows_context.switch_to(|_| window.bigints_from(FINGERPRINT, position, fingerprints)) };
-            // SAFETY: nothing of it is used.
+            // SAFETY: nothing in the context is used any more.
             unsafe { rows_context.reset() };
             for (number, fingerprint) in window.numbers()[position + 1..].iter_mut().zip(fingerprints) {
                 *number = fingerprint.is_some().into();

@@ -1,6 +1,6 @@
-//! The ids of rows: an array of any type, read where it is.
+//! The ids of rows: an array of any type, read in place.
 //!
-//! PostgreSQL's own way of taking an array apart makes 9 bytes of memory for each element, and cannot be cancelled.
+//! PostgreSQL's deconstruct_array takes 9 bytes of memory for each element, and cannot be cancelled.
 
 use std::slice;
 
@@ -15,22 +15,23 @@ use simhash::error::Error;
 use crate::postgres::arrays::{detoast, null_element};
 use crate::postgres::error::{algorithm_error, tick, user_error};
 
-/// An array's elements, none of them NULL, for as long as its memory lasts.
+/// The elements of an array, none of them NULL. Valid as long as the array's memory.
 pub struct Ids {
     array: *const u8,
     element_type: Oid,
-    /// Bytes of an element that is passed by value.
+    /// The size of an element that is passed by value; None for a type that is passed by reference.
     by_value: Option<i16>,
     places: ElementPlaces,
 }
 
 impl Ids {
-    /// Costs a look at each element if their lengths differ, and 4 bytes.
+    /// Reads an array; an error if it has a NULL or several dimensions, or is corrupted. If the elements' lengths
+    /// differ, this visits each element, and takes 4 bytes for each.
     pub fn read(array: &AnyArray) -> Result<Self, ErrorReport> {
         const WHAT: &str = "ids";
         let detoasted = detoast(array, WHAT)?;
         let (mut length, mut by_value, mut align) = (0, false, 0);
-        // SAFETY: a detoasted array, which knows the type of its elements, has as many bytes as its length word says.
+        // SAFETY: a detoasted array holds the type of its elements, and has as many bytes as its length word says.
         let (element_type, bytes) = unsafe {
             let element_type = (*detoasted).elemtype;
             pg_sys::get_typlenbyvalalign(element_type, &mut length, &mut by_value, &mut align);
@@ -49,10 +50,10 @@ impl Ids {
         self.places.count()
     }
 
-    /// The element at a place, if there is one.
+    /// The element at a place, from 0; None if there are fewer.
     pub fn get(&self, place: u32) -> Option<AnyElement> {
         let place = self.places.get(place as usize)?;
-        // SAFETY: an element of the array, inside of it, as its type is stored.
+        // SAFETY: `places` has found the element inside the array, stored as its type is.
         unsafe {
             let element = self.array.add(place);
             let datum = match self.by_value {

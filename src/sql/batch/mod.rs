@@ -1,4 +1,4 @@
-//! All of a table's near-duplicates at once: `simhash_pairs` and `simhash_cluster`.
+//! All near-duplicates of a table at once: `simhash_pairs` and `simhash_cluster`.
 
 mod cluster;
 mod ids;

@@ -1,4 +1,4 @@
-//! `simhash_pairs`: every pair of near-duplicates of two arrays, ids and fingerprints.
+//! `simhash_pairs`: every pair of near-duplicates, given an array of ids and an array of fingerprints.
 
 use std::iter;
 
@@ -26,10 +26,11 @@ fn simhash_pairs(
     ErrorReport,
 > {
     let max_distance = check_distance(max_distance)?.cast_unsigned();
-    // PostgreSQL does not look for interrupts while it makes arrays, tens of milliseconds for ten million elements.
+    // PostgreSQL does not check for interrupts while it makes arrays, which takes tens of milliseconds for ten million
+    // elements.
     tick();
-    // They live as long as the iterator: PostgreSQL keeps the arguments of a function that returns a set until it is
-    // done, and pgrx runs the first call in the memory context that goes with the iterator.
+    // The arrays live as long as the iterator: PostgreSQL keeps the arguments of a set-returning function until it is
+    // done, and pgrx runs the first call in the memory context of the iterator.
     let ids = Ids::read(&ids)?;
     let fingerprints = bigints(&fingerprints, "fingerprints")?;
     if ids.len() != fingerprints.len() {

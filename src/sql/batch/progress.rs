@@ -1,4 +1,4 @@
-//! Interrupts, and on request a word on how far a long computation has come.
+//! Interrupts and, on request, progress reports of a long computation.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -10,14 +10,14 @@ use crate::postgres::error::{tell, tick};
 use crate::postgres::report::Schedule;
 
 thread_local! {
-    /// The statement that reports, by when it began, and when its next report is due: it may compute many partitions,
-    /// none of which takes that long.
+    /// The start time of the reporting statement, and when its next report is due. Both outlive a partition, because a
+    /// statement may compute many partitions, none of which takes long enough for a report.
     static DUE: Cell<Option<(pg_sys::TimestampTz, Schedule)>> = const { Cell::new(None) };
 }
 
-/// The tick of a computation on all fingerprints.
+/// The tick of a computation on all fingerprints, which lets it be cancelled and report its progress.
 pub struct Reporter {
-    /// The function that runs.
+    /// The name of the running function.
     name: &'static str,
     rows: usize,
     wanted: bool,
@@ -33,7 +33,7 @@ impl Reporter {
         Self { name, rows, wanted }
     }
 
-    /// Lets the user cancel, and reports if it is time.
+    /// Lets the user cancel, and sends a report if one is due.
     pub fn tick(&self, progress: Progress) {
         tick();
         if let Some(report) = self.report(progress, Instant::now()) {
@@ -41,7 +41,7 @@ impl Reporter {
         }
     }
 
-    /// What is to be reported now, if anything.
+    /// The report that is due at `now`; None if none is due.
     pub fn report(&self, progress: Progress, now: Instant) -> Option<String> {
         let (statement, mut schedule) = DUE.get().filter(|_| self.wanted)?;
         let is_due = schedule.is_due(now);

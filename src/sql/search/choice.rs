@@ -1,7 +1,7 @@
-//! Which of the layouts that a table has indexed to search with, and how.
+//! Chooses the layout, among those that a table has indexed, to search with, and how.
 //!
-//! Every layout finds the same rows. What differs is the number of probes and of candidates, which depends on the
-//! distance, on the size of the table, and on how evenly a block's values are spread.
+//! Every layout finds the same rows, but with different numbers of probes and candidates. These depend on the distance,
+//! on the size of the table, and on how evenly a block's values are spread.
 
 use simhash::search::blocks::{Block, LAYOUTS, radius};
 use simhash::search::cost::{self, Distribution, Visited};
@@ -9,54 +9,54 @@ use simhash::search::cost::{self, Distribution, Visited};
 use super::layouts::{Indexed, IndexedBlock};
 use crate::postgres::catalog::statistics::{Statistics, Values};
 
-/// Most probes that a search with a distance known to the planner is made into. It estimates each of them.
+/// The limit on the probes of a search with a distance that the planner knows. The planner estimates each of them.
 const MOST_PROBES: u64 = 1 << 16;
-/// Largest share of all rows that is worth finding by an index.
+/// The largest share of the rows that is worth finding by an index.
 const LARGEST_SHARE: f64 = 0.1;
-/// What is assumed of a distance that is not known to the planner.
+/// The distance that is assumed if the planner does not know it.
 pub const USUAL_DISTANCE: i32 = 3;
-/// The fewest blocks with which any distance can be searched: a block has fewer values than there may be probes.
+/// The fewest blocks with which any distance can be searched: a block then has fewer values than the limit on probes.
 pub const SMALL_BLOCKS: i32 = 4;
-/// How many times as expensive a layout of fewer blocks must seem to be taken for a distance that is not known.
+/// The factor on the cost of a layout of fewer than [`SMALL_BLOCKS`] blocks if the distance is not known.
 const DETOUR: f64 = 100.0;
-/// What other radii than the usual ones may cost of what these do, so that small differences in statistics do not
-/// change plans.
+/// The share of the usual radii's cost that other radii must stay below to be taken, so that small differences in
+/// statistics do not change plans.
 const MUCH_CHEAPER: f64 = 1.0 / 3.0;
 
 /// How to search with one layout.
 pub struct Choice {
     /// Number of blocks.
     pub blocks: i32,
-    /// The blocks that are looked at.
+    /// The blocks that are probed.
     pub probed: Vec<ProbedBlock>,
     cost: f64,
 }
 
-/// A block that is looked at.
+/// A block that is probed.
 pub struct ProbedBlock {
     pub indexed: IndexedBlock,
     /// None if the distance is not known.
     pub radius: Option<u32>,
 }
 
-/// The cheapest way to search a table for what is within a distance of a query, as far as these are known; None if no
+/// The cheapest way to search a table for what is within `distance` of `query`, as far as these are known; None if no
 /// index is of use.
 ///
-/// Indexes that only some searches can use are used where there are no others.
+/// Indexes that only some searches can use are considered only if the others do not suffice.
 pub fn cheapest(indexed: &Indexed, distance: Option<i32>, query: Option<u64>) -> Option<Choice> {
     let all: Vec<_> = indexed.blocks.iter().collect();
     [unconditional(indexed), all].iter().find_map(|usable| of_cheapest_layout(usable, indexed.rows, distance, query))
 }
 
-/// The cheapest way to search a table with nothing but its indexes: each has all rows, and the block first. Of two on
-/// a block, one that has the fingerprint too.
+/// The cheapest way to search a table by its indexes alone: each must have all rows, and the block as its first key. Of
+/// two indexes on a block, one that also has the fingerprint is preferred.
 pub fn cheapest_unconditional(indexed: &Indexed, distance: i32) -> Option<Choice> {
     let mut usable = unconditional(indexed);
     usable.sort_by_key(|found| found.fingerprint.is_none());
     of_cheapest_layout(&usable, indexed.rows, Some(distance), None)
 }
 
-/// The distribution of a block's values by the statistics; uniform where nothing is known.
+/// The distribution of a block's values by the statistics; uniform if there are no statistics.
 fn distribution(statistics: Statistics, block: Block, rows: f64) -> Distribution {
     let Some(Values { nulls, distinct, commonest }) = statistics.read(rows) else {
         return Distribution::uniform(block);
@@ -90,16 +90,16 @@ fn of_cheapest_layout(
     choices.min_by(|a, b| a.cost.total_cmp(&b.cost))
 }
 
-/// A layout of which blocks are indexed.
+/// A layout of which at least one block is indexed.
 struct IndexedLayout {
-    /// The blocks, in their order; None for a block that is not indexed.
+    /// The blocks in order; None for a block that is not indexed.
     found: Vec<Option<(IndexedBlock, Block, Distribution)>>,
     rows: f64,
     query: Option<u64>,
 }
 
 impl IndexedLayout {
-    /// None if no block is indexed.
+    /// Looks up the blocks of a layout; None if none of them is indexed.
     fn new(blocks: i32, indexed: &[&IndexedBlock], rows: f64, query: Option<u64>) -> Option<Self> {
         let rows = rows.max(1.0);
         let found = (0..blocks).map(|number| {
@@ -115,14 +115,15 @@ impl IndexedLayout {
         self.found.len() as i32
     }
 
-    /// The probes of a block within a radius, and what they visit; None if it is not indexed, or there are too many.
+    /// The number of probes of a block within a radius, and what they visit; None if the block is not indexed, or has
+    /// too many probes.
     fn visited(&self, block: i32, radius: u32) -> Option<(u64, Visited)> {
         let (_, block, distribution) = self.found[block as usize].as_ref()?;
         let probes = block.probe_count(Some(radius));
         (probes <= MOST_PROBES).then(|| (probes, distribution.visited(*block, radius, self.query)))
     }
 
-    /// The cost of a search with these radii; None if a block of it cannot be looked at.
+    /// The cost of a search with these radii; None if a block that it probes is not indexed, or has too many probes.
     fn cost(&self, radii: &[Option<u32>]) -> Option<f64> {
         let looked_at = (0..).zip(radii).filter_map(|(block, radius)| radius.map(|radius| self.visited(block, radius)));
         let looked_at: Vec<_> = looked_at.collect::<Option<_>>()?;
@@ -131,14 +132,14 @@ impl IndexedLayout {
         Some(cost::cost(probes, self.rows * visited))
     }
 
-    /// The radii that do without statistics.
+    /// The usual radii, which do not depend on statistics.
     fn even_radii(&self, distance: i32) -> Vec<Option<u32>> {
         (0..self.blocks()).map(|block| radius(block, self.blocks(), distance)).collect()
     }
 
-    /// The cheapest radii of all, and their cost.
+    /// The cheapest radii by the statistics, and their cost.
     fn uneven_radii(&self, distance: i32) -> Option<(f64, Vec<Option<u32>>)> {
-        // As if no row were visited in two blocks.
+        // Assume that no row is visited in two blocks.
         let cost_of = |block, radius| {
             let (probes, visited) = self.visited(block, radius)?;
             Some(cost::cost(probes, self.rows * (visited.common + visited.rest)))
@@ -147,16 +148,16 @@ impl IndexedLayout {
         Some((self.cost(&radii)?, radii))
     }
 
-    /// How to search with the layout where the distance is not known; None if not all of its blocks are indexed.
+    /// How to search with the layout if the distance is not known; None unless all of its blocks are indexed.
     fn choose_for_any_distance(self) -> Option<Choice> {
-        // Any distance may come, and with few blocks it takes one more condition.
+        // Any distance may come; with few blocks, that takes one more condition.
         let cost = self.cost(&self.even_radii(USUAL_DISTANCE))?;
         let (blocks, detour) = (self.blocks(), if self.blocks() < SMALL_BLOCKS { DETOUR } else { 1.0 });
         let probed = self.found.into_iter().map(|found| Some(ProbedBlock { indexed: found?.0, radius: None }));
         Some(Choice { blocks, probed: probed.collect::<Option<_>>()?, cost: cost * detour })
     }
 
-    /// How to search with the layout within a distance; None if it is no use.
+    /// How to search with the layout within a distance; None if the layout is of no use.
     fn choose(&self, distance: i32) -> Option<Choice> {
         let even = self.even_radii(distance);
         let (cost, radii) = match (self.cost(&even), self.uneven_radii(distance)) {

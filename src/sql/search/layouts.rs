@@ -1,6 +1,6 @@
 //! The layouts of blocks that a table has indexed.
 //!
-//! A block is indexed where a btree has it as a key: either a stored generated column, computed by
+//! A block is indexed if a btree has it as a key: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
 
 use pgrx::pg_sys::{self, Oid};
@@ -16,49 +16,49 @@ use crate::postgres::nodes::expression::Expression;
 use crate::sql::functions::Functions;
 use crate::sql::recognise::BlockCall;
 
-/// The fingerprint whose blocks are looked for.
+/// The fingerprint whose blocks are wanted.
 #[derive(Clone, Copy)]
 pub enum Fingerprint {
     /// A column of the table.
     Column(i16),
-    /// An expression of the table's columns, which are those of relation 1, as in the catalogue.
+    /// An expression of the table's columns, whose column references have relation 1, as in the catalogs.
     Expression(Expression),
 }
 
-/// What stands for a block in a table's indexes.
+/// The key that stands for a block in an index.
 #[derive(Clone, Copy)]
 pub enum BlockKey {
     /// A generated column.
     Column(i16),
-    /// `simhash_block` of the fingerprint as the search names it.
+    /// `simhash_block` of the fingerprint, as the search writes it.
     OfFingerprint,
-    /// An expression of the table's columns, which are those of relation 1.
+    /// An expression of the table's columns, whose column references have relation 1.
     Expression(Expression),
 }
 
-/// A block that an index has as a key.
+/// A block that is a key of an index.
 #[derive(Clone, Copy)]
 pub struct IndexedBlock {
     pub block: i32,
     pub blocks: i32,
     pub key: BlockKey,
     pub index: Oid,
-    /// Where the index has the fingerprint's column too, from 1.
+    /// The position, from 1, at which the index also has the fingerprint's column; None if it does not.
     pub fingerprint: Option<i16>,
     /// Whether any search can use the index: it has all rows, and the block is its first key.
     pub unconditional: bool,
     pub statistics: Statistics,
 }
 
-/// What a search in a table can use.
+/// What a search of a table can use.
 pub struct Indexed {
     pub blocks: Vec<IndexedBlock>,
-    /// The number of rows, as the planner estimates it.
+    /// The planner's estimate of the number of rows.
     pub rows: f64,
 }
 
 impl Indexed {
-    /// What one table has; None if it is no more.
+    /// What a table itself has indexed; None if the table was dropped.
     pub fn read_table(table: Oid, fingerprint: Fingerprint, functions: &Functions) -> Option<Self> {
         Some(Self::read_open(&Relation::open_for_planning(table)?, fingerprint, functions))
     }
@@ -67,8 +67,8 @@ impl Indexed {
         Self { blocks: indexed_blocks(table, fingerprint, functions), rows: table.estimated_rows() }
     }
 
-    /// What a table has indexed together with all that a search of it reads, for a search of which the planner knows no
-    /// more than the table.
+    /// What a table has indexed in common with everything that a search of it reads. For a search about which the
+    /// planner knows only the table.
     pub fn read_family(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
         let table = Relation::open_for_planning(root)?;
         if table.is_partitioned() {
@@ -78,10 +78,10 @@ impl Indexed {
         }
     }
 
-    /// What a partitioned table itself has indexed, which is what all its partitions have: a valid index of it has a
-    /// part in each.
+    /// What a partitioned table itself has indexed. All its partitions have it too, because a valid index has a part in
+    /// each.
     ///
-    /// The partitions are neither locked nor opened. The planner locks those that it does not prune, and must not wait
+    /// The partitions are neither locked nor opened: the planner locks those that it does not prune, and must not wait
     /// for the others.
     fn read_partitioned(root: &Relation, fingerprint: i16, functions: &Functions) -> Self {
         let partitions = Partitions::read(root.oid());
@@ -96,17 +96,17 @@ impl Indexed {
         found
     }
 
-    /// What a partitioned table's partitions have in common, or a table and those that inherit from it. All of them, and
-    /// their indexes, are locked.
+    /// What the partitions of a table, or a table and its inheritors, have indexed in common. All of them, and their
+    /// indexes, are locked.
     ///
-    /// From PostgreSQL 16 on, a partition may compute a column otherwise than its parent does, so that each has to be
-    /// looked at.
+    /// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so that each must be
+    /// checked.
     pub fn read_members(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
         let root_table = Relation::open_for_planning(root)?;
         let fingerprint = Column::at(&root_table, fingerprint)?;
         let mut common: Option<Self> = None;
         for member in with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE) {
-            // One that has just been dropped is not searched, and a partitioned table has no rows of its own.
+            // Skip a table that has just been dropped, and a partitioned table, which has no rows of its own.
             let Some(table) = Relation::open_for_planning(member).filter(|table| !table.is_partitioned()) else {
                 continue;
             };
@@ -127,15 +127,15 @@ impl Indexed {
         common
     }
 
-    /// Without the indexes on what a column is computed from: to use them, a search would have to compute it too, with
-    /// the rights of whoever searches. It must not run the code of the table's owner where a condition on the column
-    /// does not.
+    /// Leaves out indexes on the expression that a column is computed from. To use them, a search would have to
+    /// evaluate that expression with the searching user's rights, and so run code of the table's owner. A condition on
+    /// the column does not.
     pub fn only_on_columns(mut self) -> Self {
         self.blocks.retain(|block| !matches!(block.key, BlockKey::Expression(_)));
         self
     }
 
-    /// Whether all blocks are indexed that a search with a layout has to look at.
+    /// Whether all blocks that a search with this layout must probe are indexed.
     pub fn serves(&self, blocks: i32, max_distance: i32) -> bool {
         (0..blocks).filter(|&block| radius(block, blocks, max_distance).is_some()).all(|block| {
             self.blocks.iter().any(|found| (found.block, found.blocks) == (block, blocks) && found.unconditional)
@@ -154,7 +154,7 @@ impl Indexed {
 }
 
 impl IndexedBlock {
-    /// Whether they are the same in two tables of a tree.
+    /// Whether this is the same block, with the same key, as in another table of the family.
     fn is_same_as(&self, other: &Self) -> bool {
         let same_key = match (self.key, other.key) {
             (BlockKey::Column(a), BlockKey::Column(b)) => a == b,
@@ -165,7 +165,7 @@ impl IndexedBlock {
     }
 }
 
-/// The blocks of a fingerprint that indexes of a table have as keys.
+/// The blocks of a fingerprint that are keys of the table's indexes.
 fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functions) -> Vec<IndexedBlock> {
     let generation = match fingerprint {
         Fingerprint::Column(number) => generation_of(table, number),
@@ -206,7 +206,8 @@ fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functi
     found
 }
 
-/// The number that the column of another table of the family has in a table.
+/// The number, in `table`, of the column that has the name of another family member's column; None if it does not
+/// exist.
 fn same_column(table: &Relation, column: &Column) -> Option<i16> {
     Column::all(table).find(|found| found.raw_name() == column.raw_name()).map(|found| found.number)
 }

@@ -1,5 +1,6 @@
-//! Searches: which blocks a table has indexed ([`layouts`]), how best to search it ([`choice`], by [`statistics`]), and
-//! `simhash_near`, which the planner makes into look-ups of these blocks ([`near`], [`rewrite`]).
+//! Searches: [`layouts`] finds the blocks that a table has indexed, [`choice`] decides how best to search it, and the
+//! planner turns `simhash_near` into look-ups of these blocks ([`near`], [`rewrite`]). [`partitions`] reads partitions
+//! that are not locked; [`skew`] shows what searches cost.
 
 pub mod choice;
 pub mod layouts;

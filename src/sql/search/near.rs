@@ -1,4 +1,4 @@
-//! `simhash_near`, and what it tells the planner.
+//! `simhash_near` and its planner support function.
 
 use std::convert::Infallible;
 
@@ -18,14 +18,15 @@ fn simhash_near(fingerprint: i64, query: i64, max_distance: i32) -> bool {
     distance::hamming(fingerprint.cast_unsigned(), query.cast_unsigned()).cast_signed() <= max_distance
 }
 
-/// What [`rewrite`] leaves of a call beside the condition on blocks. `blocks` says to the planner what that is.
+/// The distance condition that [`rewrite`] puts beside the condition on blocks. `blocks` tells the planner the layout
+/// of that condition.
 #[pg_extern(sql = false)]
 fn simhash_within(fingerprint: i64, query: i64, max_distance: i32, _blocks: i32) -> bool {
     simhash_near(fingerprint, query, max_distance)
 }
 
-/// The planner support function of both: a call of `simhash_near` becomes a condition on indexed blocks where it can;
-/// of what is left, the planner is told how few rows it leaves.
+/// The planner support function of both: turns a call of `simhash_near` into a condition on indexed blocks if it can,
+/// and tells the planner how few rows the remaining calls keep.
 #[pg_extern(sql = false)]
 fn simhash_near_support(request: Internal) -> Internal {
     let answered = answer(request, |request| {
@@ -47,12 +48,12 @@ fn simhash_near_support(request: Internal) -> Internal {
     answered
 }
 
-/// Near-duplicates that the planner is told to expect of a fingerprint, beside those by chance. With more than one, it
-/// would hope that a scan meets one of them early, where `LIMIT 1` is enough.
+/// The number of near-duplicates of a fingerprint that the planner is told to expect, beside those by chance. If it
+/// expected more than one, it would hope for a scan to meet one of them early where `LIMIT 1` is enough.
 const NEAR_DUPLICATES: f64 = 1.0;
 
-/// The share of the rows, or of the pairs of rows in a join, that are near: those that are so by chance, and a few
-/// near-duplicates of each fingerprint. Of `simhash_within`, their share of the rows that the blocks find.
+/// The share of the rows, or of the pairs of rows in a join, that are near: by chance, and as one of the expected
+/// near-duplicates of each fingerprint. For `simhash_within`, it is given as a share of the rows that the blocks find.
 fn selectivity(planner: Planner, arguments: &[Expression]) -> Option<f64> {
     let (a, b, max_distance, blocks) = match *arguments {
         [a, b, max_distance] => (a, b, max_distance, None),

@@ -1,7 +1,7 @@
-//! Partitions as the catalogue has them, without locks on them.
+//! Partitions as in the catalogs, without locks on them.
 //!
-//! What is read of them may change at once, as with everything that the planner estimates. Only the generation
-//! expressions matter for what a search finds: those of a partition change by `ALTER TABLE .. SET EXPRESSION` on the
+//! What is read of them may change at any time, like everything that the planner estimates. For what a search finds,
+//! only the generation expressions matter: a partition's expressions change by `ALTER TABLE .. SET EXPRESSION` on the
 //! partition itself (from PostgreSQL 17 on).
 
 use pgrx::pg_sys::{self, Oid};
@@ -11,7 +11,7 @@ use crate::postgres::catalog::unlocked::{analyzed_rows, column_name, column_numb
 use crate::sql::functions::Functions;
 use crate::sql::recognise::BlockCall;
 
-/// The partitions of a table, at all levels, and the table itself, which comes first.
+/// A table, which comes first, and its partitions at all levels.
 pub struct Partitions(Vec<Oid>);
 
 impl Partitions {
@@ -19,7 +19,7 @@ impl Partitions {
         Self(with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE))
     }
 
-    /// The number of rows, as ANALYZE has found it.
+    /// The number of rows that ANALYZE has found.
     pub fn rows(&self) -> f64 {
         match self.0.split_first() {
             Some((&root, _)) if analyzed_rows(root) > 0.0 => analyzed_rows(root),
@@ -28,18 +28,18 @@ impl Partitions {
         }
     }
 
-    /// Whether each partition computes the column of the table as that block of its fingerprint: `block` is the number
-    /// of the block and that of all blocks.
+    /// Whether each partition computes a column as a block of its fingerprint. `block` holds the block's number and the
+    /// number of blocks; columns are numbered as in the root table.
     pub fn compute(&self, column: i16, fingerprint: i16, block: (i32, i32), functions: &Functions) -> bool {
         let Some((&root, partitions)) = self.0.split_first() else { return false };
-        // What a foreign table gives for a generated column is its own affair.
-        // SAFETY: a look-up in a system cache.
+        // A foreign table may return anything for a generated column.
+        // SAFETY: get_rel_relkind looks up a system cache.
         let kind = |partition: &Oid| unsafe { pg_sys::get_rel_relkind(*partition) } as u8;
         let is_local = |kind| [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE].contains(&kind);
         if !partitions.iter().map(kind).all(is_local) {
             return false;
         }
-        // Before, a generated column of a partition has the expression of its parent.
+        // Before PostgreSQL 16, a partition's generated column has its parent's expression.
         if pg_sys::PG_VERSION_NUM < 160_000 {
             return true;
         }

@@ -1,6 +1,7 @@
 //! `simhash_skew`: what searches of a table cost in each layout.
 //!
-//! It reads a sample of the table by a query: as the user who calls it, with that user's rights and row security.
+//! It reads a sample of the table by a query that runs as the calling user, with that user's rights and row-level
+//! security.
 
 use std::ffi::CStr;
 
@@ -21,7 +22,7 @@ use crate::sql::arguments::check_distance;
 use crate::sql::fingerprint_column::fingerprint_column;
 use crate::sql::functions::Functions;
 
-/// Pages that are read of a larger table: 64 MB.
+/// The limit on the pages that are read of a table: 64 MB.
 const PAGES: f64 = 8192.0;
 
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
@@ -50,7 +51,7 @@ fn simhash_skew(
     let max_distance = check_distance(max_distance)?;
     let table = Table::lock(target, fingerprint)?;
     let (sample, rows) = table.sample()?;
-    // SAFETY: `fcinfo` is that of the running call, which always knows its function.
+    // SAFETY: `fcinfo` is the running call's, which always knows its function.
     let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
     let indexed = indexed_layouts(&table, max_distance, function);
     let layouts = skew(sample, rows, max_distance, &tick).map_err(algorithm_error)?;
@@ -68,28 +69,28 @@ fn simhash_skew(
     })))
 }
 
-/// A share of the rows to a hundredth of a percent: beyond that, the commonest value of a sample is one by chance.
+/// Rounds a share of the rows to a hundredth of a percent: below that, chance decides the commonest value of a sample.
 fn share(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
 
-/// Three digits, which is more than a sample can tell.
+/// Rounds to three digits, which is more than a sample can tell.
 fn estimate(value: f64) -> f64 {
-    // `format!` finds the nearest decimal number, but would round 122.5 to the even 122.
+    // `format!` finds the nearest decimal number, but alone would round 122.5 to the even 122.
     format!("{:.2e}", value * (1.0 + f64::EPSILON)).parse().unwrap_or(value)
 }
 
-/// A table and its column of fingerprints.
+/// A table and its fingerprint column.
 struct Table {
     oid: pg_sys::Oid,
     column: i16,
-    /// The names of the table, with its schema, and of the column, quoted.
+    /// The quoted names of the table, with its schema, and of the column.
     quoted: String,
     quoted_column: String,
 }
 
 impl Table {
-    /// Looks a table up that has fingerprints in a column, and locks it as a SELECT does.
+    /// Finds a table and its fingerprint column, and locks the table as a SELECT does.
     fn lock(oid: pg_sys::Oid, column: &CStr) -> Result<Self, ErrorReport> {
         let Some(table) = Relation::open_for_planning(oid) else {
             let message = format!("relation with OID {} does not exist", oid.to_u32());
@@ -101,7 +102,7 @@ impl Table {
             return Err(user_error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message)
                 .set_detail("Tables, partitioned tables and materialized views can be sampled."));
         }
-        // SAFETY: a NUL-terminated name.
+        // SAFETY: a `CStr` is NUL-terminated.
         let column = unsafe { from_server(column.as_ptr()) }?;
         let column = fingerprint_column(&table, &column)
             .map_err(|error| error.set_hint("Name the column of fingerprints as the second argument."))?;
@@ -109,10 +110,10 @@ impl Table {
         Ok(Self { oid, column: column.number, quoted, quoted_column: quote_identifier(column.name()?) })
     }
 
-    /// A sample of the fingerprints, and how many there are in the table: all counted where it is small.
+    /// A sample of the fingerprints, and the number of fingerprints in the table, which is exact for a small table.
     ///
-    /// Whole pages are sampled, each with the same chance, in all partitions and children. A sample scan starts at the
-    /// first page, unlike a sequential scan that joins another's; so the same table gives the same sample.
+    /// Whole pages are sampled, each with the same chance, in all partitions and inheritors. A sample scan starts at
+    /// the first page, unlike a sequential scan, which may join another one; so the same table gives the same sample.
     fn sample(&self) -> Result<(Sample, f64), ErrorReport> {
         let mut sample = Sample::new().map_err(algorithm_error)?;
         let share = (PAGES / self.pages()?).min(1.0);
@@ -124,7 +125,7 @@ impl Table {
             table = self.quoted
         );
         let query = Query::parse(to_server(&query)?)?;
-        // The lock keeps the table and its column, but not the names by which the query was to find them.
+        // The lock protects the table and its column, but not the names by which the query looked them up.
         let wanted = Variable { relation: 1, number: self.column, levels_up: 0 };
         let column = query.returned().first().and_then(|returned| returned.without_relabelling().column());
         if query.table() != Some(self.oid) || column != Some(wanted) {
@@ -138,7 +139,7 @@ impl Table {
         Ok((sample, rows))
     }
 
-    /// How many pages the table has, with its partitions and children.
+    /// The number of pages of the table, with its partitions and inheritors.
     fn pages(&self) -> Result<f64, ErrorReport> {
         let bytes = Spi::connect(|client| {
             let query = "
@@ -155,14 +156,15 @@ impl Table {
     }
 }
 
-/// The layouts that the table has indexed for searches at distance at most `max_distance`.
+/// The layouts that the table has indexed for searches within `max_distance`.
 fn indexed_layouts(table: &Table, max_distance: i32, function: pg_sys::Oid) -> Vec<i32> {
     let indexed = Functions::beside(function).and_then(|found| Indexed::read_members(table.oid, table.column, &found));
     let has = |blocks: &i32| indexed.as_ref().is_some_and(|indexed| indexed.serves(*blocks, max_distance));
     LAYOUTS.filter(has).collect()
 }
 
-/// What PostgreSQL has to say about a query is its own error; what is left is a mistake made here.
+/// The error for a failed query. PostgreSQL raises its own errors about queries, so this one reports a mistake made
+/// here.
 fn internal(error: SpiError) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string())
 }
