@@ -2,7 +2,7 @@
 
 #[pgrx::pg_schema]
 mod tests {
-    use crate::sql::attach::progress::is_watching;
+    use crate::sql::rewrite_progress::is_watching;
     use pgrx::prelude::*;
 
     /// The expression of the generated column `source` calls this for each row. The fingerprint's expression has the

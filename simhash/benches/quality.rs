@@ -10,9 +10,9 @@
 //!   characters by a space.
 //!
 //! A pair is found at k if both documents have a fingerprint and the fingerprints differ in at most k bits; all pairs
-//! are compared. Precision is the share of the found pairs that have J >= .8. Recall is the share of the pairs with J
-//! >= .9 that are found. AP is the average precision of all pairs ranked by distance, where the true pairs are those
-//! with J >= .8: one number that does not depend on a k.
+//! are compared. Precision is the share of the found pairs whose J is .8 or more. Recall is the share of the pairs
+//! whose J is .9 or more that are found. AP is the average precision of all pairs ranked by distance, where the true
+//! pairs are those whose J is .8 or more: one number that does not depend on a k.
 //!
 //! `--seeds` adds the mean and the standard deviation over N re-hashings of the features. A set has few
 //! near-duplicates, often of one family: a difference that another hash function would reverse means nothing.

@@ -48,23 +48,40 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorR
 ///
 /// They are not copied, because there may be millions.
 pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>, ErrorReport> {
-    // SAFETY: the SQL declaration makes the argument a `bigint[]`.
+    let (mut length, mut by_value) = (0, false);
+    // SAFETY: a detoasted array holds the type of its elements, which are stored as bigints are.
     unsafe {
         let detoasted = detoast(array, what)?;
+        pg_sys::get_typlenbyval((*detoasted).elemtype, &mut length, &mut by_value);
+        check_stored(what, (8, true), (length, by_value))?;
         Array::from_datum(pg_sys::Datum::from(detoasted), false).ok_or_else(|| {
             user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not be NULL"))
         })
     }
 }
 
-/// The elements of a one-dimensional array, whose SQL declaration gives elements the type that `T` stands for.
-fn elements<'a, T: FromDatum + 'a>(
+/// A Rust type that reads elements which are stored in one way, whatever their type is called.
+trait Element: FromDatum {
+    /// `typlen` and `typbyval` of the types.
+    const STORED: (i16, bool);
+}
+
+impl Element for RawText<'_> {
+    const STORED: (i16, bool) = (-1, false);
+}
+
+impl Element for f64 {
+    const STORED: (i16, bool) = (8, true);
+}
+
+/// The elements of a one-dimensional array; an error if they are not stored as `T` reads them.
+fn elements<'a, T: Element + 'a>(
     array: &'a AnyArray,
     what: &'static str,
 ) -> Result<impl ExactSizeIterator<Item = Result<T, ErrorReport>> + 'a, ErrorReport> {
-    let (datums, nulls) = deconstruct(array, what)?;
+    let (datums, nulls) = deconstruct(array, what, T::STORED)?;
     Ok(datums.iter().zip(nulls).enumerate().map(move |(i, (datum, null))| {
-        // SAFETY: deconstruct_array returned the datum with its null flag, and its type is the one that `T` stands for.
+        // SAFETY: deconstruct_array returned the datum with its null flag, and it is stored as `T` reads it.
         unsafe { T::from_datum(*datum, *null) }.ok_or_else(|| null_element(what, i))
     }))
 }
@@ -76,9 +93,17 @@ pub fn null_element(what: &str, place: usize) -> ErrorReport {
         .set_hint("Filter out NULLs when building the arrays: WHERE ... IS NOT NULL.")
 }
 
+/// An error if elements are not stored as they are read. The SQL declarations of the functions prevent this.
+fn check_stored(what: &str, wanted: (i16, bool), found: (i16, bool)) -> Result<(), ErrorReport> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, format!("{what} has elements of the wrong type")))
+}
+
 type Deconstructed<'a> = (&'a [pg_sys::Datum], &'a [bool]);
 
-fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>, ErrorReport> {
+fn deconstruct<'a>(array: &AnyArray, what: &str, stored: (i16, bool)) -> Result<Deconstructed<'a>, ErrorReport> {
     let (mut length, mut by_value, mut align) = (0, false, 0);
     let (mut datums, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
     // SAFETY: a detoasted array holds the type of its elements. deconstruct_array pallocs `count` elements in the
@@ -87,6 +112,7 @@ fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<Deconstructed<'a>, Er
         let array = detoast(array, what)?;
         let element_type = (*array).elemtype;
         pg_sys::get_typlenbyvalalign(element_type, &mut length, &mut by_value, &mut align);
+        check_stored(what, stored, (length, by_value))?;
         pg_sys::deconstruct_array(
             array,
             element_type,

@@ -5,7 +5,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
+pub use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 mod unguarded {
@@ -124,5 +124,34 @@ pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, place: usize) -> &'a 
         {
             &*pg_sys::TupleDescAttr(descriptor, place as i32)
         }
+    }
+}
+
+/// PostgreSQL's interface for window functions. A window function calls several of these for each row, and crosses the
+/// guarded boundary once for all of them: call them only in [`guarded`].
+pub mod windowapi {
+    use super::*;
+
+    /// `WindowObject`, which only PostgreSQL looks into.
+    pub type WindowObject = *mut pg_sys::Node;
+
+    /// WINDOW_SEEK_HEAD.
+    pub const FROM_HEAD: c_int = 1;
+
+    unsafe extern "C-unwind" {
+        pub fn WinGetPartitionLocalMemory(window: WindowObject, size: usize) -> *mut std::ffi::c_void;
+        pub fn WinGetCurrentPosition(window: WindowObject) -> i64;
+        pub fn WinGetPartitionRowCount(window: WindowObject) -> i64;
+        pub fn WinSetMarkPosition(window: WindowObject, position: i64);
+        pub fn WinGetFuncArgInPartition(
+            window: WindowObject,
+            argument: c_int,
+            position: c_int,
+            seek_type: c_int,
+            set_mark: bool,
+            is_null: *mut bool,
+            is_out: *mut bool,
+        ) -> Datum;
+        pub fn WinGetFuncArgCurrent(window: WindowObject, argument: c_int, is_null: *mut bool) -> Datum;
     }
 }

@@ -44,12 +44,12 @@ pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
 
 /// Holds the names of an object (a function, a type, an operator, or anything else with an OID) and of its schema. Does
 /// nothing if the object does not exist.
-pub fn hold(catalogue: Oid, object: Oid) -> Result<(), ErrorReport> {
-    let Some(row) = hold_row(catalogue, object)? else { return Ok(()) };
+pub fn hold(catalog: Oid, object: Oid) -> Result<(), ErrorReport> {
+    let Some(row) = hold_row(catalog, object)? else { return Ok(()) };
     // SAFETY: the row was found in this catalog, which has the schema column if its number is positive.
     let schema = unsafe {
-        let column = pg_sys::get_object_attnum_namespace(catalogue);
-        let opened = Relation::open(catalogue);
+        let column = pg_sys::get_object_attnum_namespace(catalog);
+        let opened = Relation::open(catalog);
         let mut is_null = true;
         let value =
             (column > 0).then(|| pgrx::pg_sys::htup::heap_getattr(row, column.into(), opened.rd_att, &mut is_null));
@@ -62,12 +62,12 @@ pub fn hold(catalogue: Oid, object: Oid) -> Result<(), ErrorReport> {
 /// its name. Returns a copy of the row; None if the object does not exist.
 ///
 /// A read-only transaction cannot lock rows, nor run the commands that need held names: it gets the row without a lock.
-fn hold_row(catalogue: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
+fn hold_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
     // SAFETY: the catalog has OIDs, and is open until `opened` is dropped. The active snapshot sees the row version
     // that is locked, so that it is not removed meanwhile. The page that heap_lock_tuple has pinned is unpinned.
     unsafe {
-        let opened = Relation::open_in_mode(catalogue, pg_sys::RowShareLock as pg_sys::LOCKMODE);
-        pg_sys::LockDatabaseObject(catalogue, object, 0, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+        let opened = Relation::open_in_mode(catalog, pg_sys::RowShareLock as pg_sys::LOCKMODE);
+        pg_sys::LockDatabaseObject(catalog, object, 0, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
         loop {
             pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
             let Some(row) = find(&opened, object) else {
@@ -115,17 +115,17 @@ fn hold_row(catalogue: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, Er
 ///
 /// # Safety
 /// There is an active snapshot, and the catalog has OIDs.
-unsafe fn find(catalogue: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
+unsafe fn find(catalog: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
     // SAFETY: the caller has an active snapshot, and passes a catalog with an index on its OIDs. The row is copied
     // before the scan ends.
     unsafe {
         let (column, index) =
-            (pg_sys::get_object_attnum_oid(catalogue.oid()), pg_sys::get_object_oid_index(catalogue.oid()));
+            (pg_sys::get_object_attnum_oid(catalog.oid()), pg_sys::get_object_oid_index(catalog.oid()));
         let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
         let mut key = pg_sys::ScanKeyData::default();
         pg_sys::ScanKeyInit(&mut key, column, equal, pg_sys::F_OIDEQ.into(), object.into());
         let snapshot = pg_sys::GetActiveSnapshot();
-        let scan = pg_sys::systable_beginscan(catalogue.as_ptr(), index, true, snapshot, 1, &mut key);
+        let scan = pg_sys::systable_beginscan(catalog.as_ptr(), index, true, snapshot, 1, &mut key);
         let row = pg_sys::systable_getnext(scan);
         let copy = (!row.is_null()).then(|| pg_sys::heap_copytuple(row));
         pg_sys::systable_endscan(scan);

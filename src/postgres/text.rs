@@ -28,8 +28,9 @@ pub struct TextArgument<'a> {
 }
 
 impl<'a> TextArgument<'a> {
-    /// Takes an argument that the SQL declaration makes a `text`.
-    pub fn new(argument: &'a AnyElement) -> Self {
+    /// # Safety
+    /// The argument is a `text`, or of a type that is stored in the same way.
+    pub unsafe fn new(argument: &'a AnyElement) -> Self {
         let datum = argument.datum();
         // SAFETY: a `text` is a varlena, and a varlena has as many bytes as its header says.
         let varlena = unsafe {

@@ -130,7 +130,7 @@ pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
     // SAFETY: the catalog is opened and closed here; its rows are looked up by the index on their OIDs, and what is
     // read of a row is copied before the scan ends.
     unsafe {
-        let catalogue = pg_sys::table_open(pg_sys::TriggerRelationId, LOCK);
+        let catalog = pg_sys::table_open(pg_sys::TriggerRelationId, LOCK);
         let table = loop {
             let mut key = pg_sys::ScanKeyData::default();
             pg_sys::ScanKeyInit(
@@ -141,7 +141,7 @@ pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
                 trigger.into(),
             );
             let index = pg_sys::TriggerOidIndexId.into();
-            let scan = pg_sys::systable_beginscan(catalogue, index, true, std::ptr::null_mut(), 1, &mut key);
+            let scan = pg_sys::systable_beginscan(catalog, index, true, std::ptr::null_mut(), 1, &mut key);
             let row = pg_sys::systable_getnext(scan);
             let found = (!row.is_null()).then(|| {
                 let row = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_trigger>();
@@ -153,7 +153,7 @@ pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
                 found => break found.map(|(table, _)| table),
             }
         };
-        pg_sys::table_close(catalogue, LOCK);
+        pg_sys::table_close(catalog, LOCK);
         table
     }
 }

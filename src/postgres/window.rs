@@ -3,37 +3,16 @@
 use std::ffi::c_int;
 use std::{ptr, slice};
 
-use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, Datum, NodeTag};
+use pgrx::pg_sys::{self, NodeTag};
 use pgrx::prelude::*;
 
 use crate::postgres::error::user_error;
-
-/// `WindowObject` of windowapi.h, which only PostgreSQL looks into.
-type WindowObject = *mut pg_sys::Node;
-
-/// WINDOW_SEEK_HEAD of windowapi.h.
-const FROM_HEAD: c_int = 1;
-
-// Declared as in windowapi.h of PostgreSQL 14 to 18. These functions raise errors by longjmp: call them only in
-// `guarded`.
-unsafe extern "C-unwind" {
-    fn WinGetPartitionLocalMemory(window: WindowObject, size: usize) -> *mut std::ffi::c_void;
-    fn WinGetCurrentPosition(window: WindowObject) -> i64;
-    fn WinGetPartitionRowCount(window: WindowObject) -> i64;
-    fn WinSetMarkPosition(window: WindowObject, position: i64);
-    fn WinGetFuncArgInPartition(
-        window: WindowObject,
-        argument: c_int,
-        position: c_int,
-        seek_type: c_int,
-        set_mark: bool,
-        is_null: *mut bool,
-        is_out: *mut bool,
-    ) -> Datum;
-    fn WinGetFuncArgCurrent(window: WindowObject, argument: c_int, is_null: *mut bool) -> Datum;
-}
+use crate::postgres::ffi::guarded;
+use crate::postgres::ffi::windowapi::{
+    FROM_HEAD, WinGetCurrentPosition, WinGetFuncArgCurrent, WinGetFuncArgInPartition, WinGetPartitionLocalMemory,
+    WinGetPartitionRowCount, WinSetMarkPosition, WindowObject,
+};
 
 /// The window that a function is called over, at its current row.
 pub struct Window {

@@ -10,7 +10,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use simhash::search::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
 
-use super::attach::progress;
+use super::rewrite_progress;
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::nodes::expression::Expression;
 use crate::postgres::nodes::support::{Answer, Request, answer};
@@ -22,7 +22,7 @@ fn simhash_block(
     blocks: i32,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<Option<i32>, ErrorReport> {
-    progress::computed(block);
+    rewrite_progress::computed(block);
     match cut(block, blocks) {
         Ok(cut) => Ok(Some(cut.value(fingerprint.cast_unsigned()))),
         Err(error) => null_unless_planning(error, fcinfo),

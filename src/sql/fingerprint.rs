@@ -21,21 +21,28 @@ pub fn to_bigint(fingerprint: u64) -> i64 {
     fingerprint.cast_signed()
 }
 
+/// The fingerprint of a `text` argument.
+fn fingerprint_of(content: &AnyElement, options: &Options) -> Result<Option<i64>, ErrorReport> {
+    // SAFETY: the SQL declarations of the functions that call this make the argument a `text`.
+    let content = unsafe { TextArgument::new(content) };
+    Ok(fingerprint_cache::fingerprint(content, options)?.map(to_bigint))
+}
+
 #[pg_extern(sql = false)]
 fn simhash_text(content: AnyElement) -> Result<Option<i64>, ErrorReport> {
-    Ok(fingerprint_cache::fingerprint(TextArgument::new(&content), &Options::default())?.map(to_bigint))
+    fingerprint_of(&content, &Options::default())
 }
 
 #[pg_extern(sql = false)]
 fn simhash_text_jsonb(content: AnyElement, options: RawJsonb<'_>) -> Result<Option<i64>, ErrorReport> {
-    Ok(fingerprint_cache::fingerprint(TextArgument::new(&content), &read(Document::Jsonb(options))?)?.map(to_bigint))
+    fingerprint_of(&content, &read(Document::Jsonb(options))?)
 }
 
 /// `simhash` with options as text, for literals and parameters without a declared type: with `simhash(text, jsonb)` and
 /// `simhash(text[], double precision[])` alone, these would be ambiguous.
 #[pg_extern(sql = false)]
 fn simhash_text_text(content: AnyElement, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
-    Ok(fingerprint_cache::fingerprint(TextArgument::new(&content), &read(Document::Text(options))?)?.map(to_bigint))
+    fingerprint_of(&content, &read(Document::Text(options))?)
 }
 
 #[pg_extern(sql = false)]

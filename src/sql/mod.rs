@@ -3,6 +3,7 @@
 //! `sql/pg_simhash.sql` declares them, under the names that pgrx gives their entry points (`NAME_wrapper`). Functions
 //! on fingerprints are in this folder; [`attach`] adds fingerprints to tables, [`search`] finds the near-duplicates of
 //! a fingerprint, [`guard`] keeps near-duplicates out of a table, and [`batch`] compares all fingerprints of a table.
+//! [`indexed`] knows the block indexes that a table has.
 
 mod aggregate;
 mod arguments;
@@ -16,8 +17,10 @@ pub(crate) mod fingerprint_cache;
 mod fingerprint_column;
 mod functions;
 mod guard;
+mod indexed;
 mod options;
 mod recognise;
 mod resemblance;
+pub(crate) mod rewrite_progress;
 mod search;
 mod tsvector;

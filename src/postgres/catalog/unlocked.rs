@@ -45,7 +45,7 @@ pub fn stored_generation(table: Oid, column: i16) -> Option<Expression> {
     }
     // From PostgreSQL's `catalog/pg_attrdef.h`, which pgrx leaves out. OIDs of catalogs and numbers of their columns do
     // not change.
-    const CATALOGUE: u32 = 2604;
+    const CATALOG: u32 = 2604;
     const INDEX_ON_TABLE_AND_COLUMN: u32 = 2656;
     const TABLE: i16 = 2;
     const COLUMN: i16 = 3;
@@ -60,19 +60,19 @@ pub fn stored_generation(table: Oid, column: i16) -> Option<Expression> {
     let mut keys = [key(TABLE, pg_sys::F_OIDEQ, table.into()), key(COLUMN, pg_sys::F_INT2EQ, column.into())];
     // SAFETY: the catalog and its scan are opened and closed here; the text is copied before the scan ends.
     unsafe {
-        let catalogue = pg_sys::table_open(CATALOGUE.into(), LOCK);
+        let catalog = pg_sys::table_open(CATALOG.into(), LOCK);
         let index = INDEX_ON_TABLE_AND_COLUMN.into();
-        let scan = pg_sys::systable_beginscan(catalogue, index, true, std::ptr::null_mut(), 2, keys.as_mut_ptr());
+        let scan = pg_sys::systable_beginscan(catalog, index, true, std::ptr::null_mut(), 2, keys.as_mut_ptr());
         let row = pg_sys::systable_getnext(scan);
         let mut text = None;
         if !row.is_null() {
             let mut is_null = false;
-            let value = pgrx::pg_sys::htup::heap_getattr(row, EXPRESSION.into(), (*catalogue).rd_att, &mut is_null);
+            let value = pgrx::pg_sys::htup::heap_getattr(row, EXPRESSION.into(), (*catalog).rd_att, &mut is_null);
             // This is a detoasted copy.
             text = (!is_null).then(|| pg_sys::text_to_cstring(value.cast_mut_ptr()));
         }
         pg_sys::systable_endscan(scan);
-        pg_sys::table_close(catalogue, LOCK);
+        pg_sys::table_close(catalog, LOCK);
         Expression::new(pg_sys::stringToNode(text?))
     }
 }

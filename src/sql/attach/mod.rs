@@ -4,7 +4,7 @@
 //! [`update`], [`fill`] and [`index_commands`]. [`unfilled`] finds rows that lack a fingerprint. [`detach`] removes
 //! what attach made, which it recognises by its comments ([`provenance`]), even block columns that were [`renamed`].
 //! [`command`] is the start of each command, [`source`] the column to fingerprint, [`prefix`] the names of what is
-//! made; [`indexes`] and [`index_names`] list and name indexes, and [`progress`] reports on the rewrite.
+//! made, and [`indexes`] and [`index_names`] list and name indexes.
 
 mod command;
 mod detach;
@@ -14,7 +14,6 @@ mod index_names;
 mod indexes;
 mod online;
 mod prefix;
-pub(crate) mod progress;
 mod provenance;
 mod renamed;
 mod source;

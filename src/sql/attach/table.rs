@@ -13,7 +13,6 @@ use super::command::{self, Command};
 use super::index_names::IndexNames;
 use super::indexes::NamedIndex;
 use super::prefix::{Prefix, in_quotes};
-use super::progress;
 use super::provenance::{Maker, is_marked_relation};
 use super::renamed::RenamedBlock;
 use super::source::{Kind, Source};
@@ -31,6 +30,7 @@ use crate::sql::blocks::check_layout;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::options::RawJsonb;
 use crate::sql::recognise::BlockCall;
+use crate::sql::rewrite_progress;
 
 #[pg_extern(sql = false)]
 fn simhash_attach(
@@ -266,7 +266,8 @@ impl Attachment {
             Meaning::Block(block) => Some(block),
             Meaning::Fingerprint => None,
         });
-        let watch = counted.map(|block| progress::watch(block, family.iter().map(Target::estimated_rows).sum()));
+        let watch =
+            counted.map(|block| rewrite_progress::watch(block, family.iter().map(Target::estimated_rows).sum()));
         execute(&statement)?;
         drop(watch);
         for column in columns {

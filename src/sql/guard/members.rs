@@ -100,23 +100,23 @@ fn check_is_not_distributed(table: Oid) -> Result<(), ErrorReport> {
     const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
     // SAFETY: the catalog of Citus is opened and closed; the column exists, and is of type regclass.
     let is_distributed = unsafe {
-        let catalogue = pg_sys::get_relname_relid(c"pg_dist_partition".as_ptr(), pg_sys::PG_CATALOG_NAMESPACE.into());
-        let column = if catalogue == Oid::INVALID {
+        let catalog = pg_sys::get_relname_relid(c"pg_dist_partition".as_ptr(), pg_sys::PG_CATALOG_NAMESPACE.into());
+        let column = if catalog == Oid::INVALID {
             pg_sys::InvalidAttrNumber as i16
         } else {
-            pg_sys::get_attnum(catalogue, c"logicalrelid".as_ptr())
+            pg_sys::get_attnum(catalog, c"logicalrelid".as_ptr())
         };
         if column <= 0 {
             return Ok(());
         }
-        let catalogue = pg_sys::table_open(catalogue, LOCK);
+        let catalog = pg_sys::table_open(catalog, LOCK);
         let mut key = pg_sys::ScanKeyData::default();
         let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
         pg_sys::ScanKeyInit(&mut key, column, equal, pg_sys::F_OIDEQ.into(), table.into());
-        let scan = pg_sys::systable_beginscan(catalogue, Oid::INVALID, false, std::ptr::null_mut(), 1, &mut key);
+        let scan = pg_sys::systable_beginscan(catalog, Oid::INVALID, false, std::ptr::null_mut(), 1, &mut key);
         let is_distributed = !pg_sys::systable_getnext(scan).is_null();
         pg_sys::systable_endscan(scan);
-        pg_sys::table_close(catalogue, LOCK);
+        pg_sys::table_close(catalog, LOCK);
         is_distributed
     };
     if !is_distributed {

@@ -23,8 +23,8 @@ use crate::postgres::moment::Moment;
 use crate::postgres::row::{Row, TableSlot};
 use crate::postgres::row_version::RowVersion;
 use crate::sql::functions::Functions;
-use crate::sql::search::choice;
-use crate::sql::search::layouts::{Fingerprint, Indexed};
+use crate::sql::indexed::choice;
+use crate::sql::indexed::layouts::{Fingerprint, Indexed};
 
 /// A table to search: a guarded table, or a partition of one.
 pub struct SearchedTable {

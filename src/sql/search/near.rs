@@ -7,11 +7,11 @@ use pgrx::prelude::*;
 use simhash::distance::{self, share_within};
 use simhash::search::cost;
 
-use super::choice::USUAL_DISTANCE;
 use super::rewrite::rewrite;
 use crate::postgres::nodes::expression::Expression;
 use crate::postgres::nodes::planner::Planner;
 use crate::postgres::nodes::support::{Answer, Request, answer};
+use crate::sql::indexed::choice::USUAL_DISTANCE;
 
 #[pg_extern(sql = false)]
 fn simhash_near(fingerprint: i64, query: i64, max_distance: i32) -> bool {

@@ -21,12 +21,12 @@ use pgrx::pg_sys;
 use simhash::search::blocks::radius;
 use simhash::search::cost;
 
-use super::choice::{self, SMALL_BLOCKS};
-use super::layouts::{BlockKey, Fingerprint, Indexed};
 use crate::postgres::nodes::build::{self, IntegerOperator};
 use crate::postgres::nodes::expression::Expression;
 use crate::postgres::nodes::planner::Planner;
 use crate::sql::functions::Functions;
+use crate::sql::indexed::choice::{self, SMALL_BLOCKS};
+use crate::sql::indexed::layouts::{BlockKey, Fingerprint, Indexed};
 
 /// The condition that a call `simhash_near(fingerprint, query, max_distance)` becomes; None if no index would help.
 pub fn rewrite(planner: Planner, call: Expression) -> Option<Expression> {

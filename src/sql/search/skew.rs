@@ -11,7 +11,6 @@ use pgrx::spi::{SpiError, quote_identifier, quote_qualified_identifier};
 use simhash::search::blocks::LAYOUTS;
 use simhash::search::skew::{Sample, skew};
 
-use super::layouts::Indexed;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::names::schema_name;
@@ -21,6 +20,7 @@ use crate::postgres::spi::{from_server, to_server};
 use crate::sql::arguments::check_distance;
 use crate::sql::fingerprint_column::fingerprint_column;
 use crate::sql::functions::Functions;
+use crate::sql::indexed::layouts::Indexed;
 
 /// The limit on the pages that are read of a table: 64 MB.
 const PAGES: f64 = 8192.0;
