@@ -1,7 +1,11 @@
 //! Iterators that tick: they call a closure now and then, so that a caller can cancel a long loop.
 
-/// Items between two ticks: few enough to take only milliseconds, and so many that a tick costs nothing.
-pub const EVERY: usize = 1 << 15;
+/// Items between two ticks: few enough to take milliseconds even if each is a feature to hash, and so many that a tick
+/// costs nothing.
+pub const EVERY: usize = 1 << 12;
+
+/// Numbers that a simple loop handles between two ticks: half a millisecond at most.
+pub const CHUNK: usize = 1 << 15;
 
 /// Bytes of text between two ticks.
 pub const BYTES: usize = 1 << 16;

@@ -1,14 +1,15 @@
-//! PostgreSQL's interfaces, as the SQL functions need them. Nothing here knows about fingerprints; of the crate
-//! `simhash`, only its errors are used.
+//! PostgreSQL's interfaces, as the SQL functions need them. No module depends on the SQL functions, and of the crate
+//! `simhash` only the errors are used.
 //!
-//! [`catalog`] and [`nodes`] model the catalogs and expression trees. [`row`], [`arrays`], [`text`], [`trigger`] and
-//! [`window`] read a function's input. [`dirty_scan`] reads the [`row_version`]s that any transaction has written,
+//! [`catalog`] and [`nodes`] model the catalogs and expression trees. [`call`], [`row`], [`arrays`], [`text`],
+//! [`trigger`] and [`window`] read a function's input. [`dirty_scan`] reads the [`row_version`]s that any transaction has written,
 //! committed or not; [`moment`] tells which transactions committed after a point in time, and waits for others. [`spi`]
 //! and [`query`] run statements, [`owner`] runs code with the rights of a table's owner, and [`names`] keeps what
 //! statements name from being renamed. [`error`] makes errors and notices; [`report`] says when a progress report is
 //! due. [`ffi`] declares what pgrx does not bind.
 
 pub mod arrays;
+pub mod call;
 pub mod catalog;
 pub mod dirty_scan;
 pub mod error;

@@ -19,8 +19,7 @@ use super::spi::from_server;
 /// Holds a schema's name, and returns it; an error if the schema does not exist.
 pub fn hold_schema(schema: Oid) -> Result<String, ErrorReport> {
     let Some(row) = hold_row(pg_sys::NamespaceRelationId, schema)? else {
-        let message = format!("schema with OID {} does not exist", schema.to_u32());
-        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message));
+        return Err(no_such_schema(schema));
     };
     // SAFETY: the row is one of pg_namespace, whose `nspname` is NUL-terminated.
     unsafe {
@@ -35,11 +34,15 @@ pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
     unsafe {
         let name = pg_sys::get_namespace_name(schema);
         if name.is_null() {
-            let message = format!("schema with OID {} does not exist", schema.to_u32());
-            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message));
+            return Err(no_such_schema(schema));
         }
         from_server(name)
     }
+}
+
+fn no_such_schema(schema: Oid) -> ErrorReport {
+    let message = format!("schema with OID {} does not exist", schema.to_u32());
+    user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message)
 }
 
 /// Holds the names of an object (a function, a type, an operator, or anything else with an OID) and of its schema. Does

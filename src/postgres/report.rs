@@ -26,7 +26,7 @@ impl Schedule {
 }
 
 /// Progress as text: "1200000 of about 5000000 rows (24 %)", or the count alone once it exceeds the expected number.
-pub fn of_about(done: u64, expected: f64, what: &str) -> String {
+pub fn out_of_about(done: u64, expected: f64, what: &str) -> String {
     let done_so_far = done as f64;
     if expected <= done_so_far {
         return format!("{done} {what}");

@@ -20,9 +20,14 @@ struct Head {
 impl<'a> RowVersion<'a> {
     /// The row as a row version; None if its slot is not for stored rows of a heap table.
     pub fn new(row: Row<'a>) -> Option<Self> {
-        // SAFETY: every slot points to its operations.
-        let is_buffered = unsafe { std::ptr::eq((*row.slot()).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple) };
-        is_buffered.then_some(Self(row))
+        let slot = row.slot();
+        // SAFETY: every slot points to its operations, which tell its type. A slot of this type has a buffer unless its
+        // row is a copy.
+        let is_stored = unsafe {
+            std::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple)
+                && (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer != pg_sys::InvalidBuffer as pg_sys::Buffer
+        };
+        is_stored.then_some(Self(row))
     }
 
     pub fn row(self) -> Row<'a> {

@@ -49,7 +49,7 @@ impl<'a> TextArgument<'a> {
     /// The text's identity, found without detoasting it; None if it has none.
     pub fn identity(self) -> Option<TextIdentity<'a>> {
         let varlena: *const pg_sys::varlena = self.datum.cast_mut_ptr();
-        // SAFETY: the SQL declaration makes the argument a `text`, which is a varlena; an external one has a tag.
+        // SAFETY: the argument is stored as a `text` is, a varlena; an external one has a tag.
         let tag = unsafe { varatt_is_1b_e(varlena).then(|| vartag_1b_e(varlena)) };
         match tag {
             None => Some(TextIdentity { varlena: self.varlena, command: None }),

@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
+use super::call::Call;
 use super::catalog::relation::Relation;
 use super::error::user_error;
 use super::row::Row;
@@ -14,23 +15,16 @@ pub struct RowEvent<'a> {
     pub data: &'a pg_sys::TriggerData,
 }
 
-impl RowEvent<'_> {
+impl<'a> RowEvent<'a> {
     /// Reads a trigger function's call; an error unless it is before an INSERT or UPDATE of each row. The error's hint
     /// is `usage`: how to create the trigger.
-    pub fn from_call(
-        fcinfo: pg_sys::FunctionCallInfo,
-        function: &str,
-        usage: &'static str,
-    ) -> Result<Self, ErrorReport> {
+    pub fn from_call(call: Call<'a>, function: &str, usage: &'static str) -> Result<Self, ErrorReport> {
         let wrong = |what: &str| protocol_violated(format!("{function} {what}"), usage);
-        // SAFETY: in a call by the trigger manager, the context is its TriggerData, which outlives the call.
-        let data = unsafe {
-            let context = (*fcinfo).context;
-            if context.is_null() || (*context).type_ != pg_sys::NodeTag::T_TriggerData {
-                return Err(wrong("was not called as a trigger"));
-            }
-            &*context.cast::<pg_sys::TriggerData>()
+        let Some(context) = call.context(pg_sys::NodeTag::T_TriggerData) else {
+            return Err(wrong("was not called as a trigger"));
         };
+        // SAFETY: a node of this type, which the trigger manager passes and which outlives the call.
+        let data = unsafe { &*context.cast::<pg_sys::TriggerData>() };
         if data.tg_event & pg_sys::TRIGGER_EVENT_ROW == 0 {
             return Err(wrong("must be fired for each row"));
         }

@@ -3,10 +3,11 @@
 use std::ffi::c_int;
 use std::{ptr, slice};
 
+use pgrx::pg_sys::NodeTag;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, NodeTag};
 use pgrx::prelude::*;
 
+use crate::postgres::call::Call;
 use crate::postgres::error::user_error;
 use crate::postgres::ffi::guarded;
 use crate::postgres::ffi::windowapi::{
@@ -25,18 +26,22 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window of the running call of a window function; an error if the partition has more than `max_rows` rows.
+    /// The window of the running call of a window function; the error that `too_many` makes of the number of rows if
+    /// the partition has more than `max_rows`.
     ///
     /// This runs for every row, so it crosses the guarded boundary once: crossing costs more than the functions called.
-    pub fn from_call(fcinfo: pg_sys::FunctionCallInfo, max_rows: usize) -> Result<Self, ErrorReport> {
-        // SAFETY: `fcinfo` is the running call's; its context is null or a node, and a window object if the tag says
-        // so. The memory asked for has the same size in each call of a partition.
+    pub fn from_call(
+        call: Call<'_>,
+        max_rows: usize,
+        too_many: impl FnOnce(usize) -> ErrorReport,
+    ) -> Result<Self, ErrorReport> {
+        let Some(object) = call.context(NodeTag::T_WindowObjectData) else {
+            let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
+            return Err(user_error(code, "window function called without a window"));
+        };
+        // SAFETY: the window object of the running call. The memory asked for has the same size in each call of a
+        // partition.
         unsafe {
-            let object = (*fcinfo).context;
-            if object.is_null() || (*object).type_ != NodeTag::T_WindowObjectData {
-                let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
-                return Err(user_error(code, "window function called without a window"));
-            }
             let (rows, current, numbers) = guarded(|| {
                 let rows = WinGetPartitionRowCount(object);
                 let current = WinGetCurrentPosition(object);
@@ -49,10 +54,7 @@ impl Window {
                 (rows as usize, current as usize, numbers.cast::<u32>())
             });
             if numbers.is_null() {
-                let message = format!("cannot find clusters among {rows} rows");
-                return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-                    .set_detail(format!("A partition has at most {max_rows} rows."))
-                    .set_hint("Partition the window, or leave out rows that have no fingerprint."));
+                return Err(too_many(rows));
             }
             Ok(Self { object, rows, current, numbers })
         }

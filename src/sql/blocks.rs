@@ -11,6 +11,7 @@ use pgrx::prelude::*;
 use simhash::search::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
 
 use super::rewrite_progress;
+use crate::postgres::call::Call;
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::nodes::expression::Expression;
 use crate::postgres::nodes::support::{Answer, Request, answer};
@@ -25,7 +26,8 @@ fn simhash_block(
     rewrite_progress::computed(block);
     match cut(block, blocks) {
         Ok(cut) => Ok(Some(cut.value(fingerprint.cast_unsigned()))),
-        Err(error) => null_unless_planning(error, fcinfo),
+        // SAFETY: `fcinfo` belongs to the running call.
+        Err(error) => null_unless_planning(error, unsafe { Call::new(fcinfo) }),
     }
 }
 
@@ -42,7 +44,8 @@ fn simhash_probes(
         // `block = ANY (probes)` would be false for a NULL fingerprint, where it must be NULL.
         Ok(_) if max_distance < 0 => Ok(None),
         Ok((cut, radius)) => Ok(Some(cut.list_probes(fingerprint.cast_unsigned(), radius).map_err(algorithm_error)?)),
-        Err(error) => null_unless_planning(error, fcinfo),
+        // SAFETY: `fcinfo` belongs to the running call.
+        Err(error) => null_unless_planning(error, unsafe { Call::new(fcinfo) }),
     }
 }
 
@@ -82,10 +85,9 @@ fn layout_of(call: Expression) -> Option<Vec<i32>> {
 }
 
 /// NULL while a query runs; the error if all arguments are constants, because then the planner is computing the result.
-fn null_unless_planning<T>(error: ErrorReport, fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<T>, ErrorReport> {
-    // SAFETY: `fcinfo` is the running call's; `fn_expr` is null or the expression of the call.
-    let call = unsafe { Expression::new((*(*fcinfo).flinfo).fn_expr) };
+fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Option<T>, ErrorReport> {
     let all_constant = call
+        .expression()
         .and_then(Expression::call)
         .is_some_and(|(_, arguments)| arguments.iter().all(|argument| argument.constant().is_some()));
     if all_constant { Err(error) } else { Ok(None) }

@@ -7,6 +7,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
+use crate::postgres::call::Call;
 use crate::postgres::error::user_error;
 use crate::postgres::names::{hold, hold_schema};
 
@@ -30,10 +31,8 @@ impl ExtensionSchema {
     }
 
     /// The schema of the running function.
-    pub fn running(fcinfo: pg_sys::FunctionCallInfo) -> Result<Self, ErrorReport> {
-        // SAFETY: `fcinfo` is the running call's, which knows its function.
-        let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
-        Self::from_function(function).ok_or_else(|| {
+    pub fn running(call: Call<'_>) -> Result<Self, ErrorReport> {
+        Self::from_function(call.function()).ok_or_else(|| {
             user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension's schema is not known")
         })
     }

@@ -75,7 +75,7 @@ impl FingerprintCall {
     }
 }
 
-/// The options in a constant; None also if they are invalid.
+/// The options in a constant. None if the constant is of another type, or the options are invalid.
 fn constant_options(constant: Expression) -> Option<Options> {
     let (of_type, value) = constant.constant()?;
     // SAFETY: the value is of type `of_type`; both types are varlenas, and the value lives as long as the expression.

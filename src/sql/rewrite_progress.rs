@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 
 use crate::postgres::error::tell;
-use crate::postgres::report::{Schedule, of_about};
+use crate::postgres::report::{Schedule, out_of_about};
 
 /// The number of the block whose computations are counted. The backend has one thread; an atomic is the simplest static
 /// that is cheap to read.
@@ -71,6 +71,6 @@ fn count() {
     let is_due = rewrite.rows.is_multiple_of(ROWS) && rewrite.schedule.is_due(Instant::now());
     REWRITE.set(Some(rewrite));
     if is_due {
-        tell(format!("attach: {}", of_about(rewrite.rows, rewrite.expected, "rows")));
+        tell(format!("attach: {}", out_of_about(rewrite.rows, rewrite.expected, "rows")));
     }
 }

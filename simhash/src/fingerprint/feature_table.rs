@@ -1,7 +1,7 @@
 //! A hash table of the distinct features of a text.
 
 use crate::error::{Error, MAX_FEATURES};
-use crate::ticking::{EVERY, ticking};
+use crate::ticking::{CHUNK, ticking};
 
 /// The distinct features of a text by their hash, with their numbers of occurrences if these are asked for.
 ///
@@ -123,7 +123,7 @@ impl FeatureTable {
 fn fill<T: Clone + Default>(slots: &mut Vec<T>, length: usize, tick: &impl Fn()) -> Result<(), Error> {
     slots.try_reserve_exact(length)?;
     while slots.len() < length {
-        slots.resize(length.min(slots.len() + EVERY), T::default());
+        slots.resize(length.min(slots.len() + CHUNK), T::default());
         tick();
     }
     Ok(())

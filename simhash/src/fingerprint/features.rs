@@ -7,7 +7,7 @@ use super::options::{Options, Tokens};
 use crate::error::Error;
 use crate::text::shingle::Shingler;
 use crate::text::tokens::{TokenSink, tokenize};
-use crate::ticking::ticking;
+use crate::ticking::EVERY;
 
 /// Calls `emit` with each feature of a text in normal form and with its hash: once for each occurrence, in the order in
 /// which the occurrences end.
@@ -99,7 +99,10 @@ impl<E: FnMut(&[u8], u64) -> Result<(), Error>, T: Fn()> TokenSink for CharFeatu
         let mut start = token.start;
         let characters = self.text[token].chunk_by(|_, next| next & 0b1100_0000 == 0b1000_0000);
         // A token may be as long as the text, and the tokenizer ticks only between tokens.
-        for character in ticking(characters, self.tick) {
+        for (place, character) in characters.enumerate() {
+            if place % EVERY == EVERY - 1 {
+                (self.tick)();
+            }
             let end = start + character.len();
             emit_hashed(self.characters.push(start..end)?, &mut self.emit)?;
             start = end;

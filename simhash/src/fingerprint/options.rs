@@ -71,7 +71,7 @@ impl Options {
     }
 
     /// Reads an options document: a JSON object with any of the five keys. If a key is given twice, the last value
-    /// counts; a number counts by its value, however it is written. PostgreSQL's `jsonb` does the same.
+    /// counts. Numbers are compared by value: 2 and 2.0 are the same. PostgreSQL's `jsonb` does the same.
     pub fn from_json(document: &str) -> Result<Self, InvalidOptions> {
         let value: &RawValue = read_json(document)?;
         if !value.get().starts_with('{') {

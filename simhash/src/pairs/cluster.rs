@@ -4,7 +4,7 @@ use super::groups::{Groups, Rows, ascending};
 use super::progress::{Phase, Progress};
 use super::search::Search;
 use crate::error::Error;
-use crate::ticking::EVERY;
+use crate::ticking::CHUNK;
 
 /// For each row, the position of the first row of its cluster, which consists of all rows that can be reached from it
 /// by steps of at most `max_distance`. A row without a fingerprint is alone and gets its own position. Fails if memory
@@ -21,7 +21,7 @@ pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Resul
     while let Some(near) = search.next(tick)? {
         // In a large forest, joins take much longer than the comparisons for which the search ticks.
         done += 1;
-        if done % EVERY == 0 {
+        if done % CHUNK == 0 {
             tick(Progress { phase: Phase::Near, share: search.share() });
         }
         parents.join(near.a, near.b, &groups);
@@ -34,7 +34,7 @@ pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Resul
     for number in 0..groups.numbers(len) as u32 {
         let first = first(&groups, parents.root(number));
         for &row in groups.rows(&number) {
-            if done % EVERY == 0 {
+            if done % CHUNK == 0 {
                 end();
             }
             done += 1;

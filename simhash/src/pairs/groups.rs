@@ -4,7 +4,7 @@ use super::compare::LANES;
 use super::partition::{Block, Numbered, SliceMut, begins};
 use super::progress::{Phase, Progress};
 use crate::error::{Error, MAX_ROWS};
-use crate::ticking::{EVERY, ticking};
+use crate::ticking::{CHUNK, ticking};
 
 /// Bits of a digit of the radix sort.
 const DIGIT: u32 = 8;
@@ -88,7 +88,7 @@ impl Groups {
         let mut groups = 0;
         starts.clear();
         for place in 0..len {
-            if place % EVERY == 0 {
+            if place % CHUNK == 0 {
                 tick(0.9 + 0.1 * place as f64 / len as f64);
             }
             let fingerprint = fingerprints[place];
@@ -148,9 +148,9 @@ impl Groups {
 pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
     let mut numbers = Vec::new();
     numbers.try_reserve_exact(end)?;
-    for start in (0..end).step_by(EVERY) {
+    for start in (0..end).step_by(CHUNK) {
         tick();
-        numbers.extend(start as u32..end.min(start + EVERY) as u32);
+        numbers.extend(start as u32..end.min(start + CHUNK) as u32);
     }
     Ok(numbers)
 }
@@ -199,10 +199,10 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
 /// How many fingerprints, from the first one on, agree with the first on the bits from `low` up.
 fn leading(fingerprints: &[u64], low: u32, tick: &dyn Fn()) -> usize {
     let mut count = 0;
-    for stride in fingerprints.chunks(EVERY) {
+    for stride in fingerprints.chunks(CHUNK) {
         let equal = stride.iter().take_while(|&fingerprint| fingerprint >> low == fingerprints[0] >> low).count();
         count += equal;
-        if equal < EVERY {
+        if equal < CHUNK {
             break;
         }
         tick();

@@ -4,7 +4,7 @@ use super::groups::{Groups, Rows};
 use super::progress::{Phase, Progress};
 use super::search::{Near, Search};
 use crate::error::Error;
-use crate::ticking::EVERY;
+use crate::ticking::CHUNK;
 
 /// Two rows and their distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,7 +62,7 @@ impl Pairs {
     /// The next pair; None at the end. Fails only if memory is refused.
     pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<Pair>, Error> {
         self.untold += 1;
-        if self.untold == EVERY {
+        if self.untold == CHUNK {
             self.untold = 0;
             tick(self.progress());
         }
@@ -106,7 +106,7 @@ impl Pairs {
             }
             self.group += 1;
             self.places = (0, 1);
-            if (self.group as usize).is_multiple_of(EVERY) {
+            if (self.group as usize).is_multiple_of(CHUNK) {
                 tick(self.progress());
             }
         }

@@ -2,7 +2,7 @@
 
 use super::compare::LANES;
 use crate::error::Error;
-use crate::ticking::EVERY;
+use crate::ticking::CHUNK;
 
 /// Number of fingerprints whose places are looked up before any is copied. A CPU that does not know yet where it will
 /// store cannot load ahead; looking up in batches makes a copy a third faster.
@@ -54,7 +54,7 @@ impl Block {
     /// Adds the number of fingerprints in each bucket to `counts`.
     pub fn count(self, fingerprints: &[u64], counts: &mut [u32], tick: &dyn Fn()) {
         let counts = &mut counts[..self.buckets()];
-        for stride in fingerprints.chunks(EVERY) {
+        for stride in fingerprints.chunks(CHUNK) {
             tick();
             for &fingerprint in stride {
                 counts[self.bucket(fingerprint) & (counts.len() - 1)] += 1;
@@ -66,7 +66,7 @@ impl Block {
     /// begins; afterwards, it holds where each bucket ends.
     pub fn scatter(self, from: Slice<'_>, to: SliceMut<'_>, ends: &mut [u32], tick: &dyn Fn()) {
         let ends = &mut ends[..self.buckets()];
-        let strides = from.fingerprints.chunks(EVERY).zip(from.numbers.chunks(EVERY));
+        let strides = from.fingerprints.chunks(CHUNK).zip(from.numbers.chunks(CHUNK));
         for (fingerprints, numbers) in strides {
             tick();
             for (fingerprints, numbers) in fingerprints.chunks(BATCH).zip(numbers.chunks(BATCH)) {
@@ -117,7 +117,7 @@ impl Numbered {
         let (mut fingerprints, mut numbers) = (Vec::new(), Vec::new());
         fingerprints.try_reserve_exact(len + LANES)?;
         numbers.try_reserve_exact(len)?;
-        for end in (EVERY..len).step_by(EVERY) {
+        for end in (CHUNK..len).step_by(CHUNK) {
             // The first touch of memory takes longer than all later work on it.
             tick();
             fingerprints.resize(end, 0);
@@ -138,9 +138,9 @@ impl Numbered {
 
     /// Copies a range of `other` to the same place.
     pub fn copy_from(&mut self, other: &Self, start: usize, end: usize, tick: &dyn Fn()) {
-        for start in (start..end).step_by(EVERY) {
+        for start in (start..end).step_by(CHUNK) {
             tick();
-            let end = end.min(start + EVERY);
+            let end = end.min(start + CHUNK);
             self.fingerprints[start..end].copy_from_slice(&other.fingerprints[start..end]);
             self.numbers[start..end].copy_from_slice(&other.numbers[start..end]);
         }

@@ -200,10 +200,10 @@ impl Counted {
         let share = if queries == self.rows { share } else { share.max(uniform_share) };
         let candidates = (self.rows - 1.0) * share;
 
-        // In a sample, the searches look more different than they are in the table: their finds scatter around the true
-        // values. The variance of that is about the mean (less if the sample is nearly the whole table), and is taken
-        // two standard errors larger, since the mean is uncertain. Moving the finds nearer to the mean gives them the
-        // scatter of the table (Louis, JASA 79, 1984), but never less than chance gives.
+        // A sample exaggerates the differences between searches: what each finds scatters around its true value. The
+        // variance of the scatter is about the mean, or less if the sample is nearly the whole table. It is taken two
+        // standard errors larger, because the mean is uncertain. So each find is moved towards the mean by the expected
+        // scatter (Louis, JASA 79, 1984), but never to less than chance gives.
         let mean = sum / queries;
         let variance = found.iter().map(|&found| (found as f64 - mean).powi(2)).sum::<f64>() / queries;
         let sampled = self.sampled as f64 / self.rows;
@@ -243,8 +243,8 @@ fn lookups(groups: usize, block: Block, radius: u32) -> u64 {
     block.probe_count(Some(radius)).saturating_mul(depth.into()).min(groups as u64)
 }
 
-/// How many fingerprints of the groups, which are sorted by the block of `probed`, a query finds by that block and by
-/// none of the `earlier` blocks.
+/// Counts the fingerprints that a query finds by the block of `probed`, and not by an earlier block. The groups are
+/// sorted by the block of `probed`.
 fn first_found(groups: &[Group], query: u64, probed: (Block, u32), earlier: &[(Block, u32)]) -> u64 {
     let (block, radius) = probed;
     let first = |group: &&Group| !earlier.iter().any(|&earlier| within(earlier, group.fingerprint, query));

@@ -18,7 +18,6 @@ pub struct Index {
     pub keys: Vec<IndexKey>,
     /// The columns in order, keys before included columns; 0 for an expression.
     columns: Vec<i16>,
-    pub is_btree: bool,
     /// Whether the index has a predicate, which leaves out rows.
     pub is_partial: bool,
     /// Whether queries may use the index: it is built and is not being dropped. On a partitioned table, all partitions
@@ -53,13 +52,14 @@ pub enum Keyed {
 }
 
 impl Index {
-    /// All indexes of a table, except those that are being dropped.
-    pub fn all(table: &Relation) -> Vec<Self> {
-        table.indexes().into_iter().filter_map(|index| Self::read(&Relation::open_for_planning(index)?)).collect()
+    /// Reads a btree that queries may use; None if the index is another one.
+    pub fn read_usable(index: &Relation) -> Option<Self> {
+        is_usable(index).filter(|is_usable| *is_usable && index.is_btree()).and_then(|_| Self::read(index))
     }
 
-    /// Reads an open index; None if it has no key, which PostgreSQL does not allow.
+    /// Reads an open index; None if the relation is not an index.
     pub fn read(index: &Relation) -> Option<Self> {
+        let is_valid = is_usable(index)?;
         // SAFETY: an open index has its row of pg_index, with `indnatts` column numbers, and an operator family, a type
         // and an option for each key.
         unsafe {
@@ -81,9 +81,8 @@ impl Index {
                 name: std::ffi::CStr::from_ptr((*index.rd_rel).relname.data.as_ptr()).to_owned(),
                 keys,
                 columns: columns.to_vec(),
-                is_btree,
                 is_partial: has_in_pg_index(index, pg_sys::Anum_pg_index_indpred),
-                is_valid: row.indisvalid && row.indisready && row.indislive,
+                is_valid,
                 is_live: row.indislive,
                 is_partition: index.is_partition(),
                 is_inferable: row.indisunique && row.indimmediate && !row.indisexclusion,
@@ -121,6 +120,12 @@ impl Index {
     }
 }
 
+/// Whether an index is built and not being dropped; None if the relation is not an index.
+fn is_usable(index: &Relation) -> Option<bool> {
+    // SAFETY: `rd_index` is null, or the row of pg_index.
+    unsafe { index.rd_index.as_ref() }.map(|row| row.indisvalid && row.indisready && row.indislive)
+}
+
 /// The expressions among an index's keys, in order.
 ///
 /// They are read as the index's owner, because PostgreSQL folds their constants when it reads them, which calls
@@ -138,7 +143,10 @@ fn expressions(index: &Relation) -> Vec<Expression> {
 /// What an INSERT needs to know about an index, including its expressions and predicate, in the current memory context.
 ///
 /// They are read as the index's owner, as in [`expressions`].
-pub fn index_info(index: &Relation) -> *mut pg_sys::IndexInfo {
+///
+/// # Safety
+/// The relation is an index.
+pub unsafe fn index_info(index: &Relation) -> *mut pg_sys::IndexInfo {
     let is_unread = index.rd_indexprs.is_null() && has_in_pg_index(index, pg_sys::Anum_pg_index_indexprs)
         || index.rd_indpred.is_null() && has_in_pg_index(index, pg_sys::Anum_pg_index_indpred);
     // SAFETY: the index is open.

@@ -23,9 +23,9 @@ struct KeyColumn {
     comparison: Oid,
 }
 
-/// The values of a row's primary key, copied; their types are the column types of the [`PrimaryKey`] that copied them.
+/// The values of a row's primary key, copied, each with its type.
 #[derive(Default)]
-pub struct KeyValue(Vec<Datum>);
+pub struct KeyValue(Vec<(Oid, Datum)>);
 
 impl PrimaryKey {
     pub fn read(table: &Relation) -> Result<Self, ErrorReport> {
@@ -56,7 +56,7 @@ impl PrimaryKey {
         }
     }
 
-    pub fn columns(&self) -> impl Iterator<Item = &Column> {
+    pub fn columns(&self) -> impl Iterator<Item = &Column> + Clone {
         self.0.iter().map(|key| &key.column)
     }
 
@@ -73,27 +73,33 @@ impl PrimaryKey {
         let copy = |key: &KeyColumn| {
             let value = row.value(key.column.number)?;
             // SAFETY: the value is of the column's type, whose `attbyval` and `attlen` are passed.
-            Some(unsafe { datum_copy(value, key.column.by_value, key.column.length) })
+            Some((key.column.data_type, unsafe { datum_copy(value, key.column.by_value, key.column.length) }))
         };
         KeyValue(self.0.iter().map(copy).collect::<Option<_>>().unwrap_or_default())
     }
 
-    /// Compares two keys: `own`, of this table, and `others`, of the table with the key `other`. Keys of different
-    /// types, or of types without an order, are equal.
-    pub fn compare(&self, own: &KeyValue, other: &Self, others: &KeyValue) -> Ordering {
-        let types = |key: &Self| key.columns().map(|column| column.data_type).collect::<Vec<_>>();
-        if own.0.len() != others.0.len() || types(self) != types(other) {
+    /// Compares two keys of rows, of this table or of others. Keys of different types, or of types without an order, are
+    /// equal.
+    pub fn compare(&self, a: &KeyValue, b: &KeyValue) -> Ordering {
+        let types = self.columns().map(|column| column.data_type);
+        if !types.clone().eq(a.types()) || !types.eq(b.types()) {
             return Ordering::Equal;
         }
-        let compare = |((key, a), b): ((&KeyColumn, &Datum), &Datum)| {
+        let compare = |((key, a), b): ((&KeyColumn, Datum), Datum)| {
             if key.comparison == Oid::INVALID {
                 return Ordering::Equal;
             }
             // SAFETY: both values are of the column's type, and the function is the type's own comparison.
-            let order = unsafe { pg_sys::OidFunctionCall2Coll(key.comparison, key.collation, *a, *b) };
+            let order = unsafe { pg_sys::OidFunctionCall2Coll(key.comparison, key.collation, a, b) };
             (order.value() as i32).cmp(&0)
         };
-        self.0.iter().zip(&own.0).zip(&others.0).map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        self.0
+            .iter()
+            .zip(a.values())
+            .zip(b.values())
+            .map(compare)
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
     }
 
     /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if there is no key.
@@ -102,22 +108,30 @@ impl PrimaryKey {
             return Ok(None);
         }
         let names: Vec<_> = self.0.iter().map(|key| key.name.as_str()).collect();
-        let text = |(key, value): (&KeyColumn, &Datum)| {
+        let text = |(data_type, value): &(Oid, Datum)| {
             let (mut output, mut is_varlena) = (Oid::INVALID, false);
-            // SAFETY: the value is of the column's type, whose output function returns a NUL-terminated string.
+            // SAFETY: the value is of this type, whose output function returns a NUL-terminated string.
             unsafe {
-                pg_sys::getTypeOutputInfo(key.column.data_type, &mut output, &mut is_varlena);
+                pg_sys::getTypeOutputInfo(*data_type, &mut output, &mut is_varlena);
                 from_server(pg_sys::OidOutputFunctionCall(output, *value))
             }
         };
-        let values = self.0.iter().zip(&key.0).map(text).collect::<Result<Vec<_>, _>>()?;
+        let values = key.0.iter().map(text).collect::<Result<Vec<_>, _>>()?;
         Ok(Some(format!("({})=({})", names.join(", "), values.join(", "))))
     }
 }
 
 impl KeyValue {
+    fn values(&self) -> impl Iterator<Item = Datum> {
+        self.0.iter().map(|(_, value)| *value)
+    }
+
+    fn types(&self) -> impl Iterator<Item = Oid> {
+        self.0.iter().map(|(data_type, _)| *data_type)
+    }
+
     /// The value of the key's first column; None if the key is empty.
     pub fn first(&self) -> Option<Datum> {
-        self.0.first().copied()
+        self.0.first().map(|(_, value)| *value)
     }
 }

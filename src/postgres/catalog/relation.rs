@@ -5,7 +5,9 @@ use std::ptr::NonNull;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
 
+use crate::postgres::error::user_error;
 use crate::postgres::nodes::expression::oids;
 use crate::postgres::spi::from_server;
 
@@ -157,6 +159,12 @@ impl Relation {
         #[cfg(not(any(feature = "pg14", feature = "pg15")))]
         return self.rd_locator.relNumber;
     }
+}
+
+/// The error for an OID that is no relation's.
+pub fn no_such_relation(relation: Oid) -> ErrorReport {
+    let message = format!("relation with OID {} does not exist", relation.to_u32());
+    user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
 }
 
 impl Deref for Relation {

@@ -5,7 +5,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
 use super::partition::with_inheritors;
-use super::relation::Relation;
+use super::relation::{Relation, no_such_relation};
 use crate::postgres::error::user_error;
 use crate::postgres::names::{hold_schema, schema_name};
 use crate::postgres::owner::is_owner;
@@ -37,7 +37,7 @@ impl Target {
         unsafe {
             let relation = pg_sys::try_relation_open(oid, lock);
             if relation.is_null() {
-                return Err(does_not_exist(oid));
+                return Err(no_such_relation(oid));
             }
             pg_sys::relation_close(relation, pg_sys::NoLock as Lock);
         }
@@ -133,7 +133,7 @@ fn check_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {
     unsafe {
         let name = pg_sys::get_rel_name(oid);
         if name.is_null() {
-            return Err(does_not_exist(oid));
+            return Err(no_such_relation(oid));
         }
         if !is_owner(oid) {
             let kind = pg_sys::get_relkind_objtype(pg_sys::get_rel_relkind(oid));
@@ -141,11 +141,6 @@ fn check_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {
         }
     }
     Ok(())
-}
-
-fn does_not_exist(oid: pg_sys::Oid) -> ErrorReport {
-    let message = format!("relation with OID {} does not exist", oid.to_u32());
-    user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)
 }
 
 fn wrong_kind(message: String) -> ErrorReport {

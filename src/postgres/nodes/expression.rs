@@ -56,7 +56,7 @@ impl Expression {
     }
 
     /// The node as a `T`, whose tag is `tag`; None if the node has another tag.
-    fn of<T>(self, tag: NodeTag) -> Option<NonNull<T>> {
+    fn as_node<T>(self, tag: NodeTag) -> Option<NonNull<T>> {
         // SAFETY: every node starts with its tag, which tells its type.
         (unsafe { self.0.as_ref() }.type_ == tag).then_some(self.0.cast())
     }
@@ -64,14 +64,14 @@ impl Expression {
     /// The function and the arguments of a function call, in declared order even if they are named. Omitted arguments
     /// at the end are missing until the planner has simplified the expression.
     pub fn call(self) -> Option<(Oid, Vec<Expression>)> {
-        let call = self.of::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
+        let call = self.as_node::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
         // SAFETY: the node is a valid FuncExpr, whose arguments are a list of expressions; a NamedArgExpr has an
         // argument.
         unsafe {
             let given = list(call.as_ref().args);
             let mut arguments = given.clone();
             for argument in given {
-                if let Some(named) = argument.of::<pg_sys::NamedArgExpr>(NodeTag::T_NamedArgExpr) {
+                if let Some(named) = argument.as_node::<pg_sys::NamedArgExpr>(NodeTag::T_NamedArgExpr) {
                     let place = arguments.get_mut(named.as_ref().argnumber as usize)?;
                     *place = Self::new(named.as_ref().arg)?;
                 }
@@ -84,7 +84,7 @@ impl Expression {
     pub fn column(self) -> Option<Variable> {
         #[cfg(feature = "pg18")]
         {
-            let var = self.of::<pg_sys::Var>(NodeTag::T_Var)?;
+            let var = self.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
             // SAFETY: the node is a valid Var.
             if unsafe { var.as_ref() }.varreturningtype != pg_sys::VarReturningType::VAR_RETURNING_DEFAULT {
                 return None;
@@ -95,7 +95,7 @@ impl Expression {
 
     /// The column that this refers to, in any version of the row.
     fn variable(self) -> Option<Variable> {
-        let var = self.of::<pg_sys::Var>(NodeTag::T_Var)?;
+        let var = self.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
         // SAFETY: the node is a valid Var.
         let var = unsafe { var.as_ref() };
         #[allow(clippy::unnecessary_cast)] // unsigned in PostgreSQL 14
@@ -111,14 +111,15 @@ impl Expression {
     pub fn columns(self) -> Vec<Variable> {
         // SAFETY: the node is valid; pull_vars_of_level makes a new list of column references and placeholders.
         let found = unsafe { list(pg_sys::pull_vars_of_level(self.as_ptr(), 0)) };
-        let columns =
-            found.into_iter().flat_map(|found| match found.of::<pg_sys::PlaceHolderVar>(NodeTag::T_PlaceHolderVar) {
+        let columns = found.into_iter().flat_map(|found| {
+            match found.as_node::<pg_sys::PlaceHolderVar>(NodeTag::T_PlaceHolderVar) {
                 // SAFETY: the node is a valid PlaceHolderVar, which has an expression.
                 Some(placeholder) => {
                     unsafe { Self::new(placeholder.as_ref().phexpr) }.map_or_else(Vec::new, Self::columns)
                 }
                 None => found.variable().into_iter().collect(),
-            });
+            }
+        });
         columns.collect()
     }
 
@@ -152,7 +153,7 @@ impl Expression {
 
     /// The type and the value of a constant that is not NULL.
     pub fn constant(self) -> Option<(Oid, pg_sys::Datum)> {
-        let constant = self.of::<pg_sys::Const>(NodeTag::T_Const)?;
+        let constant = self.as_node::<pg_sys::Const>(NodeTag::T_Const)?;
         // SAFETY: the node is a valid Const.
         let constant = unsafe { constant.as_ref() };
         (!constant.constisnull).then_some((constant.consttype, constant.constvalue))
@@ -161,7 +162,7 @@ impl Expression {
     /// The expression without outer casts that change only the type's name, such as a cast from a domain.
     pub fn without_relabelling(self) -> Self {
         let mut inner = self;
-        while let Some(relabel) = inner.of::<pg_sys::RelabelType>(NodeTag::T_RelabelType) {
+        while let Some(relabel) = inner.as_node::<pg_sys::RelabelType>(NodeTag::T_RelabelType) {
             // SAFETY: the node is a valid RelabelType, which has an argument.
             match unsafe { Self::new(relabel.as_ref().arg) } {
                 Some(argument) => inner = argument,
@@ -226,17 +227,11 @@ impl Expression {
     /// which introduced the mark.
     pub fn is_marked_nullable(self) -> bool {
         #[cfg(any(feature = "pg16", feature = "pg17", feature = "pg18"))]
-        if let Some(var) = self.without_relabelling().of::<pg_sys::Var>(NodeTag::T_Var) {
+        if let Some(var) = self.without_relabelling().as_node::<pg_sys::Var>(NodeTag::T_Var) {
             // SAFETY: the node is a valid Var.
             return unsafe { !var.as_ref().varnullingrels.is_null() };
         }
         false
-    }
-
-    /// The expression with constant parts evaluated and omitted arguments filled in.
-    pub fn simplified(self, root: *mut pg_sys::PlannerInfo) -> Self {
-        // SAFETY: the node is valid, and a changed copy of it is made; the planner accepts a null root.
-        unsafe { Self::new(pg_sys::eval_const_expressions(root, self.as_ptr())) }.unwrap_or(self)
     }
 
     pub fn copy(self) -> Self {
@@ -255,7 +250,7 @@ impl Expression {
     /// A reference to another, integer column of the same row; None if this is not a column reference.
     pub fn sibling(self, number: i16) -> Option<Self> {
         let copy = self.copy();
-        let mut var = copy.of::<pg_sys::Var>(NodeTag::T_Var)?;
+        let mut var = copy.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
         // SAFETY: the copy is a valid Var, and nothing else refers to it. The other fields still describe the same row,
         // for example the outer joins that make it NULL.
         let var = unsafe { var.as_mut() };

@@ -29,8 +29,10 @@ impl Planner {
         unsafe { !root.is_null() && !(*root).parse.is_null() }.then_some(Self(root))
     }
 
-    pub fn as_ptr(self) -> *mut pg_sys::PlannerInfo {
-        self.0
+    /// An expression with constant parts evaluated and omitted arguments filled in.
+    pub fn simplify(self, expression: Expression) -> Expression {
+        // SAFETY: the expression is valid, and a changed copy of it is made; the planner is the running one.
+        unsafe { Expression::new(pg_sys::eval_const_expressions(self.0, expression.as_ptr())) }.unwrap_or(expression)
     }
 
     /// The relations whose columns an expression refers to, as indexes into this query's range table.

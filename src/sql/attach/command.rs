@@ -6,9 +6,9 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 
 use super::prefix::Prefix;
+use crate::postgres::call::Call;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::owner::as_owner;
-use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 
 /// A command on a table and its descendants (children or partitions), all of them locked.
@@ -23,19 +23,15 @@ pub struct Command<'a> {
 /// Locks the table and its descendants in mode `lock`, and runs a command as the table's owner. An error if the current
 /// user does not own the table.
 pub fn run<T>(
-    fcinfo: pg_sys::FunctionCallInfo,
-    target: Option<pg_sys::Oid>,
+    call: Call<'_>,
+    target: pg_sys::Oid,
     prefix: Option<&CStr>,
     lock: Lock,
     f: impl FnOnce(Command) -> Result<T, ErrorReport>,
 ) -> Result<T, ErrorReport> {
-    let target = required(target, "target")?;
     let prefix = Prefix::read(prefix)?;
-    let schema = ExtensionSchema::running(fcinfo)?;
+    let schema = ExtensionSchema::running(call)?;
     let table = Target::lock(target, lock)?;
-    if lock == pg_sys::AccessExclusiveLock as Lock {
-        table.check_has_own_columns()?;
-    }
     as_owner(table.owner, || {
         let family = table.family(lock)?;
         f(Command { schema, prefix, table: &table, family: &family })

@@ -17,12 +17,14 @@ use super::prefix::{Prefix, in_quotes};
 use super::provenance::{Maker, has_comment, is_marked_relation, is_marked_trigger, maker_of};
 use super::renamed::RenamedBlock;
 use super::update::UpdateTrigger;
+use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, user_error};
 use crate::postgres::spi::{execute, strings};
+use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::recognise::{BlockCall, FingerprintCall};
 
@@ -32,8 +34,12 @@ fn simhash_detach(
     prefix: Option<&CStr>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
-    command::run(fcinfo, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
+    let target = required(target, "target")?;
+    // SAFETY: `fcinfo` belongs to the running call.
+    let call = unsafe { Call::new(fcinfo) };
+    command::run(call, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
         let Command { schema, prefix, table, family } = command;
+        table.check_has_own_columns()?;
         Attached::find(schema, &prefix, table, family)?.remove(table, family)
     })
 }

@@ -14,10 +14,11 @@ use pgrx::prelude::*;
 
 use super::prefix::Prefix;
 use super::unfilled::Kept;
+use crate::postgres::call::Call;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, tick, user_error};
 use crate::postgres::owner::{as_owner_with_triggers, set};
-use crate::postgres::report::{Schedule, of_about};
+use crate::postgres::report::{Schedule, out_of_about};
 use crate::postgres::spi::{execute, execute_and_commit, strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
@@ -39,11 +40,13 @@ fn simhash_fill(
         let message = format!("batch_pages {batch_pages} is out of range");
         user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_hint("It must be 1 or more.")
     })?;
-    let schema = ExtensionSchema::running(fcinfo)?;
+    // SAFETY: `fcinfo` belongs to the running call.
+    let call = unsafe { Call::new(fcinfo) };
+    let schema = ExtensionSchema::running(call)?;
     // Check before anything is planned: a read-only transaction cannot hold names.
     // SAFETY: the name is NUL-terminated.
     unsafe { pg_sys::PreventCommandIfReadOnly(c"UPDATE".as_ptr()) };
-    if !may_commit(fcinfo) {
+    if !may_commit(call) {
         let message = "simhash_fill cannot run inside a transaction block";
         return Err(user_error(PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION, message)
             .set_detail("It commits after each batch.")
@@ -73,14 +76,10 @@ fn simhash_fill(
 }
 
 /// Whether the procedure was called in a way that allows it to end transactions.
-fn may_commit(fcinfo: pg_sys::FunctionCallInfo) -> bool {
-    // SAFETY: `fcinfo` belongs to the running call; only CALL passes a CallContext.
-    unsafe {
-        let context = (*fcinfo).context;
-        !context.is_null()
-            && (*context).type_ == pg_sys::NodeTag::T_CallContext
-            && !(*context.cast::<pg_sys::CallContext>()).atomic
-    }
+fn may_commit(call: Call<'_>) -> bool {
+    let context = call.context(pg_sys::NodeTag::T_CallContext);
+    // SAFETY: a node of this type, which CALL passes.
+    context.is_some_and(|context| unsafe { !(*context.cast::<pg_sys::CallContext>()).atomic })
 }
 
 struct Progress {
@@ -99,7 +98,7 @@ impl Progress {
         self.pages_done += pages;
         self.rows += rows;
         if self.schedule.is_due(Instant::now()) {
-            let pages = of_about(self.pages_done, self.pages as f64, "pages");
+            let pages = out_of_about(self.pages_done, self.pages as f64, "pages");
             tell(format!("fill: {pages}, {} rows got a fingerprint", self.rows));
         }
     }
@@ -215,7 +214,7 @@ impl Fill<'_> {
                     pass.tables_changed = true;
                     break;
                 }
-                // With fewer pages, fewer rows are moved while the UPDATE reaches them.
+                // Retry with fewer pages: a shorter UPDATE is less likely to meet a row that is being moved.
                 None if pages > 1 => pages /= 2,
                 None => repeats += 1,
             }

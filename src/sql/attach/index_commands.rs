@@ -15,6 +15,7 @@ use super::provenance::{Maker, has_comment};
 use super::source::block_sql;
 use super::table::{layout, one_by_one};
 use super::unfilled::{Look, warn_of_unfilled};
+use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, no_such_column};
 use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::target::{Lock, Target};
@@ -33,9 +34,12 @@ fn simhash_index_commands(
     covering: Option<bool>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
+    let target = required(target, "target")?;
     let blocks = layout(blocks)?;
     let covering = required(covering, "covering")?;
-    let commands = command::run(fcinfo, target, prefix, pg_sys::AccessShareLock as Lock, |command| {
+    // SAFETY: `fcinfo` belongs to the running call.
+    let call = unsafe { Call::new(fcinfo) };
+    let commands = command::run(call, target, prefix, pg_sys::AccessShareLock as Lock, |command| {
         let Command { schema, prefix, table, family } = command;
         let mut commands =
             IndexCommands { schema, prefix, blocks, covering, names: IndexNames::default(), commands: Vec::new() };

@@ -22,12 +22,13 @@ pub struct NamedIndex {
 impl NamedIndex {
     /// The indexes of a table, including those that an interrupted command has left.
     pub fn all_of(table: &Target) -> Result<Vec<Self>, ErrorReport> {
-        let mut indexes = table.open().indexes();
-        let dead = dead_of(table)?;
-        indexes.extend(dead.into_iter().filter(|dead| !indexes.contains(dead)).collect::<Vec<_>>());
+        let live = table.open().indexes();
+        // An index of the second kind may be gone by now: its table's lock does not keep it.
+        let dead =
+            dead_of(table)?.into_iter().filter(|dead| !live.contains(dead)).filter_map(Relation::open_for_planning);
         let mut found = Vec::new();
-        for oid in indexes {
-            let Some(index) = Relation::open_for_planning(oid).and_then(|index| Index::read(&index)) else { continue };
+        for index in live.iter().copied().map(Relation::open).chain(dead) {
+            let Some(index) = Index::read(&index) else { continue };
             let name = index.name()?;
             // An index is in the schema of its table.
             found.push(Self { index, schema: table.schema.clone(), name });

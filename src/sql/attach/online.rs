@@ -17,12 +17,13 @@ use super::provenance::{Maker, is_marked_relation};
 use super::source::{Kind, Source};
 use super::table::one_by_one;
 use super::update::{UpdateTrigger, kind_of_stored};
+use crate::postgres::call::Call;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::generation::definition;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, user_error};
 use crate::postgres::spi::execute;
-use crate::sql::arguments::name;
+use crate::sql::arguments::{name, required};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::options::{Document, RawJsonb, read};
 
@@ -34,9 +35,13 @@ fn simhash_attach_online(
     prefix: Option<&CStr>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
+    let target = required(target, "target")?;
     let source = name(source, "source")?;
-    command::run(fcinfo, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
+    // SAFETY: `fcinfo` belongs to the running call.
+    let call = unsafe { Call::new(fcinfo) };
+    command::run(call, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
         let Command { schema, prefix, table, family } = command;
+        table.check_has_own_columns()?;
         let source = Source::read(table, source, options)?;
         Online { schema, source, prefix }.complete(table, family)
     })

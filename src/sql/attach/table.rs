@@ -16,6 +16,7 @@ use super::prefix::{Prefix, in_quotes};
 use super::provenance::{Maker, is_marked_relation};
 use super::renamed::RenamedBlock;
 use super::source::{Kind, Source};
+use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::generation::definition;
 use crate::postgres::catalog::index::Keyed;
@@ -42,11 +43,15 @@ fn simhash_attach(
     covering: Option<bool>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
+    let target = required(target, "target")?;
     let source = name(source, "source")?;
     let blocks = layout(blocks)?;
     let covering = required(covering, "covering")?;
-    command::run(fcinfo, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
+    // SAFETY: `fcinfo` belongs to the running call.
+    let call = unsafe { Call::new(fcinfo) };
+    command::run(call, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
         let Command { schema, prefix, table, family } = command;
+        table.check_has_own_columns()?;
         let source = Source::read(table, source, options)?;
         Attachment { schema, source, blocks, prefix, covering }.complete(table, family)
     })

@@ -105,8 +105,8 @@ pub fn warn_of_unfilled(
     Ok(())
 }
 
-/// Whether the rows can be read, and names be held (not in a read-only transaction). If not, or if a policy hides rows
-/// from the owner, reporting that is left to simhash_fill.
+/// Whether the rows can be read, and names can be held, which a read-only transaction cannot. Otherwise, or if a policy
+/// hides rows from the owner, simhash_fill reports it.
 fn can_be_read(table: &Target) -> bool {
     let is_temporary_elsewhere = table.open().is_temporary_elsewhere();
     // SAFETY: look-ups in system caches, and a setting that is a plain variable.

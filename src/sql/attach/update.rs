@@ -15,6 +15,7 @@ use pgrx::{AnyArray, AnyElement, FromDatum, IntoDatum};
 use simhash::fingerprint::options::Options;
 
 use super::source::Kind;
+use crate::postgres::call::Call as FunctionCall;
 use crate::postgres::catalog::column::{Column, no_such_column};
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::user_error;
@@ -32,7 +33,9 @@ const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW
 
 #[pg_extern(sql = false)]
 fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
-    let call = Call::new(RowEvent::from_call(fcinfo, "simhash_update", USAGE)?)?;
+    // SAFETY: `fcinfo` belongs to the running call.
+    let event = RowEvent::from_call(unsafe { FunctionCall::new(fcinfo) }, "simhash_update", USAGE)?;
+    let call = Call::new(event)?;
     // SAFETY: the fingerprint column belongs to the trigger's table and is a bigint, as `Call::new` has checked.
     let row = unsafe {
         match call.event.old_row() {

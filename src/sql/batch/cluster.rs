@@ -8,7 +8,8 @@ use pgrx::prelude::*;
 use simhash::pairs::{Phase, Progress, Rows, clusters};
 
 use super::progress::Reporter;
-use crate::postgres::error::algorithm_error;
+use crate::postgres::call::Call;
+use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::window::Window;
 use crate::sql::arguments::check_distance;
 
@@ -31,7 +32,14 @@ const PROGRESS: c_int = 2;
 /// number before the rows' numbers tells whether they are computed.
 #[pg_extern(sql = false)]
 fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
-    let mut window = Window::from_call(fcinfo, MAX_ROWS)?;
+    let too_many = |rows| {
+        let message = format!("cannot find clusters among {rows} rows");
+        user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
+            .set_detail(format!("A partition has at most {MAX_ROWS} rows."))
+            .set_hint("Partition the window, or leave out rows that have no fingerprint.")
+    };
+    // SAFETY: `fcinfo` belongs to the running call.
+    let mut window = Window::from_call(unsafe { Call::new(fcinfo) }, MAX_ROWS, too_many)?;
     if window.numbers()[0] == 0 {
         compute(&mut window)?;
     }

@@ -71,7 +71,7 @@ pub struct Statement {
 struct NewRow<'a> {
     event: &'a RowEvent<'a>,
     fingerprint: i64,
-    scope: ScopeValues,
+    scope: ScopeValues<'a>,
     /// Whether an UPDATE moves the row to another partition.
     moves: bool,
     /// Whether ON CONFLICT may find another row in its place: true for an INSERT, unless an UPDATE moves the row here.
@@ -128,7 +128,7 @@ impl Statement {
             // SAFETY: the callback is a function of this library, which is never unloaded.
             unsafe { pg_sys::RegisterSubXactCallback(Some(subtransaction_ended), std::ptr::null_mut()) };
         }
-        let identity = guard.identity.of_whole();
+        let identity = guard.identity.without_detached();
         let locks = RUNNING.with(|running| Locks::for_statement(running, memory, identity));
         Ok(Self { function, guard, generated, partition, own_row: OnceCell::new(), memory, locks })
     }
@@ -153,8 +153,8 @@ impl Statement {
             if self.own_row(event).keeps_keys(old, event.new_row()) {
                 self.locks.borrow_mut().release();
             } else {
-                // If the keys change, the row may no longer be in the way of a new row, which is then stored. The locks
-                // keep this from happening while another session decides about such a row.
+                // If the keys change, another session's INSERT may no longer collide with this row, and store its own.
+                // The locks prevent that while that session decides.
                 self.take_locks(row.fingerprint);
             }
             return Ok(event.new_tuple());
@@ -263,7 +263,9 @@ impl Statement {
         }
         // A row whose own row exists is not stored. Any other row is, and later rows may be near to it.
         if matches!(own_row, Found::None) && waits < MOST_WAITS {
-            locks.pending.set(self.memory, row.fingerprint, &guard.own(event)?.scope, &row.scope);
+            let scope = &guard.own(event)?.scope;
+            // SAFETY: the memory of the statement, with which the locks and their pending row go.
+            unsafe { locks.pending.set(self.memory, row.fingerprint, scope, &row.scope) };
         }
         locks.moves = row.moves;
         Ok(Step::Decided(tuple))
@@ -308,7 +310,7 @@ impl Statement {
     /// If the outer row has been stored, and changed or deleted since, it is in `gone`.
     fn check_pending(&self, wanted: &Wanted, gone: &[(i64, CommandId)]) -> Result<(), ErrorReport> {
         let Some(searched) = self.guard.searched.first() else { return Ok(()) };
-        let identity = self.guard.identity.of_whole();
+        let identity = self.guard.identity.without_detached();
         for other in RUNNING.with(|running| Locks::of_other_statements(running, self.memory, &identity)) {
             let other = other.borrow();
             let near = other.pending.near(wanted.fingerprint, wanted.max_distance, &searched.scope, wanted.scope);

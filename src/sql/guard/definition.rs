@@ -152,7 +152,7 @@ impl Identity {
     }
 
     /// The identity that a partition being detached shares with the other partitions.
-    pub fn of_whole(&self) -> Self {
+    pub fn without_detached(&self) -> Self {
         Self { detached: None, ..self.clone() }
     }
 

@@ -13,6 +13,7 @@ use super::members::Members;
 use super::scope::Scope;
 use super::search::SearchedTable;
 use crate::postgres::arrays::names;
+use crate::postgres::call::Call;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{tell, user_error};
@@ -50,7 +51,8 @@ fn simhash_guard(
     let max_distance = required(max_distance, "max_distance")?;
     let scope = required(scope, "scope")?;
     let guard = Guard {
-        schema: ExtensionSchema::running(fcinfo)?,
+        // SAFETY: `fcinfo` belongs to the running call.
+        schema: ExtensionSchema::running(unsafe { Call::new(fcinfo) })?,
         action: Action::named(&action)?,
         action_name: action,
         max_distance: check_distance(max_distance)?,
@@ -65,7 +67,8 @@ fn simhash_guard(
 
 #[pg_extern(sql = false)]
 fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo) -> Result<(), ErrorReport> {
-    let schema = ExtensionSchema::running(fcinfo)?;
+    // SAFETY: `fcinfo` belongs to the running call.
+    let schema = ExtensionSchema::running(unsafe { Call::new(fcinfo) })?;
     // DROP TRIGGER takes the same lock.
     let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
     as_owner(table.owner, || {
@@ -133,7 +136,7 @@ impl Guard {
         arguments
     }
 
-    /// Checks everything that would make the trigger fail, and what the trigger could not notice.
+    /// Checks what would make the trigger fail, and what the trigger cannot check by itself.
     fn check(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
         if !table.is_partitioned() && table.family(pg_sys::AccessShareLock as Lock)?.len() > 1 {
             let message = format!("other tables inherit from table \"{}\"", table.name);

@@ -36,8 +36,8 @@ pub fn mark_column(
             .set_hint("Add another column of the primary key's type."));
     }
     let domain = not_null_domain(column.data_type);
-    // Key columns are NOT NULL too, and the error above tells more about them. It is raised only for a table with rows,
-    // so a table without rows is checked only if no other is searched.
+    // This is checked last: key columns are NOT NULL too, and the error above explains that case better. That error is
+    // raised only for a table with rows, so a table without rows is checked only if no other is searched.
     if (own.is_some() || searched.is_empty()) && (column.is_not_null || domain.is_some()) {
         let hint = match domain {
             Some(domain) if !column.is_not_null => format!("Run ALTER DOMAIN {} DROP NOT NULL.", type_name(domain)?),

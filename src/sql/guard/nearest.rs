@@ -30,8 +30,7 @@ impl<'a> Nearest<'a> {
 
     pub fn comes_before(&self, other: &Self) -> bool {
         let order = self.distance.cmp(&other.distance);
-        let (key, others) = (&self.searched.primary_key, &other.searched.primary_key);
-        order.then_with(|| key.compare(&self.key, others, &other.key)).is_lt()
+        order.then_with(|| self.searched.primary_key.compare(&self.key, &other.key)).is_lt()
     }
 
     /// Distance and key as a sentence, each shown only to users who could select it: by trying texts, a user could

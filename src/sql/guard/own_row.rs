@@ -1,12 +1,12 @@
 //! The row that INSERT .. ON CONFLICT finds in place of the new one: it has the same value in a unique index.
 //!
-//! It is not a duplicate of the new row, which is not stored while it is there: ON CONFLICT either updates it, and the
-//! guard checks that UPDATE, or does nothing; without ON CONFLICT the INSERT fails. It is found as PostgreSQL finds it
+//! PostgreSQL does not store the new row while that row exists, so that row does not count as a duplicate. ON CONFLICT
+//! either updates it, and the guard checks that UPDATE, or does nothing; without ON CONFLICT the INSERT fails. It is found as PostgreSQL finds it
 //! (`check_exclusion_or_unique_constraint` in execIndexing.c): by all unique indexes that ON CONFLICT could infer, with
 //! their own expressions, predicates and operators.
 //!
-//! The row is not locked. It may disappear, and the new row be stored after all, so the search for other near rows goes
-//! on under the locks on keys.
+//! The row is not locked. If it disappears, the new row is stored after all. So the search for other near rows goes on,
+//! under the locks on keys.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
@@ -58,9 +58,11 @@ impl OwnRow {
         // SAFETY: the table and its indexes are open. The lists of an IndexInfo hold valid expressions of the table's
         // columns.
         unsafe {
-            for found in Index::all(table).iter().filter(|found| found.is_inferable && found.is_valid && found.is_btree)
-            {
-                let index = Relation::open(found.oid);
+            for oid in table.indexes() {
+                let index = Relation::open(oid);
+                if !Index::read_usable(&index).is_some_and(|found| found.is_inferable) {
+                    continue;
+                }
                 let info = index_info(&index);
                 pg_sys::BuildSpeculativeIndexInfo(index.as_ptr(), info);
                 let expressions = list((*info).ii_Expressions).into_iter().chain(list((*info).ii_Predicate));
@@ -72,7 +74,7 @@ impl OwnRow {
                 let nulls_are_equal = false;
                 #[cfg(not(feature = "pg14"))]
                 let nulls_are_equal = (*info).ii_NullsNotDistinct;
-                indexes.push(UniqueIndex { oid: found.oid, info, nulls_are_equal });
+                indexes.push(UniqueIndex { oid, info, nulls_are_equal });
             }
             // An expression of the whole row depends on column 0.
             let is_needed = |column: &i16| needed.contains(&0) || needed.contains(column);

@@ -22,7 +22,7 @@ pub struct PendingRow {
     /// The command that will store it, or an earlier one of the same transaction.
     command: CommandId,
     /// The row's scope values; None if the guard has no scope.
-    scope: Option<ScopeValues>,
+    scope: Option<ScopeValues<'static>>,
 }
 
 impl Pending {
@@ -31,15 +31,26 @@ impl Pending {
     }
 
     /// Replaces the row. `statement` is the memory context of the statement that stores the new one.
-    pub fn set(&mut self, statement: pg_sys::MemoryContext, fingerprint: i64, scope: &Scope, values: &ScopeValues) {
+    ///
+    /// # Safety
+    /// The memory context is valid, and lives as long as this.
+    pub unsafe fn set(
+        &mut self,
+        statement: pg_sys::MemoryContext,
+        fingerprint: i64,
+        scope: &Scope,
+        values: &ScopeValues<'_>,
+    ) {
         self.row = None;
         // SAFETY: a BEFORE trigger runs under its statement's snapshot, which has the statement's command.
         let command = unsafe { (*pg_sys::GetActiveSnapshot()).curcid };
         let scope = (!scope.is_empty()).then(|| {
             let memory = *self.memory.get_or_insert_with(|| new_memory(statement));
-            // SAFETY: only `self.row` used this memory context, and it has just been cleared.
-            unsafe { pg_sys::MemoryContextReset(memory) };
-            scope.copy(values, memory)
+            // SAFETY: a child of the statement's memory context. Only `self.row` used it, and has just been cleared.
+            unsafe {
+                pg_sys::MemoryContextReset(memory);
+                scope.copy(values, memory)
+            }
         });
         self.row = Some(PendingRow { fingerprint, command, scope });
     }
@@ -50,7 +61,7 @@ impl Pending {
         fingerprint: i64,
         max_distance: i32,
         scope: &Scope,
-        values: &ScopeValues,
+        values: &ScopeValues<'_>,
     ) -> Option<&PendingRow> {
         let row = self.row.as_ref()?;
         let distance = hamming(row.fingerprint.cast_unsigned(), fingerprint.cast_unsigned()).cast_signed();

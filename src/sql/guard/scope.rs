@@ -1,5 +1,7 @@
 //! The scope columns: only rows that agree in them count as duplicates.
 
+use std::marker::PhantomData;
+
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -22,7 +24,7 @@ struct ScopeColumn {
 }
 
 /// The values that a row has in the scope columns.
-pub struct ScopeValues(Vec<Option<Datum>>);
+pub struct ScopeValues<'a>(Vec<Option<Datum>>, PhantomData<&'a ()>);
 
 impl Scope {
     /// Reads the columns. An error if one does not exist, is generated, or has a type without equality.
@@ -35,17 +37,17 @@ impl Scope {
     }
 
     /// The scope values of a row, which live as long as the row.
-    pub fn of_row(&self, row: Row<'_>) -> ScopeValues {
-        ScopeValues(self.columns().map(|column| row.value(column)).collect())
+    pub fn of_row<'a>(&self, row: Row<'a>) -> ScopeValues<'a> {
+        ScopeValues(self.columns().map(|column| row.value(column)).collect(), PhantomData)
     }
 
     /// Whether a row has these scope values. NULL equals NULL.
-    pub fn has_values(&self, row: Row<'_>, values: &ScopeValues) -> bool {
+    pub fn has_values(&self, row: Row<'_>, values: &ScopeValues<'_>) -> bool {
         self.are_equal(&self.of_row(row), values)
     }
 
     /// Whether two rows have equal scope values. NULL equals NULL.
-    pub fn are_equal(&self, a: &ScopeValues, b: &ScopeValues) -> bool {
+    pub fn are_equal(&self, a: &ScopeValues<'_>, b: &ScopeValues<'_>) -> bool {
         self.0.iter().zip(a.0.iter().zip(&b.0)).all(|(scope, pair)| match pair {
             (None, None) => true,
             (Some(a), Some(b)) => {
@@ -58,14 +60,17 @@ impl Scope {
     }
 
     /// Copies scope values into a memory context.
-    pub fn copy(&self, values: &ScopeValues, memory: pg_sys::MemoryContext) -> ScopeValues {
+    ///
+    /// # Safety
+    /// The memory context is valid, and the result is not used after it is reset or deleted.
+    pub unsafe fn copy(&self, values: &ScopeValues<'_>, memory: pg_sys::MemoryContext) -> ScopeValues<'static> {
         let copy = |(scope, value): (&ScopeColumn, &Option<Datum>)| {
-            // SAFETY: the value is of the column's type.
+            // SAFETY: a value of the column's type.
             value.map(|value| unsafe { datum_copy(value, scope.column.by_value, scope.column.length) })
         };
         let copies = || self.0.iter().zip(&values.0).map(copy).collect();
-        // SAFETY: the memory context is valid, and the closure only allocates in it.
-        ScopeValues(unsafe { PgMemoryContexts::For(memory).switch_to(|_| copies()) })
+        // SAFETY: the caller passes a valid memory context, in which copies are made and nothing is freed.
+        ScopeValues(unsafe { PgMemoryContexts::For(memory).switch_to(|_| copies()) }, PhantomData)
     }
 
     pub fn is_empty(&self) -> bool {

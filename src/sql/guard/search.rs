@@ -52,7 +52,7 @@ pub struct Wanted<'a> {
     pub fingerprint: i64,
     pub max_distance: i32,
     /// The new row's values of the scope columns.
-    pub scope: &'a ScopeValues,
+    pub scope: &'a ScopeValues<'a>,
     /// The new row's table.
     pub table: Oid,
     /// For an UPDATE, the place of the row's old version in that table.
@@ -106,14 +106,13 @@ impl SearchedTable {
         }))
     }
 
-    /// Shows every near row of the table, until told to stop, and every version of a near row that is gone and has no
-    /// other version in its place. A row may be shown more than once. An error if out of memory.
+    /// Shows each near row of the table, until told to stop, and each version of a near row that is gone without a
+    /// successor in its place. A row may be shown more than once. An error if out of memory.
     ///
-    /// The scan may miss a row that another transaction updates meanwhile: it has passed the place of the new version
-    /// before that was written, and finds the old version gone. It then shows the old version, as gone lately. Unless
-    /// it shows such a version, it has missed no row that was near when it began: an index has an entry for every
-    /// version except those long gone, and if a version was replaced before the scan began, its successor existed by
-    /// then, and the same holds for it.
+    /// A concurrent UPDATE can hide a row: the scan has passed the place of the new version before it was written, and
+    /// finds the old version gone. The scan then shows the old version as gone lately. If it shows no such version, it
+    /// has missed no row that was near when it began. For an index has an entry for every version except those long
+    /// gone; and a version that was replaced before the scan began has a successor that existed by then.
     pub fn each_near(
         &self,
         wanted: &Wanted,

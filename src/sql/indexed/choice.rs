@@ -45,7 +45,7 @@ pub struct ProbedBlock {
 /// Indexes that only some searches can use are considered only if the others do not suffice.
 pub fn cheapest(indexed: &Indexed, distance: Option<i32>, query: Option<u64>) -> Option<Choice> {
     let all: Vec<_> = indexed.blocks.iter().collect();
-    [unconditional(indexed), all].iter().find_map(|usable| of_cheapest_layout(usable, indexed.rows, distance, query))
+    [unconditional(indexed), all].iter().find_map(|usable| cheapest_layout(usable, indexed.rows, distance, query))
 }
 
 /// The cheapest way to search a table by its indexes alone: each must have all rows, and the block as its first key. Of
@@ -53,7 +53,7 @@ pub fn cheapest(indexed: &Indexed, distance: Option<i32>, query: Option<u64>) ->
 pub fn cheapest_unconditional(indexed: &Indexed, distance: i32) -> Option<Choice> {
     let mut usable = unconditional(indexed);
     usable.sort_by_key(|found| found.fingerprint.is_none());
-    of_cheapest_layout(&usable, indexed.rows, Some(distance), None)
+    cheapest_layout(&usable, indexed.rows, Some(distance), None)
 }
 
 /// The distribution of a block's values by the statistics; uniform if there are no statistics.
@@ -74,12 +74,7 @@ fn unconditional(indexed: &Indexed) -> Vec<&IndexedBlock> {
     indexed.blocks.iter().filter(|found| found.unconditional).collect()
 }
 
-fn of_cheapest_layout(
-    usable: &[&IndexedBlock],
-    rows: f64,
-    distance: Option<i32>,
-    query: Option<u64>,
-) -> Option<Choice> {
+fn cheapest_layout(usable: &[&IndexedBlock], rows: f64, distance: Option<i32>, query: Option<u64>) -> Option<Choice> {
     let choices = LAYOUTS.filter_map(|blocks| {
         let layout = IndexedLayout::new(blocks, usable, rows, query)?;
         match distance {

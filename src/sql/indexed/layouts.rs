@@ -67,8 +67,8 @@ impl Indexed {
         Self { blocks: indexed_blocks(table, fingerprint, functions), rows: table.estimated_rows() }
     }
 
-    /// What a table has indexed in common with everything that a search of it reads. For a search about which the
-    /// planner knows only the table.
+    /// The blocks that a table and all its partitions or inheritors have indexed. For a condition that the planner does
+    /// not pass on to them one by one, as in a join.
     pub fn read_family(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
         let table = Relation::open_for_planning(root)?;
         if table.is_partitioned() {
@@ -110,11 +110,11 @@ impl Indexed {
             let Some(table) = Relation::open_for_planning(member).filter(|table| !table.is_partitioned()) else {
                 continue;
             };
-            let own_fingerprint = Fingerprint::Column(same_column(&table, &fingerprint)?);
+            let own_fingerprint = Fingerprint::Column(Column::find_raw(&table, fingerprint.raw_name())?.number);
             let mut own = Self::read_open(&table, own_fingerprint, functions).only_on_columns();
             for block in &mut own.blocks {
                 if let BlockKey::Column(number) = block.key {
-                    let number = same_column(&root_table, &Column::at(&table, number)?)?;
+                    let number = Column::find_raw(&root_table, Column::at(&table, number)?.raw_name())?.number;
                     block.key = BlockKey::Column(number);
                     block.statistics = Statistics { relation: root, column: number, with_inheritors: true };
                 }
@@ -172,7 +172,8 @@ fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functi
         Fingerprint::Expression(expression) => Some(expression),
     };
     let mut found = Vec::new();
-    for index in Index::all(table).iter().filter(|index| index.is_valid) {
+    let indexes = table.indexes().into_iter().filter_map(Relation::open_for_planning);
+    for index in indexes.filter_map(|index| Index::read_usable(&index)) {
         for (place, key) in (0i16..).zip(&index.keys).filter(|(_, key)| key.is_integer) {
             let expression = match key.of {
                 Keyed::Column(number) => generation_of(table, number),
@@ -204,10 +205,4 @@ fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functi
         }
     }
     found
-}
-
-/// The number, in `table`, of the column that has the name of another family member's column; None if it does not
-/// exist.
-fn same_column(table: &Relation, column: &Column) -> Option<i16> {
-    Column::all(table).find(|found| found.raw_name() == column.raw_name()).map(|found| found.number)
 }

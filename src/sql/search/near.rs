@@ -49,7 +49,7 @@ fn simhash_near_support(request: Internal) -> Internal {
 }
 
 /// The number of near-duplicates of a fingerprint that the planner is told to expect, beside those by chance. If it
-/// expected more than one, it would hope for a scan to meet one of them early where `LIMIT 1` is enough.
+/// expected more than one, it would prefer a sequential scan for `LIMIT 1`, hoping to meet one early.
 const NEAR_DUPLICATES: f64 = 1.0;
 
 /// The share of the rows, or of the pairs of rows in a join, that are near: by chance, and as one of the expected

@@ -43,7 +43,7 @@ pub fn rewrite(planner: Planner, call: Expression) -> Option<Expression> {
         (Some(side), None) | (None, Some(side)) => (vec![search.find(&side)], side.blocks),
         (None, None) => return None,
     };
-    Some(search.with_distance(conditions, blocks, a, b).simplified(planner.as_ptr()))
+    Some(planner.simplify(search.with_distance(conditions, blocks, a, b)))
 }
 
 struct Rewrite {
@@ -180,8 +180,8 @@ impl Rewrite {
                 build::integer(cost::distance_of_radius(blocks, wanted))
             }
             None if blocks < SMALL_BLOCKS => {
-                // Make a distance NULL if it is beyond what can be probed. Otherwise the planner, when it guesses the
-                // distance, would report a mistake in the query.
+                // A distance beyond what can be probed becomes NULL. The planner evaluates this with a guessed distance,
+                // and would otherwise report an error that the query does not have.
                 let largest = build::integer(cost::largest_distance(blocks));
                 let possible = build::comparison(IntegerOperator::LessOrEqual, self.max_distance.copy(), largest);
                 build::integer_where(possible, self.max_distance.copy())

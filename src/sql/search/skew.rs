@@ -11,7 +11,7 @@ use pgrx::spi::{SpiError, quote_identifier, quote_qualified_identifier};
 use simhash::search::blocks::LAYOUTS;
 use simhash::search::skew::{Sample, skew};
 
-use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::relation::{Relation, no_such_relation};
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::names::schema_name;
 use crate::postgres::nodes::expression::Variable;
@@ -93,8 +93,7 @@ impl Table {
     /// Finds a table and its fingerprint column, and locks the table as a SELECT does.
     fn lock(oid: pg_sys::Oid, column: &CStr) -> Result<Self, ErrorReport> {
         let Some(table) = Relation::open_for_planning(oid) else {
-            let message = format!("relation with OID {} does not exist", oid.to_u32());
-            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message));
+            return Err(no_such_relation(oid));
         };
         let kinds = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_MATVIEW];
         if !kinds.contains(&table.kind()) {

@@ -1,0 +1,43 @@
+//! The running call of a function.
+
+use std::marker::PhantomData;
+
+use pgrx::pg_sys::{self, Oid};
+
+use super::nodes::expression::Expression;
+
+/// The running call of a function, for as long as it runs.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    info: pg_sys::FunctionCallInfo,
+    lifetime: PhantomData<&'a ()>,
+}
+
+impl<'a> Call<'a> {
+    /// # Safety
+    /// `info` belongs to a call that runs for `'a`.
+    pub unsafe fn new(info: pg_sys::FunctionCallInfo) -> Self {
+        Self { info, lifetime: PhantomData }
+    }
+
+    /// The OID of the function.
+    pub fn function(self) -> Oid {
+        // SAFETY: a running call knows its function.
+        unsafe { (*(*self.info).flinfo).fn_oid }
+    }
+
+    /// The call as an expression of the query; None if the function was not called by a query.
+    pub fn expression(self) -> Option<Expression> {
+        // SAFETY: `fn_expr` is null or a valid expression, which outlives the call.
+        unsafe { Expression::new((*(*self.info).flinfo).fn_expr) }
+    }
+
+    /// What the caller passes beside the arguments: a node of type `tag`; None if it passes something else.
+    pub fn context(self, tag: pg_sys::NodeTag) -> Option<*mut pg_sys::Node> {
+        // SAFETY: the context of a running call is null or a node.
+        unsafe {
+            let context = (*self.info).context;
+            (!context.is_null() && (*context).type_ == tag).then_some(context)
+        }
+    }
+}
