@@ -107,22 +107,27 @@ pub unsafe fn expression_tree_walker(node: *mut pg_sys::Node, walker: Walker, co
     unsafe { guarded(|| unguarded::expression_tree_walker(node, walker, context)) }
 }
 
-/// The descriptor's entry for a column, by its place from 0. Before PostgreSQL 18, this is a macro.
+/// The descriptor's entry for a column, by its number from 1; None if there is no such column.
 ///
 /// # Safety
-/// The descriptor has a column at that place, and lives as long as the result.
-pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, place: usize) -> &'a pg_sys::FormData_pg_attribute {
-    // SAFETY: the caller passes a descriptor with a column at that place. From PostgreSQL 18 on, compact entries come
-    // first.
+/// The descriptor is valid, and lives as long as the result.
+pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, number: i16) -> Option<&'a pg_sys::FormData_pg_attribute> {
+    let place = usize::try_from(number).ok()?.checked_sub(1)?;
+    // SAFETY: a valid descriptor has `natts` columns, and the place is below that. From PostgreSQL 18 on, compact
+    // entries come first; before, TupleDescAttr is a macro.
     unsafe {
+        let count = (*descriptor).natts as usize;
+        if place >= count {
+            return None;
+        }
         #[cfg(not(feature = "pg18"))]
         {
             let attributes = &(*descriptor).attrs;
-            &attributes.as_slice((*descriptor).natts as usize)[place]
+            Some(&attributes.as_slice(count)[place])
         }
         #[cfg(feature = "pg18")]
         {
-            &*pg_sys::TupleDescAttr(descriptor, place as i32)
+            Some(&*pg_sys::TupleDescAttr(descriptor, place as i32))
         }
     }
 }

@@ -59,15 +59,8 @@ impl<'a> Row<'a> {
 
     /// The descriptor's entry for a user column; None if the column does not exist.
     fn attribute(self, column: i16) -> Option<&'a pg_sys::FormData_pg_attribute> {
-        // SAFETY: a slot that holds a row has a descriptor with as many columns as it says.
-        unsafe {
-            let descriptor = (*self.slot).tts_tupleDescriptor;
-            let place = usize::try_from(column).ok()?.checked_sub(1)?;
-            if place >= (*descriptor).natts as usize {
-                return None;
-            }
-            Some(attribute(descriptor, place))
-        }
+        // SAFETY: a slot that holds a row has a descriptor, for as long as it holds the row.
+        unsafe { attribute((*self.slot).tts_tupleDescriptor, column) }
     }
 }
 

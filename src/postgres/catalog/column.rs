@@ -38,17 +38,7 @@ impl Column {
 
     /// The column with this number; None if it does not exist, was dropped or is a system column.
     pub fn at(table: &Relation, number: i16) -> Option<Self> {
-        let place = usize::try_from(number).ok()?.checked_sub(1)?;
-        // SAFETY: an open relation has a descriptor with `natts` columns, and `place` is below `natts`.
-        let found = unsafe {
-            if place >= (*table.rd_att).natts as usize {
-                return None;
-            }
-            attribute(table.rd_att, place)
-        };
-        if found.attisdropped {
-            return None;
-        }
+        let found = entry(table, number)?;
         Some(Self {
             number,
             // SAFETY: `attname` is NUL-terminated.
@@ -72,11 +62,10 @@ impl Column {
 
     /// The column with this name, in the server's encoding; None if it does not exist or is a system column.
     pub fn find_raw(table: &Relation, name: &CStr) -> Option<Self> {
-        // SAFETY: an open relation has a descriptor with `natts` columns, whose names are NUL-terminated.
-        let has_name = |number: &i16| unsafe {
-            let found = attribute(table.rd_att, *number as usize - 1);
-            !found.attisdropped && CStr::from_ptr(found.attname.data.as_ptr()) == name
-        };
+        // SAFETY: `attname` is NUL-terminated.
+        let is_named =
+            |found: &pg_sys::FormData_pg_attribute| unsafe { CStr::from_ptr(found.attname.data.as_ptr()) == name };
+        let has_name = |number: &i16| entry(table, *number).is_some_and(is_named);
         Self::at(table, numbers(table).find(has_name)?)
     }
 
@@ -126,6 +115,12 @@ pub fn no_such_column(table: &Relation, name: &str) -> Result<ErrorReport, Error
     Ok(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message))
 }
 
+/// The descriptor's entry for the column with this number; None if it does not exist, was dropped or is a system column.
+fn entry(table: &Relation, number: i16) -> Option<&pg_sys::FormData_pg_attribute> {
+    // SAFETY: an open relation has a descriptor, as long as it is open.
+    unsafe { attribute(table.rd_att, number) }.filter(|found| !found.attisdropped)
+}
+
 /// The numbers of a table's columns, including dropped ones.
 fn numbers(table: &Relation) -> impl Iterator<Item = i16> + use<> {
     // SAFETY: an open relation has a descriptor.
@@ -136,7 +131,7 @@ fn numbers(table: &Relation) -> impl Iterator<Item = i16> + use<> {
 ///
 /// Its constants are not folded: that would run functions that the table's owner has put there.
 pub fn generation_of(table: &Relation, number: i16) -> Option<Expression> {
-    if !Column::at(table, number)?.is_generated {
+    if entry(table, number)?.attgenerated == 0 {
         return None;
     }
     // SAFETY: the table is open and has the column. The result is a copy.

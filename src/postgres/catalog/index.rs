@@ -27,8 +27,6 @@ pub struct Index {
     pub is_live: bool,
     /// Whether the index is attached to an index of the partitioned table.
     pub is_partition: bool,
-    /// Whether ON CONFLICT can infer the index: it is unique, checked immediately, and not of an exclusion constraint.
-    pub is_inferable: bool,
     /// Whether the index enforces nothing: it is neither unique nor of a constraint.
     pub is_only_index: bool,
     /// Whether all keys have the default order: ascending, NULLs last.
@@ -85,7 +83,6 @@ impl Index {
                 is_valid,
                 is_live: row.indislive,
                 is_partition: index.is_partition(),
-                is_inferable: row.indisunique && row.indimmediate && !row.indisexclusion,
                 is_only_index: !constrains,
                 has_default_order: (0..count).all(|place| *index.rd_indoption.add(place) == 0),
             })
@@ -124,6 +121,16 @@ impl Index {
 fn is_usable(index: &Relation) -> Option<bool> {
     // SAFETY: `rd_index` is null, or the row of pg_index.
     unsafe { index.rd_index.as_ref() }.map(|row| row.indisvalid && row.indisready && row.indislive)
+}
+
+/// Whether ON CONFLICT can infer an index: a btree that queries may use, which is unique, checked immediately, and not of
+/// an exclusion constraint.
+pub fn is_inferable(index: &Relation) -> bool {
+    // SAFETY: `rd_index` is null, or the row of pg_index.
+    let row = unsafe { index.rd_index.as_ref() };
+    is_usable(index) == Some(true)
+        && index.is_btree()
+        && row.is_some_and(|row| row.indisunique && row.indimmediate && !row.indisexclusion)
 }
 
 /// The expressions among an index's keys, in order.

@@ -11,7 +11,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::postgres::catalog::column::{Column, generation_of};
-use crate::postgres::catalog::index::{Index, index_info};
+use crate::postgres::catalog::index::{index_info, is_inferable};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::dirty_scan::{DirtyScan, State};
 use crate::postgres::moment::{Moment, Transaction};
@@ -60,7 +60,7 @@ impl OwnRow {
         unsafe {
             for oid in table.indexes() {
                 let index = Relation::open(oid);
-                if !Index::read_usable(&index).is_some_and(|found| found.is_inferable) {
+                if !is_inferable(&index) {
                     continue;
                 }
                 let info = index_info(&index);
