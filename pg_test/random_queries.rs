@@ -1,7 +1,7 @@
 //! Random queries with `simhash_near` wherever a query may have a condition.
 //!
-//! A call is written `«fingerprint¦query¦distance»`, so that one text gives two queries: one with `simhash_near`, which
-//! the planner may rewrite, and one with `hamming`, which it leaves alone.
+//! A condition is written `«fingerprint¦query¦distance»`, so that one text gives several queries, with conditions that
+//! are written differently and mean the same.
 
 use super::random::Random;
 use super::random_tables::{Kind, Table, Values};
@@ -476,6 +476,68 @@ impl<'a> Queries<'a> {
         }
     }
 
+    /// A query with an order by distance. Rows at the same distance may come in any order, so only distances are
+    /// returned in order.
+    fn ordered(&mut self) -> String {
+        let (from, alias) = self.alias("a");
+        let fingerprint = alias.expression.clone().unwrap_or_else(|| "a.fp".to_owned());
+        let query = self.query(&[]);
+        let is_any = self.parameters.is_none();
+        let conditions = match self.below(6) {
+            0 => format!("WHERE «{fingerprint}¦{query}¦{}»", self.known_distance()),
+            1 if is_any => format!("WHERE {}", self.condition(std::slice::from_ref(&alias), 1)),
+            2 => "WHERE a.tag < 3".to_owned(),
+            _ => String::new(),
+        };
+        // A parameter that is written twice is the same parameter.
+        let distance = |query: &str, way: u64| match way {
+            0 => format!("hamming({query}, {fingerprint})"),
+            1 => format!("{query} <~> {fingerprint}"),
+            _ => format!("{fingerprint} <~> {query}"),
+        };
+        let shown = distance(&query, self.below(4));
+        let limit = match self.below(3) {
+            0 => String::new(),
+            _ => format!("LIMIT {}", self.below(40)),
+        };
+        match self.below(12) {
+            0 => format!("SELECT min({shown}) FROM {from} {conditions}"),
+            1 => format!("SELECT min({shown}), max({shown}), count(*) FROM {from} {conditions}"),
+            2 => format!("SELECT DISTINCT ON (d) {shown} AS d FROM {from} {conditions} ORDER BY d"),
+            3 => format!("SELECT a.id, a.tag, a.fp, {shown} AS d FROM {from} {conditions} ORDER BY d, a.id"),
+            4 => {
+                let order = self.one_of(&["DESC", "NULLS FIRST", "DESC NULLS LAST"]);
+                format!(
+                    "SELECT array_agg(s.d) FROM (SELECT {shown} AS d FROM {from} {conditions} ORDER BY d {order} {limit}) AS s"
+                )
+            }
+            5 | 6 => {
+                let (others, other) = self.alias("b");
+                let way = self.below(4);
+                let nearest = distance(&format!("{}.fp", other.name), way);
+                format!(
+                    "SELECT b.id, b.fp, s.d FROM {others} CROSS JOIN LATERAL (SELECT {nearest} AS d FROM {from} \
+                     {conditions} ORDER BY d LIMIT {}) AS s WHERE b.id < 30",
+                    self.below(4)
+                )
+            }
+            7 => {
+                let operator = self.one_of(&["UNION ALL", "EXCEPT ALL"]);
+                format!(
+                    "(SELECT {shown} AS d FROM {from} {conditions} ORDER BY d {limit}) {operator} \
+                     (SELECT {shown} AS d FROM {from} ORDER BY d LIMIT 5)"
+                )
+            }
+            8 => format!(
+                "SELECT array_agg(s.d) FROM (SELECT {shown} AS d, a.fp IS NULL FROM {from} {conditions} ORDER BY d, 2 \
+                 {limit}) AS s"
+            ),
+            _ => format!(
+                "SELECT array_agg(s.d) FROM (SELECT {shown} AS d FROM {from} {conditions} ORDER BY d {limit}) AS s"
+            ),
+        }
+    }
+
     /// A statement that changes `t`, and a query that shows what it did if it does not return that itself.
     fn change(&mut self) -> (String, Option<String>) {
         let t = Alias { name: "x", expression: Some(self.t.source.expression("x.")) };
@@ -532,7 +594,7 @@ impl<'a> Queries<'a> {
         if matches!(kind, 0..5) {
             self.parameters = Some(Vec::new());
         }
-        let mut statement = match self.below(8) {
+        let mut statement = match self.below(9) {
             0 if can_change && !matches!(kind, 5..9) => {
                 let (statement, shows) = self.change();
                 after = shows;
@@ -543,6 +605,7 @@ impl<'a> Queries<'a> {
                 let (from, alias) = self.alias("a");
                 format!("SELECT a.id FROM {from} WHERE {}", self.near(&[alias]))
             }
+            3 | 4 => self.ordered(),
             _ => self.select(),
         };
         if let Some(parameters) = self.parameters.take() {

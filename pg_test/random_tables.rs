@@ -219,11 +219,14 @@ impl Layout {
                 Damage::Partial => rest = *random.one_of(&[" WHERE tag > 1", " WHERE fp IS NOT NULL", " WHERE id > 5"]),
                 Damage::Second => keys = format!("tag, {key}"),
                 Damage::Hash => method = "hash",
-                _ => match random.below(8) {
+                _ => match random.below(16) {
                     0 => keys = format!("{key} DESC"),
                     1 => keys = format!("{key} NULLS FIRST"),
                     2 => keys = format!("{key}, fp"),
                     3 => rest = " INCLUDE (id)",
+                    4 => rest = " INCLUDE (id, fp)",
+                    5 => rest = " INCLUDE (tag, fp, k)",
+                    6..13 => rest = " INCLUDE (fp)",
                     _ => {}
                 },
             }

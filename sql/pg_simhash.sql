@@ -100,9 +100,15 @@ COMMENT ON AGGREGATE simhash_agg(text, double precision) IS
 
 -- Distance -------------------------------------------------------------------
 
+CREATE FUNCTION simhash_near_support(request internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_near_support_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_near_support(internal) IS
+    'part of hamming and simhash_near: lets the planner find near rows, and the nearest, by block indexes';
+
 CREATE FUNCTION hamming(a bigint, b bigint) RETURNS integer
     AS 'MODULE_PATHNAME', 'hamming_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF;
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
 COMMENT ON FUNCTION hamming(bigint, bigint) IS
     'Hamming distance: the number of bits, 0 to 64, in which two fingerprints differ';
 
@@ -150,18 +156,6 @@ COMMENT ON FUNCTION simhash_probes(bigint, integer, integer, integer) IS
 
 -- Search ---------------------------------------------------------------------
 
-CREATE FUNCTION simhash_near_support(request internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'simhash_near_support_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION simhash_near_support(internal) IS
-    'part of simhash_near: makes it a condition on the blocks that a table has indexed';
-
-CREATE FUNCTION simhash_within(fingerprint bigint, query bigint, max_distance integer, blocks integer) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'simhash_within_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
-COMMENT ON FUNCTION simhash_within(bigint, bigint, integer, integer) IS
-    'part of simhash_near, as plans show it: whether a row that a layout''s blocks have found is within the distance';
-
 CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance integer DEFAULT 3) RETURNS boolean
     AS 'MODULE_PATHNAME', 'simhash_near_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
@@ -172,12 +166,12 @@ COMMENT ON FUNCTION simhash_near(bigint, bigint, integer) IS
 
 CREATE FUNCTION simhash_attach(
     target regclass, source name, blocks integer DEFAULT 4, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash',
-    covering boolean DEFAULT false
+    covering boolean DEFAULT NULL
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_attach_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name, boolean) IS
-    'gives a table the fingerprint column of a source column, its block columns and a btree on each';
+    'gives a table the fingerprint column of a source column, its block columns and a covering btree on each';
 
 CREATE FUNCTION simhash_detach(target regclass, prefix name DEFAULT 'simhash') RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_detach_wrapper'
@@ -203,7 +197,7 @@ COMMENT ON PROCEDURE simhash_fill(regclass, name, integer) IS
     'fills the column of simhash_attach_online, and commits after each batch; can be stopped and called again';
 
 CREATE FUNCTION simhash_index_commands(
-    target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash', covering boolean DEFAULT false
+    target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash', covering boolean DEFAULT NULL
 ) RETURNS SETOF text
     AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
@@ -228,7 +222,7 @@ CREATE FUNCTION simhash_skew(
     AS 'MODULE_PATHNAME', 'simhash_skew_wrapper'
     LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 7;
 COMMENT ON FUNCTION simhash_skew(regclass, name, integer) IS
-    'what a search of a table costs by the number of blocks: share of the commonest values, rows visited, the best';
+    'what a search of a table costs by the number of blocks: share of the commonest values, entries read, the best';
 
 -- Deduplication on insert ----------------------------------------------------
 

@@ -14,6 +14,13 @@ const VERSION: &std::ffi::CStr =
     };
 pgrx::pg_module_magic!(name, version = VERSION);
 
+/// PostgreSQL calls this when it loads the library.
+#[pgrx::pg_guard]
+#[allow(non_snake_case)]
+pub extern "C-unwind" fn _PG_init() {
+    sql::search::path::initialise();
+}
+
 pgrx::extension_sql_file!("../sql/pg_simhash.sql", name = "pg_simhash", finalize);
 
 #[cfg(any(test, feature = "pg_test"))]

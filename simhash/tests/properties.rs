@@ -15,7 +15,7 @@ use simhash::fingerprint::hash::{hash, hash_at};
 use simhash::fingerprint::options::{Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::tally::Tally;
-use simhash::search::blocks::{Block, Ranged, radius};
+use simhash::search::blocks::{Block, radius};
 use simhash::text::normalise::normalise;
 
 /// Pieces of text for every case of the code: scripts with and without spaces, marks of several combining classes,
@@ -215,21 +215,21 @@ proptest! {
     }
 
     #[test]
-    fn ranged_probes_are_the_probes(
-        fingerprint in any::<u64>(), number in 0i32..8, blocks in 2i32..=8, radius in 0u32..4, low in 1u32..31,
+    fn a_ring_has_the_probes_at_its_radius(
+        fingerprint in any::<u64>(), number in 0i32..8, blocks in 2i32..=8, radius in 0u32..5,
     ) {
         let Some(block) = Block::new(number % blocks, blocks) else { unreachable!() };
-        let low = low.min(block.width() - 1);
-        let Ranged { range, others } = block.ranged_probes(fingerprint, radius, low).unwrap();
-        prop_assert_eq!(i64::from(*range.end()) - i64::from(*range.start()) + 1, 1 << low);
-        prop_assert!(range.contains(&block.value(fingerprint)));
-        prop_assert!(others.iter().all(|probe| !range.contains(probe)));
-        let mut covered: Vec<_> = block.probes(fingerprint, Some(radius)).filter(|probe| range.contains(probe)).collect();
-        covered.extend(&others);
-        covered.sort_unstable();
-        let mut probes: Vec<_> = block.probes(fingerprint, Some(radius)).collect();
+        let ring: Vec<_> = block.ring(fingerprint, radius).collect();
+        prop_assert_eq!(ring.len() as u64, block.ring_count(radius));
+        let inner = radius.checked_sub(1).map_or(0, |inner| block.probe_count(Some(inner))) as usize;
+        let mut probes: Vec<_> = block.probes(fingerprint, Some(radius)).skip(inner).collect();
         probes.sort_unstable();
-        prop_assert_eq!(covered, probes);
+        let mut sorted = ring.clone();
+        sorted.sort_unstable();
+        prop_assert_eq!(sorted, probes);
+        for value in ring {
+            prop_assert_eq!((value ^ block.value(fingerprint)).count_ones(), radius);
+        }
     }
 
     #[test]

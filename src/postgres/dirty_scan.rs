@@ -1,9 +1,12 @@
 //! An index scan under a dirty snapshot: it finds what every transaction has written, committed or not. PostgreSQL
 //! checks unique and exclusion constraints in the same way (`check_exclusion_or_unique_constraint` in execIndexing.c).
 
-use pgrx::pg_sys::{self, Datum};
+use std::mem::ManuallyDrop;
+
+use pgrx::pg_sys;
 
 use super::catalog::relation::Relation;
+use super::entry_scan::{EntryScan, Read, Wanted};
 use super::moment::{Moment, Transaction};
 use super::row::{Row, TableSlot};
 use super::row_version::RowVersion;
@@ -26,94 +29,112 @@ pub enum State {
 
 /// A scan of one index of a heap table.
 pub struct DirtyScan<'a> {
-    description: pg_sys::IndexScanDesc,
+    entries: ManuallyDrop<EntryScan>,
     snapshot: Box<pg_sys::SnapshotData>,
     slot: &'a TableSlot,
     since: &'a Moment,
     /// Whether the scan is reading the versions of the current entry that are gone.
     is_among_gone: bool,
-    wants_entries: bool,
-    /// The number of entries that may still be read.
-    left: usize,
-}
-
-/// An entry of an index.
-pub struct Entry {
-    tuple: pg_sys::IndexTuple,
-    description: pg_sys::TupleDesc,
+    /// The number of entries that may still be refused.
+    refusals_left: u64,
 }
 
 impl<'a> DirtyScan<'a> {
-    /// Begins a scan that reads at most `most` entries. `since` is when the search that this scan belongs to began.
+    /// Begins a scan with `keys` scan keys, for the search that began at `since`. With the position of a `bigint` column
+    /// of the index, entries are accepted or refused by its value.
     ///
     /// # Safety
-    /// The table and the index stay open as long as the scan lives; the index belongs to the table, and supports these
-    /// comparisons of its keys. The slot belongs to the table.
+    /// The table and the index stay open as long as the scan lives; the index is a btree of the table. The slot belongs
+    /// to the table. A column at `included` is of type `bigint`.
     pub unsafe fn begin(
         table: &Relation,
         index: &Relation,
         slot: &'a TableSlot,
-        keys: &mut [pg_sys::ScanKeyData],
         since: &'a Moment,
-        wants_entries: bool,
-        most: usize,
+        keys: usize,
+        included: Option<i16>,
     ) -> Self {
         let mut snapshot = dirty_snapshot();
-        let count = keys.len() as i32;
-        // SAFETY: the caller passes an open table, an open index of it, and keys that the index supports. The keys are
-        // copied; the snapshot is on the heap and outlives the scan.
-        let description = unsafe {
-            #[cfg(not(feature = "pg18"))]
-            let description = pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, count, 0);
-            #[cfg(feature = "pg18")]
-            let description =
-                pg_sys::index_beginscan(table.as_ptr(), index.as_ptr(), &mut *snapshot, std::ptr::null_mut(), count, 0);
-            (*description).xs_want_itup = wants_entries;
-            pg_sys::index_rescan(description, keys.as_mut_ptr(), count, std::ptr::null_mut(), 0);
-            description
-        };
-        Self { description, snapshot, slot, since, is_among_gone: false, wants_entries, left: most }
+        // SAFETY: the caller passes an open table and an open index of it. The snapshot is on the heap and outlives the
+        // scan.
+        let entries = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, keys, included) };
+        let entries = ManuallyDrop::new(entries);
+        Self { entries, snapshot, slot, since, is_among_gone: false, refusals_left: u64::MAX }
     }
 
-    /// Whether the scan ended before it had read its limit of entries.
+    /// Begins to look up keys.
+    ///
+    /// # Safety
+    /// The index supports these keys, and there are as many as the scan was begun with.
+    pub unsafe fn rescan(&mut self, keys: &mut [pg_sys::ScanKeyData]) {
+        // SAFETY: the caller passes valid keys.
+        unsafe { self.entries.rescan(keys) };
+        self.is_among_gone = false;
+    }
+
+    /// Begins to look up values of the index's first key.
+    ///
+    /// # Safety
+    /// The first key is of PostgreSQL's own type `int4` with its order, and the scan was begun with one key.
+    pub unsafe fn look_up(&mut self, values: &[i32]) {
+        // SAFETY: the caller says that the key is an integer.
+        unsafe { self.entries.look_up(&[], 1, Wanted::AnyOf(values)) };
+        self.is_among_gone = false;
+    }
+
+    /// Ends the next look-ups after so many entries have been refused in all.
+    pub fn limit_refusals(&mut self, most: u64) {
+        self.refusals_left = most;
+    }
+
+    /// Counts the entry that was just read as refused.
+    pub fn refuse(&mut self) {
+        self.refusals_left = self.refusals_left.saturating_sub(1);
+    }
+
+    /// Whether the scan has not ended because of refusals.
     pub fn has_read_all(&self) -> bool {
-        self.left > 0
+        self.refusals_left > 0
     }
 
-    /// The next row version; None at the end of the scan, or when it has read its limit. Where entries are wanted, an
-    /// entry that `accepts` refuses is skipped without reading the table.
-    pub fn next(&mut self, accepts: impl Fn(&Entry) -> bool) -> Option<(RowVersion<'_>, State)> {
-        let direction = pg_sys::ScanDirection::ForwardScanDirection;
+    /// The next row version; None at the end of the look-up, or when too many entries have been refused. The table is
+    /// not read for an entry that `accepts` refuses, which must not panic.
+    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Option<(RowVersion<'_>, State)> {
         let slot = self.slot.as_ptr();
         let state = loop {
             pgrx::check_for_interrupts!();
+            let description = self.entries.description();
             // SAFETY: the scan has begun, and the slot belongs to its table. Both snapshots outlive the scan, and
             // neither is an MVCC snapshot, with which an index scan may release its pins.
             unsafe {
-                let description = &mut *self.description;
                 // Versions of a row may share an index entry, and differ in columns that the index does not have.
-                let is_same_entry = description.xs_heap_continue;
+                let is_same_entry = (*description).xs_heap_continue;
                 if !is_same_entry {
-                    self.is_among_gone = false;
-                    description.xs_snapshot = &mut *self.snapshot;
-                    if self.left == 0 || pg_sys::index_getnext_tid(description, direction).is_null() {
+                    if self.refusals_left == 0 {
                         return None;
                     }
-                    self.left -= 1;
-                    let entry = Entry { tuple: description.xs_itup, description: description.xs_itupdesc };
-                    if self.wants_entries && !accepts(&entry) {
-                        continue;
+                    self.is_among_gone = false;
+                    (*description).xs_snapshot = &mut *self.snapshot;
+                    let before = self.entries.entries;
+                    let read = self.entries.next(&accepts);
+                    let accepted = u64::from(matches!(read, Read::Entry(_)));
+                    let refused = self.entries.entries - before - accepted;
+                    self.refusals_left = self.refusals_left.saturating_sub(refused);
+                    match read {
+                        Read::Entry(_) => {}
+                        Read::Pause if self.refusals_left > 0 => continue,
+                        Read::Pause | Read::End => return None,
                     }
                 }
-                if pg_sys::index_fetch_heap(description, slot) {
+                if self.entries.visit(slot) {
                     break if self.is_among_gone { self.gone() } else { Some(state_of(&self.snapshot)) };
                 }
                 // If `kill_prior_tuple` is set, the versions are dead to every transaction; otherwise, read those that
                 // are gone.
-                if !is_same_entry && !description.kill_prior_tuple {
+                if !is_same_entry && !(*description).kill_prior_tuple {
                     self.is_among_gone = true;
-                    description.xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
-                    if pg_sys::index_fetch_heap(description, slot) {
+                    (*description).xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
+                    if self.entries.visit(slot) {
                         break self.gone();
                     }
                 }
@@ -138,23 +159,8 @@ impl<'a> DirtyScan<'a> {
 
 impl Drop for DirtyScan<'_> {
     fn drop(&mut self) {
-        // SAFETY: this value began the scan, and ends it only here.
-        unsafe { pg_sys::index_endscan(self.description) };
-    }
-}
-
-impl Entry {
-    /// The value of a column of the index, counted from 1; None for NULL.
-    pub fn value(&self, place: i16) -> Option<Datum> {
-        const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
-        let (mut values, mut nulls) = ([Datum::null(); MOST], [false; MOST]);
-        // SAFETY: the scan has just found the entry, and has given its descriptor. No index has more columns than
-        // INDEX_MAX_KEYS.
-        unsafe {
-            pg_sys::index_deform_tuple(self.tuple, self.description, values.as_mut_ptr(), nulls.as_mut_ptr());
-        }
-        let place = usize::try_from(place).ok()?.checked_sub(1)?;
-        (!nulls.get(place)?).then_some(values[place])
+        // SAFETY: the scan is taken only here.
+        unsafe { ManuallyDrop::take(&mut self.entries) }.end();
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! The declarations are the same in PostgreSQL 14 to 18.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 pub use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -26,20 +26,10 @@ mod unguarded {
         pub fn datumCopy(value: Datum, by_value: bool, length: c_int) -> Datum;
         pub fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: c_int) -> bool;
 
-        // nodes/nodeFuncs.h
-        #[cfg_attr(any(feature = "pg16", feature = "pg17", feature = "pg18"), link_name = "query_tree_walker_impl")]
-        pub fn query_tree_walker(query: *mut pg_sys::Query, walker: Walker, context: *mut c_void, flags: c_int)
-        -> bool;
-        #[cfg_attr(
-            any(feature = "pg16", feature = "pg17", feature = "pg18"),
-            link_name = "expression_tree_walker_impl"
-        )]
-        pub fn expression_tree_walker(node: *mut pg_sys::Node, walker: Walker, context: *mut c_void) -> bool;
+        // storage/predicate.h
+        pub fn PredicateLockPage(table: pg_sys::Relation, page: pg_sys::BlockNumber, snapshot: pg_sys::Snapshot);
     }
 }
-
-/// A function that PostgreSQL calls for each node of a tree; it returns true to end the walk.
-pub type Walker = unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut c_void) -> bool;
 
 /// A table and all tables that inherit from it; the latter are locked. The list is palloc'd.
 pub fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE) -> *mut pg_sys::List {
@@ -89,22 +79,13 @@ pub unsafe fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: i16) ->
     unsafe { guarded(|| unguarded::datum_image_eq(a, b, by_value, length.into())) }
 }
 
-/// Walks over the parts of a query.
+/// Registers, for SERIALIZABLE, that the transaction has read a page of a table without visiting it.
 ///
 /// # Safety
-/// The query is valid, and `walker` accepts the context.
-pub unsafe fn query_tree_walker(query: *mut pg_sys::Query, walker: Walker, context: *mut c_void) -> bool {
-    // SAFETY: the caller passes a valid query, and a walker that accepts the context.
-    unsafe { guarded(|| unguarded::query_tree_walker(query, walker, context, 0)) }
-}
-
-/// Walks over the parts of an expression.
-///
-/// # Safety
-/// The expression is valid, and `walker` accepts the context.
-pub unsafe fn expression_tree_walker(node: *mut pg_sys::Node, walker: Walker, context: *mut c_void) -> bool {
-    // SAFETY: the caller passes a valid expression, and a walker that accepts the context.
-    unsafe { guarded(|| unguarded::expression_tree_walker(node, walker, context)) }
+/// The table is open, and the snapshot is valid.
+pub unsafe fn predicate_lock_page(table: pg_sys::Relation, page: pg_sys::BlockNumber, snapshot: pg_sys::Snapshot) {
+    // SAFETY: the caller passes an open table and a valid snapshot.
+    unsafe { guarded(|| unguarded::PredicateLockPage(table, page, snapshot)) }
 }
 
 /// The descriptor's entry for a column, by its number from 1; None if there is no such column.
@@ -158,5 +139,30 @@ pub mod windowapi {
             is_out: *mut bool,
         ) -> Datum;
         pub fn WinGetFuncArgCurrent(window: WindowObject, argument: c_int, is_null: *mut bool) -> Datum;
+    }
+}
+
+/// Functions of the executor that are called for every entry or row. A caller crosses the guarded boundary once for many
+/// of them, or not at all if none of its own frames has anything to drop.
+pub mod executor {
+    use super::*;
+
+    /// A function that returns the next row of a scan, or checks a row that another transaction has changed.
+    pub type AccessMethod = unsafe extern "C-unwind" fn(*mut pg_sys::ScanState) -> *mut pg_sys::TupleTableSlot;
+    pub type RecheckMethod = unsafe extern "C-unwind" fn(*mut pg_sys::ScanState, *mut pg_sys::TupleTableSlot) -> bool;
+
+    unsafe extern "C-unwind" {
+        // access/genam.h
+        pub fn index_getnext_tid(
+            scan: pg_sys::IndexScanDesc,
+            direction: pg_sys::ScanDirection::Type,
+        ) -> pg_sys::ItemPointer;
+
+        // executor/executor.h
+        pub fn ExecScan(
+            node: *mut pg_sys::ScanState,
+            access: AccessMethod,
+            recheck: RecheckMethod,
+        ) -> *mut pg_sys::TupleTableSlot;
     }
 }

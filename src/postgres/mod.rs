@@ -11,7 +11,9 @@
 pub mod arrays;
 pub mod call;
 pub mod catalog;
+pub mod custom_scan;
 pub mod dirty_scan;
+pub mod entry_scan;
 pub mod error;
 pub mod ffi;
 pub mod moment;

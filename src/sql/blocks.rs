@@ -54,7 +54,7 @@ fn simhash_probes(
 #[pg_extern(sql = false)]
 fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
     answer(request, |request| match request {
-        Request::Simplify { call, .. } => {
+        Request::Simplify { call } => {
             match layout_of(call).as_deref() {
                 Some(&[block, blocks]) => drop(cut(block, blocks)?),
                 Some(&[block, blocks, max_distance]) => drop(cut_to_probe(block, blocks, max_distance)?),

@@ -88,24 +88,3 @@ impl ExtensionSchema {
         self.function(c"simhash_block", &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID])
     }
 }
-
-/// The functions that are put into plans.
-#[derive(Clone, Copy)]
-pub struct Functions {
-    pub simhash_block: Oid,
-    pub simhash_probes: Oid,
-    pub simhash_within: Oid,
-}
-
-impl Functions {
-    /// The functions of the extension to which `function` belongs; None if one is missing.
-    pub fn beside(function: Oid) -> Option<Self> {
-        use pg_sys::{INT4OID, INT8OID};
-        let schema = ExtensionSchema::from_function(function)?;
-        Some(Self {
-            simhash_block: schema.simhash_block()?,
-            simhash_probes: schema.function(c"simhash_probes", &[INT8OID, INT4OID, INT4OID, INT4OID])?,
-            simhash_within: schema.function(c"simhash_within", &[INT8OID, INT8OID, INT4OID, INT4OID])?,
-        })
-    }
-}

@@ -22,5 +22,5 @@ mod options;
 mod recognise;
 mod resemblance;
 pub(crate) mod rewrite_progress;
-mod search;
+pub(crate) mod search;
 mod tsvector;

@@ -50,6 +50,28 @@ impl Block {
         (fingerprint >> self.shift & ((1 << self.width) - 1)) as u32 as i32
     }
 
+    /// Number of bits that are 1 in this block of a number.
+    #[inline]
+    pub fn ones(self, bits: u64) -> u32 {
+        (self.value(bits) as u32).count_ones()
+    }
+
+    /// Number of values that [`Block::ring`] returns for a radius.
+    pub fn ring_count(self, radius: u32) -> u64 {
+        let width = u64::from(self.width);
+        if u64::from(radius) > width {
+            return 0;
+        }
+        (0..u64::from(radius)).fold(1, |binomial, i| binomial * (width - i) / (i + 1))
+    }
+
+    /// The values that differ from this block of `fingerprint` in exactly `radius` bits; there are
+    /// [`Block::ring_count`].
+    pub fn ring(self, fingerprint: u64, radius: u32) -> impl Iterator<Item = i32> {
+        let value = self.value(fingerprint) as u32;
+        words_of_weight(radius, self.width).map(move |mask| (value ^ mask) as i32)
+    }
+
     /// Number of values that [`Block::probes`] returns for a radius.
     pub fn probe_count(self, radius: Option<u32>) -> u64 {
         let Some(radius) = radius else { return 0 };
@@ -83,27 +105,6 @@ impl Block {
     }
 }
 
-/// The probes of a block, most of them as one range, since an index looks up neighbouring values at once.
-pub struct Ranged {
-    /// All values that differ from the fingerprint's block only in its lowest bits, which may be more than the probes
-    /// among them.
-    pub range: RangeInclusive<i32>,
-    /// The probes that are not in the range.
-    pub others: Vec<i32>,
-}
-
-impl Block {
-    /// [`Block::probes`], with those that differ only in the `low` lowest bits as a range. `low` must be less than the
-    /// width of the block. Fails if memory is refused.
-    pub fn ranged_probes(self, fingerprint: u64, radius: u32, low: u32) -> Result<Ranged, Error> {
-        let value = self.value(fingerprint) as u32;
-        let mask = (1 << low) - 1;
-        let mut others = self.list_probes(fingerprint, Some(radius))?;
-        others.retain(|&probe| (probe as u32 ^ value) & !mask != 0);
-        Ok(Ranged { range: (value & !mask) as i32..=(value | mask) as i32, others })
-    }
-}
-
 /// The radius of block `number` in a search at a distance of at most `max_distance`; None if the block need not be
 /// looked at.
 ///
@@ -115,10 +116,11 @@ pub fn radius(number: i32, blocks: i32, max_distance: i32) -> Option<u32> {
     (radii / blocks + u32::from(number < radii % blocks)).checked_sub(1)
 }
 
-/// The words of `width` bits of which `ones` bits are 1, in ascending order (Gosper's hack: HAKMEM, item 175).
+/// The words of `width` bits, at most 32, of which `ones` bits are 1, in ascending order (Gosper's hack: HAKMEM, item
+/// 175).
 fn words_of_weight(ones: u32, width: u32) -> impl Iterator<Item = u32> {
     let end = 1u64 << width;
-    let first = Some((1u64 << ones) - 1);
+    let first = (ones <= width).then(|| (1u64 << ones) - 1);
     std::iter::successors(first, move |&word| {
         if word == 0 {
             return None;

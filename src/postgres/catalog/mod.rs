@@ -1,5 +1,5 @@
 //! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es, [`primary_key`], [`partition`]s
-//! and [`statistics`]. [`unlocked`] reads about tables that are not locked. A [`target`] is the table that a command
+//! . [`unlocked`] reads about tables that are not locked. A [`target`] is the table that a command
 //! works on; [`generation`] gives its generation expressions as SQL.
 
 pub mod column;
@@ -8,6 +8,5 @@ pub mod index;
 pub mod partition;
 pub mod primary_key;
 pub mod relation;
-pub mod statistics;
 pub mod target;
 pub mod unlocked;

@@ -21,17 +21,6 @@ pub struct Variable {
     pub levels_up: u32,
 }
 
-impl Variable {
-    /// Whether this is one of the columns. A whole-row reference matches each column of its relation.
-    pub fn is_among(self, columns: &[Self]) -> bool {
-        const WHOLE_ROW: i16 = 0;
-        columns.iter().any(|other| {
-            self.relation == other.relation
-                && (self.number == other.number || self.number == WHOLE_ROW || other.number == WHOLE_ROW)
-        })
-    }
-}
-
 impl Expression {
     /// The expression at `node`; None for a null pointer.
     ///
@@ -40,15 +29,6 @@ impl Expression {
     /// result, as the running planner's context does for what is made while it plans.
     pub unsafe fn new<T>(node: *mut T) -> Option<Self> {
         NonNull::new(node.cast()).map(Self)
-    }
-
-    /// An expression that has just been made.
-    ///
-    /// # Safety
-    /// `node` points to a valid expression, and is not null. It lives as long as [`Expression::new`] requires.
-    pub unsafe fn from_new<T>(node: *mut T) -> Self {
-        // SAFETY: the caller passes a pointer that is not null.
-        Self(unsafe { NonNull::new_unchecked(node.cast()) })
     }
 
     pub fn as_ptr(self) -> *mut pg_sys::Node {
@@ -80,6 +60,23 @@ impl Expression {
         }
     }
 
+    /// The operator, its function and the operands of a binary operator.
+    pub fn operation(self) -> Option<(Oid, Oid, [Expression; 2])> {
+        let operation = self.as_node::<pg_sys::OpExpr>(NodeTag::T_OpExpr)?;
+        // SAFETY: the node is a valid OpExpr, whose arguments are a list of expressions. get_opcode looks up a system
+        // cache.
+        unsafe {
+            let operation = operation.as_ref();
+            let operands = <[Expression; 2]>::try_from(list(operation.args)).ok()?;
+            let function = if operation.opfuncid == Oid::INVALID {
+                pg_sys::get_opcode(operation.opno)
+            } else {
+                operation.opfuncid
+            };
+            Some((operation.opno, function, operands))
+        }
+    }
+
     /// The column that this refers to; None for any other node, and for OLD and NEW in RETURNING.
     pub fn column(self) -> Option<Variable> {
         #[cfg(feature = "pg18")]
@@ -107,22 +104,6 @@ impl Expression {
         self.without_relabelling().column().map(|column| column.number)
     }
 
-    /// The columns of its own query level that an expression or a query refers to, including columns in sub-selects.
-    pub fn columns(self) -> Vec<Variable> {
-        // SAFETY: the node is valid; pull_vars_of_level makes a new list of column references and placeholders.
-        let found = unsafe { list(pg_sys::pull_vars_of_level(self.as_ptr(), 0)) };
-        let columns = found.into_iter().flat_map(|found| {
-            match found.as_node::<pg_sys::PlaceHolderVar>(NodeTag::T_PlaceHolderVar) {
-                // SAFETY: the node is a valid PlaceHolderVar, which has an expression.
-                Some(placeholder) => {
-                    unsafe { Self::new(placeholder.as_ref().phexpr) }.map_or_else(Vec::new, Self::columns)
-                }
-                None => found.variable().into_iter().collect(),
-            }
-        });
-        columns.collect()
-    }
-
     /// The columns of its table that a stored expression refers to.
     pub fn own_columns(self) -> Vec<i16> {
         const OWN: pg_sys::Index = 1;
@@ -144,11 +125,6 @@ impl Expression {
     /// The value of an integer constant that is not NULL.
     pub fn integer(self) -> Option<i32> {
         self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4OID).map(|(_, datum)| datum.value() as i32)
-    }
-
-    /// The value of a bigint constant that is not NULL.
-    pub fn bigint(self) -> Option<i64> {
-        self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT8OID).map(|(_, datum)| datum.value() as i64)
     }
 
     /// The type and the value of a constant that is not NULL.
@@ -206,34 +182,6 @@ impl Expression {
         unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
     }
 
-    /// Whether it has an aggregate, a window function or a set-returning function.
-    pub fn is_computed_from_groups(self) -> bool {
-        // SAFETY: the node is valid, and is only read.
-        unsafe {
-            // `contain_agg_clause` will not do: it expects that sub-selects are planned already.
-            pg_sys::contain_aggs_of_level(self.as_ptr(), 0)
-                || pg_sys::contain_window_function(self.as_ptr())
-                || pg_sys::expression_returns_set(self.as_ptr())
-        }
-    }
-
-    /// Whether it refers to a column, and is NULL where any column that it refers to is NULL.
-    pub fn is_strict(self) -> bool {
-        // SAFETY: the node is valid, and is only read.
-        unsafe { pg_sys::contain_var_clause(self.as_ptr()) && !pg_sys::contain_nonstrict_functions(self.as_ptr()) }
-    }
-
-    /// Whether it is a column that is marked as one that an outer join below may make NULL. False before PostgreSQL 16,
-    /// which introduced the mark.
-    pub fn is_marked_nullable(self) -> bool {
-        #[cfg(any(feature = "pg16", feature = "pg17", feature = "pg18"))]
-        if let Some(var) = self.without_relabelling().as_node::<pg_sys::Var>(NodeTag::T_Var) {
-            // SAFETY: the node is a valid Var.
-            return unsafe { !var.as_ref().varnullingrels.is_null() };
-        }
-        false
-    }
-
     pub fn copy(self) -> Self {
         // SAFETY: the node is valid; its copy is valid too, and not null.
         unsafe { Self(NonNull::new_unchecked(pg_sys::copyObjectImpl(self.0.as_ptr().cast()).cast())) }
@@ -245,23 +193,6 @@ impl Expression {
         // SAFETY: the copy is a valid node, and nothing else refers to it.
         unsafe { pg_sys::ChangeVarNodes(copy.as_ptr(), from, to, 0) };
         copy
-    }
-
-    /// A reference to another, integer column of the same row; None if this is not a column reference.
-    pub fn sibling(self, number: i16) -> Option<Self> {
-        let copy = self.copy();
-        let mut var = copy.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
-        // SAFETY: the copy is a valid Var, and nothing else refers to it. The other fields still describe the same row,
-        // for example the outer joins that make it NULL.
-        let var = unsafe { var.as_mut() };
-        var.varattno = number;
-        var.vartype = pg_sys::INT4OID;
-        var.vartypmod = -1;
-        var.varcollid = Oid::INVALID;
-        var.varnosyn = var.varno as pg_sys::Index;
-        var.varattnosyn = number;
-        var.location = -1;
-        Some(copy)
     }
 }
 

@@ -8,9 +8,8 @@ use super::planner::Planner;
 
 /// A request from the planner to a support function.
 pub enum Request<'a> {
-    /// A request for an expression that is equivalent to the call, and may be cheaper. `planner` is None when an
-    /// expression is simplified outside a query.
-    Simplify { planner: Option<Planner>, call: Expression },
+    /// A request for an expression that is equivalent to the call, and may be cheaper.
+    Simplify { call: Expression },
     /// A request for the share of rows for which a condition with these arguments is true.
     Selectivity { planner: Planner, arguments: Vec<Expression>, answer: &'a mut f64 },
     /// A request for the cost of a call: before the first row, and for each row.
@@ -20,8 +19,6 @@ pub enum Request<'a> {
 /// An answer from a support function.
 pub enum Answer {
     Nothing,
-    /// The equivalent expression.
-    Expression(Expression),
     /// The answer was written into the request.
     InRequest,
 }
@@ -35,8 +32,7 @@ pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer
         match datum.cast_mut_ptr::<pg_sys::Node>().as_ref().map(|node| node.type_) {
             Some(NodeTag::T_SupportRequestSimplify) => {
                 let request = &*datum.cast_mut_ptr::<pg_sys::SupportRequestSimplify>();
-                Expression::new(request.fcall)
-                    .map(|call| Request::Simplify { planner: Planner::new(request.root), call })
+                Expression::new(request.fcall).map(|call| Request::Simplify { call })
             }
             Some(NodeTag::T_SupportRequestSelectivity) => {
                 let request = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();
@@ -62,7 +58,6 @@ pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer
     // A null pointer, returned as a value that is not NULL, means no answer.
     Ok(Internal::from(Some(match answered {
         Answer::Nothing => Datum::null(),
-        Answer::Expression(expression) => Datum::from(expression.as_ptr()),
         Answer::InRequest => datum,
     })))
 }

@@ -13,7 +13,7 @@ use super::indexes::NamedIndex;
 use super::prefix::Prefix;
 use super::provenance::{Maker, has_comment};
 use super::source::block_sql;
-use super::table::{layout, one_by_one};
+use super::table::{Covering, layout, one_by_one};
 use super::unfilled::{Look, warn_of_unfilled};
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, no_such_column};
@@ -36,7 +36,7 @@ fn simhash_index_commands(
 ) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
     let target = required(target, "target")?;
     let blocks = layout(blocks)?;
-    let covering = required(covering, "covering")?;
+    let covering = Covering(covering);
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     let commands = command::run(call, target, prefix, pg_sys::AccessShareLock as Lock, |command| {
@@ -55,8 +55,7 @@ struct IndexCommands {
     schema: ExtensionSchema,
     prefix: Prefix,
     blocks: i32,
-    /// Whether the indexes include the fingerprint.
-    covering: bool,
+    covering: Covering,
     names: IndexNames,
     commands: Vec<String>,
 }
@@ -164,7 +163,7 @@ impl IndexCommands {
         let name = quote_identifier(self.names.choose(table, &self.prefix.block(block))?);
         let qualified = format!("{}.{name}", quote_identifier(&table.schema));
         let column = quote_identifier(self.prefix.fingerprint());
-        let include = if self.covering { format!(" INCLUDE ({column})") } else { String::new() };
+        let include = if self.covering.of_new() { format!(" INCLUDE ({column})") } else { String::new() };
         let fingerprint = Column::named(&table.open(), self.prefix.fingerprint())?;
         let function = quote_qualified_identifier(schema_name(self.schema.oid())?, "simhash_block".to_owned());
         let key = block_sql(&function, &fingerprint, block, self.blocks)?;
@@ -204,7 +203,7 @@ impl IndexCommands {
         let mut indexes = self.of_block(table, block)?;
         // Leftovers of an interrupted REINDEX are dropped, not completed.
         indexes.retain(|index| {
-            (!self.covering || index.covers(column))
+            (!self.covering.of_existing() || index.covers(column))
                 && (index.is_valid || index.is_live && !index.is_named_as_leftover())
         });
         indexes.sort_by_key(|index| !index.is_valid);

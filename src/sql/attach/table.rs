@@ -46,7 +46,7 @@ fn simhash_attach(
     let target = required(target, "target")?;
     let source = name(source, "source")?;
     let blocks = layout(blocks)?;
-    let covering = required(covering, "covering")?;
+    let covering = Covering(covering);
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     command::run(call, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
@@ -64,14 +64,30 @@ pub fn layout(blocks: Option<i32>) -> Result<i32, ErrorReport> {
     Ok(blocks)
 }
 
+/// Whether indexes include the fingerprint, as the user asks for it. If the user does not say it, new indexes do, and
+/// existing ones stay as they are.
+#[derive(Clone, Copy)]
+pub struct Covering(pub Option<bool>);
+
+impl Covering {
+    /// Whether new indexes include the fingerprint.
+    pub fn of_new(self) -> bool {
+        self.0 != Some(false)
+    }
+
+    /// Whether existing indexes must include the fingerprint.
+    pub fn of_existing(self) -> bool {
+        self.0 == Some(true)
+    }
+}
+
 /// What the user asks to attach.
 struct Attachment {
     schema: ExtensionSchema,
     source: Source,
     blocks: i32,
     prefix: Prefix,
-    /// Whether the indexes include the fingerprint.
-    covering: bool,
+    covering: Covering,
 }
 
 /// What an attached column computes.
@@ -299,7 +315,7 @@ impl Attachment {
                 let of_block =
                     |index: &&NamedIndex| matches!(index.first(), Keyed::Column(first) if Some(first) == number);
                 let found: Vec<_> = indexes.iter().filter(of_block).collect();
-                if found.iter().any(|index| !self.covering || index.covers(covered)) {
+                if found.iter().any(|index| !self.covering.of_existing() || index.covers(covered)) {
                     continue;
                 }
                 for index in found {
@@ -314,8 +330,11 @@ impl Attachment {
             }
         }
         let mut names = IndexNames::default();
-        let include =
-            if self.covering { format!(" INCLUDE ({})", quote_identifier(fingerprint)) } else { String::new() };
+        let include = if self.covering.of_new() {
+            format!(" INCLUDE ({})", quote_identifier(fingerprint))
+        } else {
+            String::new()
+        };
         for (number, (member, block, column)) in missing.iter().enumerate() {
             let name = names.choose(member, &self.prefix.block(*block))?;
             let number = number + 1;

@@ -21,7 +21,7 @@ use crate::postgres::error::user_error;
 use crate::postgres::spi::from_server;
 use crate::postgres::trigger::{RowEvent, protocol_violated, table_of_original};
 use crate::sql::arguments::check_distance;
-use crate::sql::functions::Functions;
+use crate::sql::functions::ExtensionSchema;
 
 /// How to create the trigger, shown as a hint to users who create it by hand.
 pub const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
@@ -110,7 +110,8 @@ impl Guard {
             return Err(protocol_violated(message.to_owned(), USAGE));
         }
         let members = Members::read_with(identity.root, identity.detached)?;
-        let searched = members.searched(fingerprint, scope, max_distance, Functions::beside(function))?;
+        let simhash_block = ExtensionSchema::from_function(function).and_then(ExtensionSchema::simhash_block);
+        let searched = members.searched(fingerprint, scope, max_distance, simhash_block)?;
         let Members { all, with_rows } = members;
         let mark_of = |own: &SearchedTable| {
             mark.map(|mark| mark_column(&Relation::open(own.oid), mark, Some(own), &searched)).transpose()

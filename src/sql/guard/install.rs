@@ -24,7 +24,7 @@ use crate::postgres::trigger::{arguments, is_before_each_row, triggers};
 use crate::sql::arguments::{check_distance, name, required};
 use crate::sql::attach::unfilled::{Look, warn_of_unfilled};
 use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
-use crate::sql::functions::{ExtensionSchema, Functions};
+use crate::sql::functions::ExtensionSchema;
 
 /// BEFORE triggers fire in the order of their names. The guard comes after `zz_simhash_update`, so that it sees the row
 /// as the other triggers leave it.
@@ -147,9 +147,9 @@ impl Guard {
             .map_err(|error| error.set_hint("simhash_attach adds the fingerprint column, named simhash by default."))?;
         check_is_stored(relation, &fingerprint)?;
         Scope::new(relation, &self.scope)?;
-        let functions = self.schema.simhash_block().and_then(Functions::beside);
+        let simhash_block = self.schema.simhash_block();
         let searched =
-            Members::read(table.oid)?.searched(&self.fingerprint, &self.scope, self.max_distance, functions)?;
+            Members::read(table.oid)?.searched(&self.fingerprint, &self.scope, self.max_distance, simhash_block)?;
         self.check_mark(relation, &searched)?;
         let visits: f64 = searched.iter().map(|member| member.visits).sum();
         if visits >= MANY_VISITS {

@@ -11,7 +11,6 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
 use crate::postgres::spi::from_server;
 use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
-use crate::sql::functions::Functions;
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
@@ -52,9 +51,9 @@ impl Members {
         fingerprint: &str,
         scope: &[String],
         max_distance: i32,
-        functions: Option<Functions>,
+        simhash_block: Option<Oid>,
     ) -> Result<Vec<SearchedTable>, ErrorReport> {
-        let functions = functions.ok_or_else(|| {
+        let simhash_block = simhash_block.ok_or_else(|| {
             let message = "pg_simhash lacks functions here that its library needs";
             user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                 .set_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database.")
@@ -64,7 +63,7 @@ impl Members {
             let column = fingerprint_column(&table, fingerprint)?;
             let scope = Scope::new(&table, scope)?;
             check_is_stored(&table, &column)?;
-            SearchedTable::new(&table, &column, scope, max_distance, &functions)?
+            SearchedTable::new(&table, &column, scope, max_distance, simhash_block)?
                 .ok_or_else(|| no_index(&table, max_distance))
         };
         self.with_rows.iter().map(searched).collect()

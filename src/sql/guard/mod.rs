@@ -2,8 +2,8 @@
 //!
 //! [`install`] creates the trigger on a table. [`trigger`] is the trigger function; [`definition`] reads what it does
 //! from its arguments, and [`cache`] keeps that between statements. [`decision`] decides about each new row, by the
-//! guard's [`action`]. [`members`] lists the tables to search, [`search`] finds near rows in them by the [`probes`] of
-//! each block and within the [`scope`], and [`locks`] keeps two writers from overlooking each other. [`own_row`] is the
+//! guard's [`action`]. [`members`] lists the tables to search, [`search`] finds near rows in them within the [`scope`],
+//! and [`locks`] keeps two writers from overlooking each other. [`own_row`] is the
 //! row that INSERT .. ON CONFLICT finds in place of the new one, [`pending`] the row that was accepted and is not
 //! stored yet. [`nearest`] is the near-duplicate that was found, which [`conflict`] reports and [`mark_column`] stores.
 
@@ -19,7 +19,6 @@ mod members;
 mod nearest;
 mod own_row;
 mod pending;
-mod probes;
 mod scope;
 mod search;
 mod trigger;

@@ -283,7 +283,8 @@ impl UniqueIndex {
             }
             let mut found = Found::None;
             let keys = &mut keys[..values.len()];
-            let mut scan = DirtyScan::begin(table, &index, slot, keys, since, false, usize::MAX);
+            let mut scan = DirtyScan::begin(table, &index, slot, since, keys.len(), None);
+            scan.rescan(keys);
             while let Some((version, state)) = scan.next(|_| true) {
                 match state {
                     State::Depends(transaction) => return Found::Depends(transaction, version.row().place()),

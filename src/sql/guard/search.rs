@@ -9,10 +9,10 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use simhash::distance::hamming;
 use simhash::error::Error;
-use simhash::search::blocks::{Block, Ranged};
-use simhash::search::cost::share_of;
+use simhash::search::blocks::Block;
+use simhash::search::cost::Entries;
+use simhash::search::growth::{Growth, Total};
 
-use super::probes::{BlockSearch, Keys};
 use super::scope::{Scope, ScopeValues};
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::partition::partition_columns;
@@ -22,9 +22,7 @@ use crate::postgres::dirty_scan::{DirtyScan, State};
 use crate::postgres::moment::Moment;
 use crate::postgres::row::{Row, TableSlot};
 use crate::postgres::row_version::RowVersion;
-use crate::sql::functions::Functions;
-use crate::sql::indexed::choice;
-use crate::sql::indexed::layouts::{Fingerprint, Indexed};
+use crate::sql::indexed::layouts::{Fingerprint, Indexed, Layout, growing, layouts_of};
 
 /// A table to search: a guarded table, or a partition of one.
 pub struct SearchedTable {
@@ -37,12 +35,16 @@ pub struct SearchedTable {
     partition_columns: Vec<i16>,
     /// Rows that a search visits, most of them not near, if block values are evenly distributed; more if they are not.
     pub visits: f64,
-    blocks: Vec<BlockSearch>,
+    rows: f64,
+    layouts: Vec<Layout>,
 }
 
-/// Index entries to read of one range of block values. If values are so skewed that there are more, the probes are
-/// looked up one by one.
-const MOST_OF_RANGE: usize = 256;
+/// The most probes of a search.
+const MOST_PROBES: f64 = 65_536.0;
+/// The largest share of the rows that a search may find in the indexes.
+const LARGEST_SHARE: f64 = 0.1;
+/// Values that are looked up at once, in 16 kB.
+const VALUES: usize = 4096;
 
 /// Whether ON CONFLICT finds this row in place of the new one; if the flag is set, by a unique index on plain columns.
 pub type IsOwnRow<'a> = dyn Fn(Row<'_>, bool) -> bool + 'a;
@@ -79,30 +81,26 @@ impl SearchedTable {
         fingerprint: &Column,
         scope: Scope,
         distance: i32,
-        functions: &Functions,
+        simhash_block: Oid,
     ) -> Result<Option<Self>, ErrorReport> {
         let fingerprint = fingerprint.number;
-        let indexed = Indexed::read_table(table.oid(), Fingerprint::Column(fingerprint), functions);
-        let Some((rows, blocks)) = indexed.and_then(|indexed| {
-            let choice = choice::cheapest_unconditional(&indexed, distance)?;
-            let searched = choice.probed.iter().map(|probed| {
-                let block = Block::new(probed.indexed.block, choice.blocks)?;
-                let found = probed.indexed;
-                Some(BlockSearch::new(found.index, block, probed.radius?, found.fingerprint, indexed.rows))
-            });
-            Some((indexed.rows, searched.collect::<Option<Vec<_>>>()?))
-        }) else {
-            return Ok(None);
-        };
-        let plain = blocks.iter().filter(|searched| searched.fingerprint.is_none());
+        let mut indexed = Indexed::read(table, Fingerprint::Column(fingerprint), simhash_block);
+        indexed.blocks.retain(|found| !found.is_partial);
+        let layouts = layouts_of(&indexed.blocks);
+        let is_useful =
+            |total: &Total| total.probes <= MOST_PROBES && total.entries <= LARGEST_SHARE * indexed.rows.max(1.0);
+        let total = Growth::new(indexed.rows, growing(&layouts)).total(distance).filter(is_useful);
+        let Some(total) = total else { return Ok(None) };
+        let is_covering = layouts.iter().flatten().all(|found| found.entries() == Entries::Covering);
         Ok(Some(Self {
             oid: table.oid(),
             fingerprint,
             scope,
             primary_key: PrimaryKey::read(table)?,
             partition_columns: partition_columns(table),
-            visits: rows * share_of(plain.map(|searched| (searched.block, searched.radius))),
-            blocks,
+            visits: if is_covering { 0.0 } else { total.entries },
+            rows: indexed.rows,
+            layouts,
         }))
     }
 
@@ -120,55 +118,54 @@ impl SearchedTable {
     ) -> Result<ControlFlow<()>, Error> {
         let table = Relation::open(self.oid);
         let slot = TableSlot::new(&table);
-        for searched in &self.blocks {
+        let fingerprint = wanted.fingerprint.cast_unsigned();
+        // Each step is made once, so that no row is missed that a concurrent INSERT has put into some indexes only.
+        let mut growth = Growth::new(self.rows, growing(&self.layouts));
+        while let Some(step) = growth.next(wanted.max_distance, f64::INFINITY) {
+            let searched = &self.layouts[step.layout][step.place];
+            let Some(block) = Block::new(searched.block, searched.blocks) else { break };
             let index = Relation::open(searched.index);
-            let mut scan = |keys: Keys, most| self.scan(searched, &table, &index, &slot, keys, most, wanted, &mut show);
-            let fingerprint = wanted.fingerprint.cast_unsigned();
-            if searched.low > 0 {
-                let Ranged { range, others } =
-                    searched.block.ranged_probes(fingerprint, searched.radius, searched.low)?;
-                match scan(Keys::Between(*range.start(), *range.end()), MOST_OF_RANGE) {
-                    ControlFlow::Break(()) => return Ok(ControlFlow::Break(())),
-                    ControlFlow::Continue(true) => {
-                        if scan(Keys::any(others), usize::MAX).is_break() {
-                            return Ok(ControlFlow::Break(()));
-                        }
-                        continue;
-                    }
-                    // The range has more entries than it is worth: look up all probes.
-                    ControlFlow::Continue(false) => {}
+            // SAFETY: table and index stay open until the scan ends. The index belongs to the table, and has the
+            // fingerprint, a bigint, at this position.
+            let mut scan = unsafe { DirtyScan::begin(&table, &index, &slot, wanted.since, 1, searched.fingerprint) };
+            scan.limit_refusals((step.limit / searched.entries().microseconds()) as u64);
+            let mut values = block.ring(fingerprint, step.radius);
+            let mut at_once = Vec::new();
+            loop {
+                at_once.clear();
+                at_once.try_reserve_exact(VALUES)?;
+                at_once.extend(values.by_ref().take(VALUES));
+                if at_once.is_empty() || !scan.has_read_all() {
+                    break;
+                }
+                // SAFETY: the first key of a block's index is an integer, and the scan has one key.
+                unsafe { scan.look_up(&at_once) };
+                if self.scan(&table, &mut scan, wanted, &mut show).is_break() {
+                    return Ok(ControlFlow::Break(()));
                 }
             }
-            let probes = searched.block.list_probes(fingerprint, Some(searched.radius))?;
-            if scan(Keys::any(probes), usize::MAX).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+            if scan.has_read_all() { growth.complete(step) } else { growth.give_up(step) }
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Shows what one scan of a block's index finds. Breaks if told to stop; else returns whether it has read all
-    /// entries.
-    #[allow(clippy::too_many_arguments)] // The locals of the loop in `each_near`.
+    /// Shows what one look-up finds. Breaks if told to stop.
     fn scan(
         &self,
-        searched: &BlockSearch,
         table: &Relation,
-        index: &Relation,
-        slot: &TableSlot,
-        keys: Keys,
-        most: usize,
+        scan: &mut DirtyScan<'_>,
         wanted: &Wanted,
         show: &mut impl FnMut(&Candidate) -> ControlFlow<()>,
-    ) -> ControlFlow<(), bool> {
-        // SAFETY: table and index stay open until the scan ends. The index belongs to the table, and its first key is
-        // an integer: the choice of layouts takes no others.
-        let mut scan = unsafe {
-            DirtyScan::begin(table, index, slot, &mut keys.comparisons(), wanted.since, searched.filters(), most)
+    ) -> ControlFlow<()> {
+        let is_near = |fingerprint: i64| {
+            let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());
+            distance.cast_signed() <= wanted.max_distance
         };
-        let accepts = |entry: &_| searched.may_be_near(entry, wanted.fingerprint, wanted.max_distance);
-        while let Some((version, state)) = scan.next(accepts) {
-            let Some((fingerprint, distance)) = self.near(wanted, version.row()) else { continue };
+        while let Some((version, state)) = scan.next(is_near) {
+            let Some((fingerprint, distance)) = self.near(wanted, version.row()) else {
+                scan.refuse();
+                continue;
+            };
             if self.is_own_row(wanted, version, state) {
                 continue;
             }
@@ -179,7 +176,7 @@ impl SearchedTable {
             };
             show(&Candidate { table, version, fingerprint, distance, state })?;
         }
-        ControlFlow::Continue(scan.has_read_all())
+        ControlFlow::Continue(())
     }
 
     /// Whether the INSERT finds this row in place of the new one, and will find it whatever other transactions do.

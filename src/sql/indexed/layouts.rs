@@ -1,19 +1,18 @@
 //! The layouts of blocks that a table has indexed.
 //!
-//! A block is indexed if a btree has it as a key: either a stored generated column, computed by
+//! A block is indexed if a btree has it as its first key: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
 
 use pgrx::pg_sys::{self, Oid};
-use simhash::search::blocks::radius;
+use simhash::search::blocks::{Block, LAYOUTS, radius};
+use simhash::search::cost::Entries;
+use simhash::search::growth;
 
-use super::partitions::Partitions;
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::index::{Index, Keyed};
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::catalog::statistics::Statistics;
 use crate::postgres::nodes::expression::Expression;
-use crate::sql::functions::Functions;
 use crate::sql::recognise::BlockCall;
 
 /// The fingerprint whose blocks are wanted.
@@ -25,85 +24,41 @@ pub enum Fingerprint {
     Expression(Expression),
 }
 
-/// The key that stands for a block in an index.
-#[derive(Clone, Copy)]
-pub enum BlockKey {
-    /// A generated column.
-    Column(i16),
-    /// `simhash_block` of the fingerprint, as the search writes it.
-    OfFingerprint,
-    /// An expression of the table's columns, whose column references have relation 1.
-    Expression(Expression),
-}
-
-/// A block that is a key of an index.
-#[derive(Clone, Copy)]
+/// A block that is the first key of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexedBlock {
     pub block: i32,
     pub blocks: i32,
-    pub key: BlockKey,
     pub index: Oid,
-    /// The position, from 1, at which the index also has the fingerprint's column; None if it does not.
+    /// The position, from 1, at which the index also has the fingerprint; None if it does not.
     pub fingerprint: Option<i16>,
-    /// Whether any search can use the index: it has all rows, and the block is its first key.
-    pub unconditional: bool,
-    pub statistics: Statistics,
+    /// Whether the index has a predicate, which leaves out rows.
+    pub is_partial: bool,
 }
 
-/// What a search of a table can use.
+/// The blocks of a fingerprint that a table has indexed.
 pub struct Indexed {
     pub blocks: Vec<IndexedBlock>,
     /// The planner's estimate of the number of rows.
     pub rows: f64,
 }
 
+/// The indexed blocks of one layout, one index each.
+pub type Layout = Vec<IndexedBlock>;
+
 impl Indexed {
-    /// What a table itself has indexed; None if the table was dropped.
-    pub fn read_table(table: Oid, fingerprint: Fingerprint, functions: &Functions) -> Option<Self> {
-        Some(Self::read_open(&Relation::open_for_planning(table)?, fingerprint, functions))
+    /// What an open table has indexed.
+    pub fn read(table: &Relation, fingerprint: Fingerprint, simhash_block: Oid) -> Self {
+        let blocks = indexed_blocks(table, &table.indexes(), fingerprint, simhash_block);
+        Self { blocks, rows: table.estimated_rows() }
     }
 
-    fn read_open(table: &Relation, fingerprint: Fingerprint, functions: &Functions) -> Self {
-        Self { blocks: indexed_blocks(table, fingerprint, functions), rows: table.estimated_rows() }
-    }
-
-    /// The blocks that a table and all its partitions or inheritors have indexed. For a condition that the planner does
-    /// not pass on to them one by one, as in a join.
-    pub fn read_family(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
-        let table = Relation::open_for_planning(root)?;
-        if table.is_partitioned() {
-            Some(Self::read_partitioned(&table, fingerprint, functions))
-        } else {
-            Self::read_members(root, fingerprint, functions)
-        }
-    }
-
-    /// What a partitioned table itself has indexed. All its partitions have it too, because a valid index has a part in
-    /// each.
+    /// The blocks that are indexed in all members of a family: the partitions of a table, or a table and its inheritors.
+    /// All of them, and their indexes, are locked. None if the table was dropped.
     ///
-    /// The partitions are neither locked nor opened: the planner locks those that it does not prune, and must not wait
-    /// for the others.
-    fn read_partitioned(root: &Relation, fingerprint: i16, functions: &Functions) -> Self {
-        let partitions = Partitions::read(root.oid());
-        let mut found =
-            Self { blocks: indexed_blocks(root, Fingerprint::Column(fingerprint), functions), rows: partitions.rows() }
-                .only_on_columns();
-        found.blocks.retain_mut(|block| {
-            let BlockKey::Column(number) = block.key else { return true };
-            block.statistics = Statistics { relation: root.oid(), column: number, with_inheritors: true };
-            partitions.compute(number, fingerprint, (block.block, block.blocks), functions)
-        });
-        found
-    }
-
-    /// What the partitions of a table, or a table and its inheritors, have indexed in common. All of them, and their
-    /// indexes, are locked.
-    ///
-    /// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so that each must be
-    /// checked.
-    pub fn read_members(root: Oid, fingerprint: i16, functions: &Functions) -> Option<Self> {
-        let root_table = Relation::open_for_planning(root)?;
-        let fingerprint = Column::at(&root_table, fingerprint)?;
+    /// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
+    pub fn read_members(root: Oid, fingerprint: i16, simhash_block: Oid) -> Option<Self> {
+        let fingerprint = Column::at(&Relation::open_for_planning(root)?, fingerprint)?;
         let mut common: Option<Self> = None;
         for member in with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE) {
             // Skip a table that has just been dropped, and a partitioned table, which has no rows of its own.
@@ -111,97 +66,92 @@ impl Indexed {
                 continue;
             };
             let own_fingerprint = Fingerprint::Column(Column::find_raw(&table, fingerprint.raw_name())?.number);
-            let mut own = Self::read_open(&table, own_fingerprint, functions).only_on_columns();
-            for block in &mut own.blocks {
-                if let BlockKey::Column(number) = block.key {
-                    let number = Column::find_raw(&root_table, Column::at(&table, number)?.raw_name())?.number;
-                    block.key = BlockKey::Column(number);
-                    block.statistics = Statistics { relation: root, column: number, with_inheritors: true };
-                }
-            }
+            let own = Self::read(&table, own_fingerprint, simhash_block);
             common = Some(match common {
-                Some(others) => others.and(&own),
+                Some(mut others) => {
+                    others.rows += own.rows;
+                    others.blocks.retain(|block| own.blocks.iter().any(|own| own.is_as_good_as(block)));
+                    others
+                }
                 None => own,
             });
         }
         common
     }
 
-    /// Leaves out indexes on the expression that a column is computed from. To use them, a search would have to
-    /// evaluate that expression with the searching user's rights, and so run code of the table's owner. A condition on
-    /// the column does not.
-    pub fn only_on_columns(mut self) -> Self {
-        self.blocks.retain(|block| !matches!(block.key, BlockKey::Expression(_)));
-        self
-    }
-
-    /// Whether all blocks that a search with this layout must probe are indexed.
+    /// Whether all blocks that a search with this layout must look at are indexed, for all rows.
     pub fn serves(&self, blocks: i32, max_distance: i32) -> bool {
         (0..blocks).filter(|&block| radius(block, blocks, max_distance).is_some()).all(|block| {
-            self.blocks.iter().any(|found| (found.block, found.blocks) == (block, blocks) && found.unconditional)
+            self.blocks.iter().any(|found| (found.block, found.blocks) == (block, blocks) && !found.is_partial)
         })
     }
+}
 
-    fn and(mut self, other: &Self) -> Self {
-        self.rows += other.rows;
-        self.blocks.retain_mut(|block| {
-            let same: Vec<_> = other.blocks.iter().filter(|other| block.is_same_as(other)).collect();
-            block.unconditional &= same.iter().any(|same| same.unconditional);
-            !same.is_empty()
-        });
-        self
-    }
+/// The layouts that have these blocks. Of two indexes on a block, the one with the fingerprint is taken.
+pub fn layouts_of(found: &[IndexedBlock]) -> Vec<Layout> {
+    let layouts = LAYOUTS.map(|blocks| {
+        let best = |block| {
+            let of_block = found.iter().filter(move |found| (found.block, found.blocks) == (block, blocks));
+            of_block.max_by_key(|found| found.fingerprint.is_some()).copied()
+        };
+        (0..blocks).filter_map(best).collect()
+    });
+    layouts.filter(|layout: &Layout| !layout.is_empty()).collect()
+}
+
+/// The layouts as the algorithm knows them.
+pub fn growing(layouts: &[Layout]) -> impl Iterator<Item = Vec<growth::IndexedBlock>> {
+    layouts.iter().map(|layout| layout.iter().filter_map(IndexedBlock::growing).collect())
 }
 
 impl IndexedBlock {
-    /// Whether this is the same block, with the same key, as in another table of the family.
-    fn is_same_as(&self, other: &Self) -> bool {
-        let same_key = match (self.key, other.key) {
-            (BlockKey::Column(a), BlockKey::Column(b)) => a == b,
-            (BlockKey::OfFingerprint, BlockKey::OfFingerprint) => true,
-            _ => false, // expressions of different tables
-        };
-        same_key && (self.block, self.blocks) == (other.block, other.blocks)
+    /// The block as the algorithm knows it; None if there is no such block.
+    fn growing(&self) -> Option<growth::IndexedBlock> {
+        Some(growth::IndexedBlock { block: Block::new(self.block, self.blocks)?, entries: self.entries() })
+    }
+
+    /// What the index's entries tell.
+    pub fn entries(&self) -> Entries {
+        if self.fingerprint.is_some() { Entries::Covering } else { Entries::Plain }
+    }
+
+    /// Whether this is the same block as in another table of the family, for as many rows.
+    fn is_as_good_as(&self, other: &Self) -> bool {
+        (self.block, self.blocks) == (other.block, other.blocks) && self.is_partial <= other.is_partial
     }
 }
 
-/// The blocks of a fingerprint that are keys of the table's indexes.
-fn indexed_blocks(table: &Relation, fingerprint: Fingerprint, functions: &Functions) -> Vec<IndexedBlock> {
+/// The blocks of a fingerprint that are the first keys of these indexes of a table.
+pub fn indexed_blocks(
+    table: &Relation,
+    indexes: &[Oid],
+    fingerprint: Fingerprint,
+    simhash_block: Oid,
+) -> Vec<IndexedBlock> {
     let generation = match fingerprint {
         Fingerprint::Column(number) => generation_of(table, number),
         Fingerprint::Expression(expression) => Some(expression),
     };
     let mut found = Vec::new();
-    let indexes = table.indexes().into_iter().filter_map(Relation::open_for_planning);
-    for index in indexes.filter_map(|index| Index::read_usable(&index)) {
-        for (place, key) in (0i16..).zip(&index.keys).filter(|(_, key)| key.is_integer) {
-            let expression = match key.of {
-                Keyed::Column(number) => generation_of(table, number),
-                Keyed::Expression(expression) => Some(expression),
+    let open = indexes.iter().filter_map(|&index| Relation::open_for_planning(index));
+    for index in open.filter_map(|index| Index::read_usable(&index)) {
+        if !index.keys.first().is_some_and(|key| key.is_integer) {
+            continue;
+        }
+        let expression = match index.first() {
+            Keyed::Column(number) => generation_of(table, number),
+            Keyed::Expression(expression) => Some(expression),
+        };
+        let call = expression.and_then(|expression| BlockCall::read(expression, simhash_block));
+        let Some(BlockCall { fingerprint: of, block, blocks }) = call else { continue };
+        let is_column = matches!(fingerprint, Fingerprint::Column(number) if of.as_own_column() == Some(number));
+        if is_column || generation.is_some_and(|generation| generation.equals(of)) {
+            let place = match fingerprint {
+                Fingerprint::Column(number) => index.place_of(number),
+                Fingerprint::Expression(_) => None,
             };
-            let call = expression.and_then(|expression| BlockCall::read(expression, functions.simhash_block));
-            let Some(BlockCall { fingerprint: of, block, blocks }) = call else { continue };
-            let is_column = matches!(fingerprint, Fingerprint::Column(number) if of.as_own_column() == Some(number));
-            if !is_column && !generation.is_some_and(|generation| generation.equals(of)) {
-                continue;
-            }
-            let (key, (relation, column)) = match key.of {
-                Keyed::Column(number) => (BlockKey::Column(number), (table.oid(), number)),
-                Keyed::Expression(_) if is_column => (BlockKey::OfFingerprint, (index.oid, place + 1)),
-                Keyed::Expression(expression) => (BlockKey::Expression(expression), (index.oid, place + 1)),
-            };
-            found.push(IndexedBlock {
-                block,
-                blocks,
-                key,
-                index: index.oid,
-                fingerprint: match fingerprint {
-                    Fingerprint::Column(number) => index.place_of(number),
-                    Fingerprint::Expression(_) => None,
-                },
-                unconditional: place == 0 && !index.is_partial,
-                statistics: Statistics { relation, column, with_inheritors: false },
-            });
+            let is_partial = index.is_partial;
+            found.push(IndexedBlock { block, blocks, index: index.oid, fingerprint: place, is_partial });
         }
     }
     found

@@ -1,6 +1,3 @@
-//! The block indexes that a table has, for searches and guards: [`layouts`] finds the blocks that are indexed, and
-//! [`choice`] decides how best to search them. [`partitions`] reads partitions that are not locked.
+//! The block indexes that a table has, for searches and guards: [`layouts`] finds the blocks that are indexed.
 
-pub mod choice;
 pub mod layouts;
-mod partitions;

@@ -1,6 +1,19 @@
-//! Searches: the planner turns `simhash_near` into look-ups of indexed blocks ([`near`], [`rewrite`]). [`skew`] shows
-//! what searches of a table cost.
+//! Searches. [`near`] has the functions, [`condition`] recognises them in a query, [`wanted`] says which of them one table
+//! can be searched for, and [`path`] offers the scan of block indexes to the planner. [`plan`] is what its plan keeps. [`scan`] runs it: it reads rows from a
+//! [`finder`] or, nearest first, from [`nearest`]; [`explain`] says what it did. [`skew`] shows what searches of a table
+//! cost.
 
+mod condition;
+mod explain;
+mod finder;
 mod near;
-mod rewrite;
+mod nearest;
+pub mod path;
+mod plan;
+mod rows;
+mod scan;
 mod skew;
+mod wanted;
+
+/// The distance that is assumed if the planner does not know it.
+const USUAL_DISTANCE: i32 = 3;

@@ -19,7 +19,7 @@ use crate::postgres::query::Query;
 use crate::postgres::spi::{from_server, to_server};
 use crate::sql::arguments::check_distance;
 use crate::sql::fingerprint_column::fingerprint_column;
-use crate::sql::functions::Functions;
+use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::Indexed;
 
 /// The limit on the pages that are read of a table: 64 MB.
@@ -157,7 +157,8 @@ impl Table {
 
 /// The layouts that the table has indexed for searches within `max_distance`.
 fn indexed_layouts(table: &Table, max_distance: i32, function: pg_sys::Oid) -> Vec<i32> {
-    let indexed = Functions::beside(function).and_then(|found| Indexed::read_members(table.oid, table.column, &found));
+    let simhash_block = ExtensionSchema::from_function(function).and_then(ExtensionSchema::simhash_block);
+    let indexed = simhash_block.and_then(|found| Indexed::read_members(table.oid, table.column, found));
     let has = |blocks: &i32| indexed.as_ref().is_some_and(|indexed| indexed.serves(*blocks, max_distance));
     LAYOUTS.filter(has).collect()
 }

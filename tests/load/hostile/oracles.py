@@ -12,8 +12,6 @@ SELECT abs(simhash_similarity({bigint:a}, {bigint:b}) - cos(pi() * hamming({bigi
 SELECT simhash_near({bigint:a}, {near:a}, {distance:d}) = (hamming({bigint:a}, {near:a}) <= {distance:d})
 SELECT simhash_near({bigint:a}, {near:a}, {integer:d}) = (hamming({bigint:a}, {near:a}) <= {integer:d}) WHERE
     {integer:d} BETWEEN 0 AND 64
-SELECT simhash_within({bigint:a}, {near:a}, {distance:d}, {blocks:n}) = simhash_near({bigint:a}, {near:a},
-    {distance:d})
 SELECT sum(bit_count((simhash_block({bigint:a}, b, {blocks:n}) # simhash_block({near:a}, b, {blocks:n}))::bit(32)))
     = hamming({bigint:a}, {near:a}) FROM generate_series(0, {blocks:n} - 1) AS b
 SELECT bool_or(simhash_block({near:a}, b, {blocks:n}) = ANY (simhash_probes({bigint:a}, b, {blocks:n}, {small:d})))

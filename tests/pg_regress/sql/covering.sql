@@ -1,4 +1,4 @@
--- Covering indexes, which include the fingerprint: simhash_attach and simhash_index_commands.
+-- Covering indexes, which include the fingerprint: simhash_attach and simhash_index_commands make them by default.
 CREATE TABLE covering_docs (id integer PRIMARY KEY, body text);
 INSERT INTO covering_docs SELECT n, md5(n::text) || ' ' || md5((-n)::text) FROM generate_series(1, 500) AS n;
 CREATE VIEW indexes AS
@@ -6,11 +6,12 @@ SELECT indrelid::regclass AS relation, indexrelid::regclass AS index, regexp_rep
     AS definition, obj_description(indexrelid, 'pg_class') AS comment
 FROM pg_index WHERE NOT indisprimary;
 
-SELECT simhash_attach('covering_docs', 'body', covering => true);
+SELECT simhash_attach('covering_docs', 'body');
 SELECT index, definition, comment FROM indexes WHERE relation = 'covering_docs'::regclass ORDER BY index::text;
 -- Nothing is missing, whether covering indexes are asked for or not.
 SELECT simhash_attach('covering_docs', 'body', covering => true);
-SELECT simhash_attach('covering_docs', 'body');
+SELECT simhash_attach('covering_docs', 'body', covering => false);
+SELECT simhash_attach('covering_docs', 'body', covering => NULL);
 -- Searches use them like plain indexes, and the guard filters rows in the index.
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM covering_docs WHERE simhash_near(simhash, 42, 1);
@@ -26,7 +27,7 @@ SELECT count(*) FROM indexes WHERE relation = 'covering_docs'::regclass;
 
 -- If a guard has to visit many rows, it says so, with a remedy.
 SET client_min_messages = warning;
-SELECT simhash_attach('covering_docs', 'body');
+SELECT simhash_attach('covering_docs', 'body', covering => false);
 RESET client_min_messages;
 SELECT simhash_guard('covering_docs', max_distance => 14);
 SELECT simhash_guard('covering_docs', max_distance => 15);
@@ -38,7 +39,8 @@ SET client_min_messages = warning;
 SELECT simhash_unguard('covering_docs'), simhash_detach('covering_docs');
 RESET client_min_messages;
 
--- Plain indexes become covering: those that attach made are replaced, others stay.
+-- Plain indexes stay until covering ones are asked for: then those that attach made are replaced, and others stay.
+SELECT simhash_attach('covering_docs', 'body', 2, covering => false);
 SELECT simhash_attach('covering_docs', 'body', 2);
 COMMENT ON INDEX covering_docs_simhash_block1_idx IS 'my own';
 SELECT simhash_attach('covering_docs', 'body', 2, covering => true);
@@ -56,7 +58,7 @@ CREATE TABLE covering_parts (id integer, body text) PARTITION BY HASH (id);
 CREATE TABLE covering_parts_0 PARTITION OF covering_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE covering_parts_1 PARTITION OF covering_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 SET client_min_messages = warning;
-SELECT simhash_attach('covering_parts', 'body', 2);
+SELECT simhash_attach('covering_parts', 'body', 2, covering => false);
 SELECT simhash_attach('covering_parts', 'body', 2, covering => true);
 RESET client_min_messages;
 SELECT index, definition FROM indexes
@@ -67,7 +69,8 @@ CREATE TABLE covering_online AS SELECT * FROM covering_docs;
 SET client_min_messages = warning;
 SELECT simhash_attach_online('covering_online', 'body');
 CALL simhash_fill('covering_online');
-SELECT simhash_index_commands('covering_online', 2) \gexec
+SELECT simhash_index_commands('covering_online', 2, covering => false) \gexec
+SELECT simhash_index_commands('covering_online', 2);
 RESET client_min_messages;
 SELECT simhash_index_commands('covering_online', 2, covering => true);
 SELECT simhash_index_commands('covering_online', 2, covering => true) \gexec
@@ -78,7 +81,5 @@ SELECT simhash_detach('covering_online');
 RESET client_min_messages;
 SELECT count(*) FROM indexes WHERE relation = 'covering_online'::regclass;
 
-SELECT errors($$SELECT simhash_attach('covering_docs', 'body', covering => NULL)$$,
-    $$SELECT simhash_index_commands('covering_docs', covering => NULL)$$);
 DROP VIEW indexes;
 DROP TABLE covering_docs, covering_fingerprints, covering_parts, covering_online;

@@ -22,14 +22,14 @@ CREATE FUNCTION is_near(f bigint, q bigint) RETURNS boolean IMMUTABLE LANGUAGE s
 CREATE FUNCTION is_near_either(q bigint, f bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS
     'SELECT is_near(f, q) OR simhash_near(q, f, 2)';
 CREATE FUNCTION has_near(o other, q bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT is_near(o.simhash, q)';
--- Whether a plan has the condition that remains beside the look-up of blocks.
+-- Whether a plan has the scan of block indexes.
 CREATE FUNCTION searches_index(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     line text;
     found boolean = false;
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        found = found OR line ~ 'simhash_within';
+        found = found OR line ~ 'SimhashScan';
     END LOOP;
     RETURN found;
 END $$;

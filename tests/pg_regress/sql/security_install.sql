@@ -154,13 +154,13 @@ SET client_min_messages = warning;
 SELECT shared.simhash_detach('of_domains'), shared.simhash_detach('of_domains', 'f'), shared.simhash_detach('of_domains', 'w'),
     shared.simhash_detach('of_domains', 'v'), shared.simhash_detach('of_domains', 'o'), shared.simhash_unguard('of_domains');
 -- If the library is newer than the installed version, a function may be missing. Plans use no other of its name.
-ALTER EXTENSION pg_simhash DROP FUNCTION shared.simhash_within(bigint, bigint, integer, integer);
-DROP FUNCTION shared.simhash_within(bigint, bigint, integer, integer);
+SELECT shared.simhash_attach('of_domains', 'f', 5);
+ALTER FUNCTION shared.simhash_block(bigint, integer, integer) RENAME TO simhash_renamed;
 SET ROLE regress_security_mallory;
-CREATE FUNCTION shared.simhash_within(bigint, bigint, integer, integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS
+CREATE FUNCTION shared.simhash_block(bigint, integer, integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
     $$ BEGIN RAISE 'hijacked'; END $$;
 RESET ROLE;
-SELECT shared.simhash_attach('of_domains', 'f', 5);
+SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 1, 0);
 SELECT id FROM of_domains WHERE shared.simhash_near(f, 1, 0);
 SELECT shared.simhash_guard('of_domains', 'skip', fingerprint => 'f');

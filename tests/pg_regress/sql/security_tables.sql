@@ -144,7 +144,7 @@ CREATE OPERATOR hostile.<= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = ho
 CREATE OPERATOR hostile.>= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = hostile.equal);
 CREATE FUNCTION hostile.pg_relation_size(oid, text) RETURNS bigint LANGUAGE sql RETURN hostile.evil()::integer;
 CREATE FUNCTION hostile.int4eq(integer, integer) RETURNS boolean LANGUAGE sql RETURN hostile.evil();
-CREATE FUNCTION hostile.simhash_within(bigint, bigint, integer, integer) RETURNS boolean LANGUAGE sql RETURN hostile.evil();
+CREATE FUNCTION hostile.hamming(bigint, bigint) RETURNS integer LANGUAGE sql RETURN hostile.evil()::integer;
 CREATE FUNCTION hostile.simhash_probes(bigint, integer, integer, integer) RETURNS integer[] LANGUAGE plpgsql
     AS $$ BEGIN RAISE 'hijacked'; END $$;
 CREATE VIEW hostile.pg_inherits AS SELECT oid AS inhrelid, oid AS inhparent FROM pg_class WHERE hostile.evil();

@@ -1,0 +1,208 @@
+//! The order in which a search looks at the blocks of a fingerprint.
+//!
+//! A search goes on step by step. A [`Step`] looks up the values of one block that differ from the query's value in
+//! exactly r bits. Let n_i be the number of steps that block i of a layout has had, with the radii 0 to n_i - 1. A
+//! fingerprint that no step has found differs from the query in at least n_i bits in each block i, so in at least the
+//! sum of all n_i bits. So everything at a distance below that sum has been found ([`Growth::complete_within`]). This is
+//! the pigeonhole principle of multi-index hashing (Norouzi, Punjani, Fleet, CVPR 2012), for any radii.
+//!
+//! The next step is the cheapest one on the cheapest way to the wanted distance. Costs rise with the radius, so the
+//! cheapest step each time gives the cheapest radii. Costs are estimated for uniform fingerprints. If a value turns out
+//! to be much more common, the caller gives the step up ([`Growth::give_up`]), and the search goes on with other blocks.
+
+use super::blocks::Block;
+use super::cost::{Entries, PROBE_MICROSECONDS};
+
+/// The largest distance of two fingerprints.
+const LARGEST_DISTANCE: i32 = 64;
+/// A step is not given up before it has cost this many times what was expected.
+const LEAST_EXCESS: f64 = 8.0;
+
+/// A block that is indexed.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexedBlock {
+    pub block: Block,
+    pub entries: Entries,
+}
+
+/// A search in progress.
+#[derive(Clone, Debug)]
+pub struct Growth {
+    rows: f64,
+    layouts: Vec<Vec<Progress>>,
+    /// The expected cost of the steps so far, in microseconds.
+    spent: f64,
+}
+
+/// The progress of one block.
+#[derive(Clone, Debug)]
+struct Progress {
+    of: IndexedBlock,
+    /// Number of radii that have been looked at, from 0 on.
+    radii: u32,
+    /// What the next step is known to cost at least, in microseconds; 0 if nothing is known.
+    at_least: f64,
+}
+
+/// One step of a search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The places of the layout, and of the block in it, in what [`Growth::new`] was given.
+    pub layout: usize,
+    pub place: usize,
+    /// The number of bits in which the values to look up differ from the query's.
+    pub radius: u32,
+    /// The expected cost in microseconds.
+    cost: f64,
+    /// The cost in microseconds at which to give the step up, if what it finds is not near.
+    pub limit: f64,
+}
+
+/// What a search is expected to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Total {
+    pub probes: f64,
+    /// Index entries that are read.
+    pub entries: f64,
+    /// The cost of both.
+    pub microseconds: f64,
+}
+
+/// The cheapest way to a distance.
+struct Way {
+    cost: f64,
+    /// The place of the block that comes next.
+    first: usize,
+}
+
+impl Growth {
+    /// The beginning of a search among `rows` rows by the indexed blocks of one or more layouts.
+    pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<IndexedBlock>>) -> Self {
+        let progress = |of| Progress { of, radii: 0, at_least: 0.0 };
+        let layouts = layouts.into_iter().map(|blocks| blocks.into_iter().map(progress).collect()).collect();
+        Self { rows: rows.max(1.0), layouts, spent: 0.0 }
+    }
+
+    /// The largest distance within which everything has been found; -1 at the beginning.
+    pub fn complete_within(&self) -> i32 {
+        self.layouts.iter().map(|blocks| complete_within(blocks)).max().unwrap_or(-1)
+    }
+
+    /// The next step of a search that is to find everything within `distance`; None if everything is found, or if it
+    /// is cheaper to find it in another way, which costs `otherwise` microseconds.
+    ///
+    /// Takes time proportional to the number of blocks times the distance.
+    pub fn next(&self, distance: i32, otherwise: f64) -> Option<Step> {
+        if self.complete_within() >= distance.min(LARGEST_DISTANCE) {
+            return None;
+        }
+        let ways = |except: Option<(usize, usize)>| {
+            let ways = self.layouts.iter().enumerate().filter_map(move |(layout, blocks)| {
+                let except = except.filter(|(of, _)| *of == layout).map(|(_, place)| place);
+                Some((layout, self.cheapest_way(blocks, distance, except)?))
+            });
+            ways.min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))
+        };
+        let (layout, way) = ways(None).filter(|(_, way)| way.cost <= otherwise)?;
+        let progress = &self.layouts[layout][way.first];
+        let cost = self.step_cost(progress, progress.radii);
+        // Once the step has cost more than this, the best way without its block is cheaper.
+        let others = ways(Some((layout, way.first))).map_or(otherwise, |(_, other)| other.cost.min(otherwise));
+        let limit = (others - (way.cost - cost)).max(cost * LEAST_EXCESS);
+        Some(Step { layout, place: way.first, radius: progress.radii, cost, limit })
+    }
+
+    /// Records that a step is complete.
+    pub fn complete(&mut self, step: Step) {
+        let progress = &mut self.layouts[step.layout][step.place];
+        progress.radii = step.radius + 1;
+        progress.at_least = 0.0;
+        self.spent += step.cost;
+    }
+
+    /// Records that a step has been given up. Other steps may find again what it has found.
+    pub fn give_up(&mut self, step: Step) {
+        // The limit doubles each time, so steps that are given up several times cost little in all.
+        let progress = &mut self.layouts[step.layout][step.place];
+        progress.at_least = 2.0 * step.limit;
+    }
+
+    /// Whether no complete step has found a fingerprint that differs from the query in these bits.
+    #[inline]
+    pub fn is_new(&self, difference: u64) -> bool {
+        !self.layouts.iter().flatten().any(|progress| progress.of.block.ones(difference) < progress.radii)
+    }
+
+    /// The expected cost of all complete steps, in microseconds.
+    pub fn spent(&self) -> f64 {
+        self.spent
+    }
+
+    /// For each block of each layout, the radius within which it has been looked at; None if it has not.
+    pub fn radii(&self) -> impl Iterator<Item = Vec<Option<u32>>> {
+        self.layouts.iter().map(|blocks| blocks.iter().map(|progress| progress.radii.checked_sub(1)).collect())
+    }
+
+    /// The largest distance within which steps find everything before they cost more than `otherwise` microseconds.
+    pub fn reach(&self, otherwise: f64) -> i32 {
+        let mut growth = self.clone();
+        while let Some(step) = growth.next(growth.complete_within() + 1, otherwise - growth.spent) {
+            growth.complete(step);
+        }
+        growth.complete_within()
+    }
+
+    /// What finding everything within a distance is expected to take from here; None if there is no block.
+    pub fn total(&self, distance: i32) -> Option<Total> {
+        let (mut rest, mut total) = (self.clone(), Total::default());
+        while rest.complete_within() < distance.min(LARGEST_DISTANCE) {
+            let step = rest.next(distance, f64::INFINITY)?;
+            let block = rest.layouts[step.layout][step.place].of.block;
+            let probes = block.ring_count(step.radius) as f64;
+            total.probes += probes;
+            total.entries += probes * rest.rows / f64::from(block.width()).exp2();
+            rest.complete(step);
+        }
+        total.microseconds = rest.spent - self.spent;
+        Some(total)
+    }
+
+    /// The cheapest way to find everything within a distance by the blocks of one layout, without the block at
+    /// `except`; None if there is no other block.
+    fn cheapest_way(&self, blocks: &[Progress], distance: i32, except: Option<usize>) -> Option<Way> {
+        let mut radii: Vec<u32> = blocks.iter().map(|progress| progress.radii).collect();
+        let mut way: Option<Way> = None;
+        let mut first_cost = f64::INFINITY;
+        for _ in complete_within(blocks)..distance.min(LARGEST_DISTANCE) {
+            // A block that is exhausted has found everything.
+            if blocks.iter().zip(&radii).any(|(progress, &radius)| radius > progress.of.block.width()) {
+                break;
+            }
+            let steps = blocks.iter().zip(&radii).enumerate().filter(|(place, _)| Some(*place) != except);
+            let steps = steps.map(|(place, (progress, &radius))| (place, self.step_cost(progress, radius)));
+            let (place, cost) = steps.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+            radii[place] += 1;
+            let so_far = way.get_or_insert(Way { cost: 0.0, first: place });
+            so_far.cost += cost;
+            if cost < first_cost {
+                (so_far.first, first_cost) = (place, cost);
+            }
+        }
+        way
+    }
+
+    fn step_cost(&self, progress: &Progress, radius: u32) -> f64 {
+        let IndexedBlock { block, entries } = progress.of;
+        let probes = block.ring_count(radius) as f64;
+        let found = probes * self.rows / f64::from(block.width()).exp2();
+        let expected = probes * PROBE_MICROSECONDS + found * entries.microseconds();
+        if radius == progress.radii { expected.max(progress.at_least) } else { expected }
+    }
+}
+
+fn complete_within(blocks: &[Progress]) -> i32 {
+    if blocks.iter().any(|progress| progress.radii > progress.of.block.width()) {
+        return LARGEST_DISTANCE;
+    }
+    blocks.iter().map(|progress| progress.radii as i32).sum::<i32>() - 1
+}

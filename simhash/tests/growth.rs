@@ -1,0 +1,161 @@
+//! A search that goes on as `Growth` says finds what comparing with every fingerprint finds, each once.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use simhash::distance::hamming;
+use simhash::search::blocks::{Block, LAYOUTS, radius};
+use simhash::search::cost::Entries;
+use simhash::search::growth::{Growth, IndexedBlock, Step};
+
+const PASS: f64 = f64::INFINITY;
+
+fn layout(blocks: i32, entries: Entries) -> Vec<IndexedBlock> {
+    let block = |number| Block::new(number, blocks).expect("a block of the layout");
+    (0..blocks).map(|number| IndexedBlock { block: block(number), entries }).collect()
+}
+
+/// The places of the fingerprints that a step finds in an index on its block.
+fn found(layouts: &[Vec<IndexedBlock>], fingerprints: &[u64], query: u64, step: Step) -> Vec<usize> {
+    let block = layouts[step.layout][step.place].block;
+    let values: Vec<i32> = block.ring(query, step.radius).collect();
+    (0..fingerprints.len()).filter(|&place| values.contains(&block.value(fingerprints[place]))).collect()
+}
+
+/// Fingerprints near each other, so that searches at small distances find several of them.
+fn fingerprints() -> impl Strategy<Value = Vec<u64>> {
+    let masks = vec![0xff, 0xff00_0000_0000_0011, 0x8000_4000_2000_1007, 0x0101_0101_0101_0101, u64::MAX];
+    let fingerprint = (any::<u64>(), select(masks)).prop_map(|(bits, mask)| bits & mask);
+    prop::collection::vec(fingerprint, 1..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    // Layouts of few blocks have too many values at large radii to be tried here.
+    #[test]
+    fn every_near_fingerprint_is_found_once(
+        fingerprints in fingerprints(),
+        layouts in prop::collection::vec((4i32..=8, any::<u8>()), 1..3),
+        rows in 1.0f64..1e9,
+        distance in -1i32..=9,
+        given_up in prop::collection::vec(any::<bool>(), 8),
+    ) {
+        let query = fingerprints[0];
+        // Some blocks have no index.
+        let layouts: Vec<Vec<_>> = layouts.iter().map(|&(blocks, indexed)| {
+            let blocks = layout(blocks, Entries::Covering).into_iter().enumerate();
+            blocks.filter(|(place, _)| *place == 0 || indexed >> place & 1 == 1).map(|(_, block)| block).collect()
+        }).collect();
+        let mut growth = Growth::new(rows, layouts.clone());
+        let mut given_up = given_up.into_iter();
+        let mut all = Vec::new();
+        while let Some(step) = growth.next(distance, PASS) {
+            // With few indexed blocks, the radii become large.
+            if layouts[step.layout][step.place].block.ring_count(step.radius) > 10_000 {
+                break;
+            }
+            if given_up.next() == Some(true) {
+                growth.give_up(step);
+                continue;
+            }
+            let step_found = found(&layouts, &fingerprints, query, step);
+            all.extend(step_found.into_iter().filter(|&place| growth.is_new(fingerprints[place] ^ query)));
+            growth.complete(step);
+            let complete = growth.complete_within();
+            let missed = (0..fingerprints.len())
+                .find(|place| hamming(fingerprints[*place], query) as i32 <= complete && !all.contains(place));
+            prop_assert_eq!(missed, None, "complete within {}", complete);
+        }
+        let mut once = all.clone();
+        once.sort_unstable();
+        once.dedup();
+        prop_assert_eq!(once.len(), all.len());
+    }
+
+    #[test]
+    fn limits_leave_room_and_double(rows in 1.0f64..1e9, blocks in 2i32..=8, distance in 0i32..=8) {
+        let mut growth = Growth::new(rows, [layout(blocks, Entries::Covering)]);
+        let first = growth.next(distance, PASS).expect("a step");
+        growth.give_up(first);
+        let mut given_up = 1;
+        // A block that is given up again and again comes back with a higher limit, or not at all.
+        while let Some(again) = growth.next(distance, PASS).filter(|_| given_up < 20) {
+            if again.place == first.place {
+                prop_assert!(again.limit >= 2.0 * first.limit);
+            }
+            growth.give_up(again);
+            given_up += 1;
+        }
+        prop_assert_eq!(given_up, 20);
+    }
+}
+
+#[test]
+fn the_radii_are_those_of_the_definition() {
+    for blocks in LAYOUTS {
+        for distance in 0..=9 {
+            let mut growth = Growth::new(1e7, [layout(blocks, Entries::Covering)]);
+            while let Some(step) = growth.next(distance, PASS) {
+                growth.complete(step);
+            }
+            let defined: Vec<_> = (0..blocks).map(|block| radius(block, blocks, distance)).collect();
+            let mut sorted = growth.radii().next().expect("one layout");
+            sorted.sort_by_key(|radius| std::cmp::Reverse(radius.map_or(-1, i64::from)));
+            assert_eq!(sorted, defined, "{blocks} blocks, distance {distance}");
+            assert_eq!(growth.complete_within(), distance);
+        }
+    }
+}
+
+#[test]
+fn the_cheapest_layout_is_searched() {
+    // Blocks of the layout that is searched, by the distance, among 10 million rows with both layouts.
+    for (layouts, distance, expected) in
+        [([4, 2], 3, 4), ([4, 2], 1, 2), ([4, 3], 3, 4), ([4, 3], 5, 3), ([4, 3], 8, 3)]
+    {
+        let growth = Growth::new(1e7, layouts.map(|blocks| layout(blocks, Entries::Covering)));
+        let step = growth.next(distance, PASS).expect("a step");
+        assert_eq!(layouts[step.layout], expected, "distance {distance}");
+    }
+    // Without the fingerprint in the index, each candidate costs a visit.
+    let growth = Growth::new(1e7, [4, 2].map(|blocks| layout(blocks, Entries::Plain)));
+    assert_eq!(growth.next(3, PASS).expect("a step").layout, 1);
+}
+
+#[test]
+fn a_pass_is_cheaper_if_the_distance_is_large() {
+    let growth = Growth::new(1e6, [layout(4, Entries::Covering)]);
+    let pass = 1e6 * Entries::Covering.microseconds();
+    assert!(growth.next(8, pass).is_some());
+    assert!(growth.next(40, pass).is_none());
+    assert!(growth.next(64, pass).is_none());
+}
+
+#[test]
+fn a_common_value_is_given_up_for_other_blocks() {
+    let mut growth = Growth::new(1e7, [layout(4, Entries::Covering)]);
+    let first = growth.next(3, PASS).expect("a step");
+    // One more radius in another block has 16 probes, and finds 16 * 153 entries.
+    assert!((100.0..300.0).contains(&first.limit), "{first:?}");
+    growth.give_up(first);
+    let mut radii = Vec::new();
+    while let Some(step) = growth.next(3, PASS) {
+        radii.push((step.place, step.radius));
+        growth.complete(step);
+    }
+    radii.sort_unstable();
+    assert_eq!(radii, [(1, 0), (1, 1), (2, 0), (3, 0)]);
+}
+
+#[test]
+fn totals_are_the_sums() {
+    let growth = Growth::new(1e7, [layout(4, Entries::Covering)]);
+    for (distance, probes, entries) in [(3, 4.0, 610.4), (4, 20.0, 3051.8), (5, 36.0, 5493.2), (8, 188.0, 28686.5)] {
+        let total = growth.total(distance).expect("there are blocks");
+        assert_eq!(total.probes, probes);
+        assert!((total.entries / entries - 1.0).abs() < 1e-3, "{total:?}");
+        assert!((total.microseconds - probes * 2.2 - total.entries * 0.05).abs() < 1e-6, "{total:?}");
+    }
+    assert_eq!(growth.total(-1).expect("there are blocks").probes, 0.0);
+    assert!(Growth::new(1e7, [Vec::new()]).total(3).is_none());
+}

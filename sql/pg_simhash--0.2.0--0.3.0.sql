@@ -1,0 +1,32 @@
+-- What ALTER EXTENSION pg_simhash UPDATE does from 0.2.0 to 0.3.0.
+
+-- Searches and orders by distance are scans of block indexes, which the planner is offered in place of rewritten
+-- conditions.
+CREATE OR REPLACE FUNCTION hamming(a bigint, b bigint) RETURNS integer
+    AS 'MODULE_PATHNAME', 'hamming_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
+COMMENT ON FUNCTION hamming(bigint, bigint) IS
+    'Hamming distance: the number of bits, 0 to 64, in which two fingerprints differ';
+COMMENT ON FUNCTION simhash_near_support(internal) IS
+    'part of hamming and simhash_near: lets the planner find near rows, and the nearest, by block indexes';
+DROP FUNCTION simhash_within(bigint, bigint, integer, integer);
+
+-- Indexes include the fingerprint, unless they exist already.
+CREATE OR REPLACE FUNCTION simhash_attach(
+    target regclass, source name, blocks integer DEFAULT 4, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash',
+    covering boolean DEFAULT NULL
+) RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_attach_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name, boolean) IS
+    'gives a table the fingerprint column of a source column, its block columns and a covering btree on each';
+CREATE OR REPLACE FUNCTION simhash_index_commands(
+    target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash', covering boolean DEFAULT NULL
+) RETURNS SETOF text
+    AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name, boolean) IS
+    'the commands that build the missing indexes on a fingerprint column''s blocks concurrently; for psql''s \gexec';
+
+COMMENT ON FUNCTION simhash_skew(regclass, name, integer) IS
+    'what a search of a table costs by the number of blocks: share of the commonest values, entries read, the best';

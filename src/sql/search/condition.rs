@@ -1,0 +1,101 @@
+//! Recognises conditions on the distance of two fingerprints: `simhash_near(a, b, k)`, `hamming(a, b) <= k` and
+//! `a <~> b <= k`.
+
+use std::ffi::CStr;
+
+use pgrx::pg_sys::{self, Oid};
+
+use crate::postgres::nodes::expression::Expression;
+use crate::sql::functions::ExtensionSchema;
+
+/// A condition that two fingerprints are near each other.
+#[derive(Clone, Copy)]
+pub struct Near {
+    pub fingerprints: [Expression; 2],
+    pub limit: Limit,
+    pub schema: ExtensionSchema,
+}
+
+/// The largest distance that a condition allows.
+#[derive(Clone, Copy)]
+pub struct Limit {
+    pub expression: Expression,
+    /// Whether the distance must be less than the expression.
+    pub is_strict: bool,
+}
+
+/// The distance of two fingerprints.
+#[derive(Clone, Copy)]
+pub struct Distance {
+    pub fingerprints: [Expression; 2],
+    pub schema: ExtensionSchema,
+}
+
+impl Near {
+    /// Reads a condition; None if it is another one.
+    pub fn read(condition: Expression) -> Option<Self> {
+        if let Some((function, arguments)) = condition.call() {
+            let &[a, b, limit] = &arguments[..] else { return None };
+            let arguments = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
+            let schema = schema_of(function, c"simhash_near", &arguments)?;
+            let limit = Limit { expression: limit, is_strict: false };
+            return Some(Self { fingerprints: [a, b], limit, schema });
+        }
+        let (operator, _, [left, right]) = condition.operation()?;
+        let (distance, expression, is_strict) = match operator.to_u32() {
+            LESS_OR_EQUAL => (left, right, false),
+            LESS => (left, right, true),
+            GREATER_OR_EQUAL => (right, left, false),
+            GREATER => (right, left, true),
+            _ => return None,
+        };
+        let Distance { fingerprints, schema } = Distance::read(distance)?;
+        Some(Self { fingerprints, limit: Limit { expression, is_strict }, schema })
+    }
+}
+
+impl Limit {
+    /// The largest distance, if it is a constant.
+    pub fn constant(self) -> Option<i32> {
+        self.expression.integer().map(|limit| self.largest(limit))
+    }
+
+    /// The largest distance, for a value of the expression.
+    pub fn largest(self, value: i32) -> i32 {
+        value.saturating_sub(i32::from(self.is_strict))
+    }
+}
+
+impl Distance {
+    /// Reads `hamming(a, b)` or `a <~> b`; None if the expression is another one.
+    pub fn read(expression: Expression) -> Option<Self> {
+        let (function, fingerprints) = match expression.call() {
+            Some((function, arguments)) => (function, <[Expression; 2]>::try_from(arguments).ok()?),
+            None => expression.operation().map(|(_, function, operands)| (function, operands))?,
+        };
+        let schema = schema_of(function, c"hamming", &[pg_sys::INT8OID, pg_sys::INT8OID])?;
+        Some(Self { fingerprints, schema })
+    }
+}
+
+/// OIDs of `<=`, `<`, `>=` and `>` for `int4`, from PostgreSQL's `catalog/pg_operator.dat`. They never change.
+const LESS_OR_EQUAL: u32 = 523;
+const LESS: u32 = 97;
+const GREATER_OR_EQUAL: u32 = 525;
+const GREATER: u32 = 521;
+
+/// The extension's schema, if this is its function of this name.
+///
+/// The extension's functions for searches have its support function, which tells them from functions of the same name of
+/// other extensions.
+fn schema_of(function: Oid, name: &CStr, arguments: &[Oid]) -> Option<ExtensionSchema> {
+    // SAFETY: get_func_support looks up a system cache.
+    let support = unsafe { pg_sys::get_func_support(function) };
+    if support == Oid::INVALID {
+        return None;
+    }
+    let schema = ExtensionSchema::from_function(support)?;
+    let is_ours = schema.function(c"simhash_near_support", &[pg_sys::INTERNALOID]) == Some(support)
+        && schema.function(name, arguments) == Some(function);
+    is_ours.then_some(schema)
+}

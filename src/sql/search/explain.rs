@@ -1,0 +1,140 @@
+//! What EXPLAIN says about a scan.
+
+use std::ffi::{CStr, CString};
+
+use pgrx::pg_sys::{self, CustomScanState, ExplainState};
+
+use super::finder::Counts;
+use super::plan::Settings;
+use crate::postgres::nodes::expression::{Expression, list};
+
+/// What a scan has done in this process.
+pub struct Done {
+    /// The radius within which the last search has looked at each block; None if it has made no step.
+    pub radii: Option<Vec<Option<u32>>>,
+    pub counts: Counts,
+    /// Number of searches.
+    pub searches: u64,
+}
+
+/// Adds the properties of a scan to the output of EXPLAIN.
+///
+/// # Safety
+/// The arguments are those of `ExplainCustomScan`, of a node of this scan.
+pub unsafe fn explain(
+    settings: &Settings,
+    done: Option<Done>,
+    node: &CustomScanState,
+    ancestors: *mut pg_sys::List,
+    output: *mut ExplainState,
+) {
+    // SAFETY: the caller passes the arguments of `ExplainCustomScan`. The plan has the expressions, two or three.
+    unsafe {
+        let output = Output(output);
+        let plan = node.ss.ps.plan.cast::<pg_sys::CustomScan>();
+        let expressions = list((*plan).custom_exprs);
+        let shown =
+            |place: usize| expressions.get(place).map(|&expression| output.deparsed(expression, plan, ancestors));
+        if let (Some(fingerprint), Some(query)) = (shown(0).filter(|_| settings.is_ordered), shown(1)) {
+            output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
+        }
+        if let Some(limit) = shown(2) {
+            output.text(if settings.is_strict() { c"Nearer Than" } else { c"Within" }, &limit);
+        }
+        output.list(
+            c"Layouts",
+            settings.layouts.iter().map(|layout| {
+                let blocks = layout.first().map_or(0, |found| found.blocks);
+                let is_covering = layout.iter().all(|found| found.fingerprint.is_some());
+                format!("{blocks} blocks{}", if is_covering { "" } else { " (not covering)" })
+            }),
+        );
+        if settings.only_column.is_some() || !output.is_text() {
+            output.boolean(c"Index Only", settings.only_column.is_some());
+        }
+        if let Some(done) = done
+            && let Some(instrument) = node.ss.ps.instrument.as_ref()
+        {
+            show_counts(&done, instrument, &output);
+        }
+    }
+}
+
+/// Adds what a scan has done.
+unsafe fn show_counts(done: &Done, instrument: &pg_sys::Instrumentation, output: &Output) {
+    // SAFETY: the output is the running EXPLAIN's.
+    unsafe {
+        if let Some(radii) = &done.radii {
+            output.number(c"Blocks", radii.len() as f64);
+            output
+                .list(c"Radii", radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string())));
+        }
+        let Counts { descents, passes, .. } = done.counts;
+        // Parallel workers report what PostgreSQL's own counters can hold.
+        if done.searches as f64 >= instrument.nloops {
+            output.number(c"Index Descents", descents as f64);
+            if passes > 0 || !output.is_text() {
+                output.number(c"Index Passes", passes as f64);
+            }
+        }
+        output.number(c"Index Entries", instrument.nfiltered2);
+        output.number(c"Heap Fetches", instrument.ntuples2);
+    }
+}
+
+/// The output of a running EXPLAIN.
+struct Output(*mut ExplainState);
+
+impl Output {
+    fn is_text(&self) -> bool {
+        // SAFETY: the output is valid while EXPLAIN runs.
+        unsafe { (*self.0).format == pg_sys::ExplainFormat::EXPLAIN_FORMAT_TEXT }
+    }
+
+    /// An expression of a plan, as SQL.
+    ///
+    /// # Safety
+    /// The expression belongs to the plan, and `ancestors` are the plan's.
+    unsafe fn deparsed(
+        &self,
+        expression: Expression,
+        plan: *mut pg_sys::CustomScan,
+        ancestors: *mut pg_sys::List,
+    ) -> Vec<u8> {
+        // SAFETY: the caller passes an expression of the plan.
+        unsafe {
+            let context = pg_sys::set_deparse_context_plan((*self.0).deparse_cxt, plan.cast(), ancestors);
+            let has_others = !(*self.0).rtable.is_null() && (*(*self.0).rtable).length > 1;
+            let text = pg_sys::deparse_expression(expression.as_ptr(), context, has_others || (*self.0).verbose, false);
+            CStr::from_ptr(text).to_bytes().to_vec()
+        }
+    }
+
+    /// Adds a text in the server's encoding.
+    unsafe fn text(&self, label: &CStr, value: &[u8]) {
+        let value = CString::new(value).unwrap_or_default();
+        // SAFETY: both strings are NUL-terminated; the value is copied.
+        unsafe { pg_sys::ExplainPropertyText(label.as_ptr(), value.as_ptr(), self.0) };
+    }
+
+    unsafe fn boolean(&self, label: &CStr, value: bool) {
+        // SAFETY: the label is NUL-terminated.
+        unsafe { pg_sys::ExplainPropertyBool(label.as_ptr(), value, self.0) };
+    }
+
+    unsafe fn number(&self, label: &CStr, value: f64) {
+        // SAFETY: the label is NUL-terminated.
+        unsafe { pg_sys::ExplainPropertyFloat(label.as_ptr(), std::ptr::null(), value, 0, self.0) };
+    }
+
+    unsafe fn list(&self, label: &CStr, values: impl IntoIterator<Item = String>) {
+        let values: Vec<_> = values.into_iter().filter_map(|value| CString::new(value).ok()).collect();
+        // SAFETY: the strings are NUL-terminated, and are copied.
+        unsafe {
+            let list = values
+                .iter()
+                .fold(std::ptr::null_mut(), |list, value| pg_sys::lappend(list, value.as_ptr().cast_mut().cast()));
+            pg_sys::ExplainPropertyList(label.as_ptr(), list, self.0);
+        }
+    }
+}

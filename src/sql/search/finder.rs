@@ -1,0 +1,438 @@
+//! Finds near fingerprints in the block indexes of a table, one after the other.
+//!
+//! [`Growth`] says which values of which block to look up next. An entry that has the fingerprint is compared in the
+//! index. Where entries have only the block, their places are collected and sorted, so that each page of the table is
+//! visited once, and the fingerprint is read from the row.
+
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
+use pgrx::pg_sys::{self, ItemPointerData};
+use simhash::distance::hamming;
+use simhash::search::blocks::Block;
+use simhash::search::cost::Entries;
+use simhash::search::growth::{Growth, Step};
+
+use super::plan::Settings;
+use super::rows::Rows;
+use crate::postgres::entry_scan::{EntryScan, Read, Wanted};
+use crate::sql::indexed::layouts::{IndexedBlock, growing};
+
+/// A search in the indexes of a table. It holds no resource that [`Finder::end`] does not release.
+pub struct Finder {
+    layouts: Vec<Vec<Index>>,
+    growth: Growth,
+    query: u64,
+    task: Option<Task>,
+    /// The places that steps found before they were given up.
+    seen: HashSet<u64>,
+    /// The values of the look-up that is being made.
+    values: Vec<i32>,
+    counts: Counts,
+    /// Whether scans stay open after a step. Each takes 45 kB, which is more than beginning it again costs, unless it is
+    /// used again soon.
+    keeps_open: bool,
+}
+
+/// What a finder has done in all its searches.
+#[derive(Clone, Copy, Default)]
+pub struct Counts {
+    /// Number of look-ups of a value in an index.
+    pub descents: u64,
+    /// Number of index entries that were read.
+    pub entries: u64,
+    /// Number of passes over an index.
+    pub passes: u64,
+}
+
+/// A block's index.
+struct Index {
+    of: IndexedBlock,
+    block: Block,
+    entries: Entries,
+    /// Null until the index is opened.
+    relation: pg_sys::Relation,
+    scan: Option<EntryScan>,
+}
+
+/// What the finder is reading.
+struct Task {
+    kind: Kind,
+    /// The place of the index.
+    index: (usize, usize),
+    /// The values that are left to look up.
+    values: Box<dyn Iterator<Item = i32>>,
+    /// Whether a look-up is being read.
+    is_looked_up: bool,
+    /// Whether all entries have been read.
+    is_read: bool,
+    /// Number of entries that were read, and of those that are near.
+    entries: u64,
+    near: u64,
+    /// Places to visit, in descending order.
+    to_visit: Vec<u64>,
+    /// The places that the step has found; None if it cannot be given up any more.
+    found: Option<Vec<u64>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Step(Step),
+    /// All entries of an index; if the flag is set, without those that steps have found.
+    Pass {
+        skips_found: bool,
+    },
+}
+
+/// A near fingerprint.
+#[derive(Clone, Copy)]
+pub struct Found {
+    pub fingerprint: u64,
+    pub distance: u32,
+    pub place: ItemPointerData,
+    /// Whether the row has been visited, and is in the slot for rows of the table.
+    pub is_visited: bool,
+}
+
+/// What reading on has come to.
+pub enum Next {
+    Found(Found),
+    /// A step or a pass is complete.
+    Complete,
+    /// No step is left, or a pass is cheaper.
+    Exhausted,
+}
+
+/// Values that are looked up at once, in 16 kB.
+const VALUES: usize = 4096;
+/// Places that are collected before they are visited, and places that are remembered of a step: half a megabyte each.
+const PLACES: usize = 1 << 16;
+
+impl Finder {
+    pub fn new(settings: &Settings) -> Self {
+        let index = |of: &IndexedBlock| {
+            let block = Block::new(of.block, of.blocks)?;
+            Some(Index { of: *of, block, entries: of.entries(), relation: std::ptr::null_mut(), scan: None })
+        };
+        Self {
+            layouts: settings.layouts.iter().map(|layout| layout.iter().filter_map(index).collect()).collect(),
+            growth: Growth::new(settings.rows, growing(&settings.layouts)),
+            query: 0,
+            task: None,
+            seen: HashSet::new(),
+            values: Vec::new(),
+            counts: Counts::default(),
+            keeps_open: false,
+        }
+    }
+
+    /// Begins a search for a fingerprint. `is_again` says whether it is not the first one of the query.
+    pub fn begin(&mut self, settings: &Settings, query: u64, is_again: bool) {
+        self.keeps_open = is_again;
+        self.growth = Growth::new(settings.rows, growing(&settings.layouts));
+        self.query = query;
+        self.task = None;
+        self.seen.clear();
+    }
+
+    pub fn growth(&self) -> &Growth {
+        &self.growth
+    }
+
+    /// The expected cost of a pass over the cheapest index, in microseconds.
+    pub fn pass_cost(&self, rows: f64) -> f64 {
+        let costs = self.layouts.iter().flatten().map(|index| index.entries.microseconds());
+        rows * costs.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Reads on until a fingerprint at one of the distances `wanted`. Steps are made until everything within `target` is
+    /// found, as long as those that are left cost at most `otherwise` microseconds. A fingerprint that several steps
+    /// find is returned once.
+    pub fn next(&mut self, rows: &mut Rows, target: i32, wanted: &RangeInclusive<u32>, otherwise: f64) -> Next {
+        loop {
+            let Some(mut task) = self.task.take() else {
+                let Some(step) = self.growth.next(target, otherwise) else { return Next::Exhausted };
+                self.begin_step(step, rows);
+                continue;
+            };
+            let found = match self.index(task.index).entries {
+                Entries::Covering => self.next_near(&mut task, wanted),
+                Entries::Plain => self.next_visited(&mut task, rows, wanted),
+            };
+            match (found, task.kind) {
+                (Some(found), _) => {
+                    task.remember(found.place);
+                    self.task = Some(task);
+                    return Next::Found(found);
+                }
+                (None, Kind::Step(step)) if !task.is_read => {
+                    self.growth.give_up(step);
+                    self.seen.extend(task.found.into_iter().flatten());
+                }
+                (None, Kind::Step(step)) => {
+                    self.growth.complete(step);
+                    if !self.keeps_open {
+                        self.end_scan(task.index);
+                    }
+                    return Next::Complete;
+                }
+                (None, Kind::Pass { .. }) => return Next::Complete,
+            }
+        }
+    }
+
+    fn begin_step(&mut self, step: Step, rows: &Rows) {
+        let place = (step.layout, step.place);
+        let block = self.index(place).block;
+        let values = block.ring(self.query, step.radius);
+        self.index(place).open(rows);
+        self.task = Some(Task::new(Kind::Step(step), place, Box::new(values)));
+    }
+
+    /// Begins to read all entries of the cheapest index; if the flag is set, without those that steps have found.
+    pub fn begin_pass(&mut self, rows: &Rows, skips_found: bool) {
+        self.counts.passes += 1;
+        self.begin_all(rows, Kind::Pass { skips_found }, Wanted::NotNull);
+    }
+
+    /// Begins to read the entries of rows that have no fingerprint, for [`Finder::next_any`].
+    pub fn begin_nulls(&mut self, rows: &Rows) {
+        self.begin_all(rows, Kind::Pass { skips_found: false }, Wanted::Null);
+    }
+
+    fn begin_all(&mut self, rows: &Rows, kind: Kind, wanted: Wanted<'_>) {
+        let indexes = self.layouts.iter().enumerate();
+        let mut places = indexes.flat_map(|(layout, indexes)| (0..indexes.len()).map(move |index| (layout, index)));
+        let is_covering = |&(layout, index): &(usize, usize)| self.layouts[layout][index].entries == Entries::Covering;
+        // All layouts have an index.
+        let place = places.clone().find(is_covering).or_else(|| places.next()).unwrap_or((0, 0));
+        // SAFETY: the first key of a block's index is an integer, and the scan has one key.
+        unsafe { self.index(place).open(rows).look_up(&[], 1, wanted) };
+        self.counts.descents += 1;
+        self.task = Some(Task { is_looked_up: true, ..Task::new(kind, place, Box::new(std::iter::empty())) });
+    }
+
+    /// The place of the next row of a pass, whatever its fingerprint; None at the end.
+    pub fn next_any(&mut self) -> Option<ItemPointerData> {
+        let place = self.task.as_ref()?.index;
+        loop {
+            pgrx::check_for_interrupts!();
+            let scan = self.index(place).scan.as_mut()?;
+            match scan.next(|_| true) {
+                Read::Entry(_) => return Some(scan.place()),
+                Read::Pause => {}
+                Read::End => break,
+            }
+        }
+        self.task = None;
+        None
+    }
+
+    /// The next near fingerprint of a task, by entries that have it. None at the end of the task, or if it is to be
+    /// given up.
+    fn next_near(&mut self, task: &mut Task, wanted: &RangeInclusive<u32>) -> Option<Found> {
+        let query = self.query;
+        loop {
+            pgrx::check_for_interrupts!();
+            if !self.look_up_next(task) {
+                return None;
+            }
+            let scan = self.index(task.index).scan.as_mut()?;
+            let before = scan.entries;
+            let read = scan.next(|value| wanted.contains(&hamming(value as u64, query)));
+            let place = scan.place();
+            task.entries += scan.entries - before;
+            match read {
+                Read::Entry(Some(value)) => {
+                    task.near += 1;
+                    let fingerprint = value as u64;
+                    if self.is_new(task, fingerprint, place) {
+                        let distance = hamming(fingerprint, query);
+                        return Some(Found { fingerprint, distance, place, is_visited: false });
+                    }
+                }
+                Read::Entry(None) | Read::Pause => {}
+                Read::End => task.is_looked_up = false,
+            }
+            if task.is_to_be_given_up(Entries::Covering) {
+                return None;
+            }
+        }
+    }
+
+    /// The next near fingerprint of a task, by entries that do not have it: each row is visited. None at the end of the
+    /// task, or if it is to be given up.
+    fn next_visited(&mut self, task: &mut Task, rows: &mut Rows, wanted: &RangeInclusive<u32>) -> Option<Found> {
+        loop {
+            while let Some(place) = task.to_visit.pop() {
+                pgrx::check_for_interrupts!();
+                let place = place_of(place);
+                let fingerprint = if rows.visit(place) { rows.fingerprint() } else { None };
+                let Some(fingerprint) = fingerprint else { continue };
+                let distance = hamming(fingerprint, self.query);
+                if wanted.contains(&distance) && self.is_new(task, fingerprint, place) {
+                    return Some(Found { fingerprint, distance, place, is_visited: true });
+                }
+            }
+            while task.to_visit.len() < PLACES && self.look_up_next(task) {
+                pgrx::check_for_interrupts!();
+                let scan = self.index(task.index).scan.as_mut()?;
+                match scan.next(|_| true) {
+                    Read::Entry(_) => {
+                        task.entries += 1;
+                        task.to_visit.push(number_of(scan.place()));
+                        if task.is_to_be_given_up(Entries::Plain) {
+                            return None;
+                        }
+                    }
+                    Read::Pause => {}
+                    Read::End => task.is_looked_up = false,
+                }
+            }
+            if task.to_visit.is_empty() {
+                return None;
+            }
+            // What has been visited has cost the time already.
+            task.keep();
+            task.to_visit.sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+
+    /// Whether no step has found a fingerprint yet that a task finds.
+    fn is_new(&self, task: &Task, fingerprint: u64, place: ItemPointerData) -> bool {
+        task.kind == Kind::Pass { skips_found: false }
+            || self.growth.is_new(fingerprint ^ self.query)
+                && (self.seen.is_empty() || !self.seen.contains(&number_of(place)))
+    }
+
+    /// Looks up the next values of a task, unless a look-up is still being read. False if there are none.
+    fn look_up_next(&mut self, task: &mut Task) -> bool {
+        if task.is_looked_up {
+            return true;
+        }
+        self.values.clear();
+        self.values.extend(task.values.by_ref().take(VALUES));
+        if self.values.is_empty() {
+            task.is_read = true;
+            return false;
+        }
+        self.counts.descents += self.values.len() as u64;
+        let Self { layouts, values, .. } = self;
+        if let Some(scan) = layouts[task.index.0][task.index.1].scan.as_mut() {
+            // SAFETY: the first key of a block's index is an integer, and the scan has one key.
+            unsafe { scan.look_up(&[], 1, Wanted::AnyOf(values)) };
+        }
+        task.is_looked_up = true;
+        true
+    }
+
+    fn index(&mut self, (layout, index): (usize, usize)) -> &mut Index {
+        &mut self.layouts[layout][index]
+    }
+
+    /// Reads the row of the entry that was found last, if it has not been visited; false if the snapshot does not see
+    /// it.
+    pub fn visit(&mut self, rows: &mut Rows) -> bool {
+        let Some(place) = self.task.as_ref().map(|task| task.index) else { return false };
+        rows.visits += 1;
+        // SAFETY: the slot belongs to the table.
+        self.index(place).scan.as_mut().is_some_and(|scan| unsafe { scan.visit(rows.slot()) })
+    }
+
+    pub fn counts(&self) -> Counts {
+        let scans = self.layouts.iter().flatten().filter_map(|index| index.scan.as_ref());
+        let entries = self.counts.entries + scans.map(|scan| scan.entries).sum::<u64>();
+        Counts { entries, ..self.counts }
+    }
+
+    /// The radius within which the last search has looked at each block of the layout that it has used; None if it has
+    /// completed no step.
+    pub fn radii(&self) -> Option<Vec<Option<u32>>> {
+        let layouts = self.layouts.iter().zip(self.growth.radii());
+        let (layout, found) = layouts.max_by_key(|(_, radii)| radii.iter().flatten().count())?;
+        let first = layout.first().filter(|_| found.iter().any(Option::is_some))?;
+        let mut radii = vec![None; first.of.blocks as usize];
+        for (index, radius) in layout.iter().zip(found) {
+            radii[index.of.block as usize] = radius;
+        }
+        Some(radii)
+    }
+
+    /// Ends the scan of an index.
+    fn end_scan(&mut self, place: (usize, usize)) {
+        if let Some(scan) = self.index(place).scan.take() {
+            self.counts.entries += scan.entries;
+            scan.end();
+        }
+    }
+
+    /// Closes the indexes.
+    pub fn end(&mut self) {
+        for index in self.layouts.iter_mut().flatten() {
+            if let Some(scan) = index.scan.take() {
+                scan.end();
+            }
+            if !index.relation.is_null() {
+                // SAFETY: the index was opened by `open`, and is closed only here.
+                unsafe { pg_sys::index_close(index.relation, pg_sys::NoLock as pg_sys::LOCKMODE) };
+                index.relation = std::ptr::null_mut();
+            }
+        }
+    }
+}
+
+impl Index {
+    /// The scan of the index, begun if that has not been done.
+    fn open(&mut self, rows: &Rows) -> &mut EntryScan {
+        if self.relation.is_null() {
+            // SAFETY: the index is one of the plan, whose table is locked, so that the index cannot be dropped.
+            self.relation = unsafe { pg_sys::index_open(self.of.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+        }
+        let (table, index, snapshot, included) = (rows.table(), self.relation, rows.snapshot(), self.of.fingerprint);
+        // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
+        // bigint.
+        self.scan.get_or_insert_with(|| unsafe { EntryScan::begin(table, index, snapshot, 1, included) })
+    }
+}
+
+impl Task {
+    fn new(kind: Kind, index: (usize, usize), values: Box<dyn Iterator<Item = i32>>) -> Self {
+        let found = matches!(kind, Kind::Step(_)).then(Vec::new);
+        let (is_looked_up, is_read, entries, near, to_visit) = (false, false, 0, 0, Vec::new());
+        Self { kind, index, values, is_looked_up, is_read, entries, near, to_visit, found }
+    }
+
+    /// Remembers what the step has found, in case that it is given up.
+    fn remember(&mut self, place: ItemPointerData) {
+        if let Some(places) = &mut self.found {
+            places.push(number_of(place));
+            if places.len() >= PLACES {
+                self.keep();
+            }
+        }
+    }
+
+    /// From now on, the step is not given up.
+    fn keep(&mut self) {
+        self.found = None;
+    }
+
+    /// Whether the entries that are not near have cost so much that other steps are cheaper.
+    fn is_to_be_given_up(&self, entries: Entries) -> bool {
+        let Kind::Step(step) = self.kind else { return false };
+        self.found.is_some() && (self.entries - self.near) as f64 * entries.microseconds() > step.limit
+    }
+}
+
+/// A place as a number, in the order of places.
+fn number_of(place: ItemPointerData) -> u64 {
+    u64::from(place.ip_blkid.bi_hi) << 32 | u64::from(place.ip_blkid.bi_lo) << 16 | u64::from(place.ip_posid)
+}
+
+/// The place of a number.
+fn place_of(number: u64) -> ItemPointerData {
+    ItemPointerData {
+        ip_blkid: pg_sys::BlockIdData { bi_hi: (number >> 32) as u16, bi_lo: (number >> 16) as u16 },
+        ip_posid: number as u16,
+    }
+}

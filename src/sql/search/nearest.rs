@@ -1,0 +1,169 @@
+//! The nearest rows first.
+//!
+//! What is found is kept by its distance, until everything at that distance has been found. When the steps have cost as
+//! much as a pass over an index, one pass finds the rest. What is kept has room in a limited memory: if there is more,
+//! what is farthest is dropped, and another pass finds it again. If even the rows at one distance have no room, a pass
+//! returns them as it finds them.
+
+use pgrx::pg_sys::{self, ItemPointerData};
+use simhash::search::growth::Growth;
+
+use super::USUAL_DISTANCE;
+use super::finder::{Finder, Found, Next};
+use super::rows::Rows;
+
+/// The largest distance of two fingerprints.
+const LARGEST_DISTANCE: i32 = 64;
+
+/// A search for the nearest rows.
+pub struct Nearest {
+    /// The largest distance that is wanted.
+    limit: i32,
+    /// What is kept, by distance.
+    kept: Vec<Vec<Kept>>,
+    count: usize,
+    /// The most that is kept.
+    room: usize,
+    /// The distance whose rows are being returned.
+    current: i32,
+    /// Everything within this distance has been found and kept.
+    complete: i32,
+    /// What is farther than this is dropped.
+    farthest: i32,
+    reading: Reading,
+    /// The expected cost of a pass, in microseconds.
+    pass: f64,
+    /// Whether to ask if rows are visible to all.
+    needs_visibility: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Reading {
+    Steps,
+    Passes,
+    /// A pass that returns what is at the current distance as it finds it.
+    Current,
+}
+
+/// A fingerprint that is kept.
+#[derive(Clone, Copy)]
+pub struct Kept {
+    pub fingerprint: u64,
+    pub place: ItemPointerData,
+    /// Whether every transaction sees all rows of its page; false if that was not asked.
+    pub is_visible_to_all: bool,
+}
+
+/// A row of the result.
+pub enum Nearby {
+    Kept(Kept),
+    /// What the finder has just found.
+    Found(Found),
+}
+
+impl Nearest {
+    /// Begins a search for what is within `limit`. A pass is expected to cost `pass` microseconds.
+    pub fn new(limit: i32, growth: &Growth, pass: f64, needs_visibility: bool) -> Self {
+        let limit = limit.min(LARGEST_DISTANCE);
+        // SAFETY: the setting is a plain number, of kilobytes.
+        let memory = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(64).saturating_mul(1024);
+        Self {
+            limit,
+            kept: vec![Vec::new(); LARGEST_DISTANCE as usize + 1],
+            count: 0,
+            room: memory / size_of::<Kept>(),
+            current: 0,
+            complete: -1,
+            // If steps do not reach a distance before a pass is cheaper, the pass finds it again.
+            farthest: growth.reach(pass).clamp(0, limit.max(0)),
+            reading: Reading::Steps,
+            pass,
+            needs_visibility,
+        }
+    }
+
+    /// The next row; None at the end.
+    pub fn next(&mut self, finder: &mut Finder, rows: &mut Rows) -> Option<Nearby> {
+        while self.current <= self.limit {
+            if self.current <= self.complete {
+                let of_distance = &mut self.kept[self.current as usize];
+                if let Some(kept) = of_distance.pop() {
+                    self.count -= 1;
+                    return Some(Nearby::Kept(kept));
+                }
+                *of_distance = Vec::new();
+                self.current += 1;
+                continue;
+            }
+            match self.reading {
+                Reading::Steps if self.complete < self.farthest => self.make_step(finder, rows),
+                Reading::Steps => self.reading = Reading::Passes,
+                Reading::Passes => self.make_pass(finder, rows),
+                Reading::Current => {
+                    let current = self.current as u32;
+                    match finder.next(rows, 0, &(current..=current), 0.0) {
+                        Next::Found(found) => return Some(Nearby::Found(found)),
+                        Next::Complete | Next::Exhausted => {
+                            self.complete = self.current;
+                            self.reading = Reading::Passes;
+                        }
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Makes the next step; if a pass is cheaper, passes come next.
+    fn make_step(&mut self, finder: &mut Finder, rows: &mut Rows) {
+        let target = (finder.growth().complete_within() + 1).max(USUAL_DISTANCE).min(self.limit);
+        let left = self.pass - finder.growth().spent();
+        while let Ok(farthest) = u32::try_from(self.farthest) {
+            match finder.next(rows, target, &(0..=farthest), left) {
+                Next::Found(found) => self.keep(found, rows),
+                Next::Complete => {
+                    self.complete = finder.growth().complete_within().min(self.farthest);
+                    return;
+                }
+                Next::Exhausted => {
+                    let is_complete = finder.growth().complete_within() >= target;
+                    self.complete = if is_complete { self.farthest } else { self.complete };
+                    self.reading = Reading::Passes;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Makes a pass that finds everything from the current distance on, as far as there is room.
+    fn make_pass(&mut self, finder: &mut Finder, rows: &mut Rows) {
+        self.kept.iter_mut().for_each(|of_distance| *of_distance = Vec::new());
+        self.count = 0;
+        self.farthest = self.limit;
+        finder.begin_pass(rows, false);
+        while self.farthest >= self.current {
+            match finder.next(rows, 0, &(self.current as u32..=self.farthest as u32), 0.0) {
+                Next::Found(found) => self.keep(found, rows),
+                Next::Complete | Next::Exhausted => {
+                    self.complete = self.farthest;
+                    return;
+                }
+            }
+        }
+        // There is no room for the rows at the current distance.
+        finder.begin_pass(rows, false);
+        self.reading = Reading::Current;
+    }
+
+    fn keep(&mut self, found: Found, rows: &mut Rows) {
+        let Found { fingerprint, place, distance, .. } = found;
+        let is_visible_to_all = self.needs_visibility && rows.is_visible_to_all(place);
+        self.kept[distance as usize].push(Kept { fingerprint, place, is_visible_to_all });
+        self.count += 1;
+        while self.count > self.room && self.farthest >= 0 {
+            let dropped = std::mem::take(&mut self.kept[self.farthest as usize]);
+            self.count -= dropped.len();
+            self.farthest -= 1;
+        }
+    }
+}

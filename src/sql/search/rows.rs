@@ -1,0 +1,107 @@
+//! The rows of the searched table, visited by their places.
+
+use pgrx::pg_sys;
+
+use crate::postgres::ffi::predicate_lock_page;
+
+/// Reads rows of a table into a slot. It holds no resource that [`Rows::end`] does not release.
+pub struct Rows {
+    table: pg_sys::Relation,
+    snapshot: pg_sys::Snapshot,
+    fetch: *mut pg_sys::IndexFetchTableData,
+    /// The slot for rows of the table.
+    slot: *mut pg_sys::TupleTableSlot,
+    /// Computes the fingerprint of the row in the slot.
+    fingerprint: *mut pg_sys::ExprState,
+    context: *mut pg_sys::ExprContext,
+    /// The page of the visibility map that was read last.
+    map_page: pg_sys::Buffer,
+    /// Number of visits to the table.
+    pub visits: u64,
+}
+
+impl Rows {
+    /// # Safety
+    /// The table, the slot for its rows, the snapshot, the expression and its context live as long as the result.
+    pub unsafe fn new(
+        table: pg_sys::Relation,
+        snapshot: pg_sys::Snapshot,
+        slot: *mut pg_sys::TupleTableSlot,
+        fingerprint: *mut pg_sys::ExprState,
+        context: *mut pg_sys::ExprContext,
+    ) -> Self {
+        // SAFETY: the caller passes an open table.
+        let fetch = unsafe { pg_sys::table_index_fetch_begin(table) };
+        let map_page = pg_sys::InvalidBuffer as pg_sys::Buffer;
+        Self { table, snapshot, fetch, slot, fingerprint, context, map_page, visits: 0 }
+    }
+
+    pub fn table(&self) -> pg_sys::Relation {
+        self.table
+    }
+
+    pub fn snapshot(&self) -> pg_sys::Snapshot {
+        self.snapshot
+    }
+
+    pub fn slot(&self) -> *mut pg_sys::TupleTableSlot {
+        self.slot
+    }
+
+    /// Reads the row version at a place that the snapshot sees; false if it sees none.
+    pub fn visit(&mut self, mut place: pg_sys::ItemPointerData) -> bool {
+        self.visits += 1;
+        let (mut call_again, all_dead) = (false, std::ptr::null_mut());
+        // SAFETY: the slot is for rows of the table. An index entry had the place.
+        unsafe {
+            pg_sys::table_index_fetch_tuple(self.fetch, &mut place, self.snapshot, self.slot, &mut call_again, all_dead)
+        }
+    }
+
+    /// The fingerprint of the row that was visited last; None for NULL.
+    pub fn fingerprint(&mut self) -> Option<u64> {
+        let mut is_null = false;
+        // SAFETY: the slot holds a row. Its fingerprint is a number, which is passed by value.
+        unsafe {
+            (*self.context).ecxt_scantuple = self.slot;
+            let value = pg_sys::ExecEvalExprSwitchContext(self.fingerprint, self.context, &mut is_null);
+            pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
+            (!is_null).then_some(value.value() as u64)
+        }
+    }
+
+    /// Whether every transaction sees all rows of the page that has this place. The answer holds if the index still pins
+    /// the entry that has the place: VACUUM cannot have removed the row meanwhile.
+    pub fn is_visible_to_all(&mut self, place: pg_sys::ItemPointerData) -> bool {
+        let page =
+            pg_sys::BlockNumber::from(place.ip_blkid.bi_hi) << 16 | pg_sys::BlockNumber::from(place.ip_blkid.bi_lo);
+        // SAFETY: the table is open. The buffer is invalid, or pinned by an earlier call.
+        unsafe {
+            let status = pg_sys::visibilitymap_get_status(self.table, page, &mut self.map_page);
+            let is_visible = u32::from(status) & pg_sys::VISIBILITYMAP_ALL_VISIBLE != 0;
+            if is_visible {
+                // The row is not visited, so SERIALIZABLE has to be told that it was read.
+                predicate_lock_page(self.table, page, self.snapshot);
+            }
+            is_visible
+        }
+    }
+
+    /// Releases the page of the last visit.
+    pub fn reset(&mut self) {
+        // SAFETY: the fetch has begun.
+        unsafe { pg_sys::table_index_fetch_reset(self.fetch) };
+    }
+
+    /// Releases everything. The rows are not used after this.
+    pub fn end(&mut self) {
+        // SAFETY: the fetch ends only here, and the buffer is pinned once.
+        unsafe {
+            pg_sys::table_index_fetch_end(self.fetch);
+            if self.map_page != pg_sys::InvalidBuffer as pg_sys::Buffer {
+                pg_sys::ReleaseBuffer(self.map_page);
+                self.map_page = pg_sys::InvalidBuffer as pg_sys::Buffer;
+            }
+        }
+    }
+}

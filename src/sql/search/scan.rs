@@ -1,0 +1,352 @@
+//! The scan of block indexes: the node that runs in a query.
+
+use std::ffi::CStr;
+
+use pgrx::pg_sys::TupleTableSlot;
+use pgrx::pg_sys::{self, CustomScanState, Datum};
+
+use super::explain::{Done, explain};
+use super::finder::{Finder, Found, Next};
+use super::nearest::{Nearby, Nearest};
+use super::plan::{Search, Settings};
+use super::rows::Rows;
+use super::wanted::{Wanted, cheapest};
+use crate::postgres::custom_scan::{CustomScan, Plan};
+use crate::postgres::nodes::base_relation::BaseRelation;
+use crate::postgres::nodes::expression::{Expression, list};
+
+/// A scan that finds near rows, or reads rows nearest first.
+pub struct NearScan {
+    settings: Settings,
+    /// Computes the query.
+    query: *mut pg_sys::ExprState,
+    /// Computes the largest distance; null if all rows are wanted.
+    limit: *mut pg_sys::ExprState,
+    /// None in EXPLAIN without ANALYZE, and after the end.
+    running: Option<Running>,
+}
+
+/// A scan that may read.
+struct Running {
+    finder: Finder,
+    rows: Rows,
+    /// The slot of the node.
+    slot: *mut TupleTableSlot,
+    state: State,
+    /// Number of searches.
+    searches: u64,
+    /// Entries and visits that PostgreSQL's counters have been told of.
+    told: (u64, u64),
+}
+
+enum State {
+    /// The query and the limit have not been computed.
+    New,
+    /// Everything within this distance is wanted.
+    Near {
+        limit: i32,
+        is_pass: bool,
+    },
+    Nearest {
+        nearest: Box<Nearest>,
+        and_nulls: bool,
+    },
+    /// All rows with a fingerprint, then those without.
+    All,
+    /// The rows without a fingerprint.
+    Nulls,
+    Done,
+}
+
+impl CustomScan for NearScan {
+    const NAME: &'static CStr = c"SimhashScan";
+
+    unsafe fn plan(relation: BaseRelation, private: *mut pg_sys::List, conditions: &[Expression]) -> Plan {
+        // SAFETY: the caller passes what the path was offered with, which `to_list` has made.
+        let Some(mut search) = (unsafe { Search::from_list(private) }) else {
+            return Plan { expressions: std::ptr::null_mut(), private: std::ptr::null_mut() };
+        };
+        // If a join is planned partition by partition, the conditions name the partition of the other table, and the
+        // path still names the table itself.
+        if !search.settings.is_ordered {
+            let same = |wanted: &Wanted| wanted.fingerprint.equals(search.fingerprint);
+            if let Some(wanted) = cheapest(Wanted::among(relation, conditions).into_iter().filter(same)) {
+                search = Search::new(wanted.fingerprint, wanted.query, Some(wanted.limit), search.settings);
+            }
+        }
+        Plan { expressions: search.expressions(), private: search.settings.to_list() }
+    }
+
+    unsafe fn begin(node: &mut CustomScanState, is_explain_only: bool) -> Self {
+        // SAFETY: the node is being initialised; its plan was made by `plan`.
+        unsafe {
+            let plan = &*node.ss.ps.plan.cast::<pg_sys::CustomScan>();
+            let settings =
+                Settings::from_list(plan.custom_private).unwrap_or_else(|| Settings::new(false, None, 0.0, Vec::new()));
+            let (state, table) = (node.ss.ps.state, node.ss.ss_currentRelation);
+            let slot = prepare_slot(node, settings.only_column.is_some());
+            let expressions = list(plan.custom_exprs);
+            let parent = &raw mut node.ss.ps;
+            let compile = |place: usize| match expressions.get(place) {
+                Some(expression) => pg_sys::ExecInitExpr(expression.as_ptr().cast(), parent),
+                None => std::ptr::null_mut(),
+            };
+            let (fingerprint, query, limit) = (compile(0), compile(1), compile(2));
+            let running = (!is_explain_only).then(|| {
+                let rows_slot = match settings.only_column {
+                    Some(_) => {
+                        pg_sys::ExecInitExtraTupleSlot(state, (*table).rd_att, pg_sys::table_slot_callbacks(table))
+                    }
+                    None => slot,
+                };
+                let context = node.ss.ps.ps_ExprContext;
+                let rows = Rows::new(table, (*state).es_snapshot, rows_slot, fingerprint, context);
+                Running { finder: Finder::new(&settings), rows, slot, state: State::New, searches: 0, told: (0, 0) }
+            });
+            Self { settings, query, limit, running }
+        }
+    }
+
+    unsafe fn next(&mut self, node: &mut CustomScanState) -> *mut TupleTableSlot {
+        let Some(running) = &mut self.running else { return std::ptr::null_mut() };
+        if matches!(running.state, State::New) {
+            // SAFETY: the node is running.
+            let [query, limit] = [self.query, self.limit].map(|expression| unsafe { value(node, expression) });
+            let limit = if self.limit.is_null() {
+                Some(None)
+            } else {
+                limit.map(|limit| Some(self.settings.largest_distance(limit.value() as i32)))
+            };
+            running.begin(&self.settings, query.map(|query| query.value() as u64), limit);
+        }
+        let slot = running.next(&self.settings);
+        // SAFETY: the counters are null, or the node's.
+        if let Some(counters) = unsafe { node.ss.ps.instrument.as_mut() } {
+            running.tell(counters);
+        }
+        slot
+    }
+
+    fn rescan(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.rows.reset();
+            running.state = State::New;
+        }
+    }
+
+    unsafe fn end(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            running.finder.end();
+            running.rows.end();
+        }
+    }
+
+    unsafe fn explain(&self, node: &CustomScanState, ancestors: *mut pg_sys::List, output: *mut pg_sys::ExplainState) {
+        // SAFETY: the caller passes the arguments of `ExplainCustomScan`.
+        unsafe { explain(&self.settings, self.running.as_ref().map(Running::done), node, ancestors, output) };
+    }
+}
+
+/// Gives the node a slot for rows of its table, or for rows of which only one column is known.
+///
+/// PostgreSQL has given it a slot of no special kind, and has compiled the conditions and the projection for that; before
+/// version 16, a node cannot ask for another.
+///
+/// # Safety
+/// The node is being initialised.
+unsafe fn prepare_slot(node: &mut CustomScanState, has_one_column: bool) -> *mut TupleTableSlot {
+    // SAFETY: the node is being initialised, with an open table.
+    unsafe {
+        let (table, plan) = (node.ss.ss_currentRelation, node.ss.ps.plan.cast::<pg_sys::CustomScan>());
+        let kind = if has_one_column { &raw const pg_sys::TTSOpsVirtual } else { pg_sys::table_slot_callbacks(table) };
+        pg_sys::ExecInitScanTupleSlot(node.ss.ps.state, &mut node.ss, (*table).rd_att, kind);
+        if has_one_column {
+            // Rows that another transaction has changed come in slots of another kind.
+            node.ss.ps.scanopsfixed = false;
+            node.ss.ps.scanops = std::ptr::null();
+        }
+        pg_sys::ExecAssignScanProjectionInfoWithVarno(&mut node.ss, (*plan).scan.scanrelid as _);
+        node.ss.ps.qual = pg_sys::ExecInitQual((*plan).scan.plan.qual, &mut node.ss.ps);
+        node.ss.ss_ScanTupleSlot
+    }
+}
+
+/// The value of an expression that does not depend on the scanned row; None for NULL or no expression.
+///
+/// # Safety
+/// The node is running, and the expression belongs to it. The value is of a type that is passed by value.
+unsafe fn value(node: &CustomScanState, expression: *mut pg_sys::ExprState) -> Option<Datum> {
+    if expression.is_null() {
+        return None;
+    }
+    let mut is_null = false;
+    // SAFETY: the caller passes an expression of the running node.
+    let value = unsafe { pg_sys::ExecEvalExprSwitchContext(expression, node.ss.ps.ps_ExprContext, &mut is_null) };
+    (!is_null).then_some(value)
+}
+
+impl Running {
+    /// Adds to PostgreSQL's counters of the node, which parallel workers report to their leader: entries as rows that
+    /// were removed by an index, and visits as it counts them for index-only scans.
+    fn tell(&mut self, counters: &mut pg_sys::Instrumentation) {
+        let now = (self.finder.counts().entries, self.rows.visits);
+        counters.nfiltered2 += (now.0 - self.told.0) as f64;
+        counters.ntuples2 += (now.1 - self.told.1) as f64;
+        self.told = now;
+    }
+
+    /// What the scan has done.
+    fn done(&self) -> Done {
+        Done { radii: self.finder.radii(), counts: self.finder.counts(), searches: self.searches }
+    }
+
+    /// Begins a search. `limit` is None if it is NULL, and has None if all rows are wanted.
+    fn begin(&mut self, settings: &Settings, query: Option<u64>, limit: Option<Option<i32>>) {
+        self.searches += 1;
+        self.state = match (query, limit) {
+            (None, Some(None)) => {
+                // All distances are NULL, so any order is right.
+                self.finder.begin_pass(&self.rows, false);
+                State::All
+            }
+            (None, _) | (_, None) => State::Done,
+            (Some(query), Some(limit)) => {
+                self.finder.begin(settings, query, self.searches > 1);
+                if settings.is_ordered {
+                    let needs_visibility = settings.only_column.is_some();
+                    let pass = self.finder.pass_cost(settings.rows);
+                    let distance = limit.unwrap_or(i32::MAX);
+                    let nearest = Nearest::new(distance, self.finder.growth(), pass, needs_visibility);
+                    State::Nearest { nearest: Box::new(nearest), and_nulls: limit.is_none() }
+                } else {
+                    State::Near { limit: limit.unwrap_or(i32::MAX), is_pass: false }
+                }
+            }
+        };
+    }
+
+    /// The next row in the node's slot; an empty slot at the end.
+    fn next(&mut self, settings: &Settings) -> *mut TupleTableSlot {
+        loop {
+            match &mut self.state {
+                State::New | State::Done => {
+                    // SAFETY: the slot is the node's.
+                    return unsafe { pg_sys::ExecClearTuple(self.slot) };
+                }
+                State::Near { limit, is_pass } => {
+                    let Ok(most) = u32::try_from(*limit) else {
+                        self.state = State::Done;
+                        continue;
+                    };
+                    let pass = self.finder.pass_cost(settings.rows);
+                    match self.finder.next(&mut self.rows, *limit, &(0..=most), pass) {
+                        Next::Found(found) => {
+                            if let Some(slot) = self.return_found(settings, found) {
+                                return slot;
+                            }
+                        }
+                        Next::Complete if !*is_pass => {}
+                        Next::Exhausted if !*is_pass && self.finder.growth().complete_within() < (*limit).min(64) => {
+                            *is_pass = true;
+                            self.finder.begin_pass(&self.rows, true);
+                        }
+                        Next::Complete | Next::Exhausted => self.state = State::Done,
+                    }
+                }
+                State::Nearest { nearest, and_nulls } => match nearest.next(&mut self.finder, &mut self.rows) {
+                    Some(Nearby::Found(found)) => {
+                        if let Some(slot) = self.return_found(settings, found) {
+                            return slot;
+                        }
+                    }
+                    Some(Nearby::Kept(kept)) => {
+                        if kept.is_visible_to_all {
+                            return self.return_column(settings, Some(kept.fingerprint), kept.place);
+                        }
+                        if self.rows.visit(kept.place) {
+                            return self.return_visited(settings, Some(kept.fingerprint), kept.place);
+                        }
+                    }
+                    None if *and_nulls => self.begin_nulls(),
+                    None => self.state = State::Done,
+                },
+                State::All | State::Nulls => match self.finder.next_any() {
+                    Some(place) => {
+                        if self.rows.visit(place) {
+                            let fingerprint = settings.only_column.and_then(|column| self.column_of_row(column));
+                            return self.return_visited(settings, fingerprint, place);
+                        }
+                    }
+                    None if matches!(self.state, State::All) => self.begin_nulls(),
+                    None => self.state = State::Done,
+                },
+            }
+        }
+    }
+
+    fn begin_nulls(&mut self) {
+        self.finder.begin_nulls(&self.rows);
+        self.state = State::Nulls;
+    }
+
+    /// Returns what the finder has just found, unless the snapshot does not see it.
+    fn return_found(&mut self, settings: &Settings, found: Found) -> Option<*mut TupleTableSlot> {
+        let Found { fingerprint, place, is_visited, .. } = found;
+        if !is_visited {
+            // The index still pins the entry.
+            if settings.only_column.is_some() && self.rows.is_visible_to_all(place) {
+                return Some(self.return_column(settings, Some(fingerprint), place));
+            }
+            if !self.finder.visit(&mut self.rows) {
+                return None;
+            }
+        }
+        Some(self.return_visited(settings, Some(fingerprint), place))
+    }
+
+    /// Returns the row that was visited last.
+    fn return_visited(
+        &mut self,
+        settings: &Settings,
+        fingerprint: Option<u64>,
+        place: pg_sys::ItemPointerData,
+    ) -> *mut TupleTableSlot {
+        match settings.only_column {
+            Some(_) => self.return_column(settings, fingerprint, place),
+            None => self.slot,
+        }
+    }
+
+    /// Returns a row of which only the fingerprint is needed.
+    fn return_column(
+        &mut self,
+        settings: &Settings,
+        fingerprint: Option<u64>,
+        place: pg_sys::ItemPointerData,
+    ) -> *mut TupleTableSlot {
+        let column = settings.only_column.unwrap_or(1) as usize - 1;
+        // SAFETY: the slot is a virtual one for the table's columns, of which `column` is one.
+        unsafe {
+            pg_sys::ExecClearTuple(self.slot);
+            let slot = &mut *self.slot;
+            let columns = (*slot.tts_tupleDescriptor).natts as usize;
+            std::slice::from_raw_parts_mut(slot.tts_isnull, columns).fill(true);
+            if let Some(fingerprint) = fingerprint {
+                *slot.tts_isnull.add(column) = false;
+                *slot.tts_values.add(column) = Datum::from(fingerprint);
+            }
+            slot.tts_tableOid = (*self.rows.table()).rd_id;
+            pg_sys::ExecStoreVirtualTuple(self.slot);
+            (*self.slot).tts_tid = place;
+            self.slot
+        }
+    }
+
+    /// A bigint column of the row that was visited last; None for NULL.
+    fn column_of_row(&self, column: i16) -> Option<u64> {
+        let mut is_null = false;
+        // SAFETY: the slot holds a row of the table.
+        let value = unsafe { pg_sys::slot_getattr(self.rows.slot(), column.into(), &mut is_null) };
+        (!is_null).then(|| value.value() as u64)
+    }
+}

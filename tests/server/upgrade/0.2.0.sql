@@ -1,0 +1,272 @@
+-- The SQL objects of pg_simhash, by topic, in the order of their dependencies.
+--
+-- No function looks up another by search_path: each is one C function. Unless noted otherwise, all are IMMUTABLE,
+-- PARALLEL SAFE and STRICT. COST is in units of one operator call: a fingerprint takes as long as some hundred operator
+-- calls.
+
+-- Fingerprints ---------------------------------------------------------------
+
+CREATE FUNCTION simhash(content text) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_text_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION simhash(text) IS
+    '64-bit SimHash fingerprint of a text; NULL if the text has no word';
+
+CREATE FUNCTION simhash(content text, options jsonb) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_text_jsonb_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION simhash(text, jsonb) IS
+    'SimHash fingerprint of a text with the options tokens, ngram, weight, case_fold and top';
+
+-- Without this overload, simhash('text', '{"ngram": 2}') and simhash($1, $2) would be ambiguous.
+CREATE FUNCTION simhash(content text, options text) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_text_text_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
+COMMENT ON FUNCTION simhash(text, text) IS
+    'simhash(text, jsonb) for literals and parameters of no declared type';
+
+CREATE FUNCTION simhash(features text[]) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_features_array_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION simhash(text[]) IS
+    'SimHash fingerprint of features of equal weight; one that occurs twice counts twice';
+
+CREATE FUNCTION simhash(features text[], weights double precision[]) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_weighted_array_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION simhash(text[], double precision[]) IS
+    'SimHash fingerprint of features with their weights, each from 0 to 1e9';
+
+CREATE FUNCTION simhash(document tsvector) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_tsvector_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION simhash(tsvector) IS
+    'SimHash fingerprint of lexemes; each weighs the sum of its positions'' labels: D 0.1, C 0.2, B 0.4, A 1.0';
+
+CREATE FUNCTION simhash_features(
+    content text, options jsonb DEFAULT '{}',
+    OUT feature text, OUT weight double precision, OUT hash bigint
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_features_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 ROWS 200;
+COMMENT ON FUNCTION simhash_features(text, jsonb) IS
+    'the features that the fingerprint of a text is made of, with their weights and hashes';
+
+CREATE FUNCTION simhash_format() RETURNS integer
+    AS 'MODULE_PATHNAME', 'simhash_format_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_format() IS
+    'version of the fingerprint format: fingerprints of different versions cannot be compared';
+
+-- Fingerprints of rows -------------------------------------------------------
+
+CREATE FUNCTION simhash_agg_add(state internal, feature text, weight double precision) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_agg_add_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_add(internal, text, double precision) IS 'part of simhash_agg: adds a row';
+
+CREATE FUNCTION simhash_agg_combine(state internal, other internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_agg_combine_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_combine(internal, internal) IS 'part of simhash_agg: adds up two states';
+
+CREATE FUNCTION simhash_agg_serialize(state internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'simhash_agg_serialize_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_serialize(internal) IS 'part of simhash_agg: a state as bytes';
+
+CREATE FUNCTION simhash_agg_deserialize(bytes bytea, unused internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_agg_deserialize_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_deserialize(bytea, internal) IS 'part of simhash_agg: a state from bytes';
+
+CREATE FUNCTION simhash_agg_final(state internal) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_agg_final_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_agg_final(internal) IS 'part of simhash_agg: the fingerprint of a state';
+
+CREATE AGGREGATE simhash_agg(feature text, weight double precision) (
+    SFUNC = simhash_agg_add,
+    STYPE = internal,
+    SSPACE = 1024,
+    FINALFUNC = simhash_agg_final,
+    COMBINEFUNC = simhash_agg_combine,
+    SERIALFUNC = simhash_agg_serialize,
+    DESERIALFUNC = simhash_agg_deserialize,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE simhash_agg(text, double precision) IS
+    'SimHash fingerprint of the features in a group of rows; rows with a NULL are left out';
+
+-- Distance -------------------------------------------------------------------
+
+CREATE FUNCTION hamming(a bigint, b bigint) RETURNS integer
+    AS 'MODULE_PATHNAME', 'hamming_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF;
+COMMENT ON FUNCTION hamming(bigint, bigint) IS
+    'Hamming distance: the number of bits, 0 to 64, in which two fingerprints differ';
+
+CREATE OPERATOR <~> (
+    LEFTARG = bigint,
+    RIGHTARG = bigint,
+    FUNCTION = hamming,
+    COMMUTATOR = <~>
+);
+COMMENT ON OPERATOR <~> (bigint, bigint) IS 'Hamming distance';
+
+CREATE FUNCTION simhash_similarity(a bigint, b bigint) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'simhash_similarity_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_similarity(bigint, bigint) IS
+    'cosine similarity of two texts, 1 to -1, as the distance of their fingerprints estimates it: cos(pi * d / 64)';
+
+-- This reads two texts, so it takes as long as two fingerprints.
+CREATE FUNCTION simhash_resemblance(a text, b text, options jsonb DEFAULT '{}') RETURNS double precision
+    AS 'MODULE_PATHNAME', 'simhash_resemblance_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_resemblance(text, text, jsonb) IS
+    'Jaccard resemblance, 0 to 1, of the features that two texts'' fingerprints are made of; NULL if one has no word';
+
+-- Blocks ---------------------------------------------------------------------
+
+CREATE FUNCTION simhash_block_support(request internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_block_support_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_block_support(internal) IS
+    'part of simhash_block and simhash_probes: reports, at plan time, a layout that does not exist';
+
+CREATE FUNCTION simhash_block(fingerprint bigint, block integer, blocks integer DEFAULT 4) RETURNS integer
+    AS 'MODULE_PATHNAME', 'simhash_block_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_block_support;
+COMMENT ON FUNCTION simhash_block(bigint, integer, integer) IS
+    'a block of a fingerprint cut into 2 to 8 blocks; block 0 is the most significant; NULL if data names no such block';
+
+CREATE FUNCTION simhash_probes(fingerprint bigint, block integer, blocks integer, max_distance integer)
+    RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'simhash_probes_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_block_support;
+COMMENT ON FUNCTION simhash_probes(bigint, integer, integer, integer) IS
+    'the values of a block that a search within a distance must look up; NULL if data names no such block';
+
+-- Search ---------------------------------------------------------------------
+
+CREATE FUNCTION simhash_near_support(request internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_near_support_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_near_support(internal) IS
+    'part of simhash_near: makes it a condition on the blocks that a table has indexed';
+
+CREATE FUNCTION simhash_within(fingerprint bigint, query bigint, max_distance integer, blocks integer) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'simhash_within_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
+COMMENT ON FUNCTION simhash_within(bigint, bigint, integer, integer) IS
+    'part of simhash_near, as plans show it: whether a row that a layout''s blocks have found is within the distance';
+
+CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance integer DEFAULT 3) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'simhash_near_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
+COMMENT ON FUNCTION simhash_near(bigint, bigint, integer) IS
+    'whether two fingerprints differ in at most max_distance bits; a table with indexed blocks is searched by them';
+
+-- Attach ---------------------------------------------------------------------
+
+CREATE FUNCTION simhash_attach(
+    target regclass, source name, blocks integer DEFAULT 4, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash',
+    covering boolean DEFAULT false
+) RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_attach_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name, boolean) IS
+    'gives a table the fingerprint column of a source column, its block columns and a btree on each';
+
+CREATE FUNCTION simhash_detach(target regclass, prefix name DEFAULT 'simhash') RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_detach_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_detach(regclass, name) IS
+    'takes away what simhash_attach or simhash_attach_online made, and only that';
+
+-- For tables that cannot be rewritten: a plain column, a trigger, a procedure that fills the column, and indexes on
+-- expressions.
+
+CREATE FUNCTION simhash_attach_online(
+    target regclass, source name, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash'
+) RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_attach_online_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_attach_online(regclass, name, jsonb, name) IS
+    'gives a table an empty fingerprint column and a trigger that keeps it up to date, without a rewrite';
+
+CREATE PROCEDURE simhash_fill(target regclass, prefix name DEFAULT 'simhash', batch_pages integer DEFAULT 1000)
+    AS 'MODULE_PATHNAME', 'simhash_fill_wrapper'
+    LANGUAGE c;
+COMMENT ON PROCEDURE simhash_fill(regclass, name, integer) IS
+    'fills the column of simhash_attach_online, and commits after each batch; can be stopped and called again';
+
+CREATE FUNCTION simhash_index_commands(
+    target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash', covering boolean DEFAULT false
+) RETURNS SETOF text
+    AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name, boolean) IS
+    'the commands that build the missing indexes on a fingerprint column''s blocks concurrently; for psql''s \gexec';
+
+CREATE FUNCTION simhash_update() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'simhash_update_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_update() IS
+    'trigger that keeps a fingerprint column up to date; its arguments: fingerprint column, source column, options';
+
+-- Layouts --------------------------------------------------------------------
+
+-- This reads the table as the calling user, with that user's rights and row-level security, so it is STABLE and not
+-- PARALLEL SAFE.
+CREATE FUNCTION simhash_skew(
+    target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3,
+    OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],
+    OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_skew_wrapper'
+    LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 7;
+COMMENT ON FUNCTION simhash_skew(regclass, name, integer) IS
+    'what a search of a table costs by the number of blocks: share of the commonest values, rows visited, the best';
+
+-- Deduplication on insert ----------------------------------------------------
+
+CREATE FUNCTION simhash_dedup() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'simhash_dedup_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_dedup() IS
+    'trigger that lets no near-duplicate in; its arguments: action, distance, fingerprint column, mark column, scope columns';
+
+CREATE FUNCTION simhash_guard(
+    target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
+    mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash'
+) RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_guard_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name) IS
+    'lets no near-duplicate into a table from now on: reject, skip or mark';
+
+CREATE FUNCTION simhash_unguard(target regclass) RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_unguard_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_unguard(regclass) IS 'takes the guard of a table away';
+
+-- Batch ----------------------------------------------------------------------
+
+CREATE FUNCTION simhash_pairs(
+    ids anyarray, fingerprints bigint[], max_distance integer DEFAULT 3, progress boolean DEFAULT false
+) RETURNS TABLE (a anyelement, b anyelement, distance integer)
+    AS 'MODULE_PATHNAME', 'simhash_pairs_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 1000;
+COMMENT ON FUNCTION simhash_pairs(anyarray, bigint[], integer, boolean) IS
+    'every pair of fingerprints within the distance, each once, by the ids that stand in the same places';
+
+-- PostgreSQL calls a window function for every row, NULL or not, so this handles NULLs itself, as if it were STRICT.
+CREATE FUNCTION simhash_cluster(
+    fingerprint bigint, max_distance integer DEFAULT 3, progress boolean DEFAULT false
+) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_cluster_wrapper'
+    LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION simhash_cluster(bigint, integer, boolean) IS
+    'the cluster of near-duplicates that a row is in, named by the number of its first row in the partition';
