@@ -1,0 +1,178 @@
+-- The scan of block indexes as the executor uses it: again and again, with changing tables, and beside other commands.
+SET client_min_messages = warning;
+SET jit = off;
+CREATE TABLE prints (id integer PRIMARY KEY, tag integer, fp bigint);
+INSERT INTO prints SELECT n, n % 10, n::bigint << 40 | n FROM generate_series(1, 5000) n;
+SELECT simhash_attach('prints', 'fp', prefix => 'b');
+VACUUM ANALYZE prints;
+CREATE FUNCTION scans(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        IF line ~ 'SimhashScan' THEN
+            RETURN true;
+        END IF;
+    END LOOP;
+    RETURN false;
+END $$;
+
+-- The first query of a session loads the library while it is planned, and already has the scan.
+\c -
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM prints ORDER BY fp <~> 5 LIMIT 1;
+\c -
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM prints WHERE hamming(fp, 5) < 2;
+\c -
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM prints WHERE simhash_near(fp, 5, 0);
+\c -
+SET enable_seqscan = off;
+CREATE VIEW near_five AS SELECT id FROM prints WHERE fp <~> 5 <= 0;
+\c -
+SET client_min_messages = warning;
+SET enable_seqscan = off;
+SET max_parallel_workers_per_gather = 0;
+EXPLAIN (COSTS OFF) SELECT * FROM near_five;
+DROP VIEW near_five;
+
+-- Again with other queries and distances: in a sub-select, in a join, with NULLs.
+SELECT q, k, (SELECT count(*) FROM prints WHERE simhash_near(fp, q, k))
+FROM (VALUES (5::bigint << 40 | 5, 0), (5::bigint << 40 | 5, 2), (7, -1), (NULL, 3), (7, NULL), (-1, 64), (5::bigint << 40 | 5, 2))
+    AS v (q, k);
+SELECT v.n, array_agg(p.id ORDER BY p.id) FROM generate_series(1, 5) AS v (n)
+LEFT JOIN prints p ON simhash_near(p.fp, v.n::bigint << 40 | v.n, v.n / 2) GROUP BY v.n ORDER BY v.n;
+SELECT n, (SELECT id FROM prints ORDER BY fp <~> (n::bigint << 40 | n) LIMIT 1) AS nearest FROM generate_series(3, 6) n;
+
+-- Only the index is read if the query needs nothing but the fingerprint, and the page is visible to all.
+CREATE FUNCTION heap_fetches(query text) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
+    RETURN (regexp_match(plan::text, '"Index Only": true.*"Heap Fetches": (\d+)'))[1];
+END $$;
+SELECT heap_fetches('SELECT count(*) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2)') AS all_visible;
+SELECT heap_fetches('SELECT a.fp FROM prints a JOIN prints b ON simhash_near(a.fp, b.fp, 0) WHERE b.id < 5') AS joined;
+SELECT heap_fetches('SELECT fp FROM prints ORDER BY fp <~> (5::bigint << 40 | 5) LIMIT 3') AS nearest;
+SELECT heap_fetches('SELECT count(*), max(id) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2)') IS NULL AS another_column;
+SELECT heap_fetches('SELECT count(*) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2) AND tag = 5') IS NULL AS another_condition;
+SELECT heap_fetches('SELECT ctid FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2)') IS NULL AS system_column;
+BEGIN;
+UPDATE prints SET tag = -1 WHERE id <= 10;
+SELECT heap_fetches('SELECT count(*) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2)') > 0 AS changed;
+SELECT count(*), count(DISTINCT fp) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2);
+SELECT tableoid::regclass, id FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 0);
+ROLLBACK;
+SELECT count(*) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2);
+
+-- Chains of versions that share an index entry: each snapshot sees its own.
+SELECT count(DISTINCT ctid) FROM prints WHERE simhash_near(fp, 6::bigint << 40 | 6, 0);
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+DECLARE before_update CURSOR FOR SELECT id, tag FROM prints WHERE simhash_near(fp, 6::bigint << 40 | 6, 0);
+UPDATE prints SET tag = 60 WHERE id = 6;
+UPDATE prints SET tag = 61 WHERE id = 6;
+SELECT id, tag FROM prints WHERE simhash_near(fp, 6::bigint << 40 | 6, 0);
+FETCH ALL FROM before_update;
+UPDATE prints SET fp = -1 WHERE id = 6;
+SELECT id, tag FROM prints WHERE simhash_near(fp, 6::bigint << 40 | 6, 0);
+SELECT id, tag FROM prints ORDER BY fp <~> -1 LIMIT 1;
+ROLLBACK;
+
+-- Cursors: forwards, backwards, and at their current row.
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT id FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2) AND id < 10;
+SELECT count(*) > 1 AS several FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2) AND id < 10;
+FETCH FIRST FROM c \gset first_
+FETCH LAST FROM c \gset last_
+FETCH ABSOLUTE 1 FROM c \gset again_
+SELECT :first_id = :again_id AS same, :first_id <> :last_id AS other;
+CLOSE c;
+DECLARE c CURSOR FOR SELECT id, fp FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 0) FOR UPDATE;
+FETCH c;
+UPDATE prints SET tag = 55 WHERE CURRENT OF c RETURNING id, tag;
+CLOSE c;
+DECLARE c CURSOR FOR SELECT fp FROM prints WHERE simhash_near(fp, 9::bigint << 40 | 9, 0);
+FETCH c;
+DELETE FROM prints WHERE CURRENT OF c RETURNING id, tag;
+CLOSE c;
+DECLARE c CURSOR FOR SELECT id FROM prints ORDER BY fp <~> (8::bigint << 40 | 8);
+FETCH c;
+DELETE FROM prints WHERE CURRENT OF c RETURNING id, tag;
+ROLLBACK;
+
+-- Plans that are kept, while the table and its indexes change.
+SET plan_cache_mode = force_generic_plan;
+PREPARE near (bigint) AS SELECT id FROM prints WHERE simhash_near(fp, $1, 1) ORDER BY id;
+PREPARE nearest (bigint) AS SELECT id FROM prints ORDER BY fp <~> $1 LIMIT 1;
+EXECUTE near (7::bigint << 40 | 7);
+EXECUTE nearest (7::bigint << 40 | 7);
+DROP INDEX prints_b_block0_idx;
+EXECUTE near (7::bigint << 40 | 7);
+EXECUTE nearest (7::bigint << 40 | 7);
+SELECT scans('EXECUTE near (7)');
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'prints_b_block1_idx'::regclass;
+ALTER TABLE prints ADD added text DEFAULT 'added';
+EXECUTE near (7::bigint << 40 | 7);
+EXECUTE nearest (7::bigint << 40 | 7);
+SELECT scans('EXECUTE near (7)');
+ALTER TABLE prints DROP COLUMN tag;
+EXECUTE near (7::bigint << 40 | 7);
+REINDEX TABLE prints;
+EXECUTE nearest (7::bigint << 40 | 7);
+ALTER TABLE prints DROP COLUMN b_block2, DROP COLUMN b_block3;
+EXECUTE near (7::bigint << 40 | 7);
+UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'prints_b_block1_idx'::regclass;
+ALTER TABLE prints DROP COLUMN b_block1, DROP COLUMN b_block0;
+EXECUTE near (7::bigint << 40 | 7);
+EXECUTE nearest (7::bigint << 40 | 7);
+SELECT scans('EXECUTE near (7)');
+DEALLOCATE ALL;
+RESET plan_cache_mode;
+
+-- Parallel workers run the scan, and report what it did.
+CREATE TABLE queries AS SELECT n AS id, n::bigint << 40 | n AS q FROM generate_series(1, 2000) n;
+ALTER TABLE queries SET (parallel_workers = 2);
+SELECT simhash_attach('prints', 'fp', prefix => 'b');
+VACUUM ANALYZE prints, queries;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SET enable_seqscan = on;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM queries JOIN prints ON simhash_near(fp, q, 0);
+SELECT count(*) FROM queries JOIN prints ON simhash_near(fp, q, 0);
+DO $$
+DECLARE
+    plan json;
+    node json;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) SELECT count(prints.id) FROM queries JOIN prints ON simhash_near(fp, q, 0)' INTO plan;
+    node = plan #> '{0,Plan}';
+    WHILE node ->> 'Custom Plan Provider' IS NULL LOOP
+        node = coalesce(node #> '{Plans,1}', node #> '{Plans,0}');
+    END LOOP;
+    RAISE WARNING 'loops %, heap fetches %, enough entries %', node ->> 'Actual Loops', node ->> 'Heap Fetches',
+        (node ->> 'Index Entries')::integer >= 2000;
+END $$;
+RESET ALL;
+
+-- Partitionwise joins: the query is a column of one partition of the other table.
+SET enable_partitionwise_join = on;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+CREATE TABLE a (part integer, fp bigint) PARTITION BY LIST (part);
+CREATE TABLE b (part integer, fp bigint) PARTITION BY LIST (part);
+SELECT format('CREATE TABLE %s%s PARTITION OF %1$s FOR VALUES IN (%2$s)', t, n) FROM unnest('{a,b}'::text[]) t, generate_series(1, 2) n \gexec
+INSERT INTO a SELECT 1 + n % 2, fp FROM (SELECT row_number() OVER () AS n, fp FROM prints) AS p;
+INSERT INTO b SELECT part, fp FROM a WHERE fp % 100 = 7;
+CREATE INDEX ON a (simhash_block(fp, 0, 2)) INCLUDE (fp);
+CREATE INDEX ON a (simhash_block(fp, 1, 2)) INCLUDE (fp);
+ANALYZE a, b;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM a JOIN b ON a.part = b.part AND simhash_near(a.fp, b.fp, 0);
+SELECT count(*), (SELECT count(*) FROM b) AS expected FROM a JOIN b ON a.part = b.part AND simhash_near(a.fp, b.fp, 0);
+DROP TABLE a, b;
+
+DROP TABLE prints, queries;
+DROP FUNCTION scans, heap_fetches;
