@@ -92,3 +92,13 @@ EXECUTE search(:lookup_simhash);
 SET enable_seqscan = off;
 \endif
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE search(:lookup_simhash);
+
+\set ECHO none
+\echo
+\echo 'The nearest of the documents with another fingerprint, however far:'
+\set ECHO queries
+SELECT path, simhash <~> :lookup_simhash AS distance
+FROM docs
+WHERE simhash <> :lookup_simhash
+ORDER BY simhash <~> :lookup_simhash, id
+LIMIT 5;

@@ -1,9 +1,9 @@
 //! Skew: what a search costs on the fingerprints that a table really has.
 //!
 //! Among uniform fingerprints, every value of a block is as common as any other. Pages made from one template, login
-//! pages and true duplicates are not uniform: a search that shares a block with a quarter of the table visits a quarter
-//! of the table. Which layouts suffer depends on where in the fingerprint the common bits are. So it is counted on a
-//! [`Sample`]: how much of the sample the searches for some of its fingerprints would visit. For each block, the sample
+//! pages and true duplicates are not uniform: a search that shares a block with a quarter of the table finds a quarter
+//! of the table in the index. Which layouts suffer depends on where in the fingerprint the common bits are. So it is counted on a
+//! [`Sample`]: how much of the sample the searches for some of its fingerprints would find. For each block, the sample
 //! is sorted by that block, in place of the btree.
 
 use std::ops::RangeInclusive;
@@ -76,9 +76,9 @@ pub struct Skew {
     pub probes: u64,
     /// For each block, the share of the rows that have its commonest value.
     pub commonest: Vec<f64>,
-    /// Number of rows that a search visits on average, for a fingerprint drawn from the table among all other rows.
+    /// Number of index entries that a search reads on average, for a fingerprint drawn from the table among all other rows.
     pub candidates: f64,
-    /// Number of rows that the worst hundredth of the searches visits on average.
+    /// Number of index entries that the worst hundredth of the searches reads on average.
     pub worst: f64,
     /// The [`cost`] of the average search.
     pub cost: f64,
@@ -181,7 +181,7 @@ impl Counted {
         most as f64 / self.sampled.max(1) as f64
     }
 
-    /// How many rows of the table the average search and the worst hundredth of the searches visit, estimated from what
+    /// How many rows of the table the average search and the worst hundredth of the searches find, estimated from what
     /// they found in the sample.
     fn candidates(&self, searches: &[SampledQuery], uniform_share: f64) -> (f64, f64) {
         // Each search has found its own fingerprint.

@@ -31,6 +31,18 @@ pub struct UsableIndex {
     pub pages: f64,
 }
 
+/// A condition that a column of the table equals a value, which does not depend on the table.
+#[derive(Clone, Copy)]
+pub struct Equality {
+    pub value: Expression,
+    /// The function of the operator, which belongs to the index's operator family, and the type of its right operand.
+    pub function: Oid,
+    pub right_type: Oid,
+    pub collation: Oid,
+    /// The share of rows that fulfil the condition, as the planner estimates it.
+    pub share: f64,
+}
+
 /// What a way to scan the table costs, in the planner's units.
 #[derive(Clone, Copy)]
 pub struct PathCost {
@@ -150,6 +162,47 @@ impl BaseRelation {
             let indexes = indexes.map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>());
             let usable = indexes.filter(|index| !index.hypothetical && (index.indpred.is_null() || index.predOK));
             usable.map(|index| UsableIndex { oid: index.indexoid, pages: f64::from(index.pages) }).collect()
+        }
+    }
+
+    /// A condition that lets an index look up one value of its key at this place, from 0, which is this column; None if
+    /// the query has no such condition.
+    pub fn equality(&self, index: Oid, place: usize, column: i16) -> Option<Equality> {
+        // SAFETY: the lists have valid IndexOptInfo and RestrictInfo nodes. An index has an operator family and a
+        // collation for each key.
+        unsafe {
+            let indexes = list(self.found().indexlist).into_iter();
+            let mut indexes = indexes.map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>());
+            let index = indexes.find(|found| found.indexoid == index && place < found.nkeycolumns as usize)?;
+            let (family, collation) = (*index.opfamily.add(place), *index.indexcollations.add(place));
+            list(self.found().baserestrictinfo).into_iter().find_map(|info| {
+                let info = info.as_ptr().cast::<pg_sys::RestrictInfo>();
+                let condition = Expression::new((*info).clause)?;
+                let (operator, _, [left, right]) = condition.operation()?;
+                let is_key = |side: Expression| self.owns(side) && side.as_own_column() == Some(column);
+                let (operator, value) = match (is_key(left), is_key(right)) {
+                    (true, false) => (operator, right),
+                    (false, true) => (pg_sys::get_commutator(operator), left),
+                    _ => return None,
+                };
+                let is_equality = operator != Oid::INVALID
+                    && pg_sys::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32;
+                let same_collation = collation == Oid::INVALID || condition.input_collation() == Some(collation);
+                let is_known = self.outer([value]).is_some_and(Outer::is_empty);
+                if !is_equality
+                    || !same_collation
+                    || !is_known
+                    || !pg_sys::restriction_is_securely_promotable(info, self.relation)
+                {
+                    return None;
+                }
+                let (mut left_type, mut right_type) = (Oid::INVALID, Oid::INVALID);
+                pg_sys::op_input_types(operator, &mut left_type, &mut right_type);
+                let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
+                let share = pg_sys::clause_selectivity(self.root, info.cast(), 0, inner, no_join);
+                let function = pg_sys::get_opcode(operator);
+                Some(Equality { value, function, right_type, collation, share })
+            })
         }
     }
 

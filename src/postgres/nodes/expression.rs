@@ -77,6 +77,18 @@ impl Expression {
         }
     }
 
+    /// The collation that an operator uses; None for any other node.
+    pub fn input_collation(self) -> Option<Oid> {
+        // SAFETY: the node is a valid OpExpr.
+        self.as_node::<pg_sys::OpExpr>(NodeTag::T_OpExpr).map(|operation| unsafe { operation.as_ref().inputcollid })
+    }
+
+    /// The type of the expression's value.
+    pub fn value_type(self) -> Oid {
+        // SAFETY: the node is valid.
+        unsafe { pg_sys::exprType(self.as_ptr()) }
+    }
+
     /// The column that this refers to; None for any other node, and for OLD and NEW in RETURNING.
     pub fn column(self) -> Option<Variable> {
         #[cfg(feature = "pg18")]

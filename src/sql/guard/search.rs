@@ -86,7 +86,7 @@ impl SearchedTable {
         let fingerprint = fingerprint.number;
         let mut indexed = Indexed::read(table, Fingerprint::Column(fingerprint), simhash_block);
         indexed.blocks.retain(|found| !found.is_partial);
-        let layouts = layouts_of(&indexed.blocks);
+        let layouts = layouts_of(indexed.blocks.iter());
         let is_useful =
             |total: &Total| total.probes <= MOST_PROBES && total.entries <= LARGEST_SHARE * indexed.rows.max(1.0);
         let total = Growth::new(indexed.rows, growing(&layouts)).total(distance).filter(is_useful);

@@ -1,7 +1,8 @@
 //! The layouts of blocks that a table has indexed.
 //!
-//! A block is indexed if a btree has it as its first key: either a stored generated column, computed by
-//! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
+//! A block is indexed if a btree has it as a key: either a stored generated column, computed by
+//! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do. Columns
+//! before the block, such as a tenant's number, are the index's scope.
 
 use pgrx::pg_sys::{self, Oid};
 use simhash::search::blocks::{Block, LAYOUTS, radius};
@@ -24,7 +25,7 @@ pub enum Fingerprint {
     Expression(Expression),
 }
 
-/// A block that is the first key of an index.
+/// A block that is a key of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexedBlock {
     pub block: i32,
@@ -36,7 +37,14 @@ pub struct IndexedBlock {
     pub is_partial: bool,
 }
 
-/// The blocks of a fingerprint that a table has indexed.
+/// A block that is indexed, within the scope of these columns, which are the keys before the block.
+#[derive(Clone, Debug)]
+pub struct Scoped {
+    pub scope: Vec<i16>,
+    pub block: IndexedBlock,
+}
+
+/// The blocks of a fingerprint that a table has indexed for all its rows, without a scope.
 pub struct Indexed {
     pub blocks: Vec<IndexedBlock>,
     /// The planner's estimate of the number of rows.
@@ -49,8 +57,9 @@ pub type Layout = Vec<IndexedBlock>;
 impl Indexed {
     /// What an open table has indexed.
     pub fn read(table: &Relation, fingerprint: Fingerprint, simhash_block: Oid) -> Self {
-        let blocks = indexed_blocks(table, &table.indexes(), fingerprint, simhash_block);
-        Self { blocks, rows: table.estimated_rows() }
+        let found = indexed_blocks(table, &table.indexes(), fingerprint, simhash_block);
+        let found = found.into_iter().filter(|found| found.scope.is_empty());
+        Self { blocks: found.map(|found| found.block).collect(), rows: table.estimated_rows() }
     }
 
     /// The blocks that are indexed in all members of a family: the partitions of a table, or a table and its inheritors.
@@ -88,10 +97,10 @@ impl Indexed {
 }
 
 /// The layouts that have these blocks. Of two indexes on a block, the one with the fingerprint is taken.
-pub fn layouts_of(found: &[IndexedBlock]) -> Vec<Layout> {
+pub fn layouts_of<'a>(found: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
     let layouts = LAYOUTS.map(|blocks| {
         let best = |block| {
-            let of_block = found.iter().filter(move |found| (found.block, found.blocks) == (block, blocks));
+            let of_block = found.clone().filter(move |found| (found.block, found.blocks) == (block, blocks));
             of_block.max_by_key(|found| found.fingerprint.is_some()).copied()
         };
         (0..blocks).filter_map(best).collect()
@@ -121,13 +130,8 @@ impl IndexedBlock {
     }
 }
 
-/// The blocks of a fingerprint that are the first keys of these indexes of a table.
-pub fn indexed_blocks(
-    table: &Relation,
-    indexes: &[Oid],
-    fingerprint: Fingerprint,
-    simhash_block: Oid,
-) -> Vec<IndexedBlock> {
+/// The blocks of a fingerprint that are keys of these indexes of a table.
+pub fn indexed_blocks(table: &Relation, indexes: &[Oid], fingerprint: Fingerprint, simhash_block: Oid) -> Vec<Scoped> {
     let generation = match fingerprint {
         Fingerprint::Column(number) => generation_of(table, number),
         Fingerprint::Expression(expression) => Some(expression),
@@ -135,23 +139,32 @@ pub fn indexed_blocks(
     let mut found = Vec::new();
     let open = indexes.iter().filter_map(|&index| Relation::open_for_planning(index));
     for index in open.filter_map(|index| Index::read_usable(&index)) {
-        if !index.keys.first().is_some_and(|key| key.is_integer) {
-            continue;
-        }
-        let expression = match index.first() {
-            Keyed::Column(number) => generation_of(table, number),
-            Keyed::Expression(expression) => Some(expression),
-        };
-        let call = expression.and_then(|expression| BlockCall::read(expression, simhash_block));
-        let Some(BlockCall { fingerprint: of, block, blocks }) = call else { continue };
-        let is_column = matches!(fingerprint, Fingerprint::Column(number) if of.as_own_column() == Some(number));
-        if is_column || generation.is_some_and(|generation| generation.equals(of)) {
-            let place = match fingerprint {
-                Fingerprint::Column(number) => index.place_of(number),
-                Fingerprint::Expression(_) => None,
+        let mut scope = Vec::new();
+        for key in &index.keys {
+            let expression = match key.of {
+                Keyed::Column(number) => generation_of(table, number),
+                Keyed::Expression(expression) => Some(expression),
             };
-            let is_partial = index.is_partial;
-            found.push(IndexedBlock { block, blocks, index: index.oid, fingerprint: place, is_partial });
+            let call = expression.and_then(|expression| BlockCall::read(expression, simhash_block));
+            let call = call.filter(|call| {
+                let column = call.fingerprint.as_own_column();
+                let is_column = matches!(fingerprint, Fingerprint::Column(number) if column == Some(number));
+                key.is_integer
+                    && (is_column || generation.is_some_and(|generation| generation.equals(call.fingerprint)))
+            });
+            if let Some(BlockCall { block, blocks, .. }) = call {
+                let place = match fingerprint {
+                    Fingerprint::Column(number) => index.place_of(number),
+                    Fingerprint::Expression(_) => None,
+                };
+                let is_partial = index.is_partial;
+                let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: place, is_partial };
+                found.push(Scoped { scope, block });
+                break;
+            }
+            // The keys before the block must be columns.
+            let Keyed::Column(column) = key.of else { break };
+            scope.push(column);
         }
     }
     found

@@ -38,17 +38,19 @@ pub unsafe fn explain(
         if let (Some(fingerprint), Some(query)) = (shown(0).filter(|_| settings.is_ordered), shown(1)) {
             output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
         }
-        if let Some(limit) = shown(2) {
+        if let Some(limit) = settings.limit_place().and_then(shown) {
             output.text(if settings.is_strict() { c"Nearer Than" } else { c"Within" }, &limit);
         }
-        output.list(
-            c"Layouts",
-            settings.layouts.iter().map(|layout| {
-                let blocks = layout.first().map_or(0, |found| found.blocks);
-                let is_covering = layout.iter().all(|found| found.fingerprint.is_some());
-                format!("{blocks} blocks{}", if is_covering { "" } else { " (not covering)" })
-            }),
-        );
+        if !settings.scope.is_empty() {
+            let values = (0..settings.scope.len()).filter_map(|number| shown(settings.scope_place() + number));
+            output.list(c"Scope", values);
+        }
+        let layouts = settings.layouts.iter().map(|layout| {
+            let blocks = layout.first().map_or(0, |found| found.blocks);
+            let is_covering = layout.iter().all(|found| found.fingerprint.is_some());
+            format!("{blocks} blocks{}", if is_covering { "" } else { " (not covering)" })
+        });
+        output.list(c"Layouts", layouts.map(String::into_bytes));
         if settings.only_column.is_some() || !output.is_text() {
             output.boolean(c"Index Only", settings.only_column.is_some());
         }
@@ -66,8 +68,8 @@ unsafe fn show_counts(done: &Done, instrument: &pg_sys::Instrumentation, output:
     unsafe {
         if let Some(radii) = &done.radii {
             output.number(c"Blocks", radii.len() as f64);
-            output
-                .list(c"Radii", radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string())));
+            let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
+            output.list(c"Radii", radii.map(String::into_bytes));
         }
         let Counts { descents, passes, .. } = done.counts;
         // Parallel workers report what PostgreSQL's own counters can hold.
@@ -127,7 +129,7 @@ impl Output {
         unsafe { pg_sys::ExplainPropertyFloat(label.as_ptr(), std::ptr::null(), value, 0, self.0) };
     }
 
-    unsafe fn list(&self, label: &CStr, values: impl IntoIterator<Item = String>) {
+    unsafe fn list(&self, label: &CStr, values: impl IntoIterator<Item = Vec<u8>>) {
         let values: Vec<_> = values.into_iter().filter_map(|value| CString::new(value).ok()).collect();
         // SAFETY: the strings are NUL-terminated, and are copied.
         unsafe {

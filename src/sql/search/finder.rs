@@ -28,6 +28,8 @@ pub struct Finder {
     seen: HashSet<u64>,
     /// The values of the look-up that is being made.
     values: Vec<i32>,
+    /// The keys before the block.
+    scope: Vec<pg_sys::ScanKeyData>,
     counts: Counts,
     /// Whether scans stay open after a step. Each takes 45 kB, which is more than beginning it again costs, unless it is
     /// used again soon.
@@ -121,9 +123,15 @@ impl Finder {
             task: None,
             seen: HashSet::new(),
             values: Vec::new(),
+            scope: Vec::new(),
             counts: Counts::default(),
             keeps_open: false,
         }
+    }
+
+    /// Limits the searches to rows that fulfil these conditions on the keys before the block.
+    pub fn set_scope(&mut self, scope: Vec<pg_sys::ScanKeyData>) {
+        self.scope = scope;
     }
 
     /// Begins a search for a fingerprint. `is_again` says whether it is not the first one of the query.
@@ -185,7 +193,7 @@ impl Finder {
         let place = (step.layout, step.place);
         let block = self.index(place).block;
         let values = block.ring(self.query, step.radius);
-        self.index(place).open(rows);
+        self.open(place, rows);
         self.task = Some(Task::new(Kind::Step(step), place, Box::new(values)));
     }
 
@@ -206,8 +214,8 @@ impl Finder {
         let is_covering = |&(layout, index): &(usize, usize)| self.layouts[layout][index].entries == Entries::Covering;
         // All layouts have an index.
         let place = places.clone().find(is_covering).or_else(|| places.next()).unwrap_or((0, 0));
-        // SAFETY: the first key of a block's index is an integer, and the scan has one key.
-        unsafe { self.index(place).open(rows).look_up(&[], 1, wanted) };
+        self.open(place, rows);
+        self.look_up(place, wanted);
         self.counts.descents += 1;
         self.task = Some(Task { is_looked_up: true, ..Task::new(kind, place, Box::new(std::iter::empty())) });
     }
@@ -317,13 +325,26 @@ impl Finder {
             return false;
         }
         self.counts.descents += self.values.len() as u64;
-        let Self { layouts, values, .. } = self;
-        if let Some(scan) = layouts[task.index.0][task.index.1].scan.as_mut() {
-            // SAFETY: the first key of a block's index is an integer, and the scan has one key.
-            unsafe { scan.look_up(&[], 1, Wanted::AnyOf(values)) };
-        }
+        let values = std::mem::take(&mut self.values);
+        self.look_up(task.index, Wanted::AnyOf(&values));
+        self.values = values;
         task.is_looked_up = true;
         true
+    }
+
+    /// Begins a scan of an index, if that has not been done.
+    fn open(&mut self, place: (usize, usize), rows: &Rows) {
+        let keys = self.scope.len() + 1;
+        self.index(place).open(rows, keys);
+    }
+
+    /// Begins to look up values of a block, within the scope.
+    fn look_up(&mut self, (layout, index): (usize, usize), wanted: Wanted<'_>) {
+        let Self { layouts, scope, .. } = self;
+        if let Some(scan) = layouts[layout][index].scan.as_mut() {
+            // SAFETY: the index has the scope's columns, then the block, an integer; the scan has a key for each.
+            unsafe { scan.look_up(scope, scope.len() as i16 + 1, wanted) };
+        }
     }
 
     fn index(&mut self, (layout, index): (usize, usize)) -> &mut Index {
@@ -382,8 +403,8 @@ impl Finder {
 }
 
 impl Index {
-    /// The scan of the index, begun if that has not been done.
-    fn open(&mut self, rows: &Rows) -> &mut EntryScan {
+    /// Begins a scan with so many keys, if that has not been done.
+    fn open(&mut self, rows: &Rows, keys: usize) {
         if self.relation.is_null() {
             // SAFETY: the index is one of the plan, whose table is locked, so that the index cannot be dropped.
             self.relation = unsafe { pg_sys::index_open(self.of.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
@@ -391,7 +412,7 @@ impl Index {
         let (table, index, snapshot, included) = (rows.table(), self.relation, rows.snapshot(), self.of.fingerprint);
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
         // bigint.
-        self.scan.get_or_insert_with(|| unsafe { EntryScan::begin(table, index, snapshot, 1, included) })
+        self.scan.get_or_insert_with(|| unsafe { EntryScan::begin(table, index, snapshot, keys, included) });
     }
 }
 

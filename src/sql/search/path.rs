@@ -13,12 +13,12 @@ use simhash::search::growth::Growth;
 use super::USUAL_DISTANCE;
 use super::condition::{Distance, Limit};
 use super::near::near_share;
-use super::plan::{Search, Settings};
+use super::plan::{ScopeKey, Search, Settings};
 use super::scan::NearScan;
 use super::wanted::{Wanted, cheapest};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::custom_scan::Methods;
-use crate::postgres::nodes::base_relation::{BaseRelation, Order, Outer, PathCost, UsableIndex};
+use crate::postgres::nodes::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
 use crate::postgres::nodes::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{Fingerprint, Layout, growing, indexed_blocks, layouts_of};
@@ -87,90 +87,144 @@ fn offer(relation: BaseRelation) {
     }
     let usable = relation.indexes();
     for wanted in &wanted {
-        if let Some(table) = Table::read(relation, &usable, wanted.fingerprint, wanted.schema) {
-            table.offer_near(wanted);
+        let tables = Table::read(relation, &usable, wanted.fingerprint, wanted.schema);
+        let costs = tables.iter().map(|table| (table, table.near_cost(wanted)));
+        if let Some((table, Some(cost))) = costs.min_by(|(_, a), (_, b)| cheaper(a, b)) {
+            table.offer_near(wanted, cost);
         }
     }
-    if let Some(&(order, fingerprint, query, schema)) = orders.first()
-        && let Some(table) = Table::read(relation, &usable, fingerprint, schema)
-    {
+    if let Some(&(order, fingerprint, query, schema)) = orders.first() {
         let same = |wanted: &&Wanted| {
             wanted.outer.is_empty() && wanted.fingerprint.equals(fingerprint) && wanted.query.equals(query)
         };
         let limit = cheapest(wanted.iter().filter(same).copied()).map(|wanted| wanted.limit);
-        table.offer_nearest(order, fingerprint, query, limit);
+        let tables = Table::read(relation, &usable, fingerprint, schema);
+        let costs = tables.iter().map(|table| (table, table.nearest_cost(query, limit)));
+        if let Some((table, Some(cost))) = costs.min_by(|(_, a), (_, b)| cheaper(a, b)) {
+            table.offer_nearest(order, fingerprint, query, limit, cost);
+        }
     }
 }
 
-/// A table with the layouts that it has indexed.
+/// Compares costs of which some may be unknown.
+fn cheaper(a: &Option<PathCost>, b: &Option<PathCost>) -> std::cmp::Ordering {
+    let total = |cost: &Option<PathCost>| cost.map_or(f64::INFINITY, |cost| cost.startup + cost.total);
+    total(a).total_cmp(&total(b))
+}
+
+/// A table with the layouts that it has indexed, within one scope.
 struct Table<'a> {
     relation: BaseRelation,
     usable: &'a [UsableIndex],
     layouts: Vec<Layout>,
+    scope: Vec<Equality>,
     /// The number of the fingerprint's column, if it is one and all indexes have it.
     covered: Option<i16>,
+    /// The number of rows within the scope.
     rows: f64,
 }
 
 impl<'a> Table<'a> {
-    /// Reads what a table has indexed of a fingerprint; None if it is nothing.
+    /// Reads what a table has indexed of a fingerprint, for each scope that the query has.
     fn read(
         relation: BaseRelation,
         usable: &'a [UsableIndex],
         fingerprint: Expression,
         schema: ExtensionSchema,
-    ) -> Option<Self> {
-        let table = Relation::open_for_planning(relation.table())?;
+    ) -> Vec<Self> {
+        let Some(table) = Relation::open_for_planning(relation.table()) else { return Vec::new() };
+        let Some(simhash_block) = schema.simhash_block() else { return Vec::new() };
         let column = fingerprint.as_own_column().filter(|&column| column > 0);
         let of = match column {
             Some(column) => Fingerprint::Column(column),
             None => Fingerprint::Expression(fingerprint.moved(relation.number(), 1)),
         };
         let indexes: Vec<_> = usable.iter().map(|index| index.oid).collect();
-        let blocks = indexed_blocks(&table, &indexes, of, schema.simhash_block()?);
-        let layouts = layouts_of(&blocks);
-        let covers = layouts.iter().flatten().all(|found| found.fingerprint.is_some());
-        let rows = relation.rows();
-        (!layouts.is_empty()).then(|| Self { relation, usable, layouts, covered: column.filter(|_| covers), rows })
+        let found = indexed_blocks(&table, &indexes, of, simhash_block);
+        let mut scopes: Vec<&Vec<i16>> = found.iter().map(|found| &found.scope).collect();
+        scopes.sort();
+        scopes.dedup();
+        let within = |columns: &Vec<i16>| {
+            let found = found.iter().filter(|found| found.scope == *columns);
+            let index = found.clone().next()?.block.index;
+            let equality = |(place, &column)| relation.equality(index, place, column);
+            let scope: Vec<_> = columns.iter().enumerate().map(equality).collect::<Option<_>>()?;
+            let layouts = layouts_of(found.map(|found| &found.block));
+            let covers = layouts.iter().flatten().all(|found| found.fingerprint.is_some());
+            let rows = (relation.rows() * scope.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
+            Some(Self { relation, usable, layouts, scope, covered: column.filter(|_| covers), rows })
+        };
+        scopes.into_iter().filter_map(within).collect()
     }
 
-    fn offer_near(&self, wanted: &Wanted) {
+    fn near_cost(&self, wanted: &Wanted) -> Option<PathCost> {
         let distance = wanted.distance();
-        let Some(cost) = self.search_cost(distance) else { return };
         let only = self.covered.filter(|&column| self.relation.needs_only(column, wanted.outer));
         let (startup, each) = self.relation.condition_costs();
         let found = self.rows * near_share(self.rows, distance);
-        let cost = PathCost { startup, total: startup + cost + found * (each + self.visit_cost(only.is_some())) };
-        let settings = Settings::new(false, only, self.rows, self.layouts.clone());
-        let search = Search::new(wanted.fingerprint, wanted.query, Some(wanted.limit), settings);
+        let total = self.search_cost(distance)? + found * (each + self.visit_cost(only.is_some()));
+        Some(PathCost { startup, total: startup + total })
+    }
+
+    fn offer_near(&self, wanted: &Wanted, cost: PathCost) {
+        let only = self.covered.filter(|&column| self.relation.needs_only(column, wanted.outer));
+        let search = self.search(false, only, wanted.fingerprint, wanted.query, Some(wanted.limit));
         // SAFETY: the lists hold expressions, integers and OIDs, of which the node's methods make a plan.
         unsafe { self.relation.offer(wanted.outer, None, cost, search.to_list(), Methods::<NearScan>::PATH) };
     }
 
-    fn offer_nearest(&self, order: Order, fingerprint: Expression, query: Expression, limit: Option<Limit>) {
-        let Some(outer) = self.relation.outer([query]) else { return };
+    fn nearest_cost(&self, query: Expression, limit: Option<Limit>) -> Option<PathCost> {
+        let outer = self.relation.outer([query])?;
         let only = self.covered.filter(|&column| self.relation.needs_only(column, outer));
         let (startup, each) = self.relation.condition_costs();
         let visit = each + self.visit_cost(only.is_some());
-        let cost = match limit {
+        let (growth, rest) = match limit {
             Some(limit) => {
                 let distance = limit.constant().unwrap_or(USUAL_DISTANCE);
-                let Some(cost) = self.search_cost(distance) else { return };
-                let found = self.rows * near_share(self.rows, distance);
-                PathCost { startup: startup + cost, total: startup + cost + found * visit }
+                (self.search_cost(distance)?, self.rows * near_share(self.rows, distance) * visit)
             }
             None => {
                 // The nearest row may be as far as chance puts it.
                 let nearest = (0..64).find(|&distance| self.rows * near_share(self.rows, distance) >= 2.0);
                 let pass = self.pass_cost();
                 let growth = nearest.and_then(|nearest| self.search_cost(nearest)).map_or(pass, |cost| cost.min(pass));
-                PathCost { startup: startup + growth, total: startup + growth + pass + self.rows * visit }
+                (growth, pass + self.rows * visit)
             }
         };
-        let settings = Settings::new(true, only, self.rows, self.layouts.clone());
-        let search = Search::new(fingerprint, query, limit, settings);
+        Some(PathCost { startup: startup + growth, total: startup + growth + rest })
+    }
+
+    fn offer_nearest(
+        &self,
+        order: Order,
+        fingerprint: Expression,
+        query: Expression,
+        limit: Option<Limit>,
+        cost: PathCost,
+    ) {
+        let Some(outer) = self.relation.outer([query]) else { return };
+        let only = self.covered.filter(|&column| self.relation.needs_only(column, outer));
+        let search = self.search(true, only, fingerprint, query, limit);
         // SAFETY: the lists hold expressions, integers and OIDs, of which the node's methods make a plan.
         unsafe { self.relation.offer(outer, Some(order), cost, search.to_list(), Methods::<NearScan>::PATH) };
+    }
+
+    fn search(
+        &self,
+        is_ordered: bool,
+        only_column: Option<i16>,
+        fingerprint: Expression,
+        query: Expression,
+        limit: Option<Limit>,
+    ) -> Search {
+        let key = |equality: &Equality| {
+            let Equality { function, right_type, collation, .. } = *equality;
+            ScopeKey { function, value_type: right_type, collation }
+        };
+        let scope = self.scope.iter().map(key).collect();
+        let settings = Settings::new(is_ordered, only_column, self.rows, scope, self.layouts.clone());
+        let values = self.scope.iter().map(|equality| equality.value).collect();
+        Search::new(fingerprint, query, limit, values, settings)
     }
 
     /// The cost of finding everything within a distance, in the planner's units; None if the layouts do not serve it.

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, Oid};
 
 use super::condition::Limit;
 use crate::postgres::nodes::expression::{Expression, list, oids};
@@ -16,6 +16,8 @@ pub struct Search {
     pub query: Expression,
     /// The largest distance; None if all rows are wanted.
     pub limit: Option<Limit>,
+    /// The values of the columns before the block in the indexes.
+    pub scope: Vec<Expression>,
     pub settings: Settings,
 }
 
@@ -26,25 +28,40 @@ pub struct Settings {
     pub is_ordered: bool,
     /// Whether the query needs nothing but the fingerprint, which is this column.
     pub only_column: Option<i16>,
+    pub has_limit: bool,
     is_strict: bool,
-    /// The planner's estimate of the number of rows in the table.
+    /// The planner's estimate of the number of rows in the table, or within the scope.
     pub rows: f64,
+    pub scope: Vec<ScopeKey>,
     pub layouts: Vec<Layout>,
 }
 
+/// How a value is compared with a column before the block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScopeKey {
+    pub function: Oid,
+    pub value_type: Oid,
+    pub collation: Oid,
+}
+
 impl Search {
-    pub fn new(fingerprint: Expression, query: Expression, limit: Option<Limit>, settings: Settings) -> Self {
+    pub fn new(
+        fingerprint: Expression,
+        query: Expression,
+        limit: Option<Limit>,
+        scope: Vec<Expression>,
+        settings: Settings,
+    ) -> Self {
         let is_strict = limit.is_some_and(|limit| limit.is_strict);
-        Self { fingerprint, query, limit, settings: Settings { is_strict, ..settings } }
+        let settings = Settings { has_limit: limit.is_some(), is_strict, ..settings };
+        Self { fingerprint, query, limit, scope, settings }
     }
 
-    /// The expressions as a list: fingerprint, query, and the limit if there is one.
+    /// The expressions as a list: fingerprint, query, the limit if there is one, and the values of the scope.
     pub fn expressions(&self) -> *mut pg_sys::List {
         let limit = self.limit.map(|limit| limit.expression);
-        let all = [Some(self.fingerprint), Some(self.query), limit];
-        all.into_iter()
-            .flatten()
-            .fold(std::ptr::null_mut(), |list, expression| append(list, expression.as_ptr().cast()))
+        let all = [self.fingerprint, self.query].into_iter().chain(limit).chain(self.scope.iter().copied());
+        all.fold(std::ptr::null_mut(), |list, expression| append(list, expression.as_ptr().cast()))
     }
 
     /// The search that [`Search::to_list`] has written.
@@ -56,9 +73,10 @@ impl Search {
         unsafe {
             let settings = Settings::from_list(pg_sys::list_nth(written, 1).cast())?;
             let expressions = list(pg_sys::list_nth(written, 0).cast());
-            let &[fingerprint, query, ref limit @ ..] = &expressions[..] else { return None };
+            let &[fingerprint, query, ref rest @ ..] = &expressions[..] else { return None };
+            let (limit, scope) = rest.split_at_checked(settings.has_limit.into())?;
             let limit = limit.first().map(|&expression| Limit { expression, is_strict: settings.is_strict });
-            Some(Self { fingerprint, query, limit, settings })
+            Some(Self { fingerprint, query, limit, scope: scope.to_vec(), settings })
         }
     }
 
@@ -69,12 +87,18 @@ impl Search {
 }
 
 /// Number of integers that are written before those of the indexes, and for each index.
-const FIXED: usize = 4;
+const FIXED: usize = 6;
 const EACH: usize = 4;
 
 impl Settings {
-    pub fn new(is_ordered: bool, only_column: Option<i16>, rows: f64, layouts: Vec<Layout>) -> Self {
-        Self { is_ordered, only_column, is_strict: false, rows, layouts }
+    pub fn new(
+        is_ordered: bool,
+        only_column: Option<i16>,
+        rows: f64,
+        scope: Vec<ScopeKey>,
+        layouts: Vec<Layout>,
+    ) -> Self {
+        Self { is_ordered, only_column, has_limit: false, is_strict: false, rows, scope, layouts }
     }
 
     /// Whether the distance must be less than the limit.
@@ -87,11 +111,21 @@ impl Settings {
         limit.saturating_sub(i32::from(self.is_strict))
     }
 
+    /// The places of the expressions in the plan: of the limit, and of the first value of the scope.
+    pub fn limit_place(&self) -> Option<usize> {
+        self.has_limit.then_some(2)
+    }
+
+    pub fn scope_place(&self) -> usize {
+        2 + usize::from(self.has_limit)
+    }
+
     /// A list of integers and a list of OIDs.
     pub fn to_list(&self) -> *mut pg_sys::List {
         let rows = self.rows.min(f64::from(i32::MAX)) as i32;
-        let mut numbers =
-            vec![self.is_ordered.into(), self.only_column.unwrap_or(0).into(), self.is_strict.into(), rows];
+        let [is_ordered, is_strict, has_limit] = [self.is_ordered, self.is_strict, self.has_limit].map(i32::from);
+        let only_column = self.only_column.unwrap_or(0).into();
+        let mut numbers = vec![is_ordered, only_column, is_strict, has_limit, rows, self.scope.len() as i32];
         let blocks = || self.layouts.iter().flatten();
         for found in blocks() {
             let fingerprint = found.fingerprint.unwrap_or(0).into();
@@ -101,8 +135,10 @@ impl Settings {
         unsafe {
             let numbers =
                 numbers.into_iter().fold(std::ptr::null_mut(), |list, number| pg_sys::lappend_int(list, number));
-            let indexes = blocks().fold(std::ptr::null_mut(), |list, found| pg_sys::lappend_oid(list, found.index));
-            append(append(std::ptr::null_mut(), numbers.cast()), indexes.cast())
+            let of_scope = self.scope.iter().flat_map(|key| [key.function, key.value_type, key.collation]);
+            let oids = of_scope.chain(blocks().map(|found| found.index));
+            let oids = oids.fold(std::ptr::null_mut(), |list, oid| pg_sys::lappend_oid(list, oid));
+            append(append(std::ptr::null_mut(), numbers.cast()), oids.cast())
         }
     }
 
@@ -112,14 +148,18 @@ impl Settings {
     /// The list is one of `to_list`, or a copy.
     pub unsafe fn from_list(written: *mut pg_sys::List) -> Option<Self> {
         // SAFETY: the list has a list of integers and a list of OIDs.
-        let (numbers, indexes) = unsafe {
+        let (numbers, oids) = unsafe {
             let numbers = pg_sys::list_nth(written, 0).cast::<pg_sys::List>();
             let numbers: Vec<i32> = (0..(*numbers).length).map(|i| pg_sys::list_nth_int(numbers, i)).collect();
             (numbers, oids(pg_sys::list_nth(written, 1).cast()))
         };
-        let (&[is_ordered, only_column, is_strict, rows], blocks) = numbers.split_first_chunk::<FIXED>()?;
+        let (&[is_ordered, only_column, is_strict, has_limit, rows, scope], blocks) =
+            numbers.split_first_chunk::<FIXED>()?;
+        let (scope, indexes) = oids.split_at_checked(3 * scope as usize)?;
+        let scope =
+            scope.chunks_exact(3).map(|key| ScopeKey { function: key[0], value_type: key[1], collation: key[2] });
         let mut layouts: Vec<Layout> = Vec::new();
-        for (numbers, &index) in blocks.chunks_exact(EACH).zip(&indexes) {
+        for (numbers, &index) in blocks.chunks_exact(EACH).zip(indexes) {
             let &[block, blocks, fingerprint, is_partial] = numbers else { return None };
             let fingerprint = (fingerprint != 0).then_some(fingerprint as i16);
             let found = IndexedBlock { block, blocks, index, fingerprint, is_partial: is_partial != 0 };
@@ -131,8 +171,10 @@ impl Settings {
         Some(Self {
             is_ordered: is_ordered != 0,
             only_column: (only_column != 0).then_some(only_column as i16),
+            has_limit: has_limit != 0,
             is_strict: is_strict != 0,
             rows: rows.into(),
+            scope: scope.collect(),
             layouts,
         })
     }

@@ -10,6 +10,7 @@ use super::finder::{Finder, Found, Next};
 use super::nearest::{Nearby, Nearest};
 use super::plan::{Search, Settings};
 use super::rows::Rows;
+use super::scope::ScopeValues;
 use super::wanted::{Wanted, cheapest};
 use crate::postgres::custom_scan::{CustomScan, Plan};
 use crate::postgres::nodes::base_relation::BaseRelation;
@@ -22,6 +23,8 @@ pub struct NearScan {
     query: *mut pg_sys::ExprState,
     /// Computes the largest distance; null if all rows are wanted.
     limit: *mut pg_sys::ExprState,
+    /// The conditions on the columns before the block.
+    scope: Option<ScopeValues>,
     /// None in EXPLAIN without ANALYZE, and after the end.
     running: Option<Running>,
 }
@@ -71,7 +74,8 @@ impl CustomScan for NearScan {
         if !search.settings.is_ordered {
             let same = |wanted: &Wanted| wanted.fingerprint.equals(search.fingerprint);
             if let Some(wanted) = cheapest(Wanted::among(relation, conditions).into_iter().filter(same)) {
-                search = Search::new(wanted.fingerprint, wanted.query, Some(wanted.limit), search.settings);
+                let Search { scope, settings, .. } = search;
+                search = Search::new(wanted.fingerprint, wanted.query, Some(wanted.limit), scope, settings);
             }
         }
         Plan { expressions: search.expressions(), private: search.settings.to_list() }
@@ -81,8 +85,8 @@ impl CustomScan for NearScan {
         // SAFETY: the node is being initialised; its plan was made by `plan`.
         unsafe {
             let plan = &*node.ss.ps.plan.cast::<pg_sys::CustomScan>();
-            let settings =
-                Settings::from_list(plan.custom_private).unwrap_or_else(|| Settings::new(false, None, 0.0, Vec::new()));
+            let settings = Settings::from_list(plan.custom_private)
+                .unwrap_or_else(|| Settings::new(false, None, 0.0, Vec::new(), Vec::new()));
             let (state, table) = (node.ss.ps.state, node.ss.ss_currentRelation);
             let slot = prepare_slot(node, settings.only_column.is_some());
             let expressions = list(plan.custom_exprs);
@@ -91,7 +95,10 @@ impl CustomScan for NearScan {
                 Some(expression) => pg_sys::ExecInitExpr(expression.as_ptr().cast(), parent),
                 None => std::ptr::null_mut(),
             };
-            let (fingerprint, query, limit) = (compile(0), compile(1), compile(2));
+            let (fingerprint, query) = (compile(0), compile(1));
+            let limit = settings.limit_place().map_or(std::ptr::null_mut(), compile);
+            let values = expressions.get(settings.scope_place()..).unwrap_or_default();
+            let scope = (!values.is_empty()).then(|| ScopeValues::new(&settings.scope, values, parent));
             let running = (!is_explain_only).then(|| {
                 let rows_slot = match settings.only_column {
                     Some(_) => {
@@ -103,7 +110,7 @@ impl CustomScan for NearScan {
                 let rows = Rows::new(table, (*state).es_snapshot, rows_slot, fingerprint, context);
                 Running { finder: Finder::new(&settings), rows, slot, state: State::New, searches: 0, told: (0, 0) }
             });
-            Self { settings, query, limit, running }
+            Self { settings, query, limit, scope, running }
         }
     }
 
@@ -117,6 +124,17 @@ impl CustomScan for NearScan {
             } else {
                 limit.map(|limit| Some(self.settings.largest_distance(limit.value() as i32)))
             };
+            if let Some(scope) = &mut self.scope {
+                // SAFETY: the node is running.
+                match unsafe { scope.keys(node) } {
+                    Some(keys) => running.finder.set_scope(keys),
+                    // Nothing equals NULL.
+                    None => {
+                        running.state = State::Done;
+                        return running.next(&self.settings);
+                    }
+                }
+            }
             running.begin(&self.settings, query.map(|query| query.value() as u64), limit);
         }
         let slot = running.next(&self.settings);

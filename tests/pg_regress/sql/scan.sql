@@ -174,5 +174,40 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM a JOIN b ON a.part = b.part AND simhash
 SELECT count(*), (SELECT count(*) FROM b) AS expected FROM a JOIN b ON a.part = b.part AND simhash_near(a.fp, b.fp, 0);
 DROP TABLE a, b;
 
+-- Indexes on a column and the block serve searches among the rows with one value of that column.
+CREATE TABLE tenants (tenant text, part smallint, id integer, fp bigint);
+INSERT INTO tenants SELECT 'tenant ' || n % 7, n % 3, n, n::bigint << 40 | n FROM generate_series(1, 5000) n;
+INSERT INTO tenants VALUES ('tenant 5', 0, 0, NULL);
+SELECT format('CREATE INDEX ON tenants (tenant, part, simhash_block(fp, %s)) INCLUDE (fp)', block) FROM generate_series(0, 3) AS block \gexec
+ANALYZE tenants;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 'tenant 5' AND part = 1 AND simhash_near(fp, 5::bigint << 40 | 5, 4);
+SELECT id FROM tenants WHERE tenant = 'tenant 5' AND part = 2 AND simhash_near(fp, 5::bigint << 40 | 5, 4) ORDER BY id;
+SELECT id FROM tenants WHERE 'tenant 5' = tenant AND part = 0::bigint AND fp <~> (5::bigint << 40 | 5) <= 4 ORDER BY id;
+SET enable_bitmapscan = off;
+SET enable_sort = off;
+EXPLAIN (COSTS OFF) SELECT fp <~> 42 FROM tenants WHERE tenant = 'tenant 5' AND part = 0 ORDER BY fp <~> 42;
+SELECT count(*), count(d), (SELECT array_agg(d) FROM (SELECT fp <~> 42 AS d FROM tenants WHERE tenant || '' = 'tenant 5' AND part + 0 = 0 ORDER BY d) s) = array_agg(d) AS same
+FROM (SELECT fp <~> 42 AS d FROM tenants WHERE tenant = 'tenant 5' AND part = 0 ORDER BY d) s;
+SELECT t, p, nearest.* FROM unnest('{tenant 5,tenant 6,nobody,NULL}'::text[]) AS t, generate_series(0, 1) AS p
+LEFT JOIN LATERAL (SELECT id, fp <~> 42 AS d FROM tenants WHERE tenant = t AND part = p ORDER BY d LIMIT 1) AS nearest ON true ORDER BY t, p;
+RESET enable_sort;
+RESET enable_bitmapscan;
+PREPARE among (text, smallint, bigint) AS
+    SELECT id FROM tenants WHERE tenant = $1 AND part = $2 AND simhash_near(fp, $3, 2) ORDER BY id;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE among ('tenant 5', 2, 5::bigint << 40 | 5);
+EXECUTE among ('tenant 5', 2, 5::bigint << 40 | 5);
+EXECUTE among ('tenant 4', 1, 4::bigint << 40 | 4);
+EXECUTE among (NULL, 1, 4::bigint << 40 | 4);
+DEALLOCATE among;
+-- Not with another collation, another operator, or without a condition on each of the columns.
+EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 'tenant 5' COLLATE "POSIX" AND part = 1 AND simhash_near(fp, 5);
+EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant >= 'tenant 5' AND part = 1 AND simhash_near(fp, 5);
+EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 'tenant 5' AND simhash_near(fp, 5);
+RESET enable_seqscan;
+RESET plan_cache_mode;
+DROP TABLE tenants;
+
 DROP TABLE prints, queries;
 DROP FUNCTION scans, heap_fetches;
