@@ -154,6 +154,16 @@ impl BaseRelation {
         }
     }
 
+    /// Whether an expression of the query may be evaluated for rows that row-level security, or a view with
+    /// security_barrier, hides: if nothing hides rows, or if the expression cannot reveal what it is given.
+    pub fn may_see_hidden_rows(&self, expression: Expression) -> bool {
+        // SAFETY: the planner and the expression are valid.
+        unsafe {
+            (*self.root).qual_security_level <= self.found().baserestrict_min_security
+                || !pg_sys::contain_leaked_vars(expression.as_ptr())
+        }
+    }
+
     /// The indexes of the table that have all rows that the query can find.
     pub fn indexes(&self) -> Vec<UsableIndex> {
         // SAFETY: the list has valid IndexOptInfo nodes.

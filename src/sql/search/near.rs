@@ -16,8 +16,7 @@ fn simhash_near(fingerprint: i64, query: i64, max_distance: i32) -> bool {
     distance::hamming(fingerprint.cast_unsigned(), query.cast_unsigned()).cast_signed() <= max_distance
 }
 
-/// A function of the versions before 0.3.0, whose planner support put it into plans. Their databases have it until they
-/// are updated.
+/// A function of versions 0.1 and 0.2, whose planner support put it into plans. Databases have it until they are updated.
 #[pg_extern(sql = false)]
 fn simhash_within(fingerprint: i64, query: i64, max_distance: i32, _blocks: i32) -> bool {
     simhash_near(fingerprint, query, max_distance)

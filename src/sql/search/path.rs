@@ -72,6 +72,7 @@ fn offer(relation: BaseRelation) {
     let orders = relation.orders();
     let orders: Vec<_> = orders
         .into_iter()
+        .filter(|order| relation.may_see_hidden_rows(order.expression))
         .filter_map(|order| {
             let Distance { fingerprints: [a, b], schema } = Distance::read(order.expression)?;
             let sides = [(a, b), (b, a)].into_iter();

@@ -1,5 +1,6 @@
 //! The scope of a search: values of the columns that stand before the block in an index.
 
+use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, CustomScanState, Datum};
 
 use super::plan::ScopeKey;
@@ -70,7 +71,6 @@ impl ScopeValues {
         // SAFETY: the last search is over. The caller passes the node of the expressions; their values are copied.
         unsafe {
             pg_sys::MemoryContextReset(self.memory);
-            let before = std::mem::replace(&mut *(&raw mut pg_sys::CurrentMemoryContext), self.memory);
             let value = |column: &mut Column| {
                 let mut is_null = false;
                 let context = node.ss.ps.ps_ExprContext;
@@ -81,9 +81,8 @@ impl ScopeValues {
                 column.key.sk_argument = datum_copy(value, column.by_value, column.length);
                 Some(column.key)
             };
-            let keys = self.columns.iter_mut().map(value).collect();
-            pg_sys::CurrentMemoryContext = before;
-            keys
+            let columns = self.columns.iter_mut();
+            PgMemoryContexts::For(self.memory).switch_to(|_| columns.map(value).collect())
         }
     }
 }

@@ -304,19 +304,20 @@ ANALYZE p;
 SELECT plan('SELECT id FROM p WHERE simhash_near(fp, 42, 0)');
 SELECT plan('SELECT id FROM p WHERE tag = 2 AND simhash_near(fp, 42, 0)');
 DROP TABLE p;
--- A join neither locks nor waits for a partition that the planner prunes, or an index of one.
+-- A join neither locks nor waits for a partition that the planner prunes, or an index of one. (From version 16 on,
+-- PostgreSQL itself locks the indexes of the partitioned table.)
 CREATE TABLE p (id integer, tag integer, fp bigint) PARTITION BY LIST (tag);
 SELECT format('CREATE TABLE p%s PARTITION OF p FOR VALUES IN (%s)', tag, tag) FROM generate_series(0, 9) tag \gexec
-INSERT INTO p SELECT id, tag, fp FROM d WHERE id <= 5000;
+INSERT INTO p SELECT id, tag, fp FROM d;
 CALL add_columns('p', 4);
 ANALYZE p;
 BEGIN;
 SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5');
 SELECT DISTINCT c.relname FROM pg_locks JOIN pg_class c ON c.oid = relation
-WHERE pid = pg_backend_pid() AND c.relname ~ '^p\d?(_|$)' ORDER BY relname;
+WHERE pid = pg_backend_pid() AND c.relname ~ '^p\d?(_|$)' AND c.relkind <> 'I' ORDER BY relname;
 ROLLBACK;
 SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag IN (5, 6)');
--- A foreign table may return anything for a generated column: with one as a partition, no column is taken for a block.
+-- A foreign table may return anything for a generated column. It is not searched by blocks; the other partitions are.
 CREATE FOREIGN DATA WRAPPER elsewhere;
 CREATE SERVER elsewhere FOREIGN DATA WRAPPER elsewhere;
 CREATE FOREIGN TABLE p_foreign PARTITION OF p FOR VALUES IN (99) SERVER elsewhere;
@@ -324,7 +325,7 @@ SELECT count(*) FROM plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp)
 WHERE line ~ 'SimhashScan';
 DROP FOREIGN TABLE p_foreign;
 DROP FOREIGN DATA WRAPPER elsewhere CASCADE;
--- Indexes of partitions that the partitioned table lacks are used only where the search is not part of a join.
+-- Indexes of partitions that the partitioned table lacks.
 DROP INDEX p_b4_0;
 CREATE INDEX p5_b4_0 ON p5 (b4_0);
 SELECT plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp) AND p.tag = 5');

@@ -155,12 +155,14 @@ SELECT shared.simhash_detach('of_domains'), shared.simhash_detach('of_domains', 
     shared.simhash_detach('of_domains', 'v'), shared.simhash_detach('of_domains', 'o'), shared.simhash_unguard('of_domains');
 -- If the library is newer than the installed version, a function may be missing. Plans use no other of its name.
 SELECT shared.simhash_attach('of_domains', 'f', 5);
+INSERT INTO of_domains (id, f) SELECT n, n * 7919 FROM generate_series(3, 5000) AS n;
+ANALYZE of_domains;
+EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 1, 0);
 ALTER FUNCTION shared.simhash_block(bigint, integer, integer) RENAME TO simhash_renamed;
 SET ROLE regress_security_mallory;
 CREATE FUNCTION shared.simhash_block(bigint, integer, integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
     $$ BEGIN RAISE 'hijacked'; END $$;
 RESET ROLE;
-SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 1, 0);
 SELECT id FROM of_domains WHERE shared.simhash_near(f, 1, 0);
 SELECT shared.simhash_guard('of_domains', 'skip', fingerprint => 'f');

@@ -50,6 +50,7 @@ SELECT simhash AS query FROM docs WHERE id = 500 \gset
 CREATE FUNCTION spy(id integer) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS
     $$ BEGIN IF id % 2 = 1 THEN RAISE NOTICE 'sees %', id; END IF; RETURN true; END $$;
 SELECT id FROM docs WHERE simhash_near(simhash, :query) AND id IN (500, 501) AND spy(id) ORDER BY id;
+EXPLAIN (COSTS OFF) SELECT id FROM by_expression ORDER BY simhash(body) <~> :query LIMIT 1;
 SET ROLE regress_security_reader;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, :query) AND spy(id);
 SELECT id FROM docs WHERE simhash_near(simhash, :query) AND spy(id);
@@ -58,6 +59,13 @@ SELECT id FROM barrier WHERE simhash_near(simhash, :query) AND spy(id);
 -- A fingerprint computed in the query is not used for an index scan below the policy: simhash can fail.
 EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE simhash_near(simhash(body), :query) AND spy(id);
 SELECT id FROM by_expression WHERE simhash_near(simhash(body), :query) AND spy(id);
+-- Orders by distance: the same.
+SET enable_sort = off;
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE spy(id) ORDER BY simhash <~> :query LIMIT 2;
+SELECT simhash <~> :query AS distance FROM docs WHERE spy(id) ORDER BY simhash <~> :query LIMIT 2;
+RESET enable_sort;
+EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE spy(id) ORDER BY simhash(body) <~> :query LIMIT 1;
+SELECT id FROM by_expression WHERE spy(id) ORDER BY simhash(body) <~> :query LIMIT 1;
 -- Pairs and clusters consist of rows that the user sees.
 SELECT count(*), count(DISTINCT cluster) FROM (SELECT simhash_cluster(simhash, 0) OVER (ORDER BY id) AS cluster FROM docs) AS c;
 RESET ROLE;
