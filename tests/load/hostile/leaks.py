@@ -85,6 +85,11 @@ ROUNDS = {
         ("simhash_near", "simhash_near_support"),
         10,
     ),
+    "search by hand": (
+        "SELECT count(*) FROM leaks.searched WHERE simhash_block(f, 0) = simhash_block((random() * 1e9)::bigint, 0)",
+        ("simhash_block", "simhash_block_support"),
+        10,
+    ),
     "nearest": (
         "SELECT f FROM leaks.searched ORDER BY f <~> (random() * 1e9)::bigint LIMIT 5",
         ("hamming",),

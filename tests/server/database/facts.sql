@@ -62,10 +62,14 @@ EXPLAIN (COSTS OFF) SELECT id FROM app.parent WHERE extensions.simhash_near(simh
 EXPLAIN (COSTS OFF) SELECT id FROM app.by_hand WHERE extensions.simhash_near("Finger print", 42, 1);
 EXPLAIN (COSTS OFF) SELECT id FROM app.expressions WHERE extensions.simhash_near(fingerprint, 42, 2);
 EXPLAIN (COSTS OFF) SELECT * FROM app.near_texts WHERE id = 42;
+EXPLAIN (COSTS OFF) SELECT id FROM app.plain ORDER BY simhash OPERATOR(extensions.<~>) 42 LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM app.parts ORDER BY simhash OPERATOR(extensions.<~>) 42 LIMIT 3;
 
 \echo == searches
 SELECT id, near_id, distance FROM app.near_texts WHERE id <> near_id AND id <= 100 ORDER BY id, near_id;
 SELECT id FROM app.near(app.text_of(50)) AS id ORDER BY id;
+SELECT distance FROM (SELECT simhash OPERATOR(extensions.<~>) 42 AS distance FROM app.plain ORDER BY 1 LIMIT 20) AS nearest;
+SELECT distance FROM (SELECT simhash OPERATOR(extensions.<~>) 42 AS distance FROM app.parts ORDER BY 1 LIMIT 20) AS nearest;
 SELECT blocks, indexed, probes, commonest, best FROM extensions.simhash_skew('app.plain');
 SELECT count(*), sum(a * b * distance)
 FROM (SELECT array_agg(id ORDER BY id), array_agg(simhash ORDER BY id) FROM app.plain) AS x (ids, fingerprints),
