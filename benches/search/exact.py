@@ -35,6 +35,18 @@ def check(table, k, condition):
     return int(found), int(wrong)
 
 
+def check_nearest(table, limit):
+    """How many distances differ from those of a scan and a sort, for some queries that have near rows and some that have
+    none."""
+    statement = (
+        f"SELECT q.k, q.id, d FROM queries_{table} AS q, LATERAL (SELECT simhash <~> q.simhash AS d FROM {table}"
+        f" ORDER BY d LIMIT {limit}) AS t WHERE q.id <= 3 AND q.k < 2 ORDER BY 1, 2, 3"
+    )
+    found = psql(statement)
+    truth = psql(statement, **{"pg_simhash.enable_scan": "off"})
+    return sum(a != b for a, b in zip(found, truth, strict=True))
+
+
 def candidates_per_search(table, blocks, k):
     count = value(
         f"SELECT count(*) FROM queries_{table} AS q JOIN {table} AS t ON {candidates(blocks, k, 'q.simhash')}"

@@ -22,10 +22,10 @@ import faiss
 import numpy
 
 import tables
-from layouts import by_hand, create_indexes, drop_indexes, indexes
-from searches import LOOKUP, lookup, search
+from layouts import create_indexes, drop_indexes, indexes, near
+from searches import LOOKUP, NEAR, lookup, search
 from server import measure, warm
-from statements import environment, psql
+from statements import environment, psql, value
 
 K = 3
 LAYOUTS = 4, 2
@@ -47,8 +47,8 @@ def main():
 def compare(table, rows, runs):
     fingerprints = read(f"SELECT simhash FROM {table} ORDER BY id")
     queries = read(f"SELECT simhash FROM queries_{table} WHERE k = {K} ORDER BY id")
-    if len(fingerprints) != rows:
-        sys.exit(f"{table} has {len(fingerprints)} rows instead of {rows}")
+    if len(fingerprints) != int(value(f"SELECT count(*) FROM {table}")):
+        sys.exit(f"{len(fingerprints)} rows of {table} were read, which are not all")
     lines = in_postgres(table, rows, runs) + in_faiss(fingerprints, queries, runs)
     lookup_ms = lines[0][1]
     print(f"\n{table}: {rows:,} rows")
@@ -65,23 +65,19 @@ def compare(table, rows, runs):
 
 def in_postgres(table, rows, runs):
     """Name, milliseconds, bytes a row and rows found by all queries, of each way."""
-    ways = {LOOKUP: lookup(table, rows)}
     lines = []
-    found = {}
     for blocks in LAYOUTS:
-        psql(*create_indexes(table, blocks))
+        psql(*create_indexes(table, blocks), f"VACUUM {table}")
         warm(*indexes(table, blocks))
-        ways[blocks] = search(table, K, by_hand(blocks, K, ":q"))
-        condition = by_hand(blocks, K, "q.simhash")
-        found[blocks] = int(psql(
-            f"SELECT count(*) FROM queries_{table} AS q JOIN {table} AS t ON {condition} WHERE q.k = {K}",
-            enable_hashjoin="off", enable_mergejoin="off",
+        times = measure({LOOKUP: lookup(table, rows), NEAR: search(table, K, near(K, ":q"))}, runs, [table])
+        found = int(psql(
+            f"SELECT count(*) FROM queries_{table} AS q JOIN {table} AS t ON {near(K, 'q.simhash')} WHERE q.k = {K}",
+            enable_seqscan="off",
         )[0][0])
-    times = measure(ways, runs, [table])
-    lines.append(("PostgreSQL, primary-key lookup", times.ms(LOOKUP), None, None))
-    for blocks in LAYOUTS:
         stored = tables.index_bytes(indexes(table, blocks)) / rows
-        lines.append((f"PostgreSQL, {blocks} blocks", times.ms(blocks), stored, found[blocks]))
+        if not lines:
+            lines.append(("PostgreSQL, primary-key lookup", times.ms(LOOKUP), None, None))
+        lines.append((f"PostgreSQL, {blocks} blocks", times.ms(NEAR), stored, found))
         psql(drop_indexes(table, blocks))
     return lines
 

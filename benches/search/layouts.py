@@ -41,9 +41,11 @@ def indexes(table, blocks):
     return [index(table, block, blocks) for block in range(blocks)]
 
 
-def create_indexes(table, blocks):
+def create_indexes(table, blocks, covering=True):
+    include = " INCLUDE (simhash)" if covering else ""
     return [
-        f"CREATE INDEX {index(table, block, blocks)} ON {table} ({column(block, blocks)})" for block in range(blocks)
+        f"CREATE INDEX {index(table, block, blocks)} ON {table} ({column(block, blocks)}){include}"
+        for block in range(blocks)
     ]
 
 

@@ -1,35 +1,47 @@
-"""Times searches by hand and with simhash_near, beside primary-key lookups, in tables of several sizes."""
+"""Times searches and orders by distance, beside primary-key lookups, in tables of several sizes."""
 
-from exact import candidates_per_search, check
+from exact import candidates_per_search, check, check_nearest
 from layouts import by_hand, near, probes
 from server import Way, measure
 from tables import KINDS, QUERIES
 
-ANSWER, LOOKUP, HAND, NEAR = "an empty answer", "lookup", "by hand", "simhash_near"
-FORMS = {HAND: by_hand, NEAR: lambda blocks, k, query: near(k, query)}
+ANSWER, LOOKUP, NEAR, HAND = "an empty answer", "lookup", "simhash_near", "by hand"
+NEAREST, FAR, SORT = "nearest 10 of near ones", "nearest 10, nothing near", "scan and sort"
+LIMIT = 10
+
+
+def scan(enabled):
+    """A command that lets the next plan use the scan, or not. A generic plan is made once, and kept."""
+    return f"SELECT set_config('pg_simhash.enable_scan', '{enabled}', false) AS scan \\gset"
 
 
 def lookup(table, rows):
     return Way(f"SELECT simhash FROM {table} WHERE id = :row", f"\\set row random(1, {rows})")
 
 
-def search(table, k, condition, kind=None):
-    """A search for one of the table's queries, chosen at random, of a kind (an index of KINDS) or of all."""
+def choose(table, k, kind=None):
+    """Commands that choose one of the table's queries at random, of a kind (an index of KINDS) or of all."""
     choice = f"random(1, {QUERIES})" if kind is None else f"3 * random({kind == 0:d}, {QUERIES // 3 - 1}) + {kind}"
-    return Way(
-        f"SELECT t.id FROM {table} AS t WHERE {condition}",
-        f"\\set i {choice}",
-        f"SELECT simhash AS q FROM queries_{table} WHERE k = {k} AND id = :i \\gset",
-    )
+    return f"\\set i {choice}", f"SELECT simhash AS q FROM queries_{table} WHERE k = {k} AND id = :i \\gset"
 
 
-def time_searches(sizes, blocks, k, runs, plans):
-    """Times of the empty answer, and of (LOOKUP, HAND or NEAR, table), all in turns. `sizes`: rows by table."""
+def search(table, k, condition, kind=None, enabled="on"):
+    return Way(f"SELECT t.id FROM {table} AS t WHERE {condition}", *choose(table, k, kind), scan(enabled))
+
+
+def nearest(table, query, *setup, enabled="on"):
+    return Way(f"SELECT id FROM {table} ORDER BY simhash <~> {query} LIMIT {LIMIT}", *setup, scan(enabled))
+
+
+def time_searches(sizes, k, runs, plans, hand=None):
+    """Times of the empty answer, and of (LOOKUP, NEAR and perhaps HAND, table), all in turns. `sizes`: rows by table;
+    `hand`: the layout that is searched by hand."""
     ways = {ANSWER: Way("SELECT 1")}
     for table, rows in sizes.items():
         ways[LOOKUP, table] = lookup(table, rows)
-        for form, condition in FORMS.items():
-            ways[form, table] = search(table, k, condition(blocks, k, ":q"))
+        ways[NEAR, table] = search(table, k, near(k, ":q"))
+        if hand:
+            ways[HAND, table] = search(table, k, by_hand(hand, k, ":q"), enabled="off")
     return measure(ways, runs, sizes, plans)
 
 
@@ -37,14 +49,14 @@ def report(sizes, blocks, distances, runs):
     """Prints a line for each distance and table; returns the times by distance and the number of wrong rows."""
     print(
         f"{'k':>2} {'rows':>11} {'probes':>7} {'candidates':>11} {'found':>6} {'wrong':>6} {'lookup, ms':>11}"
-        f" {'by hand, ms':>12} {'x lookup':>9} {'near, ms':>9} {'x lookup':>9} {'near : hand':>12}"
+        f" {'near, ms':>9} {'x lookup':>9}"
     )
     times = {}
     wrong = 0
     for k in distances:
-        times[k] = time_searches(sizes, blocks, k, runs, "force_generic_plan")
+        times[k] = time_searches(sizes, k, runs, "force_generic_plan")
         for table, rows in sizes.items():
-            found, differing = compare(table, blocks, k)
+            found, differing = check(table, k, near(k, "q.simhash"))
             wrong += differing
             candidates = candidates_per_search(table, blocks, k)
             print(
@@ -55,34 +67,21 @@ def report(sizes, blocks, distances, runs):
     return times, wrong
 
 
-def line(times, table):
-    of = {name: (name, table) for name in (LOOKUP, HAND, NEAR)}
-    return (
-        f"{times.ms(of[LOOKUP]):>11.3f}"
-        f" {times.ms(of[HAND]):>12.3f} {times.ratio(of[HAND], of[LOOKUP]):>9.1f}"
-        f" {times.ms(of[NEAR]):>9.3f} {times.ratio(of[NEAR], of[LOOKUP]):>9.1f}"
-        f" {times.ratio(of[NEAR], of[HAND]):>12.2f}"
-    )
+def line(times, table, form=NEAR):
+    way, other = (form, table), (LOOKUP, table)
+    return f"{times.ms(other):>11.3f} {times.ms(way):>9.3f} {times.ratio(way, other):>9.1f}"
 
 
-def compare(table, blocks, k):
-    """Rows found by hand, and those that either way finds wrongly or misses."""
-    (found, wrong_by_hand), (_, wrong_near) = (
-        check(table, k, condition(blocks, k, "q.simhash")) for condition in FORMS.values()
-    )
-    return found, wrong_by_hand + wrong_near
-
-
-def report_plans(sizes, blocks, k, runs):
+def report_plans(sizes, k, runs):
     """The same searches where each execution is planned anew."""
-    times = time_searches(sizes, blocks, k, runs, "force_custom_plan")
+    times = time_searches(sizes, k, runs, "force_custom_plan")
     for table, rows in sizes.items():
-        print(f"planned anew {k:>2} {rows:>11,} {'':>14} {line(times, table):>65}", flush=True)
+        print(f"planned anew {k:>2} {rows:>11,} {'':>14} {line(times, table):>45}", flush=True)
 
 
-def report_kinds(sizes, blocks, k, runs):
+def report_kinds(sizes, k, runs):
     """What the kinds of queries cost by themselves."""
-    ways = {}
+    ways = {ANSWER: Way("SELECT 1")}
     for table, rows in sizes.items():
         ways[LOOKUP, table] = lookup(table, rows)
         for kind in range(len(KINDS)):
@@ -94,3 +93,26 @@ def report_kinds(sizes, blocks, k, runs):
             ms, ratio = times.ms((kind, table)), times.ratio((kind, table), (LOOKUP, table))
             print(f"{',' if kind else ''} {name} {ms:.3f} ms ({ratio:.1f} x lookup)", end="")
         print(flush=True)
+
+
+def report_nearest(sizes, runs):
+    """Orders by distance; returns the times and the number of wrong distances. The near ones are ten copies of a row of
+    each table, with at most three bits flipped."""
+    ways = {ANSWER: Way("SELECT 1")}
+    for table, rows in sizes.items():
+        ways[LOOKUP, table] = lookup(table, rows)
+        ways[NEAREST, table] = nearest(table, ":q", "\\set i random(0, 99)", f"SELECT simhash AS q FROM copied_{table} WHERE id = :i \\gset")
+        ways[FAR, table] = nearest(table, ":q", *choose(table, 0, 2))
+    times = measure(ways, runs, sizes, least=5)
+    sorts = measure(
+        {ANSWER: Way("SELECT 1")} | {(SORT, table): nearest(table, ":q", *choose(table, 0, 2), enabled="off") for table in sizes},
+        min(runs, 3), sizes, least=2,
+    )
+    wrong = 0
+    for table, rows in sizes.items():
+        differing = check_nearest(table, LIMIT)
+        wrong += differing
+        for form in (NEAREST, FAR):
+            print(f"{form}, {rows:,} rows: {line(times, table, form)} x lookup; wrong distances: {differing}", flush=True)
+        print(f"{SORT}, {rows:,} rows: {sorts.ms((SORT, table)):.1f} ms, {sorts.ms((SORT, table)) / times.ms((FAR, table)):.0f} times as long as {FAR}")
+    return times, sorts, wrong

@@ -86,6 +86,20 @@ def queries(table, rows, others):
     )
 
 
+def copies(table, rows):
+    """Gives a hundred rows of the table nine near copies each, for searches of the nearest ten."""
+    if is_there(f"copied_{table}"):
+        return
+    psql(
+        f"CREATE UNLOGGED TABLE copied_{table} (id int PRIMARY KEY, simhash bigint)",
+        f"INSERT INTO copied_{table} SELECT i, t.simhash FROM generate_series(0, 99) AS i JOIN {table} AS t"
+        f" ON t.id = 1 + (hashint8extended(i, 3) & 9223372036854775807) % {rows}",
+        f"INSERT INTO {table} (id, simhash) SELECT {rows} + 10 * id + n, simhash # (1::bigint << n) # (1::bigint << 5 * n)"
+        f" FROM copied_{table}, generate_series(1, 9) AS n",
+        f"VACUUM ANALYZE {table}",
+    )
+
+
 def index_bytes(indexes):
     names = ", ".join(f"'{index}'" for index in indexes)
     return int(value(f"SELECT sum(pg_relation_size(name::regclass)) FROM unnest(ARRAY[{names}]) AS name"))

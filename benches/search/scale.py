@@ -1,0 +1,75 @@
+"""How searches grow from a hundred thousand to a hundred million rows.
+
+    python benches/search/scale.py RUNS ROWS CURVE.svg
+
+Narrow tables (an id and a uniform fingerprint), the largest of ROWS rows, with covering indexes on the blocks as
+expressions. Each layout is built, read into memory, measured and dropped by itself, so that the largest one fits.
+Needs what `benches/search` needs.
+"""
+
+import sys
+
+import curve
+from layouts import near, probes
+from searches import LOOKUP, NEAR, lookup, nearest
+from server import Way, measure, warm
+from statements import psql, seconds, value
+
+LAYOUTS = 4, 3
+DISTANCES = 3, 5, 8
+CURVE_DISTANCE = 3
+NEAREST = "nearest 10, of which one is near"
+
+
+def main():
+    runs, rows, svg = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    print(f"PostgreSQL: shared_buffers {value('SHOW shared_buffers')}; medians of {runs} runs; covering indexes on expressions")
+    points = curve.Points()
+    sizes = [rows // 10**power for power in (3, 2, 1, 0)]
+    lookups = {}
+    for blocks in LAYOUTS:
+        found = {}
+        for size in sizes:
+            found[size] = measure_table(size, blocks, runs, lookups)
+        points.add(blocks, found)
+    points.add_lookups(lookups)
+    curve.draw(points, svg)
+
+
+def measure_table(rows, blocks, runs, lookups):
+    """Milliseconds of a search at the curve's distance."""
+    table = f"scale_{rows}"
+    if value(f"SELECT to_regclass('{table}') IS NULL") == "t":
+        loaded = seconds(
+            f"CREATE UNLOGGED TABLE {table} (id bigint NOT NULL, simhash bigint NOT NULL)",
+            f"INSERT INTO {table} SELECT i, hashint8extended(i, 0) FROM generate_series(1, {rows}) AS i",
+            f"ALTER TABLE {table} ADD PRIMARY KEY (id)",
+        )
+        psql(f"VACUUM ANALYZE {table}")
+        print(f"\n{rows:,} rows: loaded in {loaded:.1f} s")
+    indexes = [f"{table}_{blocks}_{block}" for block in range(blocks)]
+    built = seconds(*(
+        f"CREATE INDEX IF NOT EXISTS {index} ON {table} (simhash_block(simhash, {block}, {blocks})) INCLUDE (simhash)"
+        for block, index in enumerate(indexes)
+    ), maintenance_work_mem="2GB")
+    stored = sum(int(value(f"SELECT pg_relation_size('{index}')")) for index in indexes) / rows
+    warm(f"{table}_pkey", *indexes)
+    own = f"\\set id random(1, {rows})", "SELECT hashint8extended(:id, 0) # 257 AS q \\gset"
+    ways = {"an empty answer": Way("SELECT 1"), LOOKUP: lookup(table, rows)}
+    for k in DISTANCES:
+        ways[NEAR, k] = Way(f"SELECT t.id FROM {table} AS t WHERE {near(k, ':q')}", *own)
+    ways[NEAREST] = nearest(table, ":q", *own)
+    times = measure(ways, runs, [], least=50)
+    print(f"{rows:,} rows, {blocks} blocks: built in {built:.1f} s, {stored:.1f} bytes a row, lookup {times.ms(LOOKUP):.3f} ms")
+    for k in DISTANCES:
+        ms, ratio = times.ms((NEAR, k)), times.ratio((NEAR, k), LOOKUP)
+        found = value(f"SELECT count(*) FROM {table} AS t WHERE {near(k, 'hashint8extended(7, 0) # 257')}")
+        print(f"  k = {k}: {probes(blocks, k):,} probes, {ms:.3f} ms, {ratio:.1f} x lookup (finds {found})", flush=True)
+    print(f"  {NEAREST}: {times.ms(NEAREST):.3f} ms, {times.ratio(NEAREST, LOOKUP):.1f} x lookup", flush=True)
+    psql("DROP INDEX " + ", ".join(indexes))
+    lookups[rows] = min(times.ms(LOOKUP), lookups.get(rows, times.ms(LOOKUP)))
+    return times.ms((NEAR, CURVE_DISTANCE))
+
+
+if __name__ == "__main__":
+    main()
