@@ -166,7 +166,7 @@ def connect():
 def run(connection, text, arguments, types="bigint, integer"):
     """Prepares the statement in the server, once a session, and so comes to generic plans too."""
     name = f"s{abs(hash(text))}"
-    if not connection.execute("SELECT FROM pg_prepared_statements WHERE name = %s", [name]).fetchone():
+    if not connection.execute("SELECT 1 FROM pg_prepared_statements WHERE name = %s", [name]).fetchone():
         connection.execute(f"PREPARE {name} ({types}) AS {text}")
     values = ", ".join(str(argument) for argument in arguments)
     cursor = connection.execute(f"EXECUTE {name} ({values})")
