@@ -42,6 +42,8 @@ pub enum Wanted<'a> {
     Null,
 }
 
+/// The most values that a search looks up at once, in 16 kB.
+pub const MOST_VALUES: usize = 4096;
 /// Number of entries that are refused until the scan pauses: 20 microseconds.
 const PAUSE: u32 = 512;
 

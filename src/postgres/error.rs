@@ -16,6 +16,17 @@ pub fn raise(error: ErrorReport) -> ! {
     unreachable!("an error has been reported")
 }
 
+/// Raises the error of an allocation that has failed.
+pub fn out_of_memory() -> ! {
+    raise(algorithm_error(Error::OutOfMemory))
+}
+
+/// Adds an element to a vector; raises an error if out of memory.
+pub fn push<T>(vector: &mut Vec<T>, element: T) {
+    vector.try_reserve(1).unwrap_or_else(|_| out_of_memory());
+    vector.push(element);
+}
+
 /// Sends the user a notice.
 pub fn tell(message: String) {
     notice!("{}", sendable(message));

@@ -14,7 +14,7 @@ use super::blocks::Block;
 use super::cost::{Entries, PROBE_MICROSECONDS};
 
 /// The largest distance of two fingerprints.
-const LARGEST_DISTANCE: i32 = 64;
+pub const LARGEST_DISTANCE: i32 = 64;
 /// A step is not given up before it has cost this many times what was expected.
 const LEAST_EXCESS: f64 = 8.0;
 
@@ -64,6 +64,8 @@ pub struct Total {
     pub probes: f64,
     /// Index entries that are read.
     pub entries: f64,
+    /// Those of them that lack the fingerprint, so that their rows are visited.
+    pub visits: f64,
     /// The cost of both.
     pub microseconds: f64,
 }
@@ -157,10 +159,14 @@ impl Growth {
         let (mut rest, mut total) = (self.clone(), Total::default());
         while rest.complete_within() < distance.min(LARGEST_DISTANCE) {
             let step = rest.next(distance, f64::INFINITY)?;
-            let block = rest.layouts[step.layout][step.place].of.block;
+            let IndexedBlock { block, entries } = rest.layouts[step.layout][step.place].of;
             let probes = block.ring_count(step.radius) as f64;
+            let found = probes * rest.rows / f64::from(block.width()).exp2();
             total.probes += probes;
-            total.entries += probes * rest.rows / f64::from(block.width()).exp2();
+            total.entries += found;
+            if entries == Entries::Plain {
+                total.visits += found;
+            }
             rest.complete(step);
         }
         total.microseconds = rest.spent - self.spent;

@@ -1,5 +1,7 @@
 //! A table of a query, while the planner collects the ways to scan it.
 
+use std::cmp::Ordering;
+
 use pgrx::pg_sys::{self, Oid};
 
 use super::expression::{Expression, list};
@@ -79,7 +81,9 @@ impl BaseRelation {
     /// # Safety
     /// The arguments are those of `PlanCustomPath`, while it runs.
     pub unsafe fn of_path(root: *mut pg_sys::PlannerInfo, relation: *mut pg_sys::RelOptInfo) -> Self {
-        Self { root, relation, table: Oid::INVALID }
+        // SAFETY: the caller passes the planner at work, which has an entry for each relation that it scans.
+        let table = unsafe { (**(*root).simple_rte_array.add((*relation).relid as usize)).relid };
+        Self { root, relation, table }
     }
 
     fn found(&self) -> &pg_sys::RelOptInfo {
@@ -106,6 +110,11 @@ impl BaseRelation {
         f64::from(self.found().pages).max(1.0)
     }
 
+    /// The share of the pages whose rows are visible to every transaction.
+    pub fn visible_share(&self) -> f64 {
+        self.found().allvisfrac
+    }
+
     /// The costs of reading a page in random order and in sequence.
     pub fn page_costs(&self) -> (f64, f64) {
         let (mut random, mut sequential) = (0.0, 0.0);
@@ -129,8 +138,8 @@ impl BaseRelation {
         }
     }
 
-    /// The first order that the query needs, if it is ascending with NULLs last, and if there are expressions of the
-    /// table's columns that have it.
+    /// The first order that the query needs, if it is that of ascending integers with NULLs last, and if there are
+    /// expressions of the table's columns that have it.
     pub fn orders(&self) -> Vec<Order> {
         // SAFETY: the planner's lists of path keys and their equivalence classes are valid.
         unsafe {
@@ -144,7 +153,8 @@ impl BaseRelation {
             #[cfg(feature = "pg18")]
             let is_ascending = (*key).pk_cmptype == pg_sys::CompareType::COMPARE_LT;
             let class = (*key).pk_eclass;
-            if !is_ascending || (*key).pk_nulls_first || (*class).ec_has_volatile {
+            let is_of_integers = (*key).pk_opfamily == pg_sys::INTEGER_BTREE_FAM_OID;
+            if !is_ascending || !is_of_integers || (*key).pk_nulls_first || (*class).ec_has_volatile {
                 return Vec::new();
             }
             let is_own =
@@ -309,6 +319,21 @@ impl BaseRelation {
             (*path).methods = methods;
             pg_sys::add_path(self.relation, path.cast());
         }
+    }
+}
+
+impl Equality {
+    /// Whether both look up the same values in the same order.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (self.function, self.right_type, self.collation) == (other.function, other.right_type, other.collation)
+            && self.value.equals(other.value)
+    }
+}
+
+impl PathCost {
+    /// Compares costs of ways that return the same rows, of which perhaps not all are wanted.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        (self.startup + self.total).total_cmp(&(other.startup + other.total))
     }
 }
 

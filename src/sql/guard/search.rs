@@ -1,7 +1,9 @@
 //! Searches a guarded table for rows near a new row.
 //!
 //! It reads the block indexes directly, whatever the planner would choose, and under a dirty snapshot: it sees what
-//! every other transaction has written, committed or not.
+//! every other transaction has written, committed or not. What a search under the query's snapshot does beside this,
+//! `sql::search::finder` does: it skips what it has found already, and visits rows in the order of their places. Here
+//! each version counts, and a guard stops at the first one.
 
 use std::ops::ControlFlow;
 
@@ -19,6 +21,7 @@ use crate::postgres::catalog::partition::partition_columns;
 use crate::postgres::catalog::primary_key::PrimaryKey;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::dirty_scan::{DirtyScan, State};
+use crate::postgres::entry_scan::MOST_VALUES;
 use crate::postgres::moment::Moment;
 use crate::postgres::row::{Row, TableSlot};
 use crate::postgres::row_version::RowVersion;
@@ -43,8 +46,6 @@ pub struct SearchedTable {
 const MOST_PROBES: f64 = 65_536.0;
 /// The largest share of the rows that a search may find in the indexes.
 const LARGEST_SHARE: f64 = 0.1;
-/// Values that are looked up at once, in 16 kB.
-const VALUES: usize = 4096;
 
 /// Whether ON CONFLICT finds this row in place of the new one; if the flag is set, by a unique index on plain columns.
 pub type IsOwnRow<'a> = dyn Fn(Row<'_>, bool) -> bool + 'a;
@@ -133,8 +134,8 @@ impl SearchedTable {
             let mut at_once = Vec::new();
             loop {
                 at_once.clear();
-                at_once.try_reserve_exact(VALUES)?;
-                at_once.extend(values.by_ref().take(VALUES));
+                at_once.try_reserve_exact(MOST_VALUES)?;
+                at_once.extend(values.by_ref().take(MOST_VALUES));
                 if at_once.is_empty() || !scan.has_read_all() {
                     break;
                 }

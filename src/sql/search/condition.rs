@@ -57,13 +57,13 @@ impl Near {
 impl Limit {
     /// The largest distance, if it is a constant.
     pub fn constant(self) -> Option<i32> {
-        self.expression.integer().map(|limit| self.largest(limit))
+        self.expression.integer().map(|limit| largest_distance(limit, self.is_strict))
     }
+}
 
-    /// The largest distance, for a value of the expression.
-    pub fn largest(self, value: i32) -> i32 {
-        value.saturating_sub(i32::from(self.is_strict))
-    }
+/// The largest distance that is at most this limit, or less than it.
+pub fn largest_distance(limit: i32, is_strict: bool) -> i32 {
+    limit.saturating_sub(i32::from(is_strict))
 }
 
 impl Distance {

@@ -28,7 +28,7 @@ pub unsafe fn explain(
     ancestors: *mut pg_sys::List,
     output: *mut ExplainState,
 ) {
-    // SAFETY: the caller passes the arguments of `ExplainCustomScan`. The plan has the expressions, two or three.
+    // SAFETY: the caller passes the arguments of `ExplainCustomScan`. The plan has the expressions of `Search`.
     unsafe {
         let output = Output(output);
         let plan = node.ss.ps.plan.cast::<pg_sys::CustomScan>();
@@ -39,11 +39,16 @@ pub unsafe fn explain(
             output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
         }
         if let Some(limit) = settings.limit_place().and_then(shown) {
-            output.text(if settings.is_strict() { c"Nearer Than" } else { c"Within" }, &limit);
+            output.text(if settings.is_strict { c"Nearer Than" } else { c"Within" }, &limit);
         }
         if !settings.scope.is_empty() {
-            let values = (0..settings.scope.len()).filter_map(|number| shown(settings.scope_place() + number));
-            output.list(c"Scope", values);
+            let equality = |number| {
+                Some([&key_name(settings, number), &b" = "[..], &shown(settings.scope_place() + number)?].concat())
+            };
+            output.list(
+                c"Scope",
+                (0..settings.scope.len()).filter_map(equality).map(|equality| [b"(", &equality[..], b")"].concat()),
+            );
         }
         let layouts = settings.layouts.iter().map(|layout| {
             let blocks = layout.first().map_or(0, |found| found.blocks);
@@ -59,6 +64,16 @@ pub unsafe fn explain(
         {
             show_counts(&done, instrument, &output);
         }
+    }
+}
+
+/// The name of a column of the scope, as SQL.
+fn key_name(settings: &Settings, number: usize) -> Vec<u8> {
+    let index = settings.layouts.iter().flatten().map(|found| found.index).next().unwrap_or(pg_sys::InvalidOid);
+    // SAFETY: both functions return a string in the current memory context, or null for an unknown column.
+    unsafe {
+        let name = pg_sys::get_attname(index, number as i16 + 1, true);
+        if name.is_null() { Vec::new() } else { CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes().to_vec() }
     }
 }
 

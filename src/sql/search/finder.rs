@@ -15,13 +15,16 @@ use simhash::search::growth::{Growth, Step};
 
 use super::plan::Settings;
 use super::rows::Rows;
-use crate::postgres::entry_scan::{EntryScan, Read, Wanted};
+use crate::postgres::entry_scan::{EntryScan, MOST_VALUES, Read, Wanted};
+use crate::postgres::error::{out_of_memory, push};
 use crate::sql::indexed::layouts::{IndexedBlock, growing};
 
 /// A search in the indexes of a table. It holds no resource that [`Finder::end`] does not release.
 pub struct Finder {
     layouts: Vec<Vec<Index>>,
     growth: Growth,
+    /// The estimated number of rows of the table, or within the scope.
+    row_count: f64,
     query: u64,
     task: Option<Task>,
     /// The places that steps found before they were given up.
@@ -105,20 +108,23 @@ pub enum Next {
     Exhausted,
 }
 
-/// Values that are looked up at once, in 16 kB.
-const VALUES: usize = 4096;
-/// Places that are collected before they are visited, and places that are remembered of a step: half a megabyte each.
+/// Places that are collected before they are visited, in half a megabyte.
 const PLACES: usize = 1 << 16;
+/// Places that are remembered of a step, in case that it is given up; and places of such steps after which no further
+/// step is given up. They take a quarter of a megabyte, and two megabytes at most.
+const REMEMBERED: usize = 1 << 15;
 
 impl Finder {
-    pub fn new(settings: &Settings) -> Self {
+    /// A finder in a table of about `row_count` rows.
+    pub fn new(settings: &Settings, row_count: f64) -> Self {
         let index = |of: &IndexedBlock| {
             let block = Block::new(of.block, of.blocks)?;
             Some(Index { of: *of, block, entries: of.entries(), relation: std::ptr::null_mut(), scan: None })
         };
         Self {
             layouts: settings.layouts.iter().map(|layout| layout.iter().filter_map(index).collect()).collect(),
-            growth: Growth::new(settings.rows, growing(&settings.layouts)),
+            growth: Growth::new(row_count, growing(&settings.layouts)),
+            row_count,
             query: 0,
             task: None,
             seen: HashSet::new(),
@@ -137,7 +143,7 @@ impl Finder {
     /// Begins a search for a fingerprint. `is_again` says whether it is not the first one of the query.
     pub fn begin(&mut self, settings: &Settings, query: u64, is_again: bool) {
         self.keeps_open = is_again;
-        self.growth = Growth::new(settings.rows, growing(&settings.layouts));
+        self.growth = Growth::new(self.row_count, growing(&settings.layouts));
         self.query = query;
         self.task = None;
         self.seen.clear();
@@ -148,9 +154,9 @@ impl Finder {
     }
 
     /// The expected cost of a pass over the cheapest index, in microseconds.
-    pub fn pass_cost(&self, rows: f64) -> f64 {
+    pub fn pass_cost(&self) -> f64 {
         let costs = self.layouts.iter().flatten().map(|index| index.entries.microseconds());
-        rows * costs.fold(f64::INFINITY, f64::min)
+        self.row_count * costs.fold(f64::INFINITY, f64::min)
     }
 
     /// Reads on until a fingerprint at one of the distances `wanted`. Steps are made until everything within `target` is
@@ -175,7 +181,9 @@ impl Finder {
                 }
                 (None, Kind::Step(step)) if !task.is_read => {
                     self.growth.give_up(step);
-                    self.seen.extend(task.found.into_iter().flatten());
+                    let found = task.found.unwrap_or_default();
+                    self.seen.try_reserve(found.len()).unwrap_or_else(|_| out_of_memory());
+                    self.seen.extend(found);
                 }
                 (None, Kind::Step(step)) => {
                     self.growth.complete(step);
@@ -194,7 +202,11 @@ impl Finder {
         let block = self.index(place).block;
         let values = block.ring(self.query, step.radius);
         self.open(place, rows);
-        self.task = Some(Task::new(Kind::Step(step), place, Box::new(values)));
+        let mut task = Task::new(Kind::Step(step), place, Box::new(values));
+        if self.seen.len() >= REMEMBERED {
+            task.keep();
+        }
+        self.task = Some(task);
     }
 
     /// Begins to read all entries of the cheapest index; if the flag is set, without those that steps have found.
@@ -288,7 +300,7 @@ impl Finder {
                 match scan.next(|_| true) {
                     Read::Entry(_) => {
                         task.entries += 1;
-                        task.to_visit.push(number_of(scan.place()));
+                        push(&mut task.to_visit, number_of(scan.place()));
                         if task.is_to_be_given_up(Entries::Plain) {
                             return None;
                         }
@@ -319,7 +331,7 @@ impl Finder {
             return true;
         }
         self.values.clear();
-        self.values.extend(task.values.by_ref().take(VALUES));
+        self.values.extend(task.values.by_ref().take(MOST_VALUES));
         if self.values.is_empty() {
             task.is_read = true;
             return false;
@@ -355,9 +367,7 @@ impl Finder {
     /// it.
     pub fn visit(&mut self, rows: &mut Rows) -> bool {
         let Some(place) = self.task.as_ref().map(|task| task.index) else { return false };
-        rows.visits += 1;
-        // SAFETY: the slot belongs to the table.
-        self.index(place).scan.as_mut().is_some_and(|scan| unsafe { scan.visit(rows.slot()) })
+        self.index(place).scan.as_mut().is_some_and(|scan| rows.visit_entry(scan))
     }
 
     pub fn counts(&self) -> Counts {
@@ -426,8 +436,8 @@ impl Task {
     /// Remembers what the step has found, in case that it is given up.
     fn remember(&mut self, place: ItemPointerData) {
         if let Some(places) = &mut self.found {
-            places.push(number_of(place));
-            if places.len() >= PLACES {
+            push(places, number_of(place));
+            if places.len() >= REMEMBERED {
                 self.keep();
             }
         }

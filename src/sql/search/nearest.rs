@@ -6,14 +6,12 @@
 //! returns them as it finds them.
 
 use pgrx::pg_sys::{self, ItemPointerData};
-use simhash::search::growth::Growth;
+use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 
 use super::USUAL_DISTANCE;
 use super::finder::{Finder, Found, Next};
 use super::rows::Rows;
-
-/// The largest distance of two fingerprints.
-const LARGEST_DISTANCE: i32 = 64;
+use crate::postgres::error::push;
 
 /// A search for the nearest rows.
 pub struct Nearest {
@@ -71,7 +69,8 @@ impl Nearest {
             limit,
             kept: vec![Vec::new(); LARGEST_DISTANCE as usize + 1],
             count: 0,
-            room: memory / size_of::<Kept>(),
+            // While a vector grows, it takes three times what it holds.
+            room: memory / (3 * size_of::<Kept>()),
             current: 0,
             complete: -1,
             // If steps do not reach a distance before a pass is cheaper, the pass finds it again.
@@ -158,7 +157,7 @@ impl Nearest {
     fn keep(&mut self, found: Found, rows: &mut Rows) {
         let Found { fingerprint, place, distance, .. } = found;
         let is_visible_to_all = self.needs_visibility && rows.is_visible_to_all(place);
-        self.kept[distance as usize].push(Kept { fingerprint, place, is_visible_to_all });
+        push(&mut self.kept[distance as usize], Kept { fingerprint, place, is_visible_to_all });
         self.count += 1;
         while self.count > self.room && self.farthest >= 0 {
             let dropped = std::mem::take(&mut self.kept[self.farthest as usize]);

@@ -69,64 +69,101 @@ unsafe extern "C-unwind" fn offer_scans(
 
 fn offer(relation: BaseRelation) {
     let wanted = Wanted::among(relation, &relation.conditions());
-    let orders = relation.orders();
-    let orders: Vec<_> = orders
-        .into_iter()
-        .filter(|order| relation.may_see_hidden_rows(order.expression))
-        .filter_map(|order| {
-            let Distance { fingerprints: [a, b], schema } = Distance::read(order.expression)?;
-            let sides = [(a, b), (b, a)].into_iter();
-            sides
-                .filter(|&(fingerprint, _)| relation.owns(fingerprint) && !fingerprint.is_volatile())
-                .filter(|&(_, query)| relation.outer([query]).is_some_and(Outer::is_empty))
-                .map(|(fingerprint, query)| (order, fingerprint, query, schema))
-                .next()
-        })
-        .collect();
-    if wanted.is_empty() && orders.is_empty() {
+    let order = relation.orders().into_iter().find_map(|order| Nearest::read(relation, order, &wanted));
+    if wanted.is_empty() && order.is_none() {
         return;
     }
     let usable = relation.indexes();
+    let mut tables = Tables { relation, usable: &usable, known: Vec::new() };
     for wanted in &wanted {
-        let tables = Table::read(relation, &usable, wanted.fingerprint, wanted.schema);
-        let costs = tables.iter().map(|table| (table, table.near_cost(wanted)));
-        if let Some((table, Some(cost))) = costs.min_by(|(_, a), (_, b)| cheaper(a, b)) {
-            table.offer_near(wanted, cost);
+        let ways = tables.of(wanted.fingerprint, wanted.schema).iter().filter_map(|table| table.near(wanted));
+        if let Some(way) = ways.min_by(|a, b| a.cost.compare(&b.cost)) {
+            way.offer_near(wanted);
         }
     }
-    if let Some(&(order, fingerprint, query, schema)) = orders.first() {
+    if let Some(order) = &order {
+        let ways = tables.of(order.fingerprint, order.schema).iter().filter_map(|table| table.nearest(order));
+        if let Some(way) = ways.min_by(|a, b| a.cost.compare(&b.cost)) {
+            way.offer_nearest(order);
+        }
+    }
+}
+
+/// The order by distance that a query needs.
+struct Nearest {
+    order: Order,
+    fingerprint: Expression,
+    query: Expression,
+    schema: ExtensionSchema,
+    /// The largest distance that is wanted.
+    limit: Option<Limit>,
+    /// The other relations that the scan needs.
+    outer: Outer,
+}
+
+impl Nearest {
+    /// Reads an order; None if it is not the distance from a query that is the same for all rows.
+    fn read(relation: BaseRelation, order: Order, wanted: &[Wanted]) -> Option<Self> {
+        if !relation.may_see_hidden_rows(order.expression) {
+            return None;
+        }
+        let Distance { fingerprints: [a, b], schema } = Distance::read(order.expression)?;
+        let sides = [(a, b), (b, a)].into_iter();
+        let mut sides = sides.filter(|&(fingerprint, _)| relation.owns(fingerprint) && !fingerprint.is_volatile());
+        let (fingerprint, query, outer) = sides.find_map(|(fingerprint, query)| {
+            let outer = relation.outer([query]).filter(|outer| outer.is_empty())?;
+            Some((fingerprint, query, outer))
+        })?;
         let same = |wanted: &&Wanted| {
             wanted.outer.is_empty() && wanted.fingerprint.equals(fingerprint) && wanted.query.equals(query)
         };
         let limit = cheapest(wanted.iter().filter(same).copied()).map(|wanted| wanted.limit);
-        let tables = Table::read(relation, &usable, fingerprint, schema);
-        let costs = tables.iter().map(|table| (table, table.nearest_cost(query, limit)));
-        if let Some((table, Some(cost))) = costs.min_by(|(_, a), (_, b)| cheaper(a, b)) {
-            table.offer_nearest(order, fingerprint, query, limit, cost);
-        }
+        Some(Self { order, fingerprint, query, schema, limit, outer })
     }
 }
 
-/// Compares costs of which some may be unknown.
-fn cheaper(a: &Option<PathCost>, b: &Option<PathCost>) -> std::cmp::Ordering {
-    let total = |cost: &Option<PathCost>| cost.map_or(f64::INFINITY, |cost| cost.startup + cost.total);
-    total(a).total_cmp(&total(b))
+/// What the scanned table has indexed of each fingerprint of the query.
+struct Tables<'a> {
+    relation: BaseRelation,
+    usable: &'a [UsableIndex],
+    known: Vec<(Expression, ExtensionSchema, Vec<Table<'a>>)>,
 }
 
-/// A table with the layouts that it has indexed, within one scope.
+impl<'a> Tables<'a> {
+    fn of(&mut self, fingerprint: Expression, schema: ExtensionSchema) -> &[Table<'a>] {
+        let mut known = self.known.iter();
+        let place = known.position(|(known, of, _)| known.equals(fingerprint) && *of == schema).unwrap_or_else(|| {
+            let tables = Table::read(self.relation, self.usable, fingerprint, schema);
+            self.known.push((fingerprint, schema, tables));
+            self.known.len() - 1
+        });
+        &self.known[place].2
+    }
+}
+
+/// A table with layouts that it has indexed, within one scope.
 struct Table<'a> {
     relation: BaseRelation,
     usable: &'a [UsableIndex],
     layouts: Vec<Layout>,
     scope: Vec<Equality>,
-    /// The number of the fingerprint's column, if it is one and all indexes have it.
+    /// The number of the fingerprint's column, if it is one and all these indexes have it.
     covered: Option<i16>,
     /// The number of rows within the scope.
     rows: f64,
 }
 
+/// A way to search a table.
+struct Way<'a> {
+    table: &'a Table<'a>,
+    cost: PathCost,
+    /// The fingerprint's column, if the query needs nothing else and all indexes have it.
+    only_column: Option<i16>,
+}
+
 impl<'a> Table<'a> {
-    /// Reads what a table has indexed of a fingerprint, for each scope that the query has.
+    /// Reads what a table has indexed of a fingerprint, for each scope that the query has. If some of the layouts are
+    /// covering, they also come by themselves.
     fn read(
         relation: BaseRelation,
         usable: &'a [UsableIndex],
@@ -145,41 +182,52 @@ impl<'a> Table<'a> {
         let mut scopes: Vec<&Vec<i16>> = found.iter().map(|found| &found.scope).collect();
         scopes.sort();
         scopes.dedup();
-        let within = |columns: &Vec<i16>| {
-            let found = found.iter().filter(|found| found.scope == *columns);
-            let index = found.clone().next()?.block.index;
-            let equality = |(place, &column)| relation.equality(index, place, column);
-            let scope: Vec<_> = columns.iter().enumerate().map(equality).collect::<Option<_>>()?;
-            let layouts = layouts_of(found.map(|found| &found.block));
-            let covers = layouts.iter().flatten().all(|found| found.fingerprint.is_some());
+        let mut tables = Vec::new();
+        for columns in scopes {
+            let equalities = |index| -> Option<Vec<Equality>> {
+                let equality = |(place, &column)| relation.equality(index, place, column);
+                columns.iter().enumerate().map(equality).collect()
+            };
+            let mut scope: Option<Vec<Equality>> = None;
+            let mut blocks = Vec::new();
+            for found in found.iter().filter(|found| found.scope == *columns) {
+                // All indexes are searched with the same keys, so they must have the same collations and operators.
+                let Some(of_index) = equalities(found.block.index) else { continue };
+                let scope = scope.get_or_insert_with(|| of_index.clone());
+                if scope.iter().zip(&of_index).all(|(a, b)| a.is_same(b)) {
+                    blocks.push(found.block);
+                }
+            }
+            let Some(scope) = scope else { continue };
             let rows = (relation.rows() * scope.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
-            Some(Self { relation, usable, layouts, scope, covered: column.filter(|_| covers), rows })
-        };
-        scopes.into_iter().filter_map(within).collect()
+            let layouts = layouts_of(blocks.iter());
+            let covering: Vec<_> = layouts.iter().filter(|layout| is_covering(layout)).cloned().collect();
+            let covered = column.filter(|_| covering.len() == layouts.len());
+            let has_both = column.is_some() && !covering.is_empty() && covered.is_none();
+            tables.push(Self { relation, usable, layouts, scope: scope.clone(), covered, rows });
+            if has_both {
+                tables.push(Self { relation, usable, layouts: covering, scope, covered: column, rows });
+            }
+        }
+        tables
     }
 
-    fn near_cost(&self, wanted: &Wanted) -> Option<PathCost> {
+    /// The way to find near rows; None if the layouts do not serve the distance.
+    fn near(&'a self, wanted: &Wanted) -> Option<Way<'a>> {
         let distance = wanted.distance();
-        let only = self.covered.filter(|&column| self.relation.needs_only(column, wanted.outer));
+        let only_column = self.covered.filter(|&column| self.relation.needs_only(column, wanted.outer));
         let (startup, each) = self.relation.condition_costs();
         let found = self.rows * near_share(self.rows, distance);
-        let total = self.search_cost(distance)? + found * (each + self.visit_cost(only.is_some()));
-        Some(PathCost { startup, total: startup + total })
+        let total = self.search_cost(distance)? + found * (each + self.visit_cost(only_column.is_some()));
+        Some(Way { table: self, cost: PathCost { startup, total: startup + total }, only_column })
     }
 
-    fn offer_near(&self, wanted: &Wanted, cost: PathCost) {
-        let only = self.covered.filter(|&column| self.relation.needs_only(column, wanted.outer));
-        let search = self.search(false, only, wanted.fingerprint, wanted.query, Some(wanted.limit));
-        // SAFETY: the lists hold expressions, integers and OIDs, of which the node's methods make a plan.
-        unsafe { self.relation.offer(wanted.outer, None, cost, search.to_list(), Methods::<NearScan>::PATH) };
-    }
-
-    fn nearest_cost(&self, query: Expression, limit: Option<Limit>) -> Option<PathCost> {
-        let outer = self.relation.outer([query])?;
-        let only = self.covered.filter(|&column| self.relation.needs_only(column, outer));
+    /// The way to read rows nearest first.
+    fn nearest(&'a self, order: &Nearest) -> Option<Way<'a>> {
+        let only_column = self.covered.filter(|&column| self.relation.needs_only(column, order.outer));
         let (startup, each) = self.relation.condition_costs();
-        let visit = each + self.visit_cost(only.is_some());
-        let (growth, rest) = match limit {
+        let visit = each + self.visit_cost(only_column.is_some());
+        let (growth, rest) = match order.limit {
             Some(limit) => {
                 let distance = limit.constant().unwrap_or(USUAL_DISTANCE);
                 (self.search_cost(distance)?, self.rows * near_share(self.rows, distance) * visit)
@@ -192,40 +240,8 @@ impl<'a> Table<'a> {
                 (growth, pass + self.rows * visit)
             }
         };
-        Some(PathCost { startup: startup + growth, total: startup + growth + rest })
-    }
-
-    fn offer_nearest(
-        &self,
-        order: Order,
-        fingerprint: Expression,
-        query: Expression,
-        limit: Option<Limit>,
-        cost: PathCost,
-    ) {
-        let Some(outer) = self.relation.outer([query]) else { return };
-        let only = self.covered.filter(|&column| self.relation.needs_only(column, outer));
-        let search = self.search(true, only, fingerprint, query, limit);
-        // SAFETY: the lists hold expressions, integers and OIDs, of which the node's methods make a plan.
-        unsafe { self.relation.offer(outer, Some(order), cost, search.to_list(), Methods::<NearScan>::PATH) };
-    }
-
-    fn search(
-        &self,
-        is_ordered: bool,
-        only_column: Option<i16>,
-        fingerprint: Expression,
-        query: Expression,
-        limit: Option<Limit>,
-    ) -> Search {
-        let key = |equality: &Equality| {
-            let Equality { function, right_type, collation, .. } = *equality;
-            ScopeKey { function, value_type: right_type, collation }
-        };
-        let scope = self.scope.iter().map(key).collect();
-        let settings = Settings::new(is_ordered, only_column, self.rows, scope, self.layouts.clone());
-        let values = self.scope.iter().map(|equality| equality.value).collect();
-        Search::new(fingerprint, query, limit, values, settings)
+        let cost = PathCost { startup: startup + growth, total: startup + growth + rest };
+        Some(Way { table: self, cost, only_column })
     }
 
     /// The cost of finding everything within a distance, in the planner's units; None if the layouts do not serve it.
@@ -240,8 +256,9 @@ impl<'a> Table<'a> {
         let descent = operator * (self.rows.log2().ceil().max(0.0) + PAGES_OF_DESCENT * PAGE_OPERATORS);
         let entries = total.entries.min(self.rows);
         let mut cost = total.probes * descent + total.probes.min(pages) * random + entries * (entry + operator);
-        if !self.is_covering() {
-            cost += entries * cpu_tuple_cost() + self.heap_cost(entries);
+        let visits = total.visits.min(self.rows);
+        if visits > 0.0 {
+            cost += visits * cpu_tuple_cost() + self.heap_cost(visits);
         }
         Some(cost.min(self.pass_cost()))
     }
@@ -252,7 +269,8 @@ impl<'a> Table<'a> {
         let pages = self.index_pages().fold(f64::INFINITY, f64::min);
         // SAFETY: the settings are plain numbers.
         let entry = unsafe { pg_sys::cpu_operator_cost + pg_sys::cpu_index_tuple_cost };
-        let heap = if self.is_covering() { 0.0 } else { self.heap_cost(self.rows) + self.rows * cpu_tuple_cost() };
+        let has_covering = self.layouts.iter().flatten().any(|found| found.fingerprint.is_some());
+        let heap = if has_covering { 0.0 } else { self.heap_cost(self.rows) + self.rows * cpu_tuple_cost() };
         pages * sequential + self.rows * entry + heap
     }
 
@@ -267,16 +285,56 @@ impl<'a> Table<'a> {
 
     /// The cost of returning a row.
     fn visit_cost(&self, is_only_index: bool) -> f64 {
-        if is_only_index { cpu_tuple_cost() } else { self.relation.page_costs().0 + cpu_tuple_cost() }
+        let (random, _) = self.relation.page_costs();
+        let visited = if is_only_index { 1.0 - self.relation.visible_share() } else { 1.0 };
+        visited * random + cpu_tuple_cost()
     }
 
     fn index_pages(&self) -> impl Iterator<Item = f64> {
         let indexes = self.layouts.iter().flatten();
         indexes.filter_map(|found| self.usable.iter().find(|index| index.oid == found.index)).map(|index| index.pages)
     }
+}
 
-    fn is_covering(&self) -> bool {
-        self.layouts.iter().flatten().all(|found| found.fingerprint.is_some())
+fn is_covering(layout: &Layout) -> bool {
+    layout.iter().all(|found| found.fingerprint.is_some())
+}
+
+impl Way<'_> {
+    fn offer_near(&self, wanted: &Wanted) {
+        let search = self.search(false, wanted.fingerprint, wanted.query, Some(wanted.limit));
+        self.offer(wanted.outer, None, &search);
+    }
+
+    fn offer_nearest(&self, order: &Nearest) {
+        let search = self.search(true, order.fingerprint, order.query, order.limit);
+        self.offer(order.outer, Some(order.order), &search);
+    }
+
+    fn offer(&self, outer: Outer, order: Option<Order>, search: &Search) {
+        let relation = self.table.relation;
+        // SAFETY: the lists hold expressions, integers and OIDs, of which the node's methods make a plan.
+        unsafe { relation.offer(outer, order, self.cost, search.to_list(), Methods::<NearScan>::PATH) };
+    }
+
+    fn search(&self, is_ordered: bool, fingerprint: Expression, query: Expression, limit: Option<Limit>) -> Search {
+        let Table { relation, layouts, scope, rows, .. } = self.table;
+        let key = |equality: &Equality| {
+            let Equality { function, right_type, collation, .. } = *equality;
+            ScopeKey { function, value_type: right_type, collation }
+        };
+        let settings = Settings {
+            is_ordered,
+            only_column: self.only_column,
+            has_limit: limit.is_some(),
+            is_strict: limit.is_some_and(|limit| limit.is_strict),
+            rows: *rows,
+            pages: relation.pages(),
+            scope: scope.iter().map(key).collect(),
+            layouts: layouts.clone(),
+        };
+        let scope = scope.iter().map(|equality| equality.value).collect();
+        Search { fingerprint, query, limit, scope, settings }
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use pgrx::pg_sys::{self, Oid};
 
-use super::condition::Limit;
+use super::condition::{Limit, largest_distance};
 use crate::postgres::nodes::expression::{Expression, list, oids};
 use crate::sql::indexed::layouts::{IndexedBlock, Layout};
 
@@ -29,9 +29,12 @@ pub struct Settings {
     /// Whether the query needs nothing but the fingerprint, which is this column.
     pub only_column: Option<i16>,
     pub has_limit: bool,
-    is_strict: bool,
+    /// Whether the distance must be less than the limit.
+    pub is_strict: bool,
     /// The planner's estimate of the number of rows in the table, or within the scope.
     pub rows: f64,
+    /// The number of pages of the table, for that estimate.
+    pub pages: f64,
     pub scope: Vec<ScopeKey>,
     pub layouts: Vec<Layout>,
 }
@@ -45,16 +48,10 @@ pub struct ScopeKey {
 }
 
 impl Search {
-    pub fn new(
-        fingerprint: Expression,
-        query: Expression,
-        limit: Option<Limit>,
-        scope: Vec<Expression>,
-        settings: Settings,
-    ) -> Self {
-        let is_strict = limit.is_some_and(|limit| limit.is_strict);
-        let settings = Settings { has_limit: limit.is_some(), is_strict, ..settings };
-        Self { fingerprint, query, limit, scope, settings }
+    /// The same search by another condition on the distance from the same fingerprint.
+    pub fn by(self, query: Expression, limit: Limit) -> Self {
+        let settings = Settings { has_limit: true, is_strict: limit.is_strict, ..self.settings };
+        Self { query, limit: Some(limit), settings, ..self }
     }
 
     /// The expressions as a list: fingerprint, query, the limit if there is one, and the values of the scope.
@@ -87,28 +84,18 @@ impl Search {
 }
 
 /// Number of integers that are written before those of the indexes, and for each index.
-const FIXED: usize = 6;
+const FIXED: usize = 7;
 const EACH: usize = 4;
 
 impl Settings {
-    pub fn new(
-        is_ordered: bool,
-        only_column: Option<i16>,
-        rows: f64,
-        scope: Vec<ScopeKey>,
-        layouts: Vec<Layout>,
-    ) -> Self {
-        Self { is_ordered, only_column, has_limit: false, is_strict: false, rows, scope, layouts }
-    }
-
-    /// Whether the distance must be less than the limit.
-    pub fn is_strict(&self) -> bool {
-        self.is_strict
-    }
-
     /// The largest distance for a value of the limit's expression.
     pub fn largest_distance(&self, limit: i32) -> i32 {
-        limit.saturating_sub(i32::from(self.is_strict))
+        largest_distance(limit, self.is_strict)
+    }
+
+    /// The number of rows if the table now has so many pages: a plan may be kept while the table grows.
+    pub fn rows_in(&self, pages: f64) -> f64 {
+        (self.rows * pages / self.pages.max(1.0)).max(1.0)
     }
 
     /// The places of the expressions in the plan: of the limit, and of the first value of the scope.
@@ -122,10 +109,10 @@ impl Settings {
 
     /// A list of integers and a list of OIDs.
     pub fn to_list(&self) -> *mut pg_sys::List {
-        let rows = self.rows.min(f64::from(i32::MAX)) as i32;
+        let [rows, pages] = [self.rows, self.pages].map(|number| number.min(f64::from(i32::MAX)) as i32);
         let [is_ordered, is_strict, has_limit] = [self.is_ordered, self.is_strict, self.has_limit].map(i32::from);
         let only_column = self.only_column.unwrap_or(0).into();
-        let mut numbers = vec![is_ordered, only_column, is_strict, has_limit, rows, self.scope.len() as i32];
+        let mut numbers = vec![is_ordered, only_column, is_strict, has_limit, rows, pages, self.scope.len() as i32];
         let blocks = || self.layouts.iter().flatten();
         for found in blocks() {
             let fingerprint = found.fingerprint.unwrap_or(0).into();
@@ -153,7 +140,7 @@ impl Settings {
             let numbers: Vec<i32> = (0..(*numbers).length).map(|i| pg_sys::list_nth_int(numbers, i)).collect();
             (numbers, oids(pg_sys::list_nth(written, 1).cast()))
         };
-        let (&[is_ordered, only_column, is_strict, has_limit, rows, scope], blocks) =
+        let (&[is_ordered, only_column, is_strict, has_limit, rows, pages, scope], blocks) =
             numbers.split_first_chunk::<FIXED>()?;
         let (scope, indexes) = oids.split_at_checked(3 * scope as usize)?;
         let scope =
@@ -174,6 +161,7 @@ impl Settings {
             has_limit: has_limit != 0,
             is_strict: is_strict != 0,
             rows: rows.into(),
+            pages: pages.into(),
             scope: scope.collect(),
             layouts,
         })

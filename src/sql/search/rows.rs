@@ -2,6 +2,7 @@
 
 use pgrx::pg_sys;
 
+use crate::postgres::entry_scan::EntryScan;
 use crate::postgres::ffi::predicate_lock_page;
 
 /// Reads rows of a table into a slot. It holds no resource that [`Rows::end`] does not release.
@@ -16,8 +17,7 @@ pub struct Rows {
     context: *mut pg_sys::ExprContext,
     /// The page of the visibility map that was read last.
     map_page: pg_sys::Buffer,
-    /// Number of visits to the table.
-    pub visits: u64,
+    visits: u64,
 }
 
 impl Rows {
@@ -46,6 +46,19 @@ impl Rows {
 
     pub fn slot(&self) -> *mut pg_sys::TupleTableSlot {
         self.slot
+    }
+
+    /// Number of visits to the table.
+    pub fn visits(&self) -> u64 {
+        self.visits
+    }
+
+    /// Reads the row of the entry that a scan of an index of this table has just read; false if the snapshot does not
+    /// see it.
+    pub fn visit_entry(&mut self, scan: &mut EntryScan) -> bool {
+        self.visits += 1;
+        // SAFETY: the slot is for rows of the table.
+        unsafe { scan.visit(self.slot) }
     }
 
     /// Reads the row version at a place that the snapshot sees; false if it sees none.

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 
+use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::TupleTableSlot;
 use pgrx::pg_sys::{self, CustomScanState, Datum};
 
@@ -13,6 +14,7 @@ use super::rows::Rows;
 use super::scope::ScopeValues;
 use super::wanted::{Wanted, cheapest};
 use crate::postgres::custom_scan::{CustomScan, Plan};
+use crate::postgres::error::{raise, user_error};
 use crate::postgres::nodes::base_relation::BaseRelation;
 use crate::postgres::nodes::expression::{Expression, list};
 
@@ -66,16 +68,13 @@ impl CustomScan for NearScan {
 
     unsafe fn plan(relation: BaseRelation, private: *mut pg_sys::List, conditions: &[Expression]) -> Plan {
         // SAFETY: the caller passes what the path was offered with, which `to_list` has made.
-        let Some(mut search) = (unsafe { Search::from_list(private) }) else {
-            return Plan { expressions: std::ptr::null_mut(), private: std::ptr::null_mut() };
-        };
+        let mut search = unsafe { Search::from_list(private) }.unwrap_or_else(|| unreadable());
         // If a join is planned partition by partition, the conditions name the partition of the other table, and the
         // path still names the table itself.
         if !search.settings.is_ordered {
             let same = |wanted: &Wanted| wanted.fingerprint.equals(search.fingerprint);
             if let Some(wanted) = cheapest(Wanted::among(relation, conditions).into_iter().filter(same)) {
-                let Search { scope, settings, .. } = search;
-                search = Search::new(wanted.fingerprint, wanted.query, Some(wanted.limit), scope, settings);
+                search = search.by(wanted.query, wanted.limit);
             }
         }
         Plan { expressions: search.expressions(), private: search.settings.to_list() }
@@ -85,8 +84,7 @@ impl CustomScan for NearScan {
         // SAFETY: the node is being initialised; its plan was made by `plan`.
         unsafe {
             let plan = &*node.ss.ps.plan.cast::<pg_sys::CustomScan>();
-            let settings = Settings::from_list(plan.custom_private)
-                .unwrap_or_else(|| Settings::new(false, None, 0.0, Vec::new(), Vec::new()));
+            let settings = Settings::from_list(plan.custom_private).unwrap_or_else(|| unreadable());
             let (state, table) = (node.ss.ps.state, node.ss.ss_currentRelation);
             let slot = prepare_slot(node, settings.only_column.is_some());
             let expressions = list(plan.custom_exprs);
@@ -108,7 +106,9 @@ impl CustomScan for NearScan {
                 };
                 let context = node.ss.ps.ps_ExprContext;
                 let rows = Rows::new(table, (*state).es_snapshot, rows_slot, fingerprint, context);
-                Running { finder: Finder::new(&settings), rows, slot, state: State::New, searches: 0, told: (0, 0) }
+                let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
+                let finder = Finder::new(&settings, settings.rows_in(pages.into()));
+                Running { finder, rows, slot, state: State::New, searches: 0, told: (0, 0) }
             });
             Self { settings, query, limit, scope, running }
         }
@@ -130,6 +130,7 @@ impl CustomScan for NearScan {
                     Some(keys) => running.finder.set_scope(keys),
                     // Nothing equals NULL.
                     None => {
+                        running.searches += 1;
                         running.state = State::Done;
                         return running.next(&self.settings);
                     }
@@ -163,6 +164,11 @@ impl CustomScan for NearScan {
         // SAFETY: the caller passes the arguments of `ExplainCustomScan`.
         unsafe { explain(&self.settings, self.running.as_ref().map(Running::done), node, ancestors, output) };
     }
+}
+
+/// Raises an error for a plan that this library has not written.
+fn unreadable() -> ! {
+    raise(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "the plan of a search is not one of pg_simhash"))
 }
 
 /// Gives the node a slot for rows of its table, or for rows of which only one column is known.
@@ -207,7 +213,7 @@ impl Running {
     /// Adds to PostgreSQL's counters of the node, which parallel workers report to their leader: entries as rows that
     /// were removed by an index, and visits as it counts them for index-only scans.
     fn tell(&mut self, counters: &mut pg_sys::Instrumentation) {
-        let now = (self.finder.counts().entries, self.rows.visits);
+        let now = (self.finder.counts().entries, self.rows.visits());
         counters.nfiltered2 += (now.0 - self.told.0) as f64;
         counters.ntuples2 += (now.1 - self.told.1) as f64;
         self.told = now;
@@ -232,7 +238,7 @@ impl Running {
                 self.finder.begin(settings, query, self.searches > 1);
                 if settings.is_ordered {
                     let needs_visibility = settings.only_column.is_some();
-                    let pass = self.finder.pass_cost(settings.rows);
+                    let pass = self.finder.pass_cost();
                     let distance = limit.unwrap_or(i32::MAX);
                     let nearest = Nearest::new(distance, self.finder.growth(), pass, needs_visibility);
                     State::Nearest { nearest: Box::new(nearest), and_nulls: limit.is_none() }
@@ -246,6 +252,7 @@ impl Running {
     /// The next row in the node's slot; an empty slot at the end.
     fn next(&mut self, settings: &Settings) -> *mut TupleTableSlot {
         loop {
+            pgrx::check_for_interrupts!();
             match &mut self.state {
                 State::New | State::Done => {
                     // SAFETY: the slot is the node's.
@@ -256,7 +263,7 @@ impl Running {
                         self.state = State::Done;
                         continue;
                     };
-                    let pass = self.finder.pass_cost(settings.rows);
+                    let pass = self.finder.pass_cost();
                     match self.finder.next(&mut self.rows, *limit, &(0..=most), pass) {
                         Next::Found(found) => {
                             if let Some(slot) = self.return_found(settings, found) {

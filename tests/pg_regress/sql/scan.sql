@@ -45,13 +45,18 @@ SELECT v.n, array_agg(p.id ORDER BY p.id) FROM generate_series(1, 5) AS v (n)
 LEFT JOIN prints p ON simhash_near(p.fp, v.n::bigint << 40 | v.n, v.n / 2) GROUP BY v.n ORDER BY v.n;
 SELECT n, (SELECT id FROM prints ORDER BY fp <~> (n::bigint << 40 | n) LIMIT 1) AS nearest FROM generate_series(3, 6) n;
 
--- Only the index is read if the query needs nothing but the fingerprint, and the page is visible to all.
-CREATE FUNCTION heap_fetches(query text) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE FUNCTION explained(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     plan json;
 BEGIN
     EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
-    RETURN (regexp_match(plan::text, '"Index Only": true.*"Heap Fetches": (\d+)'))[1];
+    RETURN plan;
+END $$;
+
+-- Only the index is read if the query needs nothing but the fingerprint, and the page is visible to all.
+CREATE FUNCTION heap_fetches(query text) RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (regexp_match(explained(query), '"Index Only": true.*"Heap Fetches": (\d+)'))[1];
 END $$;
 SELECT heap_fetches('SELECT count(*) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2)') AS all_visible;
 SELECT heap_fetches('SELECT a.fp FROM prints a JOIN prints b ON simhash_near(a.fp, b.fp, 0) WHERE b.id < 5') AS joined;
@@ -205,9 +210,95 @@ DEALLOCATE among;
 EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 'tenant 5' COLLATE "POSIX" AND part = 1 AND simhash_near(fp, 5);
 EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant >= 'tenant 5' AND part = 1 AND simhash_near(fp, 5);
 EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 'tenant 5' AND simhash_near(fp, 5);
+SELECT count(*) FROM tenants WHERE tenant = 'tenant 5' AND part = 1 AND simhash_near(fp, NULL);
+DROP TABLE tenants;
+-- A condition is compared by one collation, so an index of another collation is left out.
+CREATE TABLE collated (tenant text COLLATE "und-x-icu", fp bigint);
+INSERT INTO collated SELECT (ARRAY['B', 'a', 'C', 'b', 'A', 'c'])[n % 6 + 1], n::bigint << 40 | n FROM generate_series(1, 3000) n;
+CREATE INDEX ON collated (tenant, simhash_block(fp, 0, 2)) INCLUDE (fp);
+CREATE INDEX ON collated (tenant COLLATE "C", simhash_block(fp, 1, 2)) INCLUDE (fp);
+ANALYZE collated;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM collated WHERE tenant = 'B' AND simhash_near(fp, 6, 12);
+SELECT t, (SELECT count(*) FROM collated WHERE tenant = t AND simhash_near(fp, 6, 12)) AS found,
+    (SELECT count(*) FROM collated WHERE tenant = t AND hamming(fp, 6) + 0 <= 12) AS expected
+FROM unnest('{A,B,C,a,b,c}'::text[]) AS t;
+DROP TABLE collated;
 RESET enable_seqscan;
 RESET plan_cache_mode;
-DROP TABLE tenants;
+
+-- Of two layouts, one covering: it alone serves what needs only the fingerprint.
+SET client_min_messages = warning;
+SELECT simhash_attach('prints', 'fp', 2, prefix => 'plain', covering => false);
+VACUUM prints;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM prints WHERE simhash_near(fp, 7);
+EXPLAIN (COSTS OFF) SELECT id FROM prints WHERE simhash_near(fp, 7);
+SELECT heap_fetches('SELECT count(*) FROM prints WHERE simhash_near(fp, 7::bigint << 40 | 7, 1)') AS all_visible;
+
+-- An update that changes no indexed value: the entry of the old version leads to the new one, with another fingerprint.
+CREATE TABLE changing (id integer, fp bigint) WITH (fillfactor = 50);
+INSERT INTO changing SELECT n, n::bigint << 40 | n FROM generate_series(1, 2000) n;
+CREATE INDEX ON changing (simhash_block(fp, 0, 2));
+UPDATE changing SET fp = fp # 1 WHERE id = 5;
+EXPLAIN (COSTS OFF) SELECT id, fp # (5::bigint << 40) AS low FROM changing WHERE simhash_near(fp, 5::bigint << 40 | 4, 0);
+SELECT id, fp # (5::bigint << 40) AS low FROM changing WHERE simhash_near(fp, 5::bigint << 40 | 4, 0);
+SELECT id FROM changing WHERE simhash_near(fp, 5::bigint << 40 | 5, 0);
+SELECT id, fp # (5::bigint << 40) AS low FROM changing ORDER BY fp <~> (5::bigint << 40 | 4) LIMIT 1;
+DROP TABLE changing;
+
+-- A plan that is kept while the table grows to a thousand times its rows: it does not go on as for a small table.
+CREATE TABLE growing (fp bigint);
+CREATE INDEX ON growing (simhash_block(fp, 0, 2)) INCLUDE (fp);
+CREATE INDEX ON growing (simhash_block(fp, 1, 2)) INCLUDE (fp);
+INSERT INTO growing SELECT hashint8extended(n, 0) FROM generate_series(1, 100) n;
+ANALYZE growing;
+SET plan_cache_mode = force_generic_plan;
+PREPARE grown (bigint) AS SELECT count(*) FROM growing WHERE simhash_near(fp, $1);
+EXECUTE grown (hashint8extended(7, 0));
+BEGIN;
+-- Half of them share a block.
+INSERT INTO growing SELECT hashint8extended(n, 0) & ~((1::bigint << 31 + n % 2) - 1) FROM generate_series(1, 100000) n;
+SELECT regexp_match(plan, 'Index Passes": (\d+)') AS passes FROM explained('EXECUTE grown (hashint8extended(8, 0) & ~((1::bigint << 31) - 1))') AS plan;
+ROLLBACK;
+DEALLOCATE grown;
+RESET plan_cache_mode;
+DROP TABLE growing;
+
+-- Another order of integers is not the order of the scan.
+CREATE FUNCTION compare_reversed(integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN btint4cmp($2, $1);
+CREATE OPERATOR <^ (FUNCTION = int4gt, LEFTARG = integer, RIGHTARG = integer);
+CREATE OPERATOR <=^ (FUNCTION = int4ge, LEFTARG = integer, RIGHTARG = integer);
+CREATE OPERATOR >=^ (FUNCTION = int4le, LEFTARG = integer, RIGHTARG = integer);
+CREATE OPERATOR >^ (FUNCTION = int4lt, LEFTARG = integer, RIGHTARG = integer);
+CREATE OPERATOR CLASS reversed FOR TYPE integer USING btree AS
+    OPERATOR 1 <^, OPERATOR 2 <=^, OPERATOR 3 =, OPERATOR 4 >=^, OPERATOR 5 >^, FUNCTION 1 compare_reversed(integer, integer);
+SELECT scans('SELECT FROM prints ORDER BY (fp <~> 42) USING <^ LIMIT 1'), scans('SELECT FROM prints ORDER BY (fp <~> 42) USING < LIMIT 1');
+SELECT (SELECT fp <~> 42 FROM prints ORDER BY (fp <~> 42) USING <^ LIMIT 1) = (SELECT max(fp <~> 42) FROM prints) AS farthest;
+DROP OPERATOR FAMILY reversed USING btree;
+DROP OPERATOR <^ (integer, integer), <=^ (integer, integer), >=^ (integer, integer), >^ (integer, integer);
+DROP FUNCTION compare_reversed;
+
+-- A search can be cancelled while none of what it has found is visible.
+CREATE TABLE copies (fp bigint);
+INSERT INTO copies SELECT 42 FROM generate_series(1, 500000);
+CREATE INDEX ON copies (simhash_block(fp, 0, 2)) INCLUDE (fp);
+CREATE INDEX ON copies (simhash_block(fp, 1, 2)) INCLUDE (fp);
+VACUUM ANALYZE copies;
+SET work_mem = '64MB';
+BEGIN;
+DELETE FROM copies;
+SELECT clock_timestamp() AS start \gset
+SELECT fp FROM copies ORDER BY fp <~> 42 LIMIT 1;
+SELECT clock_timestamp() - :'start' AS whole, clock_timestamp() AS start \gset
+\set VERBOSITY sqlstate
+SET LOCAL statement_timeout = '10ms';
+SELECT fp FROM copies ORDER BY fp <~> 42 LIMIT 1;
+\set VERBOSITY default
+ROLLBACK;
+SELECT clock_timestamp() - :'start' < :'whole'::interval AS cancelled_within;
+RESET work_mem;
+RESET enable_seqscan;
+DROP TABLE copies;
 
 DROP TABLE prints, queries;
-DROP FUNCTION scans, heap_fetches;
+DROP FUNCTION scans, heap_fetches, explained;
