@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use pgrx::pg_sys;
 
 use super::catalog::relation::Relation;
-use super::entry_scan::{EntryScan, Read, Wanted};
+use super::entry_scan::{EntryScan, KeyCondition, Read};
 use super::moment::{Moment, Transaction};
 use super::row::{Row, TableSlot};
 use super::row_version::RowVersion;
@@ -78,7 +78,7 @@ impl<'a> DirtyScan<'a> {
     /// The first key is of PostgreSQL's own type `int4` with its order, and the scan was begun with one key.
     pub unsafe fn look_up(&mut self, values: &[i32]) {
         // SAFETY: the caller says that the key is an integer.
-        unsafe { self.entries.look_up(&[], 1, Wanted::AnyOf(values)) };
+        unsafe { self.entries.look_up(&[], 1, KeyCondition::AnyOf(values)) };
         self.is_among_gone = false;
     }
 

@@ -36,7 +36,7 @@ pub enum Read {
 }
 
 /// What an integer key must fulfil.
-pub enum Wanted<'a> {
+pub enum KeyCondition<'a> {
     AnyOf(&'a [i32]),
     NotNull,
     Null,
@@ -90,19 +90,19 @@ impl EntryScan {
     /// # Safety
     /// The index has a key of PostgreSQL's own type `int4` and its order at this position. It supports the keys before,
     /// and the scan was begun with one key more than these.
-    pub unsafe fn look_up(&mut self, before: &[pg_sys::ScanKeyData], place: i16, wanted: Wanted<'_>) {
+    pub unsafe fn look_up(&mut self, before: &[pg_sys::ScanKeyData], place: i16, wanted: KeyCondition<'_>) {
         const IS_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL;
         const IS_NOT_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNOTNULL;
         let (flags, argument) = match wanted {
-            Wanted::AnyOf(&[value]) => (0, Datum::from(value)),
-            Wanted::AnyOf(values) => {
+            KeyCondition::AnyOf(&[value]) => (0, Datum::from(value)),
+            KeyCondition::AnyOf(values) => {
                 self.array.clear();
                 self.array.extend(array_header(values.len()));
                 self.array.extend_from_slice(values);
                 (pg_sys::SK_SEARCHARRAY, Datum::from(self.array.as_ptr()))
             }
-            Wanted::NotNull => (IS_NOT_NULL, Datum::null()),
-            Wanted::Null => (IS_NULL, Datum::null()),
+            KeyCondition::NotNull => (IS_NOT_NULL, Datum::null()),
+            KeyCondition::Null => (IS_NULL, Datum::null()),
         };
         // A test for NULL has no operator, and so no strategy, type or function.
         let is_test = flags == IS_NULL || flags == IS_NOT_NULL;

@@ -53,8 +53,8 @@ pub struct PathCost {
 }
 
 impl BaseRelation {
-    /// The table of `relation`; None unless it is an ordinary table or a materialized view that is scanned by itself and
-    /// completely.
+    /// The table of `relation`; None unless it is an ordinary table or a materialized view that is scanned by itself
+    /// and completely.
     ///
     /// # Safety
     /// The arguments are those of the planner's `set_rel_pathlist_hook`, while it runs.

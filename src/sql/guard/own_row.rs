@@ -1,9 +1,9 @@
 //! The row that INSERT .. ON CONFLICT finds in place of the new one: it has the same value in a unique index.
 //!
 //! PostgreSQL does not store the new row while that row exists, so that row does not count as a duplicate. ON CONFLICT
-//! either updates it, and the guard checks that UPDATE, or does nothing; without ON CONFLICT the INSERT fails. It is found as PostgreSQL finds it
-//! (`check_exclusion_or_unique_constraint` in execIndexing.c): by all unique indexes that ON CONFLICT could infer, with
-//! their own expressions, predicates and operators.
+//! either updates it, and the guard checks that UPDATE, or does nothing; without ON CONFLICT the INSERT fails. It is
+//! found as PostgreSQL finds it (`check_exclusion_or_unique_constraint` in execIndexing.c): by all unique indexes that
+//! ON CONFLICT could infer, with their own expressions, predicates and operators.
 //!
 //! The row is not locked. If it disappears, the new row is stored after all. So the search for other near rows goes on,
 //! under the locks on keys.

@@ -1,8 +1,8 @@
 //! The layouts of blocks that a table has indexed.
 //!
 //! A block is indexed if a btree has it as a key: either a stored generated column, computed by
-//! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do. Columns
-//! before the block, such as a tenant's number, are the index's scope.
+//! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
+//! Columns before the block, such as a tenant's number, are the index's scope.
 
 use pgrx::pg_sys::{self, Oid};
 use simhash::search::blocks::{Block, LAYOUTS, radius};
@@ -62,8 +62,8 @@ impl Indexed {
         Self { blocks: found.map(|found| found.block).collect(), rows: table.estimated_rows() }
     }
 
-    /// The blocks that are indexed in all members of a family: the partitions of a table, or a table and its inheritors.
-    /// All of them, and their indexes, are locked. None if the table was dropped.
+    /// The blocks that are indexed in all members of a family: the partitions of a table, or a table and its
+    /// inheritors. All of them, and their indexes, are locked. None if the table was dropped.
     ///
     /// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
     pub fn read_members(root: Oid, fingerprint: i16, simhash_block: Oid) -> Option<Self> {

@@ -86,8 +86,8 @@ const GREATER: u32 = 521;
 
 /// The extension's schema, if this is its function of this name.
 ///
-/// The extension's functions for searches have its support function, which tells them from functions of the same name of
-/// other extensions.
+/// The extension's functions for searches have its support function, which tells them from functions of the same name
+/// of other extensions.
 fn schema_of(function: Oid, name: &CStr, arguments: &[Oid]) -> Option<ExtensionSchema> {
     // SAFETY: get_func_support looks up a system cache.
     let support = unsafe { pg_sys::get_func_support(function) };

@@ -15,7 +15,7 @@ use simhash::search::growth::{Growth, Step};
 
 use super::plan::Settings;
 use super::rows::Rows;
-use crate::postgres::entry_scan::{EntryScan, MOST_VALUES, Read, Wanted};
+use crate::postgres::entry_scan::{EntryScan, KeyCondition, MOST_VALUES, Read};
 use crate::postgres::error::{out_of_memory, push};
 use crate::sql::indexed::layouts::{IndexedBlock, growing};
 
@@ -34,8 +34,8 @@ pub struct Finder {
     /// The keys before the block.
     scope: Vec<pg_sys::ScanKeyData>,
     counts: Counts,
-    /// Whether scans stay open after a step. Each takes 45 kB, which is more than beginning it again costs, unless it is
-    /// used again soon.
+    /// Whether scans stay open after a step. Each takes 45 kB, which is more than beginning it again costs, unless it
+    /// is used again soon.
     keeps_open: bool,
 }
 
@@ -159,8 +159,8 @@ impl Finder {
         self.row_count * costs.fold(f64::INFINITY, f64::min)
     }
 
-    /// Reads on until a fingerprint at one of the distances `wanted`. Steps are made until everything within `target` is
-    /// found, as long as those that are left cost at most `otherwise` microseconds. A fingerprint that several steps
+    /// Reads on until a fingerprint at one of the distances `wanted`. Steps are made until everything within `target`
+    /// is found, as long as those that are left cost at most `otherwise` microseconds. A fingerprint that several steps
     /// find is returned once.
     pub fn next(&mut self, rows: &mut Rows, target: i32, wanted: &RangeInclusive<u32>, otherwise: f64) -> Next {
         loop {
@@ -212,15 +212,15 @@ impl Finder {
     /// Begins to read all entries of the cheapest index; if the flag is set, without those that steps have found.
     pub fn begin_pass(&mut self, rows: &Rows, skips_found: bool) {
         self.counts.passes += 1;
-        self.begin_all(rows, Kind::Pass { skips_found }, Wanted::NotNull);
+        self.begin_all(rows, Kind::Pass { skips_found }, KeyCondition::NotNull);
     }
 
     /// Begins to read the entries of rows that have no fingerprint, for [`Finder::next_any`].
     pub fn begin_nulls(&mut self, rows: &Rows) {
-        self.begin_all(rows, Kind::Pass { skips_found: false }, Wanted::Null);
+        self.begin_all(rows, Kind::Pass { skips_found: false }, KeyCondition::Null);
     }
 
-    fn begin_all(&mut self, rows: &Rows, kind: Kind, wanted: Wanted<'_>) {
+    fn begin_all(&mut self, rows: &Rows, kind: Kind, wanted: KeyCondition<'_>) {
         let indexes = self.layouts.iter().enumerate();
         let mut places = indexes.flat_map(|(layout, indexes)| (0..indexes.len()).map(move |index| (layout, index)));
         let is_covering = |&(layout, index): &(usize, usize)| self.layouts[layout][index].entries == Entries::Covering;
@@ -338,7 +338,7 @@ impl Finder {
         }
         self.counts.descents += self.values.len() as u64;
         let values = std::mem::take(&mut self.values);
-        self.look_up(task.index, Wanted::AnyOf(&values));
+        self.look_up(task.index, KeyCondition::AnyOf(&values));
         self.values = values;
         task.is_looked_up = true;
         true
@@ -351,7 +351,7 @@ impl Finder {
     }
 
     /// Begins to look up values of a block, within the scope.
-    fn look_up(&mut self, (layout, index): (usize, usize), wanted: Wanted<'_>) {
+    fn look_up(&mut self, (layout, index): (usize, usize), wanted: KeyCondition<'_>) {
         let Self { layouts, scope, .. } = self;
         if let Some(scan) = layouts[layout][index].scan.as_mut() {
             // SAFETY: the index has the scope's columns, then the block, an integer; the scan has a key for each.

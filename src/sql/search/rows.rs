@@ -83,8 +83,8 @@ impl Rows {
         }
     }
 
-    /// Whether every transaction sees all rows of the page that has this place. The answer holds if the index still pins
-    /// the entry that has the place: VACUUM cannot have removed the row meanwhile.
+    /// Whether every transaction sees all rows of the page that has this place. The answer holds if the index still
+    /// pins the entry that has the place: VACUUM cannot have removed the row meanwhile.
     pub fn is_visible_to_all(&mut self, place: pg_sys::ItemPointerData) -> bool {
         let page =
             pg_sys::BlockNumber::from(place.ip_blkid.bi_hi) << 16 | pg_sys::BlockNumber::from(place.ip_blkid.bi_lo);

@@ -173,8 +173,8 @@ fn unreadable() -> ! {
 
 /// Gives the node a slot for rows of its table, or for rows of which only one column is known.
 ///
-/// PostgreSQL has given it a slot of no special kind, and has compiled the conditions and the projection for that; before
-/// version 16, a node cannot ask for another.
+/// PostgreSQL has given it a slot of no special kind, and has compiled the conditions and the projection for that;
+/// before version 16, a node cannot ask for another.
 ///
 /// # Safety
 /// The node is being initialised.
