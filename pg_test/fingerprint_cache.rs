@@ -1,8 +1,10 @@
-//! The cache of the last text: a row costs one fingerprint, however many columns ask for it.
+//! What is remembered of the last texts: a row costs one fingerprint, however many columns ask for it, and a text that is
+//! compared with many is read once.
 
 #[pgrx::pg_schema]
 mod tests {
     use crate::sql::fingerprint_cache::COMPUTED;
+    use crate::sql::resemblance::PREPARED;
     use pgrx::prelude::*;
 
     /// Number of fingerprints that a statement computes.
@@ -47,5 +49,34 @@ mod tests {
             SELECT FROM docs WHERE simhash_block(simhash, 0) = simhash_block(simhash($1), 0) AND simhash <~> simhash($1) <= 64")
             .expect("a statement");
         assert_eq!(computed("EXECUTE search ('what is looked for')"), 1);
+    }
+
+    /// Number of texts whose features a statement prepares for comparisons.
+    fn prepared(statement: &str) -> usize {
+        let before = PREPARED.get();
+        Spi::run(statement).expect(statement);
+        PREPARED.get() - before
+    }
+
+    #[pg_test]
+    fn a_text_that_is_compared_with_many_is_prepared_once() {
+        Spi::run(
+            "CREATE TABLE docs (id integer, body text);
+            ALTER TABLE docs ALTER body SET STORAGE EXTERNAL;
+            INSERT INTO docs SELECT n, 'document ' || n || repeat(' word', n % 2 * 1000)
+            FROM generate_series(1, 100) AS n",
+        )
+        .expect("a table");
+        for (first, texts) in [("'a text'", 1), ("(SELECT body FROM docs WHERE id = 7)", 1)] {
+            let statement = format!("SELECT sum(simhash_resemblance({first}, body)) FROM docs");
+            assert_eq!(prepared(&statement), texts, "{statement}");
+            // As the second argument, it must come twice.
+            let statement = format!("SELECT sum(simhash_resemblance(body, {first})) FROM docs");
+            assert!(prepared(&statement) <= 2, "{statement}");
+        }
+        // Other options, other features.
+        let statement = "SELECT count(simhash_resemblance('a text', body, options)) FROM docs,
+            (VALUES (jsonb '{}'), ('{\"ngram\": 2}')) AS o (options) WHERE id <= 10";
+        assert!((2..=20).contains(&prepared(statement)));
     }
 }

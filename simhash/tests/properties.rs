@@ -13,7 +13,7 @@ use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::features::each_feature;
 use simhash::fingerprint::hash::{hash, hash_at};
 use simhash::fingerprint::options::{Options, Tokens, Weight};
-use simhash::fingerprint::resemblance::resemblance;
+use simhash::fingerprint::resemblance::{Prepared, resemblance};
 use simhash::fingerprint::tally::Tally;
 use simhash::search::blocks::{Block, radius};
 use simhash::text::normalise::normalise;
@@ -131,6 +131,14 @@ proptest! {
     fn resemblance_is_the_oracle_s(a in text(), common in text(), b in text(), options in options()) {
         let (a, b) = (format!("{a} {common}"), format!("{common} {b}"));
         let resemblance = resemblance(&mut Fingerprinter::default(), &a, &b, &options, &|| ());
+        // The features of one text, compared with several others: with itself, with the other one, and again.
+        let mut fingerprinter = Fingerprinter::default();
+        let prepared = Prepared::new(&mut fingerprinter, &b, &options, &|| ()).expect("memory suffices");
+        let itself = prepared.resemblance(&mut fingerprinter, &b, &|| ());
+        prop_assert!(matches!(itself, Ok(None | Some(1.0))), "{itself:?}");
+        for _ in 0..2 {
+            prop_assert_eq!(prepared.resemblance(&mut fingerprinter, &a, &|| ()), resemblance);
+        }
         let [a, b] = [a, b].map(|text| oracle::weighted_features(&text, &options));
         prop_assert_eq!(resemblance, Ok(oracle::resemblance(&a, &b)));
     }

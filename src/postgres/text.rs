@@ -71,9 +71,44 @@ pub struct TextIdentity<'a> {
     pub command: Option<Command>,
 }
 
+/// A copy of the identity of a text that may come again.
+#[derive(Debug, Default)]
+pub struct RememberedText {
+    varlena: Vec<u8>,
+    command: Option<Command>,
+    is_known: bool,
+}
+
+/// The bytes that stay allocated when a shorter text follows.
+const KEPT: usize = 64 << 10;
+
+impl RememberedText {
+    /// Whether this is the text that is remembered.
+    pub fn is(&self, text: Option<TextIdentity<'_>>) -> bool {
+        let same = |text: TextIdentity<'_>| self.command == text.command && self.varlena == text.varlena;
+        self.is_known && text.is_some_and(same)
+    }
+
+    /// Remembers a text in place of the last one; false if it has no identity, or one of more than `most` bytes, or if
+    /// memory runs out.
+    pub fn remember(&mut self, text: Option<TextIdentity<'_>>, most: usize) -> bool {
+        self.is_known = false;
+        let Some(TextIdentity { varlena, command }) = text.filter(|text| text.varlena.len() <= most) else {
+            return false;
+        };
+        self.varlena.clear();
+        self.varlena.shrink_to(KEPT.max(varlena.len()));
+        if self.varlena.try_reserve_exact(varlena.len()).is_ok() {
+            self.varlena.extend_from_slice(varlena);
+            (self.command, self.is_known) = (command, true);
+        }
+        self.is_known
+    }
+}
+
 /// A command of a transaction of this backend. Two transactions in one query string may share all three fields; this
 /// matters only if one of them also deletes and vacuums a stored text and reuses its number.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
     transaction_start: pg_sys::TimestampTz,
     statement_start: pg_sys::TimestampTz,

@@ -13,23 +13,20 @@ use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
 
 use crate::postgres::error::{algorithm_error, tick};
-use crate::postgres::text::{Command, TextArgument, TextIdentity, decode};
+use crate::postgres::text::{RememberedText, TextArgument, decode};
 
 /// The longest text to remember, in bytes as it is passed: the limit on the memory that one backend spends on it.
 const MAX_REMEMBERED: usize = 8 << 20;
-/// The bytes that stay allocated when a shorter text follows.
-const KEPT: usize = 64 << 10;
 
 #[derive(Default)]
 struct Backend {
     fingerprinter: Fingerprinter,
+    /// The last text, and its options and fingerprint.
+    text: RememberedText,
     last: Option<Last>,
-    /// The identity of the last text. Its memory is reused for the next text.
-    varlena: Vec<u8>,
 }
 
 struct Last {
-    command: Option<Command>,
     options: Options,
     fingerprint: Option<u64>,
 }
@@ -48,10 +45,9 @@ thread_local! {
 pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Option<u64>, ErrorReport> {
     BACKEND.with_borrow_mut(|backend| {
         let identity = content.identity();
-        if let (Some(last), Some(TextIdentity { varlena, command })) = (&backend.last, identity)
-            && backend.varlena == varlena
-            && last.command == command
+        if let Some(last) = &backend.last
             && last.options == *options
+            && backend.text.is(identity)
         {
             return Ok(last.fingerprint);
         }
@@ -64,15 +60,8 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
         let fingerprint = backend
             .with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(&text, options, &tick))
             .map_err(algorithm_error)?;
-        if let Some(TextIdentity { varlena, command }) = identity
-            && varlena.len() <= MAX_REMEMBERED
-        {
-            backend.varlena.clear();
-            backend.varlena.shrink_to(KEPT.max(varlena.len()));
-            if backend.varlena.try_reserve_exact(varlena.len()).is_ok() {
-                backend.varlena.extend_from_slice(varlena);
-                backend.last = Some(Last { command, options: options.clone(), fingerprint });
-            }
+        if backend.text.remember(identity, MAX_REMEMBERED) {
+            backend.last = Some(Last { options: options.clone(), fingerprint });
         }
         Ok(fingerprint)
     })

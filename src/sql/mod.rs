@@ -20,7 +20,7 @@ mod guard;
 mod indexed;
 mod options;
 mod recognise;
-mod resemblance;
+pub(crate) mod resemblance;
 pub(crate) mod rewrite_progress;
 pub(crate) mod search;
 mod tsvector;

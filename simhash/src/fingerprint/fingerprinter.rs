@@ -57,19 +57,31 @@ impl Fingerprinter {
         features
     }
 
-    /// The distinct features of a text. Calls `each` for each occurrence with the hash, and with whether it is the
-    /// first one.
+    /// The distinct features of a text.
     pub(super) fn distinct_features(
         &mut self,
         text: &str,
         options: &Options,
         tick: &impl Fn(),
-        each: impl FnMut(u64, bool),
     ) -> Result<FeatureTable, Error> {
-        let collected = self.collect(text, options, tick, each);
+        let collected = self.collect(text, options, tick, |_, _| ());
         let features = std::mem::take(&mut self.distinct);
         self.shrink();
         collected.map(|()| features)
+    }
+
+    /// The number of distinct features of a text. Calls `each` for each occurrence with the hash, and with whether it is
+    /// the first one.
+    pub(super) fn count_distinct(
+        &mut self,
+        text: &str,
+        options: &Options,
+        tick: &impl Fn(),
+        each: impl FnMut(u64, bool),
+    ) -> Result<usize, Error> {
+        let counted = self.collect(text, options, tick, each).map(|()| self.distinct.distinct());
+        self.shrink();
+        counted
     }
 
     fn list(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {

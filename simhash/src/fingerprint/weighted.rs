@@ -33,6 +33,11 @@ impl WeightedFeatures {
         }
     }
 
+    /// Bytes of memory that the features take.
+    pub fn memory(&self) -> usize {
+        self.distinct.memory()
+    }
+
     pub(super) fn into_distinct(self) -> FeatureTable {
         self.distinct
     }
