@@ -121,21 +121,27 @@ def run_script(before, rounds, transactions, settings):
 
 @functools.cache
 def postmaster():
-    return int(value("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)"))
+    """The server's process; None if it is in a system of its own, where it has another number."""
+    process = int(value("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)"))
+    try:
+        with open(f"/proc/{process}/comm", encoding="ascii") as file:
+            return process if file.read().strip() == "postgres" else None
+    except FileNotFoundError:
+        return None
 
 
 class one_cpu:
     """While it holds, the server starts its backends on the last CPU that we may use."""
 
     def __enter__(self):
-        if not hasattr(os, "sched_setaffinity"):
+        self.postmaster = postmaster() if hasattr(os, "sched_setaffinity") else None
+        if self.postmaster is None:
             return None
-        self.postmaster = postmaster()
         self.before = os.sched_getaffinity(self.postmaster)
         cpu = {max(self.before)}
         os.sched_setaffinity(self.postmaster, cpu)
         return lambda: os.sched_setaffinity(0, cpu)
 
     def __exit__(self, *error):
-        if hasattr(os, "sched_setaffinity"):
+        if self.postmaster is not None:
             os.sched_setaffinity(self.postmaster, self.before)
