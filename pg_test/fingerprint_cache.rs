@@ -67,13 +67,14 @@ mod tests {
             FROM generate_series(1, 100) AS n",
         )
         .expect("a table");
-        for (first, texts) in [("'a text'", 1), ("(SELECT body FROM docs WHERE id = 7)", 1)] {
-            let statement = format!("SELECT sum(simhash_resemblance({first}, body)) FROM docs");
-            assert_eq!(prepared(&statement), texts, "{statement}");
-            // As the second argument, it must come twice.
-            let statement = format!("SELECT sum(simhash_resemblance(body, {first})) FROM docs");
+        for text in ["'a text'", "(SELECT body FROM docs WHERE id = 7)"] {
+            let statement = format!("SELECT sum(simhash_resemblance({text}, body)) FROM docs");
+            assert_eq!(prepared(&statement), 1, "{statement}");
+            let statement = format!("SELECT sum(simhash_resemblance(body, {text})) FROM docs");
             assert!(prepared(&statement) <= 2, "{statement}");
         }
+        // As the second argument, a new text must come twice before its features are kept.
+        assert_eq!(prepared("SELECT sum(simhash_resemblance(body, 'another text')) FROM docs"), 2);
         // Other options, other features.
         let statement = "SELECT count(simhash_resemblance('a text', body, options)) FROM docs,
             (VALUES (jsonb '{}'), ('{\"ngram\": 2}')) AS o (options) WHERE id <= 10";

@@ -27,7 +27,8 @@ from statements import psql, seconds, value
 DISTANCES = {4: range(9), 3: range(9), 2: range(6)}
 FULL = 10_000_000
 # The most primary-key lookups that a search may take among ten million rows, by the distribution.
-BARS = {("best", 5): (15, 17), ("best", 8): (105, 110), ("default", 3): (4, 5), NEAREST: (4, 5)}
+SEARCH_BARS = {("best", 5): (15, 17), ("best", 8): (105, 110), ("default", 3): (4, 5)}
+NEAREST_BARS = 4, 5
 DISTRIBUTIONS = "uniform", "text"
 
 
@@ -47,7 +48,7 @@ def main():
 
 
 def measure_distribution(distribution, runs, rows, file, judge):
-    sizes = {table: size for table, size in tables.prepare(distribution, (rows // 10, rows), file).items()}
+    sizes = tables.prepare(distribution, (rows // 10, rows), file)
     for table, size in sizes.items():
         tables.copies(table, size)
         exact.scan(table)
@@ -133,14 +134,14 @@ class Judge:
             sys.exit("searches differ from scans")
 
     def distribution(self, place, distribution):
-        for (layout, k), bar in [(key, bars[place]) for key, bars in BARS.items() if isinstance(key, tuple)]:
+        for (layout, k), bars in SEARCH_BARS.items():
             layouts = [4] if layout == "default" else [blocks for blocks in DISTANCES if k in DISTANCES[blocks]]
             ratio, blocks = min((self.ratio(distribution, blocks, k), blocks) for blocks in layouts)
-            say(f"{distribution}, {layout} layout ({blocks} blocks), k = {k}: {ratio:.1f} primary-key lookups", ratio, bar)
+            say(f"{distribution}, {layout} layout ({blocks} blocks), k = {k}: {ratio:.1f} primary-key lookups", ratio, bars[place])
         times, sorts = self.nearest[distribution]
         table = f"{distribution}_{self.rows}"
         ratio = times.ratio((NEAREST, table), (LOOKUP, table))
-        say(f"{distribution}, {NEAREST}: {ratio:.1f} primary-key lookups", ratio, BARS[NEAREST][place])
+        say(f"{distribution}, {NEAREST}: {ratio:.1f} primary-key lookups", ratio, NEAREST_BARS[place])
         faster = sorts.ms((SORT, table)) / times.ms((FAR, table))
         print(f"{distribution}, {FAR}: {faster:.0f} times as fast as scan and sort, bar 50: {verdict(faster >= 50)}")
         us = self.joins[distribution][self.rows] * 1e3

@@ -160,8 +160,7 @@ impl Growth {
         while rest.complete_within() < distance.min(LARGEST_DISTANCE) {
             let step = rest.next(distance, f64::INFINITY)?;
             let IndexedBlock { block, entries } = rest.layouts[step.layout][step.place].of;
-            let probes = block.ring_count(step.radius) as f64;
-            let found = probes * rest.rows / f64::from(block.width()).exp2();
+            let (probes, found) = rest.expected(block, step.radius);
             total.probes += probes;
             total.entries += found;
             if entries == Entries::Plain {
@@ -199,10 +198,15 @@ impl Growth {
 
     fn step_cost(&self, progress: &Progress, radius: u32) -> f64 {
         let IndexedBlock { block, entries } = progress.of;
-        let probes = block.ring_count(radius) as f64;
-        let found = probes * self.rows / f64::from(block.width()).exp2();
+        let (probes, found) = self.expected(block, radius);
         let expected = probes * PROBE_MICROSECONDS + found * entries.microseconds();
         if radius == progress.radii { expected.max(progress.at_least) } else { expected }
+    }
+
+    /// The probes of a step, and the index entries that they find among uniform fingerprints.
+    fn expected(&self, block: Block, radius: u32) -> (f64, f64) {
+        let probes = block.ring_count(radius) as f64;
+        (probes, probes * self.rows / f64::from(block.width()).exp2())
     }
 }
 

@@ -12,7 +12,6 @@ use pgrx::pg_sys::{self, Oid};
 use simhash::distance::hamming;
 use simhash::error::Error;
 use simhash::search::blocks::Block;
-use simhash::search::cost::Entries;
 use simhash::search::growth::{Growth, Total};
 
 use super::scope::{Scope, ScopeValues};
@@ -25,7 +24,7 @@ use crate::postgres::entry_scan::MOST_VALUES;
 use crate::postgres::moment::Moment;
 use crate::postgres::row::{Row, TableSlot};
 use crate::postgres::row_version::RowVersion;
-use crate::sql::indexed::layouts::{Fingerprint, Indexed, Layout, growing, layouts_of};
+use crate::sql::indexed::layouts::{Fingerprint, Indexed, Layout, growing, is_covering, layouts_of};
 
 /// A table to search: a guarded table, or a partition of one.
 pub struct SearchedTable {
@@ -92,7 +91,7 @@ impl SearchedTable {
             |total: &Total| total.probes <= MOST_PROBES && total.entries <= LARGEST_SHARE * indexed.rows.max(1.0);
         let total = Growth::new(indexed.rows, growing(&layouts)).total(distance).filter(is_useful);
         let Some(total) = total else { return Ok(None) };
-        let is_covering = layouts.iter().flatten().all(|found| found.entries() == Entries::Covering);
+        let is_covering = layouts.iter().all(is_covering);
         Ok(Some(Self {
             oid: table.oid(),
             fingerprint,

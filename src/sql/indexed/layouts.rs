@@ -108,6 +108,11 @@ pub fn layouts_of<'a>(found: impl Iterator<Item = &'a IndexedBlock> + Clone) -> 
     layouts.filter(|layout: &Layout| !layout.is_empty()).collect()
 }
 
+/// Whether all indexes of a layout have the fingerprint.
+pub fn is_covering(layout: &Layout) -> bool {
+    layout.iter().all(|found| found.fingerprint.is_some())
+}
+
 /// The layouts as the algorithm knows them.
 pub fn growing(layouts: &[Layout]) -> impl Iterator<Item = Vec<growth::IndexedBlock>> {
     layouts.iter().map(|layout| layout.iter().filter_map(IndexedBlock::growing).collect())

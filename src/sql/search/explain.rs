@@ -7,6 +7,7 @@ use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 use super::finder::Counts;
 use super::plan::Settings;
 use crate::postgres::nodes::expression::{Expression, list};
+use crate::sql::indexed::layouts::is_covering;
 
 /// What a scan has done in this process.
 pub struct Done {
@@ -43,17 +44,14 @@ pub unsafe fn explain(
         }
         if !settings.scope.is_empty() {
             let equality = |number| {
-                Some([&key_name(settings, number), &b" = "[..], &shown(settings.scope_place() + number)?].concat())
+                let value = shown(settings.scope_place() + number)?;
+                Some([b"(", &key_name(settings, number)[..], b" = ", &value, b")"].concat())
             };
-            output.list(
-                c"Scope",
-                (0..settings.scope.len()).filter_map(equality).map(|equality| [b"(", &equality[..], b")"].concat()),
-            );
+            output.list(c"Scope", (0..settings.scope.len()).filter_map(equality));
         }
         let layouts = settings.layouts.iter().map(|layout| {
             let blocks = layout.first().map_or(0, |found| found.blocks);
-            let is_covering = layout.iter().all(|found| found.fingerprint.is_some());
-            format!("{blocks} blocks{}", if is_covering { "" } else { " (not covering)" })
+            format!("{blocks} blocks{}", if is_covering(layout) { "" } else { " (not covering)" })
         });
         output.list(c"Layouts", layouts.map(String::into_bytes));
         if settings.only_column.is_some() || !output.is_text() {

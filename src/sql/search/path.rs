@@ -21,7 +21,7 @@ use crate::postgres::custom_scan::Methods;
 use crate::postgres::nodes::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
 use crate::postgres::nodes::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::layouts::{Fingerprint, Layout, growing, indexed_blocks, layouts_of};
+use crate::sql::indexed::layouts::{Fingerprint, Layout, growing, indexed_blocks, is_covering, layouts_of};
 
 static IS_ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
 
@@ -69,7 +69,7 @@ unsafe extern "C-unwind" fn offer_scans(
 
 fn offer(relation: BaseRelation) {
     let wanted = Wanted::among(relation, &relation.conditions());
-    let order = relation.orders().into_iter().find_map(|order| Nearest::read(relation, order, &wanted));
+    let order = relation.orders().into_iter().find_map(|order| ByDistance::read(relation, order, &wanted));
     if wanted.is_empty() && order.is_none() {
         return;
     }
@@ -90,7 +90,7 @@ fn offer(relation: BaseRelation) {
 }
 
 /// The order by distance that a query needs.
-struct Nearest {
+struct ByDistance {
     order: Order,
     fingerprint: Expression,
     query: Expression,
@@ -101,7 +101,7 @@ struct Nearest {
     outer: Outer,
 }
 
-impl Nearest {
+impl ByDistance {
     /// Reads an order; None if it is not the distance from a query that is the same for all rows.
     fn read(relation: BaseRelation, order: Order, wanted: &[Wanted]) -> Option<Self> {
         if !relation.may_see_hidden_rows(order.expression) {
@@ -223,7 +223,7 @@ impl<'a> Table<'a> {
     }
 
     /// The way to read rows nearest first.
-    fn nearest(&'a self, order: &Nearest) -> Option<Way<'a>> {
+    fn nearest(&'a self, order: &ByDistance) -> Option<Way<'a>> {
         let only_column = self.covered.filter(|&column| self.relation.needs_only(column, order.outer));
         let (startup, each) = self.relation.condition_costs();
         let visit = each + self.visit_cost(only_column.is_some());
@@ -296,17 +296,13 @@ impl<'a> Table<'a> {
     }
 }
 
-fn is_covering(layout: &Layout) -> bool {
-    layout.iter().all(|found| found.fingerprint.is_some())
-}
-
 impl Way<'_> {
     fn offer_near(&self, wanted: &Wanted) {
         let search = self.search(false, wanted.fingerprint, wanted.query, Some(wanted.limit));
         self.offer(wanted.outer, None, &search);
     }
 
-    fn offer_nearest(&self, order: &Nearest) {
+    fn offer_nearest(&self, order: &ByDistance) {
         let search = self.search(true, order.fingerprint, order.query, order.limit);
         self.offer(order.outer, Some(order.order), &search);
     }
