@@ -30,3 +30,16 @@ COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name, boolean) IS
 
 COMMENT ON FUNCTION simhash_skew(regclass, name, integer) IS
     'what a search of a table costs by the number of blocks: share of the commonest values, entries read, the best';
+
+-- A guard may confirm near rows by their texts, and does so by default. Existing guards stay as they are.
+DROP FUNCTION simhash_guard(regclass, text, integer, text[], name, name);
+CREATE FUNCTION simhash_guard(
+    target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',
+    mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT -1
+) RETURNS void
+    AS 'MODULE_PATHNAME', 'simhash_guard_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name, double precision) IS
+    'lets no near-duplicate into a table from now on: reject, skip or mark';
+COMMENT ON FUNCTION simhash_dedup() IS
+    'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope columns';

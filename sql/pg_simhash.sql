@@ -230,15 +230,15 @@ CREATE FUNCTION simhash_dedup() RETURNS trigger
     AS 'MODULE_PATHNAME', 'simhash_dedup_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_dedup() IS
-    'trigger that lets no near-duplicate in; its arguments: action, distance, fingerprint column, mark column, scope columns';
+    'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope columns';
 
 CREATE FUNCTION simhash_guard(
-    target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
-    mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash'
+    target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',
+    mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT -1
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_guard_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name) IS
+COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name, double precision) IS
     'lets no near-duplicate into a table from now on: reject, skip or mark';
 
 CREATE FUNCTION simhash_unguard(target regclass) RETURNS void

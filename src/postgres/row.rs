@@ -1,8 +1,10 @@
 //! A row in a slot of the executor.
 
 use std::marker::PhantomData;
+use std::slice;
 
 use pgrx::pg_sys::{self, Datum};
+use pgrx::varlena::{varatt_is_1b_e, varsize_any};
 
 use super::catalog::relation::Relation;
 use super::ffi::{attribute, datum_image_eq};
@@ -57,6 +59,33 @@ impl<'a> Row<'a> {
         })
     }
 
+    /// Whether two rows of one table store the same bytes in some columns. Values that are stored out of line are not
+    /// read: equal references mean equal values, and different references are taken for different values.
+    pub fn has_same_bytes(self, other: Row<'_>, mut columns: impl Iterator<Item = i16>) -> bool {
+        columns.all(|column| match (self.varlena(column), other.varlena(column)) {
+            (Some(a), Some(b)) => a == b,
+            _ => self.has_same_values(other, std::iter::once(column)),
+        })
+    }
+
+    /// Whether a column's value is stored out of line.
+    pub fn is_out_of_line(self, column: i16) -> bool {
+        // SAFETY: a varlena has a header.
+        self.varlena(column).is_some_and(|value| unsafe { varatt_is_1b_e(value.as_ptr().cast()) })
+    }
+
+    /// The bytes of a value of variable length as the row has them, compressed or not; None for NULL and for other
+    /// types.
+    fn varlena(self, column: i16) -> Option<&'a [u8]> {
+        if self.attribute(column)?.attlen != -1 {
+            return None;
+        }
+        let value: *const pg_sys::varlena = self.value(column)?.cast_mut_ptr();
+        // SAFETY: a value of this length is a varlena, which has as many bytes as its header says. It lives as long as
+        // the row.
+        Some(unsafe { slice::from_raw_parts(value.cast(), varsize_any(value)) })
+    }
+
     /// The descriptor's entry for a user column; None if the column does not exist.
     fn attribute(self, column: i16) -> Option<&'a pg_sys::FormData_pg_attribute> {
         // SAFETY: a slot that holds a row has a descriptor, for as long as it holds the row.
@@ -64,14 +93,35 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A slot for the stored rows of a table.
+/// A slot for the rows of a table.
 pub struct TableSlot(*mut pg_sys::TupleTableSlot);
 
 impl TableSlot {
-    /// Creates a slot. The table must stay open as long as the slot is used.
+    /// Creates a slot for stored rows. The table must stay open as long as the slot is used.
     pub fn new(table: &Relation) -> Self {
         // SAFETY: the table is open.
         Self(unsafe { pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut()) })
+    }
+
+    /// Creates a slot that holds a row which is not stored yet.
+    ///
+    /// # Safety
+    /// The row is of the table, which stays open as long as the slot is used, as the row stays valid.
+    pub unsafe fn holding(table: &Relation, row: pg_sys::HeapTuple) -> Self {
+        // SAFETY: the table is open, and the caller passes a row of it.
+        unsafe {
+            let slot = pg_sys::MakeSingleTupleTableSlot(table.rd_att, &raw const pg_sys::TTSOpsHeapTuple);
+            Self(pg_sys::ExecStoreHeapTuple(row, slot, false))
+        }
+    }
+
+    /// The row in the slot.
+    ///
+    /// # Safety
+    /// The slot holds a row.
+    pub unsafe fn row(&self) -> Row<'_> {
+        // SAFETY: the caller says that it holds a row.
+        unsafe { Row::new(self.0) }
     }
 
     pub fn as_ptr(&self) -> *mut pg_sys::TupleTableSlot {

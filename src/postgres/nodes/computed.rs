@@ -1,5 +1,6 @@
 //! Evaluates expressions for a row that is not stored yet, as PostgreSQL will evaluate them.
 
+use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum};
 
 use super::expression::Expression;
@@ -16,7 +17,7 @@ pub struct Computed {
 
 impl Computed {
     /// Prepares an expression. The result lives in the current memory context.
-    fn new(expression: Expression) -> Self {
+    pub fn new(expression: Expression) -> Self {
         // SAFETY: the expression is valid, and refers only to columns of a table.
         unsafe {
             let expression = pg_sys::expression_planner(expression.as_ptr().cast());
@@ -52,6 +53,22 @@ impl Computed {
         unsafe {
             let result = self.value_in(row, self.context);
             pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
+            result
+        }
+    }
+
+    /// Calls `f` with the expression's value for a row, of any type; None for NULL. `f` runs in memory that is freed when
+    /// it returns.
+    ///
+    /// # Safety
+    /// The row is of the expression's table.
+    pub unsafe fn with_value<T>(&self, row: Row<'_>, f: impl FnOnce(Option<Datum>) -> T) -> T {
+        // SAFETY: the caller passes a row of the expression's table. The memory is the context's own.
+        unsafe {
+            let value = self.value_in(row, self.context);
+            let memory = (*self.context).ecxt_per_tuple_memory;
+            let result = PgMemoryContexts::For(memory).switch_to(|_| f(value));
+            pg_sys::MemoryContextReset(memory);
             result
         }
     }

@@ -177,7 +177,7 @@ impl<'a> Attached<'a> {
         if fingerprint.is_some_and(|column| !numbers.contains(&column.number)) {
             return Ok(());
         }
-        for trigger in UpdateTrigger::all_of(schema, member)? {
+        for trigger in UpdateTrigger::all_of(schema, &member.open())? {
             if trigger.fingerprint == self.prefix.fingerprint() && !trigger.is_clone {
                 let is_ours = is_marked_trigger(trigger.oid)?;
                 if is_ours { &mut self.triggers } else { &mut self.other_triggers }.push((member, trigger.name));

@@ -1,8 +1,9 @@
 //! Fingerprints for existing tables, and their removal.
 //!
 //! [`table`] is `simhash_attach`. [`online`] is `simhash_attach_online`, for tables in use; it goes with the trigger of
-//! [`update`], [`fill`] and [`index_commands`]. [`unfilled`] finds rows that lack a fingerprint. [`detach`] removes
-//! what attach made, which it recognises by its comments ([`provenance`]), even block columns that were [`renamed`].
+//! [`update`], [`fill`] and [`index_commands`]. [`unfilled`] finds rows that lack a fingerprint, and
+//! [`text_source`] the text that a column's fingerprints are made from. [`detach`] removes what attach made, which it
+//! recognises by its comments ([`provenance`]), even block columns that were [`renamed`].
 //! [`command`] is the start of each command, [`source`] the column to fingerprint, [`prefix`] the names of what is
 //! made, and [`indexes`] and [`index_names`] list and name indexes.
 
@@ -18,5 +19,6 @@ mod provenance;
 mod renamed;
 mod source;
 mod table;
+pub mod text_source;
 pub mod unfilled;
 mod update;

@@ -130,7 +130,7 @@ impl Online {
     fn has_trigger(&self, table: &Target) -> Result<bool, ErrorReport> {
         let wanted = self.prefix.trigger();
         let mut found = false;
-        for trigger in UpdateTrigger::all_of(self.schema, table)? {
+        for trigger in UpdateTrigger::all_of(self.schema, &table.open())? {
             if trigger.fingerprint != self.prefix.fingerprint() {
                 continue;
             }

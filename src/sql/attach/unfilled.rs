@@ -31,7 +31,7 @@ impl Kept {
     /// Reads the first trigger that keeps that column up to date, whether attach or a user created it. None if there is
     /// no such trigger; an error if its arguments are wrong.
     pub fn read(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<Self>, ErrorReport> {
-        let triggers = UpdateTrigger::all_of(schema, table)?;
+        let triggers = UpdateTrigger::all_of(schema, &table.open())?;
         let Some(trigger) = triggers.into_iter().find(|trigger| trigger.fingerprint == column) else {
             return Ok(None);
         };

@@ -17,7 +17,7 @@ use simhash::fingerprint::options::Options;
 use super::source::Kind;
 use crate::postgres::call::Call as FunctionCall;
 use crate::postgres::catalog::column::{Column, no_such_column};
-use crate::postgres::catalog::target::Target;
+use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
 use crate::postgres::row::Row;
 use crate::postgres::spi::from_server;
@@ -202,11 +202,10 @@ pub struct UpdateTrigger {
 
 impl UpdateTrigger {
     /// The triggers of a table that name both columns; any others fail when they fire.
-    pub fn all_of(schema: ExtensionSchema, table: &Target) -> Result<Vec<Self>, ErrorReport> {
+    pub fn all_of(schema: ExtensionSchema, table: &Relation) -> Result<Vec<Self>, ErrorReport> {
         let function = schema.function(c"simhash_update", &[]);
-        let relation = table.open();
         let mut found = Vec::new();
-        for trigger in triggers(&relation).iter().filter(|trigger| Some(trigger.tgfoid) == function) {
+        for trigger in triggers(table).iter().filter(|trigger| Some(trigger.tgfoid) == function) {
             // SAFETY: a trigger in the relation cache has a name and `tgnargs` arguments, all NUL-terminated.
             unsafe {
                 let arguments = arguments(trigger)

@@ -16,11 +16,13 @@ use pgrx::pg_sys::{CommandId, Datum, HeapTuple, ItemPointerData, Oid};
 use pgrx::prelude::*;
 
 use super::action::Action;
+use super::confirmation::{NewText, TextReader};
 use super::conflict::conflict;
 use super::definition::{Guard, Identity};
 use super::locks::{Locks, Running};
 use super::nearest::Nearest;
 use super::own_row::{Found, OwnRow};
+use super::pending::PendingRow;
 use super::scope::ScopeValues;
 use super::search::{Candidate, SearchedTable, Wanted};
 use crate::postgres::catalog::relation::Relation;
@@ -28,7 +30,7 @@ use crate::postgres::dirty_scan::State;
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::moment::{Moment, Transaction};
 use crate::postgres::nodes::computed::Computed;
-use crate::postgres::row::Row;
+use crate::postgres::row::{Row, TableSlot};
 use crate::postgres::trigger::RowEvent;
 
 /// How often an INSERT waits, without locks, for transactions that have written or locked its own row. After that it
@@ -63,6 +65,7 @@ pub struct Statement {
     partition: Option<Computed>,
     /// The unique indexes by which an INSERT may find its own row, read when first needed.
     own_row: OnceCell<OwnRow>,
+    texts: TextReader,
     memory: pg_sys::MemoryContext,
     locks: Rc<RefCell<Locks>>,
 }
@@ -130,7 +133,9 @@ impl Statement {
         }
         let identity = guard.identity.without_detached();
         let locks = RUNNING.with(|running| Locks::for_statement(running, memory, identity));
-        Ok(Self { function, guard, generated, partition, own_row: OnceCell::new(), memory, locks })
+        // SAFETY: the statement's memory context outlives the statement.
+        let texts = unsafe { TextReader::new(function, memory) };
+        Ok(Self { function, guard, generated, partition, own_row: OnceCell::new(), texts, memory, locks })
     }
 
     /// What becomes of the new row: the row itself, a changed copy, or null if it is not to be stored. An error if it
@@ -166,7 +171,11 @@ impl Statement {
             // While this session waited, another transaction may have stored a near row in a new partition.
             // SAFETY: a trigger function runs in a transaction.
             unsafe { pg_sys::AcceptInvalidationMessages() };
-            self.guard = Guard::from_trigger(self.function, event, Some(&self.guard))?;
+            let guard = Guard::from_trigger(self.function, event, Some(&self.guard))?;
+            if !Rc::ptr_eq(&guard, &self.guard) {
+                self.texts.forget();
+                self.guard = guard;
+            }
             // SAFETY: `row` was made from an event of this statement.
             match unsafe { self.look_once(&row, waits)? } {
                 Step::Decided(tuple) => return Ok(tuple),
@@ -213,11 +222,12 @@ impl Statement {
         }))
     }
 
-    /// Whether an UPDATE keeps the fingerprint, the scope and the partition.
+    /// Whether an UPDATE keeps the fingerprint, its source, the scope and the partition.
     fn leaves_fingerprint(&self, row: &NewRow, old: Row<'_>) -> Result<bool, ErrorReport> {
         let own = self.guard.own(row.event)?;
         Ok(old.value(own.fingerprint).map(|old| old.value() as i64) == Some(row.fingerprint)
             && own.has_same_scope(old, row.event.new_row())
+            && own.has_same_source(old, row.event.new_row())
             && !row.moves)
     }
 
@@ -234,14 +244,18 @@ impl Statement {
         };
         let wanted = Wanted {
             fingerprint: row.fingerprint,
-            max_distance: guard.max_distance,
+            max_distance: guard.near.max_distance,
             scope: &row.scope,
             table: event.table().oid(),
             except: event.old_row().map(Row::place),
             is_own_row: row.may_have_own_row.then_some(&is_own_row),
             since: &since,
         };
-        let tuple = match self.look(&wanted)? {
+        let own = guard.own(event)?;
+        let new_text =
+            |least| NewText { reader: &self.texts, row: event.new_row(), own, least, features: OnceCell::new() };
+        let new_text = guard.near.resemblance.map(new_text);
+        let tuple = match self.look(&wanted, new_text.as_ref())? {
             Outcome::LookAgain => return Ok(Step::LookAgain),
             Outcome::Unique => self.with_mark(event, None)?,
             Outcome::Near(nearest) => self.act(event, &nearest)?,
@@ -263,30 +277,34 @@ impl Statement {
         }
         // A row whose own row exists is not stored. Any other row is, and later rows may be near to it.
         if matches!(own_row, Found::None) && waits < MOST_WAITS {
-            let scope = &guard.own(event)?.scope;
+            let accepted = own.source.is_some().then_some((own.oid, tuple));
             // SAFETY: the memory of the statement, with which the locks and their pending row go.
-            unsafe { locks.pending.set(self.memory, row.fingerprint, scope, &row.scope) };
+            unsafe { locks.pending.set(self.memory, row.fingerprint, &own.scope, &row.scope, accepted) };
         }
         locks.moves = row.moves;
         Ok(Step::Decided(tuple))
     }
 
-    /// Searches for near rows. If the outcome depends on another transaction, releases the locks and waits for it.
-    fn look(&self, wanted: &Wanted) -> Result<Outcome<'_>, ErrorReport> {
+    /// Searches for near rows, which the new text confirms if it is given. If the outcome depends on another
+    /// transaction, releases the locks and waits for it.
+    fn look(&self, wanted: &Wanted, new_text: Option<&NewText>) -> Result<Outcome<'_>, ErrorReport> {
         let mut found = Near::default();
         for searched in &self.guard.searched {
             let flow = searched
                 .each_near(wanted, |candidate| {
-                    found.add(searched, candidate);
+                    if let Err(error) = found.add(searched, candidate, self.guard.mark(searched.oid), new_text) {
+                        return ControlFlow::Break(Err(error));
+                    }
                     // Any near row suffices to skip the new one.
                     if found.nearest.is_some() && self.guard.action == Action::Skip {
-                        ControlFlow::Break(())
+                        ControlFlow::Break(Ok(()))
                     } else {
                         ControlFlow::Continue(())
                     }
                 })
                 .map_err(algorithm_error)?;
-            if flow.is_break() {
+            if let ControlFlow::Break(stopped) = flow {
+                stopped?;
                 break;
             }
         }
@@ -300,7 +318,7 @@ impl Statement {
             }
             Near { may_have_moved: true, .. } => Outcome::LookAgain,
             Near { gone, .. } => {
-                self.check_pending(wanted, &gone)?;
+                self.check_pending(wanted, &gone, new_text)?;
                 Outcome::Unique
             }
         })
@@ -308,13 +326,20 @@ impl Statement {
 
     /// An error if the new row is near a row that an outer statement is about to store, which no search can find yet.
     /// If the outer row has been stored, and changed or deleted since, it is in `gone`.
-    fn check_pending(&self, wanted: &Wanted, gone: &[(i64, CommandId)]) -> Result<(), ErrorReport> {
+    fn check_pending(
+        &self,
+        wanted: &Wanted,
+        gone: &[(i64, CommandId)],
+        new_text: Option<&NewText>,
+    ) -> Result<(), ErrorReport> {
         let Some(searched) = self.guard.searched.first() else { return Ok(()) };
         let identity = self.guard.identity.without_detached();
         for other in RUNNING.with(|running| Locks::of_other_statements(running, self.memory, &identity)) {
             let other = other.borrow();
             let near = other.pending.near(wanted.fingerprint, wanted.max_distance, &searched.scope, wanted.scope);
-            if near.is_some_and(|near| !near.is_among(gone)) {
+            if let Some(near) = near.filter(|near| !near.is_among(gone))
+                && self.is_confirmed(near, new_text)?
+            {
                 let name = Relation::open(self.guard.identity.root).name()?;
                 let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION, message)
@@ -323,6 +348,18 @@ impl Statement {
             }
         }
         Ok(())
+    }
+
+    /// Whether the text of a row that is being stored resembles the new one; true if the texts do not matter.
+    fn is_confirmed(&self, pending: &PendingRow, new_text: Option<&NewText>) -> Result<bool, ErrorReport> {
+        let (Some(new_text), Some((table, row))) = (new_text, pending.row) else { return Ok(true) };
+        let Some(searched) = self.guard.searched(table) else { return Ok(true) };
+        let table = Relation::open(table);
+        // SAFETY: the row is a copy of a row of this table, and lives as long as the pending row.
+        unsafe {
+            let slot = TableSlot::holding(&table, row);
+            Ok(new_text.confirm(searched, slot.row())?.is_some())
+        }
     }
 
     /// The new row with its near-duplicate's key in the mark column, or with NULL there if it has no near-duplicate.
@@ -375,8 +412,8 @@ impl Statement {
     }
 
     fn take_locks(&self, fingerprint: i64) {
-        let Guard { identity, secret, max_distance, .. } = &*self.guard;
-        self.locks.borrow_mut().take(identity.root, secret, fingerprint, *max_distance);
+        let Guard { identity, secret, near, .. } = &*self.guard;
+        self.locks.borrow_mut().take(identity.root, secret, fingerprint, near.max_distance);
     }
 }
 
@@ -384,7 +421,7 @@ impl Statement {
 #[derive(Default)]
 struct Near<'a> {
     nearest: Option<Nearest<'a>>,
-    /// The last transaction found that decides whether a near row is present, with that row's table and place.
+    /// A transaction that decides whether a near row is present, with that row's table and place.
     awaited: Option<(Transaction, Oid, ItemPointerData)>,
     may_have_moved: bool,
     /// Rows that this transaction has stored, and changed or deleted since: their fingerprints and inserting commands.
@@ -392,10 +429,28 @@ struct Near<'a> {
 }
 
 impl<'a> Near<'a> {
-    fn add(&mut self, searched: &'a SearchedTable, candidate: &Candidate) {
+    /// Adds a row within the distance, unless its text refutes that it is near. `mark` is the mark column of its table,
+    /// if the guard marks.
+    fn add(
+        &mut self,
+        searched: &'a SearchedTable,
+        candidate: &Candidate,
+        mark: Option<i16>,
+        new_text: Option<&NewText>,
+    ) -> Result<(), ErrorReport> {
+        let row = candidate.version.row();
         match candidate.state {
             State::Depends(transaction) => {
-                self.awaited = Some((transaction, searched.oid, candidate.version.row().place()));
+                // If the transaction rolls back, VACUUM may at once remove what it has stored out of line. So such a
+                // text is not read before the transaction has ended.
+                let is_refuted = |text: &NewText| {
+                    Ok::<_, ErrorReport>(
+                        !searched.has_source_out_of_line(row) && text.confirm(searched, row)?.is_none(),
+                    )
+                };
+                if self.awaited.is_none() && !new_text.map_or(Ok(false), is_refuted)? {
+                    self.awaited = Some((transaction, searched.oid, row.place()));
+                }
             }
             State::Gone { lately, stored_by } => {
                 self.may_have_moved |= lately;
@@ -403,12 +458,20 @@ impl<'a> Near<'a> {
                 self.gone.extend(row.filter(|row| !self.gone.contains(row)));
             }
             State::Present => {
-                let found = Nearest::new(searched, candidate);
-                if self.nearest.as_ref().is_none_or(|nearest| found.comes_before(nearest)) {
-                    self.nearest = Some(found);
+                let mut found = Nearest::new(searched, candidate, mark);
+                if self.nearest.as_ref().is_some_and(|nearest| !found.comes_before(nearest)) {
+                    return Ok(());
                 }
+                if let Some(new_text) = new_text {
+                    found.resemblance = new_text.confirm(searched, row)?;
+                    if found.resemblance.is_none() {
+                        return Ok(());
+                    }
+                }
+                self.nearest = Some(found);
             }
         }
+        Ok(())
     }
 }
 

@@ -14,13 +14,12 @@ use super::cache::Cache;
 use super::locks::secret;
 use super::mark_column::mark_column;
 use super::members::{Members, no_index};
+use super::nearness::Nearness;
 use super::search::SearchedTable;
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::error::user_error;
 use crate::postgres::spi::from_server;
 use crate::postgres::trigger::{RowEvent, protocol_violated, table_of_original};
-use crate::sql::arguments::check_distance;
 use crate::sql::functions::ExtensionSchema;
 
 /// How to create the trigger, shown as a hint to users who create it by hand.
@@ -44,7 +43,7 @@ pub struct Guard {
     /// The secret with which lock keys are hashed.
     pub secret: Secret,
     pub action: Action,
-    pub max_distance: i32,
+    pub near: Nearness,
     /// The tables to search: the table, or all partitions of a partitioned table. `places` has the position of each.
     pub searched: Vec<SearchedTable>,
     places: HashMap<Oid, usize>,
@@ -95,12 +94,12 @@ impl Guard {
         // SAFETY: a CString is NUL-terminated.
         let decoded = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
         let arguments = identity.arguments.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
-        let [action, max_distance, fingerprint, columns @ ..] = &arguments[..] else {
+        let [action, near, fingerprint, columns @ ..] = &arguments[..] else {
             return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
                 .set_detail(format!("The trigger has {}.", identity.arguments.len())));
         };
         let action = Action::named(action)?;
-        let max_distance = distance(max_distance)?;
+        let near = Nearness::parse(near)?;
         let (mark, scope) = match columns {
             [] => (None, &[][..]),
             [mark, scope @ ..] => (Some(mark).filter(|mark| !mark.is_empty()), scope),
@@ -110,8 +109,8 @@ impl Guard {
             return Err(protocol_violated(message.to_owned(), USAGE));
         }
         let members = Members::read_with(identity.root, identity.detached)?;
-        let simhash_block = ExtensionSchema::from_function(function).and_then(ExtensionSchema::simhash_block);
-        let searched = members.searched(fingerprint, scope, max_distance, simhash_block)?;
+        let schema = ExtensionSchema::from_function(function);
+        let searched = members.searched(fingerprint, scope, near, schema)?;
         let Members { all, with_rows } = members;
         let mark_of = |own: &SearchedTable| {
             mark.map(|mark| mark_column(&Relation::open(own.oid), mark, Some(own), &searched)).transpose()
@@ -120,7 +119,7 @@ impl Guard {
         let places = with_rows.into_iter().enumerate().map(|(place, member)| (member, place)).collect();
         let tables = all.iter().copied().collect();
         let (identity, secret) = (identity.clone(), secret(identity.root)?);
-        let guard = Self { identity, secret, action, max_distance, searched, places, marks, members: all };
+        let guard = Self { identity, secret, action, near, searched, places, marks, members: all };
         Ok((guard, tables))
     }
 
@@ -131,11 +130,16 @@ impl Guard {
     /// The trigger's table among those that are searched.
     pub fn own(&self, event: &RowEvent) -> Result<&SearchedTable, ErrorReport> {
         let table = event.table();
-        match self.place_of(table.oid()) {
-            Some(place) => Ok(&self.searched[place]),
+        match self.searched(table.oid()) {
+            Some(own) => Ok(own),
             // Reached only for a kind of table that has row triggers but no rows of its own.
-            None => Err(no_index(&table, self.max_distance)),
+            None => Err(no_index(&table, self.near.max_distance)),
         }
+    }
+
+    /// A table as it is searched; None if it is not.
+    pub fn searched(&self, table: Oid) -> Option<&SearchedTable> {
+        self.place_of(table).map(|place| &self.searched[place])
     }
 
     /// The mark column of a table; None if the guard does not mark.
@@ -159,16 +163,6 @@ impl Identity {
 
     fn has_arguments_of(&self, event: &RowEvent) -> bool {
         self.arguments.iter().map(CString::as_c_str).eq(event.arguments())
-    }
-}
-
-fn distance(argument: &str) -> Result<i32, ErrorReport> {
-    match argument.parse() {
-        Ok(distance) => check_distance(distance),
-        Err(_) => Err(user_error(
-            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("maximum distance \"{argument}\" is not a number"),
-        )),
     }
 }
 

@@ -4,6 +4,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
+use super::nearness::Nearness;
 use super::scope::Scope;
 use super::search::SearchedTable;
 use crate::postgres::catalog::partition::with_inheritors;
@@ -11,6 +12,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
 use crate::postgres::spi::from_server;
 use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
+use crate::sql::functions::ExtensionSchema;
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
@@ -50,10 +52,11 @@ impl Members {
         &self,
         fingerprint: &str,
         scope: &[String],
-        max_distance: i32,
-        simhash_block: Option<Oid>,
+        near: Nearness,
+        schema: Option<ExtensionSchema>,
     ) -> Result<Vec<SearchedTable>, ErrorReport> {
-        let simhash_block = simhash_block.ok_or_else(|| {
+        let block = |schema: ExtensionSchema| Some((schema, schema.simhash_block()?));
+        let (schema, simhash_block) = schema.and_then(block).ok_or_else(|| {
             let message = "pg_simhash lacks functions here that its library needs";
             user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                 .set_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database.")
@@ -63,8 +66,8 @@ impl Members {
             let column = fingerprint_column(&table, fingerprint)?;
             let scope = Scope::new(&table, scope)?;
             check_is_stored(&table, &column)?;
-            SearchedTable::new(&table, &column, scope, max_distance, simhash_block)?
-                .ok_or_else(|| no_index(&table, max_distance))
+            SearchedTable::new(&table, &column, scope, near, schema, simhash_block)?
+                .ok_or_else(|| no_index(&table, near.max_distance))
         };
         self.with_rows.iter().map(searched).collect()
     }

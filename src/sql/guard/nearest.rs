@@ -13,9 +13,14 @@ use crate::postgres::catalog::primary_key::KeyValue;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::unlocked::column_number;
 
-/// The nearest row found; of several at the same distance, the one with the first key.
+/// The nearest row found: one that is not marked, if there is one; of several at the same distance, the one with the
+/// first key.
 pub struct Nearest<'a> {
     pub distance: u32,
+    /// The resemblance of the texts; None if the texts do not matter.
+    pub resemblance: Option<f64>,
+    /// Whether the row is marked itself.
+    is_marked: bool,
     /// The table that the row is in.
     pub searched: &'a SearchedTable,
     pub key: KeyValue,
@@ -23,18 +28,27 @@ pub struct Nearest<'a> {
 }
 
 impl<'a> Nearest<'a> {
-    pub fn new(searched: &'a SearchedTable, candidate: &Candidate) -> Self {
-        let key = searched.primary_key.of_row(candidate.version.row());
-        Self { distance: candidate.distance, searched, key, is_visible: is_visible(candidate) }
+    /// `mark` is the mark column, if the guard marks.
+    pub fn new(searched: &'a SearchedTable, candidate: &Candidate, mark: Option<i16>) -> Self {
+        let row = candidate.version.row();
+        Self {
+            distance: candidate.distance,
+            resemblance: None,
+            is_marked: mark.is_some_and(|mark| row.value(mark).is_some()),
+            searched,
+            key: searched.primary_key.of_row(row),
+            is_visible: is_visible(candidate),
+        }
     }
 
     pub fn comes_before(&self, other: &Self) -> bool {
-        let order = self.distance.cmp(&other.distance);
+        let order = (self.is_marked, self.distance).cmp(&(other.is_marked, other.distance));
         order.then_with(|| self.searched.primary_key.compare(&self.key, &other.key)).is_lt()
     }
 
-    /// Distance and key as a sentence, each shown only to users who could select it: by trying texts, a user could
-    /// derive a hidden fingerprint from the distances, bit by bit.
+    /// Distance, key and resemblance as a sentence, each shown only to users who could select what it tells about: by
+    /// trying texts, a user could derive a hidden fingerprint from the distances, bit by bit, and a hidden text from
+    /// the resemblances, word by word.
     pub fn describe(&self) -> Result<String, ErrorReport> {
         let table = Relation::open(self.searched.oid);
         let tables: Vec<_> = std::iter::once(self.searched.oid).chain(ancestors(&table)).collect();
@@ -46,11 +60,18 @@ impl<'a> Nearest<'a> {
             Some(named) if shows(&key) => Some(format!("key {named}")),
             _ => None,
         };
+        let source = self.searched.source.iter().flat_map(|source| source.columns());
+        let source: Vec<_> = source.filter_map(|&column| Column::at(&table, column)).collect();
+        let source: Vec<_> = fingerprint.iter().copied().chain(source.iter().map(Column::raw_name)).collect();
+        let resemblance = match self.resemblance {
+            Some(resemblance) if shows(&source) => format!("; the resemblance of the texts is {resemblance:.3}"),
+            _ => String::new(),
+        };
         let bits = if self.distance == 1 { "bit" } else { "bits" };
         Ok(match (shows(&fingerprint), other) {
             (true, other) => {
                 let other = other.as_deref().unwrap_or("another row");
-                format!("The fingerprint differs in {} {bits} from that of {other}.", self.distance)
+                format!("The fingerprint differs in {} {bits} from that of {other}{resemblance}.", self.distance)
             }
             (false, Some(other)) => format!("The fingerprint is near that of {other}."),
             (false, None) if tables.iter().any(|&table| hides_rows(table)) => {

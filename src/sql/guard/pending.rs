@@ -3,7 +3,8 @@
 //! Between the guard's decision and the storing of the row, other triggers and functions run. They may write a row near
 //! it into the same table.
 
-use pgrx::pg_sys::{self, CommandId};
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys::{self, CommandId, Oid};
 use simhash::distance::hamming;
 
 use super::scope::{Scope, ScopeValues};
@@ -23,6 +24,8 @@ pub struct PendingRow {
     command: CommandId,
     /// The row's scope values; None if the guard has no scope.
     scope: Option<ScopeValues<'static>>,
+    /// The row's table and a copy of the row; None if the texts do not matter.
+    pub row: Option<(Oid, pg_sys::HeapTuple)>,
 }
 
 impl Pending {
@@ -30,29 +33,35 @@ impl Pending {
         self.row = None;
     }
 
-    /// Replaces the row. `statement` is the memory context of the statement that stores the new one.
+    /// Replaces the row. `statement` is the memory context of the statement that stores the new one, and `row` its table
+    /// and the row, if the texts matter.
     ///
     /// # Safety
-    /// The memory context is valid, and lives as long as this.
+    /// The memory context is valid, and lives as long as this. The row is valid.
     pub unsafe fn set(
         &mut self,
         statement: pg_sys::MemoryContext,
         fingerprint: i64,
         scope: &Scope,
         values: &ScopeValues<'_>,
+        row: Option<(Oid, pg_sys::HeapTuple)>,
     ) {
         self.row = None;
         // SAFETY: a BEFORE trigger runs under its statement's snapshot, which has the statement's command.
         let command = unsafe { (*pg_sys::GetActiveSnapshot()).curcid };
-        let scope = (!scope.is_empty()).then(|| {
-            let memory = *self.memory.get_or_insert_with(|| new_memory(statement));
-            // SAFETY: a child of the statement's memory context. Only `self.row` used it, and has just been cleared.
-            unsafe {
-                pg_sys::MemoryContextReset(memory);
-                scope.copy(values, memory)
-            }
-        });
-        self.row = Some(PendingRow { fingerprint, command, scope });
+        if scope.is_empty() && row.is_none() {
+            self.row = Some(PendingRow { fingerprint, command, scope: None, row });
+            return;
+        }
+        let memory = *self.memory.get_or_insert_with(|| new_memory(statement));
+        // SAFETY: a child of the statement's memory context. Only `self.row` used it, and has just been cleared.
+        unsafe {
+            pg_sys::MemoryContextReset(memory);
+            let scope = (!scope.is_empty()).then(|| scope.copy(values, memory));
+            let copy = |row| PgMemoryContexts::For(memory).switch_to(|_| pg_sys::heap_copytuple(row));
+            let row = row.map(|(table, row)| (table, copy(row)));
+            self.row = Some(PendingRow { fingerprint, command, scope, row });
+        }
     }
 
     /// The pending row, if it is near the given fingerprint and has the same scope values.

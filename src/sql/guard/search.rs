@@ -9,11 +9,14 @@ use std::ops::ControlFlow;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
 use simhash::distance::hamming;
 use simhash::error::Error;
+use simhash::fingerprint::options::Options;
 use simhash::search::blocks::Block;
 use simhash::search::growth::{Growth, Total};
 
+use super::nearness::Nearness;
 use super::scope::{Scope, ScopeValues};
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::partition::partition_columns;
@@ -21,9 +24,12 @@ use crate::postgres::catalog::primary_key::PrimaryKey;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::dirty_scan::{DirtyScan, State};
 use crate::postgres::entry_scan::MOST_VALUES;
+use crate::postgres::error::user_error;
 use crate::postgres::moment::Moment;
 use crate::postgres::row::{Row, TableSlot};
 use crate::postgres::row_version::RowVersion;
+use crate::sql::attach::text_source::TextSource;
+use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{Fingerprint, Indexed, Layout, growing, is_covering, layouts_of};
 
 /// A table to search: a guarded table, or a partition of one.
@@ -33,12 +39,21 @@ pub struct SearchedTable {
     pub fingerprint: i16,
     pub scope: Scope,
     pub primary_key: PrimaryKey,
+    /// What the fingerprints are made from; None if the texts do not matter.
+    pub source: Option<SourceColumns>,
     /// For a partition, the columns that decide which partition a row belongs to.
     partition_columns: Vec<i16>,
     /// Rows that a search visits, most of them not near, if block values are evenly distributed; more if they are not.
     pub visits: f64,
     rows: f64,
     layouts: Vec<Layout>,
+}
+
+/// The columns of a text that fingerprints are made from.
+pub struct SourceColumns {
+    columns: Vec<i16>,
+    /// The options of the fingerprints.
+    pub options: Options,
 }
 
 /// The most probes of a search.
@@ -75,21 +90,27 @@ pub struct Candidate<'a> {
 }
 
 impl SearchedTable {
-    /// Reads the indexes of a table; None if they do not serve searches within that distance.
+    /// Reads the indexes of a table; None if they do not serve searches within that distance. An error if the texts
+    /// matter, but the fingerprints are not made from texts.
     pub fn new(
         table: &Relation,
         fingerprint: &Column,
         scope: Scope,
-        distance: i32,
+        near: Nearness,
+        schema: ExtensionSchema,
         simhash_block: Oid,
     ) -> Result<Option<Self>, ErrorReport> {
+        let source = match near.resemblance {
+            Some(_) => Some(SourceColumns::read(table, fingerprint, schema)?),
+            None => None,
+        };
         let fingerprint = fingerprint.number;
         let mut indexed = Indexed::read(table, Fingerprint::Column(fingerprint), simhash_block);
         indexed.blocks.retain(|found| !found.is_partial);
         let layouts = layouts_of(indexed.blocks.iter());
         let is_useful =
             |total: &Total| total.probes <= MOST_PROBES && total.entries <= LARGEST_SHARE * indexed.rows.max(1.0);
-        let total = Growth::new(indexed.rows, growing(&layouts)).total(distance).filter(is_useful);
+        let total = Growth::new(indexed.rows, growing(&layouts)).total(near.max_distance).filter(is_useful);
         let Some(total) = total else { return Ok(None) };
         let is_covering = layouts.iter().all(is_covering);
         Ok(Some(Self {
@@ -97,6 +118,7 @@ impl SearchedTable {
             fingerprint,
             scope,
             primary_key: PrimaryKey::read(table)?,
+            source,
             partition_columns: partition_columns(table),
             visits: if is_covering { 0.0 } else { total.entries },
             rows: indexed.rows,
@@ -111,11 +133,11 @@ impl SearchedTable {
     /// finds the old version gone. The scan then shows the old version as gone lately. If it shows no such version, it
     /// has missed no row that was near when it began. For an index has an entry for every version except those long
     /// gone; and a version that was replaced before the scan began has a successor that existed by then.
-    pub fn each_near(
+    pub fn each_near<B>(
         &self,
         wanted: &Wanted,
-        mut show: impl FnMut(&Candidate) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, Error> {
+        mut show: impl FnMut(&Candidate) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, Error> {
         let table = Relation::open(self.oid);
         let slot = TableSlot::new(&table);
         let fingerprint = wanted.fingerprint.cast_unsigned();
@@ -140,8 +162,9 @@ impl SearchedTable {
                 }
                 // SAFETY: the first key of a block's index is an integer, and the scan has one key.
                 unsafe { scan.look_up(&at_once) };
-                if self.scan(&table, &mut scan, wanted, &mut show).is_break() {
-                    return Ok(ControlFlow::Break(()));
+                let flow = self.scan(&table, &mut scan, wanted, &mut show);
+                if flow.is_break() {
+                    return Ok(flow);
                 }
             }
             if scan.has_read_all() { growth.complete(step) } else { growth.give_up(step) }
@@ -150,13 +173,13 @@ impl SearchedTable {
     }
 
     /// Shows what one look-up finds. Breaks if told to stop.
-    fn scan(
+    fn scan<B>(
         &self,
         table: &Relation,
         scan: &mut DirtyScan<'_>,
         wanted: &Wanted,
-        show: &mut impl FnMut(&Candidate) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+        show: &mut impl FnMut(&Candidate) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
         let is_near = |fingerprint: i64| {
             let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());
             distance.cast_signed() <= wanted.max_distance
@@ -195,12 +218,23 @@ impl SearchedTable {
         new.has_same_values(old, self.scope.columns())
     }
 
+    /// Whether an UPDATE leaves the source of the fingerprint as it was stored; true if the texts do not matter.
+    pub fn has_same_source(&self, old: Row<'_>, new: Row<'_>) -> bool {
+        self.source.as_ref().is_none_or(|source| new.has_same_bytes(old, source.columns.iter().copied()))
+    }
+
+    /// Whether a row's text, or a part of it, is stored out of line.
+    pub fn has_source_out_of_line(&self, row: Row<'_>) -> bool {
+        self.source.as_ref().is_some_and(|source| source.columns.iter().any(|&column| row.is_out_of_line(column)))
+    }
+
     /// Whether the search reads this column of a row.
     pub fn depends_on(&self, table: &Relation, column: i16) -> bool {
         column == self.fingerprint
             || self.primary_key.columns().any(|of_key| of_key.number == column)
             || self.scope.columns().any(|scope| scope == column)
             || self.partition_columns.contains(&column)
+            || self.source.as_ref().is_some_and(|source| source.columns.contains(&column))
             || generation_of(table, self.fingerprint)
                 .is_some_and(|generation| generation.own_columns().contains(&column))
     }
@@ -224,4 +258,28 @@ impl SearchedTable {
         }
         Some((fingerprint, distance))
     }
+}
+
+impl SourceColumns {
+    fn read(table: &Relation, fingerprint: &Column, schema: ExtensionSchema) -> Result<Self, ErrorReport> {
+        let Some(source) = TextSource::of_column(table, fingerprint, schema)? else {
+            return Err(not_from_text(table)?);
+        };
+        Ok(Self { columns: source.expression.own_columns(), options: source.options })
+    }
+
+    pub fn columns(&self) -> &[i16] {
+        &self.columns
+    }
+}
+
+/// The error for fingerprints that cannot be confirmed by a text.
+pub fn not_from_text(table: &Relation) -> Result<ErrorReport, ErrorReport> {
+    let message = format!("the fingerprints of table \"{}\" are not made from a text", table.name()?);
+    Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .set_detail(
+            "Only texts have a resemblance. The fingerprint column must be generated by simhash of a text, or kept up \
+             to date by simhash_update.",
+        )
+        .set_hint("Without a text, the distance decides: call simhash_guard with resemblance => NULL."))
 }

@@ -1,0 +1,128 @@
+//! Confirms near rows by their texts.
+//!
+//! A fingerprint is 64 votes, which now and then agree for texts that have little in common. So a guard may ask, of each
+//! row within the distance, whether its text resembles the new one ([`simhash::fingerprint::resemblance`]).
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::{AnyElement, PgMemoryContexts};
+use simhash::fingerprint::resemblance::Prepared;
+
+use super::search::{SearchedTable, not_from_text};
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::error::{algorithm_error, tick};
+use crate::postgres::nodes::computed::Computed;
+use crate::postgres::row::Row;
+use crate::postgres::text::{TextArgument, decode};
+use crate::sql::attach::text_source::TextSource;
+use crate::sql::fingerprint_cache::with_fingerprinter;
+use crate::sql::functions::ExtensionSchema;
+
+/// Reads the texts of a guarded table and its partitions, in one statement.
+pub struct TextReader {
+    /// The guard's trigger function.
+    function: Oid,
+    /// Memory that lives as long as the statement.
+    memory: pg_sys::MemoryContext,
+    /// The texts as expressions of the columns of each table that was read.
+    expressions: RefCell<HashMap<Oid, Rc<Computed>>>,
+}
+
+impl TextReader {
+    /// # Safety
+    /// The memory context lives as long as the result.
+    pub unsafe fn new(function: Oid, memory: pg_sys::MemoryContext) -> Self {
+        Self { function, memory, expressions: RefCell::default() }
+    }
+
+    /// Forgets how texts are made: a table's definition may have changed.
+    pub fn forget(&mut self) {
+        self.expressions.take();
+    }
+
+    /// Calls `f` with the text of a row; None if it is NULL. Memory of the text's size is freed when `f` returns.
+    fn with_text<T>(
+        &self,
+        searched: &SearchedTable,
+        row: Row<'_>,
+        f: impl FnOnce(&str) -> Result<T, ErrorReport>,
+    ) -> Result<Option<T>, ErrorReport> {
+        let expression = self.expression(searched)?;
+        let decoded = |text| {
+            // SAFETY: the expression's value is a `text`.
+            let text = unsafe { AnyElement::from_polymorphic_datum(text, false, pg_sys::TEXTOID) };
+            let Some(text) = text else { return Ok(None) };
+            // SAFETY: as above.
+            let text = unsafe { TextArgument::new(&text) };
+            f(&decode(text.detoast())?).map(Some)
+        };
+        // SAFETY: the row is of the table for which the expression was made.
+        unsafe { expression.with_value(row, |text| text.map_or(Ok(None), decoded)) }
+    }
+
+    /// The text of a table's rows as an expression.
+    fn expression(&self, searched: &SearchedTable) -> Result<Rc<Computed>, ErrorReport> {
+        if let Some(known) = self.expressions.borrow().get(&searched.oid) {
+            return Ok(known.clone());
+        }
+        let table = Relation::open(searched.oid);
+        let make = || {
+            let schema = ExtensionSchema::from_function(self.function);
+            let column = Column::at(&table, searched.fingerprint);
+            let source = schema.zip(column).map(|(schema, column)| TextSource::of_column(&table, &column, schema));
+            match source.transpose()?.flatten() {
+                Some(source) => Ok(Rc::new(Computed::new(source.expression))),
+                None => Err(not_from_text(&table)?),
+            }
+        };
+        // SAFETY: the memory context lives as long as this, and so as long as the expression.
+        let made = unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| make()) }?;
+        self.expressions.borrow_mut().insert(searched.oid, made.clone());
+        Ok(made)
+    }
+}
+
+/// The text of a new row, with which near rows are compared. Its features are computed once, when first needed.
+pub struct NewText<'a> {
+    pub reader: &'a TextReader,
+    pub row: Row<'a>,
+    /// The new row's table.
+    pub own: &'a SearchedTable,
+    /// The smallest resemblance of near-duplicates.
+    pub least: f64,
+    pub features: OnceCell<Option<Prepared>>,
+}
+
+impl NewText<'_> {
+    /// The resemblance of a row's text to the new one; None if they do not resemble each other enough. Costs as much as
+    /// the fingerprint of the row's text.
+    pub fn confirm(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
+        let Some(features) = self.features()? else { return Ok(None) };
+        let resemblance = self.reader.with_text(searched, row, |text| {
+            with_fingerprinter(|fingerprinter| features.resemblance(fingerprinter, text, &tick))
+                .map_err(algorithm_error)
+        })?;
+        Ok(resemblance.flatten().filter(|&resemblance| resemblance >= self.least))
+    }
+
+    /// The features of the new text; None if it is NULL.
+    fn features(&self) -> Result<Option<&Prepared>, ErrorReport> {
+        if let Some(known) = self.features.get() {
+            return Ok(known.as_ref());
+        }
+        let prepared = match &self.own.source {
+            Some(source) => self.reader.with_text(self.own, self.row, |text| {
+                with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, text, &source.options, &tick))
+                    .map_err(algorithm_error)
+            })?,
+            None => None,
+        };
+        Ok(self.features.get_or_init(|| prepared).as_ref())
+    }
+}

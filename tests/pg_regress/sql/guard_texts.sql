@@ -1,0 +1,206 @@
+-- Guards that confirm near rows by their texts: simhash_guard with a resemblance.
+CREATE SCHEMA guard_texts;
+SET search_path = guard_texts, public;
+SET client_min_messages = warning;
+-- The guard's definition, by its arguments.
+CREATE FUNCTION guard_of(target regclass) RETURNS text LANGUAGE sql AS $$
+    SELECT substring(pg_get_triggerdef(oid) FROM 'simhash_dedup.*') FROM pg_trigger
+    WHERE tgrelid = target AND tgname = 'zzz_simhash_guard'
+$$;
+CREATE TABLE defaults (
+    id integer PRIMARY KEY, body varchar(1000), print bigint, words text[], vector tsvector, same_as integer
+);
+SELECT simhash_attach('defaults', 'body');
+SELECT simhash_attach('defaults', 'print', prefix => 'print');
+SELECT simhash_attach('defaults', 'words', prefix => 'words_simhash');
+SELECT simhash_attach('defaults', 'vector', prefix => 'vector_simhash');
+SELECT simhash_guard('defaults'), guard_of('defaults');
+SELECT simhash_guard('defaults', max_distance => 3), guard_of('defaults');
+SELECT simhash_guard('defaults', resemblance => NULL), guard_of('defaults');
+SELECT simhash_guard('defaults', resemblance => NULL, max_distance => 5), guard_of('defaults');
+SELECT simhash_guard('defaults', 'mark', 8, '{id}', 'same_as', 'simhash', 0.5), guard_of('defaults');
+-- Sources without a text: the distance decides, and to ask for a resemblance is an error.
+SELECT simhash_guard('defaults', fingerprint => 'print'), guard_of('defaults');
+SELECT simhash_guard('defaults', fingerprint => 'words_simhash'), guard_of('defaults');
+SELECT simhash_guard('defaults', fingerprint => 'vector_simhash'), guard_of('defaults');
+SELECT errors(
+    'SELECT simhash_guard(''defaults'', fingerprint => ''print'', resemblance => 0.89)',
+    'SELECT simhash_guard(''defaults'', fingerprint => ''words_simhash'', resemblance => 0.89)',
+    'SELECT simhash_guard(''defaults'', fingerprint => ''vector_simhash'', resemblance => 0.89)',
+    'SELECT simhash_guard(''defaults'', ''mark'', mark_column => ''body'')');
+
+-- Fingerprints stored directly make the distances plain: the trigger that would compute them is disabled, but says from
+-- which text and with which options.
+CREATE TABLE texts (id integer PRIMARY KEY, f bigint, body text, same_as integer, tenant integer);
+CREATE TRIGGER zz_simhash_update BEFORE INSERT OR UPDATE ON texts
+    FOR EACH ROW EXECUTE FUNCTION simhash_update('f', 'body');
+ALTER TABLE texts DISABLE TRIGGER zz_simhash_update;
+SELECT simhash_attach('texts', 'f');
+SELECT simhash_guard('texts', fingerprint => 'f', resemblance => 0.6), guard_of('texts');
+INSERT INTO texts VALUES (1, 0, 'one two three four'), (2, 1, 'five six seven eight');
+-- The nearest row is not confirmed, the other one is: three of five words.
+INSERT INTO texts VALUES (3, 3, 'one two three five');
+INSERT INTO texts VALUES (3, 1, 'One, two: THREE four!');
+-- Two of six words; no text; no word.
+INSERT INTO texts VALUES (4, 0, 'one two five six'), (5, 0, NULL), (6, 0, '...');
+-- Neither text nor distance alone is enough.
+INSERT INTO texts VALUES (7, -1, 'one two three four');
+-- A row is not its own duplicate; an UPDATE that keeps the fingerprint is checked if it changes the text.
+UPDATE texts SET tenant = 1;
+UPDATE texts SET body = 'one two three four five' WHERE id = 1;
+UPDATE texts SET body = 'one two three four' WHERE id = 4;
+UPDATE texts SET body = 'two three four five' WHERE id = 5;
+SELECT id, f, body FROM texts ORDER BY id;
+-- INSERT .. ON CONFLICT does not take the row with its key for a duplicate, and checks the UPDATE.
+INSERT INTO texts VALUES (1, 0, 'one two three four six') ON CONFLICT (id) DO UPDATE SET body = excluded.body;
+INSERT INTO texts VALUES (2, 0, 'six five two one') ON CONFLICT (id) DO UPDATE SET body = excluded.body, f = excluded.f;
+-- skip, and what one statement stores.
+SELECT simhash_guard('texts', 'skip', fingerprint => 'f', resemblance => 0.6);
+INSERT INTO texts VALUES (8, 0, 'one two three four six'), (9, 0, 'red green blue'), (10, 0, 'blue green red'), (11, 0, 'red')
+RETURNING id, body;
+-- mark: of several confirmed rows, one that is not marked itself, however far; then the nearest.
+SELECT simhash_guard('texts', 'mark', 6, '{tenant}', 'same_as', 'f', 0.6);
+TRUNCATE texts;
+INSERT INTO texts (id, f, body) VALUES (1, 0, 'one two three four'), (2, 7, 'one two three four'),
+    (3, 7, 'one two three five'), (4, 0, 'one two seven eight'), (5, 3, 'one two eight seven') RETURNING id, same_as;
+INSERT INTO texts VALUES (6, 7, 'one two three four', NULL, 1) RETURNING id, same_as;
+INSERT INTO texts VALUES (7, x'3f'::bigint, 'one two three four six') RETURNING id, same_as;
+
+-- A resemblance of 1 asks for the same features, and of 0 for nothing but a text with a feature.
+SELECT simhash_guard('texts', fingerprint => 'f', resemblance => 1);
+TRUNCATE texts;
+INSERT INTO texts VALUES (1, 0, 'one two'), (2, 0, 'one two three'), (3, 0, '');
+INSERT INTO texts VALUES (4, 0, 'Two one one');
+SELECT simhash_guard('texts', fingerprint => 'f', resemblance => 0);
+INSERT INTO texts VALUES (4, 0, 'four');
+INSERT INTO texts VALUES (4, 0, '');
+
+-- The options of the fingerprint count: with four-character shingles, another word order is another text.
+DROP TABLE texts;
+CREATE TABLE texts (id integer PRIMARY KEY, f bigint, body text);
+CREATE TRIGGER zz_simhash_update BEFORE INSERT OR UPDATE ON texts
+    FOR EACH ROW EXECUTE FUNCTION simhash_update('f', 'body', '{"tokens": "chars"}');
+ALTER TABLE texts DISABLE TRIGGER zz_simhash_update;
+SELECT simhash_attach('texts', 'f');
+SELECT simhash_guard('texts', fingerprint => 'f'), guard_of('texts');
+INSERT INTO texts VALUES (1, 0, 'one two three four'), (2, 0, 'four three two one');
+INSERT INTO texts VALUES (3, 0, 'one, two, three, four');
+-- The source of an expression, with options, and its columns.
+CREATE TABLE pages (id integer PRIMARY KEY, title text, body varchar(200), print bigint GENERATED ALWAYS AS (
+    simhash(title || ' ' || body, '{"ngram": 2}'::jsonb)) STORED, views integer DEFAULT 0);
+SELECT simhash_attach('pages', 'print');
+SELECT simhash_guard('pages', fingerprint => 'print'), guard_of('pages');
+INSERT INTO pages VALUES (1, 'One', 'two three four five six'), (2, 'Six', 'five four three two one');
+INSERT INTO pages VALUES (3, 'one two', 'three FOUR five six');
+UPDATE pages SET views = 1;
+UPDATE pages SET title = 'ONE' WHERE id = 1;
+UPDATE pages SET title = 'one two', body = 'three four five six' WHERE id = 2;
+-- Renamed columns.
+ALTER TABLE pages RENAME body TO content;
+INSERT INTO pages VALUES (3, 'one two', 'three FOUR five six');
+-- A trigger by hand.
+SELECT simhash_unguard('pages');
+CREATE TRIGGER hand BEFORE INSERT OR UPDATE ON pages
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('skip', '6 resemblance 0.89', 'print');
+INSERT INTO pages VALUES (3, 'one two', 'three FOUR five six');
+SELECT count(*) FROM pages;
+
+-- Long texts, stored out of line or compressed, and texts of partitions with other column numbers.
+CREATE TABLE long (id integer, body text, simhash bigint, part integer, PRIMARY KEY (id, part)) PARTITION BY LIST (part);
+CREATE TABLE long_1 PARTITION OF long FOR VALUES IN (1);
+CREATE TABLE long_2 (part integer NOT NULL, gone integer, simhash bigint, body text, id integer NOT NULL);
+ALTER TABLE long_2 DROP gone;
+ALTER TABLE long ATTACH PARTITION long_2 FOR VALUES IN (2);
+ALTER TABLE long_2 ALTER body SET STORAGE EXTERNAL;
+CREATE TRIGGER zz_simhash_update BEFORE INSERT OR UPDATE ON long
+    FOR EACH ROW EXECUTE FUNCTION simhash_update('simhash', 'body');
+ALTER TABLE long_1 DISABLE TRIGGER zz_simhash_update;
+ALTER TABLE long_2 DISABLE TRIGGER zz_simhash_update;
+SELECT simhash_attach('long', 'simhash');
+SELECT simhash_guard('long');
+CREATE FUNCTION words(first integer, last integer) RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(md5(n::text), ' ') FROM generate_series(first, last) AS n
+$$;
+INSERT INTO long VALUES (1, words(1, 1000), 0, 1), (2, words(1001, 2000), 0, 2);
+SELECT tableoid::regclass, pg_column_size(body) FROM long WHERE id IN (1, 2) ORDER BY id;
+INSERT INTO long VALUES (3, words(1031, 2000), 1, 1);
+INSERT INTO long VALUES (3, words(31, 1000), 1, 2);
+INSERT INTO long VALUES (3, words(601, 1600), 1, 1), (4, repeat('again and again ', 1000), 0, 1);
+INSERT INTO long VALUES (5, 'again and', 0, 2);
+UPDATE long SET part = 2 WHERE id = 1;
+UPDATE long SET part = 1, body = words(1000, 2000) WHERE id = 1;
+UPDATE long SET part = 1, body = words(2, 1001) WHERE id = 1;
+DELETE FROM long WHERE id = 2;
+INSERT INTO long VALUES (2, words(1001, 2000), 0, 1);
+SELECT id, part, length(body) FROM long ORDER BY id;
+
+-- A row that is being stored counts only if its text resembles the new one.
+CREATE TABLE nested (id integer PRIMARY KEY, f bigint, body text, inner_body text);
+CREATE TRIGGER zz_simhash_update BEFORE INSERT OR UPDATE ON nested
+    FOR EACH ROW EXECUTE FUNCTION simhash_update('f', 'body');
+ALTER TABLE nested DISABLE TRIGGER zz_simhash_update;
+SELECT simhash_attach('nested', 'f');
+SELECT simhash_guard('nested', fingerprint => 'f');
+CREATE FUNCTION insert_inner() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO nested VALUES (new.id + 100, new.f, new.inner_body);
+    RETURN new;
+END
+$$;
+CREATE TRIGGER zzzz_inner BEFORE INSERT ON nested FOR EACH ROW WHEN (new.inner_body <> '')
+    EXECUTE FUNCTION insert_inner();
+INSERT INTO nested VALUES (1, 0, 'the outer text', 'another text');
+INSERT INTO nested VALUES (2, -1, 'the outer text', 'the OUTER text');
+\echo :LAST_ERROR_SQLSTATE
+SELECT id, body FROM nested ORDER BY id;
+
+-- A source that is gone.
+CREATE TABLE changed (id integer PRIMARY KEY, body text);
+SELECT simhash_attach_online('changed', 'body');
+CREATE INDEX ON changed (simhash_block(simhash, 0)) INCLUDE (simhash);
+CREATE INDEX ON changed (simhash_block(simhash, 1)) INCLUDE (simhash);
+CREATE INDEX ON changed (simhash_block(simhash, 2)) INCLUDE (simhash);
+CREATE INDEX ON changed (simhash_block(simhash, 3)) INCLUDE (simhash);
+SELECT simhash_guard('changed'), guard_of('changed');
+INSERT INTO changed VALUES (1, 'a text');
+INSERT INTO changed VALUES (2, 'a text');
+DROP TRIGGER zz_simhash_update ON changed;
+SELECT errors('INSERT INTO changed VALUES (2, ''a text'')', 'SELECT simhash_guard(''changed'', resemblance => 0.89)');
+SELECT simhash_guard('changed'), guard_of('changed');
+
+-- What the error shows: the resemblance to users who may read both the fingerprint and the text.
+CREATE ROLE regress_guard_texts;
+GRANT USAGE ON SCHEMA guard_texts TO regress_guard_texts;
+CREATE TABLE shown (id integer PRIMARY KEY, title text, body text);
+SELECT simhash_attach('shown', 'body');
+SELECT simhash_guard('shown');
+INSERT INTO shown VALUES (1, 'a title', 'a text that is there');
+GRANT INSERT ON shown TO regress_guard_texts;
+CREATE FUNCTION detail() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE detail text;
+BEGIN
+    INSERT INTO shown VALUES (2, NULL, 'a text that is there');
+    RETURN 'no error';
+EXCEPTION WHEN exclusion_violation THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+    RETURN detail;
+END
+$$;
+SET ROLE regress_guard_texts;
+SELECT detail();
+RESET ROLE;
+GRANT SELECT (id, simhash, title) ON shown TO regress_guard_texts;
+SET ROLE regress_guard_texts;
+SELECT detail();
+RESET ROLE;
+GRANT SELECT (body) ON shown TO regress_guard_texts;
+SET ROLE regress_guard_texts;
+SELECT detail();
+RESET ROLE;
+ALTER TABLE shown ENABLE ROW LEVEL SECURITY;
+CREATE POLICY all_rows ON shown USING (true);
+SET ROLE regress_guard_texts;
+SELECT detail();
+RESET ROLE;
+DROP SCHEMA guard_texts CASCADE;
+DROP ROLE regress_guard_texts;
