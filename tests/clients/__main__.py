@@ -45,7 +45,7 @@ class Guarded(unittest.TestCase):
         self.execute("SELECT simhash_guard(%s, %s)", TABLE, self.action)
         self.insert(1, TEXT)
         (self.distance,) = self.execute("SELECT hamming(simhash(%s), simhash(%s))", TEXT, NEAR).fetchone()
-        self.assertLessEqual(self.distance, 3)
+        self.assertLessEqual(self.distance, 6)
 
     def execute(self, statement, *parameters):
         return self.connection.execute(statement, parameters)
@@ -67,7 +67,11 @@ class Guarded(unittest.TestCase):
         self.assertEqual(
             diag.message_primary, 'near-duplicate violates guard "zzz_simhash_guard" of table "Some texts"'
         )
-        self.assertEqual(diag.message_detail, f"The fingerprint differs in {bits} from that of key (id)=(1).")
+        # Of 601 words, 599 are common.
+        self.assertEqual(
+            diag.message_detail,
+            f"The fingerprint differs in {bits} from that of key (id)=(1); the resemblance of the texts is 0.997.",
+        )
         self.assertEqual(diag.message_hint, "Skip the row, or change the existing one.")
 
 

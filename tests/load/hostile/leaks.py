@@ -80,6 +80,12 @@ ROUNDS = {
         ("simhash_dedup",),
         10,
     ),
+    "confirming trigger": (
+        "INSERT INTO leaks.confirmed (body) SELECT string_agg('word' || least(word, 99 * random()), ' ') FROM"
+        " generate_series(90, 99) AS word ;; DELETE FROM leaks.confirmed WHERE id % 50 <> 0",
+        ("simhash_dedup",),
+        10,
+    ),
     "search": (
         "SELECT count(*) FROM leaks.searched WHERE simhash_near(f, (random() * 1e9)::bigint)",
         ("simhash_near", "simhash_near_support"),
@@ -144,6 +150,8 @@ SELECT simhash_attach('leaks.guarded_later', 'f');
 CREATE TABLE leaks.rejecting (id serial PRIMARY KEY, f bigint);
 SELECT simhash_attach('leaks.rejecting', 'f'), simhash_guard('leaks.rejecting', fingerprint => 'f');
 INSERT INTO leaks.rejecting (f) VALUES (0);
+CREATE TABLE leaks.confirmed (id serial PRIMARY KEY, body text);
+SELECT simhash_attach('leaks.confirmed', 'body'), simhash_guard('leaks.confirmed', 'skip');
 VACUUM ANALYZE leaks.searched;
 """
 

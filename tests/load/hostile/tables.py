@@ -168,16 +168,21 @@ class Table:
         mark = "'mark'" if action == "mark" else "NULL"
         distance = rng.choice((0, 1, 3, 3, 6))
         column = rng.choice(("f", self.prefix()))
+        resemblance = rng.choice(("NULL", "NULL", "-1", "0.89", "0", "1"))
         if rng.random() < 0.5:
             self.run(f"TRUNCATE {self.name}")
         # Nothing is promised of the rows that are there.
         empty = self.run(f"SELECT 1 FROM {self.name} LIMIT 1") == []
         self.guard = None
         if (
-            self.run(f"SELECT simhash_guard('{self.name}', '{action}', {distance}, '{scope}', {mark}, {quote(column)})")
+            self.run(
+                f"SELECT simhash_guard('{self.name}', '{action}', {distance}, '{scope}', {mark}, {quote(column)},"
+                f" {resemblance})"
+            )
             and empty
         ):
-            if action != "mark" and scope == "{}":
+            # Of what a column is made, and so how its texts resemble each other, is not known here.
+            if action != "mark" and scope == "{}" and (resemblance == "NULL" or column == "f"):
                 self.guard = (column, distance)
 
     def unguard(self):

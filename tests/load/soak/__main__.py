@@ -31,12 +31,16 @@ def main():
     action, seed = options.action, options.seed
     texts = pool.texts(seed)
     fingerprints = table.create(action, texts, options.partitions)
+    nearness = pool.Nearness(texts, fingerprints)
     if options.unguarded:
         table.unguard()
     print(
         f"{action}: {options.partitions or 'no'} partitions, {options.clients} clients, {options.seconds} s, seed {seed}, {len(texts)} texts,"
-        f" {pool.share_near(fingerprints):.1f} of which are near one of them; {table.durability()}", flush=True,
+        f" {nearness.share():.1f} of which are near one of them, {nearness.refuted} pairs only by their fingerprints;"
+        f" {table.durability()}", flush=True,
     )
+    if not nearness.refuted:
+        sys.exit("no pair of texts is near only by its fingerprints: this proves less than it should")
     until = time.monotonic() + options.seconds
     known = multiprocessing.Array("q", client.KNOWN_ROWS)
     with multiprocessing.Pool(options.clients + 1, client.share, (known,)) as processes:
@@ -45,7 +49,7 @@ def main():
         written = [processes.apply_async(client.run, one) for one in arguments]
         journals = [result.get(options.seconds + 120) for result in written]
         print(disturbed.get(60))
-    failures = check.prove(journals, table.rows(), texts, fingerprints) + storage.failures()
+    failures = check.prove(journals, table.rows(), texts, fingerprints, nearness.near) + storage.failures()
     for failure in failures[:20]:
         print(f"FAILED: {failure}", file=sys.stderr)
     sys.exit(bool(failures))

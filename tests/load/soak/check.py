@@ -3,13 +3,13 @@
 from collections import defaultdict
 
 from journal import COMMITTED, FOREVER, UNDONE
-from pool import DISTANCE, distance
+from pool import distance, resemblance
 
 
-def prove(journals, rows, texts, fingerprints):
-    """What is wrong."""
-    history = History(journals, fingerprints)
-    failures = [*contents(rows, texts, fingerprints), *duplicates(rows), *presence(history, rows)]
+def prove(journals, rows, texts, fingerprints, near):
+    """What is wrong. `near` lists, for each text, the texts that are near-duplicates of it."""
+    history = History(journals, texts, fingerprints, near)
+    failures = [*contents(rows, texts, fingerprints), *duplicates(rows, near), *presence(history, rows)]
     refusals = [refusal for journal in journals for refusal in journal.refusals]
     failures += filter(None, map(history.without_reason, refusals))
     counts = defaultdict(int)
@@ -32,11 +32,15 @@ def contents(rows, texts, fingerprints):
             yield f"row {id} is not what was written"
 
 
-def duplicates(rows):
-    for i, (a, _, _, of_a) in enumerate(rows):
-        for b, _, _, of_b in rows[:i]:
-            if distance(of_a, of_b) <= DISTANCE:
-                yield f"rows {a} and {b} are at distance {distance(of_a, of_b)}"
+def duplicates(rows, near):
+    near = [set(others) for others in near]
+    for i, (a, text_of_a, body_of_a, of_a) in enumerate(rows):
+        for b, text_of_b, body_of_b, of_b in rows[:i]:
+            if text_of_b in near[text_of_a]:
+                yield (
+                    f"rows {a} and {b} are at distance {distance(of_a, of_b)}, and their resemblance is"
+                    f" {resemblance(body_of_a, body_of_b):.3f}"
+                )
 
 
 def presence(history, rows):
@@ -59,8 +63,8 @@ def presence(history, rows):
 class History:
     """The versions of all rows, and who may have been the reason for what."""
 
-    def __init__(self, journals, fingerprints):
-        self.fingerprints = fingerprints
+    def __init__(self, journals, texts, fingerprints, near):
+        self.texts, self.fingerprints, self.near = texts, fingerprints, near
         self.versions, self.ended = defaultdict(list), defaultdict(list)
         for journal in journals:
             for version in journal.versions:
@@ -71,10 +75,6 @@ class History:
         for versions in self.versions.values():
             for version in versions:
                 self.with_text[version.text].append(version)
-        near = defaultdict(list)
-        for a, of_a in enumerate(fingerprints):
-            near[a] = [b for b, of_b in enumerate(fingerprints) if distance(of_a, of_b) <= DISTANCE]
-        self.near = near
 
     def latest(self, version):
         """Until when it may have been in the table."""
@@ -106,12 +106,18 @@ class History:
         return None
 
     def named_wrongly(self, refusal):
-        key, named_distance = refusal.named
+        key, named_distance, named_resemblance = refusal.named
         texts = {version.text for version in self.versions[key] if self.may_be_there(version, refusal)}
         texts |= {text for id, text in refusal.stored if id == key and len(refusal.stored) > 1}
         for id, text in refusal.rows:
             if id != key and any(
-                distance(self.fingerprints[text], self.fingerprints[other]) == named_distance for other in texts
+                other in self.near[text]
+                and distance(self.fingerprints[text], self.fingerprints[other]) == named_distance
+                and f"{resemblance(self.texts[text], self.texts[other]):.3f}" == named_resemblance
+                for other in texts
             ):
                 return None
-        return f"rows {refusal.rows} were rejected for row {key} at distance {named_distance}, which is not so"
+        return (
+            f"rows {refusal.rows} were rejected for row {key} at distance {named_distance} and resemblance"
+            f" {named_resemblance}, which is not so"
+        )

@@ -6,8 +6,10 @@ from time import monotonic
 from check import prove
 from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
 
-TEXTS = ["a", "b", "c"]
-FINGERPRINTS = [0, 0b111, -1]  # the first two are near
+TEXTS = ["a b c d", "a b c d e", "f", "a"]
+FINGERPRINTS = [0, 0b111, -1, 1]
+# The first two are near; the last is so only by its fingerprint.
+NEAR = [[0, 1], [1, 0], [2], [3]]
 
 
 class Proof(unittest.TestCase):
@@ -34,7 +36,7 @@ class Proof(unittest.TestCase):
 
     def expect(self, rows, *failures):
         there = [(id, text, TEXTS[text], FINGERPRINTS[text]) for id, text in rows]
-        found = prove([self.journal], there, TEXTS, FINGERPRINTS)
+        found = prove([self.journal], there, TEXTS, FINGERPRINTS, NEAR)
         self.assertEqual(len(found), len(failures), found)
         for text, failure in zip(found, failures):
             self.assertIn(failure, text)
@@ -44,7 +46,14 @@ class Proof(unittest.TestCase):
 
     def test_duplicates(self):
         self.write(3, 1)
-        self.expect([(1, 0), (3, 1)], "are at distance 3")
+        self.expect([(1, 0), (3, 1)], "are at distance 3, and their resemblance is 0.800")
+
+    def test_refuted(self):
+        self.write(3, 3)
+        self.expect([(1, 0), (3, 3)])
+        self.refuse(4, 3)
+        self.delete(3)
+        self.expect([(1, 0)])
 
     def test_missing(self):
         self.write(3, 2)
@@ -85,11 +94,13 @@ class Proof(unittest.TestCase):
         self.expect([(1, 0)], "without a reason")
 
     def test_named(self):
-        self.refuse(3, 1, (1, 3))
+        self.refuse(3, 1, (1, 3, "0.800"))
         self.expect([(1, 0)])
-        self.refuse(4, 1, (1, 2))
-        self.refuse(5, 1, (7, 3))
-        self.expect([(1, 0)], "which is not so", "which is not so")
+        self.refuse(4, 1, (1, 2, "0.800"))
+        self.refuse(5, 1, (7, 3, "0.800"))
+        self.refuse(6, 1, (1, 3, "0.900"))
+        self.refuse(7, 3, (1, 1, "0.250"))
+        self.expect([(1, 0)], *["which is not so"] * 4)
 
 
 if __name__ == "__main__":

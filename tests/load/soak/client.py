@@ -268,8 +268,9 @@ class Client:
 
 
 def named(error):
-    """The key and the distance in the DETAIL."""
-    found = re.search(r"differs in (\d+) bits? from that of key \(id\)=\((\d+)\)", error.diag.message_detail or "")
+    """The key, the distance and the resemblance in the DETAIL."""
+    detail = r"differs in (\d+) bits? from that of key \(id\)=\((\d+)\); the resemblance of the texts is ([\d.]+)\.$"
+    found = re.search(detail, error.diag.message_detail or "")
     if not found:
         raise RuntimeError(f"no key in the detail: {error.diag.message_detail}")
-    return int(found[2]), int(found[1])
+    return int(found[2]), int(found[1]), found[3]

@@ -1,4 +1,4 @@
-"""Ends backends while they work."""
+"""Ends backends while they work, and vacuums the table, which removes what undone transactions have stored."""
 
 import os
 import random
@@ -31,6 +31,8 @@ def run(until, seed, start_command):
                     crashes.pop(0)
             else:
                 terminated += terminate_backend()
+                if rng.random() < 0.3:
+                    vacuum()
         except psycopg.OperationalError:
             pass  # The server is starting again.
     # The last of either may have come too late.
@@ -53,6 +55,11 @@ def plan_crashes(until, rng):
 def terminate_backend():
     with table.connect() as connection:
         return connection.execute(f"SELECT pg_terminate_backend(pid) FROM ({BACKEND}) AS backend").rowcount
+
+
+def vacuum():
+    with table.connect() as connection:
+        connection.execute("VACUUM soak")
 
 
 def kill_backend():

@@ -43,7 +43,7 @@ class Refusal:
     transaction: tuple
     since: float
     until: float
-    named: tuple = None  # the key that the error named, and the distance
+    named: tuple = None  # the key that the error named, the distance, and the resemblance as written
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 import psycopg
 
-from pool import DISTANCE
+from pool import DISTANCE, RESEMBLANCE
 
 
 def connect():
@@ -22,7 +22,9 @@ def create(action, texts, partitions):
         connection.execute("SELECT simhash_attach('soak', 'body')")
         # Rows that are updated without touching the text move, too: no update is a HOT one.
         connection.execute("CREATE INDEX ON soak (note)")
-        connection.execute("SELECT simhash_guard('soak', %s, max_distance => %s)", (action, DISTANCE))
+        connection.execute(
+            "SELECT simhash_guard('soak', %s, max_distance => %s, resemblance => %s)", (action, DISTANCE, RESEMBLANCE)
+        )
         found = connection.execute(
             "SELECT simhash(body) FROM unnest(%s::text[]) WITH ORDINALITY AS texts (body, n) ORDER BY n", (texts,)
         )
