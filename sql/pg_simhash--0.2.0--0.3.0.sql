@@ -41,5 +41,15 @@ CREATE FUNCTION simhash_guard(
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name, double precision) IS
     'lets no near-duplicate into a table from now on: reject, skip or mark';
+CREATE FUNCTION simhash_preview(
+    target regclass, max_distance integer DEFAULT NULL, resemblance double precision DEFAULT -1,
+    scope text[] DEFAULT '{}', fingerprint name DEFAULT 'simhash', sample integer DEFAULT 5000,
+    OUT distance integer, OUT duplicate boolean, OUT rows bigint, OUT share double precision,
+    OUT resemblance double precision, OUT example text, OUT earlier text, OUT example_text text, OUT earlier_text text
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_preview_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
+COMMENT ON FUNCTION simhash_preview(regclass, integer, double precision, text[], name, integer) IS
+    'what a guard would find among a sample of a table''s rows, by distance, with examples';
 COMMENT ON FUNCTION simhash_dedup() IS
     'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope columns';

@@ -115,6 +115,16 @@ impl TableSlot {
         }
     }
 
+    /// Fetches the row version at a place of the table, if the active snapshot sees it.
+    pub fn fetch(&self, table: &Relation, mut place: pg_sys::ItemPointerData) -> Option<Row<'_>> {
+        // SAFETY: the table is open and the slot is for its stored rows; a running function has an active snapshot.
+        unsafe {
+            let snapshot = pg_sys::GetActiveSnapshot();
+            let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut place, snapshot, self.0);
+            found.then(|| Row::new(self.0))
+        }
+    }
+
     /// The row in the slot.
     ///
     /// # Safety

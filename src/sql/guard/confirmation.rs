@@ -47,7 +47,7 @@ impl TextReader {
     }
 
     /// Calls `f` with the text of a row; None if it is NULL. Memory of the text's size is freed when `f` returns.
-    fn with_text<T>(
+    pub fn with_text<T>(
         &self,
         searched: &SearchedTable,
         row: Row<'_>,
@@ -103,12 +103,17 @@ impl NewText<'_> {
     /// The resemblance of a row's text to the new one; None if they do not resemble each other enough. Costs as much as
     /// the fingerprint of the row's text.
     pub fn confirm(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
+        Ok(self.resemblance(searched, row)?.filter(|&resemblance| resemblance >= self.least))
+    }
+
+    /// The resemblance of a row's text to the new one; None if one of them is NULL or has no feature.
+    pub fn resemblance(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
         let Some(features) = self.features()? else { return Ok(None) };
         let resemblance = self.reader.with_text(searched, row, |text| {
             with_fingerprinter(|fingerprinter| features.resemblance(fingerprinter, text, &tick))
                 .map_err(algorithm_error)
         })?;
-        Ok(resemblance.flatten().filter(|&resemblance| resemblance >= self.least))
+        Ok(resemblance.flatten())
     }
 
     /// The features of the new text; None if it is NULL.

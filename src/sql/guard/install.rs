@@ -10,7 +10,7 @@ use pgrx::spi::quote_literal;
 use super::action::Action;
 use super::mark_column::mark_column;
 use super::members::Members;
-use super::nearness::Nearness;
+use super::nearness::{Asked, Nearness};
 use super::scope::Scope;
 use super::search::SearchedTable;
 use crate::postgres::arrays::names;
@@ -22,7 +22,7 @@ use crate::postgres::owner::as_owner;
 use crate::postgres::spi::{execute, from_server};
 use crate::postgres::text::{RawText, decode_copy};
 use crate::postgres::trigger::{arguments, is_before_each_row, triggers};
-use crate::sql::arguments::{check_distance, check_resemblance, name, required};
+use crate::sql::arguments::{name, required};
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::attach::unfilled::{Look, warn_of_unfilled};
 use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
@@ -31,13 +31,6 @@ use crate::sql::functions::ExtensionSchema;
 /// BEFORE triggers fire in the order of their names. The guard comes after `zz_simhash_update`, so that it sees the row
 /// as the other triggers leave it.
 const TRIGGER: &str = "zzz_simhash_guard";
-
-/// The default resemblance and distance where the texts decide. Of the true copies among news, licences and laws, they
-/// find .97, .96 and .91, and at most 1 in 100 of the rows found is no copy (`docs/accuracy.md`).
-const DEFAULT_RESEMBLANCE: f64 = 0.89;
-const DISTANCE_WITH_TEXTS: i32 = 6;
-/// The default distance where it decides alone (Manku, Jain and Das Sarma 2007).
-const DISTANCE_ALONE: i32 = 3;
 
 /// From this many visits for each new row on, hint at covering indexes: an insert takes about as long as forty visits.
 const MANY_VISITS: f64 = 20.0;
@@ -64,8 +57,7 @@ fn simhash_guard(
         schema: ExtensionSchema::running(call)?,
         action: Action::named(&action)?,
         action_name: action,
-        max_distance: max_distance.map(check_distance).transpose()?,
-        resemblance: Resemblance::read(resemblance)?,
+        near: Asked::read(max_distance, resemblance)?,
         scope: names(&scope, "scope")?,
         // SAFETY: a `name` argument is NUL-terminated.
         mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
@@ -92,52 +84,12 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo
     })
 }
 
-/// The least resemblance that the user asks for.
-#[derive(Clone, Copy)]
-enum Resemblance {
-    /// [`DEFAULT_RESEMBLANCE`] if the fingerprints are made from a text.
-    Default,
-    Least(f64),
-    /// The distance decides, and the texts are not read.
-    Off,
-}
-
-impl Resemblance {
-    /// SQL's default value for the argument, since NULL has a meaning of its own.
-    const DEFAULT: f64 = -1.0;
-
-    fn read(argument: Option<f64>) -> Result<Self, ErrorReport> {
-        Ok(match argument {
-            None => Self::Off,
-            Some(Self::DEFAULT) => Self::Default,
-            Some(least) => Self::Least(check_resemblance(least)?),
-        })
-    }
-
-    /// What makes rows near-duplicates, with the default distance unless one is given.
-    fn with_distance(
-        self,
-        max_distance: Option<i32>,
-        has_text: impl FnOnce() -> Result<bool, ErrorReport>,
-    ) -> Result<Nearness, ErrorReport> {
-        let resemblance = match self {
-            Self::Default => has_text()?.then_some(DEFAULT_RESEMBLANCE),
-            Self::Least(least) => Some(least),
-            Self::Off => None,
-        };
-        let default = if resemblance.is_some() { DISTANCE_WITH_TEXTS } else { DISTANCE_ALONE };
-        Ok(Nearness { max_distance: max_distance.unwrap_or(default), resemblance })
-    }
-}
-
 /// The guard that the user asks for.
 struct Guard {
     schema: ExtensionSchema,
     action: Action,
     action_name: String,
-    /// None for the distance that goes with the resemblance.
-    max_distance: Option<i32>,
-    resemblance: Resemblance,
+    near: Asked,
     scope: Vec<String>,
     mark_column: Option<String>,
     fingerprint: String,
@@ -199,7 +151,7 @@ impl Guard {
         check_is_stored(relation, &fingerprint)?;
         Scope::new(relation, &self.scope)?;
         let has_text = || Ok(TextSource::of_column(relation, &fingerprint, self.schema)?.is_some());
-        let near = self.resemblance.with_distance(self.max_distance, has_text)?;
+        let near = self.near.with_defaults(has_text)?;
         let searched = Members::read(table.oid)?.searched(&self.fingerprint, &self.scope, near, Some(self.schema))?;
         self.check_mark(relation, &searched)?;
         let visits: f64 = searched.iter().map(|member| member.visits).sum();

@@ -6,7 +6,8 @@
 //! and [`locks`] keeps two writers from overlooking each other. [`nearness`] says what makes
 //! two rows near-duplicates, and [`confirmation`] confirms it by their texts. [`own_row`] is the row that INSERT .. ON CONFLICT finds in
 //! place of the new one, [`pending`] the row that was accepted and is not stored yet. [`nearest`] is the near-duplicate
-//! that was found, which [`conflict`] reports and [`mark_column`] stores.
+//! that was found, which [`conflict`] reports and [`mark_column`] stores. [`preview`] shows what a guard would find among
+//! the rows of a table.
 
 mod action;
 mod cache;
@@ -22,6 +23,7 @@ mod nearest;
 mod nearness;
 mod own_row;
 mod pending;
+mod preview;
 mod scope;
 mod search;
 mod trigger;

@@ -68,6 +68,11 @@ ROUNDS = {
         ("simhash_guard", "simhash_unguard"),
         500,
     ),
+    "preview": (
+        "SELECT count(*) FROM simhash_preview('leaks.previewed', sample => 50)",
+        ("simhash_preview",),
+        500,
+    ),
     "skew": ("SELECT count(*) FROM simhash_skew('leaks.searched', 'f')", ("simhash_skew",), 500),
     "update trigger": (
         "INSERT INTO leaks.online (body) VALUES ('text ' || random()) ;; DELETE FROM leaks.online WHERE id % 5 <> 0",
@@ -150,6 +155,9 @@ SELECT simhash_attach('leaks.guarded_later', 'f');
 CREATE TABLE leaks.rejecting (id serial PRIMARY KEY, f bigint);
 SELECT simhash_attach('leaks.rejecting', 'f'), simhash_guard('leaks.rejecting', fingerprint => 'f');
 INSERT INTO leaks.rejecting (f) VALUES (0);
+CREATE TABLE leaks.previewed (id serial PRIMARY KEY, body text);
+INSERT INTO leaks.previewed (body) SELECT 'one two three four ' || n % 10 FROM generate_series(1, 50) AS n;
+SELECT simhash_attach('leaks.previewed', 'body');
 CREATE TABLE leaks.confirmed (id serial PRIMARY KEY, body text);
 SELECT simhash_attach('leaks.confirmed', 'body'), simhash_guard('leaks.confirmed', 'skip');
 VACUUM ANALYZE leaks.searched;

@@ -1,0 +1,352 @@
+//! `simhash_preview`: what a guard would find among the rows that a table already has.
+//!
+//! It looks up a sample of the rows as the guard looks up new rows, by the same search and the same comparison of texts,
+//! and counts those that are near an earlier row. A row is earlier if its primary key is smaller.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::ops::ControlFlow;
+
+use pgrx::pg_sys::ItemPointerData;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
+use pgrx::{AnyArray, PgMemoryContexts};
+
+use super::confirmation::{NewText, TextReader};
+use super::members::Members;
+use super::nearness::{Asked, Nearness};
+use super::search::{Candidate, SearchedTable, Wanted};
+use crate::postgres::arrays::names;
+use crate::postgres::call::Call;
+use crate::postgres::catalog::primary_key::KeyValue;
+use crate::postgres::catalog::target::{Lock, Target};
+use crate::postgres::dirty_scan::State;
+use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::moment::Moment;
+use crate::postgres::owner::as_owner;
+use crate::postgres::row::{Row, TableSlot};
+use crate::postgres::spi::strings;
+use crate::sql::arguments::{name, required};
+use crate::sql::attach::text_source::TextSource;
+use crate::sql::fingerprint_column::fingerprint_column;
+use crate::sql::functions::ExtensionSchema;
+
+/// Characters of a text that are shown.
+const SHOWN: usize = 80;
+
+#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+#[pg_extern(sql = false)]
+fn simhash_preview(
+    target: Option<pg_sys::Oid>,
+    max_distance: Option<i32>,
+    resemblance: Option<f64>,
+    scope: Option<AnyArray>,
+    fingerprint: Option<&CStr>,
+    sample: Option<i32>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(distance, Option<i32>),
+            name!(duplicate, bool),
+            name!(rows, i64),
+            name!(share, f64),
+            name!(resemblance, Option<f64>),
+            name!(example, Option<String>),
+            name!(earlier, Option<String>),
+            name!(example_text, Option<String>),
+            name!(earlier_text, Option<String>),
+        ),
+    >,
+    ErrorReport,
+> {
+    let asked = Asked::read(max_distance, resemblance)?;
+    let scope = names(&required(scope, "scope")?, "scope")?;
+    let fingerprint = name(fingerprint, "fingerprint")?;
+    let sample = required(sample, "sample")?;
+    if sample < 1 {
+        let message = format!("sample of {sample} rows is too small");
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            .set_hint("A sample of some thousand rows takes seconds."));
+    }
+    // SAFETY: `fcinfo` belongs to the running call.
+    let call = unsafe { Call::new(fcinfo) };
+    let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
+    let groups = as_owner(table.owner, || {
+        let preview = Preview::new(call, &table, &asked, &fingerprint, &scope)?;
+        preview.of_sample(&table.family(pg_sys::AccessShareLock as Lock)?, &fingerprint, sample)
+    })?;
+    let total: i64 = groups.values().map(|group| group.rows).sum();
+    Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
+        let round = |value: f64, units: f64| (value * units).round() / units;
+        let share = round(group.rows as f64 / total as f64, 1e4);
+        let Example { resemblance, rows: [example, earlier], texts: [example_text, earlier_text], .. } = group.example;
+        (
+            key.distance.map(u32::cast_signed),
+            key.order == Order::Duplicates,
+            group.rows,
+            share,
+            resemblance.map(|resemblance| round(resemblance, 1e3)),
+            example,
+            earlier,
+            example_text,
+            earlier_text,
+        )
+    })))
+}
+
+/// Finds what is near sampled rows.
+struct Preview {
+    near: Nearness,
+    /// Whether the fingerprints are made from texts.
+    has_text: bool,
+    searched: Vec<SearchedTable>,
+    texts: TextReader,
+}
+
+/// The rows of the result, in their order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct GroupKey {
+    order: Order,
+    /// The distance to the earlier row; None if there is none.
+    distance: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Order {
+    Duplicates,
+    /// Rows that are within the distance only.
+    Refuted,
+    Alone,
+}
+
+/// Sampled rows of one kind.
+struct Group {
+    rows: i64,
+    /// The row that is nearest to being of the other kind.
+    example: Example,
+}
+
+/// A sampled row, and the earlier row that it is near.
+#[derive(Default)]
+struct Example {
+    resemblance: Option<f64>,
+    rows: [Option<String>; 2],
+    texts: [Option<String>; 2],
+}
+
+/// A sampled row.
+struct Sampled<'a> {
+    own: &'a SearchedTable,
+    row: Row<'a>,
+    key: KeyValue,
+    text: NewText<'a>,
+}
+
+impl Sampled<'_> {
+    /// Whether another row is earlier: by its key or, if the keys have no order, by its place.
+    fn comes_after(&self, searched: &SearchedTable, row: Row<'_>, key: &KeyValue) -> bool {
+        let places = || {
+            let (table, own) = (searched.oid.to_u32(), self.own.oid.to_u32());
+            (table, place(row)).cmp(&(own, place(self.row)))
+        };
+        self.own.primary_key.compare(key, &self.key).then_with(places).is_lt()
+    }
+}
+
+/// The earlier row that decides about a sampled row.
+struct Found {
+    is_confirmed: bool,
+    distance: u32,
+    resemblance: Option<f64>,
+    row: Option<String>,
+    text: Option<String>,
+}
+
+impl Preview {
+    fn new(
+        call: Call<'_>,
+        table: &Target,
+        asked: &Asked,
+        fingerprint: &str,
+        scope: &[String],
+    ) -> Result<Self, ErrorReport> {
+        let schema = ExtensionSchema::running(call)?;
+        let relation = table.open();
+        let column = fingerprint_column(&relation, fingerprint)?;
+        let has_text = TextSource::of_column(&relation, &column, schema)?.is_some();
+        let near = asked.with_defaults(|| Ok(has_text))?;
+        // Resemblances are shown even if they do not matter.
+        let resemblance = near.resemblance.or_else(|| has_text.then_some(0.0));
+        let read = Nearness { resemblance, ..near };
+        let searched = Members::read(table.oid)?.searched(fingerprint, scope, read, Some(schema))?;
+        // SAFETY: the memory context of the running call.
+        let texts = unsafe { TextReader::new(call.function(), PgMemoryContexts::CurrentMemoryContext.value()) };
+        Ok(Self { near, has_text, searched, texts })
+    }
+
+    /// Looks up about `sample` rows of a table and its partitions.
+    fn of_sample(
+        &self,
+        family: &[Target],
+        fingerprint: &str,
+        sample: i32,
+    ) -> Result<BTreeMap<GroupKey, Group>, ErrorReport> {
+        let members = family.iter().filter(|member| member.is_ordinary());
+        let rows: f64 = members.clone().map(|member| member.estimated_rows().max(0.0)).sum();
+        let percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0) as f32;
+        let mut groups = BTreeMap::new();
+        let mut memory = PgMemoryContexts::new("simhash_preview row");
+        for member in members {
+            let member = member.held()?;
+            let Some(own) = self.searched.iter().find(|searched| searched.oid == member.oid) else { continue };
+            // Whole pages are sampled, always the same ones.
+            let places = strings(&format!(
+                "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) \
+                 WHERE t.{} IS NOT NULL",
+                member.sql(),
+                quote_identifier(fingerprint)
+            ))?;
+            let table = member.open();
+            let slot = TableSlot::new(&table);
+            for place in places {
+                pgrx::check_for_interrupts!();
+                let Some(row) = parse_place(&place).and_then(|place| slot.fetch(&table, place)) else { continue };
+                // SAFETY: what is kept of a row is not in this memory.
+                unsafe {
+                    memory.switch_to(|_| self.add(&mut groups, own, row))?;
+                    memory.reset();
+                }
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Adds a sampled row to its group.
+    fn add(
+        &self,
+        groups: &mut BTreeMap<GroupKey, Group>,
+        own: &SearchedTable,
+        row: Row<'_>,
+    ) -> Result<(), ErrorReport> {
+        let found = self.earlier(own, row)?;
+        let key = match &found {
+            Some(found) if found.is_confirmed => GroupKey { order: Order::Duplicates, distance: Some(found.distance) },
+            Some(found) => GroupKey { order: Order::Refuted, distance: Some(found.distance) },
+            None => GroupKey { order: Order::Alone, distance: None },
+        };
+        let group = groups.entry(key).or_insert_with(|| Group { rows: 0, example: Example::default() });
+        group.rows += 1;
+        let Some(found) = found else { return Ok(()) };
+        let limit = self.near.resemblance.unwrap_or(1.0);
+        let gap = |resemblance: Option<f64>| resemblance.map_or(f64::MAX, |resemblance| (resemblance - limit).abs());
+        if group.rows == 1 || gap(found.resemblance) < gap(group.example.resemblance) {
+            group.example = Example {
+                resemblance: found.resemblance,
+                rows: [describe(own, &own.primary_key.of_row(row), row)?, found.row],
+                texts: [self.excerpt(own, row)?, found.text],
+            };
+        }
+        Ok(())
+    }
+
+    /// The earlier row that decides about a row: the nearest one that is confirmed or, if there is none, the one with
+    /// the greatest resemblance.
+    fn earlier(&self, own: &SearchedTable, row: Row<'_>) -> Result<Option<Found>, ErrorReport> {
+        let Some(fingerprint) = row.value(own.fingerprint) else { return Ok(None) };
+        let (since, scope) = (Moment::now(), own.scope.of_row(row));
+        let wanted = Wanted {
+            fingerprint: fingerprint.value() as i64,
+            max_distance: self.near.max_distance,
+            scope: &scope,
+            table: own.oid,
+            except: Some(row.place()),
+            is_own_row: None,
+            since: &since,
+        };
+        let least = self.near.resemblance.unwrap_or(0.0);
+        let text = NewText { reader: &self.texts, row, own, least, features: OnceCell::new() };
+        let sampled = Sampled { own, row, key: own.primary_key.of_row(row), text };
+        let mut best: Option<Found> = None;
+        for searched in &self.searched {
+            let flow = searched
+                .each_near(&wanted, |candidate| match self.judge(&sampled, searched, candidate, best.as_ref()) {
+                    Ok(found) => {
+                        best = found.or_else(|| best.take());
+                        ControlFlow::Continue(())
+                    }
+                    Err(error) => ControlFlow::Break(error),
+                })
+                .map_err(algorithm_error)?;
+            if let ControlFlow::Break(error) = flow {
+                return Err(error);
+            }
+        }
+        Ok(best)
+    }
+
+    /// A candidate, if it is earlier than the sampled row and decides rather than the best one so far.
+    fn judge(
+        &self,
+        sampled: &Sampled<'_>,
+        searched: &SearchedTable,
+        candidate: &Candidate,
+        best: Option<&Found>,
+    ) -> Result<Option<Found>, ErrorReport> {
+        let row = candidate.version.row();
+        let key = searched.primary_key.of_row(row);
+        if candidate.state != State::Present || !sampled.comes_after(searched, row, &key) {
+            return Ok(None);
+        }
+        if best.is_some_and(|best| best.is_confirmed && best.distance <= candidate.distance) {
+            return Ok(None);
+        }
+        let resemblance = if self.has_text { sampled.text.resemblance(searched, row)? } else { None };
+        let is_confirmed = match self.near.resemblance {
+            Some(least) => resemblance.is_some_and(|resemblance| resemblance >= least),
+            None => true,
+        };
+        let decides = |best: &Found| is_confirmed || !best.is_confirmed && best.resemblance < resemblance;
+        if !best.is_none_or(decides) {
+            return Ok(None);
+        }
+        Ok(Some(Found {
+            is_confirmed,
+            distance: candidate.distance,
+            resemblance,
+            row: describe(searched, &key, row)?,
+            text: self.excerpt(searched, row)?,
+        }))
+    }
+
+    /// The beginning of a row's text, on one line.
+    fn excerpt(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<String>, ErrorReport> {
+        if !self.has_text {
+            return Ok(None);
+        }
+        let on_one_line = |c: char| if c.is_control() { ' ' } else { c };
+        self.texts.with_text(searched, row, |text| Ok(text.chars().take(SHOWN).map(on_one_line).collect()))
+    }
+}
+
+/// What identifies a row: its primary key or, without one, its place.
+fn describe(searched: &SearchedTable, key: &KeyValue, row: Row<'_>) -> Result<Option<String>, ErrorReport> {
+    let (block, offset) = place(row);
+    Ok(Some(searched.primary_key.describe(key)?.unwrap_or_else(|| format!("(ctid)=(({block},{offset}))"))))
+}
+
+fn place(row: Row<'_>) -> (u32, u16) {
+    let ItemPointerData { ip_blkid, ip_posid } = row.place();
+    (u32::from(ip_blkid.bi_hi) << 16 | u32::from(ip_blkid.bi_lo), ip_posid)
+}
+
+/// A ctid, from PostgreSQL's text.
+fn parse_place(text: &str) -> Option<ItemPointerData> {
+    let (block, offset) = text.strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;
+    let block: u32 = block.parse().ok()?;
+    let ip_blkid = pg_sys::BlockIdData { bi_hi: (block >> 16) as u16, bi_lo: block as u16 };
+    Some(ItemPointerData { ip_blkid, ip_posid: offset.parse().ok()? })
+}
