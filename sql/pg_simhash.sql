@@ -234,7 +234,7 @@ COMMENT ON FUNCTION simhash_dedup() IS
 
 CREATE FUNCTION simhash_guard(
     target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',
-    mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT -1
+    mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT '-1'
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_guard_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
@@ -242,7 +242,7 @@ COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name, d
     'lets no near-duplicate into a table from now on: reject, skip or mark';
 
 CREATE FUNCTION simhash_preview(
-    target regclass, max_distance integer DEFAULT NULL, resemblance double precision DEFAULT -1,
+    target regclass, max_distance integer DEFAULT NULL, resemblance double precision DEFAULT '-1',
     scope text[] DEFAULT '{}', fingerprint name DEFAULT 'simhash', sample integer DEFAULT 5000,
     OUT distance integer, OUT duplicate boolean, OUT rows bigint, OUT share double precision,
     OUT resemblance double precision, OUT example text, OUT earlier text, OUT example_text text, OUT earlier_text text
