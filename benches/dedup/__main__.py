@@ -1,0 +1,143 @@
+"""What guards, clusters and a deduplication in order find in sets of real documents, in the database.
+
+    python benches/dedup FOLDER
+
+FOLDER holds sets of documents with their true near-duplicates, as simhash/benches/quality.rs describes them: every pair
+whose resemblance J (of the sets of 5-character shingles) is at least 0.5.
+
+- A guard with the action `mark` gets the documents one by one, in the order of the file. Precision is the share of the
+  marked rows that have an earlier row with J >= 0.8, recall the share of the rows with an earlier row with J >= 0.9 that
+  are marked. The last column is the share of the marks that name a marked row.
+- simhash_duplicate_of does the same for rows that are there. Left is the number of confirmed pairs among the rows that
+  it keeps.
+- In a cluster, precision is the share of the pairs of rows that are confirmed (within the distance, with at least the
+  resemblance) and share a cluster whose J is at least 0.8. Recall is the share of the pairs with J >= 0.9 that share a
+  cluster.
+
+Needs psql's environment (PGHOST and so on) pointing to a server with pg_simhash, and PYTHONPATH=benches.
+"""
+
+import gzip
+import json
+import pathlib
+import sys
+
+from statements import copy_in, psql, value
+
+# Precision and recall that each set must reach, by its first word.
+BARS = {
+    "default": {"reuters": (0.98, 0.93), "licences": (0.98, 0.91), "laws": (0.98, 0.90)},
+    "8, 0.89": {"reuters": (0.975, 0.98), "licences": (0.98, 0.96), "laws": (0.98, 0.95)},
+    "8, 0.89 ": {"reuters": (0.98, 0.97), "licences": (0.98, 0.93), "laws": (0.98, 0.92)},
+}
+GUARDS = {
+    "default": "",
+    "8, 0.89": ", max_distance => 8",
+    "3 alone": ", resemblance => NULL",
+    "6 alone": ", max_distance => 6, resemblance => NULL",
+    "8 alone": ", max_distance => 8, resemblance => NULL",
+}
+# Arguments of simhash_cluster after the fingerprint, the distance, and whether the texts count.
+CLUSTERS = {
+    "8, 0.89 ": (", body, 8", 8, True),
+    "6, 0.89": (", body, 6", 6, True),
+    "3 alone": (", 3", 3, False),
+    "8 alone": (", 8", 8, False),
+}
+
+
+def main():
+    missed = []
+    for documents in sorted(pathlib.Path(sys.argv[1]).glob("*.jsonl.gz")):
+        name = documents.name.removesuffix(".jsonl.gz")
+        load(documents, documents.with_name(f"{name}.pairs.tsv.gz"))
+        print(f"\n{name}: {value('SELECT count(*) FROM docs')} documents")
+        print(f"{'guard':<28}{'precision':>10}{'recall':>8}{'marked':>8}  names a marked row")
+        for guard, arguments in GUARDS.items():
+            missed += report(name, guard, guarded(arguments))
+        print(f"{'duplicate_of':<28}{'precision':>10}{'recall':>8}{'found':>8}  left")
+        for distance in (6, 8):
+            report(name, f"{distance}, 0.89", duplicates(distance))
+        print(f"{'cluster':<28}{'precision':>10}{'recall':>8}{'pairs':>8}")
+        for clusters, how in CLUSTERS.items():
+            missed += report(name, clusters, clustered(*how))
+    print("\n" + ("MISSED: " + "; ".join(missed) if missed else "All bars are reached."))
+
+
+def load(documents, pairs):
+    with gzip.open(documents, "rt") as lines:
+        texts = [json.loads(line) for line in lines]
+    numbers = {text["id"]: number for number, text in enumerate(texts, 1)}
+    with gzip.open(pairs, "rt") as lines:
+        true = [line.rstrip("\n").split("\t") for line in lines]
+    psql("DROP TABLE IF EXISTS docs, true_pairs, confirmed",
+         "CREATE TABLE docs (id integer PRIMARY KEY, body text, same_as integer)",
+         "CREATE TABLE true_pairs (a integer, b integer, j double precision)")
+    escapes = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+    copy_in("docs (id, body)", ((numbers[text["id"]], text["text"].translate(escapes)) for text in texts))
+    copy_in("true_pairs", ((*sorted((numbers[a], numbers[b])), j) for a, b, j in true))
+    # With three blocks, each distance is served.
+    psql("SELECT simhash_attach('docs', 'body', 3)", "VACUUM ANALYZE docs", "ANALYZE true_pairs")
+
+
+def guarded(arguments):
+    psql("DROP TABLE IF EXISTS marked", "CREATE TABLE marked (id integer PRIMARY KEY, body text, same_as integer)",
+         "SELECT simhash_attach('marked', 'body', 3)",
+         f"SELECT simhash_guard('marked', 'mark', mark_column => 'same_as'{arguments})",
+         # One statement for each row, as applications insert them.
+         """DO $$
+            DECLARE doc record;
+            BEGIN
+                FOR doc IN SELECT id, body FROM docs ORDER BY id LOOP
+                    INSERT INTO marked VALUES (doc.id, doc.body);
+                END LOOP;
+            END $$""")
+    chained = value("SELECT coalesce(avg((b.same_as IS NOT NULL)::integer), 0)"
+                    " FROM marked AS a JOIN marked AS b ON a.same_as = b.id")
+    return (*judged("SELECT id FROM marked WHERE same_as IS NOT NULL"), f"{float(chained):.3f}")
+
+
+def duplicates(distance):
+    psql("DROP TABLE IF EXISTS found", f"""CREATE TABLE found AS
+        SELECT id, simhash, body, simhash_duplicate_of(simhash, body, {distance}) OVER (ORDER BY id) AS same_as FROM docs""")
+    left = value(f"""SELECT count(*) FROM found AS a JOIN found AS b
+        ON a.same_as IS NULL AND b.same_as IS NULL AND a.id < b.id AND hamming(a.simhash, b.simhash) <= {distance}
+            AND simhash_resemblance(a.body, b.body) >= 0.89""")
+    return (*judged("SELECT id FROM found WHERE same_as IS NOT NULL"), left)
+
+
+def judged(found):
+    """Precision, recall and number of the rows found, by their earlier rows."""
+    ((right, found_rows, expected, recalled),) = psql(f"""
+        WITH found AS ({found}), earlier AS (SELECT b AS id, max(j) AS j FROM true_pairs GROUP BY b)
+        SELECT count(*) FILTER (WHERE found.id IS NOT NULL AND j >= 0.8), (SELECT count(*) FROM found),
+            count(*) FILTER (WHERE j >= 0.9), count(*) FILTER (WHERE found.id IS NOT NULL AND j >= 0.9)
+        FROM earlier FULL JOIN found ON found.id = earlier.id""")
+    return int(right) / max(int(found_rows), 1), int(recalled) / int(expected), int(found_rows)
+
+
+def clustered(arguments, distance, verified):
+    resembles = "AND simhash_resemblance(a.body, b.body) >= 0.89" if verified else ""
+    psql("DROP TABLE IF EXISTS found", f"""CREATE TABLE found AS
+        SELECT id, simhash, body, simhash_cluster(simhash{arguments}) OVER (ORDER BY id) AS cluster FROM docs""")
+    ((right, edges),) = psql(f"""
+        WITH edges AS (SELECT a.id AS a, b.id AS b FROM found AS a JOIN found AS b
+            ON a.id < b.id AND a.cluster = b.cluster AND hamming(a.simhash, b.simhash) <= {distance} {resembles})
+        SELECT count(*) FILTER (WHERE j >= 0.8), count(*) FROM edges LEFT JOIN true_pairs USING (a, b)""")
+    shared = value("""SELECT avg((a.cluster = b.cluster)::integer)
+        FROM true_pairs JOIN found AS a ON a.id = true_pairs.a JOIN found AS b ON b.id = true_pairs.b WHERE j >= 0.9""")
+    return int(right) / max(int(edges), 1), float(shared), int(edges)
+
+
+def report(name, what, figures):
+    precision, recall, count, *rest = figures
+    bar = BARS.get(what, {}).get(name.split("-")[0])
+    verdict = ""
+    if bar:
+        verdict = f"  bar {bar[0]:.3f} / {bar[1]:.2f}: " + ("reached" if precision >= bar[0] and recall >= bar[1] else "MISSED")
+    print(f"  {what:<26}{precision:>10.3f}{recall:>8.3f}{count:>8}  {' '.join(map(str, rest))}{verdict}", flush=True)
+    return [f"{name} {what}"] if verdict.endswith("MISSED") else []
+
+
+if __name__ == "__main__":
+    main()
