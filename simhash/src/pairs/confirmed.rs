@@ -67,13 +67,13 @@ impl Component for Confirmed {
         let mut forest = joining.forest;
         let row_of = |entry: u32| self.entries[entry as usize].row;
         for entry in 0..self.entries.len() as u32 {
-            if entry as usize % CHUNK == 0 {
+            if (entry as usize).is_multiple_of(CHUNK) {
                 tick(1.0);
             }
             results[row_of(entry) as usize] = row_of(forest.root(entry));
         }
         for (place, &(row, entry)) in self.copies.iter().enumerate() {
-            if place % CHUNK == 0 {
+            if place.is_multiple_of(CHUNK) {
                 tick(1.0);
             }
             results[row as usize] = row_of(forest.root(entry));
@@ -146,7 +146,7 @@ impl Joining<'_> {
     /// Joins the trees of two near entries if these are not in one tree, and their texts confirm them.
     fn join(&mut self, a: u32, b: u32, tick: &impl Fn()) -> bool {
         self.tried += 1;
-        if self.tried % TRIED == 0 {
+        if self.tried.is_multiple_of(TRIED) {
             tick();
         }
         if self.forest.root(a) == self.forest.root(b) {

@@ -72,6 +72,9 @@ pub struct Verification<C> {
     place: usize,
     /// Whether this pass has left out components.
     is_partial: bool,
+    /// Whether the budget was exceeded, and no component has ended since. Until one ends, none is opened: its first row
+    /// would exceed the budget again.
+    is_full: bool,
     /// Number of candidates whose components have ended.
     done: usize,
     /// The largest number of a candidate that any pass has read.
@@ -112,6 +115,7 @@ impl<C: Component> Verification<C> {
             memory: 0,
             place: 0,
             is_partial: false,
+            is_full: false,
             done: 0,
             read: 0,
             results: ascending(len, &|| tick(Progress { phase: Phase::Verify, share: 0.0 }))?,
@@ -122,7 +126,7 @@ impl<C: Component> Verification<C> {
     /// in each pass they begin anew.
     pub fn wanted(&mut self, tick: &dyn Fn(Progress)) -> Option<u32> {
         loop {
-            if self.place % CHUNK == 0 {
+            if self.place.is_multiple_of(CHUNK) {
                 tick(self.progress(0.0));
             }
             let Some(&component) = self.candidates.components.get(self.place) else {
@@ -135,7 +139,7 @@ impl<C: Component> Verification<C> {
             let state = &mut self.states[component as usize];
             match *state {
                 DONE | DEFERRED => self.place += 1,
-                UNREAD if self.open > 0 && self.memory >= self.budget => {
+                UNREAD if self.open > 0 && (self.is_full || self.memory >= self.budget) => {
                     *state = DEFERRED;
                     self.is_partial = true;
                     self.place += 1;
@@ -180,6 +184,7 @@ impl<C: Component> Verification<C> {
         *component = C::default();
         push(&mut self.free, slot)?;
         self.open -= 1;
+        self.is_full = false;
         self.states[place] = DONE;
         self.done += size;
         Ok(())
@@ -216,7 +221,7 @@ impl<C: Component> Verification<C> {
                 self.free.push(slot);
                 self.open -= 1;
                 self.states[component as usize] = DEFERRED;
-                self.is_partial = true;
+                (self.is_partial, self.is_full) = (true, true);
                 return;
             }
         }
@@ -230,7 +235,7 @@ impl<C: Component> Verification<C> {
             }
         }
         self.opened.clear();
-        self.is_partial = false;
+        (self.is_partial, self.is_full) = (false, false);
         self.place = 0;
     }
 
