@@ -45,7 +45,10 @@ fn simhash_cluster_verified(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     number_of_current_row(call, TASK, |window| {
-        check_content(call, window)?;
+        // As in the other overload, where NULL is the distance.
+        if !has_content(call, window)? {
+            return Ok(());
+        }
         let Some(verified) = Verified::read(window)? else { return Ok(()) };
         let reporter = Reporter::new(NAME, window.rows, verified.progress);
         let rows = read_fingerprints(window, &reporter)?;
@@ -69,20 +72,19 @@ fn name(window: &mut Window, firsts: &[u32]) {
     }
 }
 
-/// An error if the content is a distance. PostgreSQL takes a second argument of unknown type for the content: a literal
-/// in quotes, NULL, or a parameter without a type.
-fn check_content(call: Call<'_>, window: &Window) -> Result<(), ErrorReport> {
+/// Whether there are contents; an error if the content is a distance. PostgreSQL takes a second argument of unknown type
+/// for the content: a literal in quotes, NULL, or a parameter without a type.
+fn has_content(call: Call<'_>, window: &Window) -> Result<bool, ErrorReport> {
     let arguments = call.expression().and_then(|call| call.window_arguments()).unwrap_or_default();
     if !arguments.get(CONTENT as usize).is_some_and(|content| content.is_fixed()) {
-        return Ok(());
+        return Ok(true);
     }
     let content = window.with_text(CONTENT, window.current, |text| decode(text).map(|text| text.into_owned()));
-    let content = content.transpose()?;
-    if content.as_ref().is_some_and(|content| content.trim().parse::<i32>().is_err()) {
-        return Ok(());
+    let Some(content) = content.transpose()? else { return Ok(false) };
+    if content.trim().parse::<i32>().is_err() {
+        return Ok(true);
     }
-    let shown = content.map_or("NULL".to_owned(), |content| format!("\"{}\"", shorten(&content)));
-    let message = format!("content of simhash_cluster is the constant {shown}");
+    let message = format!("content of simhash_cluster is the constant \"{}\"", shorten(&content));
     Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
-        .set_hint("Cast a maximum distance to integer, or name it: max_distance => ...".to_owned()))
+        .set_hint("If it is the maximum distance, cast it to integer."))
 }
