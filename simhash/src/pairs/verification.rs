@@ -166,6 +166,8 @@ impl<C: Component> Verification<C> {
         self.read = self.read.max(self.place);
         let size = self.candidates.sizes[place] as usize;
         let [begun, ended] = [self.progress(0.0), self.progress(size as f64)];
+        // Reading a text takes longer than this.
+        tick(begun);
         let share = |share| begun.share + share * (ended.share - begun.share);
         let slot = self.states[place];
         let Open { component, left } = &mut self.slots[slot as usize];
