@@ -9,7 +9,7 @@ use super::rule::Rule;
 use super::search::Search;
 use super::verification::{Candidate, Component};
 use crate::error::Error;
-use crate::ticking::CHUNK;
+use crate::ticking::{CHUNK, ticking};
 
 /// The verified clusters of a component of near rows. The first row of a cluster stands for each of its rows.
 ///
@@ -57,12 +57,12 @@ impl Component for Confirmed {
         let numbers = groups.numbers(self.entries.len()) as u32;
         resize(&mut joining.whole, numbers as usize, false)?;
         for group in 0..numbers {
-            joining.whole[group as usize] = joining.within(groups.rows(&group), &|| tick(0.0));
+            joining.whole[group as usize] = joining.within(groups.rows(&group), &|| tick(0.0))?;
         }
         let mut search = Search::new(buffers, count, rule.max_distance)?;
         while let Some(near) = search.next(&|progress| tick(progress.share))? {
             let share = search.share();
-            joining.between(&groups, near.a, near.b, &|| tick(share));
+            joining.between(&groups, near.a, near.b, &|| tick(share))?;
         }
         let mut forest = joining.forest;
         let row_of = |entry: u32| self.entries[entry as usize].row;
@@ -95,70 +95,94 @@ struct Joining<'a> {
     forest: Forest,
     /// Whether all entries of a group are known to be in one tree.
     whole: Vec<bool>,
-    /// Number of pairs of entries that were tried.
+    /// Number of pairs of entries that were compared.
     tried: usize,
 }
 
 impl Joining<'_> {
-    /// Joins entries with equal fingerprints. Returns whether all are in one tree then.
-    fn within(&mut self, entries: &[u32], tick: &impl Fn()) -> bool {
-        // Each join lowers the number of trees of the first entries by one, since no entry is in any other tree yet.
-        let mut trees = 0;
-        for (place, &entry) in entries.iter().enumerate() {
-            trees += 1;
-            for &earlier in entries[..place].iter() {
-                if trees == 1 {
-                    break;
-                }
-                trees -= usize::from(self.join(earlier, entry, tick));
-            }
+    /// Joins entries with equal fingerprints, which are in no tree yet. Returns whether all are in one tree then.
+    fn within(&mut self, entries: &[u32], tick: &impl Fn()) -> Result<bool, Error> {
+        if entries.len() == 1 {
+            return Ok(true);
         }
-        trees == 1
+        // The entries of each tree. An entry is compared with those of a tree until one is confirmed.
+        let mut trees: Vec<Vec<u32>> = Vec::new();
+        for &entry in entries {
+            let mut own = Vec::new();
+            push(&mut own, entry)?;
+            let mut place = 0;
+            while place < trees.len() {
+                if self.join(&trees[place], &[entry], tick) {
+                    let mut other = trees.swap_remove(place);
+                    if own.len() < other.len() {
+                        std::mem::swap(&mut own, &mut other);
+                    }
+                    own.try_reserve(other.len())?;
+                    own.extend(other);
+                } else {
+                    place += 1;
+                }
+            }
+            push(&mut trees, own)?;
+        }
+        Ok(trees.len() == 1)
     }
 
     /// Joins the entries of two groups.
-    fn between(&mut self, groups: &Groups, a: u32, b: u32, tick: &impl Fn()) {
-        let whole = self.is_whole(groups, a, tick) && self.is_whole(groups, b, tick);
-        for &one in groups.rows(&a) {
-            for &other in groups.rows(&b) {
-                let joined = self.join(one, other, tick);
-                if whole && (joined || self.forest.root(one) == self.forest.root(other)) {
-                    return;
+    fn between(&mut self, groups: &Groups, a: u32, b: u32, tick: &impl Fn()) -> Result<(), Error> {
+        let entries = [groups.rows(&a), groups.rows(&b)];
+        if self.whole[a as usize] && self.whole[b as usize] {
+            self.join(entries[0], entries[1], tick);
+            return Ok(());
+        }
+        let mut trees = [Vec::new(), Vec::new()];
+        for ((entries, group), trees) in entries.iter().zip([a, b]).zip(&mut trees) {
+            self.by_tree(entries, trees, tick)?;
+            self.whole[group as usize] = trees.len() == 1;
+        }
+        for one in &trees[0] {
+            for other in &trees[1] {
+                self.join(one, other, tick);
+            }
+        }
+        Ok(())
+    }
+
+    /// The entries of each tree.
+    fn by_tree(&mut self, entries: &[u32], trees: &mut Vec<Vec<u32>>, tick: &impl Fn()) -> Result<(), Error> {
+        let mut places: HashMap<u32, usize> = HashMap::new();
+        for &entry in ticking(entries, tick) {
+            places.try_reserve(1)?;
+            let place = *places.entry(self.forest.root(entry)).or_insert(trees.len());
+            if place == trees.len() {
+                push(trees, Vec::new())?;
+            }
+            push(&mut trees[place], entry)?;
+        }
+        Ok(())
+    }
+
+    /// Joins two trees if they are not one tree, and an entry of the one is confirmed for an entry of the other; the
+    /// entries of each are near those of the other. Returns whether it has joined them.
+    fn join(&mut self, ones: &[u32], others: &[u32], tick: &impl Fn()) -> bool {
+        if self.forest.root(ones[0]) == self.forest.root(others[0]) {
+            return false;
+        }
+        for &one in ones {
+            for &other in others {
+                self.tried += 1;
+                if self.tried.is_multiple_of(TRIED) {
+                    tick();
+                }
+                let features = [one, other].map(|entry| self.entries[entry as usize].features.as_ref());
+                if self.rule.confirms(features[0], features[1], tick) {
+                    // Entries are in the order of their rows.
+                    self.forest.join(one, other, |entry| entry);
+                    return true;
                 }
             }
         }
-    }
-
-    fn is_whole(&mut self, groups: &Groups, group: u32, tick: &impl Fn()) -> bool {
-        if !self.whole[group as usize] {
-            let entries = groups.rows(&group);
-            let root = self.forest.root(entries[0]);
-            let mut is_whole = true;
-            for chunk in entries.chunks(CHUNK) {
-                tick();
-                is_whole = is_whole && chunk.iter().all(|entry| self.forest.root(*entry) == root);
-            }
-            self.whole[group as usize] = is_whole;
-        }
-        self.whole[group as usize]
-    }
-
-    /// Joins the trees of two near entries if these are not in one tree, and their texts confirm them.
-    fn join(&mut self, a: u32, b: u32, tick: &impl Fn()) -> bool {
-        self.tried += 1;
-        if self.tried.is_multiple_of(TRIED) {
-            tick();
-        }
-        if self.forest.root(a) == self.forest.root(b) {
-            return false;
-        }
-        let [one, other] = [a, b].map(|entry| self.entries[entry as usize].features.as_ref());
-        let confirmed = self.rule.confirms(one, other, tick);
-        if confirmed {
-            // Entries are in the order of their rows.
-            self.forest.join(a, b, |entry| entry);
-        }
-        confirmed
+        false
     }
 }
 
