@@ -31,12 +31,14 @@ SELECT format('Near-duplicates among %2$s different fingerprints, pairs at most 
     (SELECT count(*) FROM pairs), (SELECT count(*) FROM fingerprints),
     round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS near_duplicates \gset
 
--- A group consists of documents that pairs connect.
+-- A group consists of documents that pairs connect. A document could go if its text is like one that stays.
 SELECT clock_timestamp() AS start \gset
-CREATE TEMP TABLE members AS SELECT id, simhash_cluster(simhash) OVER (ORDER BY id) AS name FROM docs;
+CREATE TEMP TABLE members AS
+SELECT id, simhash_cluster(simhash) OVER kept AS name, simhash_duplicate_of(simhash, body) OVER kept AS duplicate_of
+FROM docs WINDOW kept AS (ORDER BY id);
 ANALYZE members;
 SELECT format('Documents with a near-duplicate: %s; clusters of them: %s; documents that could go: %s (found in %s ms).',
-    coalesce(sum(documents), 0), count(*), coalesce(sum(documents - 1), 0),
+    coalesce(sum(documents), 0), count(*), (SELECT count(duplicate_of) FROM members),
     round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS clusters
 FROM (SELECT count(*) AS documents FROM members WHERE name IS NOT NULL GROUP BY name HAVING count(*) > 1) AS sizes \gset
 

@@ -71,6 +71,121 @@ mod tests {
         }
     }
 
+    /// Counts the rows whose verified cluster is not the first row that confirmed pairs lead to. $1 is the distance, $2
+    /// the resemblance, $3 the options.
+    const VERIFIED: &str = "
+        WITH RECURSIVE found AS (
+            SELECT place, tenant, fp, body, row_number() OVER w AS number,
+                simhash_cluster(fp, body, $1, $2, $3::jsonb) OVER w AS cluster
+            FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY place)
+        ), edges AS (
+            SELECT a.tenant, a.number AS a, b.number AS b FROM found AS a JOIN found AS b
+                ON a.tenant = b.tenant AND hamming(a.fp, b.fp) <= $1
+                    AND ($2 IS NULL OR simhash_resemblance(a.body, b.body, $3::jsonb) >= $2)
+        ), reached AS (
+            SELECT tenant, number AS start, number FROM found WHERE fp IS NOT NULL
+            UNION
+            SELECT tenant, start, b FROM reached JOIN edges USING (tenant) WHERE a = number
+        )
+        SELECT count(*) FROM found LEFT JOIN
+            (SELECT tenant, start AS number, min(number) AS cluster FROM reached GROUP BY tenant, start) AS expected
+            USING (tenant, number)
+        WHERE found.cluster IS DISTINCT FROM expected.cluster";
+
+    /// Inserts row by row, as a guard does, and counts the rows for which `simhash_duplicate_of` says something else.
+    const ROW_BY_ROW: &str = "
+        CREATE FUNCTION row_by_row(distance integer, bound double precision, options jsonb) RETURNS bigint
+        LANGUAGE plpgsql AS $$
+        DECLARE
+            this record;
+            earlier bigint;
+            wrong bigint = 0;
+        BEGIN
+            CREATE TEMP TABLE kept (tenant integer, number bigint, fp bigint, body text) ON COMMIT DROP;
+            FOR this IN SELECT tenant, fp, body, row_number() OVER w AS number,
+                    simhash_duplicate_of(fp, body, distance, bound, options) OVER w AS duplicate_of
+                FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY place)
+            LOOP
+                SELECT number INTO earlier FROM kept
+                WHERE tenant = this.tenant AND hamming(fp, this.fp) <= distance
+                    AND (bound IS NULL OR simhash_resemblance(body, this.body, options) >= bound)
+                ORDER BY hamming(fp, this.fp), number LIMIT 1;
+                IF earlier IS NULL THEN
+                    INSERT INTO kept VALUES (this.tenant, this.number, this.fp, this.body);
+                END IF;
+                wrong = wrong + (this.duplicate_of IS DISTINCT FROM earlier)::integer;
+            END LOOP;
+            DROP TABLE kept;
+            RETURN wrong;
+        END $$";
+
+    #[pg_test]
+    fn random_verified_clusters_and_duplicates() {
+        let mut random = Random(11);
+        Spi::run("CREATE TABLE texts (place integer, tenant integer, fp bigint, body text)").expect("a table");
+        Spi::run(ROW_BY_ROW).expect("a function");
+        let (mut clustered, mut duplicates) = (0, 0);
+        for _ in 0..40 {
+            let (rows, kinds, bits) = (random.below(60), 1 + random.below(4), random.below(5));
+            let tenants = 1 + random.below(3);
+            let common: Vec<u64> = (0..kinds).map(|_| random.next()).collect();
+            let mut fingerprints: Vec<Option<i64>> = Vec::new();
+            let mut bodies: Vec<Option<String>> = Vec::new();
+            for _ in 0..rows {
+                let flipped = (0..bits).fold(0, |flipped, _| flipped | 1u64 << random.below(64));
+                let fingerprint = *random.one_of(&common) ^ flipped;
+                fingerprints.push((random.below(10) > 0).then_some(fingerprint.cast_signed()));
+                // A template with some words replaced.
+                let template = random.below(2);
+                let words = (0..30).map(|word| match random.below(60) {
+                    0 => "other".to_owned(),
+                    1 => "more more".to_owned(),
+                    2 => format!("w{}", random.next()),
+                    _ => format!("t{template}w{word}"),
+                });
+                let words: Vec<String> = words.collect();
+                bodies.push(match random.below(12) {
+                    0 => None,
+                    1 => Some("?!".to_owned()),
+                    _ => Some(words.join(" ")),
+                });
+            }
+            let tenants: Vec<i32> = (0..rows).map(|_| random.below(tenants) as i32).collect();
+            let distance = *random.one_of(&[0, 1, 3, 6, 8, 12, 64]);
+            let least = *random.one_of(&[None, Some(0.0), Some(0.7), Some(0.8), Some(0.89), Some(0.95), Some(1.0)]);
+            let options = *random.one_of(&[
+                "{}",
+                r#"{"weight": "tf"}"#,
+                r#"{"weight": "log", "ngram": 2}"#,
+                r#"{"top": 20, "tokens": "chars"}"#,
+            ]);
+            Spi::run("TRUNCATE texts").expect("an empty table");
+            Spi::run_with_args(
+                "INSERT INTO texts SELECT n, tenant, fp, body
+                 FROM unnest($1, $2, $3) WITH ORDINALITY AS docs (fp, tenant, body, n)",
+                &[fingerprints.into(), tenants.into(), bodies.into()],
+            )
+            .expect("rows");
+            let arguments = [distance.into(), least.into(), options.into()];
+            for query in [VERIFIED, "SELECT row_by_row($1, $2, $3::jsonb)"] {
+                let wrong = Spi::get_one_with_args::<i64>(query, &arguments);
+                assert_eq!(wrong, Ok(Some(0)), "{query}, {distance}, {least:?}, {options}");
+            }
+            let found = Spi::get_two_with_args::<i64, i64>(
+                "SELECT count(*) FILTER (WHERE cluster < number), count(duplicate_of)
+                 FROM (SELECT row_number() OVER w AS number, simhash_cluster(fp, body, $1, $2, $3::jsonb) OVER w AS cluster,
+                           simhash_duplicate_of(fp, body, $1, $2, $3::jsonb) OVER w AS duplicate_of
+                       FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY place)) AS found",
+                &arguments,
+            );
+            let (joined, dropped) = found.expect("counts");
+            clustered += joined.unwrap_or_default();
+            duplicates += dropped.unwrap_or_default();
+        }
+        // A verified cluster has more rows than its duplicates, or they are the same.
+        assert!(duplicates > 100 && clustered > duplicates, "{clustered} {duplicates}");
+    }
+
     #[pg_test]
     fn progress_is_reported_every_few_seconds_if_wanted() {
         let start = Instant::now();
@@ -154,6 +269,24 @@ mod tests {
                 assert!(codes.iter().flatten().count() > 0, "{statement}: {codes:?}");
                 assert_eq!(with_kilobytes(300 << 10, &statement), None, "{statement}");
             }
+        }
+    }
+
+    /// Half of the rows are near others and resemble few of them.
+    #[pg_test]
+    #[cfg(target_os = "linux")]
+    fn a_lack_of_memory_for_features_is_an_ordinary_error() {
+        create_sqlstate_of();
+        for call in
+            ["simhash_cluster(n / 16, 'text ' || n % 700, 2)", "simhash_duplicate_of(n / 16, 'text ' || n % 700, 2)"]
+        {
+            let statement = format!(
+                "SELECT max(found) FROM (SELECT {call} OVER () AS found FROM generate_series(1, 40000) AS n) AS x"
+            );
+            let codes: Vec<_> = (0..8000).step_by(200).map(|kilobytes| with_kilobytes(kilobytes, &statement)).collect();
+            assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
+            assert!(codes.iter().flatten().count() > 3, "{statement}: {codes:?}");
+            assert_eq!(with_kilobytes(300 << 10, &statement), None, "{statement}");
         }
     }
 

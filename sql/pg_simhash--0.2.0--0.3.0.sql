@@ -53,3 +53,22 @@ COMMENT ON FUNCTION simhash_preview(regclass, integer, double precision, text[],
     'what a guard would find among a sample of a table''s rows, by distance, with examples';
 COMMENT ON FUNCTION simhash_dedup() IS
     'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope columns';
+
+-- Clusters and duplicates that texts confirm.
+CREATE FUNCTION simhash_cluster(
+    fingerprint bigint, content text, max_distance integer DEFAULT 8, resemblance double precision DEFAULT .89,
+    options jsonb DEFAULT '{}', progress boolean DEFAULT false
+) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_cluster_verified_wrapper'
+    LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_cluster(bigint, text, integer, double precision, jsonb, boolean) IS
+    'the cluster of near-duplicates, confirmed by their texts, that a row is in, named by the number of its first row';
+
+CREATE FUNCTION simhash_duplicate_of(
+    fingerprint bigint, content text, max_distance integer DEFAULT 6, resemblance double precision DEFAULT .89,
+    options jsonb DEFAULT '{}', progress boolean DEFAULT false
+) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_duplicate_of_wrapper'
+    LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean) IS
+    'the number of the earlier row that stays and that a row duplicates; NULL if the row itself stays';

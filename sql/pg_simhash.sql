@@ -275,3 +275,22 @@ CREATE FUNCTION simhash_cluster(
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION simhash_cluster(bigint, integer, boolean) IS
     'the cluster of near-duplicates that a row is in, named by the number of its first row in the partition';
+
+-- The same with texts. Beside the overload above, a second argument of unknown type is taken for the content.
+CREATE FUNCTION simhash_cluster(
+    fingerprint bigint, content text, max_distance integer DEFAULT 8, resemblance double precision DEFAULT .89,
+    options jsonb DEFAULT '{}', progress boolean DEFAULT false
+) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_cluster_verified_wrapper'
+    LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_cluster(bigint, text, integer, double precision, jsonb, boolean) IS
+    'the cluster of near-duplicates, confirmed by their texts, that a row is in, named by the number of its first row';
+
+CREATE FUNCTION simhash_duplicate_of(
+    fingerprint bigint, content text, max_distance integer DEFAULT 6, resemblance double precision DEFAULT .89,
+    options jsonb DEFAULT '{}', progress boolean DEFAULT false
+) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_duplicate_of_wrapper'
+    LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean) IS
+    'the number of the earlier row that stays and that a row duplicates; NULL if the row itself stays';

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::{ptr, slice};
 
+use pgrx::FromDatum;
 use pgrx::pg_sys::NodeTag;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -14,6 +15,7 @@ use crate::postgres::ffi::windowapi::{
     FROM_HEAD, WinGetCurrentPosition, WinGetFuncArgCurrent, WinGetFuncArgInPartition, WinGetPartitionLocalMemory,
     WinGetPartitionRowCount, WinSetMarkPosition, WindowObject,
 };
+use crate::postgres::text::RawText;
 
 /// The window that a function is called over, at its current row.
 pub struct Window {
@@ -100,6 +102,21 @@ impl Window {
                     *value = (!is_null && !is_out).then(|| datum.value() as i64);
                 }
             });
+        }
+    }
+
+    /// Calls `f` with a `text` argument at a row of the partition; None if it is NULL. The argument is evaluated and
+    /// detoasted in the current memory context.
+    pub fn with_text<T>(&self, argument: c_int, position: usize, f: impl FnOnce(RawText<'_>) -> T) -> Option<T> {
+        let (mut is_null, mut is_out) = (false, false);
+        // SAFETY: the window is the running call's, and the SQL declaration makes the argument a text. `f` uses the
+        // bytes before anything frees them.
+        unsafe {
+            let (null, out) = (&mut is_null, &mut is_out);
+            let datum = guarded(|| {
+                WinGetFuncArgInPartition(self.object, argument, position as c_int, FROM_HEAD, false, null, out)
+            });
+            RawText::from_datum(datum, is_null || is_out).map(f)
         }
     }
 }

@@ -39,5 +39,5 @@ pub fn check_resemblance(resemblance: f64) -> Result<f64, ErrorReport> {
     }
     let message = format!("resemblance {resemblance} is out of range");
     Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
-        .set_detail("The resemblance of two texts is from 0 to 1."))
+        .set_hint("Give the least resemblance of two texts, from 0 to 1."))
 }

@@ -211,6 +211,14 @@ class Progress(unittest.TestCase):
         (report,) = self.clusters("progress => true", "PARTITION BY fp % 5")
         self.assertRegex(report, r"^simhash_cluster: (reading|sorting) fingerprints of 20 rows, \d+ %$")
 
+    def test_texts(self):
+        for call in "simhash_cluster", "simhash_duplicate_of":
+            slow = "(SELECT 'text ' || fp FROM pg_sleep(0.04 + 0 * fp))"
+            (report,) = self.reports(
+                f"SELECT {call}(1, {slow}, progress => true) OVER () FROM generate_series(1, 100) AS fp"
+            )
+            self.assertRegex(report, rf"^{call}: comparing texts of 100 rows, [1-9]\d %$")
+
     def test_none_unless_wanted(self):
         self.assertEqual(self.clusters("3", ""), [])
 

@@ -1,9 +1,10 @@
 //! From text to fingerprint: [`features`] cuts the text into features and hashes them with [`hash`], [`feature_table`]
 //! keeps the distinct ones, [`weights`] and [`heaviest`] decide how much each counts, and [`tally`] adds up their votes
 //! on every bit. [`fingerprinter`] runs these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what
-//! a fingerprint is made of, and [`resemblance`] compares the features of two texts.
+//! a fingerprint is made of. [`resemblance`] compares the features of two texts, and [`feature_set`] those of many.
 
 pub mod feature_list;
+pub mod feature_set;
 pub mod feature_table;
 pub mod features;
 mod fingerprinter;

@@ -105,6 +105,6 @@ fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &impl Fn()) -> 
 
 /// The resemblance from the sums of weights. The sums are exact integers, of at most 2^26 weights of 32 bits each, and
 /// a single division of IEEE doubles gives the same result on every CPU.
-fn share(common: u64, of_a: u64, of_b: u64) -> Option<f64> {
+pub(super) fn share(common: u64, of_a: u64, of_b: u64) -> Option<f64> {
     (of_a > 0 && of_b > 0).then(|| common as f64 / (of_a + of_b - common) as f64)
 }

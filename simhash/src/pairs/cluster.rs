@@ -1,5 +1,6 @@
 //! Clusters: the connected components of the graph in which near pairs are edges.
 
+use super::forest::Forest;
 use super::groups::{Groups, Rows, ascending};
 use super::progress::{Phase, Progress};
 use super::search::Search;
@@ -15,7 +16,7 @@ use crate::ticking::CHUNK;
 pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Result<Vec<u32>, Error> {
     let len = rows.len();
     let (groups, buffers, count) = Groups::new(rows, tick)?;
-    let mut parents = Parents(ascending(groups.numbers(len), &|| tick(Progress { phase: Phase::Sort, share: 1.0 }))?);
+    let mut forest = Forest::new(groups.numbers(len), &|| tick(Progress { phase: Phase::Sort, share: 1.0 }))?;
     let mut search = Search::new(buffers, count, max_distance)?;
     let mut done = 0;
     while let Some(near) = search.next(tick)? {
@@ -24,7 +25,7 @@ pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Resul
         if done % CHUNK == 0 {
             tick(Progress { phase: Phase::Near, share: search.share() });
         }
-        parents.join(near.a, near.b, &groups);
+        forest.join(near.a, near.b, |group| first(&groups, group));
     }
     drop(search);
 
@@ -32,7 +33,7 @@ pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Resul
     let mut clusters = ascending(len, &end)?;
     let mut done = 0;
     for number in 0..groups.numbers(len) as u32 {
-        let first = first(&groups, parents.root(number));
+        let first = first(&groups, forest.root(number));
         for &row in groups.rows(&number) {
             if done % CHUNK == 0 {
                 end();
@@ -42,31 +43,6 @@ pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Resul
         }
     }
     Ok(clusters)
-}
-
-/// The parents of a forest with a tree of groups for each cluster; at first, each group is a tree. The root of a tree
-/// is the group of the cluster's first row.
-struct Parents(Vec<u32>);
-
-impl Parents {
-    /// The root of a group's tree. Halves the path to it (van Leeuwen and van der Weide, 1977).
-    fn root(&mut self, mut group: u32) -> u32 {
-        loop {
-            let parent = self.0[group as usize];
-            if parent == group {
-                return group;
-            }
-            let grandparent = self.0[parent as usize];
-            self.0[group as usize] = grandparent;
-            group = grandparent;
-        }
-    }
-
-    fn join(&mut self, a: u32, b: u32, groups: &Groups) {
-        let (a, b) = (self.root(a), self.root(b));
-        let (root, child) = if first(groups, a) <= first(groups, b) { (a, b) } else { (b, a) };
-        self.0[child as usize] = root;
-    }
 }
 
 /// The first row of a group.

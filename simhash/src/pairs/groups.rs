@@ -47,6 +47,18 @@ impl Rows {
         Ok(())
     }
 
+    /// A copy of the fingerprints: one for each row, 0 for a row without. Fails if memory is refused.
+    pub(super) fn by_position(&self, tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
+        let mut all = Vec::new();
+        all.try_reserve_exact(self.len)?;
+        for (fingerprint, &position) in ticking(self.fingerprints.iter().zip(&self.positions), tick) {
+            all.resize(position as usize, 0);
+            all.push(*fingerprint);
+        }
+        all.resize(self.len, 0);
+        Ok(all)
+    }
+
     /// Number of rows, with or without a fingerprint.
     pub fn len(&self) -> usize {
         self.len

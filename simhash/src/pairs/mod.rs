@@ -4,20 +4,34 @@
 //! pairs of the distinct fingerprints: [`partition`] brings fingerprints together that agree on a block, [`compare`]
 //! compares all pairs, [`plan`] decides which of the two is cheaper, and [`bits`] which bits make good blocks.
 //! [`memory`] allocates without ending the process when memory is refused. [`near_pairs`] turns what is found into
-//! pairs of rows, and [`cluster`] joins the rows to clusters.
+//! pairs of rows, and [`cluster`] joins the rows to clusters, whose trees are a [`forest`].
+//!
+//! Fingerprints only propose near-duplicates. [`verification`] reads the texts of those that they propose, the
+//! [`candidates`], and asks a [`rule`] which pairs are confirmed: to find the clusters of [`confirmed`] pairs, or the
+//! rows that are [`kept`] if each row that duplicates an earlier one is dropped.
 
 mod bits;
+mod candidates;
 mod cluster;
 mod compare;
+mod confirmed;
+mod forest;
 mod groups;
+mod kept;
 mod memory;
 mod near_pairs;
 mod partition;
 mod plan;
 mod progress;
+mod rule;
 mod search;
+mod verification;
 
 pub use cluster::clusters;
+pub use confirmed::Confirmed;
 pub use groups::Rows;
+pub use kept::Kept;
 pub use near_pairs::{Pair, Pairs};
 pub use progress::{Phase, Progress};
+pub use rule::Rule;
+pub use verification::{Component, Verification};

@@ -11,6 +11,8 @@ pub enum Phase {
     Equal,
     /// Pairs of different fingerprints are searched.
     Near,
+    /// The texts of rows that have a near row are read and compared.
+    Verify,
 }
 
 /// How far the work has come. Within a phase, the share never decreases.

@@ -2,83 +2,89 @@
 
 use std::ffi::c_int;
 
-use pgrx::PgMemoryContexts;
+use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use simhash::pairs::{Phase, Progress, Rows, clusters};
+use simhash::pairs::{Confirmed, Rows, clusters};
 
+use super::partition::{number_of_current_row, read_fingerprints};
 use super::progress::Reporter;
+use super::verified::{CONTENT, Verified};
 use crate::postgres::call::Call;
-use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::error::{algorithm_error, shorten, user_error};
+use crate::postgres::text::decode;
 use crate::postgres::window::Window;
 use crate::sql::arguments::check_distance;
 
-/// The limit on the rows in a partition: their clusters are one palloc'd array, of up to 1 GB.
-const MAX_ROWS: usize = (1 << 28) - 16;
+const NAME: &str = "simhash_cluster";
+/// What an error says cannot be found.
+const TASK: &str = "clusters";
 
-/// The number of rows whose fingerprints are fetched at once: a call into PostgreSQL takes longer than its work for one
-/// row.
-const AT_ONCE: usize = 16;
-
-/// The positions of the arguments.
-const FINGERPRINT: c_int = 0;
+/// The positions of the arguments without texts.
 const MAX_DISTANCE: c_int = 1;
 const PROGRESS: c_int = 2;
 
 /// Returns the cluster of the current row: the position, from 1, of the cluster's first row; NULL for a row without a
 /// fingerprint.
-///
-/// All clusters are computed at the first row of a partition and kept in the partition's memory, 4 bytes per row. The
-/// number before the rows' numbers tells whether they are computed.
 #[pg_extern(sql = false)]
 fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
-    let too_many = |rows| {
-        let message = format!("cannot find clusters among {rows} rows");
-        user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-            .set_detail(format!("A partition has at most {MAX_ROWS} rows."))
-            .set_hint("Partition the window, or leave out rows that have no fingerprint.")
-    };
     // SAFETY: `fcinfo` belongs to the running call.
-    let mut window = Window::from_call(unsafe { Call::new(fcinfo) }, MAX_ROWS, too_many)?;
-    if window.numbers()[0] == 0 {
-        compute(&mut window)?;
-    }
-    let current = window.current;
-    match window.numbers().get(current + 1) {
-        None | Some(0) => Ok(None),
-        Some(&cluster) => Ok(Some(cluster.into())),
+    number_of_current_row(unsafe { Call::new(fcinfo) }, TASK, |window| {
+        // If the distance is NULL, so are all clusters.
+        let Some(max_distance) = window.argument(MAX_DISTANCE).map(check_distance).transpose()? else { return Ok(()) };
+        let reporter = Reporter::new(NAME, window.rows, window.argument(PROGRESS).unwrap_or(false));
+        let rows = read_fingerprints(window, &reporter)?;
+        name(window, &unverified(rows, max_distance.cast_unsigned(), &reporter)?);
+        Ok(())
+    })
+}
+
+/// The same for clusters of pairs that are confirmed by their texts.
+#[pg_extern(sql = false)]
+fn simhash_cluster_verified(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
+    // SAFETY: `fcinfo` belongs to the running call.
+    let call = unsafe { Call::new(fcinfo) };
+    number_of_current_row(call, TASK, |window| {
+        // As in the other overload, where NULL is the distance.
+        if !has_content(call, window)? {
+            return Ok(());
+        }
+        let Some(verified) = Verified::read(window)? else { return Ok(()) };
+        let reporter = Reporter::new(NAME, window.rows, verified.progress);
+        let rows = read_fingerprints(window, &reporter)?;
+        let firsts = match verified.rule.resemblance {
+            Some(_) => verified.verify::<Confirmed>(window, rows, &reporter)?,
+            None => unverified(rows, verified.rule.max_distance, &reporter)?,
+        };
+        name(window, &firsts);
+        Ok(())
+    })
+}
+
+fn unverified(rows: Rows, max_distance: u32, reporter: &Reporter) -> Result<Vec<u32>, ErrorReport> {
+    clusters(rows, max_distance, &|progress| reporter.tick(progress)).map_err(algorithm_error)
+}
+
+/// Numbers the rows that have a fingerprint by the first rows of their clusters.
+fn name(window: &mut Window, firsts: &[u32]) {
+    for (number, first) in window.numbers()[1..].iter_mut().zip(firsts) {
+        *number *= first + 1;
     }
 }
 
-fn compute(window: &mut Window) -> Result<(), ErrorReport> {
-    let max_distance = window.argument(MAX_DISTANCE).map(check_distance).transpose()?;
-    let reporter = Reporter::new("simhash_cluster", window.rows, window.argument(PROGRESS).unwrap_or(false));
-    // If the distance is NULL, so are all clusters.
-    if let Some(max_distance) = max_distance {
-        let mut rows = Rows::with_capacity(window.rows).map_err(algorithm_error)?;
-        // The fingerprint may be computed here, as in simhash_cluster(simhash(body)), so memory is freed after each
-        // fetch: the texts of all rows would take too much.
-        let mut rows_context = PgMemoryContexts::new("simhash_cluster rows");
-        let mut fingerprints = [None; AT_ONCE];
-        while rows.len() < window.rows {
-            let position = rows.len();
-            reporter.tick(Progress { phase: Phase::Read, share: position as f64 / window.rows as f64 });
-            let fingerprints = &mut fingerprints[..AT_ONCE.min(window.rows - position)];
-            // SAFETY: a fingerprint is a number, not a pointer into the context.
-            unsafe { rows_context.switch_to(|_| window.bigints_from(FINGERPRINT, position, fingerprints)) };
-            // SAFETY: nothing in the context is used any more.
-            unsafe { rows_context.reset() };
-            for (number, fingerprint) in window.numbers()[position + 1..].iter_mut().zip(fingerprints) {
-                *number = fingerprint.is_some().into();
-                rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
-            }
-        }
-        let clusters = clusters(rows, max_distance.cast_unsigned(), &|progress| reporter.tick(progress))
-            .map_err(algorithm_error)?;
-        for (number, first) in window.numbers()[1..].iter_mut().zip(clusters) {
-            *number *= first + 1;
-        }
+/// Whether there are contents; an error if the content is a distance. PostgreSQL takes a second argument of unknown type
+/// for the content: a literal in quotes, NULL, or a parameter without a type.
+fn has_content(call: Call<'_>, window: &Window) -> Result<bool, ErrorReport> {
+    let arguments = call.expression().and_then(|call| call.window_arguments()).unwrap_or_default();
+    if !arguments.get(CONTENT as usize).is_some_and(|content| content.is_fixed()) {
+        return Ok(true);
     }
-    window.numbers()[0] = 1;
-    Ok(())
+    let content = window.with_text(CONTENT, window.current, |text| decode(text).map(|text| text.into_owned()));
+    let Some(content) = content.transpose()? else { return Ok(false) };
+    if content.trim().parse::<i32>().is_err() {
+        return Ok(true);
+    }
+    let message = format!("content of simhash_cluster is the constant \"{}\"", shorten(&content));
+    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+        .set_hint("If it is the maximum distance, cast it to integer."))
 }

@@ -54,6 +54,7 @@ impl Reporter {
             Phase::Sort => "sorting fingerprints",
             Phase::Equal => "listing equal fingerprints",
             Phase::Near => "comparing fingerprints",
+            Phase::Verify => "comparing texts",
         };
         Some(format!("{}: {phase} of {} rows, {:.0} %", self.name, self.rows, progress.share * 100.0))
     }

@@ -131,6 +131,8 @@ def huge(rng, digits):
             f"SELECT * FROM simhash_pairs(array_fill({text}, ARRAY[1]), '{{1}}') LIMIT 1",
             f"SELECT max(c) FROM (SELECT simhash_cluster(i::bigint, 1) OVER () AS c FROM generate_series(1, {n}) AS"
             f" i) AS s",
+            f"SELECT max(c), max(d) FROM (SELECT simhash_cluster(i % 7, {text} || i % 5) OVER () AS c,"
+            f" simhash_duplicate_of(i % 7, {text} || i % 5) OVER (ORDER BY i) AS d FROM generate_series(1, {n}) AS i) AS s",
             f"INSERT INTO hostile.guarded (id, body) SELECT {rng.randint(1, 10**9)}, {text}",
             f"INSERT INTO hostile.attached (id, body) SELECT {rng.randint(1, 10**9)}, {random_words}",
         )

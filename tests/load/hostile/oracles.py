@@ -53,6 +53,15 @@ WITH RECURSIVE u AS MATERIALIZED (SELECT * FROM unnest({few:f}) WITH ORDINALITY 
     (SELECT n, n FROM u WHERE f IS NOT NULL UNION SELECT reach.n, b.n FROM reach JOIN u a ON a.n = m JOIN u b ON
     hamming(a.f, b.f) <= {distance:d}) SELECT bool_and(c = least) FROM (SELECT n, simhash_cluster(f, {distance:d})
     OVER (ORDER BY n) AS c FROM u) AS c JOIN (SELECT n, min(m) AS least FROM reach GROUP BY n) AS r USING (n)
+WITH u AS MATERIALIZED (SELECT n, f, ({text:t}) || CASE WHEN n % 2 = 0 THEN ' and more' ELSE '' END AS t FROM
+    unnest({few:f}) WITH ORDINALITY AS u (f, n)), d AS (SELECT n, f, t, simhash_duplicate_of(f, t, {distance:d}, .8,
+    {jsonb:o}) OVER (ORDER BY n) AS d FROM u) SELECT bool_and((a.d IS NOT NULL OR b.d IS NOT NULL OR a.n = b.n OR
+    hamming(a.f, b.f) > {distance:d} OR simhash_resemblance(a.t, b.t, {jsonb:o}) >= .8 IS NOT TRUE) IS NOT FALSE AND
+    (a.d = b.n AND (b.d IS NOT NULL OR hamming(a.f, b.f) > {distance:d})) IS NOT TRUE) FROM d a, d b
+WITH u AS MATERIALIZED (SELECT n, f, ({text:t}) || CASE WHEN n % 2 = 0 THEN ' and more' ELSE '' END AS t FROM
+    unnest({few:f}) WITH ORDINALITY AS u (f, n)), c AS (SELECT n, f, t, simhash_cluster(f, t, {distance:d}, .8,
+    {jsonb:o}) OVER (ORDER BY n) AS c FROM u) SELECT bool_and((a.c = b.c OR hamming(a.f, b.f) > {distance:d} OR
+    simhash_resemblance(a.t, b.t, {jsonb:o}) >= .8 IS NOT TRUE) IS NOT FALSE AND (a.c > a.n) IS NOT TRUE) FROM c a, c b
 SELECT (SELECT count(*) FROM hostile.attached WHERE simhash_near(simhash, {bigint:a}, {distance:d})) = (SELECT
     count(*) FROM hostile.attached WHERE hamming(simhash, {bigint:a}) <= {distance:d})
 SELECT bool_and(simhash IS NOT DISTINCT FROM simhash(body)) FROM hostile.attached

@@ -9,3 +9,9 @@ SELECT distance, duplicate, rows FROM simhash_preview('docs');
 SELECT simhash_guard('docs', resemblance => 0.9);
 INSERT INTO docs VALUES (4, 'the first text');
 DROP TABLE docs;
+
+\echo clusters and duplicates
+SELECT id, simhash_cluster(simhash(body), body) OVER docs AS cluster,
+    simhash_duplicate_of(simhash(body), body) OVER docs AS duplicate_of
+FROM (VALUES (1, 'one two three'), (2, 'something else'), (3, 'Three, two: one!')) AS docs (id, body)
+WINDOW docs AS (ORDER BY id);

@@ -1,0 +1,104 @@
+"""Verified clusters and duplicates: what reading and comparing texts costs beside simhash_cluster without texts.
+
+    python benches/batch/verified.py RUNS ROWS FILE.jsonl...
+
+Two tables of ROWS documents of about 1 KB, of which a tenth are near-duplicates of another: random words, whose
+fingerprints are uniform, and passages of real documents (the FILEs), whose fingerprints are not. All at distance 8.
+"""
+
+import random
+import sys
+from statistics import median
+
+from statements import copy_in, psql, seconds, value
+from texts import Texts
+from ways import MEMORY
+
+COUNT = "SELECT count({what}) FROM (SELECT {call} OVER (ORDER BY id) AS x FROM {table}) AS found"
+WAYS = {
+    "window": "ntile(2)",
+    "clusters": "simhash_cluster(fp, 8)",
+    "verified clusters": "simhash_cluster(fp, body)",
+    "duplicates": "simhash_duplicate_of(fp, body, 8)",
+}
+
+
+def main():
+    runs, rows, files = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    judged = report(runs, rows, files)
+    print()
+    for line, reached in judged:
+        print(f"{line}: {'reached' if reached else 'MISSED'}")
+
+
+def report(runs, rows, files):
+    load("words", words(rows))
+    load("passages", passages(rows, files))
+    judged = []
+    for table in ("words", "passages"):
+        judged += measure(table, rows, runs, MEMORY)
+    judged += measure("passages", rows, runs, {"work_mem": "4MB"})
+    return judged
+
+
+def load(table, documents):
+    psql(f"CREATE UNLOGGED TABLE {table} (id bigint, body text)")
+    copy_in(table, enumerate(documents, 1))
+    psql(f"ALTER TABLE {table} ADD fp bigint GENERATED ALWAYS AS (simhash(body)) STORED", f"VACUUM ANALYZE {table}")
+
+
+def with_copies(rows, rng, draw):
+    """Of ten documents, the last is another one with a few words replaced."""
+    recent = []
+    for row in range(rows):
+        if row % 10 == 9:
+            words = rng.choice(recent).split(" ")
+            for _ in range(rng.randint(1, 3)):
+                words[rng.randrange(len(words))] = f"w{rng.getrandbits(32)}"
+            yield " ".join(words)
+        else:
+            document = draw()
+            if len(recent) < 50_000:
+                recent.append(document)
+            else:
+                recent[rng.randrange(len(recent))] = document
+            yield document
+
+
+def words(rows):
+    rng = random.Random(7)
+    vocabulary = [f"{rng.getrandbits(24):x}" for _ in range(200_000)]
+    return with_copies(rows, rng, lambda: " ".join(rng.choices(vocabulary, k=145)))
+
+
+def passages(rows, files):
+    texts = Texts(files)
+    return with_copies(rows, random.Random(8), texts.text)
+
+
+def measure(table, rows, runs, settings):
+    bytes_a_row = float(value(f"SELECT avg(octet_length(body)) FROM {table}"))
+    times = {way: [] for way in WAYS}
+    for run in range(runs):
+        for way in WAYS if run % 2 == 0 else reversed(WAYS):
+            statement = COUNT.format(what="x", call=WAYS[way], table=table)
+            times[way].append(seconds(statement, **settings))
+    found = {
+        way: int(value(COUNT.format(what="DISTINCT x" if "clusters" in way else "x", call=WAYS[way], table=table), **settings))
+        for way in WAYS if way != "window"
+    }
+    print(f"\n{table}, {rows:,} rows of {bytes_a_row:.0f} bytes, work_mem {settings['work_mem']}")
+    for way, measured in times.items():
+        ratio = median(a / b for a, b in zip(measured, times["clusters"]))
+        print(f"  {way:<18} {median(measured):>8.3f} s   {ratio:>6.2f} x clusters   {found.get(way, rows):>10,} found", flush=True)
+    verified = median(times["verified clusters"])
+    ratio = median(a / b for a, b in zip(times["verified clusters"], times["clusters"]))
+    line = (
+        f"{table}, work_mem {settings['work_mem']}, verified clusters of {rows:,}: {verified:.1f} s,"
+        f" {ratio:.2f} times the unverified, bar 20 s or 4 times"
+    )
+    return [(line, verified <= 20 or ratio <= 4)]
+
+
+if __name__ == "__main__":
+    main()

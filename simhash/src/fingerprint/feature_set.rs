@@ -1,0 +1,199 @@
+//! The features of a text as a sorted list: for many texts that are compared with one another.
+
+use super::fingerprinter::Fingerprinter;
+use super::options::Options;
+use super::resemblance::share;
+use crate::error::Error;
+use crate::ticking::{CHUNK, EVERY, ticking};
+
+/// Features that are compared between two checks whether the rest can still matter.
+const STRIDE: usize = 64;
+
+/// The features of a text that has some. 8 bytes a feature, or 12 if the options weigh features.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FeatureSet {
+    /// A hash of the features and their weights; the first field, because it tells most sets apart.
+    digest: u64,
+    /// The sum of the weights, more than 0.
+    total: u64,
+    /// In ascending order.
+    hashes: Vec<u64>,
+    /// As long as `hashes`; empty if all weights are 1.
+    weights: Vec<u32>,
+}
+
+impl FeatureSet {
+    /// Reads the features of a text; None if it has no feature that weighs anything. Costs as much as the text's
+    /// fingerprint and a sort of the features. `tick` is called every few milliseconds and may unwind.
+    pub fn new(
+        fingerprinter: &mut Fingerprinter,
+        text: &str,
+        options: &Options,
+        tick: &impl Fn(),
+    ) -> Result<Option<Self>, Error> {
+        let (hashes, weights) = if options.is_plain_set() {
+            (plain(fingerprinter, text, options, tick)?, Vec::new())
+        } else {
+            weighted(fingerprinter, text, options, tick)?
+        };
+        let total = match weights.len() {
+            0 => hashes.len() as u64,
+            _ => ticking(&weights, tick).map(|weight| u64::from(*weight)).sum(),
+        };
+        let mix = |digest: u64, number: u64| (digest.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let digest = ticking(&hashes, tick).fold(total, |digest, hash| mix(digest, *hash));
+        let digest = ticking(&weights, tick).fold(digest, |digest, weight| mix(digest, (*weight).into()));
+        Ok((total > 0).then_some(Self { digest, total, hashes, weights }))
+    }
+
+    /// Whether the [`resemblance`](super::resemblance::resemblance) of the two texts is at least `least`. Both sets are
+    /// made with the same options.
+    ///
+    /// One pass over both lists, which ends as soon as the answer is certain.
+    pub fn resembles(&self, other: &Self, least: f64, tick: &impl Fn()) -> bool {
+        let Some(needed) = least_common(least, self.total, other.total) else { return false };
+        if self.weights.is_empty() && other.weights.is_empty() {
+            return share_at_least(needed, (self, |_| 1), (other, |_| 1), tick);
+        }
+        let of_self = |place| self.weights.get(place).copied().unwrap_or(1);
+        let of_other = |place| other.weights.get(place).copied().unwrap_or(1);
+        share_at_least(needed, (self, of_self), (other, of_other), tick)
+    }
+
+    /// A hash of the features and their weights.
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// Bytes of memory that the features take.
+    pub fn memory(&self) -> usize {
+        size_of::<Self>() + self.hashes.capacity() * 8 + self.weights.capacity() * 4
+    }
+}
+
+/// The hashes of the distinct features.
+fn plain(
+    fingerprinter: &mut Fingerprinter,
+    text: &str,
+    options: &Options,
+    tick: &impl Fn(),
+) -> Result<Vec<u64>, Error> {
+    let (mut found, mut refused) = (Vec::new(), Ok(()));
+    fingerprinter.count_distinct(text, options, tick, |hash, new| {
+        if new && refused.is_ok() {
+            refused = found.try_reserve(1);
+            if refused.is_ok() {
+                found.push(hash);
+            }
+        }
+    })?;
+    refused?;
+    sort(&mut found, &|hash| *hash, u64::BITS, tick);
+    collect(found.len(), found.iter().copied(), tick)
+}
+
+/// The hashes of the distinct features, and their weights; without features that weigh nothing.
+fn weighted(
+    fingerprinter: &mut Fingerprinter,
+    text: &str,
+    options: &Options,
+    tick: &impl Fn(),
+) -> Result<(Vec<u64>, Vec<u32>), Error> {
+    let features = fingerprinter.weighted_features(text, options, tick)?;
+    let mut found = Vec::new();
+    for feature in ticking(features.iter().filter(|(_, weight)| *weight > 0), tick) {
+        found.try_reserve(1)?;
+        found.push(feature);
+    }
+    sort(&mut found, &|(hash, _)| *hash, u64::BITS, tick);
+    let hashes = collect(found.len(), found.iter().map(|(hash, _)| *hash), tick)?;
+    let weights = collect(found.len(), found.iter().map(|(_, weight)| *weight), tick)?;
+    Ok((hashes, weights))
+}
+
+/// A vector without spare memory.
+fn collect<T>(len: usize, items: impl Iterator<Item = T>, tick: &impl Fn()) -> Result<Vec<T>, Error> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(len)?;
+    all.extend(ticking(items, tick));
+    Ok(all)
+}
+
+/// Sorts by the lowest `bits` bits of a key, in which hashes do not agree. Long lists are split by the highest bit
+/// first, so that the sort can be cancelled.
+fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &impl Fn()) {
+    tick();
+    if items.len() <= CHUNK || bits == 0 {
+        return items.sort_unstable_by_key(key);
+    }
+    let mut zeros = 0;
+    for place in 0..items.len() {
+        if place % CHUNK == 0 {
+            tick();
+        }
+        if key(&items[place]) >> (bits - 1) & 1 == 0 {
+            items.swap(zeros, place);
+            zeros += 1;
+        }
+    }
+    let (zeros, ones) = items.split_at_mut(zeros);
+    sort(zeros, key, bits - 1, tick);
+    sort(ones, key, bits - 1, tick);
+}
+
+/// The least common weight with which two texts of these weights have a resemblance of at least `least`; None if there
+/// is none. The resemblance grows with the common weight, also as it is rounded.
+fn least_common(least: f64, of_a: u64, of_b: u64) -> Option<u64> {
+    let reaches = |common| share(common, of_a, of_b).is_some_and(|share| share >= least);
+    let (mut fewest, mut most) = (0, of_a.min(of_b));
+    if !reaches(most) {
+        return None;
+    }
+    while fewest < most {
+        let middle = fewest + (most - fewest) / 2;
+        if reaches(middle) {
+            most = middle;
+        } else {
+            fewest = middle + 1;
+        }
+    }
+    Some(fewest)
+}
+
+/// Whether the common weight of two sets is at least `needed`. Each comes with a function from a place to a weight.
+#[inline(always)]
+fn share_at_least(
+    needed: u64,
+    (a, weight_a): (&FeatureSet, impl Fn(usize) -> u32),
+    (b, weight_b): (&FeatureSet, impl Fn(usize) -> u32),
+    tick: &impl Fn(),
+) -> bool {
+    let (mut i, mut j, mut common) = (0, 0, 0);
+    let (mut rest_a, mut rest_b) = (a.total, b.total);
+    for stride in 1.. {
+        if common >= needed {
+            return true;
+        }
+        if common + rest_a.min(rest_b) < needed {
+            return false;
+        }
+        if stride % (EVERY / STRIDE) == 0 {
+            tick();
+        }
+        let (end_i, end_j) = ((i + STRIDE).min(a.hashes.len()), (j + STRIDE).min(b.hashes.len()));
+        // Which hash is smaller is unpredictable, so nothing branches on it.
+        while i < end_i && j < end_j {
+            let (of_a, of_b) = (u64::from(weight_a(i)), u64::from(weight_b(j)));
+            let (x, y) = (a.hashes[i], b.hashes[j]);
+            common += u64::from(x == y) * of_a.min(of_b);
+            rest_a -= u64::from(x <= y) * of_a;
+            rest_b -= u64::from(y <= x) * of_b;
+            i += usize::from(x <= y);
+            j += usize::from(y <= x);
+        }
+        if i == a.hashes.len() || j == b.hashes.len() {
+            break;
+        }
+    }
+    common >= needed
+}

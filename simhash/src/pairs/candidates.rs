@@ -1,0 +1,61 @@
+//! The rows that have a near row, by component of the graph in which near rows are connected.
+
+use super::cluster::clusters;
+use super::groups::Rows;
+use super::memory::resize;
+use super::progress::{Phase, Progress};
+use crate::error::Error;
+use crate::ticking::{CHUNK, ticking};
+
+/// The rows that are in a component of several rows, in ascending order.
+pub struct Candidates {
+    /// Positions of the rows.
+    pub rows: Vec<u32>,
+    pub fingerprints: Vec<u64>,
+    /// The component of each, numbered from 0 in the order of the components' first rows.
+    pub components: Vec<u32>,
+    /// Number of rows of each component.
+    pub sizes: Vec<u32>,
+}
+
+impl Candidates {
+    /// Finds the components of all rows. Fails if memory is refused.
+    ///
+    /// Needs 8 bytes a row more than [`clusters`], and afterwards 16 bytes for each row of a component.
+    pub fn new(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
+        let fingerprints = rows.by_position(&|| tick(Progress { phase: Phase::Read, share: 1.0 }))?;
+        let firsts = clusters(rows, max_distance, tick)?;
+        let tick = || tick(Progress { phase: Phase::Near, share: 1.0 });
+        let mut sizes = Vec::new();
+        for start in (0..firsts.len()).step_by(CHUNK) {
+            tick();
+            let end = firsts.len().min(start + CHUNK);
+            resize(&mut sizes, end, 0)?;
+        }
+        for first in ticking(&firsts, tick) {
+            sizes[*first as usize] += 1;
+        }
+        let several = |first: &u32| sizes[*first as usize] > 1;
+        let len = ticking(&firsts, tick).filter(|first| several(first)).count();
+        let mut found = Self { rows: Vec::new(), fingerprints: Vec::new(), components: Vec::new(), sizes: Vec::new() };
+        found.rows.try_reserve_exact(len)?;
+        found.fingerprints.try_reserve_exact(len)?;
+        found.components.try_reserve_exact(len)?;
+        // From here on, the size of a component is replaced by its number once its first row has been met.
+        for (row, &first) in ticking(firsts.iter().enumerate(), tick) {
+            let size = sizes[first as usize];
+            if row == first as usize {
+                if size == 1 {
+                    continue;
+                }
+                sizes[row] = found.sizes.len() as u32;
+                found.sizes.try_reserve(1)?;
+                found.sizes.push(size);
+            }
+            found.rows.push(row as u32);
+            found.fingerprints.push(fingerprints[row]);
+            found.components.push(sizes[first as usize]);
+        }
+        Ok(found)
+    }
+}

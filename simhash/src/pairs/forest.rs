@@ -1,0 +1,34 @@
+//! Sets that are joined: a forest with a tree for each set (Galler and Fischer, 1964).
+
+use super::groups::ascending;
+use crate::error::Error;
+
+/// The parents of the nodes of a forest; a root is its own parent.
+pub struct Forest(Vec<u32>);
+
+impl Forest {
+    /// A forest in which each of `nodes` nodes is a tree. Fails if memory is refused.
+    pub fn new(nodes: usize, tick: &dyn Fn()) -> Result<Self, Error> {
+        Ok(Self(ascending(nodes, tick)?))
+    }
+
+    /// The root of a node's tree. Halves the path to it (van Leeuwen and van der Weide, 1977).
+    pub fn root(&mut self, mut node: u32) -> u32 {
+        loop {
+            let parent = self.0[node as usize];
+            if parent == node {
+                return node;
+            }
+            let grandparent = self.0[parent as usize];
+            self.0[node as usize] = grandparent;
+            node = grandparent;
+        }
+    }
+
+    /// Joins the trees of two nodes. The root whose `first` is smaller becomes the root of both.
+    pub fn join(&mut self, a: u32, b: u32, first: impl Fn(u32) -> u32) {
+        let (a, b) = (self.root(a), self.root(b));
+        let (root, child) = if first(a) <= first(b) { (a, b) } else { (b, a) };
+        self.0[child as usize] = root;
+    }
+}

@@ -1,0 +1,106 @@
+//! What stays if each row is dropped that duplicates an earlier row which has stayed.
+
+use std::collections::HashMap;
+
+use super::compare::Kernel;
+use super::memory::push;
+use super::rule::Rule;
+use super::verification::{Candidate, Component};
+use crate::error::Error;
+use crate::fingerprint::feature_set::FeatureSet;
+use crate::ticking::CHUNK;
+
+/// The rows of a component that are kept. A kept row stands for itself. A row that is near an earlier kept row and
+/// confirmed is dropped, and that row stands for it: of several, the nearest one and, among equally near ones, the
+/// earliest.
+///
+/// This is what a guard does that sees the rows one by one. Unlike in a cluster, a row is never dropped for the sake of
+/// a row that is itself dropped. Each row is compared with all kept rows before it. Of rows that are dropped, nothing is
+/// remembered.
+#[derive(Default)]
+pub struct Kept {
+    fingerprints: Vec<u64>,
+    rows: Vec<u32>,
+    /// Empty if the rule does not ask for texts.
+    features: Vec<FeatureSet>,
+    /// Places of kept rows by the digest of their features, for identical rows.
+    by_digest: HashMap<u64, u32>,
+    /// Bytes that the features take.
+    memory: usize,
+}
+
+impl Component for Kept {
+    fn add(&mut self, candidate: Candidate, rule: &Rule, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error> {
+        if !rule.applies(candidate.features.as_ref()) {
+            return Ok(());
+        }
+        let (row, key) = (candidate.row as usize, candidate.key());
+        if let Some(place) = self.duplicated(&candidate, key, rule, &|| tick(0.0))? {
+            results[row] = self.rows[place];
+            return Ok(());
+        }
+        let place = self.rows.len() as u32;
+        push(&mut self.rows, candidate.row)?;
+        push(&mut self.fingerprints, candidate.fingerprint)?;
+        self.by_digest.try_reserve(1)?;
+        self.by_digest.entry(key).or_insert(place);
+        if let Some(features) = candidate.features {
+            self.memory += features.memory();
+            push(&mut self.features, features)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &Rule, _: &mut [u32], _: &dyn Fn(f64)) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn memory(&self) -> usize {
+        // Vectors and the table grow by doubling.
+        self.memory + self.rows.capacity() * 12 + self.by_digest.capacity() * 16
+    }
+}
+
+impl Kept {
+    /// The place of the kept row that a row duplicates; None if there is none.
+    fn duplicated(
+        &self,
+        candidate: &Candidate,
+        key: u64,
+        rule: &Rule,
+        tick: &impl Fn(),
+    ) -> Result<Option<usize>, Error> {
+        // An identical row has distance 0. An earlier kept row at that distance that is confirmed for this row would
+        // have been confirmed for the identical one.
+        if let Some(&place) = self.by_digest.get(&key) {
+            let place = place as usize;
+            let is_identical = self.fingerprints[place] == candidate.fingerprint
+                && self.features.get(place) == candidate.features.as_ref();
+            if is_identical {
+                return Ok(Some(place));
+            }
+        }
+        let mut near = Vec::new();
+        for (number, fingerprints) in self.fingerprints.chunks(CHUNK).enumerate() {
+            if number > 0 {
+                tick();
+            }
+            near.try_reserve(fingerprints.len())?;
+            Kernel::detect().near(fingerprints, number * CHUNK, candidate.fingerprint, rule.max_distance, &mut near);
+        }
+        near.sort_unstable();
+        for (number, &(_, place)) in near.iter().enumerate() {
+            if number % CONFIRMED == CONFIRMED - 1 {
+                tick();
+            }
+            let place = place as usize;
+            if rule.confirms(self.features.get(place), candidate.features.as_ref(), tick) {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Pairs of texts that are compared between two ticks.
+const CONFIRMED: usize = 1 << 10;

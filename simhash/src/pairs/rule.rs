@@ -1,0 +1,30 @@
+//! The rule by which two rows are near-duplicates.
+
+use crate::fingerprint::feature_set::FeatureSet;
+
+/// When two rows are near-duplicates: their fingerprints are near and, if the rule asks for it, their texts resemble
+/// each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Number of bits in which the fingerprints may differ.
+    pub max_distance: u32,
+    /// The least [resemblance](crate::fingerprint::resemblance::resemblance) of the texts; None to leave texts out of
+    /// account.
+    pub resemblance: Option<f64>,
+}
+
+impl Rule {
+    /// Whether a row with these features may be a near-duplicate of any other: a text without a feature resembles none.
+    pub fn applies(&self, features: Option<&FeatureSet>) -> bool {
+        self.resemblance.is_none() || features.is_some()
+    }
+
+    /// Whether the features of two near rows confirm that they are near-duplicates.
+    pub fn confirms(&self, a: Option<&FeatureSet>, b: Option<&FeatureSet>, tick: &impl Fn()) -> bool {
+        match (self.resemblance, a, b) {
+            (None, _, _) => true,
+            (Some(least), Some(a), Some(b)) => a.resembles(b, least, tick),
+            (Some(_), _, _) => false,
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Reads the texts of near rows, component by component, within a budget of memory.
+//!
+//! Confirmed pairs are near pairs, so the components of the near rows can be judged one by one. Rows come in ascending
+//! order, because a caller may have them on disk; so many components are open at a time, and the features of each are
+//! kept until its last row has come. If they take more memory than the budget, the components that began last are
+//! forgotten, and read in another pass. The component that began first is always kept, so that each pass ends some.
+
+use super::candidates::Candidates;
+use super::groups::{Rows, ascending};
+use super::memory::{push, resize};
+use super::progress::{Phase, Progress};
+use super::rule::Rule;
+use crate::error::Error;
+use crate::fingerprint::feature_set::FeatureSet;
+use crate::ticking::{CHUNK, ticking};
+
+/// A candidate whose text has been read.
+pub struct Candidate {
+    /// Position of the row.
+    pub row: u32,
+    pub fingerprint: u64,
+    /// None if the text is NULL or has no feature, or if the rule does not ask for texts.
+    pub features: Option<FeatureSet>,
+}
+
+impl Candidate {
+    /// A number that identical rows have in common.
+    pub fn key(&self) -> u64 {
+        self.fingerprint.rotate_left(1) ^ self.features.as_ref().map_or(0, FeatureSet::digest)
+    }
+
+    /// Whether the fingerprints and the features are the same.
+    pub fn is_identical(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint && self.features == other.features
+    }
+}
+
+/// What is known of a component while its rows come.
+///
+/// `results` holds for each row the position of the row that stands for it, at first its own.
+pub trait Component: Default {
+    /// Adds the next row of the component.
+    fn add(&mut self, candidate: Candidate, rule: &Rule, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error>;
+
+    /// Ends the component: all its rows have come. `tick` takes the share that is done, from 0 to 1.
+    fn finish(&mut self, rule: &Rule, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error>;
+
+    /// Bytes of memory that the component takes.
+    fn memory(&self) -> usize;
+}
+
+/// Reads the texts of rows that have a near row.
+///
+/// Needs 20 bytes for each of these rows and 4 for each row, and memory for features: that of the open components, up to
+/// the budget and a text, or that of the largest component if that is more. A tick is called at least every few
+/// milliseconds. If it panics, the only thing to do with the verification is to drop it.
+pub struct Verification<C> {
+    rule: Rule,
+    /// Bytes for the open components.
+    budget: usize,
+    candidates: Candidates,
+    /// For each component, the slot where it is open, or one of the states below.
+    states: Vec<u32>,
+    slots: Vec<Open<C>>,
+    free: Vec<u32>,
+    /// The components that were opened in this pass, in this order. Some may have ended.
+    opened: Vec<u32>,
+    open: usize,
+    /// Bytes that the open components take.
+    memory: usize,
+    /// The next candidate.
+    place: usize,
+    /// Whether this pass has left out components.
+    is_partial: bool,
+    /// Whether the budget was exceeded, and no component has ended since. Until one ends, none is opened: its first row
+    /// would exceed the budget again.
+    is_full: bool,
+    /// Number of candidates whose components have ended.
+    done: usize,
+    /// The largest number of a candidate that any pass has read.
+    read: usize,
+    results: Vec<u32>,
+}
+
+/// No row of the component has come in this pass.
+const UNREAD: u32 = u32::MAX;
+/// The component is left to another pass.
+const DEFERRED: u32 = u32::MAX - 1;
+/// The component has ended.
+const DONE: u32 = u32::MAX - 2;
+
+#[derive(Default)]
+struct Open<C> {
+    component: C,
+    /// Number of its rows that are to come.
+    left: u32,
+}
+
+impl<C: Component> Verification<C> {
+    /// Finds the rows whose texts are to be read. `budget` is in bytes. Fails if memory is refused.
+    pub fn new(rows: Rows, rule: Rule, budget: usize, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
+        let len = rows.len();
+        let candidates = Candidates::new(rows, rule.max_distance, tick)?;
+        let mut states = Vec::new();
+        resize(&mut states, candidates.sizes.len(), UNREAD)?;
+        Ok(Self {
+            rule,
+            budget,
+            candidates,
+            states,
+            slots: Vec::new(),
+            free: Vec::new(),
+            opened: Vec::new(),
+            open: 0,
+            memory: 0,
+            place: 0,
+            is_partial: false,
+            is_full: false,
+            done: 0,
+            read: 0,
+            results: ascending(len, &|| tick(Progress { phase: Phase::Verify, share: 0.0 }))?,
+        })
+    }
+
+    /// The position of the next row whose features [`Verification::push`] takes; None at the end. Positions ascend, but
+    /// in each pass they begin anew.
+    pub fn wanted(&mut self, tick: &dyn Fn(Progress)) -> Option<u32> {
+        loop {
+            if self.place.is_multiple_of(CHUNK) {
+                tick(self.progress(0.0));
+            }
+            let Some(&component) = self.candidates.components.get(self.place) else {
+                if !self.is_partial {
+                    return None;
+                }
+                self.begin_pass(tick);
+                continue;
+            };
+            let state = &mut self.states[component as usize];
+            match *state {
+                DONE | DEFERRED => self.place += 1,
+                UNREAD if self.open > 0 && (self.is_full || self.memory >= self.budget) => {
+                    *state = DEFERRED;
+                    self.is_partial = true;
+                    self.place += 1;
+                }
+                _ => return Some(self.candidates.rows[self.place]),
+            }
+        }
+    }
+
+    /// Takes the features of the row that [`Verification::wanted`] has named; None if its text is NULL or has no
+    /// feature. Fails if memory is refused.
+    pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn(Progress)) -> Result<(), Error> {
+        let Some(&component) = self.candidates.components.get(self.place) else { return Ok(()) };
+        let place = component as usize;
+        if self.states[place] == UNREAD {
+            self.open(component)?;
+        }
+        let candidate = Candidate {
+            row: self.candidates.rows[self.place],
+            fingerprint: self.candidates.fingerprints[self.place],
+            features: features.filter(|_| self.rule.resemblance.is_some()),
+        };
+        self.place += 1;
+        self.read = self.read.max(self.place);
+        let size = self.candidates.sizes[place] as usize;
+        let [begun, ended] = [self.progress(0.0), self.progress(size as f64)];
+        // Reading a text takes longer than this.
+        tick(begun);
+        let share = |share| begun.share + share * (ended.share - begun.share);
+        let slot = self.states[place];
+        let Open { component, left } = &mut self.slots[slot as usize];
+        self.memory -= component.memory();
+        component.add(candidate, &self.rule, &mut self.results, &|_| tick(begun))?;
+        *left -= 1;
+        if *left > 0 {
+            self.memory += component.memory();
+            while self.memory > self.budget && self.open > 1 {
+                self.defer_last();
+            }
+            return Ok(());
+        }
+        let tick = |done| tick(Progress { phase: Phase::Verify, share: share(done) });
+        component.finish(&self.rule, &mut self.results, &tick)?;
+        *component = C::default();
+        push(&mut self.free, slot)?;
+        self.open -= 1;
+        self.is_full = false;
+        self.states[place] = DONE;
+        self.done += size;
+        Ok(())
+    }
+
+    /// For each row, the position of the row that stands for it.
+    pub fn into_results(self) -> Vec<u32> {
+        self.results
+    }
+
+    fn open(&mut self, component: u32) -> Result<(), Error> {
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                push(&mut self.slots, Open::default())?;
+                (self.slots.len() - 1) as u32
+            }
+        };
+        push(&mut self.opened, component)?;
+        let left = self.candidates.sizes[component as usize];
+        self.slots[slot as usize].left = left;
+        self.states[component as usize] = slot;
+        self.open += 1;
+        Ok(())
+    }
+
+    /// Leaves the component that was opened last to another pass.
+    fn defer_last(&mut self) {
+        while let Some(component) = self.opened.pop() {
+            let slot = self.states[component as usize];
+            if let Some(Open { component: last, .. }) = self.slots.get_mut(slot as usize) {
+                self.memory -= last.memory();
+                *last = C::default();
+                self.free.push(slot);
+                self.open -= 1;
+                self.states[component as usize] = DEFERRED;
+                (self.is_partial, self.is_full) = (true, true);
+                return;
+            }
+        }
+    }
+
+    fn begin_pass(&mut self, tick: &dyn Fn(Progress)) {
+        let progress = self.progress(0.0);
+        for state in ticking(&mut self.states, || tick(progress)) {
+            if *state == DEFERRED {
+                *state = UNREAD;
+            }
+        }
+        self.opened.clear();
+        (self.is_partial, self.is_full) = (false, false);
+        self.place = 0;
+    }
+
+    /// The progress if `more` candidates were done: the first reading of each row counts half.
+    fn progress(&self, more: f64) -> Progress {
+        let (done, all) = (self.read as f64 + self.done as f64 + more, 2.0 * self.candidates.rows.len().max(1) as f64);
+        Progress { phase: Phase::Verify, share: done / all }
+    }
+}

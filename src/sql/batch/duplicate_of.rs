@@ -1,0 +1,27 @@
+//! `simhash_duplicate_of() OVER (ORDER BY ...)`: the earlier row that a row of a window duplicates.
+
+use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use simhash::pairs::Kept;
+
+use super::partition::{number_of_current_row, read_fingerprints};
+use super::progress::Reporter;
+use super::verified::Verified;
+use crate::postgres::call::Call;
+
+/// Returns the position, from 1, of the kept row that the current row duplicates; NULL if the current row is kept.
+#[pg_extern(sql = false)]
+fn simhash_duplicate_of(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
+    // SAFETY: `fcinfo` belongs to the running call.
+    number_of_current_row(unsafe { Call::new(fcinfo) }, "duplicates", |window| {
+        let Some(verified) = Verified::read(window)? else { return Ok(()) };
+        let reporter = Reporter::new("simhash_duplicate_of", window.rows, verified.progress);
+        let rows = read_fingerprints(window, &reporter)?;
+        let kept = verified.verify::<Kept>(window, rows, &reporter)?;
+        for (row, (number, kept)) in (0..).zip(window.numbers()[1..].iter_mut().zip(kept)) {
+            *number = if kept == row { 0 } else { kept + 1 };
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,86 @@
+//! The window functions that compare the texts of near rows.
+
+use std::ffi::c_int;
+
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys;
+use pgrx::pg_sys::panic::ErrorReport;
+use simhash::fingerprint::feature_set::FeatureSet;
+use simhash::fingerprint::options::Options;
+use simhash::pairs::{Component, Rows, Rule, Verification};
+
+use super::progress::Reporter;
+use crate::postgres::error::{algorithm_error, tick};
+use crate::postgres::text::decode;
+use crate::postgres::window::Window;
+use crate::sql::arguments::{check_distance, check_resemblance};
+use crate::sql::fingerprint_cache::with_fingerprinter;
+use crate::sql::options::{Document, RawJsonb, read};
+
+/// The positions of the arguments, after the fingerprint.
+pub const CONTENT: c_int = 1;
+const MAX_DISTANCE: c_int = 2;
+const RESEMBLANCE: c_int = 3;
+const OPTIONS: c_int = 4;
+const PROGRESS: c_int = 5;
+
+/// Bytes of features that are kept at once, unless `work_mem` is larger. A tenth of it would need ten passes over the
+/// rows of a window where this needs one.
+const LEAST_BUDGET: usize = 256 << 20;
+
+/// The arguments of a function, as the first row of the partition gives them.
+pub struct Verified {
+    pub rule: Rule,
+    pub progress: bool,
+    options: Options,
+}
+
+impl Verified {
+    /// Reads the arguments; None if the distance or the options are NULL.
+    pub fn read(window: &Window) -> Result<Option<Self>, ErrorReport> {
+        let max_distance = window.argument(MAX_DISTANCE).map(check_distance).transpose()?;
+        let resemblance = window.argument(RESEMBLANCE).map(check_resemblance).transpose()?;
+        let options = window.argument::<RawJsonb<'_>>(OPTIONS).map(Document::Jsonb).map(read).transpose()?;
+        let progress = window.argument(PROGRESS).unwrap_or(false);
+        Ok(max_distance.zip(options).map(|(max_distance, options)| {
+            let rule = Rule { max_distance: max_distance.cast_unsigned(), resemblance };
+            Self { rule, progress, options }
+        }))
+    }
+
+    /// For each row, the position of the row that stands for it.
+    pub fn verify<C: Component>(
+        &self,
+        window: &Window,
+        rows: Rows,
+        reporter: &Reporter,
+    ) -> Result<Vec<u32>, ErrorReport> {
+        // SAFETY: the setting is a plain number, of kilobytes.
+        let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
+        let report = |progress| reporter.tick(progress);
+        let verification = Verification::<C>::new(rows, self.rule, work_mem.max(LEAST_BUDGET), &report);
+        let mut verification = verification.map_err(algorithm_error)?;
+        // A text is freed before the next is read.
+        let mut text_context = PgMemoryContexts::new("simhash text");
+        while let Some(row) = verification.wanted(&report) {
+            let mut features = None;
+            if self.rule.resemblance.is_some() {
+                // SAFETY: features are not in the context.
+                features = unsafe { text_context.switch_to(|_| self.features(window, row as usize)) }?;
+                // SAFETY: nothing in the context is used any more.
+                unsafe { text_context.reset() };
+            }
+            verification.push(features, &report).map_err(algorithm_error)?;
+        }
+        Ok(verification.into_results())
+    }
+
+    fn features(&self, window: &Window, row: usize) -> Result<Option<FeatureSet>, ErrorReport> {
+        let read = window.with_text(CONTENT, row, |text| {
+            let text = decode(text)?;
+            with_fingerprinter(|fingerprinter| FeatureSet::new(fingerprinter, &text, &self.options, &tick))
+                .map_err(algorithm_error)
+        });
+        Ok(read.transpose()?.flatten())
+    }
+}
