@@ -37,7 +37,8 @@ ARGUMENTS = {
     "name": "'f'::name",
     "regclass": "'leaks.searched'::regclass",
 }
-NAMED = {"options text": "'{{\"ngram\": 2}}'", "blocks integer": "4", "max_distance integer": "3"}
+NAMED = {"options text": "'{{\"ngram\": 2}}'", "blocks integer": "4", "max_distance integer": "3",
+         "resemblance double precision": ".89"}
 
 NEW_TABLE = (
     "DROP TABLE IF EXISTS leaks.changed ;;"
