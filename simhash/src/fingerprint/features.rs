@@ -2,21 +2,43 @@
 
 use std::ops::Range;
 
-use super::hash::{hash, hash_at};
+use super::hash::{hash, hash_9_to_16, hash_at, word_at};
 use super::options::{Options, Tokens};
+use super::seen_words::SeenWords;
 use crate::error::Error;
 use crate::text::shingle::Shingler;
-use crate::text::tokens::{TokenSink, tokenize};
+use crate::text::tokens::{LETTER, TokenSink, tokenize};
 use crate::ticking::EVERY;
 
-/// Calls `emit` with each feature of a text in normal form and with its hash: once for each occurrence, in the order in
+/// Receives the features of a text.
+pub trait FeatureSink {
+    /// A feature and its hash.
+    fn feature(&mut self, feature: &[u8], hash: u64) -> Result<(), Error>;
+}
+
+impl<F: FnMut(&[u8], u64) -> Result<(), Error>> FeatureSink for F {
+    #[inline]
+    fn feature(&mut self, feature: &[u8], hash: u64) -> Result<(), Error> {
+        self(feature, hash)
+    }
+}
+
+/// Passes `emit` each feature of a text in normal form and with its hash: once for each occurrence, in the order in
 /// which the occurrences end.
 #[inline]
-pub fn each_feature(
+pub fn each_feature(normal: &str, options: &Options, tick: &impl Fn(), emit: impl FnMut(&[u8], u64) -> Result<(), Error>) -> Result<(), Error> {
+    each_new_feature(normal, options, &mut SeenWords::default(), tick, emit)
+}
+
+/// The same as [`each_feature`], except that it leaves out repeated occurrences that `seen` knows. `seen` must have been
+/// reset for this text.
+#[inline]
+pub fn each_new_feature(
     normal: &str,
     options: &Options,
+    seen: &mut SeenWords,
     tick: &impl Fn(),
-    emit: impl FnMut(&[u8], u64) -> Result<(), Error>,
+    emit: impl FeatureSink,
 ) -> Result<(), Error> {
     let text = normal.as_bytes();
     match options.tokens {
@@ -25,6 +47,7 @@ pub fn each_feature(
                 text,
                 words: Shingler::new(text, options.words_per_feature(), Some(b' ')),
                 single_words: options.words_per_feature() == 1,
+                seen,
                 spaceless: Shingler::new(text, options.spaceless_per_feature(), None),
                 emit,
             };
@@ -41,9 +64,10 @@ pub fn each_feature(
     }
 }
 
-#[inline(always)]
-fn emit_hashed(feature: Option<&[u8]>, emit: &mut impl FnMut(&[u8], u64) -> Result<(), Error>) -> Result<(), Error> {
-    feature.map_or(Ok(()), |feature| emit(feature, hash(feature)))
+/// Not inlined: the features that are not cut here are rare, and their code would be there many times.
+#[inline(never)]
+fn emit_hashed(feature: Option<&[u8]>, emit: &mut impl FeatureSink) -> Result<(), Error> {
+    feature.map_or(Ok(()), |feature| emit.feature(feature, hash(feature)))
 }
 
 /// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
@@ -51,11 +75,12 @@ struct WordFeatures<'t, E> {
     text: &'t [u8],
     words: Shingler<'t>,
     single_words: bool,
+    seen: &'t mut SeenWords,
     spaceless: Shingler<'t>,
     emit: E,
 }
 
-impl<E: FnMut(&[u8], u64) -> Result<(), Error>> WordFeatures<'_, E> {
+impl<E: FeatureSink> WordFeatures<'_, E> {
     #[inline]
     fn end_words(&mut self) -> Result<(), Error> {
         emit_hashed(self.words.end_run()?, &mut self.emit)
@@ -67,13 +92,17 @@ impl<E: FnMut(&[u8], u64) -> Result<(), Error>> WordFeatures<'_, E> {
     }
 }
 
-impl<E: FnMut(&[u8], u64) -> Result<(), Error>> TokenSink for WordFeatures<'_, E> {
+impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
     #[inline(always)]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_spaceless()?;
         if self.single_words {
+            let word = word_at(self.text, token.start, token.end);
+            if word.is_some_and(|word| self.seen.repeats(word)) {
+                return Ok(());
+            }
             let hash = hash_at(self.text, token.start, token.end);
-            return (self.emit)(&self.text[token], hash);
+            return self.emit.feature(&self.text[token], hash);
         }
         emit_hashed(self.words.push(token)?, &mut self.emit)
     }
@@ -82,6 +111,56 @@ impl<E: FnMut(&[u8], u64) -> Result<(), Error>> TokenSink for WordFeatures<'_, E
     fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_words()?;
         emit_hashed(self.spaceless.push(token)?, &mut self.emit)
+    }
+
+    /// Three letters of three bytes, the commonest feature of Chinese and Japanese, are put together in registers, whether
+    /// or not there is punctuation between them.
+    #[inline]
+    fn letters(&mut self, base: usize, places: &[u8]) -> Result<(), Error> {
+        let letter = |place: &u8| base + usize::from(*place)..base + usize::from(*place) + LETTER;
+        let mut rest = places;
+        let [before_last, before] = loop {
+            if let Some(last_two) = self.two_letters() {
+                break last_two;
+            }
+            let Some((next, after)) = rest.split_first() else { return Ok(()) };
+            self.spaceless(letter(next))?;
+            rest = after;
+        };
+        let [mut first, mut second] = [&before_last, &before].map(|letter| read_letter(self.text, letter.start));
+        for place in rest {
+            let third = read_letter(self.text, letter(place).start);
+            let start = first | second << 24 | third << 48;
+            let end = start >> 8 | third << 40;
+            let feature = (u128::from(end) << 8 | u128::from(start)).to_le_bytes();
+            self.emit.feature(&feature[..3 * LETTER], hash_9_to_16(start, end, 3 * LETTER))?;
+            (first, second) = (second, third);
+        }
+        let last_two = match rest {
+            [] => return Ok(()),
+            [only] => [before, letter(only)],
+            [.., before_last, last] => [letter(before_last), letter(last)],
+        };
+        self.spaceless.skip(rest.len(), last_two);
+        Ok(())
+    }
+}
+
+impl<E: FeatureSink> WordFeatures<'_, E> {
+    /// The last two tokens of a run of spaceless tokens, if three make a feature and these two have three bytes each.
+    #[inline]
+    fn two_letters(&self) -> Option<[Range<usize>; 2]> {
+        let last_two = self.spaceless.last_two().filter(|_| self.spaceless.length() == 3)?;
+        last_two.iter().all(|token| token.len() == LETTER).then_some(last_two)
+    }
+}
+
+/// The letter of three bytes that starts at byte `at`, as a little-endian number.
+#[inline(always)]
+fn read_letter(text: &[u8], at: usize) -> u64 {
+    match text[at..].first_chunk() {
+        Some(bytes) => u64::from(u32::from_le_bytes(*bytes) & 0xff_ffff),
+        None => text[at..at + LETTER].iter().rev().fold(0, |letter, byte| letter << 8 | u64::from(*byte)),
     }
 }
 
@@ -93,7 +172,7 @@ struct CharFeatures<'t, E, T> {
     tick: &'t T,
 }
 
-impl<E: FnMut(&[u8], u64) -> Result<(), Error>, T: Fn()> TokenSink for CharFeatures<'_, E, T> {
+impl<E: FeatureSink, T: Fn()> TokenSink for CharFeatures<'_, E, T> {
     #[inline]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         let mut start = token.start;

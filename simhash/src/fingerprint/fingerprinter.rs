@@ -2,9 +2,10 @@
 
 use super::feature_list::FeatureList;
 use super::feature_table::FeatureTable;
-use super::features::each_feature;
+use super::features::{FeatureSink, each_feature, each_new_feature};
 use super::heaviest::{Rank, last_kept};
 use super::options::Options;
+use super::seen_words::SeenWords;
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
 use super::weights::weigh;
@@ -21,8 +22,16 @@ const KEPT: usize = 1 << 20;
 /// grows with the text may fail with [`Error::OutOfMemory`].
 #[derive(Debug, Default)]
 pub struct Fingerprinter {
+    collector: Collector,
+    tally: Tally,
+}
+
+/// Collects the distinct features of a text.
+#[derive(Debug, Default)]
+struct Collector {
     normal: String,
     distinct: FeatureTable,
+    seen: SeenWords,
 }
 
 impl Fingerprinter {
@@ -64,14 +73,14 @@ impl Fingerprinter {
         options: &Options,
         tick: &impl Fn(),
     ) -> Result<FeatureTable, Error> {
-        let collected = self.collect(text, options, tick, |_, _| ());
-        let features = std::mem::take(&mut self.distinct);
+        let collected = self.collector.collect(text, options, tick, |_, _| ());
+        let features = std::mem::take(&mut self.collector.distinct);
         self.shrink();
         collected.map(|()| features)
     }
 
-    /// The number of distinct features of a text. Calls `each` for each occurrence with the hash, and with whether it is
-    /// the first one.
+    /// The number of distinct features of a text. Calls `each` with the hash of each first occurrence and true, and with
+    /// those of some others and false.
     pub(super) fn count_distinct(
         &mut self,
         text: &str,
@@ -79,14 +88,14 @@ impl Fingerprinter {
         tick: &impl Fn(),
         each: impl FnMut(u64, bool),
     ) -> Result<usize, Error> {
-        let counted = self.collect(text, options, tick, each).map(|()| self.distinct.distinct());
+        let counted = self.collector.collect(text, options, tick, each).map(|()| self.collector.distinct.distinct());
         self.shrink();
         counted
     }
 
     fn list(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
-        self.prepare(text, options, true, tick)?;
-        let Self { normal, distinct } = self;
+        self.collector.prepare(text, options, true, tick)?;
+        let Collector { normal, distinct, .. } = &mut self.collector;
         let mut list = FeatureList::default();
         each_feature(normal, options, tick, |feature, hash| {
             if distinct.insert(hash, tick)? {
@@ -103,56 +112,73 @@ impl Fingerprinter {
         Ok(list)
     }
 
+    /// Frees the memory that a long text has taken.
+    fn shrink(&mut self) {
+        if self.collector.normal.capacity() + self.collector.distinct.memory() > KEPT {
+            self.collector = Collector::default();
+        }
+    }
+
+    fn tally(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
+        self.tally.clear();
+        if options.is_plain_set() {
+            self.collector.collect(text, options, tick, |hash, new| self.tally.vote(hash, new))?;
+            return Ok(self.tally.fingerprint());
+        }
+        let features = self.weigh_features(text, options, tick)?;
+        for (hash, weight) in ticking(features.iter(), tick) {
+            if weight > 0 {
+                self.tally.add(hash, weight.into())?;
+            }
+        }
+        self.collector.distinct = features.into_distinct();
+        Ok(self.tally.fingerprint())
+    }
+
+    fn weigh_features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<WeightedFeatures, Error> {
+        self.collector.collect(text, options, tick, |_, _| ())?;
+        Ok(WeightedFeatures::new(std::mem::take(&mut self.collector.distinct), options, tick))
+    }
+}
+
+impl Collector {
     fn prepare(&mut self, text: &str, options: &Options, counted: bool, tick: &impl Fn()) -> Result<(), Error> {
         self.normal.clear();
         normalise(text, options.case_fold, &mut self.normal, tick)?;
         self.distinct.reset(self.normal.len(), counted, tick)
     }
 
-    /// Frees the memory that a long text has taken.
-    fn shrink(&mut self) {
-        if self.normal.capacity() + self.distinct.memory() > KEPT {
-            *self = Self::default();
-        }
-    }
-
-    fn tally(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
-        let mut tally = Tally::default();
-        if options.is_plain_set() {
-            self.collect(text, options, tick, |hash, new| tally.vote(hash, new))?;
-            return Ok(tally.fingerprint());
-        }
-        let features = self.weigh_features(text, options, tick)?;
-        for (hash, weight) in ticking(features.iter(), tick) {
-            if weight > 0 {
-                tally.add(hash, weight.into())?;
-            }
-        }
-        self.distinct = features.into_distinct();
-        Ok(tally.fingerprint())
-    }
-
-    fn weigh_features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<WeightedFeatures, Error> {
-        self.collect(text, options, tick, |_, _| ())?;
-        Ok(WeightedFeatures::new(std::mem::take(&mut self.distinct), options, tick))
-    }
-
-    /// Collects the features of a text in `distinct`. Calls `each` for each occurrence with the hash, and with whether
-    /// it is the first one.
+    /// Collects the features of a text in `distinct`. Calls `each` with the hash of each occurrence, and with whether it
+    /// is the first one. If only distinct features matter, most repeated occurrences are left out.
     #[inline]
     fn collect(
         &mut self,
         text: &str,
         options: &Options,
         tick: &impl Fn(),
-        mut each: impl FnMut(u64, bool),
+        each: impl FnMut(u64, bool),
     ) -> Result<(), Error> {
-        self.prepare(text, options, !options.is_plain_set(), tick)?;
-        let Self { normal, distinct } = self;
-        each_feature(normal, options, tick, |_, hash| {
-            let new = distinct.insert(hash, tick)?;
-            each(hash, new);
-            Ok(())
-        })
+        let counted = !options.is_plain_set();
+        self.prepare(text, options, counted, tick)?;
+        let Self { normal, distinct, seen, .. } = self;
+        seen.reset(if counted { 0 } else { normal.len() })?;
+        each_new_feature(normal, options, seen, tick, Collecting { distinct, each, tick })
+    }
+}
+
+/// Where [`Collector::collect`] puts features. Not a closure, because the compiler does not inline one that is called in
+/// several places, and a call would cost as much as the insertion.
+struct Collecting<'a, E, T> {
+    distinct: &'a mut FeatureTable,
+    each: E,
+    tick: &'a T,
+}
+
+impl<E: FnMut(u64, bool), T: Fn()> FeatureSink for Collecting<'_, E, T> {
+    #[inline(always)]
+    fn feature(&mut self, _: &[u8], hash: u64) -> Result<(), Error> {
+        let new = self.distinct.insert(hash, self.tick)?;
+        (self.each)(hash, new);
+        Ok(())
     }
 }
