@@ -81,13 +81,19 @@ struct WordFeatures<'t, E> {
 }
 
 impl<E: FeatureSink> WordFeatures<'_, E> {
-    #[inline]
+    #[inline(always)]
     fn end_words(&mut self) -> Result<(), Error> {
+        if self.words.is_between_runs() {
+            return Ok(());
+        }
         emit_hashed(self.words.end_run()?, &mut self.emit)
     }
 
-    #[inline]
+    #[inline(always)]
     fn end_spaceless(&mut self) -> Result<(), Error> {
+        if self.spaceless.is_between_runs() {
+            return Ok(());
+        }
         emit_hashed(self.spaceless.end_run()?, &mut self.emit)
     }
 }
@@ -117,6 +123,7 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
     /// or not there is punctuation between them.
     #[inline]
     fn letters(&mut self, base: usize, places: &[u8]) -> Result<(), Error> {
+        self.end_words()?;
         let letter = |place: &u8| base + usize::from(*place)..base + usize::from(*place) + LETTER;
         let mut rest = places;
         let [before_last, before] = loop {

@@ -50,6 +50,12 @@ impl<'t> Shingler<'t> {
         self.shingle(self.tokens - self.n..self.tokens).map(Some)
     }
 
+    /// Whether no token has been pushed since the last run ended.
+    #[inline(always)]
+    pub fn is_between_runs(&self) -> bool {
+        self.tokens == 0
+    }
+
     /// The number of tokens in a shingle.
     pub fn length(&self) -> usize {
         self.n

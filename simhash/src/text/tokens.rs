@@ -27,7 +27,7 @@ pub trait TokenSink {
     fn word(&mut self, token: Range<usize>) -> Result<(), Error>;
     /// A letter, with its marks, of a script written without spaces.
     fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error>;
-    /// Letters without marks, of [`LETTER`] bytes each, of scripts written without spaces. Each starts at one of `places`
+    /// One or more letters without marks, of [`LETTER`] bytes each, of scripts written without spaces. Each starts at one of `places`
     /// after byte `base`.
     fn letters(&mut self, base: usize, places: &[u8]) -> Result<(), Error> {
         let letter = |place: &u8| base + usize::from(*place)..base + usize::from(*place) + LETTER;
@@ -139,7 +139,10 @@ impl OpenToken {
             *self = Self { start: at - LETTER, kind: SPACELESS };
             count = last;
         }
-        sink.letters(from, &places[..count])?;
+        // Separators alone do not end a run of words.
+        if count > 0 {
+            sink.letters(from, &places[..count])?;
+        }
         Ok(at)
     }
 
