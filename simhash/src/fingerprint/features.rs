@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::hash::{hash, hash_9_to_16, hash_at, word_at};
+use super::hash::{hash, hash_1_to_8, hash_9_to_16, lowest_bytes, word_at};
 use super::options::{Options, Tokens};
 use super::seen_words::SeenWords;
 use crate::error::Error;
@@ -26,20 +26,30 @@ impl<F: FnMut(&[u8], u64) -> Result<(), Error>> FeatureSink for F {
 /// Passes `emit` each feature of a text in normal form and with its hash: once for each occurrence, in the order in
 /// which the occurrences end.
 #[inline]
-pub fn each_feature(normal: &str, options: &Options, tick: &impl Fn(), emit: impl FnMut(&[u8], u64) -> Result<(), Error>) -> Result<(), Error> {
-    each_new_feature(normal, options, &mut SeenWords::default(), tick, emit)
+pub fn each_feature(
+    normal: &str,
+    options: &Options,
+    tick: &impl Fn(),
+    emit: impl FnMut(&[u8], u64) -> Result<(), Error>,
+) -> Result<(), Error> {
+    each_new_feature(normal, false, options, &mut SeenWords::default(), tick, emit)
 }
 
 /// The same as [`each_feature`], except that it leaves out repeated occurrences that `seen` knows. `seen` must have been
 /// reset for this text.
+///
+/// If `has_capitals` is true, the text is in normal form except for ASCII capitals, which are taken for small letters.
+/// That saves a copy of the text, a fifth of the time on short texts. It needs [`takes_capitals`].
 #[inline]
 pub fn each_new_feature(
     normal: &str,
+    has_capitals: bool,
     options: &Options,
     seen: &mut SeenWords,
     tick: &impl Fn(),
     emit: impl FeatureSink,
 ) -> Result<(), Error> {
+    debug_assert!(!has_capitals || takes_capitals(options));
     let text = normal.as_bytes();
     match options.tokens {
         Tokens::Words => {
@@ -47,6 +57,8 @@ pub fn each_new_feature(
                 text,
                 words: Shingler::new(text, options.words_per_feature(), Some(b' ')),
                 single_words: options.words_per_feature() == 1,
+                capitals: has_capitals,
+                folded: Vec::new(),
                 seen,
                 spaceless: Shingler::new(text, options.spaceless_per_feature(), None),
                 emit,
@@ -70,11 +82,23 @@ fn emit_hashed(feature: Option<&[u8]>, emit: &mut impl FeatureSink) -> Result<()
     feature.map_or(Ok(()), |feature| emit.feature(feature, hash(feature)))
 }
 
+/// Whether [`each_new_feature`] takes a text with capitals: if words are features by themselves.
+pub fn takes_capitals(options: &Options) -> bool {
+    options.tokens == Tokens::Words && options.words_per_feature() == 1
+}
+
+const HIGH: u64 = 0x8080_8080_8080_8080;
+const SMALL: u64 = 0x2020_2020_2020_2020;
+
 /// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
 struct WordFeatures<'t, E> {
     text: &'t [u8],
     words: Shingler<'t>,
     single_words: bool,
+    /// Whether the text has ASCII capitals that stand for small letters.
+    capitals: bool,
+    /// The small letters of one word.
+    folded: Vec<u8>,
     seen: &'t mut SeenWords,
     spaceless: Shingler<'t>,
     emit: E,
@@ -103,12 +127,7 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_spaceless()?;
         if self.single_words {
-            let word = word_at(self.text, token.start, token.end);
-            if word.is_some_and(|word| self.seen.repeats(word)) {
-                return Ok(());
-            }
-            let hash = hash_at(self.text, token.start, token.end);
-            return self.emit.feature(&self.text[token], hash);
+            return self.single_word(token);
         }
         emit_hashed(self.words.push(token)?, &mut self.emit)
     }
@@ -154,6 +173,42 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
 }
 
 impl<E: FeatureSink> WordFeatures<'_, E> {
+    #[inline(always)]
+    fn single_word(&mut self, token: Range<usize>) -> Result<(), Error> {
+        match word_at(self.text, token.start, token.end) {
+            Some(word) if !self.capitals || word & HIGH == 0 => {
+                // In ASCII letters and digits, this bit is set in all but capitals.
+                let small = if self.capitals { SMALL & lowest_bytes(token.len()) } else { 0 };
+                let word = word | small;
+                if self.seen.repeats(word) {
+                    return Ok(());
+                }
+                self.emit.feature(&word.to_le_bytes()[..token.len()], hash_1_to_8(word, token.len()))
+            }
+            _ => self.long_word(token),
+        }
+    }
+
+    /// A word of more than eight bytes, or with capitals and other characters than ASCII.
+    #[inline(never)]
+    fn long_word(&mut self, token: Range<usize>) -> Result<(), Error> {
+        let mut word = &self.text[token];
+        if self.capitals {
+            self.folded.clear();
+            self.folded.try_reserve(word.len())?;
+            self.folded.extend_from_slice(word);
+            self.folded.make_ascii_lowercase();
+            word = &self.folded;
+        }
+        let hash = match (word.first_chunk(), word.last_chunk()) {
+            (Some(first), Some(last)) if (9..=16).contains(&word.len()) => {
+                hash_9_to_16(u64::from_le_bytes(*first), u64::from_le_bytes(*last), word.len())
+            }
+            _ => hash(word),
+        };
+        self.emit.feature(word, hash)
+    }
+
     /// The last two tokens of a run of spaceless tokens, if three make a feature and these two have three bytes each.
     #[inline]
     fn two_letters(&self) -> Option<[Range<usize>; 2]> {

@@ -2,7 +2,7 @@
 
 use super::feature_list::FeatureList;
 use super::feature_table::FeatureTable;
-use super::features::{FeatureSink, each_feature, each_new_feature};
+use super::features::{FeatureSink, each_feature, each_new_feature, takes_capitals};
 use super::heaviest::{Rank, last_kept};
 use super::options::Options;
 use super::seen_words::SeenWords;
@@ -10,7 +10,7 @@ use super::tally::Tally;
 use super::weighted::WeightedFeatures;
 use super::weights::weigh;
 use crate::error::Error;
-use crate::text::normalise::normalise;
+use crate::text::normalise::{normalise, normalise_beyond_capitals};
 use crate::ticking::ticking;
 
 /// Bytes of scratch memory that are kept from one text to the next.
@@ -159,10 +159,19 @@ impl Collector {
         each: impl FnMut(u64, bool),
     ) -> Result<(), Error> {
         let counted = !options.is_plain_set();
-        self.prepare(text, options, counted, tick)?;
         let Self { normal, distinct, seen, .. } = self;
-        seen.reset(if counted { 0 } else { normal.len() })?;
-        each_new_feature(normal, options, seen, tick, Collecting { distinct, each, tick })
+        normal.clear();
+        let is_copied = if takes_capitals(options) {
+            normalise_beyond_capitals(text, options.case_fold, normal, tick)?
+        } else {
+            normalise(text, options.case_fold, normal, tick)?;
+            true
+        };
+        let text = if is_copied { normal } else { text };
+        distinct.reset(expected_features(text), counted, tick)?;
+        seen.reset(if counted { 0 } else { text.len() })?;
+        let has_capitals = !is_copied && options.case_fold;
+        each_new_feature(text, has_capitals, options, seen, tick, Collecting { distinct, each, tick })
     }
 }
 

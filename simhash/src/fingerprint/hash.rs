@@ -15,23 +15,25 @@ pub fn hash(feature: &[u8]) -> u64 {
 pub fn hash_at(text: &[u8], start: usize, end: usize) -> u64 {
     let length = end - start;
     match word_at(text, start, end) {
-        Some(word) => short(word, length),
-        None if (9..=16).contains(&length) => {
-            let (first, last) = (text[start..end].first_chunk(), text[start..end].last_chunk());
-            let [first, last] = [first, last].map(|bytes| bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes)));
-            hash_9_to_16(first, last, length)
-        }
+        Some(word) => hash_1_to_8(word, length),
         None => hash(&text[start..end]),
     }
 }
 
-/// The bytes `start..end` of `text` as a little-endian number. None unless they are 1 to 8 bytes and eight bytes can be
-/// read there, which all but the last words of a text allow.
+/// The bytes `start..end` of `text` as a little-endian number. None unless they are 1 to 8 bytes, of a text of at least 8.
 #[inline(always)]
 pub fn word_at(text: &[u8], start: usize, end: usize) -> Option<u64> {
     let length = end - start;
-    let bytes = text[start..].first_chunk().filter(|_| (1..=8).contains(&length))?;
-    Some(u64::from_le_bytes(*bytes) & (!0 >> (64 - 8 * length)))
+    // The last words of a text are read together with what is before them.
+    let at = start.min(text.len().checked_sub(8)?);
+    let bytes = text[at..].first_chunk().filter(|_| (1..=8).contains(&length))?;
+    Some(u64::from_le_bytes(*bytes) >> (8 * (start - at)) & lowest_bytes(length))
+}
+
+/// A mask of the lowest 1 to 8 bytes.
+#[inline(always)]
+pub fn lowest_bytes(count: usize) -> u64 {
+    !0 >> (64 - 8 * count)
 }
 
 /// The hash of a feature of `length` (9 to 16) bytes, from its first eight and its last eight bytes as little-endian
@@ -59,7 +61,7 @@ const SECRET_9_TO_16: [u64; 2] =
 
 /// xxh3-64 of the `length` (1 to 8) bytes of `word`, by the xxHash specification. The other bytes of `word` are 0.
 #[inline(always)]
-fn short(word: u64, length: usize) -> u64 {
+pub fn hash_1_to_8(word: u64, length: usize) -> u64 {
     const PRIME64_2: u64 = 0xc2b2_ae3d_27d4_eb4f;
     const PRIME64_3: u64 = 0x1656_67b1_9e37_79f9;
     const PRIME_MX2: u64 = 0x9fb2_1c65_1e98_df25;

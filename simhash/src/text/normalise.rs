@@ -39,16 +39,47 @@ const FOLD: CaseMapperBorrowed<'static> = CaseMapper::new();
 /// Full-width punctuation, and other separators that NFKC would turn into separators, may stay as they are, since no
 /// token contains them. `tick` is called at least every 64 kB.
 pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
+    if !normalise_beyond_capitals(text, case_fold, out, tick)? {
+        copy(text, case_fold, out, tick)?;
+    }
+    Ok(())
+}
+
+/// The same as [`normalise`] for a text that normalisation changes. Returns false, and appends nothing, if it changes
+/// ASCII capitals at most.
+#[inline]
+pub fn normalise_beyond_capitals(
+    text: &str,
+    case_fold: bool,
+    out: &mut String,
+    tick: &impl Fn(),
+) -> Result<bool, Error> {
+    match next_changing_span(text, 0, tick)? {
+        Some(span) => normalise_from(text, span, case_fold, out, tick).map(|()| true),
+        None if text.len() > MAX_BYTES => Err(Error::NormalFormTooLong),
+        None => Ok(false),
+    }
+}
+
+/// Appends the normal form of a text, of which `first` is the first span that may change.
+#[inline(never)]
+fn normalise_from(
+    text: &str,
+    first: Range<usize>,
+    case_fold: bool,
+    out: &mut String,
+    tick: &impl Fn(),
+) -> Result<(), Error> {
     make_room(out, text.len())?;
     let mut scratch = String::new();
     let mut copied = 0;
-    let mut at = 0;
-    while let Some(span) = next_changing_span(text, at, tick)? {
+    let mut changing = Some(first);
+    while let Some(span) = changing {
         copy(&text[copied..span.start], case_fold, out, tick)?;
         normalise_span(&text[span.clone()], case_fold, &mut scratch, out)?;
         copied = span.end;
-        at = span.end;
         tick();
+        changing = next_changing_span(text, copied, tick)?;
     }
     copy(&text[copied..], case_fold, out, tick)
 }
