@@ -29,6 +29,11 @@ impl FeatureTable {
         let slots = features.saturating_mul(SLOTS).clamp(FEWEST_SLOTS, MOST_FIRST_SLOTS).next_power_of_two();
         self.used = 0;
         self.zero = 0;
+        if self.hashes.len() == slots && !counted && slots <= CHUNK {
+            self.hashes.fill(0);
+            self.counts.clear();
+            return Ok(());
+        }
         self.hashes.clear();
         self.counts.clear();
         fill(&mut self.hashes, slots, tick)?;

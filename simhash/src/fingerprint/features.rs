@@ -55,12 +55,15 @@ pub fn each_new_feature(
         Tokens::Words => {
             let mut sink = WordFeatures {
                 text,
-                words: Shingler::new(text, options.words_per_feature(), Some(b' ')),
-                single_words: options.words_per_feature() == 1,
+                words: match options.words_per_feature() {
+                    1 => None,
+                    n => Some(Shingler::new(text, n, Some(b' '))),
+                },
                 capitals: has_capitals,
                 folded: Vec::new(),
                 seen,
-                spaceless: Shingler::new(text, options.spaceless_per_feature(), None),
+                spaceless: None,
+                spaceless_length: options.spaceless_per_feature(),
                 emit,
             };
             tokenize(normal, &mut sink, tick)?;
@@ -93,32 +96,34 @@ const SMALL: u64 = 0x2020_2020_2020_2020;
 /// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
 struct WordFeatures<'t, E> {
     text: &'t [u8],
-    words: Shingler<'t>,
-    single_words: bool,
+    /// None if words are features by themselves.
+    words: Option<Shingler<'t>>,
     /// Whether the text has ASCII capitals that stand for small letters.
     capitals: bool,
     /// The small letters of one word.
     folded: Vec<u8>,
     seen: &'t mut SeenWords,
-    spaceless: Shingler<'t>,
+    /// None before the first spaceless token: most texts have none, and the tokens to be joined take 256 bytes.
+    spaceless: Option<Shingler<'t>>,
+    spaceless_length: usize,
     emit: E,
 }
 
 impl<E: FeatureSink> WordFeatures<'_, E> {
     #[inline(always)]
     fn end_words(&mut self) -> Result<(), Error> {
-        if self.words.is_between_runs() {
-            return Ok(());
+        match &mut self.words {
+            Some(run) if !run.is_between_runs() => emit_hashed(run.end_run()?, &mut self.emit),
+            _ => Ok(()),
         }
-        emit_hashed(self.words.end_run()?, &mut self.emit)
     }
 
     #[inline(always)]
     fn end_spaceless(&mut self) -> Result<(), Error> {
-        if self.spaceless.is_between_runs() {
-            return Ok(());
+        match &mut self.spaceless {
+            Some(run) if !run.is_between_runs() => emit_hashed(run.end_run()?, &mut self.emit),
+            _ => Ok(()),
         }
-        emit_hashed(self.spaceless.end_run()?, &mut self.emit)
     }
 }
 
@@ -126,16 +131,17 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
     #[inline(always)]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_spaceless()?;
-        if self.single_words {
-            return self.single_word(token);
+        match &mut self.words {
+            None => self.single_word(token),
+            Some(run) => emit_hashed(run.push(token)?, &mut self.emit),
         }
-        emit_hashed(self.words.push(token)?, &mut self.emit)
     }
 
     #[inline(always)]
     fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_words()?;
-        emit_hashed(self.spaceless.push(token)?, &mut self.emit)
+        let run = self.spaceless.get_or_insert_with(|| Shingler::new(self.text, self.spaceless_length, None));
+        emit_hashed(run.push(token)?, &mut self.emit)
     }
 
     /// Three letters of three bytes, the commonest feature of Chinese and Japanese, are put together in registers, whether
@@ -167,7 +173,9 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
             [only] => [before, letter(only)],
             [.., before_last, last] => [letter(before_last), letter(last)],
         };
-        self.spaceless.skip(rest.len(), last_two);
+        if let Some(run) = &mut self.spaceless {
+            run.skip(rest.len(), last_two);
+        }
         Ok(())
     }
 }
@@ -212,7 +220,7 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
     /// The last two tokens of a run of spaceless tokens, if three make a feature and these two have three bytes each.
     #[inline]
     fn two_letters(&self) -> Option<[Range<usize>; 2]> {
-        let last_two = self.spaceless.last_two().filter(|_| self.spaceless.length() == 3)?;
+        let last_two = self.spaceless.as_ref().filter(|run| run.length() == 3)?.last_two()?;
         last_two.iter().all(|token| token.len() == LETTER).then_some(last_two)
     }
 }

@@ -219,17 +219,27 @@ fn passing_prefix(bytes: &[u8]) -> usize {
     at
 }
 
-/// Length of the ASCII prefix, searched eight bytes at a time.
+/// Length of the ASCII prefix, searched 64 and then eight bytes at a time.
 #[inline]
 fn ascii_prefix(bytes: &[u8]) -> usize {
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    let (words, tail) = bytes.as_chunks::<8>();
-    for (i, word) in words.iter().enumerate() {
-        let high = u64::from_le_bytes(*word) & HIGH;
-        if high != 0 {
-            return i * 8 + high.trailing_zeros() as usize / 8;
-        }
+    let high = |word: &[u8; 8]| u64::from_le_bytes(*word) & HIGH;
+    let mut at = 0;
+    while let Some(block) = bytes[at..].first_chunk::<64>()
+        && block.is_ascii()
+    {
+        at += 64;
     }
-    let tail_prefix = tail.iter().take_while(|b| b.is_ascii()).count();
-    words.len() * 8 + tail_prefix
+    while let Some(word) = bytes[at..].first_chunk() {
+        if high(word) != 0 {
+            return at + high(word).trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    // The last bytes again, together with those before them.
+    match bytes.last_chunk() {
+        Some(last) if high(last) == 0 => bytes.len(),
+        Some(last) => bytes.len() - 8 + high(last).trailing_zeros() as usize / 8,
+        None => at + bytes[at..].iter().take_while(|byte| byte.is_ascii()).count(),
+    }
 }
