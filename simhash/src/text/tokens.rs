@@ -187,19 +187,16 @@ fn ascii_words(text: &[u8]) -> Option<u64> {
     }
 }
 
-const HIGH: u64 = 0x8080_8080_8080_8080;
-
+/// The same for 64 bytes. The compiler makes 16 or more comparisons an operation of the first loop.
 #[inline(always)]
 fn block_words(block: &[u8; BLOCK]) -> Option<u64> {
-    let (words, _) = block.as_chunks::<8>();
-    if words.iter().fold(0, |any, word| any | u64::from_le_bytes(*word)) & HIGH != 0 {
+    if !block.is_ascii() {
         return None;
     }
-    let mut mask = 0;
-    for (i, word) in words.iter().enumerate() {
-        mask |= alphanumeric(u64::from_le_bytes(*word)) << (8 * i);
-    }
-    Some(mask)
+    let is_word = |byte: u8| (byte | 0x20).wrapping_sub(b'a') < 26 || byte.wrapping_sub(b'0') < 10;
+    let ones = block.map(|byte| u8::from(is_word(byte)));
+    let (ones, _) = ones.as_chunks::<8>();
+    Some(ones.iter().rev().fold(0, |mask, ones| mask << 8 | collect(u64::from_le_bytes(*ones))))
 }
 
 /// The same as [`block_words`] for 1 to 63 bytes. They are not copied to a padded block: to read eight bytes that have
@@ -207,19 +204,22 @@ fn block_words(block: &[u8; BLOCK]) -> Option<u64> {
 #[inline(always)]
 fn end_words(text: &[u8]) -> Option<u64> {
     let (words, tail) = text.as_chunks::<8>();
-    let (mut mask, mut any) = (0, 0);
+    let mut mask = 0;
     for (i, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        any |= word;
-        mask |= alphanumeric(word) << (8 * i);
+        mask |= ascii_alphanumeric(u64::from_le_bytes(*word))? << (8 * i);
     }
     let last = match text.last_chunk() {
-        Some(last) if !tail.is_empty() => u64::from_le_bytes(*last) >> (64 - 8 * tail.len()),
-        _ => tail.iter().rev().fold(0, |last, byte| last << 8 | u64::from(*byte)),
+        _ if tail.is_empty() => return Some(mask),
+        Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * tail.len()),
+        None => tail.iter().rev().fold(0, |last, byte| last << 8 | u64::from(*byte)),
     };
-    any |= last;
-    mask |= alphanumeric(last) << (8 * words.len() as u32 % u64::BITS);
-    (any & HIGH == 0).then_some(mask)
+    Some(mask | ascii_alphanumeric(last)? << (8 * words.len()))
+}
+
+#[inline(always)]
+fn ascii_alphanumeric(bytes: u64) -> Option<u64> {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    (bytes & HIGH == 0).then(|| alphanumeric(bytes))
 }
 
 /// One bit for each of 8 ASCII bytes: 1 for a letter or digit.
@@ -234,7 +234,35 @@ fn alphanumeric(bytes: u64) -> u64 {
     let lower = bytes | each(0x20);
     let letter = (lower + each(0x80 - b'a')) & !(lower + each(0x80 - (b'z' + 1)));
     let digit = (bytes + each(0x80 - b'0')) & !(bytes + each(0x80 - (b'9' + 1)));
-    // The product's top byte collects the high bit of each byte, here moved down to bit 0, in order.
-    let ones = ((letter | digit) & each(0x80)) >> 7;
+    collect(((letter | digit) & each(0x80)) >> 7)
+}
+
+/// The lowest bits of eight bytes, of which all other bits are 0, in order: the product's top byte collects them.
+#[inline(always)]
+fn collect(ones: u64) -> u64 {
     ones.wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{block_words, end_words};
+    use crate::random::random;
+
+    #[test]
+    fn masks_say_which_bytes_are_letters_or_digits() {
+        let mut random = random();
+        for round in 0..20_000 {
+            let mut block: [u8; 64] = std::array::from_fn(|_| random() as u8 & 0x7f);
+            if round % 3 == 0 {
+                block[random() as usize % 64] |= 0x80;
+            }
+            let mask_of = |bytes: &[u8]| {
+                let bit = |(i, byte): (usize, &u8)| u64::from(byte.is_ascii_alphanumeric()) << i;
+                bytes.is_ascii().then(|| bytes.iter().enumerate().map(bit).sum::<u64>())
+            };
+            assert_eq!(block_words(&block), mask_of(&block), "{block:?}");
+            let end = &block[..1 + random() as usize % 63];
+            assert_eq!(end_words(end), mask_of(end), "{end:?}");
+        }
+    }
 }
