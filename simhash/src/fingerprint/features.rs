@@ -201,6 +201,17 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
     #[inline(never)]
     fn long_word(&mut self, token: Range<usize>) -> Result<(), Error> {
         let mut word = &self.text[token];
+        if let (9..=16, Some(first), Some(last)) = (word.len(), word.first_chunk(), word.last_chunk()) {
+            let [first, last] = [*first, *last].map(u64::from_le_bytes);
+            if !self.capitals || (first | last) & HIGH == 0 {
+                let small = if self.capitals { SMALL } else { 0 };
+                let (first, last) = (first | small, last | small);
+                let mut feature = [0; 16];
+                feature[..8].copy_from_slice(&first.to_le_bytes());
+                feature[word.len() - 8..word.len()].copy_from_slice(&last.to_le_bytes());
+                return self.emit.feature(&feature[..word.len()], hash_9_to_16(first, last, word.len()));
+            }
+        }
         if self.capitals {
             self.folded.clear();
             self.folded.try_reserve(word.len())?;
@@ -208,13 +219,7 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
             self.folded.make_ascii_lowercase();
             word = &self.folded;
         }
-        let hash = match (word.first_chunk(), word.last_chunk()) {
-            (Some(first), Some(last)) if (9..=16).contains(&word.len()) => {
-                hash_9_to_16(u64::from_le_bytes(*first), u64::from_le_bytes(*last), word.len())
-            }
-            _ => hash(word),
-        };
-        self.emit.feature(word, hash)
+        self.emit.feature(word, hash(word))
     }
 
     /// The last two tokens of a run of spaceless tokens, if three make a feature and these two have three bytes each.
