@@ -11,9 +11,10 @@ use proptest::sample::select;
 use simhash::distance::{hamming, similarity};
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::features::each_feature;
-use simhash::fingerprint::hash::{hash, hash_at};
+use simhash::fingerprint::hash::{hash, hash_1_to_8, hash_9_to_16, word_at};
 use simhash::fingerprint::options::{Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
+use simhash::fingerprint::seen_words::SeenWords;
 use simhash::fingerprint::tally::Tally;
 use simhash::search::blocks::{Block, radius};
 use simhash::text::normalise::normalise;
@@ -180,9 +181,65 @@ proptest! {
     }
 
     #[test]
-    fn hash_in_a_text_is_the_hash(before in 0usize..4, feature in prop::collection::vec(any::<u8>(), 0..20), after in 0usize..12) {
+    fn hash_of_a_word_in_a_text_is_the_hash(
+        before in 0usize..12, feature in prop::collection::vec(any::<u8>(), 0..10), after in 0usize..12,
+    ) {
         let text = [&vec![b'x'; before], &feature[..], &vec![b'y'; after]].concat();
-        prop_assert_eq!(hash_at(&text, before, before + feature.len()), hash(&feature));
+        let word = word_at(&text, before, before + feature.len());
+        prop_assert_eq!(word.is_some(), (1..=8).contains(&feature.len()) && text.len() >= 8);
+        if let Some(word) = word {
+            prop_assert_eq!(&word.to_le_bytes()[..feature.len()], &feature);
+            prop_assert_eq!(hash_1_to_8(word, feature.len()), hash(&feature));
+        }
+    }
+
+    #[test]
+    fn hash_of_the_first_and_last_bytes_is_the_hash(feature in prop::collection::vec(any::<u8>(), 9..=16)) {
+        let [first, last] = [feature.first_chunk(), feature.last_chunk()].map(|bytes| *bytes.expect("eight bytes"));
+        let hashed = hash_9_to_16(u64::from_le_bytes(first), u64::from_le_bytes(last), feature.len());
+        prop_assert_eq!(hashed, hash(&feature));
+    }
+
+    #[test]
+    fn seen_words_are_those_that_were_there(words in prop::collection::vec(1u64..300, 0..600), bytes in 0usize..9000) {
+        let mut seen = SeenWords::default();
+        let mut before = std::collections::BTreeSet::new();
+        seen.reset(bytes).expect("memory suffices");
+        for word in words {
+            // It may have been forgotten, but it is never taken for another.
+            let known = seen.repeats(word);
+            prop_assert!(!known || before.contains(&word));
+            prop_assert_eq!(seen.repeats(word), bytes >= 512);
+            before.insert(word);
+        }
+        seen.reset(bytes).expect("memory suffices");
+        prop_assert!(before.iter().all(|word| !seen.repeats(*word)));
+    }
+
+    #[test]
+    fn long_chinese_with_anything_between_is_the_oracle_s(
+        pieces in prop::collection::vec(prop_oneof![6 => "[一-鿿]{1,90}", 1 => "[ぁ-ヿ，。 \n]{1,9}", 1 => piece()], 1..12),
+        options in options(),
+    ) {
+        let text = pieces.concat();
+        for options in [&Options::default(), &options] {
+            let fingerprint = Fingerprinter::default().fingerprint(&text, options, &|| ());
+            prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
+        }
+    }
+
+    #[test]
+    fn a_cleared_tally_is_a_new_one(weighted in prop::collection::vec((any::<u64>(), weight()), 0..60), hash in any::<u64>()) {
+        let mut tally = Tally::default();
+        for &(hash, weight) in &weighted {
+            tally.add(hash, weight).expect("the sum is in range");
+            tally.vote(hash, true);
+        }
+        tally.clear();
+        prop_assert_eq!(tally.clone().fingerprint(), None);
+        prop_assert_eq!(tally.to_bytes(), Tally::default().to_bytes());
+        tally.vote(hash, true);
+        prop_assert_eq!(tally.fingerprint(), Some(hash));
     }
 
     #[test]

@@ -76,9 +76,16 @@ impl Backend {
     /// Runs `f` with the fingerprinter. If `f` unwinds because the query was cancelled, the fingerprinter's memory is
     /// freed.
     fn with_fingerprinter<T>(&mut self, f: impl FnOnce(&mut Fingerprinter) -> T) -> T {
-        let mut fingerprinter = std::mem::take(&mut self.fingerprinter);
-        let result = f(&mut fingerprinter);
-        self.fingerprinter = fingerprinter;
-        result
+        f(FreedOnUnwind(&mut self.fingerprinter).0)
+    }
+}
+
+struct FreedOnUnwind<'a>(&'a mut Fingerprinter);
+
+impl Drop for FreedOnUnwind<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            *self.0 = Fingerprinter::default();
+        }
     }
 }

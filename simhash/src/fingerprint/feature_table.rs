@@ -18,16 +18,22 @@ pub struct FeatureTable {
     zero: u32,
 }
 
-/// The first table has a slot for every two bytes of text, within these bounds.
-const FEWEST_SLOTS: usize = 64;
+/// The first table has four slots for each expected feature, within these bounds.
+const SLOTS: usize = 4;
+const FEWEST_SLOTS: usize = 32;
 const MOST_FIRST_SLOTS: usize = 16 * 1024;
 
 impl FeatureTable {
-    /// Empties the table, and sizes it for a text of `bytes` bytes. `counted` says whether occurrences are counted.
-    pub fn reset(&mut self, bytes: usize, counted: bool, tick: &impl Fn()) -> Result<(), Error> {
-        let slots = (bytes / 2).clamp(FEWEST_SLOTS, MOST_FIRST_SLOTS).next_power_of_two();
+    /// Empties the table, and sizes it for about so many features. `counted` says whether occurrences are counted.
+    pub fn reset(&mut self, features: usize, counted: bool, tick: &impl Fn()) -> Result<(), Error> {
+        let slots = features.saturating_mul(SLOTS).clamp(FEWEST_SLOTS, MOST_FIRST_SLOTS).next_power_of_two();
         self.used = 0;
         self.zero = 0;
+        if self.hashes.len() == slots && !counted && slots <= CHUNK {
+            self.hashes.fill(0);
+            self.counts.clear();
+            return Ok(());
+        }
         self.hashes.clear();
         self.counts.clear();
         fill(&mut self.hashes, slots, tick)?;
@@ -87,9 +93,12 @@ impl FeatureTable {
     #[inline(always)]
     fn slot_of(&self, hash: u64) -> usize {
         let mask = self.hashes.len() - 1;
+        // One test for both a free slot and an equal hash: which of the two it is would be unpredictable.
+        let is_taken = |slot: usize| self.hashes[slot].min(self.hashes[slot] ^ hash) != 0;
+        // Nor is it predictable which of the first two slots it is, but it is seldom a later one.
         let mut slot = hash as usize & mask;
-        // One branch tests for both a free slot and an equal hash: which of the two it is would be unpredictable.
-        while self.hashes[slot].min(self.hashes[slot] ^ hash) != 0 {
+        slot = (slot + usize::from(is_taken(slot))) & mask;
+        while is_taken(slot) {
             slot = (slot + 1) & mask;
         }
         slot

@@ -39,16 +39,47 @@ const FOLD: CaseMapperBorrowed<'static> = CaseMapper::new();
 /// Full-width punctuation, and other separators that NFKC would turn into separators, may stay as they are, since no
 /// token contains them. `tick` is called at least every 64 kB.
 pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
+    if !normalise_beyond_capitals(text, case_fold, out, tick)? {
+        copy(text, case_fold, out, tick)?;
+    }
+    Ok(())
+}
+
+/// The same as [`normalise`] for a text that normalisation changes. Returns false, and appends nothing, if it changes
+/// ASCII capitals at most.
+#[inline]
+pub fn normalise_beyond_capitals(
+    text: &str,
+    case_fold: bool,
+    out: &mut String,
+    tick: &impl Fn(),
+) -> Result<bool, Error> {
+    match next_changing_span(text, 0, tick)? {
+        Some(span) => normalise_from(text, span, case_fold, out, tick).map(|()| true),
+        None if text.len() > MAX_BYTES => Err(Error::NormalFormTooLong),
+        None => Ok(false),
+    }
+}
+
+/// Appends the normal form of a text, of which `first` is the first span that may change.
+#[inline(never)]
+fn normalise_from(
+    text: &str,
+    first: Range<usize>,
+    case_fold: bool,
+    out: &mut String,
+    tick: &impl Fn(),
+) -> Result<(), Error> {
     make_room(out, text.len())?;
     let mut scratch = String::new();
     let mut copied = 0;
-    let mut at = 0;
-    while let Some(span) = next_changing_span(text, at, tick)? {
+    let mut changing = Some(first);
+    while let Some(span) = changing {
         copy(&text[copied..span.start], case_fold, out, tick)?;
         normalise_span(&text[span.clone()], case_fold, &mut scratch, out)?;
         copied = span.end;
-        at = span.end;
         tick();
+        changing = next_changing_span(text, copied, tick)?;
     }
     copy(&text[copied..], case_fold, out, tick)
 }
@@ -126,10 +157,15 @@ fn next_changing_span(text: &str, from: usize, tick: &impl Fn()) -> Result<Optio
             tick();
             next_tick = at + BYTES;
         }
-        let ascii = ascii_prefix(&bytes[at..bytes.len().min(next_tick)]);
-        if ascii > 0 {
-            at += ascii;
-            boundary = at - 1;
+        let ahead = &bytes[at..bytes.len().min(next_tick)];
+        let (passing, last) = match ahead[0] {
+            0..0x80 => (ascii_prefix(ahead), 1),
+            0xe0..0xf0 => (passing_prefix(ahead), 3),
+            _ => (0, 0),
+        };
+        if passing > 0 {
+            at += passing;
+            boundary = at - last;
             reorders = false;
             continue;
         }
@@ -167,17 +203,43 @@ fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Err
     Ok(text.len())
 }
 
-/// Length of the ASCII prefix, searched eight bytes at a time.
+/// Length of the prefix of characters of three bytes that pass and are boundaries, as all Chinese characters are.
+///
+/// This loop has no state but the place, which makes Chinese text 1.3 ns a character cheaper than the general one.
+#[inline]
+fn passing_prefix(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(&[first @ 0xe0..0xf0, second, third]) = bytes[at..].first_chunk() {
+        let c = u32::from(first & 0xf) << 12 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
+        if class(c) & (PASSES | BOUNDARY | REORDERS) != PASSES | BOUNDARY {
+            break;
+        }
+        at += 3;
+    }
+    at
+}
+
+/// Length of the ASCII prefix, searched 64 and then eight bytes at a time.
 #[inline]
 fn ascii_prefix(bytes: &[u8]) -> usize {
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    let (words, tail) = bytes.as_chunks::<8>();
-    for (i, word) in words.iter().enumerate() {
-        let high = u64::from_le_bytes(*word) & HIGH;
-        if high != 0 {
-            return i * 8 + high.trailing_zeros() as usize / 8;
-        }
+    let high = |word: &[u8; 8]| u64::from_le_bytes(*word) & HIGH;
+    let mut at = 0;
+    while let Some(block) = bytes[at..].first_chunk::<64>()
+        && block.is_ascii()
+    {
+        at += 64;
     }
-    let tail_prefix = tail.iter().take_while(|b| b.is_ascii()).count();
-    words.len() * 8 + tail_prefix
+    while let Some(word) = bytes[at..].first_chunk() {
+        if high(word) != 0 {
+            return at + high(word).trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    // The last bytes again, together with those before them.
+    match bytes.last_chunk() {
+        Some(last) if high(last) == 0 => bytes.len(),
+        Some(last) => bytes.len() - 8 + high(last).trailing_zeros() as usize / 8,
+        None => at + bytes[at..].iter().take_while(|byte| byte.is_ascii()).count(),
+    }
 }

@@ -50,6 +50,37 @@ impl<'t> Shingler<'t> {
         self.shingle(self.tokens - self.n..self.tokens).map(Some)
     }
 
+    /// Whether no token has been pushed since the last run ended.
+    #[inline(always)]
+    pub fn is_between_runs(&self) -> bool {
+        self.tokens == 0
+    }
+
+    /// The number of tokens in a shingle.
+    pub fn length(&self) -> usize {
+        self.n
+    }
+
+    /// The last two tokens of the run, if it has as many.
+    #[inline]
+    pub fn last_two(&self) -> Option<[Range<usize>; 2]> {
+        let last = |i: usize| self.last[self.tokens.wrapping_sub(i) % RING];
+        (self.tokens >= 2).then(|| [last(2), last(1)].map(|(start, end)| start..end))
+    }
+
+    /// Takes `count` tokens whose shingles the caller has made, as for [`Shingler::push`]. `last_two` are the last two of
+    /// the run; `n` is at most 3, so that no shingle to come has any token before them.
+    #[inline]
+    pub fn skip(&mut self, count: usize, last_two: [Range<usize>; 2]) {
+        debug_assert!(self.n <= 3 && self.tokens + count >= 2);
+        self.tokens += count;
+        for (i, token) in (1..).zip(last_two.into_iter().rev()) {
+            self.last[(self.tokens - i) % RING] = (token.start, token.end);
+        }
+        // Whether the last two are joined does not matter: the next shingles may be copied.
+        self.joined = 1;
+    }
+
     /// Ends the run. Returns the whole run if it was too short for a shingle, but not empty.
     #[inline]
     pub fn end_run(&mut self) -> Result<Option<&[u8]>, Error> {
