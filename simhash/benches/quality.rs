@@ -364,7 +364,7 @@ fn rehashed_fingerprints(set: &Set, options: &Options, seeds: u64) -> Vec<Vec<Op
         let features = fingerprinter.features(text, options, &|| ()).expect("the features");
         features.iter().map(|feature| (feature.hash, feature.weight)).collect()
     };
-    let features: Vec<Vec<(u64, u32)>> = set.texts.iter().map(|text| features(text)).collect();
+    let features: Vec<Vec<(u64, u64)>> = set.texts.iter().map(|text| features(text)).collect();
     let rehash = |seed| -> Vec<Option<u64>> { features.iter().map(|features| rehash(features, seed)).collect() };
     (1..=seeds).map(rehash).collect()
 }
@@ -389,14 +389,14 @@ fn print_summary(name: &str, outcomes: &[Outcome]) {
 }
 
 /// The fingerprint of features after mixing a seed into their hashes (the finalizer of SplitMix64).
-fn rehash(features: &[(u64, u32)], seed: u64) -> Option<u64> {
+fn rehash(features: &[(u64, u64)], seed: u64) -> Option<u64> {
     let mut tally = Tally::default();
     for (hash, weight) in features {
         let mut hash = hash.wrapping_add(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         hash ^= hash >> 31;
-        tally.add(hash, u64::from(*weight)).expect("a sum in range");
+        tally.add(hash, *weight).expect("a sum in range");
     }
     tally.fingerprint()
 }

@@ -1,4 +1,4 @@
-//! The hash of a feature: xxh3-64 with seed 0 of its UTF-8 bytes.
+//! The hash of a feature: xxh3-64 of its UTF-8 bytes, with seed 0 unless the options give another.
 
 /// The hash of a feature.
 #[inline]
@@ -17,6 +17,46 @@ pub fn hash_at(text: &[u8], start: usize, end: usize) -> u64 {
     match text[start..].first_chunk() {
         Some(bytes) if (1..=8).contains(&length) => short(u64::from_le_bytes(*bytes), length),
         _ => hash(&text[start..end]),
+    }
+}
+
+/// A hash function of features. Every way through a text is compiled for both, so that a seed costs texts without one
+/// nothing.
+pub trait FeatureHash: Copy {
+    fn hash(self, feature: &[u8]) -> u64;
+    /// The hash of the feature at `start..end` of `text`.
+    fn hash_at(self, text: &[u8], start: usize, end: usize) -> u64;
+}
+
+/// xxh3-64 with seed 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Unseeded;
+
+impl FeatureHash for Unseeded {
+    #[inline(always)]
+    fn hash(self, feature: &[u8]) -> u64 {
+        hash(feature)
+    }
+
+    #[inline(always)]
+    fn hash_at(self, text: &[u8], start: usize, end: usize) -> u64 {
+        hash_at(text, start, end)
+    }
+}
+
+/// xxh3-64 with this seed. Other hash functions of the same features make independent fingerprints of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct Seeded(pub u64);
+
+impl FeatureHash for Seeded {
+    #[inline]
+    fn hash(self, feature: &[u8]) -> u64 {
+        xxhash_rust::xxh3::xxh3_64_with_seed(feature, self.0)
+    }
+
+    #[inline]
+    fn hash_at(self, text: &[u8], start: usize, end: usize) -> u64 {
+        self.hash(&text[start..end])
     }
 }
 

@@ -1,5 +1,5 @@
 //! From text to fingerprint: [`features`] cuts the text into features and hashes them with [`hash`], [`feature_table`]
-//! keeps the distinct ones, [`weights`] and [`heaviest`] decide how much each counts, and [`tally`] adds up their votes
+//! keeps the distinct ones, [`weights`], [`weight_map`] and [`heaviest`] decide how much each counts, and [`tally`] adds up their votes
 //! on every bit. [`fingerprinter`] runs these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what
 //! a fingerprint is made of, and [`resemblance`] compares the features of two texts.
 
@@ -12,6 +12,7 @@ mod heaviest;
 pub mod options;
 pub mod resemblance;
 pub mod tally;
+pub mod weight_map;
 pub mod weighted;
 pub mod weights;
 

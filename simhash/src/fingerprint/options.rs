@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use super::weight_map::WeightMap;
+use super::weights::UNITS;
+use crate::error::Error;
 use crate::text::shingle::MAX_NGRAM;
 
 /// What features are made of.
@@ -18,6 +22,8 @@ pub enum Tokens {
     Words,
     /// Single characters of the text, without its separators.
     Chars,
+    /// Words; those of scripts written without spaces are found by a dictionary.
+    Dictionary,
 }
 
 /// The weight of a feature that occurs tf times.
@@ -44,18 +50,30 @@ pub struct Options {
     pub case_fold: bool,
     /// Keep only this number of the heaviest features; among equally heavy ones, those with the smallest unsigned hash.
     pub top: Option<NonZeroU32>,
+    /// The seed of the features' hashes.
+    pub seed: u64,
+    /// How much single features weigh; None if each weighs 1. Multiplies what `weight` gives.
+    pub weights: Option<Arc<WeightMap>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tokens: Tokens::Words, ngram: None, weight: Weight::Set, case_fold: true, top: None }
+        Self {
+            tokens: Tokens::Words,
+            ngram: None,
+            weight: Weight::Set,
+            case_fold: true,
+            top: None,
+            seed: 0,
+            weights: None,
+        }
     }
 }
 
 impl Options {
     /// Whether all features count and weigh the same. Then it does not matter how often each occurs.
     pub(super) fn is_plain_set(&self) -> bool {
-        self.weight == Weight::Set && self.top.is_none()
+        self.weight == Weight::Set && self.top.is_none() && self.weights.is_none()
     }
 
     pub(super) fn words_per_feature(&self) -> usize {
@@ -66,11 +84,21 @@ impl Options {
         self.ngram.unwrap_or(3).into()
     }
 
+    pub(super) fn dictionary_words_per_feature(&self) -> usize {
+        self.ngram.unwrap_or(1).into()
+    }
+
     pub(super) fn chars_per_feature(&self) -> usize {
         self.ngram.unwrap_or(4).into()
     }
 
-    /// Reads an options document: a JSON object with any of the five keys. If a key is given twice, the last value
+    /// The options for the same features with another seed.
+    pub fn with_seed(&self, seed: u64) -> Result<Self, Error> {
+        let weights = self.weights.as_ref().map(|weights| weights.with_seed(seed)).transpose()?;
+        Ok(Self { seed, weights: weights.map(Arc::new), ..self.clone() })
+    }
+
+    /// Reads an options document: a JSON object with any of the seven keys. If a key is given twice, the last value
     /// counts. Numbers are compared by value: 2 and 2.0 are the same. PostgreSQL's `jsonb` does the same.
     pub fn from_json(document: &str) -> Result<Self, InvalidOptions> {
         let value: &RawValue = read_json(document)?;
@@ -82,9 +110,7 @@ impl Options {
         for (key, value) in object {
             let value = value.get();
             let read = match key.as_str() {
-                "tokens" => {
-                    read_name(value)?.map(|tokens| options.tokens = tokens).ok_or("one of \"words\", \"chars\"")
-                }
+                "tokens" => read_name(value)?.map(|tokens| options.tokens = tokens).ok_or(TOKENS),
                 "ngram" => whole(value)
                     .and_then(|n| u8::try_from(n).ok())
                     .filter(|n| (1..=MAX_NGRAM).contains(&usize::from(*n)))
@@ -100,6 +126,17 @@ impl Options {
                     .and_then(|top| NonZeroU32::new(u32::try_from(top).ok()?))
                     .map(|top| options.top = Some(top))
                     .ok_or("an integer from 1 to 4294967295"),
+                "seed" => {
+                    whole(value).map(|seed| options.seed = seed).ok_or("an integer from 0 to 18446744073709551615")
+                }
+                // Keys come in byte order: what else decides how features are normalised and hashed has been read.
+                "weights" => match read_weights(value, &options)? {
+                    Ok(weights) => {
+                        options.weights = weights.map(Arc::new);
+                        Ok(())
+                    }
+                    Err(wrong) => return Err(InvalidOptions::Value { key, value: wrong, allowed: WEIGHTS }),
+                },
                 _ => return Err(InvalidOptions::UnknownKey(key)),
             };
             if let Err(allowed) = read {
@@ -110,6 +147,42 @@ impl Options {
         }
         Ok(options)
     }
+}
+
+/// What the option `tokens` may be.
+const TOKENS: &str = "one of \"words\", \"chars\", \"dictionary\"";
+/// What the option `weights` may be.
+const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
+
+/// The value of the option `weights`: None if all features weigh 1. If it is wrong, what an error message shows of it.
+fn read_weights(value: &str, options: &Options) -> Result<Result<Option<WeightMap>, String>, InvalidOptions> {
+    let mut wrong = String::new();
+    if !value.starts_with('{') {
+        write(value, &mut wrong)?;
+        return Ok(Err(wrong));
+    }
+    let members: BTreeMap<String, &RawValue> = read_json(value)?;
+    let mut weights = Vec::new();
+    weights.try_reserve_exact(members.len()).map_err(Error::from)?;
+    for (feature, weight) in members {
+        match Decimal::read(weight.get()).and_then(|weight| weight.billionths()) {
+            Some(billionths) => weights.push((feature, billionths)),
+            None => {
+                write_string(&feature, &mut wrong);
+                wrong.push_str(": ");
+                write(weight.get(), &mut wrong)?;
+                return Ok(Err(wrong));
+            }
+        }
+    }
+    Ok(match WeightMap::new(weights.into_iter(), options.case_fold, options.seed)? {
+        Ok(map) => Ok(Some(map).filter(|map| !map.is_empty())),
+        Err(repeated) => {
+            write_string(&repeated, &mut wrong);
+            wrong.push_str(" twice");
+            Err(wrong)
+        }
+    })
 }
 
 fn read_json<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, InvalidOptions> {
@@ -170,6 +243,31 @@ impl<'a> Decimal<'a> {
             value = value.checked_mul(10u64.checked_pow(u32::try_from(point - written).ok()?)?)?;
         }
         (value == 0 || !self.is_negative).then_some(value)
+    }
+
+    /// The value in billionths, rounded to the nearest (half up); None unless the value is from 0 to 1.
+    fn billionths(&self) -> Option<u32> {
+        const PLACES: i64 = 9;
+        let (digits, point) = self.shifted();
+        let end = point.saturating_add(PLACES);
+        let (mut value, mut round_up, mut is_exact, mut is_zero) = (0u64, false, true, true);
+        for (place, digit) in (0..).zip(digits) {
+            let digit = u64::from(digit.to_digit(10)?);
+            is_zero &= digit == 0;
+            if place < end {
+                value = value.checked_mul(10)?.checked_add(digit)?;
+            } else {
+                round_up |= place == end && digit >= 5;
+                is_exact &= digit == 0;
+            }
+        }
+        let written = (self.digits.0.len() + self.digits.1.len()) as i64;
+        if value != 0 && end > written {
+            value = value.checked_mul(10u64.checked_pow(u32::try_from(end - written).ok()?)?)?;
+        }
+        let most = u64::from(UNITS);
+        let in_range = is_zero || !self.is_negative && (value < most || value == most && is_exact);
+        in_range.then_some(value as u32 + u32::from(round_up))
     }
 
     /// Writes the number without an exponent, as PostgreSQL does; only the start of a long number.
@@ -254,6 +352,8 @@ fn write_string(text: &str, out: &mut String) {
 /// What is wrong with an options document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidOptions {
+    /// Memory was refused, or a limit was exceeded.
+    Failed(Error),
     /// The document is not valid JSON, for this reason.
     Unreadable(String),
     NotAnObject,
@@ -266,9 +366,15 @@ pub enum InvalidOptions {
     },
 }
 
+impl From<Error> for InvalidOptions {
+    fn from(error: Error) -> Self {
+        InvalidOptions::Failed(error)
+    }
+}
+
 impl InvalidOptions {
     /// The keys of the options, for a hint.
-    pub const KEYS: &str = "\"tokens\", \"ngram\", \"weight\", \"case_fold\", \"top\"";
+    pub const KEYS: &str = "\"tokens\", \"ngram\", \"weight\", \"weights\", \"case_fold\", \"top\", \"seed\"";
 }
 
 #[cfg(test)]
