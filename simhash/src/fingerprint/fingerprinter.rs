@@ -8,7 +8,6 @@ use super::heaviest::{Rank, last_kept};
 use super::options::Options;
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
-use super::weights::{one, weigh};
 use crate::error::Error;
 use crate::text::normalise::normalise;
 use crate::ticking::ticking;
@@ -109,10 +108,10 @@ impl Fingerprinter {
         let last = last_kept(distinct, options, tick);
         list.weights.try_reserve_exact(list.hashes.len())?;
         for hash in ticking(&list.hashes, tick) {
-            let weight = weigh(options, *hash, distinct.count(*hash));
+            let weight = options.weigh(*hash, distinct.count(*hash));
             list.weights.push(if Rank::new(*hash, weight) <= last { weight } else { 0 });
         }
-        list.one = one(options);
+        list.one = options.one();
         Ok(list)
     }
 

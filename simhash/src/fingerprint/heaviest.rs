@@ -2,7 +2,6 @@
 
 use super::feature_table::FeatureTable;
 use super::options::Options;
-use super::weights::weigh;
 use crate::ticking::ticking;
 
 const DIGIT: u32 = 8;
@@ -39,7 +38,7 @@ pub fn last_kept(features: &FeatureTable, options: &Options, tick: &impl Fn()) -
     for shift in (0..bits).step_by(DIGIT as usize).rev() {
         let mut counts = [0u64; 1 << DIGIT];
         for (hash, count) in ticking(features.iter(), tick) {
-            let Rank(rank) = Rank::new(hash, weigh(options, hash, count));
+            let Rank(rank) = Rank::new(hash, options.weigh(hash, count));
             if rank >> shift >> DIGIT == prefix {
                 counts[(rank >> shift) as usize % counts.len()] += 1;
             }

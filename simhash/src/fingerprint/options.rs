@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::weight_map::WeightMap;
-use super::weights::UNITS;
+use super::weights::{UNITS, log};
 use crate::error::Error;
 use crate::text::shingle::MAX_NGRAM;
 
@@ -74,6 +74,26 @@ impl Options {
     /// Whether all features count and weigh the same. Then it does not matter how often each occurs.
     pub(super) fn is_plain_set(&self) -> bool {
         self.weight == Weight::Set && self.top.is_none() && self.weights.is_none()
+    }
+
+    /// The weight of the feature with this hash that occurs `count` times in a text: in units of which
+    /// [`Options::one`] make a weight of 1. It fits 62 bits.
+    #[inline]
+    pub(super) fn weigh(&self, hash: u64, count: u32) -> u64 {
+        let weight = u64::from(match self.weight {
+            Weight::Set => 1,
+            Weight::Log => log(count),
+            Weight::Tf => count,
+        });
+        match &self.weights {
+            None => weight,
+            Some(weights) => weight * weights.weight(hash),
+        }
+    }
+
+    /// The units in a weight of 1.
+    pub(super) fn one(&self) -> u64 {
+        self.weights.as_ref().map_or(1, |weights| weights.one())
     }
 
     pub(super) fn words_per_feature(&self) -> usize {

@@ -3,7 +3,6 @@
 use super::feature_table::FeatureTable;
 use super::heaviest::{Rank, last_kept};
 use super::options::Options;
-use super::weights::weigh;
 
 /// The distinct features of a text with their weights.
 #[derive(Debug)]
@@ -43,7 +42,7 @@ impl WeightedFeatures {
     }
 
     fn weigh(&self, hash: u64, count: u32) -> u64 {
-        let weight = weigh(&self.options, hash, count);
+        let weight = self.options.weigh(hash, count);
         if Rank::new(hash, weight) <= self.last { weight } else { 0 }
     }
 }

@@ -1,8 +1,6 @@
 //! Weights as integers, as [`super::tally::Tally`] adds them, so that neither the order of features nor the CPU changes
 //! a bit.
 
-use super::options::{Options, Weight};
-
 /// Largest weight that a caller may give a feature.
 pub const MAX_WEIGHT: f64 = 1e9;
 /// Units in a caller's weight of 1. Decimal, so that decimal fractions, as people write them, keep their exact ratios.
@@ -15,26 +13,6 @@ pub(super) const UNITS: u32 = 1_000_000_000;
 /// hash would make a text similar to unrelated ones.
 pub fn from_float(weight: f64) -> Option<u64> {
     (0.0..=MAX_WEIGHT).contains(&weight).then(|| (weight * f64::from(UNITS)).round() as u64)
-}
-
-/// The weight of the feature with this hash that occurs `count` times in a text: in units of the option `weights`, if
-/// it is given. It fits 62 bits.
-#[inline]
-pub(super) fn weigh(options: &Options, hash: u64, count: u32) -> u64 {
-    let weight = u64::from(match options.weight {
-        Weight::Set => 1,
-        Weight::Log => log(count),
-        Weight::Tf => count,
-    });
-    match &options.weights {
-        None => weight,
-        Some(weights) => weight * weights.weight(hash),
-    }
-}
-
-/// A weight of 1 as [`weigh`] counts it.
-pub(super) fn one(options: &Options) -> u64 {
-    options.weights.as_ref().map_or(1, |weights| weights.one())
 }
 
 /// The weight of a feature that occurs `count` times under `"weight": "log"`: round(256 * (1 + ln count)).
