@@ -372,3 +372,14 @@ fn pairs_of_marks_are_ordered_as_the_oracle_orders_them() {
         }
     }
 }
+
+/// The keys of the option `weights` are normalised, although `simhash_features` shows them in normal form.
+#[test]
+fn normal_form_is_a_fixed_point() {
+    for case_fold in [false, true] {
+        for c in '\0'..=char::MAX {
+            let normal = oracle::normalise(&format!("a{c}b"), case_fold);
+            assert_eq!(oracle::normalise(&normal, case_fold), normal, "U+{:04X}", u32::from(c));
+        }
+    }
+}

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use pgrx::{AnyElement, FromDatum, direct_function_call_as_datum};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 
 use crate::postgres::error::{algorithm_error, shorten, user_error};
@@ -88,6 +89,21 @@ fn to_json(document: RawJsonb<'_>) -> Vec<u8> {
     unsafe {
         let json = pg_sys::JsonbToCString(std::ptr::null_mut(), aligned.as_mut_ptr().cast(), document.len() as i32);
         CStr::from_ptr(json).to_bytes().to_vec()
+    }
+}
+
+/// JSON in UTF-8 as a `jsonb` value; never None. PostgreSQL raises an error if it is too large, or if the server's
+/// encoding lacks a character.
+pub fn to_jsonb(json: &str) -> Option<AnyElement> {
+    // SAFETY: the pointer is to `json.len()` readable bytes, and a document fits an i32. The conversion returns either
+    // that pointer or a palloc'd, NUL-terminated string; jsonb_in reads the NUL-terminated copy and returns a `jsonb`.
+    unsafe {
+        let bytes = json.as_ptr().cast();
+        let encoded = pg_sys::pg_any_to_server(bytes, json.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
+        let length = if encoded.cast_const() == bytes { json.len() } else { CStr::from_ptr(encoded).count_bytes() };
+        let copy = pg_sys::pnstrdup(encoded, length);
+        let datum = direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(pg_sys::Datum::from(copy))])?;
+        AnyElement::from_polymorphic_datum(datum, false, pg_sys::JSONBOID)
     }
 }
 

@@ -1,7 +1,8 @@
 //! From text to fingerprint: [`features`] cuts the text into features and hashes them with [`hash`], [`feature_table`]
 //! keeps the distinct ones, [`weights`], [`weight_map`] and [`heaviest`] decide how much each counts, and [`tally`] adds up their votes
 //! on every bit. [`fingerprinter`] runs these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what
-//! a fingerprint is made of, and [`resemblance`] compares the features of two texts.
+//! a fingerprint is made of, [`resemblance`] compares the features of two texts, and [`learn`]
+//! finds weights.
 
 pub mod feature_list;
 pub mod feature_table;
@@ -9,6 +10,7 @@ pub mod features;
 mod fingerprinter;
 pub mod hash;
 mod heaviest;
+pub mod learn;
 pub mod options;
 pub mod resemblance;
 pub mod tally;

@@ -456,6 +456,58 @@ mod tests {
         }
     }
 
+    fn weights(json: &str) -> Result<Vec<(String, u32)>, String> {
+        match Options::from_json(json) {
+            Ok(options) => {
+                let weights = options.weights.iter().flat_map(|weights| weights.iter());
+                Ok(weights.map(|(feature, weight)| (feature.to_owned(), weight)).collect())
+            }
+            Err(InvalidOptions::Value { value, .. }) => Err(value),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn weights_are_rounded_to_billionths() {
+        for (number, billionths) in [
+            ("0", 0),
+            ("-0.0", 0),
+            ("0e99999999999999999999", 0),
+            ("1e-99999999999999999999", 0),
+            ("0.2", 200_000_000),
+            ("2e-1", 200_000_000),
+            ("0.00000002e7", 200_000_000),
+            ("0.0000000004999", 0),
+            ("0.0000000005", 1),
+            ("0.1234567894999999999999", 123_456_789),
+            ("0.1234567895", 123_456_790),
+            ("0.999999999", 999_999_999),
+        ] {
+            assert_eq!(weights(&format!(r#"{{"weights": {{"a": {number}}}}}"#)), Ok(vec![("a".into(), billionths)]));
+        }
+        for number in ["1", "1.000", "10e-1", "0.9999999995"] {
+            assert_eq!(weights(&format!(r#"{{"weights": {{"a": {number}}}}}"#)), Ok(vec![]), "{number}");
+        }
+        for number in ["1.00000000000000000001", "2", "1e1", "1e99999999999999999999", "-1e-30", "-1"] {
+            assert!(weights(&format!(r#"{{"weights": {{"a": {number}}}}}"#)).is_err(), "{number}");
+        }
+    }
+
+    #[test]
+    fn features_with_weights_are_normalised() {
+        let expected = vec![("of the".to_owned(), 500_000_000), ("\u{6570}\u{636e}".to_owned(), 0)];
+        assert_eq!(weights(r#"{"weights": {"OF the": 0.5, "\u6570\u636e": 0, "x": 1}}"#), Ok(expected));
+        assert_eq!(weights(r#"{"weights": {"A": 0.5}, "case_fold": false}"#), Ok(vec![("A".into(), 500_000_000)]));
+        assert_eq!(weights(r#"{"weights": {"A": 0.5, "a": 1}}"#), Err("\"a\" twice".to_owned()));
+        assert_eq!(weights(r#"{"weights": {"A": "0.5"}}"#), Err("\"A\": \"0.5\"".to_owned()));
+        assert_eq!(weights(r#"{"weights": [0.50]}"#), Err("[0.50]".to_owned()));
+    }
+
+    #[test]
+    fn options_without_effect_are_the_default() {
+        assert_eq!(Options::from_json(r#"{"weights": {"a": 1, "b": 1.0}, "seed": 0}"#), Ok(Options::default()));
+    }
+
     #[test]
     fn of_a_key_given_twice_the_last_counts() {
         let read = |json: &str| Options::from_json(json).map(|options| options.ngram);
