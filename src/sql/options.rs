@@ -33,10 +33,11 @@ struct Remembered {
     options: Options,
 }
 
-/// The longest document, in bytes: a thousand weights of long features. The JSON parser takes up to 20 times as much
-/// memory, 3 MB, and must leave enough to report an error.
+/// The longest document, in bytes: a thousand weights of long features. The JSON parser and the map of weights take up
+/// to 40 times as much memory, 5 MB, and must leave enough to report an error.
 pub const MAX_BYTES: usize = 128 << 10;
-/// How many documents are remembered: a row may have several fingerprints. With their options, they take 2 MB at most.
+/// How many documents are remembered: a row may have several fingerprints. With their options, they take 100 kB for a
+/// thousand weights, and 12 MB at most.
 const MAX_REMEMBERED: usize = 4;
 
 /// The options in a document; an error if they are invalid or the document is too long.
