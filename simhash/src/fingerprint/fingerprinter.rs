@@ -38,7 +38,7 @@ impl Fingerprinter {
     /// The fingerprints of a text with several options, which differ in nothing but the seed; empty if the text has no
     /// feature. The text is cut into features once.
     ///
-    /// Each fingerprint beside the first takes about 4 ns for each occurrence of a feature, and memory for another
+    /// Each fingerprint beside the first takes the time to hash all features once more, and memory for another
     /// [`FeatureTable`].
     pub fn wide_fingerprint(&mut self, text: &str, options: &[Options], tick: &impl Fn()) -> Result<Vec<u64>, Error> {
         let fingerprints = self.tallies(text, options, tick);
@@ -144,29 +144,37 @@ impl Fingerprinter {
         let Some((first, others)) = options.split_first() else {
             return Ok(Vec::new());
         };
-        let counted = !first.is_plain_set();
-        self.prepare(text, first, counted, tick)?;
-        let mut tables = Vec::new();
-        tables.try_reserve_exact(options.len())?;
-        for _ in others {
+        let plain = first.is_plain_set();
+        self.prepare(text, first, !plain, tick)?;
+        let mut words = Vec::new();
+        words.try_reserve_exact(options.len())?;
+        for options in others {
             let mut table = FeatureTable::default();
-            table.reset(self.normal.len(), counted, tick)?;
-            tables.push(table);
+            table.reset(self.normal.len(), !plain, tick)?;
+            words.push((options, table, Tally::default()));
         }
         let Self { normal, distinct } = self;
+        let mut first_tally = Tally::default();
+        // The votes of features that all weigh 1 are counted on the way; otherwise they count for nothing.
         each_feature(normal, first, tick, |feature, hash| {
-            distinct.insert(hash, tick)?;
-            for (table, options) in tables.iter_mut().zip(others) {
-                table.insert(Seeded(options.seed).hash(feature), tick)?;
+            let new = distinct.insert(hash, tick)?;
+            first_tally.vote(hash, new && plain);
+            for (options, table, tally) in &mut words {
+                let hash = Seeded(options.seed).hash(feature);
+                let new = table.insert(hash, tick)?;
+                tally.vote(hash, new && plain);
             }
             Ok(())
         })?;
-        tables.insert(0, std::mem::take(distinct));
         let mut fingerprints = Vec::new();
         fingerprints.try_reserve_exact(options.len())?;
-        for (table, options) in tables.into_iter().zip(options) {
-            let features = WeightedFeatures::new(table, options, tick);
-            fingerprints.extend(tally_of(&features, tick)?);
+        let first = (first, std::mem::take(distinct), first_tally);
+        for (options, table, mut tally) in std::iter::once(first).chain(words) {
+            fingerprints.extend(if plain {
+                tally.fingerprint()
+            } else {
+                tally_of(&WeightedFeatures::new(table, options, tick), tick)?
+            });
         }
         Ok(fingerprints)
     }
