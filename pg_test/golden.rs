@@ -25,17 +25,31 @@ mod tests {
                 options => options.clone(),
             };
             let written = options.to_string();
-            for (query, options) in [
+            let fingerprints = [
                 ("SELECT simhash($1, $2)", JsonB(options.clone()).into()),
                 ("SELECT simhash($1, $2)", written.as_str().into()),
+            ];
+            // Features that a caller passes are hashed with seed 0.
+            let of_features = [
                 (
                     "SELECT simhash(array_agg(feature), array_agg(weight)) FROM simhash_features($1, $2)",
                     JsonB(options.clone()).into(),
                 ),
                 ("SELECT simhash_agg(feature, weight) FROM simhash_features($1, $2)", JsonB(options.clone()).into()),
-            ] {
+            ];
+            let is_seeded = options.get("seed").is_some_and(|seed| seed.as_u64() != Some(0));
+            for (query, options) in fingerprints.into_iter().chain(of_features.into_iter().filter(|_| !is_seeded)) {
                 let fingerprint = Spi::get_one_with_args::<i64>(query, &[text.as_str().into(), options]);
                 assert_eq!(fingerprint, Ok(expected), "{name}: {query}");
+            }
+            if let Some(words) = entry["wide"].as_i64() {
+                let wide = Spi::get_one_with_args::<Vec<i64>>(
+                    "SELECT simhash_wide($1, $2, $3)",
+                    &[text.as_str().into(), (words as i32).into(), JsonB(options.clone()).into()],
+                );
+                let expected = entry["wide_fingerprint"].as_array();
+                let expected = expected.map(|wide| wide.iter().flat_map(Value::as_i64).collect());
+                assert_eq!(wide, Ok(expected), "{name}");
             }
             let features = Spi::get_one_with_args::<i64>(
                 "SELECT count(*) FROM simhash_features($1, $2)",

@@ -72,3 +72,81 @@ CREATE FUNCTION simhash_duplicate_of(
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
 COMMENT ON FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean) IS
     'the number of the earlier row that stays and that a row duplicates; NULL if the row itself stays';
+-- Options seed, weights and dictionary words; fingerprints of several words; weights learnt from texts.
+COMMENT ON FUNCTION simhash(text, jsonb) IS
+    'SimHash fingerprint of a text with the options tokens, ngram, weight, weights, case_fold, top and seed';
+
+CREATE FUNCTION simhash_wide(content text, words integer DEFAULT 2, options jsonb DEFAULT '{}') RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'simhash_wide_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_wide(text, integer, jsonb) IS
+    '1 to 16 fingerprints of a text, made in one pass: element i has the seed of the options + i - 1; NULL without a word';
+
+CREATE FUNCTION hamming(a bigint[], b bigint[]) RETURNS integer
+    AS 'MODULE_PATHNAME', 'hamming_arrays_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION hamming(bigint[], bigint[]) IS
+    'Hamming distance of wide fingerprints: the sum over their words; NULL for arrays without elements';
+
+CREATE OPERATOR <~> (
+    LEFTARG = bigint[],
+    RIGHTARG = bigint[],
+    FUNCTION = hamming,
+    COMMUTATOR = <~>
+);
+COMMENT ON OPERATOR <~> (bigint[], bigint[]) IS 'Hamming distance of wide fingerprints';
+
+-- Not parallel: few texts are needed, and a worker's state would be its whole sample. The transition functions are
+-- IMMUTABLE but not STRICT: a text that is NULL is left out.
+
+CREATE FUNCTION simhash_weights_add(state internal, content text) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_weights_add_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_weights_add(internal, text) IS 'part of simhash_weights: adds a text';
+
+CREATE FUNCTION simhash_weights_add(state internal, content text, options jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_weights_add_options_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_weights_add(internal, text, jsonb) IS 'part of simhash_weights: adds a text';
+
+CREATE FUNCTION simhash_weights_add(state internal, content text, options jsonb, features integer, sample integer)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_weights_add_sized_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_weights_add(internal, text, jsonb, integer, integer) IS
+    'part of simhash_weights: adds a text';
+
+CREATE FUNCTION simhash_weights_final(state internal) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'simhash_weights_final_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000;
+COMMENT ON FUNCTION simhash_weights_final(internal) IS 'part of simhash_weights: learns weights from the sample';
+
+CREATE AGGREGATE simhash_weights(content text) (
+    SFUNC = simhash_weights_add,
+    STYPE = internal,
+    SSPACE = 1000000,
+    FINALFUNC = simhash_weights_final,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE simhash_weights(text) IS
+    'learns from texts how common features are, as the value of the option weights: 500 features, from 300 texts';
+
+CREATE AGGREGATE simhash_weights(content text, options jsonb) (
+    SFUNC = simhash_weights_add,
+    STYPE = internal,
+    SSPACE = 1000000,
+    FINALFUNC = simhash_weights_final,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE simhash_weights(text, jsonb) IS
+    'simhash_weights(text) for fingerprints with options';
+
+CREATE AGGREGATE simhash_weights(content text, options jsonb, features integer, sample integer) (
+    SFUNC = simhash_weights_add,
+    STYPE = internal,
+    SSPACE = 1000000,
+    FINALFUNC = simhash_weights_final,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE simhash_weights(text, jsonb, integer, integer) IS
+    'simhash_weights(text, jsonb) for that many features, from a sample of that many texts';

@@ -16,7 +16,7 @@ CREATE FUNCTION simhash(content text, options jsonb) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_text_jsonb_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION simhash(text, jsonb) IS
-    'SimHash fingerprint of a text with the options tokens, ngram, weight, case_fold and top';
+    'SimHash fingerprint of a text with the options tokens, ngram, weight, weights, case_fold, top and seed';
 
 -- Without this overload, simhash('text', '{"ngram": 2}') and simhash($1, $2) would be ambiguous.
 CREATE FUNCTION simhash(content text, options text) RETURNS bigint
@@ -42,6 +42,12 @@ CREATE FUNCTION simhash(document tsvector) RETURNS bigint
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION simhash(tsvector) IS
     'SimHash fingerprint of lexemes; each weighs the sum of its positions'' labels: D 0.1, C 0.2, B 0.4, A 1.0';
+
+CREATE FUNCTION simhash_wide(content text, words integer DEFAULT 2, options jsonb DEFAULT '{}') RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'simhash_wide_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_wide(text, integer, jsonb) IS
+    '1 to 16 fingerprints of a text, made in one pass: element i has the seed of the options + i - 1; NULL without a word';
 
 CREATE FUNCTION simhash_features(
     content text, options jsonb DEFAULT '{}',
@@ -98,6 +104,63 @@ CREATE AGGREGATE simhash_agg(feature text, weight double precision) (
 COMMENT ON AGGREGATE simhash_agg(text, double precision) IS
     'SimHash fingerprint of the features in a group of rows; rows with a NULL are left out';
 
+-- Weights of features ---------------------------------------------------------
+
+-- Not parallel: few texts are needed, and a worker's state would be its whole sample. The transition functions are
+-- IMMUTABLE but not STRICT: a text that is NULL is left out.
+
+CREATE FUNCTION simhash_weights_add(state internal, content text) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_weights_add_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_weights_add(internal, text) IS 'part of simhash_weights: adds a text';
+
+CREATE FUNCTION simhash_weights_add(state internal, content text, options jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_weights_add_options_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_weights_add(internal, text, jsonb) IS 'part of simhash_weights: adds a text';
+
+CREATE FUNCTION simhash_weights_add(state internal, content text, options jsonb, features integer, sample integer)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_weights_add_sized_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_weights_add(internal, text, jsonb, integer, integer) IS
+    'part of simhash_weights: adds a text';
+
+CREATE FUNCTION simhash_weights_final(state internal) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'simhash_weights_final_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000;
+COMMENT ON FUNCTION simhash_weights_final(internal) IS 'part of simhash_weights: learns weights from the sample';
+
+CREATE AGGREGATE simhash_weights(content text) (
+    SFUNC = simhash_weights_add,
+    STYPE = internal,
+    SSPACE = 1000000,
+    FINALFUNC = simhash_weights_final,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE simhash_weights(text) IS
+    'learns from texts how common features are, as the value of the option weights: 500 features, from 300 texts';
+
+CREATE AGGREGATE simhash_weights(content text, options jsonb) (
+    SFUNC = simhash_weights_add,
+    STYPE = internal,
+    SSPACE = 1000000,
+    FINALFUNC = simhash_weights_final,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE simhash_weights(text, jsonb) IS
+    'simhash_weights(text) for fingerprints with options';
+
+CREATE AGGREGATE simhash_weights(content text, options jsonb, features integer, sample integer) (
+    SFUNC = simhash_weights_add,
+    STYPE = internal,
+    SSPACE = 1000000,
+    FINALFUNC = simhash_weights_final,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE simhash_weights(text, jsonb, integer, integer) IS
+    'simhash_weights(text, jsonb) for that many features, from a sample of that many texts';
+
 -- Distance -------------------------------------------------------------------
 
 CREATE FUNCTION simhash_near_support(request internal) RETURNS internal
@@ -119,6 +182,20 @@ CREATE OPERATOR <~> (
     COMMUTATOR = <~>
 );
 COMMENT ON OPERATOR <~> (bigint, bigint) IS 'Hamming distance';
+
+CREATE FUNCTION hamming(a bigint[], b bigint[]) RETURNS integer
+    AS 'MODULE_PATHNAME', 'hamming_arrays_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION hamming(bigint[], bigint[]) IS
+    'Hamming distance of wide fingerprints: the sum over their words; NULL for arrays without elements';
+
+CREATE OPERATOR <~> (
+    LEFTARG = bigint[],
+    RIGHTARG = bigint[],
+    FUNCTION = hamming,
+    COMMUTATOR = <~>
+);
+COMMENT ON OPERATOR <~> (bigint[], bigint[]) IS 'Hamming distance of wide fingerprints';
 
 CREATE FUNCTION simhash_similarity(a bigint, b bigint) RETURNS double precision
     AS 'MODULE_PATHNAME', 'simhash_similarity_wrapper'

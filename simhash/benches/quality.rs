@@ -18,23 +18,34 @@
 //! near-duplicates, often of one family: a difference that another hash function would reverse means nothing.
 //!
 //! "Verified" counts only the found pairs whose features resemble each other enough.
+//!
+//! "Choices" compares what the options offer beside the default: verification, two words, learnt weights, words of a
+//! dictionary, and TF-IDF with the 20 heaviest features. Its re-hashings are the option `seed` from 1 on.
+//!
+//! "Short texts" replaces one word (one letter of a script without spaces) in the middle of pieces of the documents that
+//! have a given number of distinct features, and prints the distance within which 90 % of the pieces stay; and the
+//! share of pairs of pieces of different documents that are within this distance by chance.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use serde_json::json;
 use simhash::distance::hamming;
 use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::learn::Sample;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::tally::Tally;
+use simhash::fingerprint::weight_map::WeightMap;
 
 mod documents;
 
-const DISTANCES: usize = 65;
+/// Distances of two words of 64 bits are from 0 to 128.
+const DISTANCES: usize = 129;
 const SHOWN: std::ops::RangeInclusive<usize> = 1..=8;
 /// A found pair counts as right if it has at least this resemblance.
 const SIMILAR: f64 = 0.8;
@@ -173,6 +184,8 @@ fn report(set: &Set, seeds: u64) -> usize {
         }
     }
     let missed = check_bars(set, seeds) + report_verified(set, seeds);
+    report_choices(set, seeds);
+    report_short(set);
     println!();
     missed
 }
@@ -302,18 +315,28 @@ impl Outcome {
 
     /// The outcome for only those pairs of documents for which `kept` is true, given their distance.
     fn of_pairs(set: &Set, fingerprints: &[Option<u64>], kept: impl Fn(usize, usize, usize) -> bool) -> Self {
+        Self::of_distances(set, fingerprints, |a, b| hamming(a, b) as usize, kept)
+    }
+
+    /// The outcome for fingerprints of any kind.
+    fn of_distances<F: Copy>(
+        set: &Set,
+        fingerprints: &[Option<F>],
+        hamming: impl Fn(F, F) -> usize,
+        kept: impl Fn(usize, usize, usize) -> bool,
+    ) -> Self {
         let mut all = [0; DISTANCES];
-        let known: Vec<(usize, u64)> =
+        let known: Vec<(usize, F)> =
             fingerprints.iter().enumerate().filter_map(|(i, fingerprint)| Some((i, (*fingerprint)?))).collect();
         for (i, (a, of_a)) in known.iter().enumerate() {
             for (b, of_b) in &known[..i] {
-                let distance = hamming(*of_a, *of_b) as usize;
+                let distance = hamming(*of_a, *of_b);
                 all[distance] += usize::from(kept(*a, *b, distance));
             }
         }
         let mut outcome = Self { all, similar: [0; DISTANCES], near: [0; DISTANCES], similar_pairs: 0, near_pairs: 0 };
         for (a, b, resemblance) in &set.resembling {
-            let distance = fingerprints[*a].zip(fingerprints[*b]).map(|(a, b)| hamming(a, b) as usize);
+            let distance = fingerprints[*a].zip(fingerprints[*b]).map(|(a, b)| hamming(a, b));
             let distance = distance.filter(|distance| kept(*a, *b, *distance));
             if *resemblance >= SIMILAR {
                 outcome.similar_pairs += 1;
@@ -364,7 +387,7 @@ fn rehashed_fingerprints(set: &Set, options: &Options, seeds: u64) -> Vec<Vec<Op
         let features = fingerprinter.features(text, options, &|| ()).expect("the features");
         features.iter().map(|feature| (feature.hash, feature.weight)).collect()
     };
-    let features: Vec<Vec<(u64, u32)>> = set.texts.iter().map(|text| features(text)).collect();
+    let features: Vec<Vec<(u64, u64)>> = set.texts.iter().map(|text| features(text)).collect();
     let rehash = |seed| -> Vec<Option<u64>> { features.iter().map(|features| rehash(features, seed)).collect() };
     (1..=seeds).map(rehash).collect()
 }
@@ -389,14 +412,184 @@ fn print_summary(name: &str, outcomes: &[Outcome]) {
 }
 
 /// The fingerprint of features after mixing a seed into their hashes (the finalizer of SplitMix64).
-fn rehash(features: &[(u64, u32)], seed: u64) -> Option<u64> {
+fn rehash(features: &[(u64, u64)], seed: u64) -> Option<u64> {
     let mut tally = Tally::default();
     for (hash, weight) in features {
         let mut hash = hash.wrapping_add(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         hash ^= hash >> 31;
-        tally.add(hash, u64::from(*weight)).expect("a sum in range");
+        tally.add(hash, *weight).expect("a sum in range");
     }
     tally.fingerprint()
+}
+
+/// Prints what each choice of options finds: as shipped, and the mean and deviation over other seeds.
+fn report_choices(set: &Set, seeds: u64) {
+    const ONE_WORD: &[usize] = &[3, 4, 5, 6, 8, 10, 12];
+    const TWO_WORDS: &[usize] = &[6, 8, 10, 12, 13, 14, 16];
+    println!("choices: P / R at k; (mean, deviation) of {seeds} seeds");
+    let json = |json: serde_json::Value| Options::from_json(&json.to_string()).expect("valid options");
+    let learnt = |options: serde_json::Value, features: usize| {
+        let options = json(options);
+        Options { weights: Some(Arc::new(learn(set, &options, features))), ..options }
+    };
+    let verifier = Verifier::new(set);
+    let plain = |options: &Options| {
+        let outcome = |seed| Outcome::new(set, &seeded_fingerprints(set, options, seed));
+        (0..=seeds).map(outcome).collect::<Vec<_>>()
+    };
+    print_choice("default", &plain(&json(json!({}))), ONE_WORD);
+    let verified = |seed| {
+        let fingerprints = seeded_fingerprints(set, &Options::default(), seed);
+        Outcome::of_pairs(set, &fingerprints, |a, b, k| k <= 12 && verifier.resemblance(a, b) >= PROPOSED)
+    };
+    print_choice("verified, .89", &(0..=seeds).map(verified).collect::<Vec<_>>(), ONE_WORD);
+
+    // The seeds are not those of the other word's other draws.
+    let two_words = |first_at_most: usize| {
+        let outcome = |seed| {
+            let [first, second] = [seed, seed + 1].map(|seed| seeded_fingerprints(set, &Options::default(), seed));
+            let both: Vec<_> = first.iter().zip(&second).map(|(first, second)| first.zip(*second)).collect();
+            let distances = |a: (u64, u64), b: (u64, u64)| [hamming(a.0, b.0) as usize, hamming(a.1, b.1) as usize];
+            Outcome::of_distances(
+                set,
+                &both,
+                |a, b| {
+                    let [first, second] = distances(a, b);
+                    // What the search for the first word does not find is farther than anything else.
+                    if first <= first_at_most { first + second } else { DISTANCES - 1 }
+                },
+                |_, _, _| true,
+            )
+        };
+        (0..=seeds).map(outcome).collect::<Vec<_>>()
+    };
+    print_choice("two words", &two_words(64), TWO_WORDS);
+    print_choice("first word <= 8", &two_words(8), TWO_WORDS);
+    for features in [100, 300, 500, 1000] {
+        print_choice(&format!("weights, {features}"), &plain(&learnt(json!({}), features)), ONE_WORD);
+    }
+    print_choice("dictionary", &plain(&json(json!({"tokens": "dictionary"}))), ONE_WORD);
+    print_choice("dictionary, 2", &plain(&json(json!({"tokens": "dictionary", "ngram": 2}))), ONE_WORD);
+    print_choice("TF-IDF top 20", &plain(&learnt(json!({"weight": "tf", "top": 20}), 1000)), ONE_WORD);
+    let of_dictionary = json!({"tokens": "dictionary", "weight": "tf", "top": 20});
+    print_choice("same, dictionary", &plain(&learnt(of_dictionary, 1000)), ONE_WORD);
+}
+
+/// Weights for the commonest features of a set, as `simhash_weights` learns them.
+fn learn(set: &Set, options: &Options, features: usize) -> WeightMap {
+    let mut sample = Sample::new(300);
+    set.texts.iter().for_each(|text| sample.add(text).expect("memory"));
+    let learnt = sample.learn(options, features, &|| ()).expect("memory");
+    let weights = learnt.into_iter().map(|learnt| (learnt.feature, u32::from(learnt.fifths) * 200_000_000));
+    WeightMap::new(weights, options.case_fold, options.seed).expect("memory").expect("no feature twice")
+}
+
+fn seeded_fingerprints(set: &Set, options: &Options, seed: u64) -> Vec<Option<u64>> {
+    fingerprints(set, &options.with_seed(seed).expect("memory"))
+}
+
+/// Prints a choice; the first outcome is with the shipped seed.
+fn print_choice(name: &str, outcomes: &[Outcome], distances: &[usize]) {
+    let (shipped, others) = outcomes.split_first().expect("the shipped seed");
+    print!("{name:<17}");
+    for k in distances {
+        print!("  {k}: {:.3}/{:.3}", shipped.precision(*k), shipped.recall(*k));
+    }
+    println!("  AP {:.4}", shipped.average_precision());
+    if !others.is_empty() {
+        print!("{:<17}", "");
+        for k in distances {
+            let (precision, recall) =
+                (summary(others, |outcome| outcome.precision(*k)), summary(others, |outcome| outcome.recall(*k)));
+            print!("  {k}: {:.3},{:.3}/{:.3},{:.3}", precision.0, precision.1, recall.0, recall.1);
+        }
+        let (mean, deviation) = summary(others, Outcome::average_precision);
+        println!("  AP {mean:.4},{deviation:.4}");
+    }
+}
+
+/// Numbers of distinct features of short texts.
+const SIZES: [usize; 14] = [3, 5, 7, 10, 13, 18, 24, 35, 50, 60, 80, 120, 200, 400];
+/// Pieces of each size, at most.
+const PIECES: usize = 2000;
+
+/// Prints how far one changed word moves the fingerprints of pieces of texts, by their numbers of distinct features.
+fn report_short(set: &Set) {
+    println!(
+        "short texts: features, pieces, median words, k that keeps 90 % (50 %, 99 %) after one changed word, pairs by chance"
+    );
+    for size in SIZES {
+        let pieces: Vec<Piece> = set.texts.iter().filter_map(|text| Piece::new(text, size)).take(PIECES).collect();
+        if pieces.len() < 100 {
+            continue;
+        }
+        let mut distances: Vec<u32> = pieces.iter().map(|piece| hamming(piece.fingerprint, piece.changed)).collect();
+        distances.sort_unstable();
+        let within = |percent: usize| distances[(distances.len() * percent).div_ceil(100) - 1];
+        let mut tokens: Vec<usize> = pieces.iter().map(|piece| piece.tokens).collect();
+        tokens.sort_unstable();
+        let (mut near, mut all) = (0u64, 0u64);
+        for (i, a) in pieces.iter().enumerate() {
+            for b in pieces[..i]
+                .iter()
+                .filter(|b| b.features.iter().filter(|hash| a.features.contains(hash)).count() * 2 < size)
+            {
+                all += 1;
+                near += u64::from(hamming(a.fingerprint, b.fingerprint) <= within(90));
+            }
+        }
+        println!(
+            "{size:>5} {:>6} {:>6}   {:>2} ({}, {})   {near} of {all}",
+            pieces.len(),
+            tokens[tokens.len() / 2],
+            within(90),
+            within(50),
+            within(99),
+        );
+    }
+}
+
+/// The beginning of a text with a given number of distinct features.
+struct Piece {
+    tokens: usize,
+    fingerprint: u64,
+    /// The fingerprint after one token was replaced.
+    changed: u64,
+    features: std::collections::HashSet<u64>,
+}
+
+impl Piece {
+    /// None if the text has no such beginning.
+    fn new(text: &str, size: usize) -> Option<Self> {
+        let mut fingerprinter = Fingerprinter::default();
+        let options = Options::default();
+        let mut features = |text: &str| -> std::collections::HashSet<u64> {
+            let list = fingerprinter.features(text, &options, &|| ()).expect("the features");
+            list.iter().map(|feature| feature.hash).collect()
+        };
+        // Tokens by what ends them: white space, or the letter itself where there are no spaces.
+        let is_letter = |c: char| u32::from(c) >= 0x2e80;
+        let ends: Vec<usize> = text
+            .char_indices()
+            .filter(|(_, c)| c.is_whitespace() || is_letter(*c))
+            .map(|(at, c)| at + if is_letter(c) { c.len_utf8() } else { 0 })
+            .take(2 * size + 40)
+            .collect();
+        let place = (size / 2..ends.len()).find(|place| features(&text[..ends[*place]]).len() >= size)?;
+        let piece = &text[..ends[place]];
+        let found = features(piece);
+        if found.len() != size {
+            return None;
+        }
+        let middle = place / 2;
+        let start = middle.checked_sub(1).map_or(0, |before| ends[before]);
+        let old = &piece[start..ends[middle]];
+        let new = if old.chars().any(is_letter) { "龘" } else { " otherwise" };
+        let changed = format!("{}{new}{}", &piece[..start], &piece[ends[middle]..]);
+        let mut fingerprint = |text: &str| fingerprinter.fingerprint(text, &options, &|| ()).expect("a fingerprint");
+        let (fingerprint, changed) = (fingerprint(piece)?, fingerprint(&changed)?);
+        Some(Self { tokens: place + 1, fingerprint, changed, features: found })
+    }
 }

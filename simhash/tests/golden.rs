@@ -9,6 +9,7 @@ use serde_json::Value;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::{Block, radius};
+use simhash::text::dictionary::Dictionary;
 
 #[test]
 fn fingerprints_are_the_reference_s() {
@@ -24,9 +25,39 @@ fn fingerprints_are_the_reference_s() {
         let text = text(&entry);
         let fingerprint = fingerprinter.fingerprint(&text, &options, &|| ()).expect(&text);
         assert_eq!(fingerprint.map(u64::cast_signed), entry["fingerprint"].as_i64(), "{name}");
+        if let Some(words) = entry["wide"].as_u64() {
+            let seeded = |word| options.with_seed(options.seed.wrapping_add(word)).expect("memory suffices");
+            let seeded: Vec<Options> = (0..words).map(seeded).collect();
+            let wide = fingerprinter.wide_fingerprint(&text, &seeded, &|| ()).expect(&text);
+            let expected = entry["wide_fingerprint"].as_array().into_iter().flatten();
+            let expected: Vec<i64> = expected.flat_map(Value::as_i64).collect();
+            assert_eq!(wide.into_iter().map(u64::cast_signed).collect::<Vec<_>>(), expected, "{name}");
+        }
         let features = fingerprinter.features(&text, &options, &|| ()).expect(&text);
         assert_eq!(Some(features.iter().count() as u64), entry["features"].as_u64(), "{name}");
     }
+}
+
+/// The words that the reference takes from the file are those of ICU4X.
+#[test]
+fn stored_words_are_those_of_the_dictionary() {
+    let mut stretches = 0;
+    for entry in entries(include_str!("golden/golden.jsonl")) {
+        for words in entry["words"].as_array().into_iter().flatten() {
+            let words: Vec<&str> = words.as_array().expect("words").iter().flat_map(Value::as_str).collect();
+            let stretch = words.concat();
+            let mut found = Vec::new();
+            Dictionary::new()
+                .each_word(&stretch, 0..stretch.len(), &|| (), |word| {
+                    found.push(&stretch[word]);
+                    Ok(())
+                })
+                .expect("memory suffices");
+            assert_eq!(found, words);
+            stretches += 1;
+        }
+    }
+    assert!(stretches >= 60, "only {stretches} stretches");
 }
 
 #[test]

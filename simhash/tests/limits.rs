@@ -35,6 +35,7 @@ fn every_long_text_ticks() {
         " ",
         "word ",
         "中",
+        "カ",
         "中文，",
         "É",
         "Ж ",
@@ -47,7 +48,14 @@ fn every_long_text_ticks() {
         "!",
     ] {
         let text = piece.repeat(LENGTH / piece.len());
-        for options in [r#"{}"#, r#"{"tokens": "chars"}"#, r#"{"ngram": 16}"#, r#"{"weight": "log", "top": 3}"#] {
+        for options in [
+            r#"{}"#,
+            r#"{"tokens": "chars"}"#,
+            r#"{"tokens": "dictionary"}"#,
+            r#"{"ngram": 16}"#,
+            r#"{"weight": "log", "top": 3}"#,
+            r#"{"weights": {"word": 0.5}, "seed": 1}"#,
+        ] {
             let (fingerprint, features, resemblance) = ticks(&text, options);
             // The text is normalised in one pass, and cut into tokens in another.
             let least = 2 * text.len() / STRIDE;

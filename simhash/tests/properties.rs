@@ -5,17 +5,19 @@
 mod oracle;
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::distance::{hamming, similarity};
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::features::each_feature;
-use simhash::fingerprint::hash::{hash, hash_1_to_8, hash_9_to_16, word_at};
+use simhash::fingerprint::hash::{FeatureHash, Seeded, hash, hash_1_to_8, hash_9_to_16, word_at};
 use simhash::fingerprint::options::{Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
 use simhash::fingerprint::seen_words::SeenWords;
 use simhash::fingerprint::tally::Tally;
+use simhash::fingerprint::weight_map::WeightMap;
 use simhash::search::blocks::{Block, radius};
 use simhash::text::normalise::normalise;
 
@@ -24,6 +26,8 @@ use simhash::text::normalise::normalise;
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => "[a-z]{1,9}",
+        4 => "[a-c] ",
+        3 => select(vec!["中华", "数据库", "人民", "法", "です", "エディタ", "ไทย", "ລາວ", "ខ្មែរ", "မြန်မာ"]).prop_map(str::to_owned),
         3 => "[A-Za-z0-9]{1,20}",
         6 => Just(" ".to_owned()),
         2 => "[ -~\n\t]{1,8}",
@@ -53,13 +57,33 @@ fn text() -> impl Strategy<Value = String> {
 
 fn options() -> impl Strategy<Value = Options> {
     (
-        select(vec![Tokens::Words, Tokens::Words, Tokens::Chars]),
+        select(vec![Tokens::Words, Tokens::Words, Tokens::Chars, Tokens::Dictionary]),
         prop::option::of(1u8..=16),
         select(vec![Weight::Set, Weight::Log, Weight::Tf]),
         any::<bool>(),
         prop::option::of((1u32..40).prop_map(|top| NonZeroU32::new(top).expect("not 0"))),
+        prop_oneof![3 => Just(0), 1 => Just(1), 1 => any::<u64>()],
+        prop::option::of(weights()),
     )
-        .prop_map(|(tokens, ngram, weight, case_fold, top)| Options { tokens, ngram, weight, case_fold, top })
+        .prop_map(|(tokens, ngram, weight, case_fold, top, seed, weights)| Options {
+            tokens,
+            ngram,
+            weight,
+            case_fold,
+            top,
+            seed,
+            weights: weights.map(|weights| {
+                let map = WeightMap::new(weights.into_iter(), case_fold, seed).expect("memory suffices");
+                Arc::new(map.expect("no feature twice"))
+            }),
+        })
+}
+
+/// Features that texts have, with weights in billionths: round ones and others.
+fn weights() -> impl Strategy<Value = std::collections::BTreeMap<String, u32>> {
+    let feature = prop_oneof!["[a-c]", "[a-z]{2}", "[a-c] [a-c]", "[一-三中法人民]{1,3}"];
+    let weight = prop_oneof![(0u32..=10).prop_map(|tenths| tenths * 100_000_000), 0..=1_000_000_000u32];
+    prop::collection::btree_map(feature, weight, 0..12)
 }
 
 /// The features of a text, once for each occurrence.
@@ -68,7 +92,7 @@ fn features(text: &str, options: &Options) -> Vec<String> {
     normalise(text, options.case_fold, &mut normal, &|| ()).expect("memory suffices");
     let mut features = Vec::new();
     each_feature(&normal, options, &|| (), |feature, hashed| {
-        assert_eq!(hashed, hash(feature));
+        assert_eq!(hashed, if options.seed == 0 { hash(feature) } else { Seeded(options.seed).hash(feature) });
         features.push(String::from_utf8(feature.to_vec()).expect("a feature is cut between characters"));
         Ok(())
     })
@@ -102,6 +126,26 @@ proptest! {
     }
 
     #[test]
+    fn a_wide_fingerprint_has_the_fingerprints_of_all_seeds(text in text(), options in options(), words in 1u64..6) {
+        let seeded = |word| options.with_seed(options.seed.wrapping_add(word)).expect("memory suffices");
+        let seeded: Vec<Options> = (0..words).map(seeded).collect();
+        let mut fingerprinter = Fingerprinter::default();
+        let wide = fingerprinter.wide_fingerprint(&text, &seeded, &|| ()).expect("memory suffices");
+        let single: Vec<u64> = seeded.iter().filter_map(|options| oracle::fingerprint(&text, options)).collect();
+        prop_assert_eq!(wide, single);
+    }
+
+    #[test]
+    fn weights_of_a_list_are_those_of_the_fingerprint(text in text(), options in options()) {
+        let list = Fingerprinter::default().features(&text, &options, &|| ()).expect("memory suffices");
+        let scale = if options.weights.is_some() { 1_000_000_000 / list.one() } else { 1 };
+        let mut listed: Vec<(u64, u64)> =
+            list.iter().map(|feature| (feature.hash, feature.weight * scale)).collect();
+        listed.sort_by_key(|&(hash, weight)| (std::cmp::Reverse(weight), hash));
+        prop_assert_eq!(listed, oracle::weighted_features(&text, &options));
+    }
+
+    #[test]
     fn repeated_text_is_counted_right(text in text(), times in 1usize..40, options in options()) {
         let text = format!("{text} ").repeat(times);
         let fingerprint = Fingerprinter::default().fingerprint(&text, &options, &|| ());
@@ -123,7 +167,7 @@ proptest! {
         let mut tally = Tally::default();
         let features = fingerprinter.features(&text, &options, &|| ()).expect("memory suffices");
         for feature in features.iter() {
-            tally.add(feature.hash, feature.weight.into()).expect("weights are small");
+            tally.add(feature.hash, feature.weight).expect("weights are small");
         }
         prop_assert_eq!(fingerprinter.fingerprint(&text, &options, &|| ()), Ok(tally.fingerprint()));
     }
@@ -183,6 +227,7 @@ proptest! {
     #[test]
     fn hash_of_a_word_in_a_text_is_the_hash(
         before in 0usize..12, feature in prop::collection::vec(any::<u8>(), 0..10), after in 0usize..12,
+        seed: u64,
     ) {
         let text = [&vec![b'x'; before], &feature[..], &vec![b'y'; after]].concat();
         let word = word_at(&text, before, before + feature.len());
@@ -190,14 +235,18 @@ proptest! {
         if let Some(word) = word {
             prop_assert_eq!(&word.to_le_bytes()[..feature.len()], &feature);
             prop_assert_eq!(hash_1_to_8(word, feature.len()), hash(&feature));
+            prop_assert_eq!(Seeded(seed).hash_1_to_8(word, feature.len()), Seeded(seed).hash(&feature));
         }
     }
 
     #[test]
-    fn hash_of_the_first_and_last_bytes_is_the_hash(feature in prop::collection::vec(any::<u8>(), 9..=16)) {
+    fn hash_of_the_first_and_last_bytes_is_the_hash(
+        feature in prop::collection::vec(any::<u8>(), 9..=16), seed: u64,
+    ) {
         let [first, last] = [feature.first_chunk(), feature.last_chunk()].map(|bytes| *bytes.expect("eight bytes"));
-        let hashed = hash_9_to_16(u64::from_le_bytes(first), u64::from_le_bytes(last), feature.len());
-        prop_assert_eq!(hashed, hash(&feature));
+        let [first, last] = [first, last].map(u64::from_le_bytes);
+        prop_assert_eq!(hash_9_to_16(first, last, feature.len()), hash(&feature));
+        prop_assert_eq!(Seeded(seed).hash_9_to_16(first, last, feature.len()), Seeded(seed).hash(&feature));
     }
 
     #[test]
@@ -382,6 +431,17 @@ fn pairs_of_marks_are_ordered_as_the_oracle_orders_them() {
                 let text = format!("{base}{first}{second}z");
                 assert_eq!(features(&text, &single), oracle::features(&text, &single), "{text:?}");
             }
+        }
+    }
+}
+
+/// The keys of the option `weights` are normalised, although `simhash_features` shows them in normal form.
+#[test]
+fn normal_form_is_a_fixed_point() {
+    for case_fold in [false, true] {
+        for c in '\0'..=char::MAX {
+            let normal = oracle::normalise(&format!("a{c}b"), case_fold);
+            assert_eq!(oracle::normalise(&normal, case_fold), normal, "U+{:04X}", u32::from(c));
         }
     }
 }

@@ -103,12 +103,17 @@ fn a_text_of_any_kind() {
         for length in [40, 5_000, 200_000] {
             let text = piece.repeat(length / piece.len());
             let text = format!("{text} {}", (0..length / 10).map(|n| format!("{n} ")).collect::<String>());
-            for options in
-                [r#"{}"#, r#"{"case_fold": false, "ngram": 1}"#, r#"{"tokens": "chars", "weight": "log", "top": 9}"#]
-            {
+            for options in [
+                r#"{}"#,
+                r#"{"case_fold": false, "ngram": 1}"#,
+                r#"{"tokens": "chars", "weight": "log", "top": 9}"#,
+                r#"{"tokens": "dictionary", "weights": {"a": 0.5}, "seed": 3}"#,
+            ] {
                 let options = Options::from_json(options).expect("options");
                 let tick = || ();
                 let fingerprint = refusals(|| Fingerprinter::default().fingerprint(&text, &options, &tick));
+                let words = [options.clone(), options.with_seed(9).expect("memory")];
+                refusals(|| Fingerprinter::default().wide_fingerprint(&text, &words, &tick));
                 let features = refusals(|| {
                     Fingerprinter::default().features(&text, &options, &tick).map(|list| list.iter().count())
                 });

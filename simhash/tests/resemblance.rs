@@ -20,7 +20,7 @@ fn compare(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
 fn of_lists(a: &str, b: &str, options: &Options) -> Option<f64> {
     let weights = |text: &str| -> HashMap<String, u64> {
         let list = Fingerprinter::default().features(text, options, &|| ()).expect("memory suffices");
-        list.iter().map(|feature| (feature.text.to_owned(), feature.weight.into())).collect()
+        list.iter().map(|feature| (feature.text.to_owned(), feature.weight)).collect()
     };
     let (a, b) = (weights(a), weights(b));
     let all: HashSet<&String> = a.keys().chain(b.keys()).collect();
@@ -52,7 +52,14 @@ fn options() -> impl Strategy<Value = Options> {
         any::<bool>(),
         prop::option::of((1u32..20).prop_map(|top| NonZeroU32::new(top).expect("not 0"))),
     )
-        .prop_map(|(tokens, ngram, weight, case_fold, top)| Options { tokens, ngram, weight, case_fold, top })
+        .prop_map(|(tokens, ngram, weight, case_fold, top)| Options {
+            tokens,
+            ngram,
+            weight,
+            case_fold,
+            top,
+            ..Options::default()
+        })
 }
 
 proptest! {

@@ -23,9 +23,10 @@ fn simhash_features(
     let content = decode(content)?;
     let features = with_fingerprinter(|fingerprinter| fingerprinter.features(&content, &options, &tick))
         .map_err(algorithm_error)?;
+    let one = features.one() as f64;
     // Each feature becomes a `text` only when its row is fetched, in that row's memory.
     Ok(TableIterator::new((0..features.places()).filter_map(move |place| {
         let feature = features.get(place)?;
-        Some((to_datum(feature.text), feature.weight.into(), to_bigint(feature.hash)))
+        Some((to_datum(feature.text), feature.weight as f64 / one, to_bigint(feature.hash)))
     })))
 }

@@ -24,3 +24,5 @@ pub(crate) mod resemblance;
 pub(crate) mod rewrite_progress;
 pub(crate) mod search;
 mod tsvector;
+mod weights_aggregate;
+mod wide;

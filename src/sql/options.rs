@@ -5,9 +5,10 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use pgrx::{AnyElement, FromDatum, direct_function_call_as_datum};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 
-use crate::postgres::error::{shorten, user_error};
+use crate::postgres::error::{algorithm_error, shorten, user_error};
 use crate::postgres::text::{RawText, decode, decode_copy};
 
 /// The content of a `jsonb` datum, without its length word.
@@ -21,16 +22,23 @@ pub enum Document<'a> {
 }
 
 thread_local! {
-    /// The last `jsonb` document and its options. A query has one document for all its rows: parsing it again for each
-    /// row costs more than fingerprinting a kilobyte of text.
-    static LAST: RefCell<Option<(Vec<u8>, Options)>> = const { RefCell::new(None) };
+    /// The last documents and their options, the latest first. A query has few documents for all its rows: parsing one
+    /// again for each row costs more than fingerprinting a kilobyte of text, and comparing 20 kB costs less than 1 us.
+    static LAST: RefCell<Vec<Remembered>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The longest document, in bytes. The JSON parser takes many times as much memory, and might leave none to report an
-/// error.
-const MAX_BYTES: usize = 8192;
-/// The longest document to remember, in bytes. Only invalid documents are longer.
-const MAX_REMEMBERED: usize = 1024;
+struct Remembered {
+    is_jsonb: bool,
+    document: Box<[u8]>,
+    options: Options,
+}
+
+/// The longest document, in bytes: a thousand weights of long features. The JSON parser and the map of weights take up
+/// to 40 times as much memory, 5 MB, and must leave enough to report an error.
+pub const MAX_BYTES: usize = 128 << 10;
+/// How many documents are remembered: a row may have several fingerprints. With their options, they take 100 kB for a
+/// thousand weights, and 12 MB at most.
+const MAX_REMEMBERED: usize = 4;
 
 /// The options in a document; an error if they are invalid or the document is too long.
 pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
@@ -41,21 +49,25 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
             .set_detail(format!("At most {MAX_BYTES} are read."))
             .set_hint(format!("The options are {}.", InvalidOptions::KEYS)));
     }
-    let jsonb = match document {
-        Document::Text(text) => return parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION),
-        Document::Jsonb(jsonb) => jsonb,
-    };
-    let known = LAST.with_borrow(|last| {
-        let (last, options) = last.as_ref()?;
-        (last == jsonb).then(|| options.clone())
+    let is_jsonb = matches!(document, Document::Jsonb(_));
+    let known = LAST.with_borrow_mut(|last| {
+        let same = |known: &Remembered| known.is_jsonb == is_jsonb && *known.document == *bytes;
+        let place = last.iter().position(same)?;
+        last[..=place].rotate_right(1);
+        Some(last[0].options.clone())
     });
     if let Some(options) = known {
         return Ok(options);
     }
-    let options = parse(&to_json(jsonb), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)?;
-    if jsonb.len() <= MAX_REMEMBERED {
-        LAST.set(Some((jsonb.to_vec(), options.clone())));
-    }
+    let options = match document {
+        Document::Text(text) => parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION)?,
+        Document::Jsonb(jsonb) => parse(&to_json(jsonb), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)?,
+    };
+    let remembered = Remembered { is_jsonb, document: bytes.into(), options: options.clone() };
+    LAST.with_borrow_mut(|last| {
+        last.truncate(MAX_REMEMBERED - 1);
+        last.insert(0, remembered);
+    });
     Ok(options)
 }
 
@@ -81,6 +93,21 @@ fn to_json(document: RawJsonb<'_>) -> Vec<u8> {
     }
 }
 
+/// JSON in UTF-8 as a `jsonb` value; never None. PostgreSQL raises an error if it is too large, or if the server's
+/// encoding lacks a character.
+pub fn to_jsonb(json: &str) -> Option<AnyElement> {
+    // SAFETY: the pointer is to `json.len()` readable bytes, and a document fits an i32. The conversion returns either
+    // that pointer or a palloc'd, NUL-terminated string; jsonb_in reads the NUL-terminated copy and returns a `jsonb`.
+    unsafe {
+        let bytes = json.as_ptr().cast();
+        let encoded = pg_sys::pg_any_to_server(bytes, json.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
+        let length = if encoded.cast_const() == bytes { json.len() } else { CStr::from_ptr(encoded).count_bytes() };
+        let copy = pg_sys::pnstrdup(encoded, length);
+        let datum = direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(pg_sys::Datum::from(copy))])?;
+        AnyElement::from_polymorphic_datum(datum, false, pg_sys::JSONBOID)
+    }
+}
+
 /// The document as JSON, in UTF-8.
 pub fn to_json_text(document: RawJsonb<'_>) -> Result<String, ErrorReport> {
     decode_copy(&to_json(document))
@@ -91,6 +118,7 @@ fn invalid_options(invalid: InvalidOptions, unreadable: PgSqlErrorCode) -> Error
     let error = |message| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
     let keys = InvalidOptions::KEYS;
     match invalid {
+        InvalidOptions::Failed(reason) => algorithm_error(reason),
         InvalidOptions::Unreadable(reason) => {
             user_error(unreadable, "simhash options cannot be read").set_detail(format!("{reason}."))
         }

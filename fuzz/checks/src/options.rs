@@ -2,13 +2,15 @@
 //!
 //! An input is a document.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::{InvalidOptions, Options, Tokens, Weight};
+use simhash::fingerprint::weight_map::WeightMap;
 
 use super::oracle;
 
@@ -27,6 +29,7 @@ pub fn check(input: &[u8]) {
 /// Why a document is refused. The definition leaves open how a message shows a wrong value.
 fn reason(error: &InvalidOptions) -> (&str, &str) {
     match error {
+        InvalidOptions::Failed(error) => panic!("{error}"),
         InvalidOptions::Unreadable(_) => ("unreadable", ""),
         InvalidOptions::NotAnObject => ("not an object", ""),
         InvalidOptions::UnknownKey(key) => ("unknown", key),
@@ -52,16 +55,27 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
             if value.starts_with('"') { serde_json::from_str(value).map_err(unreadable)? } else { String::new() };
         let number = if value.starts_with('-') { 0 } else { whole(value) };
         let allowed = match key.as_str() {
-            "tokens" => "one of \"words\", \"chars\"",
+            "tokens" => "one of \"words\", \"chars\", \"dictionary\"",
             "ngram" => "an integer from 1 to 16",
             "weight" => "one of \"set\", \"log\", \"tf\"",
             "case_fold" => "true or false",
             "top" => "an integer from 1 to 4294967295",
+            "seed" => "an integer from 0 to 18446744073709551615",
+            "weights" => "an object of features, each with a number from 0 to 1, and no feature twice",
             _ => return Err(InvalidOptions::UnknownKey(key.clone())),
         };
         match (key.as_str(), name.as_str()) {
             ("tokens", "words") => options.tokens = Tokens::Words,
             ("tokens", "chars") => options.tokens = Tokens::Chars,
+            ("tokens", "dictionary") => options.tokens = Tokens::Dictionary,
+            ("seed", _) if seed(value).is_some() => options.seed = seed(value).unwrap_or_default(),
+            ("weights", _) if weights(value, options.case_fold)?.is_some() => {
+                let weights = weights(value, options.case_fold)?.unwrap_or_default();
+                let map =
+                    WeightMap::new(weights.into_iter(), options.case_fold, options.seed).expect("memory suffices");
+                let map = map.expect("no feature twice");
+                options.weights = Some(map).filter(|map| !map.is_empty()).map(Arc::new);
+            }
             ("ngram", _) if (1..=16).contains(&number) => options.ngram = Some(number as u8),
             ("weight", "set") => options.weight = Weight::Set,
             ("weight", "log") => options.weight = Weight::Log,
@@ -75,8 +89,59 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
     Ok(options)
 }
 
-/// A whole number of at most twelve digits, found by moving its point one digit at a time; 0 for anything else.
+/// The seed, a whole number of 64 bits.
+fn seed(number: &str) -> Option<u64> {
+    let (negative, number) = number.strip_prefix('-').map_or((false, number), |number| (true, number));
+    let (whole, fraction) = moved(number)?;
+    let seed = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    (fraction.chars().all(|digit| digit == '0') && !(negative && seed > 0)).then_some(seed)
+}
+
+/// The features in normal form with their weights in billionths; None if the value is no map of weights.
+fn weights(value: &str, case_fold: bool) -> Result<Option<BTreeMap<String, u32>>, InvalidOptions> {
+    if !value.starts_with('{') {
+        return Ok(None);
+    }
+    let members: HashMap<String, &RawValue> =
+        serde_json::from_str(value).map_err(|error| InvalidOptions::Unreadable(error.to_string()))?;
+    let mut weights = BTreeMap::new();
+    for (feature, weight) in &members {
+        let Some(weight) = billionths(weight.get()) else { return Ok(None) };
+        if weights.insert(oracle::normalise(feature, case_fold), weight).is_some() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(weights))
+}
+
+/// A number from 0 to 1 in billionths, from its first ten decimal places.
+fn billionths(number: &str) -> Option<u32> {
+    let (negative, number) = number.strip_prefix('-').map_or((false, number), |number| (true, number));
+    let (whole, fraction) = moved(number)?;
+    let zero = |digits: &str| digits.chars().all(|digit| digit == '0');
+    match &*whole {
+        "" if negative && !zero(&fraction) => None,
+        "" => {
+            let places: u64 = format!("{fraction:0<10}")[..10].parse().expect("ten digits");
+            Some(((places + 5) / 10) as u32)
+        }
+        "1" => (zero(&fraction) && !negative).then_some(1_000_000_000),
+        _ => None,
+    }
+}
+
+/// A whole number of at most twelve digits; 0 for anything else.
 fn whole(number: &str) -> u64 {
+    let Some((whole, fraction)) = moved(number) else { return 0 };
+    if fraction.chars().all(|digit| digit == '0') && whole.len() <= 12 { whole.parse().unwrap_or(0) } else { 0 }
+}
+
+/// The digits of a number before its point, without leading zeroes, and behind it, after its point is moved one digit at
+/// a time; None if it is no number.
+fn moved(number: &str) -> Option<(String, String)> {
+    if !number.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let (mut whole, mut fraction) = (whole.to_owned(), fraction.to_owned());
@@ -90,17 +155,22 @@ fn whole(number: &str) -> u64 {
             fraction.insert(0, whole.pop().unwrap_or('0'));
         }
     }
-    let whole = whole.trim_start_matches('0');
-    if fraction.chars().all(|digit| digit == '0') && whole.len() <= 12 { whole.parse().unwrap_or(0) } else { 0 }
+    Some((whole.trim_start_matches('0').to_owned(), fraction))
 }
 
 /// A document that gives these options.
 fn written(options: &Options) -> Value {
     let mut document = json!({
-        "tokens": match options.tokens { Tokens::Words => "words", Tokens::Chars => "chars" },
+        "tokens": match options.tokens { Tokens::Words => "words", Tokens::Chars => "chars", Tokens::Dictionary => "dictionary" },
         "weight": match options.weight { Weight::Set => "set", Weight::Log => "log", Weight::Tf => "tf" },
         "case_fold": options.case_fold,
+        "seed": options.seed,
     });
+    if let Some(weights) = &options.weights {
+        let decimal = |billionths: u32| serde_json::from_str::<Value>(&format!("0.{billionths:09}")).expect("a number");
+        let weights = weights.iter().map(|(feature, weight)| (feature.to_owned(), decimal(weight)));
+        document["weights"] = Value::Object(weights.collect());
+    }
     if let Some(ngram) = options.ngram {
         document["ngram"] = ngram.into();
     }

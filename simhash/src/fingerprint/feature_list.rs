@@ -8,15 +8,17 @@ pub struct FeatureList {
     bytes: String,
     ends: Vec<usize>,
     pub(super) hashes: Vec<u64>,
-    /// None if the option `top` leaves the feature out.
-    pub(super) weights: Vec<Option<u32>>,
+    /// 0 if the options `top` or `weights` leave the feature out.
+    pub(super) weights: Vec<u64>,
+    pub(super) one: u64,
 }
 
-/// A feature of a text. Its weight is added to, or subtracted from, the sum of each bit.
+/// A feature of a text. Its weight is added to, or subtracted from, the sum of each bit. With the option `weights`, it
+/// is in units of which [`FeatureList::one`] make a weight of 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature<'a> {
     pub text: &'a str,
-    pub weight: u32,
+    pub weight: u64,
     pub hash: u64,
 }
 
@@ -31,10 +33,18 @@ impl FeatureList {
         self.hashes.len()
     }
 
-    /// The feature at a place; None if the option `top` leaves it out of the fingerprint.
+    /// The units in a weight of 1.
+    pub fn one(&self) -> u64 {
+        self.one
+    }
+
+    /// The feature at a place; None if the options `top` or `weights` leave it out of the fingerprint.
     pub fn get(&self, place: usize) -> Option<Feature<'_>> {
         let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let weight = self.weights[place]?;
+        let weight = self.weights[place];
+        if weight == 0 {
+            return None;
+        }
         Some(Feature { text: &self.bytes[start..self.ends[place]], weight, hash: self.hashes[place] })
     }
 

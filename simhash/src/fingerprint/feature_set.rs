@@ -9,17 +9,17 @@ use crate::ticking::{CHUNK, EVERY, ticking};
 /// Features that are compared between two checks whether the rest can still matter.
 const STRIDE: usize = 64;
 
-/// The features of a text that has some. 8 bytes a feature, or 12 if the options weigh features.
+/// The features of a text that has some. 8 bytes a feature, or 16 if the options weigh features.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeatureSet {
     /// A hash of the features and their weights; the first field, because it tells most sets apart.
     digest: u64,
     /// The sum of the weights, more than 0.
-    total: u64,
+    total: u128,
     /// In ascending order.
     hashes: Vec<u64>,
     /// As long as `hashes`; empty if all weights are 1.
-    weights: Vec<u32>,
+    weights: Vec<u64>,
 }
 
 impl FeatureSet {
@@ -37,12 +37,12 @@ impl FeatureSet {
             weighted(fingerprinter, text, options, tick)?
         };
         let total = match weights.len() {
-            0 => hashes.len() as u64,
-            _ => ticking(&weights, tick).map(|weight| u64::from(*weight)).sum(),
+            0 => hashes.len() as u128,
+            _ => ticking(&weights, tick).map(|weight| u128::from(*weight)).sum(),
         };
         let mix = |digest: u64, number: u64| (digest.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let digest = ticking(&hashes, tick).fold(total, |digest, hash| mix(digest, *hash));
-        let digest = ticking(&weights, tick).fold(digest, |digest, weight| mix(digest, (*weight).into()));
+        let digest = ticking(&hashes, tick).fold(total as u64, |digest, hash| mix(digest, *hash));
+        let digest = ticking(&weights, tick).fold(digest, |digest, weight| mix(digest, *weight));
         Ok((total > 0).then_some(Self { digest, total, hashes, weights }))
     }
 
@@ -67,7 +67,7 @@ impl FeatureSet {
 
     /// Bytes of memory that the features take.
     pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.hashes.capacity() * 8 + self.weights.capacity() * 4
+        size_of::<Self>() + self.hashes.capacity() * 8 + self.weights.capacity() * 8
     }
 }
 
@@ -98,7 +98,7 @@ fn weighted(
     text: &str,
     options: &Options,
     tick: &impl Fn(),
-) -> Result<(Vec<u64>, Vec<u32>), Error> {
+) -> Result<(Vec<u64>, Vec<u64>), Error> {
     let features = fingerprinter.weighted_features(text, options, tick)?;
     let mut found = Vec::new();
     for feature in ticking(features.iter().filter(|(_, weight)| *weight > 0), tick) {
@@ -143,7 +143,7 @@ fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &im
 
 /// The least common weight with which two texts of these weights have a resemblance of at least `least`; None if there
 /// is none. The resemblance grows with the common weight, also as it is rounded.
-fn least_common(least: f64, of_a: u64, of_b: u64) -> Option<u64> {
+fn least_common(least: f64, of_a: u128, of_b: u128) -> Option<u128> {
     let reaches = |common| share(common, of_a, of_b).is_some_and(|share| share >= least);
     let (mut fewest, mut most) = (0, of_a.min(of_b));
     if !reaches(most) {
@@ -163,12 +163,12 @@ fn least_common(least: f64, of_a: u64, of_b: u64) -> Option<u64> {
 /// Whether the common weight of two sets is at least `needed`. Each comes with a function from a place to a weight.
 #[inline(always)]
 fn share_at_least(
-    needed: u64,
-    (a, weight_a): (&FeatureSet, impl Fn(usize) -> u32),
-    (b, weight_b): (&FeatureSet, impl Fn(usize) -> u32),
+    needed: u128,
+    (a, weight_a): (&FeatureSet, impl Fn(usize) -> u64),
+    (b, weight_b): (&FeatureSet, impl Fn(usize) -> u64),
     tick: &impl Fn(),
 ) -> bool {
-    let (mut i, mut j, mut common) = (0, 0, 0);
+    let (mut i, mut j, mut common) = (0, 0, 0u128);
     let (mut rest_a, mut rest_b) = (a.total, b.total);
     for stride in 1.. {
         if common >= needed {
@@ -183,11 +183,11 @@ fn share_at_least(
         let (end_i, end_j) = ((i + STRIDE).min(a.hashes.len()), (j + STRIDE).min(b.hashes.len()));
         // Which hash is smaller is unpredictable, so nothing branches on it.
         while i < end_i && j < end_j {
-            let (of_a, of_b) = (u64::from(weight_a(i)), u64::from(weight_b(j)));
+            let (of_a, of_b) = (u128::from(weight_a(i)), u128::from(weight_b(j)));
             let (x, y) = (a.hashes[i], b.hashes[j]);
-            common += u64::from(x == y) * of_a.min(of_b);
-            rest_a -= u64::from(x <= y) * of_a;
-            rest_b -= u64::from(y <= x) * of_b;
+            common += u128::from(x == y) * of_a.min(of_b);
+            rest_a -= u128::from(x <= y) * of_a;
+            rest_b -= u128::from(y <= x) * of_b;
             i += usize::from(x <= y);
             j += usize::from(y <= x);
         }

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use super::hash::{hash, hash_1_to_8, hash_9_to_16, lowest_bytes, word_at};
+use super::hash::{FeatureHash, Seeded, Unseeded, lowest_bytes, word_at};
 use super::options::{Options, Tokens};
 use super::seen_words::SeenWords;
 use crate::error::Error;
+use crate::text::dictionary::Dictionary;
 use crate::text::shingle::Shingler;
 use crate::text::tokens::{LETTER, TokenSink, tokenize};
 use crate::ticking::EVERY;
@@ -50,6 +51,22 @@ pub fn each_new_feature(
     emit: impl FeatureSink,
 ) -> Result<(), Error> {
     debug_assert!(!has_capitals || takes_capitals(options));
+    match options.seed {
+        0 => each_hashed(normal, has_capitals, options, Unseeded, seen, tick, emit),
+        seed => each_hashed(normal, has_capitals, options, Seeded(seed), seen, tick, emit),
+    }
+}
+
+#[inline]
+fn each_hashed(
+    normal: &str,
+    has_capitals: bool,
+    options: &Options,
+    hash: impl FeatureHash,
+    seen: &mut SeenWords,
+    tick: &impl Fn(),
+    emit: impl FeatureSink,
+) -> Result<(), Error> {
     let text = normal.as_bytes();
     match options.tokens {
         Tokens::Words => {
@@ -64,25 +81,42 @@ pub fn each_new_feature(
                 seen,
                 spaceless: None,
                 spaceless_length: options.spaceless_per_feature(),
+                hash,
                 emit,
             };
             tokenize(normal, &mut sink, tick)?;
             sink.end_words()?;
             sink.end_spaceless()
         }
+        Tokens::Dictionary => {
+            let mut sink = DictionaryFeatures {
+                text: normal,
+                dictionary: Dictionary::new(),
+                stretch: 0..0,
+                words: Shingler::new(text, options.words_per_feature(), Some(b' ')),
+                spaceless: Shingler::new(text, options.dictionary_words_per_feature(), None),
+                hash,
+                emit,
+                tick,
+            };
+            tokenize(normal, &mut sink, tick)?;
+            sink.end_stretch()?;
+            emit_hashed(sink.words.end_run()?, hash, &mut sink.emit)?;
+            emit_hashed(sink.spaceless.end_run()?, hash, &mut sink.emit)
+        }
         Tokens::Chars => {
             let characters = Shingler::new(text, options.chars_per_feature(), None);
-            let mut sink = CharFeatures { text, characters, emit, tick };
+            let mut sink = CharFeatures { text, characters, hash, emit, tick };
             tokenize(normal, &mut sink, tick)?;
-            emit_hashed(sink.characters.end_run()?, &mut sink.emit)
+            emit_hashed(sink.characters.end_run()?, hash, &mut sink.emit)
         }
     }
 }
 
 /// Not inlined: the features that are not cut here are rare, and their code would be there many times.
 #[inline(never)]
-fn emit_hashed(feature: Option<&[u8]>, emit: &mut impl FeatureSink) -> Result<(), Error> {
-    feature.map_or(Ok(()), |feature| emit.feature(feature, hash(feature)))
+fn emit_hashed(feature: Option<&[u8]>, hash: impl FeatureHash, emit: &mut impl FeatureSink) -> Result<(), Error> {
+    feature.map_or(Ok(()), |feature| emit.feature(feature, hash.hash(feature)))
 }
 
 /// Whether [`each_new_feature`] takes a text with capitals: if words are features by themselves.
@@ -94,7 +128,7 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 const SMALL: u64 = 0x2020_2020_2020_2020;
 
 /// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
-struct WordFeatures<'t, E> {
+struct WordFeatures<'t, H, E> {
     text: &'t [u8],
     /// None if words are features by themselves.
     words: Option<Shingler<'t>>,
@@ -106,14 +140,15 @@ struct WordFeatures<'t, E> {
     /// None before the first spaceless token: most texts have none, and the tokens to be joined take 256 bytes.
     spaceless: Option<Shingler<'t>>,
     spaceless_length: usize,
+    hash: H,
     emit: E,
 }
 
-impl<E: FeatureSink> WordFeatures<'_, E> {
+impl<H: FeatureHash, E: FeatureSink> WordFeatures<'_, H, E> {
     #[inline(always)]
     fn end_words(&mut self) -> Result<(), Error> {
         match &mut self.words {
-            Some(run) if !run.is_between_runs() => emit_hashed(run.end_run()?, &mut self.emit),
+            Some(run) if !run.is_between_runs() => emit_hashed(run.end_run()?, self.hash, &mut self.emit),
             _ => Ok(()),
         }
     }
@@ -121,19 +156,19 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
     #[inline(always)]
     fn end_spaceless(&mut self) -> Result<(), Error> {
         match &mut self.spaceless {
-            Some(run) if !run.is_between_runs() => emit_hashed(run.end_run()?, &mut self.emit),
+            Some(run) if !run.is_between_runs() => emit_hashed(run.end_run()?, self.hash, &mut self.emit),
             _ => Ok(()),
         }
     }
 }
 
-impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
+impl<H: FeatureHash, E: FeatureSink> TokenSink for WordFeatures<'_, H, E> {
     #[inline(always)]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_spaceless()?;
         match &mut self.words {
             None => self.single_word(token),
-            Some(run) => emit_hashed(run.push(token)?, &mut self.emit),
+            Some(run) => emit_hashed(run.push(token)?, self.hash, &mut self.emit),
         }
     }
 
@@ -141,7 +176,7 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
     fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_words()?;
         let run = self.spaceless.get_or_insert_with(|| Shingler::new(self.text, self.spaceless_length, None));
-        emit_hashed(run.push(token)?, &mut self.emit)
+        emit_hashed(run.push(token)?, self.hash, &mut self.emit)
     }
 
     /// Three letters of three bytes, the commonest feature of Chinese and Japanese, are put together in registers, whether
@@ -165,7 +200,7 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
             let start = first | second << 24 | third << 48;
             let end = start >> 8 | third << 40;
             let feature = (u128::from(end) << 8 | u128::from(start)).to_le_bytes();
-            self.emit.feature(&feature[..3 * LETTER], hash_9_to_16(start, end, 3 * LETTER))?;
+            self.emit.feature(&feature[..3 * LETTER], self.hash.hash_9_to_16(start, end, 3 * LETTER))?;
             (first, second) = (second, third);
         }
         let last_two = match rest {
@@ -180,7 +215,7 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
     }
 }
 
-impl<E: FeatureSink> WordFeatures<'_, E> {
+impl<H: FeatureHash, E: FeatureSink> WordFeatures<'_, H, E> {
     #[inline(always)]
     fn single_word(&mut self, token: Range<usize>) -> Result<(), Error> {
         match word_at(self.text, token.start, token.end) {
@@ -191,7 +226,7 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
                 if self.seen.repeats(word) {
                     return Ok(());
                 }
-                self.emit.feature(&word.to_le_bytes()[..token.len()], hash_1_to_8(word, token.len()))
+                self.emit.feature(&word.to_le_bytes()[..token.len()], self.hash.hash_1_to_8(word, token.len()))
             }
             _ => self.long_word(token),
         }
@@ -209,7 +244,7 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
                 let mut feature = [0; 16];
                 feature[..8].copy_from_slice(&first.to_le_bytes());
                 feature[word.len() - 8..word.len()].copy_from_slice(&last.to_le_bytes());
-                return self.emit.feature(&feature[..word.len()], hash_9_to_16(first, last, word.len()));
+                return self.emit.feature(&feature[..word.len()], self.hash.hash_9_to_16(first, last, word.len()));
             }
         }
         if self.capitals {
@@ -219,7 +254,7 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
             self.folded.make_ascii_lowercase();
             word = &self.folded;
         }
-        self.emit.feature(word, hash(word))
+        self.emit.feature(word, self.hash.hash(word))
     }
 
     /// The last two tokens of a run of spaceless tokens, if three make a feature and these two have three bytes each.
@@ -239,15 +274,58 @@ fn read_letter(text: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Shingles of the characters of all tokens, as one run: of the text without its separators.
-struct CharFeatures<'t, E, T> {
-    text: &'t [u8],
-    characters: Shingler<'t>,
+/// Shingles of words, and of the words that a dictionary finds in stretches of spaceless tokens. A word of one kind ends
+/// a run of the other.
+struct DictionaryFeatures<'t, H, E, T> {
+    text: &'t str,
+    dictionary: Dictionary,
+    /// Spaceless tokens next to each other that are not yet cut into words.
+    stretch: Range<usize>,
+    words: Shingler<'t>,
+    spaceless: Shingler<'t>,
+    hash: H,
     emit: E,
     tick: &'t T,
 }
 
-impl<E: FeatureSink, T: Fn()> TokenSink for CharFeatures<'_, E, T> {
+impl<H: FeatureHash, E: FeatureSink, T: Fn()> DictionaryFeatures<'_, H, E, T> {
+    fn end_stretch(&mut self) -> Result<(), Error> {
+        let stretch = std::mem::take(&mut self.stretch);
+        let Self { text, dictionary, spaceless, hash, emit, tick, .. } = self;
+        dictionary.each_word(text, stretch, *tick, |word| emit_hashed(spaceless.push(word)?, *hash, emit))
+    }
+}
+
+impl<H: FeatureHash, E: FeatureSink, T: Fn()> TokenSink for DictionaryFeatures<'_, H, E, T> {
+    #[inline]
+    fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
+        self.end_stretch()?;
+        emit_hashed(self.spaceless.end_run()?, self.hash, &mut self.emit)?;
+        emit_hashed(self.words.push(token)?, self.hash, &mut self.emit)
+    }
+
+    #[inline]
+    fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error> {
+        emit_hashed(self.words.end_run()?, self.hash, &mut self.emit)?;
+        if self.stretch.end != token.start {
+            self.end_stretch()?;
+            self.stretch.start = token.start;
+        }
+        self.stretch.end = token.end;
+        Ok(())
+    }
+}
+
+/// Shingles of the characters of all tokens, as one run: of the text without its separators.
+struct CharFeatures<'t, H, E, T> {
+    text: &'t [u8],
+    characters: Shingler<'t>,
+    hash: H,
+    emit: E,
+    tick: &'t T,
+}
+
+impl<H: FeatureHash, E: FeatureSink, T: Fn()> TokenSink for CharFeatures<'_, H, E, T> {
     #[inline]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         let mut start = token.start;
@@ -258,7 +336,7 @@ impl<E: FeatureSink, T: Fn()> TokenSink for CharFeatures<'_, E, T> {
                 (self.tick)();
             }
             let end = start + character.len();
-            emit_hashed(self.characters.push(start..end)?, &mut self.emit)?;
+            emit_hashed(self.characters.push(start..end)?, self.hash, &mut self.emit)?;
             start = end;
         }
         Ok(())

@@ -3,12 +3,12 @@
 use super::feature_list::FeatureList;
 use super::feature_table::FeatureTable;
 use super::features::{FeatureSink, each_feature, each_new_feature, takes_capitals};
+use super::hash::{FeatureHash, Seeded};
 use super::heaviest::{Rank, last_kept};
 use super::options::Options;
 use super::seen_words::SeenWords;
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
-use super::weights::weigh;
 use crate::error::Error;
 use crate::text::normalise::{normalise, normalise_beyond_capitals};
 use crate::ticking::ticking;
@@ -42,6 +42,17 @@ impl Fingerprinter {
         let fingerprint = self.tally(text, options, tick);
         self.shrink();
         fingerprint
+    }
+
+    /// The fingerprints of a text with several options, which differ in nothing but the seed; empty if the text has no
+    /// feature. The text is cut into features once.
+    ///
+    /// Each fingerprint beside the first takes the time to hash all features once more, and memory for another
+    /// [`FeatureTable`].
+    pub fn wide_fingerprint(&mut self, text: &str, options: &[Options], tick: &impl Fn()) -> Result<Vec<u64>, Error> {
+        let fingerprints = self.tallies(text, options, tick);
+        self.shrink();
+        fingerprints
     }
 
     /// The features that the fingerprint of a text is made of, in the order in which they first end in the text.
@@ -106,9 +117,10 @@ impl Fingerprinter {
         let last = last_kept(distinct, options, tick);
         list.weights.try_reserve_exact(list.hashes.len())?;
         for hash in ticking(&list.hashes, tick) {
-            let weight = weigh(options.weight, distinct.count(*hash));
-            list.weights.push((Rank::new(*hash, weight) <= last).then_some(weight));
+            let weight = options.weigh(*hash, distinct.count(*hash));
+            list.weights.push(if Rank::new(*hash, weight) <= last { weight } else { 0 });
         }
+        list.one = options.one();
         Ok(list)
     }
 
@@ -120,18 +132,64 @@ impl Fingerprinter {
     }
 
     fn tally(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
-        self.tally.clear();
         if options.is_plain_set() {
+            self.tally.clear();
             self.collector.collect(text, options, tick, |hash, new| self.tally.vote(hash, new))?;
             return Ok(self.tally.fingerprint());
         }
         let features = self.weigh_features(text, options, tick)?;
+        let fingerprint = self.tally_of(&features, tick);
+        self.collector.distinct = features.into_distinct();
+        fingerprint
+    }
+
+    fn tallies(&mut self, text: &str, options: &[Options], tick: &impl Fn()) -> Result<Vec<u64>, Error> {
+        let Some((first, others)) = options.split_first() else {
+            return Ok(Vec::new());
+        };
+        let plain = first.is_plain_set();
+        self.collector.prepare(text, first, !plain, tick)?;
+        let Collector { normal, distinct, .. } = &mut self.collector;
+        let mut words = Vec::new();
+        words.try_reserve_exact(options.len())?;
+        for options in others {
+            let mut table = FeatureTable::default();
+            table.reset(expected_features(normal), !plain, tick)?;
+            words.push((options, table, Tally::default()));
+        }
+        let mut first_tally = Tally::default();
+        // The votes of features that all weigh 1 are counted on the way; otherwise they count for nothing.
+        each_feature(normal, first, tick, |feature, hash| {
+            let new = distinct.insert(hash, tick)?;
+            first_tally.vote(hash, new && plain);
+            for (options, table, tally) in &mut words {
+                let hash = Seeded(options.seed).hash(feature);
+                let new = table.insert(hash, tick)?;
+                tally.vote(hash, new && plain);
+            }
+            Ok(())
+        })?;
+        let mut fingerprints = Vec::new();
+        fingerprints.try_reserve_exact(options.len())?;
+        let first = (first, std::mem::take(distinct), first_tally);
+        for (options, table, mut tally) in std::iter::once(first).chain(words) {
+            fingerprints.extend(if plain {
+                tally.fingerprint()
+            } else {
+                self.tally_of(&WeightedFeatures::new(table, options, tick), tick)?
+            });
+        }
+        Ok(fingerprints)
+    }
+
+    /// The fingerprint of weighted features.
+    fn tally_of(&mut self, features: &WeightedFeatures, tick: &impl Fn()) -> Result<Option<u64>, Error> {
+        self.tally.clear();
         for (hash, weight) in ticking(features.iter(), tick) {
             if weight > 0 {
-                self.tally.add(hash, weight.into())?;
+                self.tally.add(hash, weight)?;
             }
         }
-        self.collector.distinct = features.into_distinct();
         Ok(self.tally.fingerprint())
     }
 

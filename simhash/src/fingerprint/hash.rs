@@ -1,4 +1,4 @@
-//! The hash of a feature: xxh3-64 with seed 0 of its UTF-8 bytes.
+//! The hash of a feature: xxh3-64 of its UTF-8 bytes, with seed 0 unless the options give another.
 
 /// The hash of a feature.
 #[inline]
@@ -35,6 +35,61 @@ pub fn hash_9_to_16(first: u64, last: u64, length: usize) -> u64 {
     let mut hash = (length as u64).wrapping_add(first.swap_bytes()).wrapping_add(last).wrapping_add(folded);
     hash = (hash ^ hash >> 37).wrapping_mul(PRIME_MX1);
     hash ^ hash >> 32
+}
+
+/// A hash function of features. Every way through a text is compiled for both, so that a seed costs texts without one
+/// nothing.
+pub trait FeatureHash: Copy {
+    fn hash(self, feature: &[u8]) -> u64;
+    /// The hash of a feature of 1 to 8 bytes, as [`hash_1_to_8`] takes it.
+    fn hash_1_to_8(self, word: u64, length: usize) -> u64;
+    /// The hash of a feature of 9 to 16 bytes, as [`hash_9_to_16`] takes it.
+    fn hash_9_to_16(self, first: u64, last: u64, length: usize) -> u64;
+}
+
+/// xxh3-64 with seed 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Unseeded;
+
+impl FeatureHash for Unseeded {
+    #[inline(always)]
+    fn hash(self, feature: &[u8]) -> u64 {
+        hash(feature)
+    }
+
+    #[inline(always)]
+    fn hash_1_to_8(self, word: u64, length: usize) -> u64 {
+        hash_1_to_8(word, length)
+    }
+
+    #[inline(always)]
+    fn hash_9_to_16(self, first: u64, last: u64, length: usize) -> u64 {
+        hash_9_to_16(first, last, length)
+    }
+}
+
+/// xxh3-64 with this seed. Other hash functions of the same features make independent fingerprints of a text.
+#[derive(Clone, Copy, Debug)]
+pub struct Seeded(pub u64);
+
+impl FeatureHash for Seeded {
+    #[inline]
+    fn hash(self, feature: &[u8]) -> u64 {
+        xxhash_rust::xxh3::xxh3_64_with_seed(feature, self.0)
+    }
+
+    #[inline]
+    fn hash_1_to_8(self, word: u64, length: usize) -> u64 {
+        self.hash(&word.to_le_bytes()[..length])
+    }
+
+    #[inline]
+    fn hash_9_to_16(self, first: u64, last: u64, length: usize) -> u64 {
+        let mut feature = [0; 16];
+        feature[..8].copy_from_slice(&first.to_le_bytes());
+        feature[length - 8..length].copy_from_slice(&last.to_le_bytes());
+        self.hash(&feature[..length])
+    }
 }
 
 /// Parts of xxh3's default secret, as xxh3 uses them for short inputs: bytes 0..4 ^ 4..8 for 1 to 3 bytes, 8..16 ^ 16..24

@@ -2,11 +2,12 @@
 
 use super::feature_table::FeatureTable;
 use super::options::Options;
-use super::weights::weigh;
 use crate::ticking::ticking;
 
 const DIGIT: u32 = 8;
-const KEY_BITS: u32 = 32 + 64;
+/// Bits of a rank, and of one by weights that fit 32 bits: then the upper bits of all ranks are 1.
+const RANK_BITS: u32 = 64 + 64;
+const SHORT_RANK_BITS: u32 = 32 + 64;
 
 /// The rank of a feature as a number: heavier features first and, among equally heavy ones, those with the smaller
 /// hash. No two features have the same rank.
@@ -17,25 +18,27 @@ impl Rank {
     /// The last possible rank: as a bound, it keeps every feature.
     pub const LAST: Self = Self(u128::MAX);
 
-    pub fn new(hash: u64, weight: u32) -> Self {
-        Self(u128::from(u32::MAX - weight) << 64 | u128::from(hash))
+    pub fn new(hash: u64, weight: u64) -> Self {
+        Self(u128::from(u64::MAX - weight) << 64 | u128::from(hash))
     }
 }
 
 /// The last rank that `options.top` keeps.
 ///
-/// Selects by digits, the most significant first, in twelve passes over the features. Unlike a sort, this needs no
+/// Selects by digits, the most significant first, in twelve passes over the features, or sixteen with
+/// the option `weights`. Unlike a sort, this needs no
 /// memory and can be cancelled.
 pub fn last_kept(features: &FeatureTable, options: &Options, tick: &impl Fn()) -> Rank {
     let Some(top) = options.top.filter(|top| (top.get() as usize) < features.distinct()) else {
         return Rank::LAST;
     };
     let mut wanted = u64::from(top.get());
-    let mut prefix = 0;
-    for shift in (0..KEY_BITS).step_by(DIGIT as usize).rev() {
+    let bits = if options.weights.is_some() { RANK_BITS } else { SHORT_RANK_BITS };
+    let mut prefix = u128::MAX.checked_shr(bits).unwrap_or(0);
+    for shift in (0..bits).step_by(DIGIT as usize).rev() {
         let mut counts = [0u64; 1 << DIGIT];
         for (hash, count) in ticking(features.iter(), tick) {
-            let Rank(rank) = Rank::new(hash, weigh(options.weight, count));
+            let Rank(rank) = Rank::new(hash, options.weigh(hash, count));
             if rank >> shift >> DIGIT == prefix {
                 counts[(rank >> shift) as usize % counts.len()] += 1;
             }

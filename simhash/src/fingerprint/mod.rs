@@ -1,7 +1,8 @@
 //! From text to fingerprint: [`features`] cuts the text into features and hashes them with [`hash`], [`feature_table`]
-//! keeps the distinct ones, with [`seen_words`] before it, [`weights`] and [`heaviest`] decide how much each counts, and [`tally`] adds up their votes
-//! on every bit. [`fingerprinter`] runs these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what
-//! a fingerprint is made of. [`resemblance`] compares the features of two texts, and [`feature_set`] those of many.
+//! keeps the distinct ones, with [`seen_words`] before it. [`weights`], [`weight_map`] and [`heaviest`] decide how much
+//! each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs these steps as the [`options`] ask.
+//! [`feature_list`] and [`weighted`] show what a fingerprint is made of. [`resemblance`] compares the features of two
+//! texts, and [`feature_set`] those of many. [`learn`] finds weights.
 
 pub mod feature_list;
 pub mod feature_set;
@@ -10,10 +11,12 @@ pub mod features;
 mod fingerprinter;
 pub mod hash;
 mod heaviest;
+pub mod learn;
 pub mod options;
 pub mod resemblance;
 pub mod seen_words;
 pub mod tally;
+pub mod weight_map;
 pub mod weighted;
 pub mod weights;
 

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use super::weight_map::WeightMap;
+use super::weights::{UNITS, log};
+use crate::error::Error;
 use crate::text::shingle::MAX_NGRAM;
 
 /// What features are made of.
@@ -18,6 +22,8 @@ pub enum Tokens {
     Words,
     /// Single characters of the text, without its separators.
     Chars,
+    /// Words; those of scripts written without spaces are found by a dictionary.
+    Dictionary,
 }
 
 /// The weight of a feature that occurs tf times.
@@ -44,18 +50,50 @@ pub struct Options {
     pub case_fold: bool,
     /// Keep only this number of the heaviest features; among equally heavy ones, those with the smallest unsigned hash.
     pub top: Option<NonZeroU32>,
+    /// The seed of the features' hashes.
+    pub seed: u64,
+    /// How much single features weigh; None if each weighs 1. Multiplies what `weight` gives.
+    pub weights: Option<Arc<WeightMap>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tokens: Tokens::Words, ngram: None, weight: Weight::Set, case_fold: true, top: None }
+        Self {
+            tokens: Tokens::Words,
+            ngram: None,
+            weight: Weight::Set,
+            case_fold: true,
+            top: None,
+            seed: 0,
+            weights: None,
+        }
     }
 }
 
 impl Options {
     /// Whether all features count and weigh the same. Then it does not matter how often each occurs.
     pub(super) fn is_plain_set(&self) -> bool {
-        self.weight == Weight::Set && self.top.is_none()
+        self.weight == Weight::Set && self.top.is_none() && self.weights.is_none()
+    }
+
+    /// The weight of the feature with this hash that occurs `count` times in a text: in units of which
+    /// [`Options::one`] make a weight of 1. It fits 62 bits.
+    #[inline]
+    pub(super) fn weigh(&self, hash: u64, count: u32) -> u64 {
+        let weight = u64::from(match self.weight {
+            Weight::Set => 1,
+            Weight::Log => log(count),
+            Weight::Tf => count,
+        });
+        match &self.weights {
+            None => weight,
+            Some(weights) => weight * weights.weight(hash),
+        }
+    }
+
+    /// The units in a weight of 1.
+    pub(super) fn one(&self) -> u64 {
+        self.weights.as_ref().map_or(1, |weights| weights.one())
     }
 
     pub(super) fn words_per_feature(&self) -> usize {
@@ -66,11 +104,21 @@ impl Options {
         self.ngram.unwrap_or(3).into()
     }
 
+    pub(super) fn dictionary_words_per_feature(&self) -> usize {
+        self.ngram.unwrap_or(1).into()
+    }
+
     pub(super) fn chars_per_feature(&self) -> usize {
         self.ngram.unwrap_or(4).into()
     }
 
-    /// Reads an options document: a JSON object with any of the five keys. If a key is given twice, the last value
+    /// The options for the same features with another seed.
+    pub fn with_seed(&self, seed: u64) -> Result<Self, Error> {
+        let weights = self.weights.as_ref().map(|weights| weights.with_seed(seed)).transpose()?;
+        Ok(Self { seed, weights: weights.map(Arc::new), ..self.clone() })
+    }
+
+    /// Reads an options document: a JSON object with any of the seven keys. If a key is given twice, the last value
     /// counts. Numbers are compared by value: 2 and 2.0 are the same. PostgreSQL's `jsonb` does the same.
     pub fn from_json(document: &str) -> Result<Self, InvalidOptions> {
         let value: &RawValue = read_json(document)?;
@@ -82,9 +130,7 @@ impl Options {
         for (key, value) in object {
             let value = value.get();
             let read = match key.as_str() {
-                "tokens" => {
-                    read_name(value)?.map(|tokens| options.tokens = tokens).ok_or("one of \"words\", \"chars\"")
-                }
+                "tokens" => read_name(value)?.map(|tokens| options.tokens = tokens).ok_or(TOKENS),
                 "ngram" => whole(value)
                     .and_then(|n| u8::try_from(n).ok())
                     .filter(|n| (1..=MAX_NGRAM).contains(&usize::from(*n)))
@@ -100,6 +146,17 @@ impl Options {
                     .and_then(|top| NonZeroU32::new(u32::try_from(top).ok()?))
                     .map(|top| options.top = Some(top))
                     .ok_or("an integer from 1 to 4294967295"),
+                "seed" => {
+                    whole(value).map(|seed| options.seed = seed).ok_or("an integer from 0 to 18446744073709551615")
+                }
+                // Keys come in byte order: what else decides how features are normalised and hashed has been read.
+                "weights" => match read_weights(value, &options)? {
+                    Ok(weights) => {
+                        options.weights = weights.map(Arc::new);
+                        Ok(())
+                    }
+                    Err(wrong) => return Err(InvalidOptions::Value { key, value: wrong, allowed: WEIGHTS }),
+                },
                 _ => return Err(InvalidOptions::UnknownKey(key)),
             };
             if let Err(allowed) = read {
@@ -110,6 +167,42 @@ impl Options {
         }
         Ok(options)
     }
+}
+
+/// What the option `tokens` may be.
+const TOKENS: &str = "one of \"words\", \"chars\", \"dictionary\"";
+/// What the option `weights` may be.
+const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
+
+/// The value of the option `weights`: None if all features weigh 1. If it is wrong, what an error message shows of it.
+fn read_weights(value: &str, options: &Options) -> Result<Result<Option<WeightMap>, String>, InvalidOptions> {
+    let mut wrong = String::new();
+    if !value.starts_with('{') {
+        write(value, &mut wrong)?;
+        return Ok(Err(wrong));
+    }
+    let members: BTreeMap<String, &RawValue> = read_json(value)?;
+    let mut weights = Vec::new();
+    weights.try_reserve_exact(members.len()).map_err(Error::from)?;
+    for (feature, weight) in members {
+        match Decimal::read(weight.get()).and_then(|weight| weight.billionths()) {
+            Some(billionths) => weights.push((feature, billionths)),
+            None => {
+                write_string(&feature, &mut wrong);
+                wrong.push_str(": ");
+                write(weight.get(), &mut wrong)?;
+                return Ok(Err(wrong));
+            }
+        }
+    }
+    Ok(match WeightMap::new(weights.into_iter(), options.case_fold, options.seed)? {
+        Ok(map) => Ok(Some(map).filter(|map| !map.is_empty())),
+        Err(repeated) => {
+            write_string(&repeated, &mut wrong);
+            wrong.push_str(" twice");
+            Err(wrong)
+        }
+    })
 }
 
 fn read_json<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, InvalidOptions> {
@@ -170,6 +263,31 @@ impl<'a> Decimal<'a> {
             value = value.checked_mul(10u64.checked_pow(u32::try_from(point - written).ok()?)?)?;
         }
         (value == 0 || !self.is_negative).then_some(value)
+    }
+
+    /// The value in billionths, rounded to the nearest (half up); None unless the value is from 0 to 1.
+    fn billionths(&self) -> Option<u32> {
+        const PLACES: i64 = 9;
+        let (digits, point) = self.shifted();
+        let end = point.saturating_add(PLACES);
+        let (mut value, mut round_up, mut is_exact, mut is_zero) = (0u64, false, true, true);
+        for (place, digit) in (0..).zip(digits) {
+            let digit = u64::from(digit.to_digit(10)?);
+            is_zero &= digit == 0;
+            if place < end {
+                value = value.checked_mul(10)?.checked_add(digit)?;
+            } else {
+                round_up |= place == end && digit >= 5;
+                is_exact &= digit == 0;
+            }
+        }
+        let written = (self.digits.0.len() + self.digits.1.len()) as i64;
+        if value != 0 && end > written {
+            value = value.checked_mul(10u64.checked_pow(u32::try_from(end - written).ok()?)?)?;
+        }
+        let most = u64::from(UNITS);
+        let in_range = is_zero || !self.is_negative && (value < most || value == most && is_exact);
+        in_range.then_some(value as u32 + u32::from(round_up))
     }
 
     /// Writes the number without an exponent, as PostgreSQL does; only the start of a long number.
@@ -254,6 +372,8 @@ fn write_string(text: &str, out: &mut String) {
 /// What is wrong with an options document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidOptions {
+    /// Memory was refused, or a limit was exceeded.
+    Failed(Error),
     /// The document is not valid JSON, for this reason.
     Unreadable(String),
     NotAnObject,
@@ -266,9 +386,15 @@ pub enum InvalidOptions {
     },
 }
 
+impl From<Error> for InvalidOptions {
+    fn from(error: Error) -> Self {
+        InvalidOptions::Failed(error)
+    }
+}
+
 impl InvalidOptions {
     /// The keys of the options, for a hint.
-    pub const KEYS: &str = "\"tokens\", \"ngram\", \"weight\", \"case_fold\", \"top\"";
+    pub const KEYS: &str = "\"tokens\", \"ngram\", \"weight\", \"weights\", \"case_fold\", \"top\", \"seed\"";
 }
 
 #[cfg(test)]
@@ -328,6 +454,58 @@ mod tests {
         ] {
             assert_eq!(top(number), Err(shown), "{number}");
         }
+    }
+
+    fn weights(json: &str) -> Result<Vec<(String, u32)>, String> {
+        match Options::from_json(json) {
+            Ok(options) => {
+                let weights = options.weights.iter().flat_map(|weights| weights.iter());
+                Ok(weights.map(|(feature, weight)| (feature.to_owned(), weight)).collect())
+            }
+            Err(InvalidOptions::Value { value, .. }) => Err(value),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn weights_are_rounded_to_billionths() {
+        for (number, billionths) in [
+            ("0", 0),
+            ("-0.0", 0),
+            ("0e99999999999999999999", 0),
+            ("1e-99999999999999999999", 0),
+            ("0.2", 200_000_000),
+            ("2e-1", 200_000_000),
+            ("0.00000002e7", 200_000_000),
+            ("0.0000000004999", 0),
+            ("0.0000000005", 1),
+            ("0.1234567894999999999999", 123_456_789),
+            ("0.1234567895", 123_456_790),
+            ("0.999999999", 999_999_999),
+        ] {
+            assert_eq!(weights(&format!(r#"{{"weights": {{"a": {number}}}}}"#)), Ok(vec![("a".into(), billionths)]));
+        }
+        for number in ["1", "1.000", "10e-1", "0.9999999995"] {
+            assert_eq!(weights(&format!(r#"{{"weights": {{"a": {number}}}}}"#)), Ok(vec![]), "{number}");
+        }
+        for number in ["1.00000000000000000001", "2", "1e1", "1e99999999999999999999", "-1e-30", "-1"] {
+            assert!(weights(&format!(r#"{{"weights": {{"a": {number}}}}}"#)).is_err(), "{number}");
+        }
+    }
+
+    #[test]
+    fn features_with_weights_are_normalised() {
+        let expected = vec![("of the".to_owned(), 500_000_000), ("\u{6570}\u{636e}".to_owned(), 0)];
+        assert_eq!(weights(r#"{"weights": {"OF the": 0.5, "\u6570\u636e": 0, "x": 1}}"#), Ok(expected));
+        assert_eq!(weights(r#"{"weights": {"A": 0.5}, "case_fold": false}"#), Ok(vec![("A".into(), 500_000_000)]));
+        assert_eq!(weights(r#"{"weights": {"A": 0.5, "a": 1}}"#), Err("\"a\" twice".to_owned()));
+        assert_eq!(weights(r#"{"weights": {"A": "0.5"}}"#), Err("\"A\": \"0.5\"".to_owned()));
+        assert_eq!(weights(r#"{"weights": [0.50]}"#), Err("[0.50]".to_owned()));
+    }
+
+    #[test]
+    fn options_without_effect_are_the_default() {
+        assert_eq!(Options::from_json(r#"{"weights": {"a": 1, "b": 1.0}, "seed": 0}"#), Ok(Options::default()));
     }
 
     #[test]

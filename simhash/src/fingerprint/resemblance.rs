@@ -67,9 +67,9 @@ impl Prepared {
                 // Features are looked up as they are read. To visit the slots of a finished table would take longer:
                 // most of them are free, and each branch on that is mispredicted.
                 let mut common = 0;
-                let count_common = |hash, new| common += u64::from(new && features.count(hash) > 0);
+                let count_common = |hash, new| common += u128::from(new && features.count(hash) > 0);
                 let of_other = fingerprinter.count_distinct(other, &self.options, tick, count_common)?;
-                Ok(share(common, features.distinct() as u64, of_other as u64))
+                Ok(share(common, features.distinct() as u128, of_other as u128))
             }
             Features::Weighted(features) => {
                 let other = fingerprinter.weighted_features(other, &self.options, tick)?;
@@ -92,19 +92,19 @@ impl Prepared {
 }
 
 fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &impl Fn()) -> Option<f64> {
-    let (mut of_a, mut of_b, mut common) = (0, 0, 0);
+    let (mut of_a, mut of_b, mut common) = (0u128, 0u128, 0u128);
     for (_, weight) in ticking(a.iter(), tick) {
-        of_a += u64::from(weight);
+        of_a += u128::from(weight);
     }
     for (hash, weight) in ticking(b.iter(), tick) {
-        of_b += u64::from(weight);
-        common += u64::from(weight.min(a.weight(hash)));
+        of_b += u128::from(weight);
+        common += u128::from(weight.min(a.weight(hash)));
     }
     share(common, of_a, of_b)
 }
 
-/// The resemblance from the sums of weights. The sums are exact integers, of at most 2^26 weights of 32 bits each, and
-/// a single division of IEEE doubles gives the same result on every CPU.
-pub(super) fn share(common: u64, of_a: u64, of_b: u64) -> Option<f64> {
+/// The resemblance from the sums of weights. The sums are exact integers, of at most 2^26 weights of 62 bits each. Rounding
+/// each to an IEEE double, and a single division of IEEE doubles gives the same result on every CPU.
+pub(super) fn share(common: u128, of_a: u128, of_b: u128) -> Option<f64> {
     (of_a > 0 && of_b > 0).then(|| common as f64 / (of_a + of_b - common) as f64)
 }

@@ -2,31 +2,30 @@
 
 use super::feature_table::FeatureTable;
 use super::heaviest::{Rank, last_kept};
-use super::options::{Options, Weight};
-use super::weights::weigh;
+use super::options::Options;
 
 /// The distinct features of a text with their weights.
 #[derive(Debug)]
 pub struct WeightedFeatures {
     distinct: FeatureTable,
-    weight: Weight,
+    options: Options,
     last: Rank,
 }
 
 impl WeightedFeatures {
     pub(super) fn new(distinct: FeatureTable, options: &Options, tick: &impl Fn()) -> Self {
         let last = last_kept(&distinct, options, tick);
-        Self { distinct, weight: options.weight, last }
+        Self { distinct, options: options.clone(), last }
     }
 
     /// Each feature's hash and weight, in no particular order. The weight is 0 for a feature that the option `top`
-    /// leaves out.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
+    /// leaves out. With the option `weights`, weights are in units that all features share.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.distinct.iter().map(|(hash, count)| (hash, self.weigh(hash, count)))
     }
 
     /// The weight of the feature with this hash; 0 if the fingerprint is made without it.
-    pub fn weight(&self, hash: u64) -> u32 {
+    pub fn weight(&self, hash: u64) -> u64 {
         match self.distinct.count(hash) {
             0 => 0,
             count => self.weigh(hash, count),
@@ -42,8 +41,8 @@ impl WeightedFeatures {
         self.distinct
     }
 
-    fn weigh(&self, hash: u64, count: u32) -> u32 {
-        let weight = weigh(self.weight, count);
+    fn weigh(&self, hash: u64, count: u32) -> u64 {
+        let weight = self.options.weigh(hash, count);
         if Rank::new(hash, weight) <= self.last { weight } else { 0 }
     }
 }

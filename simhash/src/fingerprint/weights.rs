@@ -1,12 +1,10 @@
 //! Weights as integers, as [`super::tally::Tally`] adds them, so that neither the order of features nor the CPU changes
 //! a bit.
 
-use super::options::Weight;
-
 /// Largest weight that a caller may give a feature.
 pub const MAX_WEIGHT: f64 = 1e9;
 /// Units in a caller's weight of 1. Decimal, so that decimal fractions, as people write them, keep their exact ratios.
-const UNITS: f64 = 1e9;
+pub(super) const UNITS: u32 = 1_000_000_000;
 
 /// A caller's weight in billionths, rounded to the nearest (half away from zero); None unless the weight is from 0 to
 /// [`MAX_WEIGHT`].
@@ -14,16 +12,7 @@ const UNITS: f64 = 1e9;
 /// A weight below half a billionth becomes 0. Negative weights are refused: a vote against every bit of a feature's
 /// hash would make a text similar to unrelated ones.
 pub fn from_float(weight: f64) -> Option<u64> {
-    (0.0..=MAX_WEIGHT).contains(&weight).then(|| (weight * UNITS).round() as u64)
-}
-
-/// The weight of a feature that occurs `count` times in a text.
-pub(super) fn weigh(weight: Weight, count: u32) -> u32 {
-    match weight {
-        Weight::Set => 1,
-        Weight::Log => log(count),
-        Weight::Tf => count,
-    }
+    (0.0..=MAX_WEIGHT).contains(&weight).then(|| (weight * f64::from(UNITS)).round() as u64)
 }
 
 /// The weight of a feature that occurs `count` times under `"weight": "log"`: round(256 * (1 + ln count)).

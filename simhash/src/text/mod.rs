@@ -1,7 +1,8 @@
 //! From text to shingles: [`normalise`] normalises a text, [`tokens`] cuts it into tokens by the [`classes`] of its
-//! characters, and [`shingle`] joins neighbouring tokens.
+//! characters, or of scripts without spaces by a [`dictionary`], and [`shingle`] joins neighbouring tokens.
 
 pub mod classes;
+pub mod dictionary;
 pub mod normalise;
 pub mod shingle;
 pub mod tokens;

@@ -11,6 +11,12 @@ be read and judged by eye: it is obvious rather than fast.
 
 Needs Python 3.11 or later and the packages of requirements.txt.
 
+Words of a dictionary ("tokens": "dictionary") are not found here: a line has
+them in "words", for each stretch of letters without spaces, as ICU4X found
+them. simhash/tests/golden.rs compares them with ICU4X.
+
+A line with "wide": N also gets the fingerprint of N words.
+
 Unicode versions: normalisation, case folding and the check below use Python
 3.11's own tables, which are of Unicode 14. The package `regex` has newer
 tables for scripts and categories. Golden texts therefore use only characters
@@ -105,7 +111,10 @@ def normalise(text, case_fold):
 
 
 def tokenize(text):
-    """The tokens of a text: a list of (kind, string) with the kind WORD or SPACELESS."""
+    """The tokens of a text: a list of [kind, string, touches], with the kind WORD or SPACELESS.
+
+    `touches` says whether nothing stands between the token and the one before it.
+    """
     tokens = []
     # Does the character before the current one belong to the last token?
     adjacent = False
@@ -115,13 +124,12 @@ def tokenize(text):
             adjacent = False
         elif kind == MARK:
             if adjacent:
-                last_kind, last = tokens[-1]
-                tokens[-1] = (last_kind, last + character)
+                tokens[-1][1] += character
             # else: it belongs to no token and is dropped
         elif kind == WORD and adjacent and tokens[-1][0] == WORD:
-            tokens[-1] = (WORD, tokens[-1][1] + character)
+            tokens[-1][1] += character
         else:
-            tokens.append((kind, character))
+            tokens.append([kind, character, adjacent])
             adjacent = True
     return tokens
 
@@ -133,21 +141,39 @@ def every_n(run, n, joiner):
     return [joiner.join(run[i:i + n]) for i in range(len(run) - n + 1)]
 
 
-def features_of(tokens, options):
+def dictionary_words(run, words):
+    """The words of a run of spaceless tokens. ICU4X found them; `words` has them for each stretch."""
+    stretches = []
+    for _, string, touches in run:
+        if touches and stretches:
+            stretches[-1] += string
+        else:
+            stretches.append(string)
+    known = {"".join(stretch): stretch for stretch in words}
+    missing = [stretch for stretch in stretches if stretch not in known]
+    if missing:
+        raise SystemExit(f"no words are stored for {ascii(missing)}")
+    return [word for stretch in stretches for word in known[stretch]]
+
+
+def features_of(tokens, options, words):
     """The list of all features, repeated ones included."""
     if not tokens:
         return []
 
     if options["tokens"] == "chars":
-        characters = "".join(string for _, string in tokens)
+        characters = "".join(string for _, string, _ in tokens)
         return every_n(characters, options["ngram"] or 4, "")
 
     features = []
     # A run: consecutive tokens of one kind, whatever separates them.
     for kind, group in itertools.groupby(tokens, key=lambda token: token[0]):
-        run = [string for _, string in group]
+        group = list(group)
+        run = [string for _, string, _ in group]
         if kind == WORD:
             features += every_n(run, options["ngram"] or 1, " ")
+        elif options["tokens"] == "dictionary":
+            features += every_n(dictionary_words(group, words), options["ngram"] or 1, "")
         else:
             features += every_n(run, options["ngram"] or 3, "")
     return features
@@ -162,6 +188,26 @@ def log_weight(count):
         return int(exact.to_integral_value(decimal.ROUND_HALF_UP))
 
 
+BILLION = 10**9
+
+
+def billionths(weight):
+    """A weight of the option `weights` as an integer; half a billionth is rounded up."""
+    exact = decimal.Decimal(str(weight)) * BILLION
+    return int(exact.to_integral_value(decimal.ROUND_HALF_UP))
+
+
+def multiply(weights, given, case_fold):
+    """Each feature's weight times what the option `weights` gives it, or 1, in billionths.
+
+    A feature of weight 0 is left where it is until `top` has counted it.
+    """
+    factors = {normalise(feature, case_fold): billionths(weight) for feature, weight in given.items()}
+    if len(factors) < len(given):
+        raise SystemExit(f"a feature has two weights: {given}")
+    return {feature: weight * factors.get(feature, BILLION) for feature, weight in weights.items()}
+
+
 def weigh(features, weight):
     """A dictionary from each distinct feature to its integer weight."""
     counts = {}
@@ -174,22 +220,22 @@ def weigh(features, weight):
     return {feature: log_weight(count) for feature, count in counts.items()}
 
 
-def hash_of(feature):
+def hash_of(feature, seed):
     """The hash of a feature: an unsigned 64-bit number."""
-    return xxhash.xxh3_64_intdigest(feature.encode("utf-8"), seed=0)
+    return xxhash.xxh3_64_intdigest(feature.encode("utf-8"), seed=seed)
 
 
-def keep_heaviest(weights, top):
+def keep_heaviest(weights, top, seed):
     """The `top` heaviest features; among equally heavy ones, those with the smallest hash."""
-    order = sorted(weights, key=lambda feature: (-weights[feature], hash_of(feature)))
+    order = sorted(weights, key=lambda feature: (-weights[feature], hash_of(feature, seed)))
     return {feature: weights[feature] for feature in order[:top]}
 
 
-def sum_bits(weights):
+def sum_bits(weights, seed):
     """The vote: the fingerprint as a signed number; None without features."""
     if not weights:
         return None
-    hashes = [(hash_of(feature), weight) for feature, weight in weights.items()]
+    hashes = [(hash_of(feature, seed), weight) for feature, weight in weights.items()]
     fingerprint = 0
     for bit in range(64):
         total = 0
@@ -208,18 +254,21 @@ def signed(number, bits):
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
-DEFAULTS = {"tokens": "words", "ngram": None, "weight": "set", "case_fold": True, "top": None}
+DEFAULTS = {"tokens": "words", "ngram": None, "weight": "set", "case_fold": True, "top": None,
+            "seed": 0, "weights": None}
 
 
 def complete_options(given):
     options = dict(DEFAULTS)
     for key, value in given.items():
         allowed = {
-            "tokens": lambda: value in ("words", "chars"),
+            "tokens": lambda: value in ("words", "chars", "dictionary"),
             "ngram": lambda: type(value) is int and 1 <= value <= 16,
             "weight": lambda: value in ("set", "log", "tf"),
             "case_fold": lambda: type(value) is bool,
             "top": lambda: type(value) is int and value >= 1,
+            "seed": lambda: type(value) is int and 0 <= value < 2**64,
+            "weights": lambda: type(value) is dict and all(0 <= weight <= 1 for weight in value.values()),
         }
         if key not in allowed or not allowed[key]():
             raise SystemExit(f"bad option {key}: {value!r}")
@@ -227,14 +276,26 @@ def complete_options(given):
     return options
 
 
-def weighted_features(text, given_options):
+def weighted_features(text, options, words=()):
     """A dictionary from each feature of a text that counts to its weight."""
-    options = complete_options(given_options)
     tokens = tokenize(normalise(text, options["case_fold"]))
-    weights = weigh(features_of(tokens, options), options["weight"])
+    weights = weigh(features_of(tokens, options, words), options["weight"])
+    if options["weights"] is not None:
+        weights = multiply(weights, options["weights"], options["case_fold"])
     if options["top"] is not None:
-        weights = keep_heaviest(weights, options["top"])
-    return weights
+        weights = keep_heaviest(weights, options["top"], options["seed"])
+    return {feature: weight for feature, weight in weights.items() if weight > 0}
+
+
+def fingerprint_of(text, options, words=()):
+    return sum_bits(weighted_features(text, options, words), options["seed"])
+
+
+def wide_fingerprint(text, options, words, count):
+    """Fingerprints with consecutive seeds; None without features."""
+    seeds = [(options["seed"] + number) % 2**64 for number in range(count)]
+    wide = [fingerprint_of(text, {**options, "seed": seed}, words) for seed in seeds]
+    return None if None in wide else wide
 
 
 # -------------------------------------------------------- blocks and probes
@@ -351,8 +412,12 @@ def complete_text_line(line):
     """The line with its expected results added or replaced."""
     text = text_of(line)
     check_characters(line["name"], text)
-    weights = weighted_features(text, line.get("options", {}))
-    return {**line, "fingerprint": sum_bits(weights), "features": len(weights)}
+    options, words = complete_options(line.get("options", {})), line.get("words", ())
+    weights = weighted_features(text, options, words)
+    line = {**line, "fingerprint": sum_bits(weights, options["seed"]), "features": len(weights)}
+    if "wide" in line:
+        line["wide_fingerprint"] = wide_fingerprint(text, options, words, line["wide"])
+    return line
 
 
 def read_lines(path):
@@ -401,9 +466,10 @@ def main(arguments):
         case ["show", path, name]:
             for line in read_lines(path):
                 if line["name"] == name:
-                    weights = weighted_features(text_of(line), line.get("options", {}))
+                    options = complete_options(line.get("options", {}))
+                    weights = weighted_features(text_of(line), options, line.get("words", ()))
                     for feature, weight in weights.items():
-                        print(f"{weight}\t{hash_of(feature):016x}\t{feature!r}\t{ascii(feature)}")
+                        print(f"{weight}\t{hash_of(feature, options['seed']):016x}\t{feature!r}\t{ascii(feature)}")
         case ["write-blocks"]:
             for line in block_lines():
                 print(json.dumps(line))

@@ -6,6 +6,8 @@ use icu_casemap::CaseMapper;
 use icu_normalizer::ComposingNormalizer;
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup, Script};
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
+use icu_segmenter::WordSegmenter;
+use icu_segmenter::options::WordBreakInvariantOptions;
 use simhash::fingerprint::options::{Options, Tokens, Weight};
 
 const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
@@ -15,6 +17,8 @@ const SCRIPT: CodePointMapDataBorrowed<'static, Script> = CodePointMapData::new(
 pub struct Token {
     pub text: String,
     pub spaceless: bool,
+    /// Whether the token directly follows the one before it.
+    pub touching: bool,
 }
 
 pub fn normalise(text: &str, case_fold: bool) -> String {
@@ -35,7 +39,7 @@ pub fn tokens(normal: &str) -> Vec<Token> {
         match tokens.last_mut().filter(|_| touching) {
             Some(token) if mark => token.text.push(c),
             Some(token) if !spaceless && (letter || number) && !token.spaceless => token.text.push(c),
-            _ if letter || number => tokens.push(Token { text: c.to_string(), spaceless }),
+            _ if letter || number => tokens.push(Token { text: c.to_string(), spaceless, touching }),
             _ => {}
         }
         touching = letter || number || (mark && touching);
@@ -63,7 +67,11 @@ pub fn features(text: &str, options: &Options) -> Vec<String> {
     let runs = tokens.chunk_by(|a, b| a.spaceless == b.spaceless);
     runs.flat_map(|run| {
         let texts: Vec<String> = run.iter().map(|token| token.text.clone()).collect();
-        if run[0].spaceless {
+        if run[0].spaceless && options.tokens == Tokens::Dictionary {
+            let stretches = run.chunk_by(|_, next| next.touching);
+            let words: Vec<String> = stretches.flat_map(dictionary_words).collect();
+            shingles(&words, options.ngram.unwrap_or(1).into(), "")
+        } else if run[0].spaceless {
             shingles(&texts, options.ngram.unwrap_or(3).into(), "")
         } else {
             shingles(&texts, options.ngram.unwrap_or(1).into(), " ")
@@ -72,7 +80,24 @@ pub fn features(text: &str, options: &Options) -> Vec<String> {
     .collect()
 }
 
-/// The features that the fingerprint is made of, as hashes and weights, the heaviest first.
+/// The words that ICU4X finds in spaceless tokens next to each other.
+fn dictionary_words(tokens: &[Token]) -> Vec<String> {
+    let text: String = tokens.iter().map(|token| &*token.text).collect();
+    let ends = WordSegmenter::new_dictionary(WordBreakInvariantOptions::default()).segment_str(&text);
+    let starts: Vec<usize> = tokens
+        .iter()
+        .scan(0, |end, token| {
+            *end += token.text.len();
+            Some(*end)
+        })
+        .collect();
+    let ends: Vec<usize> = ends.filter(|end| starts.contains(end)).collect();
+    let mut start = 0;
+    ends.into_iter().map(|end| text[std::mem::replace(&mut start, end)..end].to_owned()).collect()
+}
+
+/// The features that the fingerprint is made of, as hashes and weights, the heaviest first. With the option `weights`,
+/// weights are in billionths.
 pub fn weighted_features(text: &str, options: &Options) -> Vec<(u64, u64)> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for feature in features(text, options) {
@@ -86,11 +111,16 @@ pub fn weighted_features(text: &str, options: &Options) -> Vec<(u64, u64)> {
                 Weight::Log => (256.0 * (1.0 + (count as f64).ln())).round() as u64,
                 Weight::Tf => count,
             };
-            (xxhash_rust::xxh3::xxh3_64(feature.as_bytes()), weight)
+            let factor = options.weights.as_ref().map_or(1, |weights| {
+                let given = weights.iter().find(|given| given.0 == feature);
+                given.map_or(1_000_000_000, |(_, billionths)| billionths.into())
+            });
+            (xxhash_rust::xxh3::xxh3_64_with_seed(feature.as_bytes(), options.seed), weight * factor)
         })
         .collect();
     weighted.sort_by_key(|&(hash, weight)| (std::cmp::Reverse(weight), hash));
     weighted.truncate(options.top.map_or(usize::MAX, |top| top.get() as usize));
+    weighted.retain(|(_, weight)| *weight > 0);
     weighted
 }
 

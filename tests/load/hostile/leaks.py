@@ -37,8 +37,17 @@ ARGUMENTS = {
     "name": "'f'::name",
     "regclass": "'leaks.searched'::regclass",
 }
-NAMED = {"options text": "'{{\"ngram\": 2}}'", "blocks integer": "4", "max_distance integer": "3",
-         "resemblance double precision": ".89"}
+NAMED = {
+    "options text": "'{{\"ngram\": 2}}'",
+    "blocks integer": "4",
+    "max_distance integer": "3",
+    "words integer": "1 + n % 3",
+    "features integer": "3",
+    "sample integer": "2",
+    "resemblance double precision": ".89",
+}
+# Arguments of an aggregate that all rows of a group must share.
+OF_A_GROUP = {"jsonb": "'{{\"ngram\": 2}}'::jsonb"}
 
 NEW_TABLE = (
     "DROP TABLE IF EXISTS leaks.changed ;;"
@@ -141,6 +150,7 @@ PARTS = {
     "simhash_agg_deserialize",
     "simhash_agg_final",
 }
+OF_WEIGHTS = {"simhash_weights_add", "simhash_weights_final"}
 
 TABLES = """
 CREATE SCHEMA leaks;
@@ -198,7 +208,8 @@ def query(function):
     """What calls it for each n from 1 to {n}; None if a row cannot."""
     if function.result == "trigger" or function.takes_internal() or function.kind == "p" or function.volatility != "i":
         return None
-    arguments = [NAMED.get(f"{name} {type}", ARGUMENTS.get(type)) for type, name in zip(function.types, function.names)]
+    known = ARGUMENTS | OF_A_GROUP if function.kind == "a" else ARGUMENTS
+    arguments = [NAMED.get(f"{name} {type}", known.get(type)) for type, name in zip(function.types, function.names)]
     if None in arguments:
         return None
     call, rows = function.call(arguments), "generate_series({a}, {b}) AS n"
@@ -327,6 +338,13 @@ def works(functions, count):
         return count // 10_000 * 1000
 
     yield "simhash_agg in parallel", parallel, PARTS
+
+    def learn(backend):
+        for _ in range(count // 10_000):
+            backend.run("SELECT simhash_weights('text ' || f, '{}', 3, 20) FROM leaks.searched GROUP BY f % 10")
+        return count // 10_000 * 1000
+
+    yield "simhash_weights", learn, OF_WEIGHTS
 
 
 def main():

@@ -18,6 +18,10 @@ SELECT bool_or(simhash_block({near:a}, b, {blocks:n}) = ANY (simhash_probes({big
     OR hamming({bigint:a}, {near:a}) > {small:d} FROM generate_series(0, {blocks:n} - 1) AS b
 SELECT bool_and(cardinality(p) = (SELECT count(DISTINCT v) FROM unnest(p) AS v)) FROM generate_series(0, {blocks:n}
     - 1) AS b, simhash_probes({bigint:a}, b, {blocks:n}, {small:d}) AS p
+SELECT w[1] = simhash({text:t}, {jsonb:o}) AND w[3] = simhash({text:t}, ({jsonb:o}) || '{{"seed": 2}}') FROM
+    simhash_wide({text:t}, 3, {jsonb:o}) AS w WHERE w IS NOT NULL
+SELECT (ARRAY[{bigint:a}, {bigint:b}] <~> ARRAY[{bigint:c}, {bigint:d}]) = ({bigint:a} <~> {bigint:c}) + ({bigint:b}
+    <~> {bigint:d})
 SELECT simhash({text:t}) IS NOT DISTINCT FROM simhash({text:t}, '{{}}'::jsonb) AND simhash({text:t}) IS NOT DISTINCT
     FROM simhash({text:t}, '{{}}'::text)
 SELECT simhash({text:t}, o) IS NOT DISTINCT FROM simhash({text:t}, o::text) FROM (SELECT {jsonb:o}) AS x (o)

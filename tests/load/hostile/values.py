@@ -90,11 +90,23 @@ ALPHABETS = (
 )
 
 OPTIONS = {
-    "tokens": ("words", "chars", "letters", "WORDS", "", 1, None, ["words"], {}, "\u0000"),
+    "tokens": ("words", "chars", "dictionary", "letters", "WORDS", "", 1, None, ["words"], {}, "\u0000"),
     "ngram": (1, 2, 3, 5, 16, 0, 17, -1, 2.5, 1e308, 10**40, -0.0, "3", None, True, []),
     "weight": ("one", "tf", "log", "none", "", 0, None, {"a": 1}),
     "case_fold": (True, False, "true", 1, None, []),
     "top": (1, 2, 10, 0, -1, 2**31, 2**63, 2**64, 10**50, 1.5, None, "1", False),
+    # Without the seed, which other claims about features do not know.
+    "weights": (
+        {"a": 0.5, "the": 0},
+        {},
+        {"\u4e2d": 0.2, "\u0378": 1e-9, "": 0},
+        {"a": 1.5},
+        {"A": 0, "a": 1},
+        {"a": "1"},
+        ["a"],
+        None,
+    ),
+    "seed": (0, 0.0, -1, 2**64, 0.5, "1", None),
     "ngrams": (1,),
     "": (1,),
     "Tokens": ("words",),
@@ -299,7 +311,7 @@ class Values:
             return '{"ngram": 2, "ngram": 3}'
         if way < 0.15:
             return json.dumps({self.characters(): 1, "x" * self.length(): list(range(self.length()))})
-        keys = rng.sample(list(OPTIONS)[:5], rng.randint(0, 3)) if rng.random() < 0.9 else list(OPTIONS)
+        keys = rng.sample(list(OPTIONS)[:7], rng.randint(0, 3)) if rng.random() < 0.9 else list(OPTIONS)
         # The first ones are right.
         pick = lambda values: values[0] if rng.random() < 0.6 else rng.choice(values)
         return json.dumps({key: pick(OPTIONS[key]) for key in keys}, ensure_ascii=rng.random() < 0.5)

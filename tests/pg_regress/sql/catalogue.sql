@@ -10,7 +10,7 @@ FROM functions ORDER BY function::text COLLATE "C";
 \pset format aligned
 
 -- All functions have a comment and neither settings nor SECURITY DEFINER; all that do not work on tables are immutable
--- and parallel safe; all but the aggregate and its parts are strict.
+-- and parallel safe; all but the aggregates and their parts are strict.
 SELECT count(*), bool_and(obj_description(oid, 'pg_proc') <> '') AS commented,
     bool_and(NOT prosecdef AND proconfig IS NULL) AS plain
 FROM functions;
@@ -22,14 +22,17 @@ SELECT function FROM functions WHERE proleakproof ORDER BY function::text COLLAT
 -- To the planner, fingerprinting a text costs much more than a comparison.
 SELECT DISTINCT proname, procost, prorows FROM functions WHERE procost <> 1 ORDER BY proname, procost;
 
--- The aggregate is parallel, with functions of its own.
+-- simhash_agg is parallel, with functions of its own; simhash_weights is not.
 SELECT aggfnoid, aggtransfn, aggcombinefn, aggserialfn, aggdeserialfn, aggfinalfn, aggfinalmodify, aggtranstype::regtype
 FROM pg_aggregate WHERE aggfnoid = 'simhash_agg(text, double precision)'::regprocedure \gx
+SELECT aggfnoid::oid::regprocedure, aggtransfn::oid::regprocedure, aggcombinefn, aggfinalfn, aggtranstype::regtype,
+    aggtransspace
+FROM pg_aggregate WHERE aggfnoid IN (SELECT oid FROM functions WHERE proname = 'simhash_weights') ORDER BY 1;
 
--- The operator is its own commutator, so that an index or a join can use it in either direction.
-SELECT oid::regoperator AS operator, oprcom::regoperator AS commutator, oprcode, oprresult::regtype,
+-- The operators are their own commutators, so that an index or a join can use them in either direction.
+SELECT oid::regoperator AS operator, oprcom::regoperator AS commutator, oprcode::oid::regprocedure, oprresult::regtype,
     obj_description(oid, 'pg_operator') AS comment
-FROM pg_operator WHERE oprname = '<~>';
+FROM pg_operator WHERE oprname = '<~>' ORDER BY 1;
 
 -- All functions are in the extension's library, which anyone with CREATE on the database may install, in any schema.
 SELECT DISTINCT lanname, probin FROM functions JOIN pg_language l ON l.oid = prolang WHERE prokind <> 'a';

@@ -14,7 +14,8 @@ SELECT pg_temp.errors(
     $$simhash('', '{"ngrams": 2}')$$, $$simhash('a', '{"ngram": 2, "é\"\\": null}')$$);
 -- Wrong values of options.
 SELECT pg_temp.errors(
-    $$simhash('a', '{"tokens": "letters"}')$$, $$simhash('a', '{"tokens": "WORDS"}')$$,
+    $$simhash('a', '{"tokens": "letters"}')$$, $$simhash('a', '{"tokens": "Dictionary"}')$$,
+    $$simhash('a', '{"tokens": "WORDS"}')$$,
     $$simhash('a', '{"tokens": 1}')$$,
     $$simhash('a', '{"tokens": null}'::jsonb)$$, $$simhash('a', '{"tokens": ["words"]}'::jsonb)$$,
     $$simhash('a', '{"ngram": 0}')$$, $$simhash('a', '{"ngram": 17}'::jsonb)$$, $$simhash('a', '{"ngram": -1}')$$,
@@ -34,8 +35,8 @@ SELECT pg_temp.errors(
     $$simhash('a', '{"ngram": 2} {}')$$);
 -- Options that are too long to be read, even if only because of spaces.
 SELECT pg_temp.errors(
-    $$simhash('a', repeat(' ', 8193))$$, $$simhash('a', jsonb_build_object(repeat('a', 9000), 1))$$,
-    $$simhash('a', to_jsonb(array_fill(1, ARRAY[1000000])))$$, $$simhash('a', '{"ngram": 2}' || repeat(' ', 8192 - 12))$$);
+    $$simhash('a', repeat(' ', 131073))$$, $$simhash('a', jsonb_build_object(repeat('a', 140000), 1))$$,
+    $$simhash('a', to_jsonb(array_fill(1, ARRAY[1000000])))$$, $$simhash('a', '{"ngram": 2}' || repeat(' ', 131072 - 12))$$);
 
 -- Arrays.
 SELECT pg_temp.errors(

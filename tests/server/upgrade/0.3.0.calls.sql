@@ -15,3 +15,12 @@ SELECT id, simhash_cluster(simhash(body), body) OVER docs AS cluster,
     simhash_duplicate_of(simhash(body), body) OVER docs AS duplicate_of
 FROM (VALUES (1, 'one two three'), (2, 'something else'), (3, 'Three, two: one!')) AS docs (id, body)
 WINDOW docs AS (ORDER BY id);
+
+\echo wide fingerprints
+SELECT simhash_wide('The quick brown fox'), simhash_wide('The quick brown fox', 1, '{"seed": 1}') AS second;
+SELECT hamming(ARRAY[1, 2]::bigint[], ARRAY[3, 1]::bigint[]), ARRAY[1, 2]::bigint[] <~> ARRAY[3, 1]::bigint[] AS operator;
+
+\echo weights
+SELECT simhash_weights(body), simhash_weights(body, '{"ngram": 2}') AS pairs,
+    simhash_weights(body, '{}', 1, 300) AS one
+FROM (SELECT 'the text ' || n FROM generate_series(1, 20) AS n) AS texts (body);

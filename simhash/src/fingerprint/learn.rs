@@ -1,0 +1,198 @@
+//! Learns weights for the option `weights` from a sample of texts: what most texts have in common tells them apart
+//! least.
+
+use std::cmp::Reverse;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::feature_table::FeatureTable;
+use super::fingerprinter::Fingerprinter;
+use super::options::Options;
+use crate::error::Error;
+use crate::ticking::ticking;
+
+/// Bytes of a text that are read; they stand for the whole text.
+pub const MAX_READ: usize = 32 << 10;
+/// Most texts in a sample: up to 320 MB.
+pub const MAX_SAMPLE: usize = 10_000;
+/// Most features with a weight.
+pub const MAX_LEARNT: usize = 10_000;
+/// Levels of weights: fine enough, and their numbers are short.
+const LEVELS: f64 = 5.0;
+
+/// A sample of texts: those whose first [`MAX_READ`] bytes have the smallest hashes, equal ones counted once. So it
+/// depends on the texts alone, and not on their order or number of copies.
+///
+/// Takes the memory of the texts in the sample, up to [`MAX_READ`] bytes each.
+#[derive(Debug)]
+pub struct Sample {
+    size: usize,
+    /// Hashes and texts, in order.
+    texts: Vec<(u64, String)>,
+}
+
+/// A feature and its weight in fifths, 1 to 4.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Learnt {
+    pub feature: String,
+    pub fifths: u8,
+}
+
+impl Sample {
+    /// A sample of up to `size` texts.
+    pub fn new(size: usize) -> Self {
+        Self { size, texts: Vec::new() }
+    }
+
+    /// Offers a text. Most texts of a large table cost only their hash.
+    pub fn add(&mut self, text: &str) -> Result<(), Error> {
+        let read = &text[..text.floor_char_boundary(MAX_READ)];
+        let hash = xxh3_64(read.as_bytes());
+        let Err(place) = self.texts.binary_search_by_key(&hash, |(hash, _)| *hash) else {
+            return Ok(());
+        };
+        if place >= self.size {
+            return Ok(());
+        }
+        let mut copy = String::new();
+        copy.try_reserve_exact(read.len())?;
+        copy.push_str(read);
+        if self.texts.len() == self.size {
+            self.texts.pop();
+        }
+        self.texts.try_reserve(1)?;
+        self.texts.insert(place, (hash, copy));
+        Ok(())
+    }
+
+    /// The weights of the `most` features that occur in most texts, the commonest first; among equally common ones,
+    /// those with the smallest hash first. What is left out weighs 1, or occurs in one text only.
+    ///
+    /// With N texts that have a feature, a feature of df texts has idf = ln(N / (1 + df)) (Salton and Buckley 1988),
+    /// and weighs ln(1 + idf) as a share of the largest such weight, that of a feature of one text, in steps of a fifth;
+    /// at least one fifth. The logarithms of two machines may differ in the last of 53 bits, which leaves the step the
+    /// same.
+    ///
+    /// The options `weights` and `top` have no effect. Reads the sample twice. Besides the sample, takes the memory of a
+    /// [`FeatureTable`] of all its distinct features, up to 48 bytes each.
+    pub fn learn(&self, options: &Options, most: usize, tick: &impl Fn()) -> Result<Vec<Learnt>, Error> {
+        let options = Options { top: None, weights: None, ..options.clone() };
+        let mut fingerprinter = Fingerprinter::default();
+        let mut frequencies = FeatureTable::default();
+        frequencies.reset(0, true, tick)?;
+        let mut texts = 0;
+        for (_, text) in &self.texts {
+            let features = fingerprinter.distinct_features(text, &options, tick)?;
+            for (hash, _) in ticking(features.iter(), tick) {
+                frequencies.insert(hash, tick)?;
+            }
+            texts += usize::from(features.distinct() > 0);
+        }
+        let mut common = Vec::new();
+        for (hash, frequency) in ticking(frequencies.iter(), tick) {
+            if fifths(texts, frequency) < LEVELS as u8 {
+                common.try_reserve(1)?;
+                common.push((Reverse(frequency), hash));
+            }
+        }
+        common.sort_unstable();
+        common.truncate(most);
+        let mut learnt = Vec::new();
+        learnt.try_reserve_exact(common.len())?;
+        learnt.extend(
+            common
+                .iter()
+                .map(|(Reverse(frequency), _)| Learnt { feature: String::new(), fifths: fifths(texts, *frequency) }),
+        );
+        self.name(&mut fingerprinter, &options, &common, &mut learnt, tick)?;
+        Ok(learnt)
+    }
+
+    /// Fills in the features of the hashes in `common`.
+    fn name(
+        &self,
+        fingerprinter: &mut Fingerprinter,
+        options: &Options,
+        common: &[(Reverse<u32>, u64)],
+        learnt: &mut [Learnt],
+        tick: &impl Fn(),
+    ) -> Result<(), Error> {
+        let mut places = Vec::new();
+        places.try_reserve_exact(common.len())?;
+        places.extend(common.iter().enumerate().map(|(place, (_, hash))| (*hash, place)));
+        places.sort_unstable();
+        for (_, text) in &self.texts {
+            let features = fingerprinter.features(text, options, tick)?;
+            for feature in ticking(features.iter(), tick) {
+                let Ok(found) = places.binary_search_by_key(&feature.hash, |(hash, _)| *hash) else { continue };
+                let named = &mut learnt[places[found].1].feature;
+                if named.is_empty() {
+                    named.try_reserve_exact(feature.text.len())?;
+                    named.push_str(feature.text);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The weight of a feature of `frequency` of `texts` texts, in fifths.
+fn fifths(texts: usize, frequency: u32) -> u8 {
+    let weight = |frequency: u32| (texts as f64 / (1.0 + f64::from(frequency))).ln().max(0.0).ln_1p();
+    let (weight, largest) = (weight(frequency), weight(1));
+    let share = if largest > 0.0 { weight / largest } else { 1.0 };
+    (share * LEVELS).round().max(1.0) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Learnt, Sample, fifths};
+    use crate::fingerprint::options::Options;
+
+    fn learn(texts: &[&str], size: usize, most: usize) -> Vec<Learnt> {
+        let mut sample = Sample::new(size);
+        texts.iter().for_each(|text| sample.add(text).expect("memory"));
+        sample.learn(&Options::default(), most, &|| ()).expect("memory")
+    }
+
+    #[test]
+    fn common_features_weigh_less() {
+        let texts: Vec<String> =
+            (0..100).map(|n| format!("The n{n} {} {}", if n % 2 == 0 { "even" } else { "odd" }, n / 3)).collect();
+        let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+        let learnt = learn(&texts, 300, 3);
+        // ln(1 + ln(100 / 51)) / ln(1 + ln(100 / 2)) = .52 / 1.59 = .32
+        let expected: Vec<(&str, u8)> = vec![("the", 1), ("even", 2), ("odd", 2)];
+        let mut found: Vec<(&str, u8)> = learnt.iter().map(|learnt| (&*learnt.feature, learnt.fifths)).collect();
+        found[1..].sort_unstable();
+        assert_eq!(found, expected);
+        assert_eq!(learn(&texts, 300, 0), []);
+    }
+
+    #[test]
+    fn neither_order_nor_copies_matter() {
+        let texts: Vec<String> = (0..400).map(|n| format!("{} {} {} {}", n % 7, n % 11, n % 13, n)).collect();
+        let mut texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+        let learnt = learn(&texts, 50, 10);
+        assert_eq!(learnt.len(), 10);
+        texts.reverse();
+        texts.extend_from_within(100..300);
+        assert_eq!(learn(&texts, 50, 10), learnt);
+    }
+
+    #[test]
+    fn few_texts_teach_nothing() {
+        for texts in [&[][..], &["a"], &["a", "a b"], &["", "!", "a"]] {
+            assert_eq!(learn(texts, 300, 100), [], "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn weights_fall_with_the_frequency() {
+        for texts in [3, 10, 300, 10_000] {
+            let weights: Vec<u8> = (1..=texts).map(|frequency| fifths(texts as usize, frequency)).collect();
+            assert_eq!((weights[0], weights[texts as usize - 1]), (5, 1));
+            assert!(weights.is_sorted_by(|a, b| a >= b), "{weights:?}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+-- The option weights, and simhash_weights, which learns its value.
+SELECT feature, weight FROM simhash_features('The cat, the hat and The rat',
+    '{"weights": {"THE": 0.2, "cat": 0.123456789, "hat": 0, "rat": 1, "dog": 0.5}}');
+SELECT feature, weight
+FROM simhash_features('a a a b b c', '{"weight": "tf", "weights": {"a": 0.1, "c": 0.5}, "top": 2}');
+SELECT feature, weight FROM simhash_features('a a a b', '{"weight": "log", "weights": {"a": 0.5}}');
+SELECT feature, weight FROM simhash_features('数据库和数据库', '{"weights": {"数据库": 0.4}}');
+SELECT feature, weight FROM simhash_features('The the', '{"case_fold": false, "weights": {"The": 0.5}}');
+
+-- The fingerprint is that of its features with their weights; features of weight 0 do not count.
+CREATE TEMP TABLE texts AS
+SELECT string_agg('w' || n * n % 37, ' ' ORDER BY n) AS body FROM generate_series(1, 400) n GROUP BY n % 8
+UNION ALL VALUES (''), ('w0'), ('w0 w0 w1');
+CREATE TEMP TABLE options (options) AS VALUES (jsonb '{"weights": {"w0": 0, "w1": 0.5, "W4": 0.2}}'),
+    ('{"weight": "tf", "weights": {"w0": 0.000000001, "w1": 0.999999999}}'),
+    ('{"weight": "log", "top": 4, "weights": {"w9": 0.3, "w16": 0.7}}');
+SELECT options, count(*), count(simhash(body, options)) AS with_features,
+    bool_and(simhash(body, options) IS NOT DISTINCT FROM (
+        SELECT simhash(array_agg(feature), array_agg(weight)) FROM simhash_features(body, options))) AS of_features,
+    bool_and(simhash(body, options) IS NOT DISTINCT FROM simhash(body, options::text)) AS as_text
+FROM options, texts GROUP BY options ORDER BY options::text;
+SELECT simhash('w0', '{"weights": {"w0": 0}}') AS nothing_left,
+    simhash('w0 w1', '{"weights": {"w0": 0}}') = simhash('w1') AS one_left,
+    simhash('w0 w1', '{"weights": {}}') = simhash('w0 w1') AS no_weights,
+    simhash('w0 w1', '{"weights": {"w0": 1, "x": 1.0}}') = simhash('w0 w1') AS weights_of_1;
+
+-- Weighted resemblance: common / all = (.2 + 1) / (.2 + 1 + 1 + 1).
+SELECT simhash_resemblance('the cat sat', 'the cat lay', '{"weights": {"the": 0.2}}')::numeric(6, 5),
+    1.2 / 3.2 AS expected,
+    simhash_resemblance('the cat', 'the', '{"weights": {"the": 0}}') AS nothing_left;
+
+\pset format unaligned
+\pset tuples_only on
+SELECT errors($$SELECT simhash('a', '{"weights": 1}')$$, $$SELECT simhash('a', '{"weights": null}'::jsonb)$$,
+    $$SELECT simhash('a', '{"weights": ["a", 0.5]}')$$, $$SELECT simhash('a', '{"weights": {"a": 1.1}}')$$,
+    $$SELECT simhash('a', '{"weights": {"a": -0.1}}'::jsonb)$$, $$SELECT simhash('a', '{"weights": {"a": "0.5"}}')$$,
+    $$SELECT simhash('a', '{"weights": {"a": {"b": 1}}}')$$,
+    $$SELECT simhash('a', '{"weights": {"A": 0.5, "a": 0.5}}')$$,
+    $$SELECT simhash('a', '{"weights": {"a": 1e-1000}}')$$, $$SELECT simhash('a', '{"weights": {"a": 0.5}')$$,
+    $$SELECT simhash('a', ('{"weights": ' || repeat('[', 60000) || repeat(']', 60000) || '}'))$$);
+\pset format aligned
+\pset tuples_only off
+
+-- A thousand weights are read once for all rows, and are constants of a generated column.
+SELECT jsonb_build_object('weights', jsonb_object_agg('word' || n, 0.2 * (n % 5))) AS thousand
+FROM generate_series(1, 1000) n \gset
+SELECT pg_column_size(:'thousand'::jsonb) BETWEEN 20000 AND 40000 AS size;
+CREATE TABLE weighted (id integer, body text);
+INSERT INTO weighted
+SELECT n, 'word' || n || ' word' || n + 1 || ' text' || n || ' text' FROM generate_series(1, 20000) n;
+SELECT simhash_attach('weighted', 'body', options => :'thousand');
+SELECT count(*), bool_and(simhash = simhash(body, :'thousand'::jsonb)) AS jsonb,
+    bool_and(simhash = simhash(body, :'thousand'::text)) AS text,
+    count(*) FILTER (WHERE simhash <> simhash(body)) BETWEEN 300 AND 1000 AS with_effect
+FROM weighted;
+SELECT pg_get_expr(adbin, adrelid) LIKE 'simhash(body, ''{"weights": {"word1": 0.2, %' AS readable
+FROM pg_attrdef WHERE adrelid = 'weighted'::regclass AND adnum = 3;
+DROP TABLE weighted;
+
+-- simhash_weights: the features of most texts weigh least. Of 100 texts all have "the", half "even" or "odd", a tenth a
+-- digit: ln(1 + ln(100 / (1 + df))) / ln(1 + ln(100 / 2)) is 0, .33 and .73.
+CREATE TEMP TABLE docs AS
+SELECT n, 'The text' || n || CASE WHEN n % 2 = 0 THEN ' even ' ELSE ' odd ' END || n % 10 || ' the' AS body
+FROM generate_series(1, 100) n;
+SELECT simhash_weights(body) FROM docs;
+SELECT simhash_weights(body, '{}') = simhash_weights(body) AS defaults,
+    simhash_weights(body, '{}', 500, 300) = simhash_weights(body) AS written_out,
+    simhash_weights(body, '{"top": 1, "weight": "tf", "weights": {"the": 0}}') = simhash_weights(body) AS no_effect,
+    simhash_weights(body, '{"seed": 1}') = simhash_weights(body) AS seed, simhash_weights(body, '{}', 3, 300) AS three
+FROM docs;
+SELECT simhash_weights(body, '{"case_fold": false, "ngram": 2}', 2, 300) AS pairs FROM docs;
+SELECT simhash_weights(body ORDER BY n DESC) = simhash_weights(body ORDER BY n) AS any_order FROM docs;
+SELECT simhash_weights(body) = (SELECT simhash_weights(body) FROM docs) AS copies_do_not_matter
+FROM (SELECT body FROM docs UNION ALL SELECT body FROM docs WHERE n < 50 UNION ALL VALUES (NULL), ('')) AS more;
+SELECT simhash_weights(body, '{}', 3, 20) = (SELECT simhash_weights(body, '{}', 3, 20 ORDER BY n DESC) FROM docs)
+    AS sampled
+FROM docs;
+-- Nothing to learn from.
+SELECT simhash_weights(body) AS no_rows FROM docs WHERE false;
+SELECT simhash_weights(NULL::text) AS no_texts, simhash_weights('') AS no_words, simhash_weights('a b') AS one_text
+FROM docs;
+SELECT n % 2 AS odd, simhash_weights(body, '{}', 2, 300) FROM docs GROUP BY n % 2 ORDER BY 1;
+-- The result is a value of the option, and fits it whatever the features are.
+SELECT count(simhash(body, jsonb_build_object('weights', weights))) AS fingerprints
+FROM docs, (SELECT simhash_weights(body) FROM docs) AS learnt (weights);
+SELECT pg_column_size(weights) < 131072 AS fits, (SELECT count(*) > 300 FROM jsonb_object_keys(weights)) AS many,
+    simhash('a', jsonb_build_object('weights', weights, 'seed', 1)) IS NOT NULL AS usable
+FROM (SELECT simhash_weights(string, '{}', 10000, 300)
+      FROM generate_series(0, 59) n, LATERAL (
+          SELECT n || ' ' || string_agg(repeat('long' || n / 10 || word, 30), ' ') FROM generate_series(1, 150) word
+      ) AS texts (string)) AS learnt (weights);
+
+\pset format unaligned
+\pset tuples_only on
+SELECT errors($$SELECT simhash_weights(body, '{}', 0, 300) FROM docs$$,
+    $$SELECT simhash_weights(body, '{}', 10001, 300) FROM docs$$,
+    $$SELECT simhash_weights(body, '{}', 3, 0) FROM docs$$, $$SELECT simhash_weights(body, '{}', 3, 10001) FROM docs$$,
+    $$SELECT simhash_weights(body, NULL) FROM docs$$, $$SELECT simhash_weights(body, '{}', NULL, 3) FROM docs$$,
+    $$SELECT simhash_weights(body, '{}', n, 3) FROM docs$$, $$SELECT simhash_weights(body, '{}', 3, n) FROM docs$$,
+    $$SELECT simhash_weights(body, jsonb_build_object('seed', n)) FROM docs$$,
+    $$SELECT simhash_weights(body, '{"ngrams": 2}') FROM docs$$,
+    $$SELECT simhash_weights_add(NULL, 'a')$$, $$SELECT simhash_weights_final(NULL)$$);
+\pset format aligned
+\pset tuples_only off

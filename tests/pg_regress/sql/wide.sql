@@ -1,0 +1,89 @@
+-- The option seed, simhash_wide, and distances of wide fingerprints.
+CREATE TEMP TABLE texts AS
+SELECT n, string_agg(CASE n % 3 WHEN 0 THEN '检索' ELSE 'Word' END || word * n % 89, ' ' ORDER BY word) AS body
+FROM generate_series(1, 20) n, generate_series(1, 60) word GROUP BY n
+UNION ALL VALUES (21, ''), (22, '?!'), (23, 'a'), (24, 'あ'), (25, NULL);
+
+-- Element i is the fingerprint with the options' seed + i - 1.
+CREATE TEMP TABLE options (options) AS VALUES (jsonb '{}'), ('{"seed": 5}'), ('{"seed": 18446744073709551613}'),
+    ('{"tokens": "chars", "ngram": 3}'), ('{"weight": "tf", "top": 7}'), ('{"tokens": "dictionary"}'),
+    ('{"weights": {"Word9": 0.5, "word8": 0, "检索": 0.25}}'),
+    ('{"weight": "log", "top": 9, "weights": {"word7": 0.125}, "seed": 3}');
+CREATE FUNCTION pg_temp.seeded(options jsonb, further integer) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+    SELECT options || jsonb_build_object('seed',
+        (coalesce((options ->> 'seed')::numeric, 0) + further) % 18446744073709551616)
+$$;
+SELECT options, count(*), count(wide) AS with_features, bool_and((wide IS NULL) = (first IS NULL)) AS null_as_simhash,
+    bool_and(cardinality(wide) = 4 AND array_lower(wide, 1) = 1) AS four, bool_and(wide[1] = first) AS first_is_simhash,
+    bool_and(wide[2] = simhash(body, pg_temp.seeded(options, 1)) AND wide[3] = simhash(body, pg_temp.seeded(options, 2))
+        AND wide[4] = simhash(body, pg_temp.seeded(options, 3))) AS seeds_follow,
+    bool_and(wide[1] <> wide[2]) AS words_differ
+FROM options, texts, LATERAL (SELECT simhash_wide(body, 4, options), simhash(body, options)) AS found (wide, first)
+GROUP BY options ORDER BY options::text;
+
+-- Two words by default; 1 to 16.
+SELECT simhash_wide('hello'), simhash('hello') AS first, simhash('hello', '{"seed": 1}') AS second,
+    simhash_wide('hello', 1) AS one, cardinality(simhash_wide('hello', 16)) AS sixteen,
+    simhash_wide('hello', options => '{"seed": 1}', words => 1) AS named,
+    simhash('hello', '{"seed": 0}') = simhash('hello') AS seed_0, simhash('hello', '{"seed": 1.0}'::text) AS as_text;
+SELECT simhash_wide(NULL) IS NULL AND simhash_wide('a', NULL) IS NULL AND simhash_wide('a', 2, NULL) IS NULL
+    AND simhash_wide('') IS NULL AS nulls;
+
+-- The distance is the sum over the words. Arrays may start at any number.
+SELECT a <~> b AS operator, hamming(a, b), b <~> a AS other_way, a <~> a AS itself,
+    (SELECT sum(x <~> y) FROM unnest(a, b) AS words (x, y)) AS sum
+FROM (VALUES (ARRAY[0, -1, 5]::bigint[], ARRAY[-1, -1, 6]::bigint[]), ('[-3:-2]={1,2}', '[7:8]={1,3}'),
+    (array_fill(0::bigint, ARRAY[1000]), array_fill(-1::bigint, ARRAY[1000]))) AS pairs (a, b);
+SELECT count(*), bool_and(simhash_wide(a.body, 3) <~> simhash_wide(b.body, 3) = (simhash(a.body) <~> simhash(b.body))
+    + (simhash(a.body, '{"seed": 1}') <~> simhash(b.body, '{"seed": 1}'))
+    + (simhash(a.body, '{"seed": 2}') <~> simhash(b.body, '{"seed": 2}'))) AS sum
+FROM texts a, texts b;
+
+-- Without words there is no distance: arrays without elements are no fingerprints.
+SELECT '{}'::bigint[] <~> '{}' AS empty, NULL::bigint[] <~> '{1}' AS null_left, '{1}'::bigint[] <~> NULL AS null_right;
+
+\pset format unaligned
+\pset tuples_only on
+SELECT errors($$SELECT '{1}'::bigint[] <~> '{1,2}'$$, $$SELECT hamming('{}'::bigint[], ARRAY[1::bigint])$$,
+    $$SELECT '{1,NULL}'::bigint[] <~> '{1,2}'$$, $$SELECT '{1,2}'::bigint[] <~> '{NULL,2}'$$,
+    $$SELECT '{{1},{2}}'::bigint[] <~> '{1,2}'$$, $$SELECT '{1,2}'::bigint[] <~> '{{1,2}}'$$,
+    $$SELECT simhash_wide('a', 0)$$, $$SELECT simhash_wide('a', 17)$$, $$SELECT simhash_wide('', -2147483648)$$,
+    $$SELECT simhash_wide('a', 2, '{"ngrams": 2}')$$, $$SELECT simhash_wide('a' || repeat(U&'\0301', 600000))$$,
+    $$SELECT simhash('a', '{"seed": -1}')$$, $$SELECT simhash('a', '{"seed": 0.5}')$$,
+    $$SELECT simhash('a', '{"seed": 18446744073709551616}')$$, $$SELECT simhash('a', '{"seed": "1"}')$$,
+    $$SELECT simhash('a', '{"seed": null}'::jsonb)$$);
+\pset format aligned
+\pset tuples_only off
+
+-- Fingerprints of two words on a table: the first is attached, the second is a column of its own. What the search for
+-- the first finds is compared by both.
+CREATE TABLE wide (id integer PRIMARY KEY, body text NOT NULL,
+    second bigint GENERATED ALWAYS AS (simhash(body, '{"seed": 1}')) STORED);
+INSERT INTO wide
+SELECT n, string_agg(substr(md5(n % 100 || ' ' || word), 1, 6), ' ' ORDER BY word)
+    || CASE WHEN n > 100 THEN ' more' ELSE '' END
+FROM generate_series(1, 150) n, generate_series(1, 80) word GROUP BY n;
+SELECT simhash_attach('wide', 'body');
+SELECT count(*), bool_and(b.id = a.id + 100) AS copies FROM wide a JOIN wide b
+    ON simhash_near(b.simhash, a.simhash, 8) AND (a.simhash <~> b.simhash) + (a.second <~> b.second) <= 13
+WHERE a.id < b.id;
+
+-- Options of an attached column: its guard, trigger and searches use them.
+CREATE TABLE seeded (id integer PRIMARY KEY, body text NOT NULL);
+SELECT simhash_attach('seeded', 'body', options => '{"seed": 7, "tokens": "dictionary", "weights": {"the": 0.2}}');
+SELECT simhash_guard('seeded', max_distance => 0);
+INSERT INTO seeded VALUES (1, 'the 中华人民共和国 the law');
+\set VERBOSITY sqlstate
+INSERT INTO seeded VALUES (2, 'The law? 中华人民共和国');
+INSERT INTO seeded VALUES (2, 'the law 中华人民共和国');
+INSERT INTO seeded VALUES (3, 'THE 中华人民共和国! the LAW');
+\set VERBOSITY default
+SELECT id, simhash = simhash(body, '{"seed": 7, "tokens": "dictionary", "weights": {"the": 0.2}}') AS options,
+    simhash_block0 = simhash_block(simhash, 0) AS block
+FROM seeded ORDER BY id;
+CREATE TABLE online (id integer PRIMARY KEY, body text);
+SELECT simhash_attach_online('online', 'body', options => '{"seed": 7, "weights": {"the": 0.2}}');
+INSERT INTO online VALUES (1, 'the law of the sea');
+SELECT simhash = simhash(body, '{"seed": 7, "weights": {"the": 0.2}}') AS options FROM online;
+SELECT count(*) FROM simhash_index_commands('online');
+DROP TABLE wide, seeded, online;
