@@ -152,6 +152,16 @@ proptest! {
         prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, &options)));
     }
 
+    /// Long enough for the cache of words that a text has had.
+    #[test]
+    fn long_text_s_fingerprint_is_the_oracle_s(text in text(), other in text(), options in options()) {
+        let text = format!("{text} {other} {text}").repeat(1 + 5000 / (text.len() + 1));
+        for options in [&Options::default(), &options] {
+            let fingerprint = Fingerprinter::default().fingerprint(&text, options, &|| ());
+            prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
+        }
+    }
+
     #[test]
     fn scratch_memory_leaves_no_trace(texts in prop::collection::vec((text(), options()), 1..6)) {
         let mut fingerprinter = Fingerprinter::default();
@@ -258,7 +268,7 @@ proptest! {
             // It may have been forgotten, but it is never taken for another.
             let known = seen.repeats(word);
             prop_assert!(!known || before.contains(&word));
-            prop_assert_eq!(seen.repeats(word), bytes >= 512);
+            prop_assert_eq!(seen.repeats(word), bytes >= 4096);
             before.insert(word);
         }
         seen.reset(bytes).expect("memory suffices");

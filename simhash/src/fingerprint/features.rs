@@ -40,7 +40,7 @@ pub fn each_feature(
 /// reset for this text.
 ///
 /// If `has_capitals` is true, the text is in normal form except for ASCII capitals, which are taken for small letters.
-/// That saves a copy of the text, a fifth of the time on short texts. It needs [`takes_capitals`].
+/// That saves a copy of the text, and reading it right after it was written. It needs [`takes_capitals`].
 #[inline]
 pub fn each_new_feature(
     normal: &str,

@@ -3,8 +3,8 @@
 //!
 //! In English, seven of eight words are repetitions. The cache has one place for each value of a multiplicative hash
 //! (Knuth, TAOCP 3, section 6.4), and a word replaces the one that it finds there. So a word may be forgotten, which
-//! costs time only, but it is never taken for another: its up to eight bytes are compared. Against no cache, English
-//! takes 0.6 of the time, and source code 0.7.
+//! costs time only, but it is never taken for another: its up to eight bytes are compared. With the cache, English takes
+//! 0.78 of the time without it, and source code 0.70.
 
 use crate::error::Error;
 
@@ -16,10 +16,10 @@ pub struct SeenWords {
     shift: u32,
 }
 
-/// A shorter text has few repetitions: less than clearing the places would cost.
-const SHORTEST: usize = 512;
+/// A shorter text has too few repetitions: English texts of 2 kB take 6 % longer with the cache.
+const SHORTEST: usize = 4096;
 const BYTES_PER_PLACE: usize = 16;
-/// 16 kB: half of a small first-level cache.
+/// 16 kB, so that the table of features has room beside it in the CPU's first-level cache.
 const MOST_PLACES: usize = 2048;
 
 impl SeenWords {

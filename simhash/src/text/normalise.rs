@@ -205,7 +205,7 @@ fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Err
 
 /// Length of the prefix of characters of three bytes that pass and are boundaries, as all Chinese characters are.
 ///
-/// This loop has no state but the place, which makes Chinese text 1.3 ns a character cheaper than the general one.
+/// This loop has no state but the place, and no branch that Chinese text makes unpredictable except its end.
 #[inline]
 fn passing_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;

@@ -199,8 +199,8 @@ fn block_words(block: &[u8; BLOCK]) -> Option<u64> {
     Some(ones.iter().rev().fold(0, |mask, ones| mask << 8 | collect(u64::from_le_bytes(*ones))))
 }
 
-/// The same as [`block_words`] for 1 to 63 bytes. They are not copied to a padded block: to read eight bytes that have
-/// just been written in several parts takes 15 cycles.
+/// The same as [`block_words`] for 1 to 63 bytes. They are not copied to a padded block, because a CPU that reads what
+/// it has just written in several parts waits for the writes.
 #[inline(always)]
 fn end_words(text: &[u8]) -> Option<u64> {
     let (words, tail) = text.as_chunks::<8>();
