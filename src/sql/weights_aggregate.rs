@@ -15,7 +15,7 @@ use super::options::{Document, MAX_BYTES, RawJsonb, read, to_jsonb};
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::text::{RawText, decode};
 
-/// What DESIGN measured to keep the whole gain; `docs/accuracy.md` has the figures.
+/// As good as any larger number that was measured: see `docs/accuracy.md`.
 const DEFAULT_FEATURES: i32 = 500;
 const DEFAULT_SAMPLE: i32 = 300;
 /// Bytes of `jsonb` that a weight takes beside its feature, at most, and that other options need.

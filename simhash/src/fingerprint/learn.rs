@@ -9,7 +9,7 @@ use super::feature_table::FeatureTable;
 use super::fingerprinter::Fingerprinter;
 use super::options::Options;
 use crate::error::Error;
-use crate::ticking::ticking;
+use crate::ticking::{CHUNK, ticking};
 
 /// Bytes of a text that are read; they stand for the whole text.
 pub const MAX_READ: usize = 32 << 10;
@@ -89,10 +89,15 @@ impl Sample {
             texts += usize::from(features.distinct() > 0);
         }
         let mut common = Vec::new();
+        common.try_reserve_exact(most + CHUNK)?;
         for (hash, frequency) in ticking(frequencies.iter(), tick) {
             if fifths(texts, frequency) < LEVELS as u8 {
-                common.try_reserve(1)?;
                 common.push((Reverse(frequency), hash));
+            }
+            // Not one sort of all features, which could not be cancelled.
+            if common.len() == most + CHUNK {
+                common.sort_unstable();
+                common.truncate(most);
             }
         }
         common.sort_unstable();
@@ -178,6 +183,17 @@ mod tests {
         texts.reverse();
         texts.extend_from_within(100..300);
         assert_eq!(learn(&texts, 50, 10), learnt);
+    }
+
+    #[test]
+    fn the_commonest_of_many_features_are_found() {
+        // Five pairs of texts, each with 8,000 words of its own; two words are in all of them.
+        let words = |pair: usize| (0..8000).map(move |n| format!("{:x} ", pair * 8000 + n)).collect::<String>();
+        let texts: Vec<String> = (0..10).map(|n| format!("t{n} zz yy {}", words(n / 2))).collect();
+        let learnt = learn(&texts.iter().map(|text| &**text).collect::<Vec<_>>(), 300, 2);
+        let mut found: Vec<&str> = learnt.iter().map(|learnt| &*learnt.feature).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["yy", "zz"]);
     }
 
     #[test]

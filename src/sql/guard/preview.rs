@@ -33,6 +33,9 @@ use crate::sql::attach::text_source::TextSource;
 use crate::sql::fingerprint_column::fingerprint_column;
 use crate::sql::functions::ExtensionSchema;
 
+/// The most rows that are looked up, as a multiple of the sample that is asked for.
+const MOST_TIMES: i64 = 4;
+
 /// Characters of a text that are shown.
 const SHOWN: usize = 80;
 
@@ -203,12 +206,14 @@ impl Preview {
         for member in members {
             let member = member.held()?;
             let Some(own) = self.searched.iter().find(|searched| searched.oid == member.oid) else { continue };
-            // Whole pages are sampled, always the same ones.
+            // Whole pages are sampled, always the same ones. The limit matters if the planner's estimate of the rows is
+            // wrong.
             let places = strings(&format!(
                 "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) \
-                 WHERE t.{} IS NOT NULL",
+                 WHERE t.{} IS NOT NULL LIMIT {}",
                 member.sql(),
-                quote_identifier(fingerprint)
+                quote_identifier(fingerprint),
+                i64::from(sample) * MOST_TIMES
             ))?;
             let table = member.open();
             let slot = TableSlot::new(&table);
