@@ -187,9 +187,9 @@ mod tests {
 
     #[test]
     fn the_commonest_of_many_features_are_found() {
-        // Five pairs of texts, each with 8,000 words of its own; two words are in all of them.
+        // Eight pairs of texts, each with more than 6,000 words of its own; two words are in all of them.
         let words = |pair: usize| (0..8000).map(move |n| format!("{:x} ", pair * 8000 + n)).collect::<String>();
-        let texts: Vec<String> = (0..10).map(|n| format!("t{n} zz yy {}", words(n / 2))).collect();
+        let texts: Vec<String> = (0..16).map(|n| format!("t{n} zz yy {}", words(n / 2))).collect();
         let learnt = learn(&texts.iter().map(|text| &**text).collect::<Vec<_>>(), 300, 2);
         let mut found: Vec<&str> = learnt.iter().map(|learnt| &*learnt.feature).collect();
         found.sort_unstable();
