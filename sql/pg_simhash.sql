@@ -134,7 +134,7 @@ COMMENT ON FUNCTION simhash_weights_final(internal) IS 'part of simhash_weights:
 CREATE AGGREGATE simhash_weights(content text) (
     SFUNC = simhash_weights_add,
     STYPE = internal,
-    SSPACE = 1000000,
+    SSPACE = 10000000,
     FINALFUNC = simhash_weights_final,
     PARALLEL = SAFE
 );
@@ -144,7 +144,7 @@ COMMENT ON AGGREGATE simhash_weights(text) IS
 CREATE AGGREGATE simhash_weights(content text, options jsonb) (
     SFUNC = simhash_weights_add,
     STYPE = internal,
-    SSPACE = 1000000,
+    SSPACE = 10000000,
     FINALFUNC = simhash_weights_final,
     PARALLEL = SAFE
 );
@@ -154,7 +154,7 @@ COMMENT ON AGGREGATE simhash_weights(text, jsonb) IS
 CREATE AGGREGATE simhash_weights(content text, options jsonb, features integer, sample integer) (
     SFUNC = simhash_weights_add,
     STYPE = internal,
-    SSPACE = 1000000,
+    SSPACE = 10000000,
     FINALFUNC = simhash_weights_final,
     PARALLEL = SAFE
 );
@@ -313,7 +313,7 @@ CREATE FUNCTION simhash_guard(
     target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',
     mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT '-1'
 ) RETURNS void
-    AS 'MODULE_PATHNAME', 'simhash_guard_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_guard_texts_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name, double precision) IS
     'lets no near-duplicate into a table from now on: reject, skip or mark';

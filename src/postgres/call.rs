@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 
-use pgrx::FromDatum;
 use pgrx::pg_sys::{self, Oid};
 
 use super::nodes::expression::Expression;
@@ -31,20 +30,6 @@ impl<'a> Call<'a> {
     pub fn expression(self) -> Option<Expression> {
         // SAFETY: `fn_expr` is null or a valid expression, which outlives the call.
         unsafe { Expression::new((*(*self.info).flinfo).fn_expr) }
-    }
-
-    /// An argument, by its place from 0; None if it is NULL, or if the function is declared with fewer arguments, as an
-    /// older version of the extension declares it.
-    ///
-    /// # Safety
-    /// The argument, if there is one, is of a type that `T` reads.
-    pub unsafe fn argument<T: FromDatum>(self, place: usize) -> Option<T> {
-        // SAFETY: a running call has `nargs` arguments; the caller says of which type this one is.
-        unsafe {
-            let count = (*self.info).nargs as usize;
-            let argument = (place < count).then(|| *(*self.info).args.as_ptr().add(place))?;
-            T::from_datum(argument.value, argument.isnull)
-        }
     }
 
     /// What the caller passes beside the arguments: a node of type `tag`; None if it passes something else.

@@ -16,8 +16,8 @@ use super::row_version::RowVersion;
 pub enum State {
     /// The version is in the table.
     Present,
-    /// Another transaction, still in progress, has inserted the version or is deleting it.
-    Depends(Transaction),
+    /// Another transaction, still in progress, has inserted the version, or is deleting it.
+    Depends { on: Transaction, inserts: bool },
     /// The version was deleted, or replaced by another version.
     Gone {
         /// Whether another transaction did this, and committed after the search began.
@@ -174,11 +174,13 @@ fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
 /// The state of a row version that was just read under a dirty snapshot.
 fn state_of(snapshot: &pg_sys::SnapshotData) -> State {
     // The snapshot names the transaction in progress that has inserted the row, or else the one that is deleting it.
-    let transaction = |id| State::Depends(Transaction { id, speculation: snapshot.speculativeToken });
     match (snapshot.xmin, snapshot.xmax) {
-        (inserter, _) if inserter != pg_sys::InvalidTransactionId => transaction(inserter),
+        (inserter, _) if inserter != pg_sys::InvalidTransactionId => {
+            let on = Transaction { id: inserter, speculation: snapshot.speculativeToken };
+            State::Depends { on, inserts: true }
+        }
         (_, deleter) if deleter != pg_sys::InvalidTransactionId => {
-            State::Depends(Transaction { id: deleter, speculation: 0 })
+            State::Depends { on: Transaction { id: deleter, speculation: 0 }, inserts: false }
         }
         _ => State::Present,
     }

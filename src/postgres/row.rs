@@ -93,6 +93,12 @@ impl<'a> Row<'a> {
     }
 }
 
+/// A row's place in its table: the page and the position on it.
+pub fn place(row: Row<'_>) -> (u32, u16) {
+    let pg_sys::ItemPointerData { ip_blkid, ip_posid } = row.place();
+    (u32::from(ip_blkid.bi_hi) << 16 | u32::from(ip_blkid.bi_lo), ip_posid)
+}
+
 /// A slot for the rows of a table.
 pub struct TableSlot(*mut pg_sys::TupleTableSlot);
 

@@ -287,16 +287,18 @@ impl<'a> Decimal<'a> {
         }
         let most = u64::from(UNITS);
         let in_range = is_zero || !self.is_negative && (value < most || value == most && is_exact);
-        in_range.then_some(value as u32 + u32::from(round_up))
+        in_range.then(|| value as u32 + u32::from(round_up))
     }
 
     /// Writes the number without an exponent, as PostgreSQL does; only the start of a long number.
     fn write(&self, out: &mut String) {
         let (digits, point) = self.shifted();
         let fraction = (self.digits.1.len() as i64).saturating_sub(self.exponent).clamp(0, LONGEST as i64);
-        let digit = |place: i64| match usize::try_from(place) {
-            Ok(place) => digits.clone().nth(place).unwrap_or('0'),
-            Err(_) => '0',
+        // Digits from a place on, which may be before the first or behind the last one. The places are visited in order.
+        let from = |place: i64| {
+            let before = usize::try_from(place.saturating_neg()).unwrap_or(0);
+            let written = digits.clone().skip(usize::try_from(place).unwrap_or(0));
+            std::iter::repeat_n('0', before).chain(written).chain(std::iter::repeat('0'))
         };
         if digits.clone().all(|digit| digit == '0') {
             out.push('0');
@@ -304,15 +306,17 @@ impl<'a> Decimal<'a> {
             if self.is_negative {
                 out.push('-');
             }
-            let mut whole = (0..point).map(digit).skip_while(|digit| *digit == '0').peekable();
-            if whole.peek().is_none() {
+            // Zeros at the start are not shown, and no more of the others than fit.
+            let zeros = digits.clone().take_while(|digit| *digit == '0').count() as i64;
+            let whole = point.saturating_sub(zeros).clamp(0, LONGEST as i64) as usize;
+            if whole == 0 {
                 out.push('0');
             }
-            out.extend(whole.take(LONGEST));
+            out.extend(from(zeros).take(whole));
         }
         if fraction > 0 {
             out.push('.');
-            out.extend((0..fraction).map(|place| digit(point.saturating_add(place))));
+            out.extend(from(point).take(fraction as usize));
         }
     }
 }
@@ -488,7 +492,7 @@ mod tests {
         for number in ["1", "1.000", "10e-1", "0.9999999995"] {
             assert_eq!(weights(&format!(r#"{{"weights": {{"a": {number}}}}}"#)), Ok(vec![]), "{number}");
         }
-        for number in ["1.00000000000000000001", "2", "1e1", "1e99999999999999999999", "-1e-30", "-1"] {
+        for number in ["1.00000000000000000001", "2", "4.2949672955", "99999999999999999999", "1e1", "1e99999999999999999999", "-1e-30", "-1"] {
             assert!(weights(&format!(r#"{{"weights": {{"a": {number}}}}}"#)).is_err(), "{number}");
         }
     }

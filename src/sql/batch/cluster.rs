@@ -45,11 +45,11 @@ fn simhash_cluster_verified(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     number_of_current_row(call, TASK, |window| {
+        let Some(verified) = Verified::read(window)? else { return Ok(()) };
         // As in the other overload, where NULL is the distance.
-        if !has_content(call, window)? {
+        if verified.rule.resemblance.is_some() && !has_content(call, window)? {
             return Ok(());
         }
-        let Some(verified) = Verified::read(window)? else { return Ok(()) };
         let reporter = Reporter::new(NAME, window.rows, verified.progress);
         let rows = read_fingerprints(window, &reporter)?;
         let firsts = match verified.rule.resemblance {

@@ -18,6 +18,7 @@ use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::nodes::computed::Computed;
+use crate::postgres::owner::as_owner;
 use crate::postgres::row::Row;
 use crate::postgres::text::{TextArgument, decode};
 use crate::sql::attach::text_source::TextSource;
@@ -31,7 +32,14 @@ pub struct TextReader {
     /// Memory that lives as long as the statement.
     memory: pg_sys::MemoryContext,
     /// The texts as expressions of the columns of each table that was read.
-    expressions: RefCell<HashMap<Oid, Rc<Computed>>>,
+    expressions: RefCell<HashMap<Oid, Rc<Text>>>,
+}
+
+/// The text of a table's rows.
+struct Text {
+    expression: Computed,
+    /// The table's owner; None if the text is a column.
+    owner: Option<Oid>,
 }
 
 impl TextReader {
@@ -46,14 +54,31 @@ impl TextReader {
         self.expressions.take();
     }
 
-    /// Calls `f` with the text of a row; None if it is NULL. Memory of the text's size is freed when `f` returns.
-    pub fn with_text<T>(
+    /// Calls `f` with the text of a row that somebody has stored; None if it is NULL. Memory of the text's size is freed
+    /// when `f` returns.
+    ///
+    /// The functions that make the text run as the table's owner. Otherwise a function that depends on the search path
+    /// would hand hidden texts to functions of whoever inserts.
+    pub fn with_stored_text<T>(
         &self,
         searched: &SearchedTable,
         row: Row<'_>,
         f: impl FnOnce(&str) -> Result<T, ErrorReport>,
     ) -> Result<Option<T>, ErrorReport> {
-        let expression = self.expression(searched)?;
+        match self.text(searched)?.owner {
+            Some(owner) => as_owner(owner, || self.with_text(searched, row, f)),
+            None => self.with_text(searched, row, f),
+        }
+    }
+
+    /// The same for a row of the current user.
+    fn with_text<T>(
+        &self,
+        searched: &SearchedTable,
+        row: Row<'_>,
+        f: impl FnOnce(&str) -> Result<T, ErrorReport>,
+    ) -> Result<Option<T>, ErrorReport> {
+        let text = self.text(searched)?;
         let decoded = |text| {
             // SAFETY: the expression's value is a `text`.
             let text = unsafe { AnyElement::from_polymorphic_datum(text, false, pg_sys::TEXTOID) };
@@ -63,11 +88,10 @@ impl TextReader {
             f(&decode(text.detoast())?).map(Some)
         };
         // SAFETY: the row is of the table for which the expression was made.
-        unsafe { expression.with_value(row, |text| text.map_or(Ok(None), decoded)) }
+        unsafe { text.expression.with_value(row, |text| text.map_or(Ok(None), decoded)) }
     }
 
-    /// The text of a table's rows as an expression.
-    fn expression(&self, searched: &SearchedTable) -> Result<Rc<Computed>, ErrorReport> {
+    fn text(&self, searched: &SearchedTable) -> Result<Rc<Text>, ErrorReport> {
         if let Some(known) = self.expressions.borrow().get(&searched.oid) {
             return Ok(known.clone());
         }
@@ -77,7 +101,11 @@ impl TextReader {
             let column = Column::at(&table, searched.fingerprint);
             let source = schema.zip(column).map(|(schema, column)| TextSource::of_column(&table, &column, schema));
             match source.transpose()?.flatten() {
-                Some(source) => Ok(Rc::new(Computed::new(source.expression))),
+                Some(source) => {
+                    let is_column = source.expression.as_own_column().is_some();
+                    let owner = (!is_column).then(|| table.owner());
+                    Ok(Rc::new(Text { expression: Computed::new(source.expression), owner }))
+                }
                 None => Err(not_from_text(&table)?),
             }
         };
@@ -109,7 +137,7 @@ impl NewText<'_> {
     /// The resemblance of a row's text to the new one; None if one of them is NULL or has no feature.
     pub fn resemblance(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
         let Some(features) = self.features()? else { return Ok(None) };
-        let resemblance = self.reader.with_text(searched, row, |text| {
+        let resemblance = self.reader.with_stored_text(searched, row, |text| {
             with_fingerprinter(|fingerprinter| features.resemblance(fingerprinter, text, &tick))
                 .map_err(algorithm_error)
         })?;

@@ -6,14 +6,16 @@
 //! or locked that row, and leaves the rest to ON CONFLICT.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashSet;
 use std::ffi::c_void;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{CommandId, Datum, HeapTuple, ItemPointerData, Oid};
+use pgrx::pg_sys::{Datum, HeapTuple, ItemPointerData, Oid};
 use pgrx::prelude::*;
+use simhash::error::Error;
 
 use super::action::Action;
 use super::confirmation::{NewText, TextReader};
@@ -30,7 +32,7 @@ use crate::postgres::dirty_scan::State;
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::moment::{Moment, Transaction};
 use crate::postgres::nodes::computed::Computed;
-use crate::postgres::row::{Row, TableSlot};
+use crate::postgres::row::{Row, TableSlot, place};
 use crate::postgres::trigger::RowEvent;
 
 /// How often an INSERT waits, without locks, for transactions that have written or locked its own row. After that it
@@ -153,8 +155,8 @@ impl Statement {
         if let Some(old) = event.old_row()
             && self.leaves_fingerprint(&row, old)?
         {
-            // The fingerprint stays, so there is nothing to search for. If the row moves during another search, that
-            // search notices.
+            // The fingerprint and its source stay, so there is nothing to search for. If the row moves during another
+            // search, that search notices.
             if self.own_row(event).keeps_keys(old, event.new_row()) {
                 self.locks.borrow_mut().release();
             } else {
@@ -288,7 +290,9 @@ impl Statement {
     /// Searches for near rows, which the new text confirms if it is given. If the outcome depends on another
     /// transaction, releases the locks and waits for it.
     fn look(&self, wanted: &Wanted, new_text: Option<&NewText>) -> Result<Outcome<'_>, ErrorReport> {
-        let mut found = Near::default();
+        let identity = self.guard.identity.without_detached();
+        let unstored = RUNNING.with(|running| Locks::of_other_statements(running, self.memory, &identity));
+        let mut found = Near { unstored, ..Near::default() };
         for searched in &self.guard.searched {
             let flow = searched
                 .each_near(wanted, |candidate| {
@@ -317,27 +321,26 @@ impl Statement {
                 Outcome::LookAgain
             }
             Near { may_have_moved: true, .. } => Outcome::LookAgain,
-            Near { gone, .. } => {
-                self.check_pending(wanted, &gone, new_text)?;
+            Near { unstored, .. } => {
+                self.check_pending(wanted, &unstored, new_text)?;
                 Outcome::Unique
             }
         })
     }
 
-    /// An error if the new row is near a row that an outer statement is about to store, which no search can find yet.
-    /// If the outer row has been stored, and changed or deleted since, it is in `gone`.
+    /// An error if the new row is near a row that one of the `unstored` statements is about to store, which no search
+    /// can find yet.
     fn check_pending(
         &self,
         wanted: &Wanted,
-        gone: &[(i64, CommandId)],
+        unstored: &[Rc<RefCell<Locks>>],
         new_text: Option<&NewText>,
     ) -> Result<(), ErrorReport> {
         let Some(searched) = self.guard.searched.first() else { return Ok(()) };
-        let identity = self.guard.identity.without_detached();
-        for other in RUNNING.with(|running| Locks::of_other_statements(running, self.memory, &identity)) {
+        for other in unstored {
             let other = other.borrow();
             let near = other.pending.near(wanted.fingerprint, wanted.max_distance, &searched.scope, wanted.scope);
-            if let Some(near) = near.filter(|near| !near.is_among(gone))
+            if let Some(near) = near
                 && self.is_confirmed(near, new_text)?
             {
                 let name = Relation::open(self.guard.identity.root).name()?;
@@ -352,7 +355,7 @@ impl Statement {
 
     /// Whether the text of a row that is being stored resembles the new one; true if the texts do not matter.
     fn is_confirmed(&self, pending: &PendingRow, new_text: Option<&NewText>) -> Result<bool, ErrorReport> {
-        let (Some(new_text), Some((table, row))) = (new_text, pending.row) else { return Ok(true) };
+        let (Some(new_text), Some((table, row))) = (new_text, pending.tuple()) else { return Ok(true) };
         let Some(searched) = self.guard.searched(table) else { return Ok(true) };
         let table = Relation::open(table);
         // SAFETY: the row is a copy of a row of this table, and lives as long as the pending row.
@@ -424,8 +427,11 @@ struct Near<'a> {
     /// A transaction that decides whether a near row is present, with that row's table and place.
     awaited: Option<(Transaction, Oid, ItemPointerData)>,
     may_have_moved: bool,
-    /// Rows that this transaction has stored, and changed or deleted since: their fingerprints and inserting commands.
-    gone: Vec<(i64, CommandId)>,
+    /// Present rows whose texts do not resemble the new one, by table and place.
+    refuted: HashSet<(u32, (u32, u16))>,
+    /// The other running statements of this session with the same guard, without those whose accepted row was found
+    /// stored, and changed or deleted since.
+    unstored: Vec<Rc<RefCell<Locks>>>,
 }
 
 impl<'a> Near<'a> {
@@ -440,22 +446,25 @@ impl<'a> Near<'a> {
     ) -> Result<(), ErrorReport> {
         let row = candidate.version.row();
         match candidate.state {
-            State::Depends(transaction) => {
-                // If the transaction rolls back, VACUUM may at once remove what it has stored out of line. So such a
-                // text is not read before the transaction has ended.
-                let is_refuted = |text: &NewText| {
-                    Ok::<_, ErrorReport>(
-                        !searched.has_source_out_of_line(row) && text.confirm(searched, row)?.is_none(),
-                    )
-                };
+            State::Depends { on, inserts } => {
+                // If an inserting transaction rolls back, VACUUM may at once remove what it has stored out of line. So
+                // such a text is not read before the transaction has ended.
+                let may_vanish = inserts && searched.has_source_out_of_line(row);
+                let is_refuted =
+                    |text: &NewText| Ok::<_, ErrorReport>(!may_vanish && text.confirm(searched, row)?.is_none());
                 if self.awaited.is_none() && !new_text.map_or(Ok(false), is_refuted)? {
-                    self.awaited = Some((transaction, searched.oid, row.place()));
+                    self.awaited = Some((on, searched.oid, row.place()));
                 }
             }
             State::Gone { lately, stored_by } => {
                 self.may_have_moved |= lately;
-                let row = stored_by.map(|command| (candidate.fingerprint, command));
-                self.gone.extend(row.filter(|row| !self.gone.contains(row)));
+                if let Some(command) = stored_by {
+                    let is_stored = |other: &Rc<RefCell<Locks>>| {
+                        let other = other.borrow();
+                        other.pending.row().is_some_and(|row| row.is_stored_as(searched, candidate, command))
+                    };
+                    self.unstored.retain(|other| !is_stored(other));
+                }
             }
             State::Present => {
                 let mut found = Nearest::new(searched, candidate, mark);
@@ -463,8 +472,16 @@ impl<'a> Near<'a> {
                     return Ok(());
                 }
                 if let Some(new_text) = new_text {
+                    // The row has an entry in each index. No other row takes its place while this search lasts: VACUUM
+                    // keeps what this transaction may see.
+                    let place = (searched.oid.to_u32(), place(row));
+                    if self.refuted.contains(&place) {
+                        return Ok(());
+                    }
                     found.resemblance = new_text.confirm(searched, row)?;
                     if found.resemblance.is_none() {
+                        self.refuted.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
+                        self.refuted.insert(place);
                         return Ok(());
                     }
                 }

@@ -35,26 +35,30 @@ const TRIGGER: &str = "zzz_simhash_guard";
 /// From this many visits for each new row on, hint at covering indexes: an insert takes about as long as forty visits.
 const MANY_VISITS: f64 = 20.0;
 
+/// From this many probes for each new row on, hint at another layout: a probe takes two microseconds, and an insert a
+/// hundred.
+const MANY_PROBES: f64 = 1000.0;
+
 const LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
-fn simhash_guard(
+fn simhash_guard_texts(
     target: Option<pg_sys::Oid>,
     action: Option<RawText<'_>>,
     max_distance: Option<i32>,
     scope: Option<AnyArray>,
     mark_column: Option<&CStr>,
     fingerprint: Option<&CStr>,
+    resemblance: Option<f64>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     let target = required(target, "target")?;
     let action = decode_copy(required(action, "action")?)?;
     let scope = required(scope, "scope")?;
-    // SAFETY: `fcinfo` belongs to the running call, and a seventh argument is a double precision.
-    let (call, resemblance) = unsafe { (Call::new(fcinfo), Call::new(fcinfo).argument(6)) };
     let guard = Guard {
-        schema: ExtensionSchema::running(call)?,
+        // SAFETY: `fcinfo` belongs to the running call.
+        schema: ExtensionSchema::running(unsafe { Call::new(fcinfo) })?,
         action: Action::named(&action)?,
         action_name: action,
         near: Asked::read(max_distance, resemblance)?,
@@ -65,6 +69,21 @@ fn simhash_guard(
     };
     let table = Target::lock(target, LOCK)?;
     as_owner(table.owner, || guard.install(&table))
+}
+
+/// The function as databases declare it that are not yet updated: without a resemblance.
+#[pg_extern(sql = false)]
+fn simhash_guard(
+    target: Option<pg_sys::Oid>,
+    action: Option<RawText<'_>>,
+    max_distance: Option<i32>,
+    scope: Option<AnyArray>,
+    mark_column: Option<&CStr>,
+    fingerprint: Option<&CStr>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<(), ErrorReport> {
+    let max_distance = Some(required(max_distance, "max_distance")?);
+    simhash_guard_texts(target, action, max_distance, scope, mark_column, fingerprint, None, fcinfo)
 }
 
 #[pg_extern(sql = false)]
@@ -141,11 +160,7 @@ impl Guard {
     /// Checks what would make the trigger fail, and what the trigger cannot check by itself. Returns what makes rows
     /// near-duplicates.
     fn check(&self, table: &Target, relation: &Relation) -> Result<Nearness, ErrorReport> {
-        if !table.is_partitioned() && table.family(pg_sys::AccessShareLock as Lock)?.len() > 1 {
-            let message = format!("other tables inherit from table \"{}\"", table.name);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-                .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."));
-        }
+        check_is_whole(table)?;
         let fingerprint = fingerprint_column(relation, &self.fingerprint)
             .map_err(|error| error.set_hint("simhash_attach adds the fingerprint column, named simhash by default."))?;
         check_is_stored(relation, &fingerprint)?;
@@ -159,6 +174,14 @@ impl Guard {
             tell(format!(
                 "for each new row, about {visits:.0} rows of table \"{}\" will be visited; with covering indexes \
                  (simhash_attach with covering => true), only those that are near",
+                table.name
+            ));
+        }
+        let probes: f64 = searched.iter().map(|member| member.probes).sum();
+        if probes >= MANY_PROBES {
+            tell(format!(
+                "for each new row, about {probes:.0} values will be looked up in the indexes of table \"{}\"; a layout \
+                 of more blocks needs fewer (see simhash_skew)",
                 table.name
             ));
         }
@@ -180,6 +203,16 @@ impl Guard {
             (_, None) => Ok(()),
         }
     }
+}
+
+/// Refuses a table from which other tables inherit.
+pub fn check_is_whole(table: &Target) -> Result<(), ErrorReport> {
+    if table.is_partitioned() || table.family(pg_sys::AccessShareLock as Lock)?.len() == 1 {
+        return Ok(());
+    }
+    let message = format!("other tables inherit from table \"{}\"", table.name);
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."))
 }
 
 /// The guard that a table already has.

@@ -10,7 +10,7 @@
 //!
 //! An UPDATE has locked its row before its trigger takes the keys. So an INSERT that finds its own row locked by
 //! another transaction ([`super::own_row`]) waits for that transaction without keys, before ON CONFLICT waits for it
-//! with keys. An UPDATE that changes neither the fingerprint nor the unique keys takes no keys.
+//! with keys. An UPDATE that changes neither the fingerprint and its source nor the unique keys takes no keys.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};

@@ -97,7 +97,7 @@ fn may_select(table: Oid, columns: &[&CStr]) -> bool {
 }
 
 /// Whether row-level security may hide rows of a table from the current user.
-fn hides_rows(table: Oid) -> bool {
+pub fn hides_rows(table: Oid) -> bool {
     // SAFETY: a look-up in system caches.
     let security = unsafe { pg_sys::check_enable_rls(table, Oid::INVALID, true) };
     security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32

@@ -287,7 +287,7 @@ impl UniqueIndex {
             scan.rescan(keys);
             while let Some((version, state)) = scan.next(|_| true) {
                 match state {
-                    State::Depends(transaction) => return Found::Depends(transaction, version.row().place()),
+                    State::Depends { on, .. } => return Found::Depends(on, version.row().place()),
                     State::Gone { lately: false, .. } => {}
                     // It may have moved to a place that the scan has passed.
                     State::Gone { lately: true, .. } => found = Found::Present,

@@ -8,6 +8,8 @@ use pgrx::pg_sys::{self, CommandId, Oid};
 use simhash::distance::hamming;
 
 use super::scope::{Scope, ScopeValues};
+use super::search::{Candidate, SearchedTable};
+use crate::postgres::row::TableSlot;
 
 /// The last row that was accepted in a statement.
 #[derive(Default)]
@@ -25,16 +27,20 @@ pub struct PendingRow {
     /// The row's scope values; None if the guard has no scope.
     scope: Option<ScopeValues<'static>>,
     /// The row's table and a copy of the row; None if the texts do not matter.
-    pub row: Option<(Oid, pg_sys::HeapTuple)>,
+    tuple: Option<(Oid, pg_sys::HeapTuple)>,
 }
 
 impl Pending {
+    pub fn row(&self) -> Option<&PendingRow> {
+        self.row.as_ref()
+    }
+
     pub fn clear(&mut self) {
         self.row = None;
     }
 
-    /// Replaces the row. `statement` is the memory context of the statement that stores the new one, and `row` its table
-    /// and the row, if the texts matter.
+    /// Replaces the row. `statement` is the memory context of the statement that stores the new one, and `tuple` its
+    /// table and the row, if the texts matter.
     ///
     /// # Safety
     /// The memory context is valid, and lives as long as this. The row is valid.
@@ -44,13 +50,13 @@ impl Pending {
         fingerprint: i64,
         scope: &Scope,
         values: &ScopeValues<'_>,
-        row: Option<(Oid, pg_sys::HeapTuple)>,
+        tuple: Option<(Oid, pg_sys::HeapTuple)>,
     ) {
         self.row = None;
         // SAFETY: a BEFORE trigger runs under its statement's snapshot, which has the statement's command.
         let command = unsafe { (*pg_sys::GetActiveSnapshot()).curcid };
-        if scope.is_empty() && row.is_none() {
-            self.row = Some(PendingRow { fingerprint, command, scope: None, row });
+        if scope.is_empty() && tuple.is_none() {
+            self.row = Some(PendingRow { fingerprint, command, scope: None, tuple });
             return;
         }
         let memory = *self.memory.get_or_insert_with(|| new_memory(statement));
@@ -58,9 +64,9 @@ impl Pending {
         unsafe {
             pg_sys::MemoryContextReset(memory);
             let scope = (!scope.is_empty()).then(|| scope.copy(values, memory));
-            let copy = |row| PgMemoryContexts::For(memory).switch_to(|_| pg_sys::heap_copytuple(row));
-            let row = row.map(|(table, row)| (table, copy(row)));
-            self.row = Some(PendingRow { fingerprint, command, scope, row });
+            let copy = |tuple| PgMemoryContexts::For(memory).switch_to(|_| pg_sys::heap_copytuple(tuple));
+            let tuple = tuple.map(|(table, tuple)| (table, copy(tuple)));
+            self.row = Some(PendingRow { fingerprint, command, scope, tuple });
         }
     }
 
@@ -80,10 +86,25 @@ impl Pending {
 }
 
 impl PendingRow {
-    /// Whether the row has been stored after all and is in `gone`: the rows, by fingerprint and command, that this
-    /// transaction has stored and then changed or deleted.
-    pub fn is_among(&self, gone: &[(i64, CommandId)]) -> bool {
-        gone.iter().any(|&(fingerprint, command)| fingerprint == self.fingerprint && command >= self.command)
+    /// Whether a version that `command` of this transaction has stored is this row: it was stored after all.
+    pub fn is_stored_as(&self, searched: &SearchedTable, version: &Candidate, command: CommandId) -> bool {
+        if version.fingerprint != self.fingerprint || command < self.command {
+            return false;
+        }
+        let Some((table, tuple)) = self.tuple else { return true };
+        if table != searched.oid {
+            return false;
+        }
+        // SAFETY: the row is a copy of a row of this table, and lives as long as this.
+        unsafe {
+            let slot = TableSlot::holding(version.table, tuple);
+            searched.has_equal_source(slot.row(), version.version.row())
+        }
+    }
+
+    /// The row's table and a copy of the row; None if the texts do not matter.
+    pub fn tuple(&self) -> Option<(Oid, pg_sys::HeapTuple)> {
+        self.tuple
     }
 }
 

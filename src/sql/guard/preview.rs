@@ -15,7 +15,9 @@ use pgrx::spi::quote_identifier;
 use pgrx::{AnyArray, PgMemoryContexts};
 
 use super::confirmation::{NewText, TextReader};
+use super::install::check_is_whole;
 use super::members::Members;
+use super::nearest::hides_rows;
 use super::nearness::{Asked, Nearness};
 use super::search::{Candidate, SearchedTable, Wanted};
 use crate::postgres::arrays::names;
@@ -26,7 +28,7 @@ use crate::postgres::dirty_scan::State;
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::moment::Moment;
 use crate::postgres::owner::as_owner;
-use crate::postgres::row::{Row, TableSlot};
+use crate::postgres::row::{Row, TableSlot, place};
 use crate::postgres::spi::strings;
 use crate::sql::arguments::{name, required};
 use crate::sql::attach::text_source::TextSource;
@@ -78,15 +80,21 @@ fn simhash_preview(
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
+    check_is_whole(&table)?;
+    let family = table.family(pg_sys::AccessShareLock as Lock)?;
+    let hides = || family.iter().any(|member| hides_rows(member.oid));
+    let is_hidden = hides() || as_owner(table.owner, hides);
     let groups = as_owner(table.owner, || {
         let preview = Preview::new(call, &table, &asked, &fingerprint, &scope)?;
-        preview.of_sample(&table.family(pg_sys::AccessShareLock as Lock)?, &fingerprint, sample)
+        preview.of_sample(&family, &fingerprint, sample)
     })?;
     let total: i64 = groups.values().map(|group| group.rows).sum();
     Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
         let round = |value: f64, units: f64| (value * units).round() / units;
         let share = round(group.rows as f64 / total as f64, 1e4);
-        let Example { resemblance, rows: [example, earlier], texts: [example_text, earlier_text], .. } = group.example;
+        // As in the error of a guard, nothing is told about single rows if some of them are hidden.
+        let example = if is_hidden { Example::default() } else { group.example };
+        let Example { resemblance, rows: [example, earlier], texts: [example_text, earlier_text] } = example;
         (
             key.distance.map(u32::cast_signed),
             key.order == Order::Duplicates,
@@ -203,6 +211,7 @@ impl Preview {
         let percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0) as f32;
         let mut groups = BTreeMap::new();
         let mut memory = PgMemoryContexts::new("simhash_preview row");
+        let mut room = i64::from(sample) * MOST_TIMES;
         for member in members {
             let member = member.held()?;
             let Some(own) = self.searched.iter().find(|searched| searched.oid == member.oid) else { continue };
@@ -213,8 +222,9 @@ impl Preview {
                  WHERE t.{} IS NOT NULL LIMIT {}",
                 member.sql(),
                 quote_identifier(fingerprint),
-                i64::from(sample) * MOST_TIMES
+                room
             ))?;
+            room -= places.len() as i64;
             let table = member.open();
             let slot = TableSlot::new(&table);
             for place in places {
@@ -333,7 +343,7 @@ impl Preview {
             return Ok(None);
         }
         let on_one_line = |c: char| if c.is_control() { ' ' } else { c };
-        self.texts.with_text(searched, row, |text| Ok(text.chars().take(SHOWN).map(on_one_line).collect()))
+        self.texts.with_stored_text(searched, row, |text| Ok(text.chars().take(SHOWN).map(on_one_line).collect()))
     }
 }
 
@@ -341,11 +351,6 @@ impl Preview {
 fn describe(searched: &SearchedTable, key: &KeyValue, row: Row<'_>) -> Result<Option<String>, ErrorReport> {
     let (block, offset) = place(row);
     Ok(Some(searched.primary_key.describe(key)?.unwrap_or_else(|| format!("(ctid)=(({block},{offset}))"))))
-}
-
-fn place(row: Row<'_>) -> (u32, u16) {
-    let ItemPointerData { ip_blkid, ip_posid } = row.place();
-    (u32::from(ip_blkid.bi_hi) << 16 | u32::from(ip_blkid.bi_lo), ip_posid)
 }
 
 /// A ctid, from PostgreSQL's text.

@@ -3,7 +3,7 @@
 //! It reads the block indexes directly, whatever the planner would choose, and under a dirty snapshot: it sees what
 //! every other transaction has written, committed or not. What a search under the query's snapshot does beside this,
 //! `sql::search::finder` does: it skips what it has found already, and visits rows in the order of their places. Here
-//! each version counts, and a guard stops at the first one.
+//! each version counts.
 
 use std::ops::ControlFlow;
 
@@ -45,6 +45,8 @@ pub struct SearchedTable {
     partition_columns: Vec<i16>,
     /// Rows that a search visits, most of them not near, if block values are evenly distributed; more if they are not.
     pub visits: f64,
+    /// Values that a search looks up in the indexes.
+    pub probes: f64,
     rows: f64,
     layouts: Vec<Layout>,
 }
@@ -121,6 +123,7 @@ impl SearchedTable {
             source,
             partition_columns: partition_columns(table),
             visits: if is_covering { 0.0 } else { total.entries },
+            probes: total.probes,
             rows: indexed.rows,
             layouts,
         }))
@@ -208,7 +211,7 @@ impl SearchedTable {
         match state {
             State::Present => is_own_row(version.row(), false),
             // A row that is being changed but keeps its key remains in the new row's way.
-            State::Depends(_) => version.keeps_key() && is_own_row(version.row(), true),
+            State::Depends { .. } => version.keeps_key() && is_own_row(version.row(), true),
             State::Gone { .. } => false,
         }
     }
@@ -221,6 +224,12 @@ impl SearchedTable {
     /// Whether an UPDATE leaves the source of the fingerprint as it was stored; true if the texts do not matter.
     pub fn has_same_source(&self, old: Row<'_>, new: Row<'_>) -> bool {
         self.source.as_ref().is_none_or(|source| new.has_same_bytes(old, source.columns.iter().copied()))
+    }
+
+    /// Whether two rows have equal values in the source of the fingerprint, however they are stored; true if the texts do
+    /// not matter.
+    pub fn has_equal_source(&self, a: Row<'_>, b: Row<'_>) -> bool {
+        self.source.as_ref().is_none_or(|source| a.has_same_values(b, source.columns.iter().copied()))
     }
 
     /// Whether a row's text, or a part of it, is stored out of line.

@@ -70,6 +70,19 @@ SELECT errors(
     'SELECT simhash_preview(''docs'', fingerprint => ''f'', sample => NULL)',
     'SELECT simhash_preview(NULL)',
     'SELECT simhash_preview(''pg_class'')');
+CREATE TABLE parent (LIKE bare INCLUDING ALL);
+CREATE TABLE child () INHERITS (parent);
+SELECT errors('SELECT simhash_preview(''parent'')');
+-- Of rows that row-level security may hide from the owner, nothing is shown.
+ALTER TABLE docs OWNER TO regress_guard_preview;
+ALTER TABLE docs ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY some_rows ON docs USING (id > 1);
+GRANT CREATE ON SCHEMA guard_preview TO regress_guard_preview;
+SET ROLE regress_guard_preview;
+SELECT * FROM simhash_preview('docs', fingerprint => 'f');
+RESET ROLE;
+SELECT distance, duplicate, rows, example, earlier FROM simhash_preview('docs', fingerprint => 'f');
+ALTER TABLE docs OWNER TO CURRENT_USER;
 SET ROLE regress_guard_preview;
 SELECT simhash_preview('docs', fingerprint => 'f');
 RESET ROLE;

@@ -153,6 +153,29 @@ INSERT INTO nested VALUES (1, 0, 'the outer text', 'another text');
 INSERT INTO nested VALUES (2, -1, 'the outer text', 'the OUTER text');
 \echo :LAST_ERROR_SQLSTATE
 SELECT id, body FROM nested ORDER BY id;
+-- Another row with its fingerprint, stored and deleted meanwhile, is not taken for the row that is being stored.
+CREATE OR REPLACE FUNCTION insert_inner() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO nested VALUES (new.id + 100, new.f, 'other words');
+    DELETE FROM nested WHERE id = new.id + 100;
+    INSERT INTO nested VALUES (new.id + 200, new.f, new.inner_body);
+    RETURN new;
+END
+$$;
+INSERT INTO nested VALUES (3, x'00ff00ff00ff00ff'::bigint, 'the outer text', 'the OUTER text');
+INSERT INTO nested VALUES (4, x'00ff00ff00ff00ff'::bigint, 'the outer text', 'a third text');
+SELECT id, body FROM nested ORDER BY id;
+-- A row that was stored after all, and deleted by a later trigger of the same statement, is not in the way.
+CREATE FUNCTION replace_row() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM nested WHERE id = new.id;
+    INSERT INTO nested VALUES (new.id + 300, new.f, upper(new.body) || repeat(' ', 5000));
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER replace_row AFTER INSERT ON nested FOR EACH ROW WHEN (new.id = 5) EXECUTE FUNCTION replace_row();
+INSERT INTO nested VALUES (5, x'0f0f0f0f0f0f0f0f'::bigint, 'a fifth text' || repeat('.', 5000));
+SELECT id, left(body, 12) AS body FROM nested WHERE id IN (5, 305);
 
 -- A source that is gone.
 CREATE TABLE changed (id integer PRIMARY KEY, body text);
@@ -202,5 +225,44 @@ CREATE POLICY all_rows ON shown USING (true);
 SET ROLE regress_guard_texts;
 SELECT detail();
 RESET ROLE;
+-- Functions that make the text run as the table's owner on rows that others have stored.
+CREATE FUNCTION seen(content text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RAISE WARNING 'the text is seen by %', current_user;
+    RETURN helper(content);
+END
+$$;
+CREATE FUNCTION helper(content text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+CREATE TABLE made (id integer PRIMARY KEY, body text, simhash bigint GENERATED ALWAYS AS (simhash(seen(body))) STORED);
+SELECT simhash_attach('made', 'simhash');
+SELECT simhash_guard('made'), guard_of('made');
+ALTER FUNCTION seen SET search_path = guard_texts;
+INSERT INTO made VALUES (1, 'a hidden text that is there');
+GRANT INSERT ON made TO regress_guard_texts;
+GRANT EXECUTE ON FUNCTION seen, helper TO regress_guard_texts;
+SET ROLE regress_guard_texts;
+INSERT INTO made VALUES (2, 'another text altogether');
+INSERT INTO made VALUES (3, 'A hidden text that is there!');
+RESET ROLE;
+ALTER FUNCTION seen RESET search_path;
+CREATE SCHEMA mine AUTHORIZATION regress_guard_texts;
+SET ROLE regress_guard_texts;
+CREATE FUNCTION mine.helper(content text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RAISE WARNING 'the helper is given %', content;
+    RETURN content;
+END
+$$;
+SET search_path = mine, guard_texts, public;
+INSERT INTO made VALUES (3, 'A hidden text that is there!');
+RESET ROLE;
+SET search_path = guard_texts, public;
+-- Many probes.
+SET client_min_messages = notice;
+CREATE TABLE halves (id integer PRIMARY KEY, body text);
+SELECT simhash_attach('halves', 'body', 2);
+SELECT simhash_guard('halves');
+SET client_min_messages = warning;
+DROP SCHEMA mine CASCADE;
 DROP SCHEMA guard_texts CASCADE;
 DROP ROLE regress_guard_texts;

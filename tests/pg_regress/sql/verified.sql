@@ -82,6 +82,8 @@ ROLLBACK;
 
 -- The overload without texts: arguments of unknown type.
 SELECT DISTINCT simhash_cluster(fp, NULL) OVER () FROM verified_docs;
+SELECT count(*) FROM (SELECT simhash_cluster(fp, NULL, 3, NULL) OVER () AS a, simhash_cluster(fp, 3) OVER () AS b
+                      FROM verified_docs) AS clusters WHERE a IS DISTINCT FROM b;
 PREPARE untyped AS SELECT id, simhash_cluster(fp, $1) OVER (ORDER BY id) FROM verified_docs ORDER BY id LIMIT 2;
 PREPARE typed (integer) AS SELECT id, simhash_cluster(fp, $1) OVER (ORDER BY id) FROM verified_docs ORDER BY id LIMIT 2;
 PREPARE named AS
