@@ -1,8 +1,8 @@
 //! `simhash` of texts and of feature arrays, and `simhash_format`.
 
+use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::{AnyArray, AnyElement};
 use simhash::FORMAT;
 use simhash::fingerprint::hash::hash;
 use simhash::fingerprint::options::Options;
@@ -22,27 +22,25 @@ pub fn to_bigint(fingerprint: u64) -> i64 {
 }
 
 /// The fingerprint of a `text` argument.
-fn fingerprint_of(content: &AnyElement, options: &Options) -> Result<Option<i64>, ErrorReport> {
-    // SAFETY: the SQL declarations of the functions that call this make the argument a `text`.
-    let content = unsafe { TextArgument::new(content) };
+fn fingerprint_of(content: TextArgument<'_>, options: &Options) -> Result<Option<i64>, ErrorReport> {
     Ok(fingerprint_cache::fingerprint(content, options)?.map(to_bigint))
 }
 
 #[pg_extern(sql = false)]
-fn simhash_text(content: AnyElement) -> Result<Option<i64>, ErrorReport> {
-    fingerprint_of(&content, &Options::default())
+fn simhash_text(content: TextArgument<'_>) -> Result<Option<i64>, ErrorReport> {
+    fingerprint_of(content, &Options::default())
 }
 
 #[pg_extern(sql = false)]
-fn simhash_text_jsonb(content: AnyElement, options: RawJsonb<'_>) -> Result<Option<i64>, ErrorReport> {
-    fingerprint_of(&content, &read(Document::Jsonb(options))?)
+fn simhash_text_jsonb(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i64>, ErrorReport> {
+    fingerprint_of(content, &read(Document::Jsonb(options))?)
 }
 
 /// `simhash` with options as text, for literals and parameters without a declared type: with `simhash(text, jsonb)` and
 /// `simhash(text[], double precision[])` alone, these would be ambiguous.
 #[pg_extern(sql = false)]
-fn simhash_text_text(content: AnyElement, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
-    fingerprint_of(&content, &read(Document::Text(options))?)
+fn simhash_text_text(content: TextArgument<'_>, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
+    fingerprint_of(content, &read(Document::Text(options))?)
 }
 
 #[pg_extern(sql = false)]

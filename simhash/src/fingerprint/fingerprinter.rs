@@ -5,6 +5,7 @@ use super::feature_table::FeatureTable;
 use super::features::{FeatureSink, each_feature, each_new_feature, takes_capitals};
 use super::hash::{FeatureHash, Seeded};
 use super::heaviest::{Rank, last_kept};
+use super::line::vote_for_line;
 use super::options::Options;
 use super::seen_words::SeenWords;
 use super::tally::Tally;
@@ -134,7 +135,10 @@ impl Fingerprinter {
     fn tally(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
         if options.is_plain_set() {
             self.tally.clear();
-            self.collector.collect(text, options, tick, |hash, new| self.tally.vote(hash, new))?;
+            if !vote_for_line(text, options, &mut self.tally)? {
+                self.tally.clear();
+                self.collector.collect(text, options, tick, |hash, new| self.tally.vote(hash, new))?;
+            }
             return Ok(self.tally.fingerprint());
         }
         let features = self.weigh_features(text, options, tick)?;
