@@ -51,7 +51,7 @@ impl<'a> TextArgument<'a> {
         // SAFETY: the argument is stored as a `text` is, a varlena; the one that is read in place is neither stored out
         // of line nor compressed.
         unsafe {
-            // Each guarded call of a function of PostgreSQL takes 6 ns, as long as two words of a short text.
+            // A guarded call of a function of PostgreSQL costs a short text as much as some of its words.
             if varatt_is_4b_u(varlena) || varatt_is_1b(varlena) && !varatt_is_1b_e(varlena) {
                 return varlena_to_byte_slice(varlena);
             }
@@ -170,6 +170,7 @@ impl Command {
 /// A UTF-8 server's text is checked too: that costs little next to a fingerprint, and keeps invalid bytes that some
 /// other code stored from causing undefined behaviour. A SQL_ASCII server's text has no known encoding, and is taken
 /// for UTF-8.
+#[inline]
 pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
     if is_utf8_server() || text.is_ascii() {
         return check(text).map(Cow::Borrowed);
@@ -197,9 +198,10 @@ fn is_utf8_server() -> bool {
     })
 }
 
-/// Texts shorter than this go through the standard library in simdutf8, which takes 10 ns for a line of ASCII.
-const SHORT: usize = 64;
+/// For a shorter text, which probably is ASCII, simdutf8 takes longer than this check.
+const SHORT: usize = 256;
 
+#[inline]
 fn check(text: &[u8]) -> Result<&str, ErrorReport> {
     if text.len() < SHORT && text.is_ascii() {
         // SAFETY: ASCII is UTF-8.
@@ -208,7 +210,12 @@ fn check(text: &[u8]) -> Result<&str, ErrorReport> {
     if let Ok(text) = simdutf8::basic::from_utf8(text) {
         return Ok(text);
     }
-    // The standard library, which takes longer, says where the text is invalid.
+    check_slowly(text)
+}
+
+/// The standard library, which takes longer, says where a text is invalid.
+#[cold]
+fn check_slowly(text: &[u8]) -> Result<&str, ErrorReport> {
     str::from_utf8(text).map_err(|error| {
         let wrong = &text[error.valid_up_to()..];
         let wrong: Vec<String> = wrong.iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();

@@ -294,8 +294,9 @@ fn alphanumeric(bytes: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{block_words, end_words};
+    use super::{BLOCK, block_letters, block_words, end_words, few_letters};
     use crate::random::random;
+    use crate::text::classes::{BOUNDARY, PASSES, SPACELESS, class};
 
     #[test]
     fn masks_say_which_bytes_are_letters_or_digits() {
@@ -312,6 +313,35 @@ mod tests {
             assert_eq!(block_words(&block), mask_of(&block), "{block:?}");
             let end = &block[..1 + random() as usize % 63];
             assert_eq!(end_words(end), mask_of(end), "{end:?}");
+        }
+    }
+
+    #[test]
+    fn characters_that_are_told_by_their_first_bytes_have_the_class_that_is_taken_for_granted() {
+        for c in 0x4000..=0x9fff {
+            let is_hexagram = (0x4dc0..=0x4dff).contains(&c);
+            assert_eq!(class(c) & PASSES, PASSES, "U+{c:04X}");
+            assert_eq!(class(c), if is_hexagram { class(0x4dc0) } else { SPACELESS | PASSES | BOUNDARY }, "U+{c:04X}");
+        }
+        assert_eq!(class(0x4dc0), PASSES | BOUNDARY);
+    }
+
+    #[test]
+    fn letters_of_a_block_are_those_found_one_by_one() {
+        let others =
+            ['a', '7', ' ', '\u{3042}', '\u{30fc}', '\u{3099}', '\u{ff0c}', '\u{4dc0}', '\u{4dff}', '\u{4dbf}'];
+        let more = ['\u{4e00}', '\u{9fff}', '\u{3002}', '\u{e9}', '\u{20000}', '\u{ac00}', '\u{a000}', '\u{3400}'];
+        let mut random = random();
+        for round in 0..20_000 {
+            let one_in = 1 + round % 30;
+            let text: String = (0..BLOCK)
+                .map(|_| match random() as usize {
+                    n if n % one_in > 0 => char::from_u32(0x4e00 + (n / one_in % 0x5200) as u32).unwrap_or('a'),
+                    n => *others.iter().chain(&more).nth(n / one_in % 18).unwrap_or(&'a'),
+                })
+                .collect();
+            let block = text.as_bytes().first_chunk().expect("the text is long enough");
+            assert_eq!(block_letters(block), few_letters(text.as_bytes()), "{text}");
         }
     }
 }
