@@ -179,7 +179,7 @@ pub fn next_start(base: usize, starts: &mut u64) -> Option<usize> {
 /// character after them.
 ///
 /// Chinese characters are told by their first two bytes, many bytes at a time; only other letters and punctuation are
-/// looked up. That takes a fifth of the instructions of [`few_letters`] for Chinese.
+/// looked up. That takes a quarter of the instructions of [`few_letters`] for Chinese.
 #[inline(always)]
 fn block_letters(text: &[u8; BLOCK + 2]) -> (u64, usize) {
     // U+4000 to U+9FFF are letters, but for the hexagrams from U+4DC0 to U+4DFF.
