@@ -115,6 +115,20 @@ proptest! {
     }
 
     #[test]
+    fn line_s_fingerprint_is_the_oracle_s(line in "([A-Za-z0-9]{1,20}[ ,._-]{1,2}){0,30}[A-Ca-c]{0,3}", case_fold in any::<bool>()) {
+        let options = Options { case_fold, ..Options::default() };
+        let fingerprint = Fingerprinter::default().fingerprint(&line, &options, &|| ());
+        prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&line, &options)));
+    }
+
+    #[test]
+    fn line_of_single_letters_has_the_oracle_s_fingerprint(line in "([A-Za-z0-9] ){0,125}", case_fold in any::<bool>()) {
+        let options = Options { case_fold, ..Options::default() };
+        let fingerprint = Fingerprinter::default().fingerprint(&line, &options, &|| ());
+        prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&line, &options)));
+    }
+
+    #[test]
     fn fingerprint_with_options_is_the_oracle_s(text in text(), options in options()) {
         let fingerprint = Fingerprinter::default().fingerprint(&text, &options, &|| ());
         prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, &options)));

@@ -4,10 +4,15 @@ use std::borrow::Cow;
 use std::ffi::CStr;
 use std::slice;
 use std::str;
+use std::sync::OnceLock;
 
+use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pgrx_sql_entity_graph::metadata::{
+    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
+};
 use pgrx::prelude::*;
-use pgrx::varlena::{varatt_is_1b_e, varsize_any, vartag_1b_e};
+use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, varlena_to_byte_slice, varsize_any, vartag_1b_e};
 use pgrx::{AnyElement, FromDatum};
 use simhash::error::Error;
 
@@ -29,9 +34,9 @@ pub struct TextArgument<'a> {
 
 impl<'a> TextArgument<'a> {
     /// # Safety
-    /// The argument is a `text`, or of a type that is stored in the same way.
-    pub unsafe fn new(argument: &'a AnyElement) -> Self {
-        let datum = argument.datum();
+    /// The value is a `text`, or of a type that is stored in the same way, is not NULL, and lives for `'a`.
+    #[inline]
+    pub unsafe fn new(datum: pg_sys::Datum) -> Self {
         // SAFETY: a `text` is a varlena, and a varlena has as many bytes as its header says.
         let varlena = unsafe {
             let varlena: *const pg_sys::varlena = datum.cast_mut_ptr();
@@ -42,8 +47,16 @@ impl<'a> TextArgument<'a> {
 
     /// The text's bytes. If it is stored out of line or compressed, this costs reading or decompressing it.
     pub fn detoast(self) -> RawText<'a> {
-        // SAFETY: the datum is a `text`, and not null.
-        unsafe { RawText::from_datum(self.datum, false) }.unwrap_or_default()
+        let varlena: *const pg_sys::varlena = self.datum.cast_mut_ptr();
+        // SAFETY: the argument is stored as a `text` is, a varlena; the one that is read in place is neither stored out
+        // of line nor compressed.
+        unsafe {
+            // A guarded call of a function of PostgreSQL costs a short text as much as some of its words.
+            if varatt_is_4b_u(varlena) || varatt_is_1b(varlena) && !varatt_is_1b_e(varlena) {
+                return varlena_to_byte_slice(varlena);
+            }
+            RawText::from_datum(self.datum, false).unwrap_or_default()
+        }
     }
 
     /// The text's identity, found without detoasting it; None if it has none.
@@ -58,6 +71,30 @@ impl<'a> TextArgument<'a> {
             }
             Some(_) => None,
         }
+    }
+}
+
+// SAFETY: the datum is passed on as it is.
+unsafe impl<'a> ArgAbi<'a> for TextArgument<'a> {
+    unsafe fn unbox_arg_unchecked(argument: Arg<'_, 'a>) -> Self {
+        // SAFETY: the SQL declarations of the functions with such an argument make it a `text`, which lives as long as the
+        // call. The functions are STRICT, so it is not NULL.
+        unsafe { argument.unbox_arg_using_from_datum() }.expect("the argument of a STRICT function is not NULL")
+    }
+}
+
+// SAFETY: the type is a `text`.
+unsafe impl SqlTranslatable for TextArgument<'_> {
+    const TYPE_IDENT: &'static str = pgrx::pgrx_resolved_type!(TextArgument);
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("text"));
+    const RETURN_SQL: Result<ReturnsRef, ReturnsError> = Ok(ReturnsRef::One(SqlMappingRef::literal("text")));
+}
+
+impl FromDatum for TextArgument<'_> {
+    unsafe fn from_polymorphic_datum(datum: pg_sys::Datum, is_null: bool, _: pg_sys::Oid) -> Option<Self> {
+        // SAFETY: the caller says that the value is a `text`.
+        (!is_null).then(|| unsafe { Self::new(datum) })
     }
 }
 
@@ -133,10 +170,9 @@ impl Command {
 /// A UTF-8 server's text is checked too: that costs little next to a fingerprint, and keeps invalid bytes that some
 /// other code stored from causing undefined behaviour. A SQL_ASCII server's text has no known encoding, and is taken
 /// for UTF-8.
+#[inline]
 pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
-    // SAFETY: no arguments, no conditions.
-    let encoding = unsafe { pg_sys::GetDatabaseEncoding() } as u32;
-    if matches!(encoding, pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) || text.is_ascii() {
+    if is_utf8_server() || text.is_ascii() {
         return check(text).map(Cow::Borrowed);
     }
     let Ok(length) = i32::try_from(text.len()) else {
@@ -151,11 +187,35 @@ pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
     check(converted).map(Cow::Borrowed)
 }
 
+/// Whether the server's texts are in UTF-8, or are taken for that. A backend stays in one database, whose encoding does
+/// not change.
+fn is_utf8_server() -> bool {
+    static IS_UTF8: OnceLock<bool> = OnceLock::new();
+    *IS_UTF8.get_or_init(|| {
+        // SAFETY: no arguments, no conditions.
+        let encoding = unsafe { pg_sys::GetDatabaseEncoding() } as u32;
+        matches!(encoding, pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII)
+    })
+}
+
+/// For a shorter text, which probably is ASCII, simdutf8 takes longer than this check.
+const SHORT: usize = 256;
+
+#[inline]
 fn check(text: &[u8]) -> Result<&str, ErrorReport> {
+    if text.len() < SHORT && text.is_ascii() {
+        // SAFETY: ASCII is UTF-8.
+        return Ok(unsafe { str::from_utf8_unchecked(text) });
+    }
     if let Ok(text) = simdutf8::basic::from_utf8(text) {
         return Ok(text);
     }
-    // The standard library, which takes longer, says where the text is invalid.
+    check_slowly(text)
+}
+
+/// The standard library, which takes longer, says where a text is invalid.
+#[cold]
+fn check_slowly(text: &[u8]) -> Result<&str, ErrorReport> {
     str::from_utf8(text).map_err(|error| {
         let wrong = &text[error.valid_up_to()..];
         let wrong: Vec<String> = wrong.iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();

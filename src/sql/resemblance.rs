@@ -6,7 +6,6 @@
 
 use std::cell::RefCell;
 
-use pgrx::AnyElement;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use simhash::fingerprint::options::Options;
@@ -40,11 +39,13 @@ thread_local! {
 }
 
 #[pg_extern(sql = false)]
-fn simhash_resemblance(a: AnyElement, b: AnyElement, options: RawJsonb<'_>) -> Result<Option<f64>, ErrorReport> {
+fn simhash_resemblance(
+    a: TextArgument<'_>,
+    b: TextArgument<'_>,
+    options: RawJsonb<'_>,
+) -> Result<Option<f64>, ErrorReport> {
     let options = read(Document::Jsonb(options))?;
-    // SAFETY: the SQL declaration of the function makes the arguments texts.
-    let texts = unsafe { [TextArgument::new(&a), TextArgument::new(&b)] };
-    LAST.with_borrow_mut(|last| last.resemblance(texts, &options))
+    LAST.with_borrow_mut(|last| last.resemblance([a, b], &options))
 }
 
 impl Last {

@@ -84,6 +84,12 @@ impl FeatureTable {
         self.counts.get(slot).copied().unwrap_or((self.hashes[slot] == hash).into())
     }
 
+    /// Whether the feature with this hash is in the table.
+    #[inline(always)]
+    pub fn contains(&self, hash: u64) -> bool {
+        if hash == 0 { self.zero > 0 } else { self.hashes[self.slot_of(hash)] == hash }
+    }
+
     /// Bytes of memory that the table holds.
     pub fn memory(&self) -> usize {
         self.hashes.capacity() * 8 + self.counts.capacity() * 4
@@ -115,12 +121,11 @@ impl FeatureTable {
             fill(&mut larger.counts, self.hashes.len() * 2, tick)?;
         }
         for (i, hash) in ticking(self.hashes.iter().enumerate(), tick) {
-            if *hash != 0 {
-                let slot = larger.slot_of(*hash);
-                larger.hashes[slot] = *hash;
-                if let Some(count) = self.counts.get(i) {
-                    larger.counts[slot] = *count;
-                }
+            // A free slot too is copied, to any free slot: a branch on what it is would be mispredicted.
+            let slot = larger.slot_of(*hash);
+            larger.hashes[slot] = *hash;
+            if let Some(count) = self.counts.get(i) {
+                larger.counts[slot] = *count;
             }
         }
         *self = larger;

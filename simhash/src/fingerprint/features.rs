@@ -8,7 +8,7 @@ use super::seen_words::SeenWords;
 use crate::error::Error;
 use crate::text::dictionary::Dictionary;
 use crate::text::shingle::Shingler;
-use crate::text::tokens::{LETTER, TokenSink, tokenize};
+use crate::text::tokens::{LETTER, TokenSink, next_start, tokenize};
 use crate::ticking::EVERY;
 
 /// Receives the features of a text.
@@ -125,7 +125,8 @@ pub fn takes_capitals(options: &Options) -> bool {
 }
 
 const HIGH: u64 = 0x8080_8080_8080_8080;
-const SMALL: u64 = 0x2020_2020_2020_2020;
+/// The bits that ASCII letters and digits have set, except capitals.
+pub(super) const SMALL: u64 = 0x2020_2020_2020_2020;
 
 /// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
 struct WordFeatures<'t, H, E> {
@@ -182,34 +183,31 @@ impl<H: FeatureHash, E: FeatureSink> TokenSink for WordFeatures<'_, H, E> {
     /// Three letters of three bytes, the commonest feature of Chinese and Japanese, are put together in registers, whether
     /// or not there is punctuation between them.
     #[inline]
-    fn letters(&mut self, base: usize, places: &[u8]) -> Result<(), Error> {
+    fn letters(&mut self, base: usize, mut starts: u64) -> Result<(), Error> {
         self.end_words()?;
-        let letter = |place: &u8| base + usize::from(*place)..base + usize::from(*place) + LETTER;
-        let mut rest = places;
-        let [before_last, before] = loop {
+        let [mut before_last, mut last] = loop {
             if let Some(last_two) = self.two_letters() {
-                break last_two;
+                break last_two.map(|letter| letter.start);
             }
-            let Some((next, after)) = rest.split_first() else { return Ok(()) };
-            self.spaceless(letter(next))?;
-            rest = after;
+            let Some(start) = next_start(base, &mut starts) else { return Ok(()) };
+            self.spaceless(start..start + LETTER)?;
         };
-        let [mut first, mut second] = [&before_last, &before].map(|letter| read_letter(self.text, letter.start));
-        for place in rest {
-            let third = read_letter(self.text, letter(place).start);
-            let start = first | second << 24 | third << 48;
-            let end = start >> 8 | third << 40;
-            let feature = (u128::from(end) << 8 | u128::from(start)).to_le_bytes();
-            self.emit.feature(&feature[..3 * LETTER], self.hash.hash_9_to_16(start, end, 3 * LETTER))?;
-            (first, second) = (second, third);
+        let count = starts.count_ones() as usize;
+        if count == 0 {
+            return Ok(());
         }
-        let last_two = match rest {
-            [] => return Ok(()),
-            [only] => [before, letter(only)],
-            [.., before_last, last] => [letter(before_last), letter(last)],
-        };
+        let [mut first, mut second] = [before_last, last].map(|start| read_letter(self.text, start));
+        while let Some(start) = next_start(base, &mut starts) {
+            let third = read_letter(self.text, start);
+            let begin = first | second << 24 | third << 48;
+            let end = begin >> 8 | third << 40;
+            let feature = (u128::from(end) << 8 | u128::from(begin)).to_le_bytes();
+            self.emit.feature(&feature[..3 * LETTER], self.hash.hash_9_to_16(begin, end, 3 * LETTER))?;
+            (first, second) = (second, third);
+            (before_last, last) = (last, start);
+        }
         if let Some(run) = &mut self.spaceless {
-            run.skip(rest.len(), last_two);
+            run.skip(count, [before_last, last].map(|start| start..start + LETTER));
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use super::feature_table::FeatureTable;
 use super::features::{FeatureSink, each_feature, each_new_feature, takes_capitals};
 use super::hash::{FeatureHash, Seeded};
 use super::heaviest::{Rank, last_kept};
+use super::line::vote_for_line;
 use super::options::Options;
 use super::seen_words::SeenWords;
 use super::tally::Tally;
@@ -134,7 +135,10 @@ impl Fingerprinter {
     fn tally(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
         if options.is_plain_set() {
             self.tally.clear();
-            self.collector.collect(text, options, tick, |hash, new| self.tally.vote(hash, new))?;
+            if !vote_for_line(text, options, &mut self.tally)? {
+                self.tally.clear();
+                self.collector.collect(text, options, tick, |hash, new| self.tally.vote(hash, new))?;
+            }
             return Ok(self.tally.fingerprint());
         }
         let features = self.weigh_features(text, options, tick)?;
@@ -233,16 +237,20 @@ impl Collector {
     }
 }
 
+/// Bytes of a text that repeats few features if it is in a script without spaces.
+const SHORT: usize = 4096;
+
 /// A guess of the number of distinct features in a text, from its length and first characters. A table that is too small
 /// grows, and one that is too large does not stay in the first-level cache.
 ///
 /// English texts of 40 kB have a distinct word for each 50 bytes, and single lines one for each 7; Chinese texts of 17 kB
-/// have a distinct feature for each 6 bytes.
+/// have a distinct feature for each 6 bytes, and those of 2 kB one for each 3.3.
 fn expected_features(normal: &str) -> usize {
     match normal.as_bytes().first_chunk::<128>() {
         Some(sample) if sample.iter().filter(|byte| byte.is_ascii()).count() > sample.len() / 2 => {
             8 + normal.len() / 32
         }
+        _ if normal.len() <= SHORT => normal.len() / 4,
         _ => normal.len() / 8,
     }
 }

@@ -67,9 +67,9 @@ impl Prepared {
                 // Features are looked up as they are read. To visit the slots of a finished table would take longer:
                 // most of them are free, and each branch on that is mispredicted.
                 let mut common = 0;
-                let count_common = |hash, new| common += u128::from(new && features.count(hash) > 0);
+                let count_common = |hash, new| common += usize::from(new & features.contains(hash));
                 let of_other = fingerprinter.count_distinct(other, &self.options, tick, count_common)?;
-                Ok(share(common, features.distinct() as u128, of_other as u128))
+                Ok(share(common as u128, features.distinct() as u128, of_other as u128))
             }
             Features::Weighted(features) => {
                 let other = fingerprinter.weighted_features(other, &self.options, tick)?;

@@ -3,6 +3,7 @@
 
 pub mod classes;
 pub mod dictionary;
+mod mask;
 pub mod normalise;
 pub mod shingle;
 pub mod tokens;

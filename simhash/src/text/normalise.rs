@@ -16,6 +16,7 @@ use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
 use writeable::Writeable;
 
 use super::classes::{BOUNDARY, PASSES, REORDERS, class};
+use super::mask::{BLOCK, mask};
 use super::utf8::decode;
 use crate::error::{Error, MAX_BYTES, MAX_COMBINING_SEQUENCE};
 use crate::ticking::BYTES;
@@ -158,14 +159,14 @@ fn next_changing_span(text: &str, from: usize, tick: &impl Fn()) -> Result<Optio
             next_tick = at + BYTES;
         }
         let ahead = &bytes[at..bytes.len().min(next_tick)];
-        let (passing, last) = match ahead[0] {
-            0..0x80 => (ascii_prefix(ahead), 1),
-            0xe0..0xf0 => (passing_prefix(ahead), 3),
-            _ => (0, 0),
+        let passing = match ahead[0] {
+            0..0x80 => ascii_prefix(ahead),
+            0xe0..0xf0 => passing_prefix(ahead),
+            _ => 0,
         };
         if passing > 0 {
             at += passing;
-            boundary = at - last;
+            boundary = last_character(&bytes[..at]);
             reorders = false;
             continue;
         }
@@ -203,20 +204,48 @@ fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Err
     Ok(text.len())
 }
 
-/// Length of the prefix of characters of three bytes that pass and are boundaries, as all Chinese characters are.
+/// The place of the last character of valid UTF-8, or of its part that is there; 0 if the text is empty.
+#[inline]
+fn last_character(utf8: &[u8]) -> usize {
+    utf8.iter().rposition(|byte| byte & 0xc0 != 0x80).unwrap_or(0)
+}
+
+/// Length of a prefix of characters that pass and are boundaries, as all Chinese characters are.
 ///
-/// This loop has no state but the place, and no branch that Chinese text makes unpredictable except its end.
+/// In blocks of 64 bytes, Chinese characters and ASCII are told by their first bytes, many bytes at a time; only other
+/// characters are looked up. That takes a fifth of the instructions of looking up all of them. A block of ASCII ends the
+/// prefix, because [`ascii_prefix`] reads it faster.
 #[inline]
 fn passing_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
-    while let Some(&[first @ 0xe0..0xf0, second, third]) = bytes[at..].first_chunk() {
-        let c = u32::from(first & 0xf) << 12 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
-        if class(c) & (PASSES | BOUNDARY | REORDERS) != PASSES | BOUNDARY {
-            break;
+    while let Some(block) = bytes[at..].first_chunk()
+        && !block.is_ascii()
+    {
+        // All characters from U+4000 to U+9FFF pass and are boundaries.
+        let mut others = mask(block, |byte| byte >= 0xc0 && byte.wrapping_sub(0xe4) >= 6);
+        while others != 0 {
+            let other = at + others.trailing_zeros() as usize;
+            if !bytes[other..].first_chunk().is_some_and(passes) {
+                return other;
+            }
+            others &= others - 1;
         }
+        at += BLOCK;
+    }
+    // The last character of a block may end in the next one.
+    at = last_character(&bytes[..at]);
+    while bytes[at..].first_chunk().is_some_and(passes) {
         at += 3;
     }
     at
+}
+
+/// Whether three bytes are a character that passes and is a boundary.
+#[inline]
+fn passes(character: &[u8; 3]) -> bool {
+    let &[first, second, third] = character;
+    let c = u32::from(first & 0xf) << 12 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
+    matches!(first, 0xe0..0xf0) && class(c) & (PASSES | BOUNDARY | REORDERS) == PASSES | BOUNDARY
 }
 
 /// Length of the ASCII prefix, searched 64 and then eight bytes at a time.

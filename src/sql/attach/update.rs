@@ -11,7 +11,7 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::varlena::varsize_any;
-use pgrx::{AnyArray, AnyElement, FromDatum, IntoDatum};
+use pgrx::{AnyArray, FromDatum, IntoDatum};
 use simhash::fingerprint::options::Options;
 
 use super::source::Kind;
@@ -138,12 +138,7 @@ impl<'a> Call<'a> {
                     None => Ok(None),
                 },
                 Kind::Text | Kind::Fingerprints => {
-                    match AnyElement::from_polymorphic_datum(source, false, pg_sys::TEXTOID) {
-                        Some(text) => {
-                            Ok(fingerprint_cache::fingerprint(TextArgument::new(&text), &self.options)?.map(to_bigint))
-                        }
-                        None => Ok(None),
-                    }
+                    Ok(fingerprint_cache::fingerprint(TextArgument::new(source), &self.options)?.map(to_bigint))
                 }
             }
         }

@@ -7,10 +7,10 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::{AnyElement, PgMemoryContexts};
 use simhash::fingerprint::resemblance::Prepared;
 
 use super::search::{SearchedTable, not_from_text};
@@ -81,10 +81,7 @@ impl TextReader {
         let text = self.text(searched)?;
         let decoded = |text| {
             // SAFETY: the expression's value is a `text`.
-            let text = unsafe { AnyElement::from_polymorphic_datum(text, false, pg_sys::TEXTOID) };
-            let Some(text) = text else { return Ok(None) };
-            // SAFETY: as above.
-            let text = unsafe { TextArgument::new(&text) };
+            let text = unsafe { TextArgument::new(text) };
             f(&decode(text.detoast())?).map(Some)
         };
         // SAFETY: the row is of the table for which the expression was made.
