@@ -45,10 +45,8 @@ struct Words<'a> {
 impl Words<'_> {
     #[inline(always)]
     fn insert(&mut self, hash: u64) {
-        // As in `FeatureTable`, nothing branches on what is in the first two slots.
         let is_taken = |slot: usize| self.hashes[slot].min(self.hashes[slot] ^ hash) != 0;
         let mut slot = hash as usize % SLOTS;
-        slot = (slot + usize::from(is_taken(slot))) % SLOTS;
         while is_taken(slot) {
             slot = (slot + 1) % SLOTS;
         }

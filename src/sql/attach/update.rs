@@ -5,12 +5,11 @@
 //! whatever fingerprint it has.
 
 use std::ffi::CStr;
-use std::slice;
+use std::iter;
 
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::varlena::varsize_any;
 use pgrx::{AnyArray, FromDatum, IntoDatum};
 use simhash::fingerprint::options::Options;
 
@@ -104,21 +103,11 @@ impl<'a> Call<'a> {
     /// Whether an UPDATE leaves the fingerprint as it was, and the source byte for byte. Then a long text need not even
     /// be read from where it is stored.
     fn is_unchanged(&self, old: Row<'_>) -> bool {
-        let pair = |column: &Column| {
-            let number = column.number;
-            Some((old.value(number)?, self.event.new_row().value(number)?))
-        };
-        // SAFETY: the source is of a type that `kind_of_stored` accepts, and all of these are varlenas.
-        let bytes = |datum: pg_sys::Datum| unsafe {
-            let varlena: *const pg_sys::varlena = datum.cast_mut_ptr();
-            slice::from_raw_parts(varlena.cast::<u8>(), varsize_any(varlena))
-        };
-        match (pair(&self.fingerprint), pair(&self.source)) {
-            (Some((old_fingerprint, new_fingerprint)), Some((old_source, new_source))) => {
-                old_fingerprint == new_fingerprint && bytes(old_source) == bytes(new_source)
-            }
-            _ => false,
-        }
+        let new = self.event.new_row();
+        let fingerprint = |row: Row<'_>| row.value(self.fingerprint.number);
+        fingerprint(new).is_some_and(|new| fingerprint(old) == Some(new))
+            && new.value(self.source.number).is_some()
+            && new.has_same_bytes(old, iter::once(self.source.number))
     }
 
     /// The fingerprint of the new row's source.
