@@ -1,5 +1,5 @@
-//! What is remembered of the last texts: a row costs one fingerprint, however many columns ask for it, and a text that is
-//! compared with many is read once.
+//! What is remembered of the last texts: a row costs one fingerprint, however many columns ask for it, and a text that
+//! is compared with many is read once.
 
 #[pgrx::pg_schema]
 mod tests {

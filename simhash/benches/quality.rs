@@ -22,8 +22,8 @@
 //! "Choices" compares what the options offer beside the default: verification, two words, learnt weights, words of a
 //! dictionary, and TF-IDF with the 20 heaviest features. Its re-hashings are the option `seed` from 1 on.
 //!
-//! "Short texts" replaces one word (one letter of a script without spaces) in the middle of pieces of the documents that
-//! have a given number of distinct features, and prints the distance within which 90 % of the pieces stay; and the
+//! "Short texts" replaces one word (one letter of a script without spaces) in the middle of pieces of the documents
+//! that have a given number of distinct features, and prints the distance within which 90 % of the pieces stay; and the
 //! share of pairs of pieces of different documents that are within this distance by chance.
 
 use std::cell::RefCell;

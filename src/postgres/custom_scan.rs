@@ -165,8 +165,8 @@ unsafe extern "C-unwind" fn begin<T: CustomScan>(
     }
 }
 
-// No guard: PostgreSQL's errors pass through this function as they do through PostgreSQL's own, because nothing in it has
-// to be dropped.
+// No guard: PostgreSQL's errors pass through this function as they do through PostgreSQL's own, because nothing in it
+// has to be dropped.
 unsafe extern "C-unwind" fn execute<T: CustomScan>(node: *mut CustomScanState) -> *mut pg_sys::TupleTableSlot {
     // SAFETY: the node has begun. Both functions accept it.
     unsafe { ExecScan(&mut (*node).ss, access::<T>, recheck) }

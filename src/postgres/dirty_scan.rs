@@ -40,8 +40,8 @@ pub struct DirtyScan<'a> {
 }
 
 impl<'a> DirtyScan<'a> {
-    /// Begins a scan with `keys` scan keys, for the search that began at `since`. With the position of a `bigint` column
-    /// of the index, entries are accepted or refused by its value.
+    /// Begins a scan with `keys` scan keys, for the search that began at `since`. With the position of a `bigint`
+    /// column of the index, entries are accepted or refused by its value.
     ///
     /// # Safety
     /// The table and the index stay open as long as the scan lives; the index is a btree of the table. The slot belongs

@@ -137,8 +137,8 @@ impl EntryScan {
     pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Read {
         let (description, included) = (self.description, self.included);
         let mut read = 0;
-        // SAFETY: the scan has begun. Nothing in the closure has to be dropped, or panics. An entry that was found is on
-        // a page that the scan keeps pinned, or is a copy.
+        // SAFETY: the scan has begun. Nothing in the closure has to be dropped, or panics. An entry that was found is
+        // on a page that the scan keeps pinned, or is a copy.
         let found = unsafe {
             guarded(|| {
                 while read < PAUSE {

@@ -2,11 +2,11 @@
 //! `simhash` only the errors are used.
 //!
 //! [`catalog`] and [`nodes`] model the catalogs and expression trees. [`call`], [`row`], [`arrays`], [`text`],
-//! [`trigger`] and [`window`] read a function's input. [`dirty_scan`] reads the [`row_version`]s that any transaction has written,
-//! committed or not; [`moment`] tells which transactions committed after a point in time, and waits for others. [`spi`]
-//! and [`query`] run statements, [`owner`] runs code with the rights of a table's owner, and [`names`] keeps what
-//! statements name from being renamed. [`error`] makes errors and notices; [`report`] says when a progress report is
-//! due. [`ffi`] declares what pgrx does not bind.
+//! [`trigger`] and [`window`] read a function's input. [`dirty_scan`] reads the [`row_version`]s that any transaction
+//! has written, committed or not; [`moment`] tells which transactions committed after a point in time, and waits for
+//! others. [`spi`] and [`query`] run statements, [`owner`] runs code with the rights of a table's owner, and [`names`]
+//! keeps what statements name from being renamed. [`error`] makes errors and notices; [`report`] says when a progress
+//! report is due. [`ffi`] declares what pgrx does not bind.
 
 pub mod arrays;
 pub mod call;

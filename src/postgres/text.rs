@@ -77,8 +77,8 @@ impl<'a> TextArgument<'a> {
 // SAFETY: the datum is passed on as it is.
 unsafe impl<'a> ArgAbi<'a> for TextArgument<'a> {
     unsafe fn unbox_arg_unchecked(argument: Arg<'_, 'a>) -> Self {
-        // SAFETY: the SQL declarations of the functions with such an argument make it a `text`, which lives as long as the
-        // call. The functions are STRICT, so it is not NULL.
+        // SAFETY: the SQL declarations of the functions with such an argument make it a `text`, which lives as long as
+        // the call. The functions are STRICT, so it is not NULL.
         unsafe { argument.unbox_arg_using_from_datum() }.expect("the argument of a STRICT function is not NULL")
     }
 }

@@ -1,8 +1,8 @@
 //! `simhash_resemblance`: the resemblance of two texts' features, which confirms or refutes what their fingerprints
 //! suggest.
 //!
-//! Often one text is compared with many. So the features of one text are remembered: of the one that has come twice in a
-//! row, or else of the first argument. They serve a call that has this text as either argument.
+//! Often one text is compared with many. So the features of one text are remembered: of the one that has come twice in
+//! a row, or else of the first argument. They serve a call that has this text as either argument.
 
 use std::cell::RefCell;
 

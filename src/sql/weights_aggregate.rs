@@ -1,7 +1,7 @@
 //! `simhash_weights(content, options, features, sample)`: learns the value of the option `weights` from texts.
 //!
-//! Not parallel: the state of a worker would be its whole sample, and what takes time is reading the texts, of which few
-//! are needed. A query that reads a part of a large table (TABLESAMPLE) saves more.
+//! Not parallel: the state of a worker would be its whole sample, and what takes time is reading the texts, of which
+//! few are needed. A query that reads a part of a large table (TABLESAMPLE) saves more.
 
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -85,8 +85,8 @@ fn add(
         let new = PgMemoryContexts::For(context).leak_and_drop_on_delete(new);
         state = Internal::from(Some(pg_sys::Datum::from(new)));
     }
-    // SAFETY: the state is one that this function has made. It lives as long as the aggregate, and only this call refers
-    // to it.
+    // SAFETY: the state is one that this function has made. It lives as long as the aggregate, and only this call
+    // refers to it.
     let Some(known) = (unsafe { state.get_mut::<State>() }) else {
         return Err(user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_weights is missing"));
     };

@@ -136,8 +136,8 @@ fn whole(number: &str) -> u64 {
     if fraction.chars().all(|digit| digit == '0') && whole.len() <= 12 { whole.parse().unwrap_or(0) } else { 0 }
 }
 
-/// The digits of a number before its point, without leading zeroes, and behind it, after its point is moved one digit at
-/// a time; None if it is no number.
+/// The digits of a number before its point, without leading zeroes, and behind it, after its point is moved one digit
+/// at a time; None if it is no number.
 fn moved(number: &str) -> Option<(String, String)> {
     if !number.starts_with(|first: char| first.is_ascii_digit()) {
         return None;

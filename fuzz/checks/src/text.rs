@@ -1,7 +1,7 @@
 //! Texts: fingerprint, features and resemblance are what the oracle says, whatever was fingerprinted before.
 //!
-//! An input is four digits (the first may be a later character), three for the options and one for the number of repetitions, and two texts with a 0 byte
-//! between them.
+//! An input is four digits (the first may be a later character), three for the options and one for the number of
+//! repetitions, and two texts with a 0 byte between them.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;

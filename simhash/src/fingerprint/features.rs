@@ -36,8 +36,8 @@ pub fn each_feature(
     each_new_feature(normal, false, options, &mut SeenWords::default(), tick, emit)
 }
 
-/// The same as [`each_feature`], except that it leaves out repeated occurrences that `seen` knows. `seen` must have been
-/// reset for this text.
+/// The same as [`each_feature`], except that it leaves out repeated occurrences that `seen` knows. `seen` must have
+/// been reset for this text.
 ///
 /// If `has_capitals` is true, the text is in normal form except for ASCII capitals, which are taken for small letters.
 /// That saves a copy of the text, and reading it right after it was written. It needs [`takes_capitals`].
@@ -180,8 +180,8 @@ impl<H: FeatureHash, E: FeatureSink> TokenSink for WordFeatures<'_, H, E> {
         emit_hashed(run.push(token)?, self.hash, &mut self.emit)
     }
 
-    /// Three letters of three bytes, the commonest feature of Chinese and Japanese, are put together in registers, whether
-    /// or not there is punctuation between them.
+    /// Three letters of three bytes, the commonest feature of Chinese and Japanese, are put together in registers,
+    /// whether or not there is punctuation between them.
     #[inline]
     fn letters(&mut self, base: usize, mut starts: u64) -> Result<(), Error> {
         self.end_words()?;
@@ -272,8 +272,8 @@ fn read_letter(text: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Shingles of words, and of the words that a dictionary finds in stretches of spaceless tokens. A word of one kind ends
-/// a run of the other.
+/// Shingles of words, and of the words that a dictionary finds in stretches of spaceless tokens. A word of one kind
+/// ends a run of the other.
 struct DictionaryFeatures<'t, H, E, T> {
     text: &'t str,
     dictionary: Dictionary,

@@ -91,8 +91,8 @@ impl Fingerprinter {
         collected.map(|()| features)
     }
 
-    /// The number of distinct features of a text. Calls `each` with the hash of each first occurrence and true, and with
-    /// those of some others and false.
+    /// The number of distinct features of a text. Calls `each` with the hash of each first occurrence and true, and
+    /// with those of some others and false.
     pub(super) fn count_distinct(
         &mut self,
         text: &str,
@@ -210,8 +210,8 @@ impl Collector {
         self.distinct.reset(expected_features(&self.normal), counted, tick)
     }
 
-    /// Collects the features of a text in `distinct`. Calls `each` with the hash of each occurrence, and with whether it
-    /// is the first one. If only distinct features matter, most repeated occurrences are left out.
+    /// Collects the features of a text in `distinct`. Calls `each` with the hash of each occurrence, and with whether
+    /// it is the first one. If only distinct features matter, most repeated occurrences are left out.
     #[inline]
     fn collect(
         &mut self,
@@ -240,11 +240,11 @@ impl Collector {
 /// Bytes of a text that repeats few features if it is in a script without spaces.
 const SHORT: usize = 4096;
 
-/// A guess of the number of distinct features in a text, from its length and first characters. A table that is too small
-/// grows, and one that is too large does not stay in the first-level cache.
+/// A guess of the number of distinct features in a text, from its length and first characters. A table that is too
+/// small grows, and one that is too large does not stay in the first-level cache.
 ///
-/// English texts of 40 kB have a distinct word for each 50 bytes, and single lines one for each 7; Chinese texts of 17 kB
-/// have a distinct feature for each 6 bytes, and those of 2 kB one for each 3.3.
+/// English texts of 40 kB have a distinct word for each 50 bytes, and single lines one for each 7; Chinese texts of 17
+/// kB have a distinct feature for each 6 bytes, and those of 2 kB one for each 3.3.
 fn expected_features(normal: &str) -> usize {
     match normal.as_bytes().first_chunk::<128>() {
         Some(sample) if sample.iter().filter(|byte| byte.is_ascii()).count() > sample.len() / 2 => {
@@ -255,8 +255,8 @@ fn expected_features(normal: &str) -> usize {
     }
 }
 
-/// Where [`Collector::collect`] puts features. Not a closure, because the compiler does not inline one that is called in
-/// several places.
+/// Where [`Collector::collect`] puts features. Not a closure, because the compiler does not inline one that is called
+/// in several places.
 struct Collecting<'a, E, T> {
     distinct: &'a mut FeatureTable,
     each: E,

@@ -6,7 +6,8 @@ pub fn hash(feature: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(feature)
 }
 
-/// The bytes `start..end` of `text` as a little-endian number. None unless they are 1 to 8 bytes, of a text of at least 8.
+/// The bytes `start..end` of `text` as a little-endian number. None unless they are 1 to 8 bytes, of a text of at least
+/// 8.
 #[inline(always)]
 pub fn word_at(text: &[u8], start: usize, end: usize) -> Option<u64> {
     let length = end - start;
@@ -92,8 +93,8 @@ impl FeatureHash for Seeded {
     }
 }
 
-/// Parts of xxh3's default secret, as xxh3 uses them for short inputs: bytes 0..4 ^ 4..8 for 1 to 3 bytes, 8..16 ^ 16..24
-/// for 4 to 8, 24..32 ^ 32..40 and 40..48 ^ 48..56 for 9 to 16.
+/// Parts of xxh3's default secret, as xxh3 uses them for short inputs: bytes 0..4 ^ 4..8 for 1 to 3 bytes, 8..16 ^
+/// 16..24 for 4 to 8, 24..32 ^ 32..40 and 40..48 ^ 48..56 for 9 to 16.
 const SECRET_1_TO_3: u64 = 0x396c_feb8 ^ 0xbe4b_a423;
 const SECRET_4_TO_8: u64 = 0x1cad_21f7_2c81_017c ^ 0xdb97_9083_e96d_d4de;
 
@@ -104,8 +105,8 @@ const SECRET_9_TO_16: [u64; 2] =
 /// specification; the same as [`hash`], which `tests/properties.rs` checks.
 ///
 /// xxh3 has one path for 1 to 3 bytes and another for 4 to 8; on words of natural text, the branch is mispredicted
-/// every third time. Here both are computed, and one is chosen without a branch: Reuters news took 2.9 ns a byte instead
-/// of 3.2, licences 2.3 instead of 2.6.
+/// every third time. Here both are computed, and one is chosen without a branch: Reuters news took 2.9 ns a byte
+/// instead of 3.2, licences 2.3 instead of 2.6.
 #[inline(always)]
 pub fn hash_1_to_8(word: u64, length: usize) -> u64 {
     const PRIME64_2: u64 = 0xc2b2_ae3d_27d4_eb4f;

@@ -69,12 +69,12 @@ impl Sample {
     /// those with the smallest hash first. What is left out weighs 1, or occurs in one text only.
     ///
     /// With N texts that have a feature, a feature of df texts has idf = ln(N / (1 + df)) (Salton and Buckley 1988),
-    /// and weighs ln(1 + idf) as a share of the largest such weight, that of a feature of one text, in steps of a fifth;
-    /// at least one fifth. The logarithms of two machines may differ in the last of 53 bits, which leaves the step the
-    /// same.
+    /// and weighs ln(1 + idf) as a share of the largest such weight, that of a feature of one text, in steps of a
+    /// fifth; at least one fifth. The logarithms of two machines may differ in the last of 53 bits, which leaves the
+    /// step the same.
     ///
-    /// The options `weights` and `top` have no effect. Reads the sample twice. Besides the sample, takes the memory of a
-    /// [`FeatureTable`] of all its distinct features, up to 48 bytes each.
+    /// The options `weights` and `top` have no effect. Reads the sample twice. Besides the sample, takes the memory of
+    /// a [`FeatureTable`] of all its distinct features, up to 48 bytes each.
     pub fn learn(&self, options: &Options, most: usize, tick: &impl Fn()) -> Result<Vec<Learnt>, Error> {
         let options = Options { top: None, weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();

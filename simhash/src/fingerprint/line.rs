@@ -1,7 +1,7 @@
 //! A short cut for lines: short texts of ASCII whose words are features by themselves.
 //!
-//! For a text of ten words, it matters what happens once a text. A line needs no normal form, a table of fixed size holds
-//! its words, and its letters are taken for small ones in a register. Lines of 57 bytes take four fifths of the
+//! For a text of ten words, it matters what happens once a text. A line needs no normal form, a table of fixed size
+//! holds its words, and its letters are taken for small ones in a register. Lines of 57 bytes take four fifths of the
 //! time of the way of all other texts, and get the same fingerprint, which `tests/properties.rs` checks.
 
 use std::ops::Range;

@@ -294,7 +294,8 @@ impl<'a> Decimal<'a> {
     fn write(&self, out: &mut String) {
         let (digits, point) = self.shifted();
         let fraction = (self.digits.1.len() as i64).saturating_sub(self.exponent).clamp(0, LONGEST as i64);
-        // Digits from a place on, which may be before the first or behind the last one. The places are visited in order.
+        // Digits from a place on, which may be before the first or behind the last one. The places are visited in
+        // order.
         let from = |place: i64| {
             let before = usize::try_from(place.saturating_neg()).unwrap_or(0);
             let written = digits.clone().skip(usize::try_from(place).unwrap_or(0));

@@ -103,8 +103,8 @@ fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &impl Fn()) -> 
     share(common, of_a, of_b)
 }
 
-/// The resemblance from the sums of weights. The sums are exact integers, of at most 2^26 weights of 62 bits each. Rounding
-/// each to an IEEE double, and a single division of IEEE doubles gives the same result on every CPU.
+/// The resemblance from the sums of weights. The sums are exact integers, of at most 2^26 weights of 62 bits each.
+/// Rounding each to an IEEE double, and a single division of IEEE doubles gives the same result on every CPU.
 pub(super) fn share(common: u128, of_a: u128, of_b: u128) -> Option<f64> {
     (of_a > 0 && of_b > 0).then(|| common as f64 / (of_a + of_b - common) as f64)
 }

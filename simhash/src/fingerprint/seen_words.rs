@@ -1,9 +1,10 @@
-//! A cache of the short words that a text has had, so that most repetitions of a word cost neither a hash nor a place in
-//! the table of features.
+//! A cache of the short words that a text has had, so that most repetitions of a word cost neither a hash nor a place
+//! in the table of features.
 //!
 //! In English, seven of eight words are repetitions. The cache has one place for each value of a multiplicative hash
 //! (Knuth, TAOCP 3, section 6.4), and a word replaces the one that it finds there. So a word may be forgotten, which
-//! costs time only, but it is never taken for another: its up to eight bytes are compared. With the cache, English takes
+//! costs time only, but it is never taken for another: its up to eight bytes are compared. With the cache, English
+//! takes
 //! 0.78 of the time without it, and source code 0.70.
 
 use crate::error::Error;

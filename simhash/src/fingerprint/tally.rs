@@ -135,8 +135,8 @@ impl Tally {
         self.total = [total as u64, (total >> 64) as u64];
     }
 
-    /// The fingerprint if there are pending votes alone, as for most lines: four planes count them. That takes two thirds of
-    /// the instructions of adding them to `planes`.
+    /// The fingerprint if there are pending votes alone, as for most lines: four planes count them. That takes two
+    /// thirds of the instructions of adding them to `planes`.
     fn fingerprint_of_pending(&mut self) -> u64 {
         self.pending[self.pending_len..].fill(0);
         let (planes, _) = count([0; BATCH_PLANES], self.pending);

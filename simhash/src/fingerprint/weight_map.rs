@@ -10,8 +10,8 @@ use crate::text::normalise::normalise;
 
 /// Weights of features, from 0 to 1. All other features weigh 1.
 ///
-/// Weights are whole numbers of billionths. The units of a map are the largest that express all its weights, so that the
-/// sums of votes stay short: a common factor of all weights changes no fingerprint and no resemblance.
+/// Weights are whole numbers of billionths. The units of a map are the largest that express all its weights, so that
+/// the sums of votes stay short: a common factor of all weights changes no fingerprint and no resemblance.
 ///
 /// Takes about 100 bytes a feature, and the features' bytes.
 #[derive(Debug)]
@@ -25,7 +25,8 @@ pub struct WeightMap {
 }
 
 impl WeightMap {
-    /// Makes a map of features and their weights in billionths, each at most 10^9. Features are normalised as texts are.
+    /// Makes a map of features and their weights in billionths, each at most 10^9. Features are normalised as texts
+    /// are.
     ///
     /// If two of them are the same feature, returns it.
     pub fn new<S: AsRef<str>>(

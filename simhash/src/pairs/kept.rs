@@ -15,8 +15,8 @@ use crate::ticking::CHUNK;
 /// earliest.
 ///
 /// This is what a guard does that sees the rows one by one. Unlike in a cluster, a row is never dropped for the sake of
-/// a row that is itself dropped. Each row is compared with all kept rows before it. Of rows that are dropped, nothing is
-/// remembered.
+/// a row that is itself dropped. Each row is compared with all kept rows before it. Of rows that are dropped, nothing
+/// is remembered.
 #[derive(Default)]
 pub struct Kept {
     fingerprints: Vec<u64>,

@@ -12,8 +12,9 @@
 //! larger than expected, new blocks are chosen by how well the bits tell *its* fingerprints apart: from the remaining
 //! bits, or from all bits with the whole distance, whichever is cheaper. And before a slice is partitioned, the sizes
 //! of all its buckets are counted. Unless comparing the buckets costs less than half of comparing the slice (or less at
-//! all, if its own bits were sampled), the slice is not partitioned. So no set of fingerprints costs much more than the comparison of all pairs; the excess is near
-//! pairs that are found again in the buckets of other blocks (benches/pairs.rs, uneven bytes).
+//! all, if its own bits were sampled), the slice is not partitioned. So no set of fingerprints costs much more than the
+//! comparison of all pairs; the excess is near pairs that are found again in the buckets of other blocks
+//! (benches/pairs.rs, uneven bytes).
 
 use super::bits::Worths;
 use super::compare::{Cursor, Found, Kernel};

@@ -51,8 +51,8 @@ pub trait Component: Default {
 
 /// Reads the texts of rows that have a near row.
 ///
-/// Needs 20 bytes for each of these rows and 4 for each row, and memory for features: that of the open components, up to
-/// the budget and a text, or that of the largest component if that is more. A tick is called at least every few
+/// Needs 20 bytes for each of these rows and 4 for each row, and memory for features: that of the open components, up
+/// to the budget and a text, or that of the largest component if that is more. A tick is called at least every few
 /// milliseconds. If it panics, the only thing to do with the verification is to drop it.
 pub struct Verification<C> {
     rule: Rule,

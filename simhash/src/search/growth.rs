@@ -3,12 +3,13 @@
 //! A search goes on step by step. A [`Step`] looks up the values of one block that differ from the query's value in
 //! exactly r bits. Let n_i be the number of steps that block i of a layout has had, with the radii 0 to n_i - 1. A
 //! fingerprint that no step has found differs from the query in at least n_i bits in each block i, so in at least the
-//! sum of all n_i bits. So everything at a distance below that sum has been found ([`Growth::complete_within`]). This is
-//! the pigeonhole principle of multi-index hashing (Norouzi, Punjani, Fleet, CVPR 2012), for any radii.
+//! sum of all n_i bits. So everything at a distance below that sum has been found ([`Growth::complete_within`]). This
+//! is the pigeonhole principle of multi-index hashing (Norouzi, Punjani, Fleet, CVPR 2012), for any radii.
 //!
 //! The next step is the cheapest one on the cheapest way to the wanted distance. Costs rise with the radius, so the
 //! cheapest step each time gives the cheapest radii. Costs are estimated for uniform fingerprints. If a value turns out
-//! to be much more common, the caller gives the step up ([`Growth::give_up`]), and the search goes on with other blocks.
+//! to be much more common, the caller gives the step up ([`Growth::give_up`]), and the search goes on with other
+//! blocks.
 
 use super::blocks::Block;
 use super::cost::{Entries, PROBE_MICROSECONDS};

@@ -2,9 +2,9 @@
 //!
 //! Among uniform fingerprints, every value of a block is as common as any other. Pages made from one template, login
 //! pages and true duplicates are not uniform: a search that shares a block with a quarter of the table finds a quarter
-//! of the table in the index. Which layouts suffer depends on where in the fingerprint the common bits are. So it is counted on a
-//! [`Sample`]: how much of the sample the searches for some of its fingerprints would find. For each block, the sample
-//! is sorted by that block, in place of the btree.
+//! of the table in the index. Which layouts suffer depends on where in the fingerprint the common bits are. So it is
+//! counted on a [`Sample`]: how much of the sample the searches for some of its fingerprints would find. For each
+//! block, the sample is sorted by that block, in place of the btree.
 
 use std::ops::RangeInclusive;
 
@@ -76,7 +76,8 @@ pub struct Skew {
     pub probes: u64,
     /// For each block, the share of the rows that have its commonest value.
     pub commonest: Vec<f64>,
-    /// Number of index entries that a search reads on average, for a fingerprint drawn from the table among all other rows.
+    /// Number of index entries that a search reads on average, for a fingerprint drawn from the table among all other
+    /// rows.
     pub candidates: f64,
     /// Number of index entries that the worst hundredth of the searches reads on average.
     pub worst: f64,

@@ -213,8 +213,8 @@ fn last_character(utf8: &[u8]) -> usize {
 /// Length of a prefix of characters that pass and are boundaries, as all Chinese characters are.
 ///
 /// In blocks of 64 bytes, Chinese characters and ASCII are told by their first bytes, many bytes at a time; only other
-/// characters are looked up. That takes a fifth of the instructions of looking up all of them. A block of ASCII ends the
-/// prefix, because [`ascii_prefix`] reads it faster.
+/// characters are looked up. That takes a fifth of the instructions of looking up all of them. A block of ASCII ends
+/// the prefix, because [`ascii_prefix`] reads it faster.
 #[inline]
 fn passing_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;

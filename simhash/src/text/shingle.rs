@@ -68,8 +68,8 @@ impl<'t> Shingler<'t> {
         (self.tokens >= 2).then(|| [last(2), last(1)].map(|(start, end)| start..end))
     }
 
-    /// Takes `count` tokens whose shingles the caller has made, as for [`Shingler::push`]. `last_two` are the last two of
-    /// the run; `n` is at most 3, so that no shingle to come has any token before them.
+    /// Takes `count` tokens whose shingles the caller has made, as for [`Shingler::push`]. `last_two` are the last two
+    /// of the run; `n` is at most 3, so that no shingle to come has any token before them.
     #[inline]
     pub fn skip(&mut self, count: usize, last_two: [Range<usize>; 2]) {
         debug_assert!(self.n <= 3 && self.tokens + count >= 2);

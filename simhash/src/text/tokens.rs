@@ -4,8 +4,8 @@
 //! script written without spaces is a token of its own. A mark belongs to the token right before it, and is dropped if
 //! there is none. All other characters separate tokens.
 //!
-//! A block of 64 ASCII bytes becomes one bit mask, and so do the letters of three bytes, of scripts written without spaces,
-//! of a block; they are passed on together. All other text is read character by character.
+//! A block of 64 ASCII bytes becomes one bit mask, and so do the letters of three bytes, of scripts written without
+//! spaces, of a block; they are passed on together. All other text is read character by character.
 //! `tests/properties.rs` compares all of it with one obvious loop.
 
 use std::ops::Range;
@@ -25,8 +25,8 @@ pub trait TokenSink {
     fn word(&mut self, token: Range<usize>) -> Result<(), Error>;
     /// A letter, with its marks, of a script written without spaces.
     fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error>;
-    /// One or more letters without marks, of [`LETTER`] bytes each, of scripts written without spaces. Bit `i` of `starts`
-    /// is 1 if one starts at byte `base + i`.
+    /// One or more letters without marks, of [`LETTER`] bytes each, of scripts written without spaces. Bit `i` of
+    /// `starts` is 1 if one starts at byte `base + i`.
     fn letters(&mut self, base: usize, mut starts: u64) -> Result<(), Error> {
         while let Some(start) = next_start(base, &mut starts) {
             self.spaceless(start..start + LETTER)?;
@@ -101,8 +101,8 @@ impl OpenToken {
         Ok(())
     }
 
-    /// Reads letters of three bytes of scripts written without spaces, and separators, from `from` on. Returns the place of
-    /// the character after them.
+    /// Reads letters of three bytes of scripts written without spaces, and separators, from `from` on. Returns the
+    /// place of the character after them.
     #[inline]
     fn letters(&mut self, text: &[u8], from: usize, sink: &mut impl TokenSink) -> Result<usize, Error> {
         let (starts, at) = match text[from..].first_chunk() {
@@ -174,9 +174,9 @@ pub fn next_start(base: usize, starts: &mut u64) -> Option<usize> {
     })
 }
 
-/// The letters of three bytes of scripts written without spaces that start in the first 64 bytes of a text, up to the first
-/// character that is neither such a letter nor a separator. Returns a bit for each letter's start, and the place of the
-/// character after them.
+/// The letters of three bytes of scripts written without spaces that start in the first 64 bytes of a text, up to the
+/// first character that is neither such a letter nor a separator. Returns a bit for each letter's start, and the place
+/// of the character after them.
 ///
 /// Chinese characters are told by their first two bytes, many bytes at a time; only other letters and punctuation are
 /// looked up. That takes a quarter of the instructions of [`few_letters`] for Chinese.
@@ -209,8 +209,8 @@ fn block_letters(text: &[u8; BLOCK + 2]) -> (u64, usize) {
 
 /// The same as [`block_letters`] for any text, character by character.
 ///
-/// The only branch on what a character is tells ASCII from others. A branch that tells letters from punctuation would be
-/// mispredicted often.
+/// The only branch on what a character is tells ASCII from others. A branch that tells letters from punctuation would
+/// be mispredicted often.
 #[inline]
 fn few_letters(text: &[u8]) -> (u64, usize) {
     let (mut starts, mut at) = (0, 0);
@@ -230,8 +230,8 @@ fn few_letters(text: &[u8]) -> (u64, usize) {
     (starts, at)
 }
 
-/// One bit for each of the first 64 bytes of a text: 1 for a letter or digit, 0 past the end. None if one of the bytes is
-/// not ASCII. The text is not empty.
+/// One bit for each of the first 64 bytes of a text: 1 for a letter or digit, 0 past the end. None if one of the bytes
+/// is not ASCII. The text is not empty.
 #[inline(always)]
 fn ascii_words(text: &[u8]) -> Option<u64> {
     match text.first_chunk() {

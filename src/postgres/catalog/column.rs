@@ -115,7 +115,8 @@ pub fn no_such_column(table: &Relation, name: &str) -> Result<ErrorReport, Error
     Ok(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message))
 }
 
-/// The descriptor's entry for the column with this number; None if it does not exist, was dropped or is a system column.
+/// The descriptor's entry for the column with this number; None if it does not exist, was dropped or is a system
+/// column.
 fn entry(table: &Relation, number: i16) -> Option<&pg_sys::FormData_pg_attribute> {
     // SAFETY: an open relation has a descriptor, as long as it is open.
     unsafe { attribute(table.rd_att, number) }.filter(|found| !found.attisdropped)

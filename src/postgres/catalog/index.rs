@@ -123,8 +123,8 @@ fn is_usable(index: &Relation) -> Option<bool> {
     unsafe { index.rd_index.as_ref() }.map(|row| row.indisvalid && row.indisready && row.indislive)
 }
 
-/// Whether ON CONFLICT can infer an index: a btree that queries may use, which is unique, checked immediately, and not of
-/// an exclusion constraint.
+/// Whether ON CONFLICT can infer an index: a btree that queries may use, which is unique, checked immediately, and not
+/// of an exclusion constraint.
 pub fn is_inferable(index: &Relation) -> bool {
     // SAFETY: `rd_index` is null, or the row of pg_index.
     let row = unsafe { index.rd_index.as_ref() };

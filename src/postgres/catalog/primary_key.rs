@@ -78,8 +78,8 @@ impl PrimaryKey {
         KeyValue(self.0.iter().map(copy).collect::<Option<_>>().unwrap_or_default())
     }
 
-    /// Compares two keys of rows, of this table or of others. Keys of different types, or of types without an order, are
-    /// equal.
+    /// Compares two keys of rows, of this table or of others. Keys of different types, or of types without an order,
+    /// are equal.
     pub fn compare(&self, a: &KeyValue, b: &KeyValue) -> Ordering {
         let types = self.columns().map(|column| column.data_type);
         if !types.clone().eq(a.types()) || !types.eq(b.types()) {

@@ -57,8 +57,8 @@ impl Computed {
         }
     }
 
-    /// Calls `f` with the expression's value for a row, of any type; None for NULL. `f` runs in memory that is freed when
-    /// it returns.
+    /// Calls `f` with the expression's value for a row, of any type; None for NULL. `f` runs in memory that is freed
+    /// when it returns.
     ///
     /// # Safety
     /// The row is of the expression's table.

@@ -1,7 +1,7 @@
 //! Confirms near rows by their texts.
 //!
-//! A fingerprint is 64 votes, which now and then agree for texts that have little in common. So a guard may ask, of each
-//! row within the distance, whether its text resembles the new one ([`simhash::fingerprint::resemblance`]).
+//! A fingerprint is 64 votes, which now and then agree for texts that have little in common. So a guard may ask, of
+//! each row within the distance, whether its text resembles the new one ([`simhash::fingerprint::resemblance`]).
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -54,8 +54,8 @@ impl TextReader {
         self.expressions.take();
     }
 
-    /// Calls `f` with the text of a row that somebody has stored; None if it is NULL. Memory of the text's size is freed
-    /// when `f` returns.
+    /// Calls `f` with the text of a row that somebody has stored; None if it is NULL. Memory of the text's size is
+    /// freed when `f` returns.
     ///
     /// The functions that make the text run as the table's owner. Otherwise a function that depends on the search path
     /// would hand hidden texts to functions of whoever inserts.

@@ -1,7 +1,7 @@
 //! `simhash_preview`: what a guard would find among the rows that a table already has.
 //!
-//! It looks up a sample of the rows as the guard looks up new rows, by the same search and the same comparison of texts,
-//! and counts those that are near an earlier row. A row is earlier if its primary key is smaller.
+//! It looks up a sample of the rows as the guard looks up new rows, by the same search and the same comparison of
+//! texts, and counts those that are near an earlier row. A row is earlier if its primary key is smaller.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;

@@ -226,8 +226,8 @@ impl SearchedTable {
         self.source.as_ref().is_none_or(|source| new.has_same_bytes(old, source.columns.iter().copied()))
     }
 
-    /// Whether two rows have equal values in the source of the fingerprint, however they are stored; true if the texts do
-    /// not matter.
+    /// Whether two rows have equal values in the source of the fingerprint, however they are stored; true if the texts
+    /// do not matter.
     pub fn has_equal_source(&self, a: Row<'_>, b: Row<'_>) -> bool {
         self.source.as_ref().is_none_or(|source| a.has_same_values(b, source.columns.iter().copied()))
     }
