@@ -93,9 +93,9 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A row's place in its table: the page and the position on it.
-pub fn place(row: Row<'_>) -> (u32, u16) {
-    let pg_sys::ItemPointerData { ip_blkid, ip_posid } = row.place();
+/// A place in a table as numbers that can be compared: the page and the position on it.
+pub fn place_numbers(place: pg_sys::ItemPointerData) -> (u32, u16) {
+    let pg_sys::ItemPointerData { ip_blkid, ip_posid } = place;
     (u32::from(ip_blkid.bi_hi) << 16 | u32::from(ip_blkid.bi_lo), ip_posid)
 }
 

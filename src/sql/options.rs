@@ -9,6 +9,7 @@ use pgrx::{AnyElement, FromDatum, direct_function_call_as_datum};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 
 use crate::postgres::error::{algorithm_error, shorten, user_error};
+use crate::postgres::spi::to_server;
 use crate::postgres::text::{RawText, decode, decode_copy};
 
 /// The content of a `jsonb` datum, without its length word.
@@ -95,17 +96,13 @@ fn to_json(document: RawJsonb<'_>) -> Vec<u8> {
 
 /// JSON in UTF-8 as a `jsonb` value; never None. PostgreSQL raises an error if it is too large, or if the server's
 /// encoding lacks a character.
-pub fn to_jsonb(json: &str) -> Option<AnyElement> {
-    // SAFETY: the pointer is to `json.len()` readable bytes, and a document fits an i32. The conversion returns either
-    // that pointer or a palloc'd, NUL-terminated string; jsonb_in reads the NUL-terminated copy and returns a `jsonb`.
-    unsafe {
-        let bytes = json.as_ptr().cast();
-        let encoded = pg_sys::pg_any_to_server(bytes, json.len() as i32, pg_sys::pg_enc::PG_UTF8 as i32);
-        let length = if encoded.cast_const() == bytes { json.len() } else { CStr::from_ptr(encoded).count_bytes() };
-        let copy = pg_sys::pnstrdup(encoded, length);
-        let datum = direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(pg_sys::Datum::from(copy))])?;
-        AnyElement::from_polymorphic_datum(datum, false, pg_sys::JSONBOID)
-    }
+pub fn to_jsonb(json: &str) -> Result<Option<AnyElement>, ErrorReport> {
+    let json = to_server(json)?;
+    // SAFETY: jsonb_in reads a NUL-terminated text, and returns a `jsonb`.
+    Ok(unsafe {
+        let datum = direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(pg_sys::Datum::from(json.as_ptr()))]);
+        datum.and_then(|datum| AnyElement::from_polymorphic_datum(datum, false, pg_sys::JSONBOID))
+    })
 }
 
 /// The document as JSON, in UTF-8.

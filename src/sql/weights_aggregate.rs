@@ -108,7 +108,7 @@ fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>, ErrorRep
         return Ok(None);
     };
     let learnt = state.sample.learn(&state.options, state.features as usize, &tick).map_err(algorithm_error)?;
-    Ok(to_jsonb(&document(&learnt)))
+    to_jsonb(&document(&learnt))
 }
 
 /// The weights as JSON: the commonest features, as many as an options document may have beside other options.

@@ -34,9 +34,7 @@ impl TextSource {
             let of_text = call.filter(|call| call.source.value_type() == pg_sys::TEXTOID);
             return Ok(of_text.map(|call| Self { expression: call.source, options: call.options }));
         }
-        let name = fingerprint.name()?;
-        let triggers = UpdateTrigger::all_of(schema, table)?;
-        let Some(trigger) = triggers.into_iter().find(|trigger| trigger.fingerprint == name) else { return Ok(None) };
+        let Some(trigger) = UpdateTrigger::of_column(schema, table, &fingerprint.name()?)? else { return Ok(None) };
         let source = Column::find(table, &trigger.source)?;
         let source = source.filter(|source| kind_of_stored(source.data_type) == Some(Kind::Text));
         let expression = source.and_then(|source| source.as_variable()?.coerced_to(pg_sys::TEXTOID));

@@ -31,10 +31,7 @@ impl Kept {
     /// Reads the first trigger that keeps that column up to date, whether attach or a user created it. None if there is
     /// no such trigger; an error if its arguments are wrong.
     pub fn read(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<Self>, ErrorReport> {
-        let triggers = UpdateTrigger::all_of(schema, &table.open())?;
-        let Some(trigger) = triggers.into_iter().find(|trigger| trigger.fingerprint == column) else {
-            return Ok(None);
-        };
+        let Some(trigger) = UpdateTrigger::of_column(schema, &table.open(), column)? else { return Ok(None) };
         let source = Source::read(table, trigger.source, None)?;
         let fingerprint = match &trigger.options {
             Some(json) => {

@@ -185,6 +185,11 @@ pub struct UpdateTrigger {
 }
 
 impl UpdateTrigger {
+    /// The first trigger that keeps this fingerprint column up to date, whether attach or a user created it.
+    pub fn of_column(schema: ExtensionSchema, table: &Relation, column: &str) -> Result<Option<Self>, ErrorReport> {
+        Ok(Self::all_of(schema, table)?.into_iter().find(|trigger| trigger.fingerprint == column))
+    }
+
     /// The triggers of a table that name both columns; any others fail when they fire.
     pub fn all_of(schema: ExtensionSchema, table: &Relation) -> Result<Vec<Self>, ErrorReport> {
         let function = schema.function(c"simhash_update", &[]);

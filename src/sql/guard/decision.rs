@@ -32,7 +32,7 @@ use crate::postgres::dirty_scan::State;
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::moment::{Moment, Transaction};
 use crate::postgres::nodes::computed::Computed;
-use crate::postgres::row::{Row, TableSlot, place};
+use crate::postgres::row::{Row, TableSlot, place_numbers};
 use crate::postgres::trigger::RowEvent;
 
 /// How often an INSERT waits, without locks, for transactions that have written or locked its own row. After that it
@@ -474,7 +474,7 @@ impl<'a> Near<'a> {
                 if let Some(new_text) = new_text {
                     // The row has an entry in each index. No other row takes its place while this search lasts: VACUUM
                     // keeps what this transaction may see.
-                    let place = (searched.oid.to_u32(), place(row));
+                    let place = (searched.oid.to_u32(), place_numbers(row.place()));
                     if self.refuted.contains(&place) {
                         return Ok(());
                     }

@@ -28,7 +28,7 @@ use crate::postgres::dirty_scan::State;
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::moment::Moment;
 use crate::postgres::owner::as_owner;
-use crate::postgres::row::{Row, TableSlot, place};
+use crate::postgres::row::{Row, TableSlot, place_numbers};
 use crate::postgres::spi::strings;
 use crate::sql::arguments::{name, required};
 use crate::sql::attach::text_source::TextSource;
@@ -162,7 +162,7 @@ impl Sampled<'_> {
     fn comes_after(&self, searched: &SearchedTable, row: Row<'_>, key: &KeyValue) -> bool {
         let places = || {
             let (table, own) = (searched.oid.to_u32(), self.own.oid.to_u32());
-            (table, place(row)).cmp(&(own, place(self.row)))
+            (table, place_numbers(row.place())).cmp(&(own, place_numbers(self.row.place())))
         };
         self.own.primary_key.compare(key, &self.key).then_with(places).is_lt()
     }
@@ -349,7 +349,7 @@ impl Preview {
 
 /// What identifies a row: its primary key or, without one, its place.
 fn describe(searched: &SearchedTable, key: &KeyValue, row: Row<'_>) -> Result<Option<String>, ErrorReport> {
-    let (block, offset) = place(row);
+    let (block, offset) = place_numbers(row.place());
     Ok(Some(searched.primary_key.describe(key)?.unwrap_or_else(|| format!("(ctid)=(({block},{offset}))"))))
 }
 

@@ -26,7 +26,7 @@ use crate::postgres::dirty_scan::{DirtyScan, State};
 use crate::postgres::entry_scan::MOST_VALUES;
 use crate::postgres::error::user_error;
 use crate::postgres::moment::Moment;
-use crate::postgres::row::{Row, TableSlot};
+use crate::postgres::row::{Row, TableSlot, place_numbers};
 use crate::postgres::row_version::RowVersion;
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::functions::ExtensionSchema;
@@ -250,11 +250,7 @@ impl SearchedTable {
 
     /// Whether a row is the updated row's old version.
     fn is_old(&self, wanted: &Wanted, row: Row<'_>) -> bool {
-        let same = |old: pg_sys::ItemPointerData| {
-            let place = row.place();
-            (place.ip_blkid.bi_hi, place.ip_blkid.bi_lo, place.ip_posid)
-                == (old.ip_blkid.bi_hi, old.ip_blkid.bi_lo, old.ip_posid)
-        };
+        let same = |old| place_numbers(old) == place_numbers(row.place());
         wanted.table == self.oid && wanted.except.is_some_and(same)
     }
 

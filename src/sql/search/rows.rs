@@ -4,6 +4,7 @@ use pgrx::pg_sys;
 
 use crate::postgres::entry_scan::EntryScan;
 use crate::postgres::ffi::predicate_lock_page;
+use crate::postgres::row::place_numbers;
 
 /// Reads rows of a table into a slot. It holds no resource that [`Rows::end`] does not release.
 pub struct Rows {
@@ -86,8 +87,7 @@ impl Rows {
     /// Whether every transaction sees all rows of the page that has this place. The answer holds if the index still
     /// pins the entry that has the place: VACUUM cannot have removed the row meanwhile.
     pub fn is_visible_to_all(&mut self, place: pg_sys::ItemPointerData) -> bool {
-        let page =
-            pg_sys::BlockNumber::from(place.ip_blkid.bi_hi) << 16 | pg_sys::BlockNumber::from(place.ip_blkid.bi_lo);
+        let (page, _) = place_numbers(place);
         // SAFETY: the table is open. The buffer is invalid, or pinned by an earlier call.
         unsafe {
             let status = pg_sys::visibilitymap_get_status(self.table, page, &mut self.map_page);
