@@ -30,7 +30,7 @@ _IDENTIFIER = r'(?:"(?:[^"]|"")*"|\w+)'
 _STRING = re.compile(r"'((?:[^']|'')*)'")
 _CAST = re.compile(rf"::\s*(?:{_IDENTIFIER}\.)?(?:character varying|{_IDENTIFIER})(?:\(\d+\))?(?:\[\])*")
 _SCHEMA_OF_FUNCTION = re.compile(rf"{_IDENTIFIER}\.(?=simhash(?:_block)?\()")
-_BLOCK_CALL = re.compile(r"simhash_block\((.*),(\d+)(?:,(\d+))?\)")
+_BLOCK_CALL = re.compile(r"simhash_block\((.+?),(\d+)(?:,(\d+))?\)")
 
 # The name that the extension gives to the index on a block, with the suffix that an interrupted command leaves. Names
 # of more than 63 bytes are cut in the middle.
