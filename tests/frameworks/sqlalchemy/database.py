@@ -29,9 +29,7 @@ class Document(Base):
     url: orm.Mapped[str | None] = orm.mapped_column(unique=True)
     body: orm.Mapped[str]
     near: orm.Mapped[int | None] = orm.mapped_column(BigInteger)
-    simhash: orm.Mapped[int | None] = orm.mapped_column(
-        BigInteger, Computed(simhash(column("body")), persisted=True)
-    )
+    simhash: orm.Mapped[int | None] = orm.mapped_column(BigInteger, Computed(simhash(column("body")), persisted=True))
 
 
 block_indexes(Document.simhash)
