@@ -74,7 +74,7 @@ class DatabaseTest(unittest.TestCase):
     def execute(self, statement, *parameters):
         """Runs SQL outside of a transaction, and returns the rows if there are any."""
         with connect(autocommit=True) as connection:
-            cursor = connection.execute(statement, parameters)
+            cursor = connection.execute(statement, parameters or None)
             return cursor.fetchall() if cursor.description else None
 
 
