@@ -1,5 +1,7 @@
 """The database of these tests, texts, and a mapped class whose table can be guarded."""
 
+import os
+import subprocess
 import unittest
 
 import psycopg
@@ -55,6 +57,18 @@ def engine(driver="psycopg", **arguments):
 
 def connect(**arguments):
     return psycopg.connect(dbname=NAME, **arguments)
+
+
+def run_script(text):
+    """Runs a script in psql, as its users do."""
+    subprocess.run(
+        ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", NAME],
+        input=text,
+        text=True,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "PGOPTIONS": "-c client_min_messages=warning"},
+    )
 
 
 class DatabaseTest(unittest.TestCase):

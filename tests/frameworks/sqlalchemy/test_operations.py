@@ -2,8 +2,6 @@
 
 import asyncio
 import io
-import os
-import subprocess
 
 import database
 import sqlalchemy
@@ -48,18 +46,6 @@ def script(migration):
     return written.getvalue()
 
 
-def run_script(text):
-    """Runs a script in psql, as its users do."""
-    subprocess.run(
-        ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", database.NAME],
-        input=text,
-        text=True,
-        check=True,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "PGOPTIONS": "-c client_min_messages=warning"},
-    )
-
-
 def online(migration):
     engine = database.engine()
     try:
@@ -70,7 +56,7 @@ def online(migration):
 
 
 def offline(migration):
-    run_script(script(migration))
+    database.run_script(script(migration))
 
 
 def with_asyncpg(migration):
