@@ -2,11 +2,13 @@
 
 import logging
 
+import database
 import sqlalchemy
 from alembic.autogenerate import compare_metadata, produce_migrations, render_python_code
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from database import DatabaseTest
+from psycopg.types.json import Jsonb
 from pg_simhash.alembic import include_object
 from pg_simhash.sqlalchemy import block, block_indexes, simhash
 from sqlalchemy import (
@@ -107,6 +109,19 @@ class Attached(AutogenerateTest):
         self.check_clean(notes())
         self.check_clean(notes(fingerprint(ngram=2, tokens="words", weights={"it's": 0.5, "a": 1})))
 
+    def test_strange_options(self):
+        """Features with characters that SQL and SQLAlchemy may take for something else."""
+        weights = {"100%s": 0.5, ":a b": 1, 'c":d': 0.25, "e\\": 0, "it''s": 1, "f::text": 1}
+        with database.connect() as connection:
+            notes().create(self.engine)
+            connection.execute(
+                "SELECT simhash_attach('notes', 'body', options => jsonb_build_object('weights', %s::jsonb))",
+                [Jsonb(weights)],
+            )
+        self.check_clean(notes(fingerprint(weights=weights)))
+        with self.assertWarnsRegex(UserWarning, '"notes.simhash" differs'):
+            self.assertEqual(self.differences(notes(fingerprint(weights={**weights, "e\\": 1}))), [])
+
     def test_varchar(self):
         self.attach(source="title")
         self.check_clean(notes(generated(simhash(column("title")))))
@@ -191,6 +206,13 @@ class Attached(AutogenerateTest):
         ):
             with self.subTest(repr(modelled)), self.assertWarnsRegex(UserWarning, '"notes.simhash" differs'):
                 self.assertEqual(self.differences(notes(modelled)), [])
+
+    def test_dropped_table(self):
+        """A table that the model no longer has is dropped as a whole."""
+        self.attach()
+        another = notes(name="another")
+        another.create(self.engine)
+        self.assertEqual(self.differences(another), [("remove_table", "notes")])
 
     def test_detached(self):
         """The filter hides nothing that is missing in the database."""

@@ -201,9 +201,9 @@ class Online(OperationsTest):
         self.execute("INSERT INTO notes SELECT n, n, 'text ' || n FROM generate_series(1, 1000) AS n")
         self.before = self.catalog()
 
-    def indexes(self, keys, blocks=4, include=" INCLUDE (simhash)"):
+    def indexes(self, scope="", keys="", blocks=4, include=" INCLUDE (simhash)"):
         return [
-            f"CREATE INDEX notes_simhash_block{number}_idx ON public.notes USING btree"
+            f"CREATE INDEX notes_simhash_block{number}_{scope}idx ON public.notes USING btree"
             f" ({keys}simhash_block(simhash, {number}, {blocks})){include}"
             for number in range(blocks)
         ]
@@ -227,7 +227,7 @@ class Online(OperationsTest):
             op.simhash_fill("notes")
             op.simhash_build_indexes("notes")
 
-        self.check(upgrade, lambda op: op.simhash_detach("notes"), self.indexes(""))
+        self.check(upgrade, lambda op: op.simhash_detach("notes"), self.indexes())
 
     def test_arguments(self):
         def upgrade(op):
@@ -235,7 +235,7 @@ class Online(OperationsTest):
             op.simhash_fill("notes", batch_pages=1)
             op.simhash_build_indexes("notes", blocks=2, covering=False, scope=["tenant_id"])
 
-        self.check(upgrade, lambda op: op.simhash_detach("notes"), self.indexes("tenant_id, ", 2, ""))
+        self.check(upgrade, lambda op: op.simhash_detach("notes"), self.indexes("tenant_id_", "tenant_id, ", 2, ""))
 
     def test_interrupted(self):
         """The migration can be repeated: what is done is not done again, what is left is completed."""
