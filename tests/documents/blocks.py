@@ -14,23 +14,29 @@ import sys
 NAME = re.compile(r"(?://|#|--) (\S+\.\w+)$")
 
 
-def named_blocks(text, section):
-    """The path and the lines of each block of the section that has a path."""
+def blocks(text, section):
+    """The language and the lines of each block of the section."""
     inside = False
-    block = None
+    language = None
     for line in text.splitlines():
-        if block is None:
+        if language is None:
             if line.startswith("## "):
                 inside = line == f"## {section}"
             elif inside and line.startswith("```"):
-                block = []
+                language, block = line.removeprefix("```"), []
         elif line == "```":
-            found = NAME.match(block[0]) if block else None
-            if found:
-                yield found[1], block
-            block = None
+            yield language, block
+            language = None
         else:
             block.append(line)
+
+
+def named_blocks(text, section):
+    """The path and the lines of each block of the section that has a path."""
+    for _, block in blocks(text, section):
+        found = NAME.match(block[0]) if block else None
+        if found:
+            yield found[1], block
 
 
 def main():
