@@ -38,8 +38,8 @@ def main():
     runs, rows, file = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     shown = ("shared_buffers", "work_mem", "fsync")
     settings = ", ".join(f"{name} {value(f'SHOW {name}')}" for name in shown)
-    print(f"{settings}, no JIT, no parallel workers; medians of {runs} runs; searches by pgbench -M prepared, one client,"
-          " generic plans")
+    print(f"{settings}, no JIT, no parallel workers; medians of {runs} runs; searches by pgbench -M prepared,"
+          " one client, generic plans")
     wrong = 0
     for distribution in ("uniform", "text"):
         (source,) = tables.prepare(distribution, (rows,), file)
@@ -69,7 +69,8 @@ def page(section, beginning):
 def make(source):
     """Both tables, with the rows of the source."""
     psql(page("The table", "CREATE TABLE docs"), page("Search", "CREATE FUNCTION near("))
-    psql("CREATE TABLE attached (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL, simhash bigint)",
+    psql("CREATE TABLE attached ("
+         "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL, simhash bigint)",
          "SELECT simhash_attach('attached', 'simhash')")
     for table in (MANAGED, ATTACHED):
         psql(f"INSERT INTO {table} (id, body, simhash) OVERRIDING SYSTEM VALUE SELECT id, body, simhash FROM {source}",
@@ -77,19 +78,12 @@ def make(source):
              # As if the indexes had been made after the rows.
              f"REINDEX TABLE {table}", f"VACUUM ANALYZE {table}", "CHECKPOINT")
         warm(table)
-        for (index,) in indexes(table):
-            warm(index)
-        size = sum(int(value(f"SELECT pg_relation_size('{index}')")) for (index,) in indexes(table) if "pkey" not in index)
+        blocks = [index for (index,) in psql(
+            f"SELECT indexrelid::regclass FROM pg_index WHERE indrelid = '{table}'::regclass AND NOT indisprimary")]
+        warm(f"{table}_pkey", *blocks)
         rows = int(value(f"SELECT count(*) FROM {table}"))
-        print(f"{table}: {size / rows:.1f} index bytes a row, {table_size(table) / rows:.1f} bytes of the table a row")
-
-
-def indexes(table):
-    return psql(f"SELECT indexrelid::regclass FROM pg_index WHERE indrelid = '{table}'::regclass")
-
-
-def table_size(table):
-    return int(value(f"SELECT pg_relation_size('{table}')"))
+        print(f"{table}: {tables.index_bytes(blocks) / rows:.1f} bytes of the block indexes a row,"
+              f" {tables.index_bytes([table]) / rows:.1f} of the table")
 
 
 def condition(k, query):

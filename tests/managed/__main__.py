@@ -142,7 +142,7 @@ class Searches(Managed):
 
     def test_indexes_on_expressions(self):
         """The page's other layout, for tables that cannot be rewritten."""
-        blocks = ["((simhash >> 48) & 65535)", "((simhash >> 32) & 65535)", "((simhash >> 16) & 65535)", "(simhash & 65535)"]
+        blocks = [f"((simhash >> {shift}) & 65535)" for shift in (48, 32, 16)] + ["(simhash & 65535)"]
         near = NEAR.replace("::integer", "")
         for number, block in enumerate(blocks):
             self.assertIn(f"(doc.block{number} = ", near.replace("OR doc", "OR (doc"))

@@ -1,5 +1,5 @@
-# The Rails section of docs/frameworks.md: its migration and model on the server of psql's environment. The page's code is
-# in the directory of the first argument.
+# The Rails section of docs/frameworks.md: its migration and model on the server of psql's environment. The first
+# argument is the directory of the page's code.
 require "active_record"
 require "json"
 require "minitest/autorun"
