@@ -50,7 +50,7 @@ def signed(bits):
 
 
 def distance(a, b):
-    return bin((a ^ b) & (1 << 64) - 1).count("1")
+    return ((a ^ b) & (1 << 64) - 1).bit_count()
 
 
 def flipped(rng, fingerprint, bits):
