@@ -5,7 +5,7 @@
 //! then runs with the owner's rights too, so it must be the owner's, or a superuser's.
 
 use pgrx::IntoDatum;
-use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
@@ -64,6 +64,8 @@ pub struct Writer {
     owner: Oid,
     /// The columns of the trigger's table whose values are logged.
     columns: Vec<i16>,
+    /// The message of an error about the log.
+    message: String,
 }
 
 impl Log {
@@ -112,7 +114,8 @@ impl Log {
                 if query.table() == Some(log.oid()) { Ok(()) } else { Err(self.missing(guarded)?) }
             })
         })?;
-        Ok(Writer { plan, owner, columns: columns.iter().map(|column| column.number).collect() })
+        let columns = columns.iter().map(|column| column.number).collect();
+        Ok(Writer { plan, owner, columns, message: self.message(guarded)? })
     }
 
     /// The columns of the new row that are logged.
@@ -210,10 +213,12 @@ impl Log {
     }
 
     fn unfit(&self, guarded: &Guarded, code: PgSqlErrorCode) -> Result<ErrorReport, ErrorReport> {
-        let table = guarded.table.name()?;
-        let message =
-            format!("guard \"{}\" of table \"{table}\" cannot write to its log {}", guarded.guard, self.sql());
-        Ok(user_error(code, message).set_hint("Name another log when you call simhash_guard, or none."))
+        Ok(user_error(code, self.message(guarded)?).set_hint("Name another log when you call simhash_guard, or none."))
+    }
+
+    fn message(&self, guarded: &Guarded) -> Result<String, ErrorReport> {
+        let (guard, table) = (guarded.guard, guarded.table.name()?);
+        Ok(format!("guard \"{guard}\" of table \"{table}\" cannot write to its log {}", self.sql()))
     }
 
     fn sql(&self) -> String {
@@ -263,10 +268,35 @@ impl Writer {
         let key = key.map(|key| Datum::from(unsafe { pg_sys::cstring_to_text(key.as_ptr()) }));
         let mut values = vec![key, nearest.distance.cast_signed().into_datum(), nearest.resemblance.into_datum()];
         values.extend(self.columns.iter().map(|&column| new.value(column)));
-        // SAFETY: the caller says that the plan exists. The values are of the types that the plan was made for.
-        as_owner(self.owner, || unsafe { self.plan.run(&values) });
-        Ok(())
+        as_owner(self.owner, || {
+            PgTryBuilder::new(|| {
+                // SAFETY: the caller says that the plan exists. The values are of the types that it was made for.
+                unsafe { self.plan.run(&values) };
+                Ok(())
+            })
+            .catch_others(|error| match error {
+                // The detail shows values of the log's row, because its owner may see them. The writer may not.
+                CaughtError::PostgresError(error) if is_about_values(error.sql_error_code()) => {
+                    let message = format!("{}: {}", self.message, error.message());
+                    Err(user_error(error.sql_error_code(), message))
+                }
+                error => error.rethrow(),
+            })
+            .execute()
+        })
     }
+}
+
+/// Whether errors with this code show values of a row.
+fn is_about_values(code: PgSqlErrorCode) -> bool {
+    matches!(
+        code,
+        PgSqlErrorCode::ERRCODE_NOT_NULL_VIOLATION
+            | PgSqlErrorCode::ERRCODE_CHECK_VIOLATION
+            | PgSqlErrorCode::ERRCODE_UNIQUE_VIOLATION
+            | PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION
+            | PgSqlErrorCode::ERRCODE_FOREIGN_KEY_VIOLATION
+    )
 }
 
 /// Refuses a table that is neither the guarded table's owner's nor a superuser's: whoever owns it decides what runs
