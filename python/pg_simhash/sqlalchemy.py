@@ -26,13 +26,12 @@ from sqlalchemy import (
     SQLColumnExpression,
     Text,
     func,
-    inspect,
     literal,
     literal_column,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import ColumnProperty, InstrumentedAttribute
 
 from pg_simhash.psycopg import NearDuplicate, near_duplicate
 
@@ -169,7 +168,7 @@ def block_indexes(
             f"{name}_block{number}",
             *within,
             block(column, number, blocks),
-            postgresql_include=[column] if covering else [],
+            postgresql_include=[column.name] if covering else [],
         )
         for number in range(blocks)
     ]
@@ -196,8 +195,8 @@ def _content(value: Content) -> ColumnElement[Any]:
 def _column(of: Column[Any] | InstrumentedAttribute[Any]) -> Column[Any]:
     """The column of a table that a mapped attribute stands for."""
     if isinstance(of, InstrumentedAttribute):
-        (of,) = inspect(of.class_).column_attrs[of.key].columns
-    return cast("Column[Any]", of)
+        return cast("Column[Any]", cast("ColumnProperty[Any]", of.property).columns[0])
+    return of
 
 
 def _options(options: Mapping[str, Any]) -> ColumnElement[Any]:
