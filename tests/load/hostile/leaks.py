@@ -63,6 +63,12 @@ ROUNDS = {
         ("simhash_attach", "simhash_detach"),
         400,
     ),
+    "attach a scope": (
+        f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body', columns => false, scope => '{{id}}') ;;"
+        " SELECT simhash_detach('leaks.changed')",
+        ("simhash_attach", "simhash_detach"),
+        400,
+    ),
     "online": (
         f"{NEW_TABLE} ;; SELECT simhash_attach_online('leaks.changed', 'body') ;;"
         " CALL simhash_fill('leaks.changed', batch_pages => 1) ;;"
@@ -84,6 +90,11 @@ ROUNDS = {
         500,
     ),
     "skew": ("SELECT count(*) FROM simhash_skew('leaks.searched', 'f')", ("simhash_skew",), 500),
+    "skew of a scope": (
+        "SELECT count(*) FROM simhash_skew('leaks.searched', 'f', scope => '{id}')",
+        ("simhash_skew",),
+        500,
+    ),
     "update trigger": (
         "INSERT INTO leaks.online (body) VALUES ('text ' || random()) ;; DELETE FROM leaks.online WHERE id % 5 <> 0",
         ("simhash_update",),
