@@ -5,9 +5,7 @@ import unittest
 
 import database
 import sqlalchemy
-from database import NEAR, OTHER, TEXT, THIRD, Document, DatabaseTest
-from psycopg import sql
-from psycopg.types.json import Jsonb
+from database import NEAR, OTHER, TEXT, THIRD, DatabaseTest, Document
 from pg_simhash.sqlalchemy import (
     block,
     block_indexes,
@@ -18,6 +16,8 @@ from pg_simhash.sqlalchemy import (
     simhash,
     similarity,
 )
+from psycopg import sql
+from psycopg.types.json import Jsonb
 from sqlalchemy import (
     BigInteger,
     Column,

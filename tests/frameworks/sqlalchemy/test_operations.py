@@ -339,8 +339,10 @@ class Script(OperationsTest):
             [
                 "BEGIN;",
                 "CREATE EXTENSION IF NOT EXISTS pg_simhash SCHEMA other;",
-                "SELECT simhash_attach('other.\"Notes\"', 'body', blocks => 3, options => '{\"ngram\": 2}',"
-                " scope => ARRAY['a', 'b']::text[]);",
+                (
+                    "SELECT simhash_attach('other.\"Notes\"', 'body', blocks => 3, options => '{\"ngram\": 2}',"
+                    " scope => ARRAY['a', 'b']::text[]);"
+                ),
                 "SELECT simhash_guard('other.\"Notes\"', 'reject', max_distance => 3, resemblance => NULL);",
                 "SELECT simhash_attach_online('docs', 'body');",
                 "COMMIT;",
@@ -358,30 +360,29 @@ class Script(OperationsTest):
         )
 
 
+OPERATIONS = {
+    "op.create_simhash_extension()": CreateSimhashExtensionOp(),
+    "op.create_simhash_extension(schema='other')": CreateSimhashExtensionOp("other"),
+    "op.drop_simhash_extension()": DropSimhashExtensionOp(),
+    "op.simhash_attach('notes', 'body', blocks=3, options={'ngram': 2}, scope=['a'], columns=False)": SimhashAttachOp(
+        "notes", "body", blocks=3, options={"ngram": 2}, scope=["a"], columns=False
+    ),
+    "op.simhash_attach_online('notes', 'body', schema='other')": SimhashAttachOnlineOp("notes", "body", schema="other"),
+    "op.simhash_fill('notes', batch_pages=10)": SimhashFillOp("notes", batch_pages=10),
+    "op.simhash_build_indexes('notes', covering=True)": SimhashBuildIndexesOp("notes", covering=True),
+    "op.simhash_detach('notes', prefix='fp')": SimhashDetachOp("notes", prefix="fp"),
+    "op.simhash_guard('notes', action='skip', resemblance=None)": SimhashGuardOp("notes", "skip", resemblance=None),
+    "op.simhash_unguard('notes')": SimhashUnguardOp("notes"),
+}
+
+
 class Rendered(OperationsTest):
     """Operations in directives that a hook of autogenerate adds."""
 
-    OPERATIONS = {
-        "op.create_simhash_extension()": CreateSimhashExtensionOp(),
-        "op.create_simhash_extension(schema='other')": CreateSimhashExtensionOp("other"),
-        "op.drop_simhash_extension()": DropSimhashExtensionOp(),
-        "op.simhash_attach('notes', 'body', blocks=3, options={'ngram': 2}, scope=['a'], columns=False)": SimhashAttachOp(
-            "notes", "body", blocks=3, options={"ngram": 2}, scope=["a"], columns=False
-        ),
-        "op.simhash_attach_online('notes', 'body', schema='other')": SimhashAttachOnlineOp(
-            "notes", "body", schema="other"
-        ),
-        "op.simhash_fill('notes', batch_pages=10)": SimhashFillOp("notes", batch_pages=10),
-        "op.simhash_build_indexes('notes', covering=True)": SimhashBuildIndexesOp("notes", covering=True),
-        "op.simhash_detach('notes', prefix='fp')": SimhashDetachOp("notes", prefix="fp"),
-        "op.simhash_guard('notes', action='skip', resemblance=None)": SimhashGuardOp("notes", "skip", resemblance=None),
-        "op.simhash_unguard('notes')": SimhashUnguardOp("notes"),
-    }
-
     def test_code(self):
-        code = render_python_code(UpgradeOps(ops=list(self.OPERATIONS.values())))
+        code = render_python_code(UpgradeOps(ops=list(OPERATIONS.values())))
         lines = [line.strip() for line in code.splitlines() if not line.strip().startswith("#")]
-        self.assertEqual(lines, list(self.OPERATIONS))
+        self.assertEqual(lines, list(OPERATIONS))
 
     def test_reverse(self):
         for operation, reverse in (
