@@ -268,7 +268,6 @@ class Guard(OperationsTest):
         super().setUp()
         self.execute("CREATE TABLE notes (id integer PRIMARY KEY, tenant_id integer, body text, near integer)")
         self.execute("SELECT simhash_attach('notes', 'body', prefix => 'fp')")
-        self.execute("CREATE TABLE skipped (id bigint GENERATED ALWAYS AS IDENTITY, at timestamptz, key jsonb)")
 
     def definition(self):
         found = self.execute("SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'notes'::regclass")
@@ -309,6 +308,25 @@ class Guard(OperationsTest):
         self.check(
             "SELECT simhash_guard('notes', 'skip', resemblance => 0.75, fingerprint => 'fp')",
             lambda op: op.simhash_guard("notes", "skip", resemblance=0.75, fingerprint="fp"),
+        )
+
+    def test_log(self):
+        """The log is a table of the guarded table's schema, whose name is quoted as that one's."""
+        self.execute(
+            """CREATE TABLE "The 100% log" (logged_at timestamptz, target text, action text, key jsonb,"""
+            """ distance integer, resemblance double precision, new_row jsonb)"""
+        )
+        self.check(
+            """SELECT simhash_guard('notes', 'skip', fingerprint => 'fp', log_to => '"The 100% log"',"""
+            """ log_columns => '{id,tenant_id}')""",
+            lambda op: op.simhash_guard(
+                "notes",
+                "skip",
+                fingerprint="fp",
+                log_to="The 100% log",
+                log_columns=["id", "tenant_id"],
+                schema="public",
+            ),
         )
 
     def test_guards(self):
