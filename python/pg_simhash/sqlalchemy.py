@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import (
     ARRAY,
@@ -34,6 +34,11 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import ColumnProperty, InstrumentedAttribute
 
 from pg_simhash.psycopg import NearDuplicate, near_duplicate
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from pg_simhash._options import Options
 
 __all__ = [
     "NearDuplicate",
@@ -61,7 +66,7 @@ def simhash(
     source: Content | Sequence[str],
     feature_weights: SQLColumnExpression[Any] | Sequence[float] | None = None,
     /,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> ColumnElement[int]:
     """The fingerprint of ``source``: a text, a ``text[]`` of features or a ``tsvector``.
 
@@ -117,7 +122,7 @@ def similarity(a: Fingerprint, b: Fingerprint) -> ColumnElement[float]:
     return func.simhash_similarity(_fingerprint(a), _fingerprint(b), type_=Double)
 
 
-def resemblance(a: Content, b: Content, **options: Any) -> ColumnElement[float]:
+def resemblance(a: Content, b: Content, **options: Unpack[Options]) -> ColumnElement[float]:
     """The Jaccard resemblance, 0 to 1, of the features of two texts. The options are those of their fingerprints.
 
     NULL if one of the texts has no word.
