@@ -78,12 +78,12 @@ def simhash(
     arguments: list[ColumnElement[Any] | SQLColumnExpression[Any]]
     if source is None or isinstance(source, str):
         arguments = [literal(source, Text)]
-    elif isinstance(source, SQLColumnExpression):
-        arguments = [source]
-    else:
+    elif isinstance(source, Sequence):
         arguments = [literal(list(source), ARRAY(Text))]
+    else:
+        arguments = [source]
     if feature_weights is not None:
-        if not isinstance(feature_weights, SQLColumnExpression):
+        if isinstance(feature_weights, Sequence):
             feature_weights = literal([float(weight) for weight in feature_weights], ARRAY(Double))
         arguments.append(feature_weights)
     if options:
@@ -186,9 +186,9 @@ def _fingerprint(value: Fingerprint) -> ColumnElement[Any]:
 
 
 def _fingerprint_or_wide(value: Fingerprint | Sequence[int]) -> ColumnElement[Any]:
-    if value is None or isinstance(value, (int, SQLColumnExpression)):
-        return _fingerprint(value)
-    return literal(list(value), ARRAY(BigInteger))
+    if isinstance(value, Sequence):
+        return literal(list(value), ARRAY(BigInteger))
+    return _fingerprint(value)
 
 
 def _content(value: Content) -> ColumnElement[Any]:
