@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import (
     ARRAY,
@@ -26,15 +26,19 @@ from sqlalchemy import (
     SQLColumnExpression,
     Text,
     func,
-    inspect,
     literal,
     literal_column,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import ColumnProperty, InstrumentedAttribute
 
 from pg_simhash.psycopg import NearDuplicate, near_duplicate
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from pg_simhash._options import Options
 
 __all__ = [
     "NearDuplicate",
@@ -62,7 +66,7 @@ def simhash(
     source: Content | Sequence[str],
     feature_weights: SQLColumnExpression[Any] | Sequence[float] | None = None,
     /,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> ColumnElement[int]:
     """The fingerprint of ``source``: a text, a ``text[]`` of features or a ``tsvector``.
 
@@ -74,12 +78,12 @@ def simhash(
     arguments: list[ColumnElement[Any] | SQLColumnExpression[Any]]
     if source is None or isinstance(source, str):
         arguments = [literal(source, Text)]
-    elif isinstance(source, SQLColumnExpression):
-        arguments = [source]
-    else:
+    elif isinstance(source, Sequence):
         arguments = [literal(list(source), ARRAY(Text))]
+    else:
+        arguments = [source]
     if feature_weights is not None:
-        if not isinstance(feature_weights, SQLColumnExpression):
+        if isinstance(feature_weights, Sequence):
             feature_weights = literal([float(weight) for weight in feature_weights], ARRAY(Double))
         arguments.append(feature_weights)
     if options:
@@ -118,7 +122,7 @@ def similarity(a: Fingerprint, b: Fingerprint) -> ColumnElement[float]:
     return func.simhash_similarity(_fingerprint(a), _fingerprint(b), type_=Double)
 
 
-def resemblance(a: Content, b: Content, **options: Any) -> ColumnElement[float]:
+def resemblance(a: Content, b: Content, **options: Unpack[Options]) -> ColumnElement[float]:
     """The Jaccard resemblance, 0 to 1, of the features of two texts. The options are those of their fingerprints.
 
     NULL if one of the texts has no word.
@@ -169,7 +173,7 @@ def block_indexes(
             f"{name}_block{number}",
             *within,
             block(column, number, blocks),
-            postgresql_include=[column] if covering else [],
+            postgresql_include=[column.name] if covering else [],
         )
         for number in range(blocks)
     ]
@@ -182,9 +186,9 @@ def _fingerprint(value: Fingerprint) -> ColumnElement[Any]:
 
 
 def _fingerprint_or_wide(value: Fingerprint | Sequence[int]) -> ColumnElement[Any]:
-    if value is None or isinstance(value, (int, SQLColumnExpression)):
-        return _fingerprint(value)
-    return literal(list(value), ARRAY(BigInteger))
+    if isinstance(value, Sequence):
+        return literal(list(value), ARRAY(BigInteger))
+    return _fingerprint(value)
 
 
 def _content(value: Content) -> ColumnElement[Any]:
@@ -196,8 +200,8 @@ def _content(value: Content) -> ColumnElement[Any]:
 def _column(of: Column[Any] | InstrumentedAttribute[Any]) -> Column[Any]:
     """The column of a table that a mapped attribute stands for."""
     if isinstance(of, InstrumentedAttribute):
-        (of,) = inspect(of.class_).column_attrs[of.key].columns
-    return cast("Column[Any]", of)
+        return cast("Column[Any]", cast("ColumnProperty[Any]", of.property).columns[0])
+    return of
 
 
 def _options(options: Mapping[str, Any]) -> ColumnElement[Any]:

@@ -8,9 +8,9 @@ from alembic.autogenerate import compare_metadata, produce_migrations, render_py
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from database import DatabaseTest
-from psycopg.types.json import Jsonb
 from pg_simhash.alembic import include_object
 from pg_simhash.sqlalchemy import block, block_indexes, simhash
+from psycopg.types.json import Jsonb
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -229,7 +229,7 @@ class Attached(AutogenerateTest):
         self.attach(", options => '{\"ngram\": 2}'")
         reflected = Table("notes", MetaData(), autoload_with=self.engine)
         self.assertEqual(
-            [name for name in reflected.c.keys() if name.startswith("simhash")],
+            [column.name for column in reflected.c if column.name.startswith("simhash")],
             ["simhash", *(f"simhash_block{number}" for number in range(4))],
         )
         self.assertIsInstance(reflected.c.simhash.type, BigInteger)
@@ -314,7 +314,7 @@ class Modelled(AutogenerateTest):
             )
             operations = produce_migrations(context, table.metadata).upgrade_ops
             code = render_python_code(operations)
-            exec(f"if True:\n    pass\n{code}", {"op": Operations(context), "sa": sqlalchemy})
+            exec(f"if True:\n    pass\n{code}", {"op": Operations(context), "sa": sqlalchemy})  # noqa: S102
             return code
 
     def test_created(self):

@@ -5,9 +5,7 @@ import unittest
 
 import database
 import sqlalchemy
-from database import NEAR, OTHER, TEXT, THIRD, Document, DatabaseTest
-from psycopg import sql
-from psycopg.types.json import Jsonb
+from database import NEAR, OTHER, TEXT, THIRD, DatabaseTest, Document
 from pg_simhash.sqlalchemy import (
     block,
     block_indexes,
@@ -18,10 +16,13 @@ from pg_simhash.sqlalchemy import (
     simhash,
     similarity,
 )
+from psycopg import sql
+from psycopg.types.json import Jsonb
 from sqlalchemy import (
     BigInteger,
     Column,
     Computed,
+    Index,
     Integer,
     MetaData,
     Table,
@@ -163,6 +164,21 @@ class Sql(unittest.TestCase):
         with self.assertRaisesRegex(ArgumentError, "block_indexes needs a column of a table"):
             block_indexes(Column("simhash", BigInteger))
 
+    def test_mapped_column(self):
+        """In the body of a class, a mapped column stands for its column."""
+
+        class Note(orm.declarative_base()):
+            __tablename__ = "notes"
+            id = orm.mapped_column(BigInteger, primary_key=True)
+            body = orm.mapped_column(Text)
+            fingerprint = orm.mapped_column(BigInteger, Computed(simhash(body, ngram=2), persisted=True))
+            __table_args__ = (Index("by_block", block(fingerprint, 0)),)
+
+        created = rendered(CreateTable(Note.__table__))
+        self.assertIn("""GENERATED ALWAYS AS (simhash(body, '{"ngram": 2}'::jsonb)) STORED""", created)
+        (index,) = Note.__table__.indexes
+        self.assertEqual(rendered(CreateIndex(index)), "CREATE INDEX by_block ON notes (simhash_block(fingerprint, 0))")
+
     def test_computed(self):
         table = Table(
             "notes",
@@ -239,6 +255,20 @@ class Psycopg(SearchTest):
         )
         with self.engine.connect() as connection:
             self.assertEqual([tuple(pair) for pair in connection.execute(pairs)], [(1, 2)])
+
+    def test_columns(self):
+        """Attributes of a mapped class are arguments of every function."""
+        body, fingerprint = Document.body, Document.simhash
+        same = (
+            (simhash(body) == fingerprint)
+            & near(fingerprint, fingerprint, 0)
+            & (distance(fingerprint, fingerprint) == hamming(fingerprint, fingerprint))
+            & (similarity(fingerprint, fingerprint) == 1)
+            & (resemblance(body, body) == 1)
+            & (block(fingerprint, 0) == block(simhash(body), 0))
+        )
+        with self.engine.connect() as connection:
+            self.assertEqual(connection.scalars(select(Document.id).where(same)).all(), [1, 2, 3, 4])
 
     def test_verified(self):
         like = select(Document.id).where(near(Document.simhash, QUERY, 8), resemblance(Document.body, TEXT) >= 0.999)

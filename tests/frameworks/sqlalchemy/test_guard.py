@@ -204,7 +204,7 @@ class Skip(SessionTest):
         self.assertEqual([row[2] for row in self.stored()], ["TEXT", "OTHER", "THIRD"])
 
     def test_insert_returning(self):
-        """A statement returns the rows that were stored, in order, also with sort_by_parameter_order."""
+        """A statement returns only the rows that were stored, also with sort_by_parameter_order."""
         for sort in False, True:
             with self.subTest(sort=sort):
                 statement = insert(Document).returning(Document, sort_by_parameter_order=sort)

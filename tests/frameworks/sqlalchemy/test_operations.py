@@ -268,7 +268,6 @@ class Guard(OperationsTest):
         super().setUp()
         self.execute("CREATE TABLE notes (id integer PRIMARY KEY, tenant_id integer, body text, near integer)")
         self.execute("SELECT simhash_attach('notes', 'body', prefix => 'fp')")
-        self.execute("CREATE TABLE skipped (id bigint GENERATED ALWAYS AS IDENTITY, at timestamptz, key jsonb)")
 
     def definition(self):
         found = self.execute("SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'notes'::regclass")
@@ -311,6 +310,25 @@ class Guard(OperationsTest):
             lambda op: op.simhash_guard("notes", "skip", resemblance=0.75, fingerprint="fp"),
         )
 
+    def test_log(self):
+        """The log is a table of the guarded table's schema, whose name is quoted as that one's."""
+        self.execute(
+            """CREATE TABLE "The 100% log" (logged_at timestamptz, target text, action text, key jsonb,"""
+            """ distance integer, resemblance double precision, new_row jsonb)"""
+        )
+        self.check(
+            """SELECT simhash_guard('notes', 'skip', fingerprint => 'fp', log_to => '"The 100% log"',"""
+            """ log_columns => '{id,tenant_id}')""",
+            lambda op: op.simhash_guard(
+                "notes",
+                "skip",
+                fingerprint="fp",
+                log_to="The 100% log",
+                log_columns=["id", "tenant_id"],
+                schema="public",
+            ),
+        )
+
     def test_guards(self):
         online(lambda op: op.simhash_guard("notes", "skip", fingerprint="fp"))
         for id, body in enumerate((TEXT, NEAR, OTHER)):
@@ -339,8 +357,10 @@ class Script(OperationsTest):
             [
                 "BEGIN;",
                 "CREATE EXTENSION IF NOT EXISTS pg_simhash SCHEMA other;",
-                "SELECT simhash_attach('other.\"Notes\"', 'body', blocks => 3, options => '{\"ngram\": 2}',"
-                " scope => ARRAY['a', 'b']::text[]);",
+                (
+                    "SELECT simhash_attach('other.\"Notes\"', 'body', blocks => 3, options => '{\"ngram\": 2}',"
+                    " scope => ARRAY['a', 'b']::text[]);"
+                ),
                 "SELECT simhash_guard('other.\"Notes\"', 'reject', max_distance => 3, resemblance => NULL);",
                 "SELECT simhash_attach_online('docs', 'body');",
                 "COMMIT;",
@@ -358,30 +378,29 @@ class Script(OperationsTest):
         )
 
 
+OPERATIONS = {
+    "op.create_simhash_extension()": CreateSimhashExtensionOp(),
+    "op.create_simhash_extension(schema='other')": CreateSimhashExtensionOp("other"),
+    "op.drop_simhash_extension()": DropSimhashExtensionOp(),
+    "op.simhash_attach('notes', 'body', blocks=3, options={'ngram': 2}, scope=['a'], columns=False)": SimhashAttachOp(
+        "notes", "body", blocks=3, options={"ngram": 2}, scope=["a"], columns=False
+    ),
+    "op.simhash_attach_online('notes', 'body', schema='other')": SimhashAttachOnlineOp("notes", "body", schema="other"),
+    "op.simhash_fill('notes', batch_pages=10)": SimhashFillOp("notes", batch_pages=10),
+    "op.simhash_build_indexes('notes', covering=True)": SimhashBuildIndexesOp("notes", covering=True),
+    "op.simhash_detach('notes', prefix='fp')": SimhashDetachOp("notes", prefix="fp"),
+    "op.simhash_guard('notes', action='skip', resemblance=None)": SimhashGuardOp("notes", "skip", resemblance=None),
+    "op.simhash_unguard('notes')": SimhashUnguardOp("notes"),
+}
+
+
 class Rendered(OperationsTest):
     """Operations in directives that a hook of autogenerate adds."""
 
-    OPERATIONS = {
-        "op.create_simhash_extension()": CreateSimhashExtensionOp(),
-        "op.create_simhash_extension(schema='other')": CreateSimhashExtensionOp("other"),
-        "op.drop_simhash_extension()": DropSimhashExtensionOp(),
-        "op.simhash_attach('notes', 'body', blocks=3, options={'ngram': 2}, scope=['a'], columns=False)": SimhashAttachOp(
-            "notes", "body", blocks=3, options={"ngram": 2}, scope=["a"], columns=False
-        ),
-        "op.simhash_attach_online('notes', 'body', schema='other')": SimhashAttachOnlineOp(
-            "notes", "body", schema="other"
-        ),
-        "op.simhash_fill('notes', batch_pages=10)": SimhashFillOp("notes", batch_pages=10),
-        "op.simhash_build_indexes('notes', covering=True)": SimhashBuildIndexesOp("notes", covering=True),
-        "op.simhash_detach('notes', prefix='fp')": SimhashDetachOp("notes", prefix="fp"),
-        "op.simhash_guard('notes', action='skip', resemblance=None)": SimhashGuardOp("notes", "skip", resemblance=None),
-        "op.simhash_unguard('notes')": SimhashUnguardOp("notes"),
-    }
-
     def test_code(self):
-        code = render_python_code(UpgradeOps(ops=list(self.OPERATIONS.values())))
+        code = render_python_code(UpgradeOps(ops=list(OPERATIONS.values())))
         lines = [line.strip() for line in code.splitlines() if not line.strip().startswith("#")]
-        self.assertEqual(lines, list(self.OPERATIONS))
+        self.assertEqual(lines, list(OPERATIONS))
 
     def test_reverse(self):
         for operation, reverse in (

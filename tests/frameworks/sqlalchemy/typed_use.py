@@ -59,6 +59,7 @@ def environment(context: EnvironmentContext) -> None:
     context.configure(include_object=include_object)
 
 
+simhash("text", ngrams=2)  # type: ignore[call-arg]
 simhash(1)  # type: ignore[arg-type]
 near("text", 1)  # type: ignore[arg-type]
 block_indexes("simhash")  # type: ignore[arg-type]
