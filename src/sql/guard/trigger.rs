@@ -1,4 +1,5 @@
-//! The trigger `simhash_dedup(action, max distance, fingerprint column [, mark column [, scope column ...]])`.
+//! The trigger `simhash_dedup(action, max distance, fingerprint column [, mark column [, scope column ...]])`, whose
+//! arguments may end with a log: an empty argument, the log's schema and name, and the columns that it gets.
 //!
 //! It fires BEFORE INSERT OR UPDATE, FOR EACH ROW.
 

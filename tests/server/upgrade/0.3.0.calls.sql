@@ -8,7 +8,13 @@ SELECT simhash_attach('docs', 'body');
 SELECT distance, duplicate, rows FROM simhash_preview('docs');
 SELECT simhash_guard('docs', resemblance => 0.9);
 INSERT INTO docs VALUES (4, 'the first text');
-DROP TABLE docs;
+CREATE TABLE log (logged_at timestamptz, target text, action text, key jsonb, distance integer,
+    resemblance double precision, new_row jsonb);
+SELECT simhash_guard('docs', 'skip', log_to => 'log', log_columns => '{id}');
+INSERT INTO docs VALUES (5, 'the first text');
+SELECT target, action, key, distance, resemblance, new_row FROM log;
+SELECT * FROM simhash_guard_counts() WHERE target = 'docs'::regclass;
+DROP TABLE docs, log;
 
 \echo clusters and duplicates
 SELECT id, simhash_cluster(simhash(body), body) OVER docs AS cluster,
