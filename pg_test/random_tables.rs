@@ -139,6 +139,8 @@ struct Layout {
     /// Whether blocks are computed from the source's expression, rather than from the fingerprint column. Generated
     /// columns must be, if the fingerprint is itself generated.
     of_source: bool,
+    /// Whether the indexes begin with the column `tag`, for searches within one value of it.
+    scoped: bool,
     damage: Damage,
     /// The damaged block; None if all are.
     damaged: Option<u64>,
@@ -168,6 +170,7 @@ impl Layout {
             blocks,
             columns,
             of_source: computed && (columns || random.below(2) == 0),
+            scoped: random.below(4) == 0,
             damage: if random.below(4) == 0 { damage } else { Damage::None },
             damaged: (random.below(3) > 0).then(|| random.below(blocks)),
         }
@@ -208,17 +211,18 @@ impl Layout {
     fn indexes(&self, table: &str, source: Source, random: &mut Random) -> Vec<String> {
         let mut statements = Vec::new();
         for block in 0..self.blocks {
+            let scope = if self.scoped { "tag, " } else { "" };
             let key = match self.columns {
-                true => self.name(block),
-                false => format!("({})", self.expression(block, source)),
+                true => format!("{scope}{}", self.name(block)),
+                false => format!("{scope}({})", self.expression(block, source)),
             };
             let name = format!("{table}_{}", self.name(block));
             let (mut method, mut keys, mut rest) = ("btree", key.clone(), "");
             match self.damage(block) {
                 Damage::NoIndex => continue,
                 Damage::Partial => rest = *random.one_of(&[" WHERE tag > 1", " WHERE fp IS NOT NULL", " WHERE id > 5"]),
-                Damage::Second => keys = format!("tag, {key}"),
-                Damage::Hash => method = "hash",
+                Damage::Second => keys = format!("k, {key}"),
+                Damage::Hash if !self.scoped => method = "hash",
                 _ => match random.below(16) {
                     0 => keys = format!("{key} DESC"),
                     1 => keys = format!("{key} NULLS FIRST"),
@@ -302,6 +306,7 @@ impl Table {
         table.create(random, name, &layouts);
         table.fill(random, name, values);
         table.index(random, name, &layouts);
+        table.attach(random, name);
         table
     }
 
@@ -406,6 +411,21 @@ impl Table {
         if random.below(4) > 0 {
             self.setup.push(format!("ANALYZE {name}"));
         }
+    }
+
+    /// Sometimes has simhash_attach index the fingerprint too, within a scope or not, with or without columns.
+    fn attach(&mut self, random: &mut Random, name: &str) {
+        if self.kind == Kind::MaterializedView || random.below(3) > 0 {
+            return;
+        }
+        let blocks = random.one_of(&[2, 3, 4, 4, 5]);
+        let scope = random.one_of(&["{}", "{tag}", "{tag}", "{n0}", "{tag,n0}", "{k,tag}"]);
+        let columns = random.below(2) == 0;
+        let covering = random.one_of(&["NULL", "NULL", "false"]);
+        self.setup.push(format!(
+            "SELECT simhash_attach('{name}', 'fp', {blocks}, prefix => 'attached', covering => {covering}, \
+             scope => '{scope}', columns => {columns})"
+        ));
     }
 
     fn index(&mut self, random: &mut Random, name: &str, layouts: &[Layout]) {

@@ -64,7 +64,7 @@ ROUNDS = {
         400,
     ),
     "attach a scope": (
-        f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body', columns => false, scope => '{{id}}') ;;"
+        f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body', columns => false, scope => ARRAY['id']) ;;"
         " SELECT simhash_detach('leaks.changed')",
         ("simhash_attach", "simhash_detach"),
         400,
@@ -91,7 +91,7 @@ ROUNDS = {
     ),
     "skew": ("SELECT count(*) FROM simhash_skew('leaks.searched', 'f')", ("simhash_skew",), 500),
     "skew of a scope": (
-        "SELECT count(*) FROM simhash_skew('leaks.searched', 'f', scope => '{id}')",
+        "SELECT count(*) FROM simhash_skew('leaks.searched', 'f', scope => ARRAY['id'])",
         ("simhash_skew",),
         500,
     ),
