@@ -5,8 +5,9 @@
 //! [`trigger`] and [`window`] read a function's input. [`dirty_scan`] reads the [`row_version`]s that any transaction
 //! has written, committed or not; [`moment`] tells which transactions committed after a point in time, and waits for
 //! others. [`spi`] and [`query`] run statements, [`owner`] runs code with the rights of a table's owner, and [`names`]
-//! keeps what statements name from being renamed. [`error`] makes errors and notices, [`json`] writes JSON, and [`report`]
-//! says when a progress report is due. [`ffi`] declares what pgrx does not bind.
+//! keeps what statements name from being renamed. [`lock_wait`] locks tables, and says who is in the way. [`error`]
+//! makes errors and notices, [`json`] writes JSON, and [`report`] says when a progress report is due. [`ffi`] declares
+//! what pgrx does not bind.
 
 pub mod arrays;
 pub mod call;
@@ -17,6 +18,7 @@ pub mod entry_scan;
 pub mod error;
 pub mod ffi;
 pub mod json;
+pub mod lock_wait;
 pub mod moment;
 pub mod names;
 pub mod nodes;

@@ -59,8 +59,8 @@ pub fn with_settings<T>(f: impl FnOnce() -> T) -> T {
 }
 
 /// Changes a setting until the enclosing [`with_settings`] or [`as_owner`] ends.
-pub fn set(name: &'static std::ffi::CStr, value: &'static std::ffi::CStr) {
-    // SAFETY: both strings are NUL-terminated, and any user may change what is set here.
+pub fn set(name: &'static std::ffi::CStr, value: &std::ffi::CStr) {
+    // SAFETY: both strings are NUL-terminated, and PostgreSQL copies the value. Any user may change what is set here.
     unsafe {
         pg_sys::set_config_option(
             name.as_ptr(),

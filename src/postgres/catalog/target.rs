@@ -7,6 +7,7 @@ use pgrx::spi::quote_qualified_identifier;
 use super::partition::with_inheritors;
 use super::relation::{Relation, no_such_relation};
 use crate::postgres::error::user_error;
+use crate::postgres::lock_wait::lock_relation;
 use crate::postgres::names::{hold_schema, schema_name};
 use crate::postgres::owner::is_owner;
 
@@ -33,6 +34,7 @@ impl Target {
     pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
         // A user who may not change a table must not be able to lock it either.
         check_owner(oid)?;
+        lock_relation(oid, lock)?;
         // SAFETY: the relation is closed again; its lock stays until the transaction ends.
         unsafe {
             let relation = pg_sys::try_relation_open(oid, lock);
@@ -69,6 +71,10 @@ impl Target {
 
     /// This relation, which comes first, and all its inheritors, all locked in mode `lock`.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
+        for member in with_inheritors(self.oid, pg_sys::NoLock as Lock).into_iter().filter(|&member| member != self.oid)
+        {
+            lock_relation(member, lock)?;
+        }
         with_inheritors(self.oid, lock).into_iter().map(|member| Self::locked(member, self.is_held)).collect()
     }
 

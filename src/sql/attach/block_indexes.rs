@@ -16,7 +16,7 @@ use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::target::Target;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::layouts::{BlockKey, Fingerprint, block_keys, has_own_equality};
+use crate::sql::indexed::layouts::{BlockKey, block_keys, has_own_equality};
 use crate::sql::indexed::scope::Scope;
 
 /// Whether indexes include the fingerprint, as the user asks for it. If the user does not say it, new indexes do, and
@@ -45,7 +45,8 @@ pub struct BlockIndexes<'a> {
     pub blocks: i32,
     pub scope: &'a Scope,
     pub covering: Covering,
-    /// The names of the block columns, if the table has them.
+    /// The names of the block columns that count, whether or not the table has them. Another prefix may have block
+    /// columns of the same fingerprint, which do not count.
     pub columns: Vec<String>,
 }
 
@@ -83,15 +84,16 @@ impl BlockIndexes<'_> {
         else {
             return Ok(Vec::new());
         };
-        let is_fingerprint = Fingerprint::Column(fingerprint.number).recogniser(&relation);
         let mut columns = Vec::new();
         for name in &self.columns {
             columns.extend(Column::find(&relation, name)?.map(|column| column.number));
         }
         let is_block = |key: &BlockKey| {
             key.call.blocks == self.blocks
-                && (is_fingerprint(key.call.fingerprint)
-                    || matches!(key.of, Keyed::Column(column) if columns.contains(&column)))
+                && match key.of {
+                    Keyed::Column(column) => columns.contains(&column),
+                    Keyed::Expression(_) => key.call.fingerprint.as_own_column() == Some(fingerprint.number),
+                }
         };
         let mut found = Vec::new();
         for index in NamedIndex::all_of(table)?.into_iter().filter(|index| !index.is_partial) {

@@ -66,7 +66,7 @@ fn index_commands(
         let Command { schema, prefix, table, family } = command;
         let (prefix, scope) = (&prefix, &scope);
         let fingerprint = prefix.fingerprint();
-        let columns = Vec::new();
+        let columns = (0..blocks).map(|block| prefix.block(block)).collect();
         let wanted = BlockIndexes { schema, prefix, fingerprint, blocks, scope, covering, columns };
         let mut commands = IndexCommands { wanted, names: IndexNames::default(), commands: Vec::new() };
         commands.list(table, family)?;
@@ -74,10 +74,11 @@ fn index_commands(
         Ok(commands.commands)
     })?;
     if !commands.is_empty() {
-        tell(format!(
-            "{} commands are to be run, each by itself and outside a transaction block; nothing has been built yet",
-            commands.len()
-        ));
+        let number = match commands.len() {
+            1 => "1 command is".to_owned(),
+            several => format!("{several} commands are"),
+        };
+        tell(format!("{number} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
     }
     Ok(SetOfIterator::new(commands.into_iter().filter_map(|command| to_datum(&command))))
 }

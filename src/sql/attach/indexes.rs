@@ -12,6 +12,7 @@ use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::index::Index;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
+use crate::postgres::lock_wait::lock_relation;
 use crate::postgres::spi;
 use crate::sql::indexed::layouts::BlockKey;
 
@@ -47,9 +48,9 @@ impl NamedIndex {
     /// Locks the index as DROP INDEX does, so that nobody can rename it before the command. Returns its quoted name;
     /// None if the index was dropped.
     pub fn lock_to_drop(&self) -> Result<Option<String>, ErrorReport> {
-        // SAFETY: any OID may be locked. The look-up in a system cache returns a NUL-terminated name or null.
+        lock_relation(self.oid, pg_sys::AccessExclusiveLock as pg_sys::LOCKMODE)?;
+        // SAFETY: the look-up in a system cache returns a NUL-terminated name or null.
         let name = unsafe {
-            pg_sys::LockRelationOid(self.oid, pg_sys::AccessExclusiveLock as pg_sys::LOCKMODE);
             let name = pg_sys::get_rel_name(self.oid);
             if name.is_null() {
                 return Ok(None);

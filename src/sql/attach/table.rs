@@ -426,8 +426,10 @@ impl Attachment {
                 }
                 missing.push((member, block, column));
             }
-            if missing.len() > lacking {
-                kept.extend(indexes.into_iter().filter(|index| !index.is_of_scope).map(|index| index.name.clone()));
+            for index in indexes.iter().filter(|index| missing.len() > lacking && !index.is_of_scope) {
+                if is_marked_relation(index.oid, 0)? {
+                    kept.push(index.name.clone());
+                }
             }
         }
         let mut names = IndexNames::default();

@@ -157,9 +157,8 @@ fn no_usable_index(
     };
     let scopes = found.iter().map(names).collect::<Result<Vec<_>, _>>()?;
     let error = no_index(table, max_distance);
-    let Some(other) = scopes.iter().find(|other| other.iter().any(|name| !scope.contains(name))) else {
-        return Ok(error);
-    };
+    let is_usable = |of_index: &Vec<String>| of_index.iter().all(|name| scope.contains(name));
+    let Some(other) = scopes.first().filter(|_| !scopes.iter().any(is_usable)) else { return Ok(error) };
     let quoted = |names: &[String]| names.iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
     let scope = if scope.is_empty() { "no scope".to_owned() } else { format!("the scope ({})", quoted(scope)) };
     Ok(error

@@ -127,11 +127,14 @@ class Table:
     def source(self):
         return self.rng.choice(("body", "body", "body", "f", "features", "document", "tenant"))
 
+    def scope(self):
+        return self.rng.choice(("'{}'", "'{}'", "'{tenant}'", "'{tenant,id}'", "'{document}'", self.values.one("text[]")))
+
     def attach(self):
         source, options, prefix, blocks = self.source(), self.options(), self.prefix(), self.rng.choice((2, 3, 4, 4, 8))
         done = self.run(
             f"SELECT simhash_attach('{self.name}', '{source}', {blocks}, {options}, {quote(prefix)},"
-            f" {self.values.boolean()})"
+            f" {self.values.boolean()}, {self.scope()}, {self.rng.choice(('true', 'true', 'false', 'NULL'))})"
         )
         if done:
             self.attached[prefix] = (source, options, blocks)
@@ -149,7 +152,8 @@ class Table:
 
     def index(self):
         commands = self.run(
-            f"SELECT simhash_index_commands('{self.name}', {self.rng.choice((2, 4, 5))}, {quote(self.prefix())})"
+            f"SELECT simhash_index_commands('{self.name}', {self.rng.choice((2, 4, 5))}, {quote(self.prefix())},"
+            f" scope => {self.scope()})"
         )
         for (command,) in commands or ():
             self.run(command)
@@ -283,7 +287,7 @@ class Table:
     def skew(self):
         self.run(
             f"SELECT * FROM simhash_skew('{self.name}', {quote(self.rng.choice(('f', 'simhash', 'body')))},"
-            f" {self.values.integer('max_distance')})"
+            f" {self.values.integer('max_distance')}, {self.scope()})"
         )
 
     def maintain(self):

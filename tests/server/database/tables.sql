@@ -51,6 +51,18 @@ SELECT extensions.simhash_attach_online('app.online', 'body');
 CALL extensions.simhash_fill('app.online');
 SELECT extensions.simhash_index_commands('app.online') \gexec
 
+-- with a scope, and with blocks that are expressions; earlier versions cannot make these
+\if :{?version}
+\else
+CREATE TABLE app.scoped (id bigint PRIMARY KEY, tenant integer, body text);
+INSERT INTO app.scoped SELECT id, id / 10, body FROM app.texts;
+SELECT extensions.simhash_attach('app.scoped', 'body', scope => '{tenant}');
+CREATE TABLE app.lean (id bigint PRIMARY KEY, tenant integer, body text);
+INSERT INTO app.lean SELECT id, id / 10, body FROM app.texts;
+SELECT extensions.simhash_attach('app.lean', 'body', columns => false);
+SELECT extensions.simhash_attach('app.lean', 'simhash', 2, prefix => 'halves', scope => '{tenant}', columns => false);
+\endif
+
 -- partitioned; one partition of partitions, and one that nothing is in
 CREATE TABLE app.parts (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
 CREATE TABLE app.parts_low PARTITION OF app.parts FOR VALUES FROM (0) TO (300);

@@ -24,3 +24,14 @@ SELECT hamming(ARRAY[1, 2]::bigint[], ARRAY[3, 1]::bigint[]), ARRAY[1, 2]::bigin
 SELECT simhash_weights(body), simhash_weights(body, '{"ngram": 2}') AS pairs,
     simhash_weights(body, '{}', 1, 300) AS one
 FROM (SELECT 'the text ' || n FROM generate_series(1, 20) AS n) AS texts (body);
+
+\echo scopes and blocks without columns
+CREATE TABLE tenants (tenant integer, body text);
+INSERT INTO tenants SELECT n % 3, 'the text ' || n FROM generate_series(1, 30) AS n;
+SET client_min_messages = warning;
+SELECT simhash_attach('tenants', 'body', 2, scope => '{tenant}', columns => false);
+SELECT simhash_index_commands('tenants', 2, scope => '{tenant}');
+SELECT blocks, indexed FROM simhash_skew('tenants', scope => '{tenant}') WHERE blocks = 2;
+SELECT simhash_detach('tenants');
+RESET client_min_messages;
+DROP TABLE tenants;

@@ -1,0 +1,181 @@
+-- Indexes within a scope: simhash_attach(.., scope).
+
+CREATE TABLE scoped (id integer PRIMARY KEY, tenant_id integer, lang text COLLATE "C", body text, fields json);
+INSERT INTO scoped
+SELECT n, n % 20, CASE n % 3 WHEN 0 THEN 'de' WHEN 1 THEN 'en' END, md5((n / 40)::text) || ' ' || n, '{}'
+FROM generate_series(1, 4000) AS n;
+INSERT INTO scoped SELECT 10000 + id, NULL, lang, body FROM scoped WHERE id <= 100;
+CREATE VIEW scoped_indexes AS
+SELECT pg_get_indexdef(indexrelid) AS index, obj_description(indexrelid, 'pg_class') AS comment
+FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+WHERE indrelid = 'scoped'::regclass AND NOT indisprimary ORDER BY relname;
+
+-- Added to an attached table, its indexes stand beside the others. Called again, it changes nothing.
+SELECT simhash_attach('scoped', 'body', 2);
+SELECT simhash_attach('scoped', 'body', 2, scope => '{tenant_id}');
+SELECT simhash_attach('scoped', 'body', 2, scope => '{tenant_id}');
+SELECT simhash_attach('scoped', 'body', 2);
+SELECT * FROM scoped_indexes;
+-- A search has the scope, and finds the same rows.
+CREATE FUNCTION scoped_same(condition text) RETURNS TABLE (scan boolean, same boolean) LANGUAGE plpgsql AS $$
+DECLARE
+    query text = format('SELECT array_agg(id ORDER BY id) FROM scoped WHERE %s AND simhash_near(simhash, simhash(md5(''7'') || '' 283''), 4)', condition);
+    line text;
+    found integer[];
+    oracle integer[];
+BEGIN
+    SET LOCAL enable_seqscan = off;
+    scan = false;
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        scan = scan OR line ~ 'Scope:';
+    END LOOP;
+    EXECUTE query INTO found;
+    SET LOCAL pg_simhash.enable_scan = off;
+    EXECUTE query INTO oracle;
+    RESET pg_simhash.enable_scan;
+    same = found IS NOT DISTINCT FROM oracle;
+    RETURN NEXT;
+END $$;
+SELECT * FROM scoped_same('tenant_id = 3');
+SELECT * FROM scoped_same('tenant_id = 3 AND lang = ''en''');
+SELECT * FROM scoped_same('tenant_id IS NULL');
+-- Another scope, of several columns; the order of the columns is that of the indexes.
+SELECT simhash_attach('scoped', 'body', 2, scope => '{lang,tenant_id}');
+SELECT * FROM scoped_same('tenant_id = 3 AND lang = ''de''');
+-- Plain indexes are replaced within their scope only.
+SELECT simhash_detach('scoped');
+SELECT simhash_attach('scoped', 'body', 2, covering => false);
+SELECT simhash_attach('scoped', 'body', 2, covering => false, scope => '{tenant_id}');
+SELECT simhash_attach('scoped', 'body', 2, covering => true, scope => '{tenant_id}');
+SELECT * FROM scoped_indexes;
+-- Missing indexes are built, renamed columns and indexes are recognised, and detaching removes all of them.
+DROP INDEX scoped_simhash_block1_tenant_id_idx1;
+ALTER INDEX scoped_simhash_block0_tenant_id_idx1 RENAME TO a_name;
+ALTER TABLE scoped RENAME tenant_id TO tenant;
+ALTER TABLE scoped RENAME simhash_block0 TO first;
+SELECT simhash_attach('scoped', 'body', 2, scope => '{tenant}');
+SELECT simhash_attach('scoped', 'body', 2, scope => '{tenant}');
+ALTER TABLE scoped RENAME tenant TO tenant_id;
+SELECT simhash_detach('scoped');
+SELECT * FROM scoped_indexes;
+-- An index with other operators or another collation is not taken for one of the scope.
+SELECT simhash_attach('scoped', 'body', 2);
+CREATE INDEX other_collation ON scoped (lang COLLATE "POSIX", simhash_block0);
+CREATE INDEX other_operators ON scoped (lang text_pattern_ops, simhash_block1);
+SELECT simhash_attach('scoped', 'body', 2, scope => '{lang}');
+SELECT simhash_detach('scoped');
+DROP INDEX other_collation, other_operators;
+SELECT simhash_detach('scoped');
+
+-- Concurrently.
+SELECT simhash_attach('scoped', 'body', 2);
+SELECT simhash_index_commands('scoped', 2, scope => '{tenant_id}') \gexec
+SELECT simhash_index_commands('scoped', 2, scope => '{tenant_id}');
+-- Attaching takes these for what it would build.
+SELECT simhash_attach('scoped', 'body', 2, scope => '{tenant_id}');
+SELECT * FROM scoped_same('tenant_id = 3');
+-- An interrupted build, which lacks its comment, is completed, and detaching knows it.
+COMMENT ON INDEX scoped_simhash_block1_tenant_id_idx IS NULL;
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'scoped_simhash_block1_tenant_id_idx'::regclass;
+SELECT simhash_index_commands('scoped', 2, scope => '{tenant_id}');
+SELECT simhash_detach('scoped');
+SELECT * FROM scoped_indexes;
+
+-- Errors.
+CREATE FUNCTION scope_error(call text) RETURNS TABLE (error text) LANGUAGE plpgsql AS $$
+DECLARE
+    detail text;
+    hint text;
+BEGIN
+    EXECUTE call;
+    RETURN QUERY VALUES ('no error');
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN QUERY VALUES (SQLSTATE || ': ' || SQLERRM), ('  ' || nullif(detail, '')), ('  ' || nullif(hint, ''));
+END $$;
+SET client_min_messages = warning;
+SELECT simhash_attach('scoped', 'body', 2);
+SELECT error FROM unnest(ARRAY[
+    '{nothing}', '{tenant_id,tenant_id}', '{fields}', '{body}', '{simhash}', '{simhash_block1}', '{tenant_id,NULL}',
+    '{{tenant_id}}', '{ctid}', NULL, repeat('x,', 31)]) AS scope,
+    scope_error(format('SELECT simhash_attach(''scoped'', ''body'', 2, scope => %L)', CASE WHEN scope LIKE 'x,%' THEN
+        (SELECT array_agg('x' || n)::text FROM generate_series(1, 31) AS n) ELSE scope END))
+WHERE error IS NOT NULL;
+SELECT error FROM unnest(ARRAY['{nothing}', '{fields}', '{simhash}', '{simhash_block1}']) AS scope,
+    scope_error(format('SELECT simhash_index_commands(''scoped'', 2, scope => %L)', scope)) WHERE error IS NOT NULL;
+SELECT error FROM unnest(ARRAY['{nothing}', '{fields}', '{simhash}']) AS scope,
+    scope_error(format('SELECT simhash_skew(''scoped'', scope => %L)', scope)) WHERE error IS NOT NULL;
+
+-- simhash_skew counts within the scope group with most rows.
+SELECT simhash_attach('scoped', 'body', 2, scope => '{tenant_id}');
+CREATE TABLE skewed (tenant integer, simhash bigint);
+INSERT INTO skewed SELECT 1, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 500) AS n;
+INSERT INTO skewed SELECT 2, 7 FROM generate_series(1, 400);
+INSERT INTO skewed SELECT NULL, n FROM generate_series(1, 300) AS n;
+SELECT blocks, indexed, commonest, candidates, worst FROM simhash_skew('skewed') WHERE blocks = 2;
+SELECT blocks, indexed, commonest, candidates, worst FROM simhash_skew('skewed', scope => '{tenant}') WHERE blocks = 2;
+DELETE FROM skewed WHERE tenant = 1;
+SELECT blocks, indexed, commonest, candidates, worst FROM simhash_skew('skewed', scope => '{tenant}') WHERE blocks = 2;
+DELETE FROM skewed WHERE tenant = 2;
+SELECT blocks, indexed, commonest, candidates, worst FROM simhash_skew('skewed', scope => '{tenant}') WHERE blocks = 2;
+SELECT blocks, indexed FROM simhash_skew('scoped') WHERE blocks < 4;
+SELECT blocks, indexed FROM simhash_skew('scoped', scope => '{tenant_id}') WHERE blocks < 4;
+SELECT blocks, indexed FROM simhash_skew('scoped', scope => '{lang}') WHERE blocks < 4;
+
+-- Guards. Indexes within the scope of the guard, or a part of it, serve it.
+DROP INDEX scoped_simhash_block0_idx, scoped_simhash_block1_idx;
+SELECT error FROM scope_error('SELECT simhash_guard(''scoped'', max_distance => 3)') WHERE error IS NOT NULL;
+SELECT error FROM scope_error('SELECT simhash_guard(''scoped'', max_distance => 3, scope => ''{lang}'')') WHERE error IS NOT NULL;
+CREATE FUNCTION inserted(new_id integer, tenant integer, language text, text text) RETURNS boolean LANGUAGE sql AS $$
+    WITH new AS (INSERT INTO scoped (id, tenant_id, lang, body) VALUES (new_id, tenant, language, text) RETURNING id)
+    SELECT EXISTS (SELECT FROM new)
+$$;
+SELECT simhash_guard('scoped', 'skip', 3, '{tenant_id}', resemblance => NULL);
+SELECT body FROM scoped WHERE id = 283 \gset
+SELECT inserted(20001, 3, 'fr', :'body') AS same_tenant, inserted(20002, 21, 'fr', :'body') AS other_tenant,
+    inserted(20003, NULL, 'fr', 'a text of its own'), inserted(20004, NULL, 'de', 'a text of its own') AS null_again;
+SELECT simhash_guard('scoped', 'skip', 3, '{lang,tenant_id}', resemblance => NULL);
+SELECT inserted(20005, 3, 'xx', :'body') AS other_language, inserted(20006, 3, 'xx', :'body') AS again,
+    inserted(20007, NULL, NULL, 'a second text of its own'), inserted(20008, NULL, NULL, 'a second text of its own') AS again;
+UPDATE scoped SET tenant_id = 3 WHERE id = 20002;
+SELECT inserted(20009, 3, 'fr', :'body') AS moved_there;
+SELECT simhash_unguard('scoped');
+-- The notice about visits counts rows of the scope.
+CREATE TABLE visited (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant integer, fp bigint);
+INSERT INTO visited (tenant, fp)
+SELECT n % 100, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 40000) AS n;
+SELECT simhash_attach('visited', 'fp', 7, covering => false);
+RESET client_min_messages;
+SELECT simhash_guard('visited', max_distance => 3, fingerprint => 'fp');
+SELECT simhash_guard('visited', max_distance => 3, fingerprint => 'fp', scope => '{tenant}');
+SET client_min_messages = warning;
+SELECT simhash_attach('visited', 'fp', 7, covering => false, scope => '{tenant}');
+RESET client_min_messages;
+SELECT simhash_guard('visited', max_distance => 3, fingerprint => 'fp', scope => '{tenant}');
+-- A partitioned table.
+CREATE TABLE scope_parts (id integer, tenant integer, body text) PARTITION BY RANGE (id);
+CREATE TABLE scope_parts_1 PARTITION OF scope_parts FOR VALUES FROM (0) TO (10);
+CREATE TABLE scope_parts_2 (body text, tenant integer, id integer);
+ALTER TABLE scope_parts ATTACH PARTITION scope_parts_2 FOR VALUES FROM (10) TO (20);
+SELECT simhash_attach('scope_parts', 'body', 2, scope => '{tenant}');
+SELECT simhash_attach('scope_parts', 'body', 2, scope => '{tenant}');
+SELECT blocks, indexed FROM simhash_skew('scope_parts', scope => '{tenant}') WHERE blocks < 4;
+SELECT simhash_guard('scope_parts', max_distance => 3, scope => '{tenant}', resemblance => NULL);
+INSERT INTO scope_parts VALUES (1, 1, 'a text');
+INSERT INTO scope_parts VALUES (11, 2, 'a text');
+INSERT INTO scope_parts VALUES (12, 1, 'a text');
+SELECT simhash_unguard('scope_parts');
+SELECT simhash_detach('scope_parts');
+-- Children of a table.
+CREATE TABLE scope_parent (tenant integer, body text);
+CREATE TABLE scope_child (own integer) INHERITS (scope_parent);
+SELECT simhash_attach('scope_parent', 'body', 2, scope => '{tenant}');
+SELECT simhash_detach('scope_parent');
+
+-- Long names are shortened at the end of the scope.
+CREATE TABLE a_table_with_a_long_name (id integer, a_scope_column_with_a_very_long_name integer, body text);
+SELECT simhash_attach('a_table_with_a_long_name', 'body', 2, scope => '{a_scope_column_with_a_very_long_name}');
+SELECT simhash_attach('a_table_with_a_long_name', 'body', 2, scope => '{a_scope_column_with_a_very_long_name,id}');
+SELECT simhash_detach('a_table_with_a_long_name');
+DROP TABLE scoped, skewed, visited, scope_parts, scope_parent, scope_child, a_table_with_a_long_name CASCADE;
+DROP FUNCTION scoped_same, scope_error, inserted;
