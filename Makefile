@@ -13,7 +13,7 @@ help:
 	@echo 'make check    the SQL and isolation tests with TEST=name in their names; in seconds once the build exists'
 	@echo 'make unit     the tests of the algorithm, without a server'
 	@echo 'make test     all tests: format, lints, unit, SQL, isolation, drivers, load, upgrades, dumps, replication, crashes'
-	@echo 'make test-matrix    make test on PostgreSQL 15, 17 and 18, pg_upgrade and test-packages (as root)'
+	@echo 'make test-matrix    the tests on PostgreSQL 14 to 18, pg_upgrade and test-packages (as root)'
 	@echo 'make test-packages  builds the packages twice and uses them in a new Debian (as root)'
 	@echo 'make soak     writes near-duplicates into a guarded table, with crashes: ten minutes (options: see tools/soak)'
 	@echo 'make fuzz     fuzzes the algorithm against an oracle: half an hour (options: see tools/fuzz)'

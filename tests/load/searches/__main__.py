@@ -45,11 +45,12 @@ SELECT fill('{table}', {covering});
 """
 
 # Each of these computes an answer by the scan, and the same without it: it does not recognise the distance plus zero.
-# $1 is the query, $2 the distance k, $3 a limit.
+# $1 is the query, $2 the distance k, $3 a limit. From PostgreSQL 16 on, ORDER BY id would make the planner read the rows
+# in the order of the primary key.
 ANSWERS = {
     "rows": (
-        "SELECT array_agg(id ORDER BY id) FROM {table} WHERE simhash_near(fp, $1, $2)",
-        "SELECT array_agg(id ORDER BY id) FROM {table} WHERE hamming(fp, $1) + 0 <= $2",
+        "SELECT array_agg(id ORDER BY -id) FROM {table} WHERE simhash_near(fp, $1, $2)",
+        "SELECT array_agg(id ORDER BY -id) FROM {table} WHERE hamming(fp, $1) + 0 <= $2",
     ),
     "count": (
         "SELECT count(*) FROM {table} WHERE simhash_near(fp, $1, $2)",
