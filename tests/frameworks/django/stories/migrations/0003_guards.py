@@ -1,0 +1,14 @@
+from django.db import migrations
+
+from pg_simhash.django import Guard
+
+
+class Migration(migrations.Migration):
+    dependencies = [("stories", "0002_models")]
+    operations = [
+        Guard("RejectedStory", fingerprint="fingerprint"),
+        Guard("SkippedStory", "skip", fingerprint="fingerprint"),
+        Guard("MarkedStory", "mark", mark_field="near", fingerprint="fingerprint"),
+        Guard("TenantStory", scope=["tenant"], fingerprint="fingerprint", resemblance=0.9),
+        Guard("QuotedStory", scope=["owner"], fingerprint="fingerprint", resemblance=None),
+    ]
