@@ -1,5 +1,7 @@
 """Models with a guard of each action, with a guard for each tenant, and with names that need quotes."""
 
+import uuid
+
 from django.db import models
 
 from pg_simhash.django import FingerprintField, SimHash, simhash_indexes
@@ -32,6 +34,13 @@ class SkippedStory(Story):
 
 class MarkedStory(Story):
     near = models.ForeignKey("self", null=True, editable=False, on_delete=models.SET_NULL)
+
+
+class SkippedNote(models.Model):
+    """A note with a key from Python, and with attached columns that the model does not know."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    body = models.TextField()
 
 
 class Comment(models.Model):

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from pg_simhash.django import Guard
+from pg_simhash.django import Attach, Guard
 
 
 class Migration(migrations.Migration):
@@ -8,6 +8,8 @@ class Migration(migrations.Migration):
     operations = [
         Guard("RejectedStory", fingerprint="fingerprint"),
         Guard("SkippedStory", "skip", fingerprint="fingerprint"),
+        Attach("SkippedNote", "body"),
+        Guard("SkippedNote", "skip"),
         Guard("MarkedStory", "mark", mark_field="near", fingerprint="fingerprint"),
         Guard("TenantStory", scope=["tenant"], fingerprint="fingerprint", resemblance=0.9),
         Guard("QuotedStory", scope=["owner"], fingerprint="fingerprint", resemblance=None),
