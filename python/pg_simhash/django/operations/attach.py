@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation, OperationCategory
-from django.db.migrations.state import ProjectState
+from django.db.migrations.state import ProjectState, StateApps
 from django.db.models import Field, GeneratedField, Model
 
 from ..expressions import SimHash
@@ -122,10 +122,10 @@ class Attach(GeneratedColumns):
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
         self.add_to_state(app_label, state)
 
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.attach(schema_editor, model)
 
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.detach(schema_editor, model)
 
     def reduce(self, operation: Operation, app_label: str) -> bool | list[Operation]:
@@ -149,10 +149,10 @@ class Detach(GeneratedColumns):
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
         self.remove_from_state(app_label, state)
 
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.detach(schema_editor, model)
 
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.attach(schema_editor, model)
 
     def describe(self) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation, OperationCategory
+from django.db.migrations.state import StateApps
 from django.db.models import Model
 
 from .table import TableOperation, column_of, select, table_of
@@ -36,7 +37,7 @@ class GuardOperation(TableOperation):
         self.log_to = log_to
         self.log_fields = log_fields
 
-    def guard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def guard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         arguments: dict[str, Any] = {"action": self.action}
         if self.max_distance is not None:
             arguments["max_distance"] = self.max_distance
@@ -48,9 +49,8 @@ class GuardOperation(TableOperation):
         if self.resemblance != -1:
             arguments["resemblance"] = self.resemblance
         if self.log_to:
-            # A model of the same app, or app_label.Model.
             app_label, _, name = self.log_to.rpartition(".")
-            log = model._meta.apps.get_model(app_label or model._meta.app_label, name)
+            log = apps.get_model(app_label or model._meta.app_label, name)
             arguments["log_to"] = table_of(schema_editor, log)
         if self.log_fields:
             arguments["log_columns"] = [column_of(model, field) for field in self.log_fields]
@@ -59,10 +59,8 @@ class GuardOperation(TableOperation):
     def unguard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
         select(schema_editor, "simhash_unguard", table_of(schema_editor, model))
 
-    def references_model(self, name: str, app_label: str) -> bool:
-        if self.log_to and name.lower() == self.log_to.rpartition(".")[2].lower():
-            return True
-        return super().references_model(name, app_label)
+    def models(self) -> list[str]:
+        return [*super().models(), self.log_to.rpartition(".")[2]] if self.log_to else super().models()
 
 
 class Guard(GuardOperation):
@@ -70,7 +68,8 @@ class Guard(GuardOperation):
 
     The arguments are those of ``simhash_guard``, with names of the model's fields in place of columns. A name that the
     model does not have is that of a column. ``resemblance=-1``, the default, compares texts where fingerprints are made
-    from a text; None compares no texts. ``log_to`` is the model of the log's table.
+    from a text; None compares no texts. ``log_to`` is the model of the log's table, of the same app or with
+    ``app_label.`` before it.
 
     To change a guard, put ``Unguard`` with the arguments of the old guard before ``Guard`` with those of the new one.
     Then the migration can be reversed.
@@ -78,10 +77,10 @@ class Guard(GuardOperation):
 
     category = OperationCategory.ADDITION
 
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
-        self.guard(schema_editor, model)
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
+        self.guard(schema_editor, model, apps)
 
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.unguard(schema_editor, model)
 
     def reduce(self, operation: Operation, app_label: str) -> bool | list[Operation]:
@@ -102,11 +101,11 @@ class Unguard(GuardOperation):
 
     category = OperationCategory.REMOVAL
 
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.unguard(schema_editor, model)
 
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
-        self.guard(schema_editor, model)
+    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
+        self.guard(schema_editor, model, apps)
 
     def describe(self) -> str:
         return f"Remove the guard of model {self.model_name}"

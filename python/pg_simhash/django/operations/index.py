@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.postgres.operations import NotInTransactionMixin
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import OperationCategory
+from django.db.migrations.state import StateApps
 from django.db.models import Model
 
 from .table import TableOperation, call_sql, column_of, table_of
@@ -83,14 +84,14 @@ class IndexConcurrently(BlockIndexes):
         self.covering = covering
         self.scope = scope
 
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.build_indexes(schema_editor, model, column_of(model, self.fingerprint))
 
     def database_backwards(self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, *states: Any) -> None:
         self._ensure_not_in_transaction(schema_editor)
         super().database_backwards(app_label, schema_editor, *states)
 
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         params = [
             column_of(model, self.fingerprint),
             table_of(schema_editor, model),

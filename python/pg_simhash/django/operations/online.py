@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import OperationCategory
-from django.db.migrations.state import ProjectState
+from django.db.migrations.state import ProjectState, StateApps
 from django.db.models import Field, Model
 
 from ..fields import FingerprintField
@@ -62,7 +62,7 @@ class AttachOnline(BlockIndexes, AttachedField):
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
         self.add_to_state(app_label, state)
 
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         table = table_of(schema_editor, model)
         select(
             schema_editor,
@@ -76,7 +76,7 @@ class AttachOnline(BlockIndexes, AttachedField):
         schema_editor.execute(f"CALL {fill}", params)
         self.build_indexes(schema_editor, model, self.column)
 
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.detach(schema_editor, model)
 
     def describe(self) -> str:

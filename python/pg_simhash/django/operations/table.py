@@ -5,22 +5,22 @@ from typing import Any
 from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
-from django.db.migrations.state import ProjectState
+from django.db.migrations.state import ProjectState, StateApps
 from django.db.models import Model
 
 
 class TableOperation(Operation):
     """An operation on the table of one model, by functions of the extension.
 
-    A subclass says what ``forwards`` and ``backwards`` do with the table.
+    A subclass says what ``forwards`` and ``backwards`` do with the table. ``apps`` has the models of that time.
     """
 
     model_name: str
 
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         raise NotImplementedError
 
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         raise NotImplementedError
 
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
@@ -35,7 +35,7 @@ class TableOperation(Operation):
     ) -> None:
         model = self.migrated_model(app_label, schema_editor, to_state)
         if model:
-            self.forwards(schema_editor, model)
+            self.forwards(schema_editor, model, to_state.apps)
 
     def database_backwards(
         self,
@@ -46,7 +46,7 @@ class TableOperation(Operation):
     ) -> None:
         model = self.migrated_model(app_label, schema_editor, to_state)
         if model:
-            self.backwards(schema_editor, model)
+            self.backwards(schema_editor, model, to_state.apps)
 
     def migrated_model(
         self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, state: ProjectState
@@ -62,18 +62,24 @@ class TableOperation(Operation):
     def model_name_lower(self) -> str:
         return self.model_name.lower()
 
+    def models(self) -> list[str]:
+        """The names of the models whose tables the operation needs."""
+        return [self.model_name]
+
     def references_model(self, name: str, app_label: str) -> bool:
-        return name.lower() == self.model_name_lower
+        return name.lower() in (model.lower() for model in self.models())
 
     def reduce(self, operation: Operation, app_label: str) -> bool | list[Operation]:
         """Lets operations on other models pass. Operations on this model keep their place."""
-        return super().reduce(operation, app_label) or not operation.references_model(self.model_name, app_label)
+        return super().reduce(operation, app_label) or not any(
+            operation.references_model(model, app_label) for model in self.models()
+        )
 
     def is_undone_by(self, operation: Operation, by: type[Operation]) -> bool:
         """Whether an operation of another class has the same arguments, and so undoes this one."""
         return (
             type(operation) is by
-            and self.references_model(operation.model_name, "")
+            and operation.model_name_lower == self.model_name_lower
             and self.arguments_beside_model() == operation.arguments_beside_model()
         )
 

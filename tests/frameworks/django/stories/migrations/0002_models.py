@@ -11,9 +11,13 @@ def key():
     return ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"))
 
 
-def fingerprint(expression=SimHash("body"), **options):
+def fingerprint(*simhash_options, **options):
     field = models.GeneratedField(
-        expression=expression, output_field=FingerprintField(), db_persist=True, null=True, **options
+        expression=SimHash("body", *simhash_options),
+        output_field=FingerprintField(),
+        db_persist=True,
+        null=True,
+        **options,
     )
     return ("fingerprint", field)
 
@@ -68,7 +72,7 @@ class Migration(migrations.Migration):
                 key(),
                 ("body", models.TextField(db_column="The body")),
                 ("owner", models.TextField(db_column="Owner of it")),
-                fingerprint(SimHash("body", {"ngram": 2}), db_column="Finger print"),
+                fingerprint({"ngram": 2}, db_column="Finger print"),
             ],
             {"db_table": "Editor's stories", "indexes": simhash_indexes("fingerprint", name="Editor's story")},
         ),
