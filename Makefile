@@ -5,8 +5,8 @@
 #   DOCS=folder      the documents of `make demo`
 #   KEEP=1           `make demo` leaves its server running
 
-.PHONY: help demo check unit test test-matrix test-packages soak fuzz hostile leaks valgrind deny all install package deb bench \
-	clean
+.PHONY: help demo check unit test test-matrix test-packages soak fuzz hostile leaks valgrind deny all install package deb wheel \
+	bench clean
 
 help:
 	@echo 'make demo     finds near-duplicates among the files of DOCS=folder (default: copyright files in /usr/share/doc)'
@@ -24,6 +24,7 @@ help:
 	@echo 'make install  installs the extension into the PostgreSQL of PG_CONFIG=path (make all only builds it)'
 	@echo 'make package  makes a tarball for that PostgreSQL, and the source distribution for PGXN'
 	@echo 'make deb      makes a Debian package for that PostgreSQL'
+	@echo 'make wheel    makes the Python package'
 	@echo 'make bench    runs the benchmarks'
 	@echo 'make clean    removes everything that was built'
 	@echo
@@ -74,6 +75,9 @@ package:
 
 deb:
 	@tools/deb
+
+wheel:
+	@tools/wheel
 
 test-packages:
 	@tools/test-packages

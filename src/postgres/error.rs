@@ -2,6 +2,7 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+pub use simhash::error::shorten;
 use simhash::error::Error;
 
 /// An error with a SQLSTATE and a message; `set_detail` and `set_hint` add to it.
@@ -35,15 +36,6 @@ pub fn tell(message: String) {
 /// Sends the user a warning.
 pub fn warn(warning: ErrorReport) {
     warning.report(PgLogLevel::WARNING);
-}
-
-/// Cuts a long text to its first 60 characters and an ellipsis.
-pub fn shorten(text: &str) -> String {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// Makes a message one that the server can send. The server takes messages to be in its own encoding, and fails if they

@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use pgrx::{AnyElement, FromDatum, direct_function_call_as_datum};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 
-use crate::postgres::error::{algorithm_error, shorten, user_error};
+use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::spi::to_server;
 use crate::postgres::text::{RawText, decode, decode_copy};
 
@@ -112,22 +112,17 @@ pub fn to_json_text(document: RawJsonb<'_>) -> Result<String, ErrorReport> {
 
 /// The error for invalid options; `unreadable` is its SQLSTATE if the JSON is malformed.
 fn invalid_options(invalid: InvalidOptions, unreadable: PgSqlErrorCode) -> ErrorReport {
-    let error = |message| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
-    let keys = InvalidOptions::KEYS;
-    match invalid {
-        InvalidOptions::Failed(reason) => algorithm_error(reason),
-        InvalidOptions::Unreadable(reason) => {
-            user_error(unreadable, "simhash options cannot be read").set_detail(format!("{reason}."))
-        }
-        InvalidOptions::NotAnObject => {
-            error("simhash options must be a JSON object".to_owned()).set_hint(format!("Its keys may be {keys}."))
-        }
-        InvalidOptions::UnknownKey(key) => {
-            error(format!("unknown simhash option \"{}\"", shorten(&key))).set_hint(format!("The options are {keys}."))
-        }
-        InvalidOptions::Value { key, value, allowed } => {
-            error(format!("invalid value for simhash option \"{key}\": {}", shorten(&value)))
-                .set_hint(format!("It must be {allowed}."))
-        }
+    let code = match invalid {
+        InvalidOptions::Failed(reason) => return algorithm_error(reason),
+        InvalidOptions::Unreadable(_) => unreadable,
+        _ => PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+    };
+    let mut error = user_error(code, invalid.to_string());
+    if let Some(detail) = invalid.detail() {
+        error = error.set_detail(detail);
     }
+    if let Some(hint) = invalid.hint() {
+        error = error.set_hint(hint);
+    }
+    error
 }

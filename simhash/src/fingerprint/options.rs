@@ -1,6 +1,7 @@
 //! The options of a fingerprint: what counts as a feature and how much it weighs.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::weight_map::WeightMap;
 use super::weights::{UNITS, log};
-use crate::error::Error;
+use crate::error::{Error, shorten};
 use crate::text::shingle::MAX_NGRAM;
 
 /// What features are made of.
@@ -400,7 +401,42 @@ impl From<Error> for InvalidOptions {
 impl InvalidOptions {
     /// The keys of the options, for a hint.
     pub const KEYS: &str = "\"tokens\", \"ngram\", \"weight\", \"weights\", \"case_fold\", \"top\", \"seed\"";
+
+    /// What more is known, as a sentence.
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            Self::Unreadable(reason) => Some(format!("{reason}.")),
+            _ => None,
+        }
+    }
+
+    /// What to do, as a sentence.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Failed(_) | Self::Unreadable(_) => None,
+            Self::NotAnObject => Some(format!("Its keys may be {}.", Self::KEYS)),
+            Self::UnknownKey(_) => Some(format!("The options are {}.", Self::KEYS)),
+            Self::Value { allowed, .. } => Some(format!("It must be {allowed}.")),
+        }
+    }
 }
+
+/// The message, without [`InvalidOptions::detail`] and [`InvalidOptions::hint`].
+impl fmt::Display for InvalidOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(error) => write!(f, "{error}"),
+            Self::Unreadable(_) => write!(f, "simhash options cannot be read"),
+            Self::NotAnObject => write!(f, "simhash options must be a JSON object"),
+            Self::UnknownKey(key) => write!(f, "unknown simhash option \"{}\"", shorten(key)),
+            Self::Value { key, value, .. } => {
+                write!(f, "invalid value for simhash option \"{key}\": {}", shorten(value))
+            }
+        }
+    }
+}
+
+impl std::error::Error for InvalidOptions {}
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,43 @@
+"""Near-duplicate text: 64-bit SimHash fingerprints, the same bits as those of the PostgreSQL extension pg_simhash.
+
+The functions have the names that they have in SQL, without the prefix simhash_. A fingerprint is a signed 64-bit
+integer, as PostgreSQL's bigint.
+"""
+
+from pg_simhash._feature import Feature
+from pg_simhash._native import (
+    FingerprintArray,
+    __version__,
+    block,
+    clusters,
+    features,
+    format,
+    hamming,
+    pairs,
+    probes,
+    resemblance,
+    similarity,
+    simhash,
+    simhash_of_features,
+    simhash_wide,
+)
+from pg_simhash._options import Options
+
+__all__ = [
+    "Feature",
+    "FingerprintArray",
+    "Options",
+    "__version__",
+    "block",
+    "clusters",
+    "features",
+    "format",
+    "hamming",
+    "pairs",
+    "probes",
+    "resemblance",
+    "similarity",
+    "simhash",
+    "simhash_of_features",
+    "simhash_wide",
+]

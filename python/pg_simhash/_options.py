@@ -1,0 +1,16 @@
+"""The options of a fingerprint."""
+
+from collections.abc import Mapping
+from typing import Literal, TypedDict
+
+
+class Options(TypedDict, total=False):
+    """Keyword arguments of simhash() and other functions, and the keys of the options document in SQL."""
+
+    tokens: Literal["words", "chars", "dictionary"]
+    ngram: int
+    weight: Literal["set", "log", "tf"]
+    weights: Mapping[str, float]
+    case_fold: bool
+    top: int
+    seed: int

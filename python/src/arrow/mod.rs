@@ -1,0 +1,17 @@
+//! Arrow data, through the C data interface: of pyarrow, polars, pandas and others, without any of them.
+//!
+//! [`interface`] has the structures of the interface and their owners, and [`capsule`] the Python objects that carry
+//! them. [`texts`] and [`fingerprints`] read columns, and [`column`] returns one.
+
+#![allow(unsafe_code)]
+
+mod capsule;
+mod column;
+mod fingerprints;
+mod interface;
+mod texts;
+
+pub use capsule::{Stream, read_arrow};
+pub use column::{Column, FingerprintArray};
+pub use fingerprints::ArrowFingerprints;
+pub use texts::ArrowTexts;

@@ -1,0 +1,97 @@
+//! Columns of strings.
+
+use pyo3::prelude::*;
+
+use super::capsule::wrong_format;
+use super::interface::Chunk;
+use crate::texts::NotUtf8;
+
+/// A chunk of a column of texts.
+pub struct ArrowTexts {
+    chunk: Chunk,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    /// Offsets of 32 bits, and bytes.
+    String,
+    /// Offsets of 64 bits, and bytes.
+    LargeString,
+    /// Views of 16 bytes, and buffers of bytes.
+    StringView,
+    /// Every row is null.
+    Null,
+}
+
+/// The longest string that a view holds itself.
+const INLINE: usize = 12;
+
+impl ArrowTexts {
+    pub fn new(chunk: Chunk) -> PyResult<Self> {
+        let kind = match chunk.format.as_str() {
+            _ if chunk.is_dictionary => None,
+            "u" => Some(Kind::String),
+            "U" => Some(Kind::LargeString),
+            "vu" => Some(Kind::StringView),
+            "n" => Some(Kind::Null),
+            _ => None,
+        };
+        match kind {
+            Some(kind) => Ok(Self { chunk, kind }),
+            None => Err(wrong_format("texts", "string, large_string or string_view", &chunk)),
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.chunk.len()
+    }
+
+    /// The text of a row; None if it is null. The row must be below the length.
+    pub fn get(&self, row: usize) -> Result<Option<&str>, NotUtf8> {
+        let bytes = match self.kind {
+            Kind::Null => return Ok(None),
+            _ if !self.chunk.is_valid(row) => return Ok(None),
+            Kind::String => self.between::<i32>(row),
+            Kind::LargeString => self.between::<i64>(row),
+            Kind::StringView => self.viewed(row),
+        };
+        // The producer has promised it, and nothing would hold if it were not so.
+        simdutf8::basic::from_utf8(bytes.unwrap_or_default()).map(Some).map_err(|_| NotUtf8)
+    }
+
+    /// The bytes between two offsets; None if the offsets are not in order.
+    fn between<T: Copy + TryInto<usize>>(&self, row: usize) -> Option<&[u8]> {
+        let place = self.chunk.offset() + row;
+        // SAFETY: an array of this type has one offset more than rows, of type `T`.
+        let offsets: &[T] = unsafe { self.chunk.buffer(1, self.chunk.offset() + self.chunk.len() + 1) };
+        let begin = (*offsets.get(place)?).try_into().ok()?;
+        let end: usize = (*offsets.get(place + 1)?).try_into().ok()?;
+        // SAFETY: the bytes of the strings reach to the end of each.
+        unsafe { self.chunk.buffer(2, end) }.get(begin..)
+    }
+
+    /// The bytes that a view shows; None if it refers to no buffer.
+    fn viewed(&self, row: usize) -> Option<&[u8]> {
+        let place = self.chunk.offset() + row;
+        // SAFETY: an array of this type has a view of 16 bytes for each row.
+        let views: &[[u8; 16]] = unsafe { self.chunk.buffer(1, self.chunk.offset() + self.chunk.len()) };
+        let view = views.get(place)?;
+        let number = |at: usize| {
+            let bytes = view.get(at..at + 4)?.try_into().ok()?;
+            usize::try_from(i32::from_ne_bytes(bytes)).ok()
+        };
+        let length = number(0)?;
+        if length <= INLINE {
+            return view.get(4..4 + length);
+        }
+        let (buffer, begin) = (number(8)?, number(12)?);
+        // The last buffer holds the lengths of the others.
+        if buffer + 3 >= self.chunk.buffers() {
+            return None;
+        }
+        // SAFETY: the bytes of a string are in the buffer that its view names.
+        unsafe { self.chunk.buffer(2 + buffer, begin + length) }.get(begin..)
+    }
+}

@@ -1,0 +1,109 @@
+//! `clusters`: the clusters of near-duplicates among many rows, confirmed by their texts if there are any.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use simhash::error::Error;
+use simhash::fingerprint::feature_set::FeatureSet;
+use simhash::fingerprint::options::Options;
+use simhash::pairs::{Confirmed, Rows, Rule, Verification, clusters as clusters_of};
+
+use crate::cancel::{Signals, detached};
+use crate::error::algorithm_error;
+use crate::fingerprint::{Failed, with_fingerprinter};
+use crate::fingerprints::{Column, check_distance};
+use crate::numpy::{self, array};
+use crate::options;
+use crate::texts;
+
+/// The default distances, as in SQL: without and with texts.
+const MAX_DISTANCE: i64 = 3;
+const MAX_DISTANCE_OF_TEXTS: i64 = 8;
+/// Bytes of features that are kept at once.
+const BUDGET: usize = 256 << 20;
+
+/// Return the cluster of each row as a NumPy array of int64: the position, from 0, of the first row of its cluster.
+///
+/// A cluster is all rows that can be reached from one another by steps of at most max_distance bits, 3 by default. Its
+/// name is one less than that of SQL's simhash_cluster, which counts rows from 1. A row without a fingerprint is in no
+/// cluster: -1.
+///
+/// With texts, a step also needs texts of this resemblance, and max_distance is 8 by default. They are read with the
+/// options, which are those of the fingerprints. A text that is None resembles none.
+///
+/// The fingerprints are a NumPy array of int64, whose masked elements are missing, Arrow data of int64, or an iterable
+/// of int or None; the texts are a NumPy array, Arrow data, or an iterable of str or None.
+///
+/// Needs 40 bytes for each fingerprint. With texts, 24 more, and the features of rows in clusters: up to 256 MB, or
+/// those of the largest cluster. The GIL is released.
+#[pyfunction]
+#[pyo3(signature = (fingerprints, max_distance = None, *, texts = None, resemblance = 0.89, **options))]
+pub fn clusters<'py>(
+    fingerprints: &Bound<'py, PyAny>,
+    max_distance: Option<i64>,
+    texts: Option<&Bound<'py, PyAny>>,
+    resemblance: f64,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = fingerprints.py();
+    let default = if texts.is_some() { MAX_DISTANCE_OF_TEXTS } else { MAX_DISTANCE };
+    let max_distance = check_distance(max_distance.unwrap_or(default))?;
+    check_resemblance(resemblance)?;
+    let options = options::read(options)?;
+    numpy::require(py)?;
+    let Column { rows, missing } = Column::read(fingerprints)?;
+    let firsts = match texts {
+        None => {
+            detached(py, |signals| clusters_of(rows, max_distance, &|_| signals.tick()))?.map_err(algorithm_error)?
+        }
+        Some(texts) => {
+            let texts = texts::Column::read(texts)?;
+            if texts.len() != rows.len() {
+                return Err(PyValueError::new_err(format!(
+                    "numbers of fingerprints ({}) and of texts ({}) differ",
+                    rows.len(),
+                    texts.len()
+                )));
+            }
+            let rule = Rule { max_distance, resemblance: Some(resemblance) };
+            detached(py, |signals| verified(rows, rule, &texts, &options, signals))?.map_err(Failed::exception)?
+        }
+    };
+    let mut clusters: Vec<i64> = Vec::new();
+    clusters.try_reserve_exact(firsts.len()).map_err(|_| algorithm_error(Error::OutOfMemory))?;
+    clusters.extend(firsts.into_iter().map(i64::from));
+    for row in missing {
+        clusters[row] = -1;
+    }
+    array(py, clusters)
+}
+
+fn check_resemblance(resemblance: f64) -> PyResult<()> {
+    if (0.0..=1.0).contains(&resemblance) {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!(
+        "resemblance {resemblance} is out of range. Give the least resemblance of two texts, from 0 to 1."
+    )))
+}
+
+fn verified(
+    rows: Rows,
+    rule: Rule,
+    texts: &texts::Column,
+    options: &Options,
+    signals: &Signals,
+) -> Result<Vec<u32>, Failed> {
+    let tick = |_| signals.tick();
+    let mut verification = Verification::<Confirmed>::new(rows, rule, BUDGET, &tick)?;
+    while let Some(row) = verification.wanted(&tick) {
+        let features = match texts.get(row as usize)? {
+            Some(text) => {
+                with_fingerprinter(|fingerprinter| FeatureSet::new(fingerprinter, text, options, &|| signals.tick()))?
+            }
+            None => None,
+        };
+        verification.push(features, &tick)?;
+    }
+    Ok(verification.into_results())
+}

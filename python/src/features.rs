@@ -1,0 +1,96 @@
+//! `features`, what a fingerprint is made of; and `simhash_of_features`, the fingerprint of features of the caller.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyFloat, PyList, PyString, PyType};
+use simhash::fingerprint::hash::hash;
+use simhash::fingerprint::tally::Tally;
+use simhash::fingerprint::weights::{MAX_WEIGHT, from_float};
+use simhash::ticking::EVERY;
+
+use crate::cancel::detached_unless_small;
+use crate::error::{algorithm_error, wrong_type};
+use crate::fingerprint::with_fingerprinter;
+use crate::options;
+use crate::texts::required;
+
+/// Return the features that the fingerprint of a text is made of, as SQL's simhash_features does.
+///
+/// They are named tuples (feature, weight, hash), in the order in which they first end in the text. Needs about 300
+/// bytes for each.
+#[pyfunction]
+#[pyo3(signature = (text, /, **options))]
+pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyList>> {
+    static FEATURE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = text.py();
+    let feature = FEATURE.import(py, "pg_simhash._feature", "Feature")?;
+    let options = options::read(options)?;
+    let text = required(text, "text")?;
+    let found = detached_unless_small(py, text.len(), |signals| {
+        with_fingerprinter(|fingerprinter| fingerprinter.features(text, &options, &|| signals.tick()))
+    })?;
+    let found = found.map_err(algorithm_error)?;
+    let one = found.one() as f64;
+    let list = PyList::empty(py);
+    for place in 0..found.places() {
+        if place % EVERY == 0 {
+            py.check_signals()?;
+        }
+        if let Some(found) = found.get(place) {
+            list.append(feature.call1((found.text, found.weight as f64 / one, found.hash.cast_signed()))?)?;
+        }
+    }
+    Ok(list)
+}
+
+/// Return the fingerprint of features that the caller has made, as SQL's simhash(features, weights) does.
+///
+/// A feature that occurs twice counts twice. Without weights, each weighs 1; a weight is from 0 to 1e9. None if no
+/// feature weighs anything. Both arguments may be any iterables, and nothing of them is kept.
+#[pyfunction]
+#[pyo3(signature = (features, /, weights = None))]
+pub fn simhash_of_features(features: &Bound<'_, PyAny>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i64>> {
+    if features.is_instance_of::<PyString>() {
+        return Err(wrong_type("features", "an iterable of str", features));
+    }
+    let mut tally = Tally::default();
+    let mut weights = weights.map(|weights| weights.try_iter()).transpose()?;
+    let mut count = 0usize;
+    for feature in features.try_iter()? {
+        if count % EVERY == EVERY - 1 {
+            features.py().check_signals()?;
+        }
+        let feature = feature?;
+        let hash = hash(required(&feature, &format!("features[{count}]"))?.as_bytes());
+        match &mut weights {
+            None => tally.vote(hash, true),
+            Some(weights) => match weights.next() {
+                Some(weight) => tally.add(hash, weight_of(&weight?, count)?).map_err(algorithm_error)?,
+                None => return Err(lengths_differ("more features than weights")),
+            },
+        }
+        count += 1;
+    }
+    match weights.and_then(|mut weights| weights.next()) {
+        Some(_) => Err(lengths_differ("more weights than features")),
+        None => Ok(tally.fingerprint().map(u64::cast_signed)),
+    }
+}
+
+fn lengths_differ(how: &str) -> PyErr {
+    PyValueError::new_err(format!("there are {how}. Give both the same length."))
+}
+
+/// A weight in the units of a tally.
+fn weight_of(weight: &Bound<'_, PyAny>, place: usize) -> PyResult<u64> {
+    let Ok(number) = weight.extract::<f64>() else {
+        return Err(wrong_type(&format!("weights[{place}]"), "a number", weight));
+    };
+    from_float(number).ok_or_else(|| {
+        let shown = PyFloat::new(weight.py(), number);
+        PyValueError::new_err(format!(
+            "feature weight {shown} is out of range. A weight must be from 0 to {MAX_WEIGHT}."
+        ))
+    })
+}

@@ -1,0 +1,211 @@
+//! `simhash` and `simhash_wide`: the fingerprints of texts.
+
+use std::cell::Cell;
+
+use ::simhash::FORMAT;
+use ::simhash::error::Error;
+use ::simhash::fingerprint::Fingerprinter;
+use ::simhash::fingerprint::options::Options;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+
+use crate::arrow::{ArrowTexts, Column, FingerprintArray, Stream, read_arrow};
+use crate::cancel::{Signals, detached, detached_unless_small};
+use crate::error::{algorithm_error, wrong_type};
+use crate::numpy;
+use crate::options;
+use crate::texts::{NotUtf8, element, required};
+
+/// Most words of a wide fingerprint.
+const MAX_WORDS: i64 = 16;
+
+/// Texts of a list that are fingerprinted at once, without the GIL: of so many bytes, or so many texts.
+const BATCH_BYTES: usize = 4 << 20;
+const BATCH_TEXTS: usize = 1 << 14;
+
+thread_local! {
+    /// Scratch memory, up to 1 MB for each thread.
+    static SCRATCH: Cell<Option<Box<Fingerprinter>>> = const { Cell::new(None) };
+}
+
+/// Runs `work` with this thread's fingerprinter. While it runs, a signal handler gets another one. If `work` unwinds,
+/// the memory is freed.
+pub fn with_fingerprinter<T>(work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
+    let mut fingerprinter = SCRATCH.take().unwrap_or_default();
+    let result = work(&mut fingerprinter);
+    SCRATCH.set(Some(fingerprinter));
+    result
+}
+
+/// Return the 64-bit fingerprint of a text: a signed integer, the same as SQL's simhash(text, options).
+///
+/// The fingerprint of None, and of a text without a feature, is None. A str with lone surrogates is a
+/// UnicodeEncodeError.
+///
+/// Of an iterable of str or None, return a list of fingerprints. Of a NumPy array of such objects, or of strings,
+/// return a masked array of int64, in which rows without a fingerprint are masked. Of Arrow data (strings in an array,
+/// or in a stream: of pyarrow, polars, pandas 3 and so on), return a FingerprintArray, which all of these read.
+///
+/// The options are those of SQL: tokens, ngram, weight, weights, case_fold, top and seed. They are read once a call.
+///
+/// Takes about 2 ns for each byte of English. Needs memory for the normal form of the longest text and for its distinct
+/// features; the GIL is released for texts of 4 kB or more. CPython keeps the UTF-8 form of a str that is not ASCII
+/// as long as the str.
+#[pyfunction]
+#[pyo3(signature = (text, /, **options))]
+pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+    let py = text.py();
+    let options = options::read(options)?;
+    if let Ok(text) = text.cast::<PyString>() {
+        return Ok(one(py, text.to_str()?, &options)?.into_pyobject(py)?);
+    }
+    if text.is_none() {
+        return Ok(py.None().into_bound(py));
+    }
+    if let Some(arrow) = read_arrow(text)? {
+        return Ok(of_arrow(py, arrow, &options)?.into_pyobject(py)?.into_any());
+    }
+    if numpy::is_array(text)? {
+        let column = of_iterable(&numpy::to_list(text)?, &options)?;
+        return numpy::masked(text, column.values, column.missing);
+    }
+    if text.hasattr("__iter__")? {
+        let Column { values, missing, .. } = of_iterable(text, &options)?;
+        let mut missing = missing.into_iter().chain([usize::MAX]).peekable();
+        let fingerprints = values
+            .into_iter()
+            .enumerate()
+            .map(|(place, fingerprint)| missing.next_if_eq(&place).map_or(Some(fingerprint), |_| None));
+        return Ok(PyList::new(py, fingerprints.collect::<Vec<_>>())?.into_any());
+    }
+    Err(wrong_type("text", "str, None, an iterable of them, or Arrow data", text))
+}
+
+fn one(py: Python<'_>, text: &str, options: &Options) -> PyResult<Option<i64>> {
+    let fingerprint = detached_unless_small(py, text.len(), |signals| fingerprint(text, options, signals))?;
+    fingerprint.map_err(algorithm_error)
+}
+
+fn fingerprint(text: &str, options: &Options, signals: &Signals) -> Result<Option<i64>, Error> {
+    let fingerprint = with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(text, options, &|| signals.tick()))?;
+    Ok(fingerprint.map(u64::cast_signed))
+}
+
+/// The fingerprints of an iterable's texts.
+fn of_iterable(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<Column> {
+    let py = texts.py();
+    let mut found = Column::default();
+    let mut texts = texts.try_iter()?.enumerate();
+    loop {
+        py.check_signals()?;
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        for (place, text) in texts.by_ref() {
+            let text = element(&text?, place)?;
+            bytes += text.as_deref().map_or(0, str::len);
+            batch.push(text);
+            if bytes >= BATCH_BYTES || batch.len() == BATCH_TEXTS {
+                break;
+            }
+        }
+        if batch.is_empty() {
+            return Ok(found);
+        }
+        detached_unless_small(py, bytes, |signals| {
+            for text in &batch {
+                found.push(match text.as_deref() {
+                    Some(text) => fingerprint(text, options, signals)?,
+                    None => None,
+                })?;
+            }
+            Ok(())
+        })?
+        .map_err(algorithm_error)?;
+    }
+}
+
+/// The fingerprints of all chunks.
+fn of_arrow(py: Python<'_>, chunks: Stream<'_>, options: &Options) -> PyResult<FingerprintArray> {
+    let mut found = Column::default();
+    for chunk in chunks {
+        let chunk = ArrowTexts::new(chunk?)?;
+        detached(py, |signals| {
+            for row in 0..chunk.len() {
+                found.push(match chunk.get(row)? {
+                    Some(text) => fingerprint(text, options, signals)?,
+                    None => None,
+                })?;
+                signals.tick();
+            }
+            Ok(())
+        })?
+        .map_err(|failed: Failed| failed.exception())?;
+    }
+    Ok(FingerprintArray::new(found))
+}
+
+/// Why a text has no fingerprint.
+pub enum Failed {
+    Algorithm(Error),
+    NotUtf8,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Algorithm(error)
+    }
+}
+
+impl From<NotUtf8> for Failed {
+    fn from(_: NotUtf8) -> Self {
+        Self::NotUtf8
+    }
+}
+
+impl Failed {
+    pub fn exception(self) -> PyErr {
+        match self {
+            Self::Algorithm(error) => algorithm_error(error),
+            Self::NotUtf8 => PyValueError::new_err("a text is not valid UTF-8"),
+        }
+    }
+}
+
+/// Return the fingerprint of a text in several words of 64 bits, as a list: the same as SQL's simhash_wide.
+///
+/// Each word has the options' seed, plus 0, 1 and so on. None for None and for a text without a feature. The distance
+/// of two wide fingerprints is sum(map(hamming, a, b)).
+///
+/// Needs memory for the text's normal form and, for each word, for its distinct features.
+#[pyfunction]
+#[pyo3(signature = (text, /, words = 2, **options))]
+pub fn simhash_wide<'py>(
+    text: &Bound<'py, PyAny>,
+    words: i64,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Vec<i64>>> {
+    if !(1..=MAX_WORDS).contains(&words) {
+        return Err(PyValueError::new_err(format!(
+            "number of words {words} is out of range. A wide fingerprint has 1 to {MAX_WORDS} words of 64 bits."
+        )));
+    }
+    let options = options::read(options)?;
+    if text.is_none() {
+        return Ok(None);
+    }
+    let content = required(text, "text")?;
+    let found = detached_unless_small(text.py(), content.len(), |signals| {
+        let seeded: Vec<Options> = (0..words as u64)
+            .map(|word| options.with_seed(options.seed.wrapping_add(word)))
+            .collect::<Result<_, _>>()?;
+        with_fingerprinter(|fingerprinter| fingerprinter.wide_fingerprint(content, &seeded, &|| signals.tick()))
+    })?;
+    let words: Vec<i64> = found.map_err(algorithm_error)?.into_iter().map(u64::cast_signed).collect();
+    Ok((!words.is_empty()).then_some(words))
+}
+
+/// Return the version of the fingerprint format. Fingerprints of different versions must not be compared.
+#[pyfunction]
+pub fn format() -> i32 {
+    FORMAT
+}

@@ -1,0 +1,122 @@
+//! Fingerprints that a caller passes: one, or one for each row.
+
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use simhash::pairs::Rows;
+use simhash::ticking::CHUNK;
+
+use crate::arrow::{ArrowFingerprints, read_arrow};
+use crate::cancel::detached;
+use crate::error::{algorithm_error, wrong_type};
+use crate::numpy;
+
+/// A fingerprint: a signed 64-bit integer, as PostgreSQL's bigint.
+pub struct Fingerprint(pub u64);
+
+impl<'py> FromPyObject<'_, 'py> for Fingerprint {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract::<i64>() {
+            Ok(fingerprint) => Ok(Self(fingerprint.cast_unsigned())),
+            Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
+                Err(PyOverflowError::new_err(format!(
+                    "fingerprint {} is out of range for a signed 64-bit integer. \
+                     If it is an unsigned one of 2**63 or more, subtract 2**64.",
+                    &*object
+                )))
+            }
+            Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => {
+                Err(wrong_type("fingerprint", "int", &object))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A maximum distance; an exception unless it is from 0 to 64.
+pub fn check_distance(distance: i64) -> PyResult<u32> {
+    match u32::try_from(distance) {
+        Ok(distance) if distance <= 64 => Ok(distance),
+        _ => Err(PyValueError::new_err(format!(
+            "maximum distance {distance} is out of range. Two fingerprints differ in 0 to 64 bits."
+        ))),
+    }
+}
+
+/// The fingerprints of rows, and the positions of the rows that have none.
+pub struct Column {
+    pub rows: Rows,
+    pub missing: Vec<usize>,
+}
+
+impl Column {
+    /// Reads a NumPy array of int64, whose masked elements are missing, Arrow data of int64, or an iterable of int or
+    /// None.
+    pub fn read(fingerprints: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Some(arrow) = read_arrow(fingerprints)? {
+            return Self::of_arrow(fingerprints.py(), arrow);
+        }
+        if numpy::is_array(fingerprints)? {
+            let (bytes, mask) = numpy::read_fingerprints(fingerprints)?;
+            return Self::of_array(&bytes, mask.as_ref());
+        }
+        if fingerprints.is_instance_of::<PyString>() {
+            return Err(wrong_type("fingerprints", "a NumPy array, Arrow data, or an iterable of int", fingerprints));
+        }
+        let mut column = Self::with_capacity(fingerprints.len().unwrap_or(0))?;
+        for (row, fingerprint) in fingerprints.try_iter()?.enumerate() {
+            if row % CHUNK == CHUNK - 1 {
+                fingerprints.py().check_signals()?;
+            }
+            let fingerprint: Option<Fingerprint> = fingerprint?.extract()?;
+            column.push(fingerprint.map(|fingerprint| fingerprint.0))?;
+        }
+        Ok(column)
+    }
+
+    fn with_capacity(rows: usize) -> PyResult<Self> {
+        Ok(Self { rows: Rows::with_capacity(rows).map_err(algorithm_error)?, missing: Vec::new() })
+    }
+
+    fn of_arrow(py: Python<'_>, chunks: crate::arrow::Stream<'_>) -> PyResult<Self> {
+        let mut column = Self::with_capacity(0)?;
+        for chunk in chunks {
+            let chunk = ArrowFingerprints::new(chunk?)?;
+            detached(py, |signals| {
+                for row in 0..chunk.len() {
+                    if row % CHUNK == 0 {
+                        signals.tick();
+                    }
+                    column.push(chunk.get(row))?;
+                }
+                Ok::<_, PyErr>(())
+            })??;
+        }
+        Ok(column)
+    }
+
+    fn of_array(numbers: &Bound<'_, PyBytes>, mask: Option<&Bound<'_, PyBytes>>) -> PyResult<Self> {
+        let (bytes, mask) = (numbers.as_bytes(), mask.map(|mask| mask.as_bytes()));
+        let mut column = Self::with_capacity(bytes.len() / 8)?;
+        detached(numbers.py(), |signals| {
+            for (row, number) in bytes.as_chunks().0.iter().enumerate() {
+                if row % CHUNK == 0 {
+                    signals.tick();
+                }
+                let is_masked = mask.is_some_and(|mask| mask[row] != 0);
+                column.push((!is_masked).then(|| u64::from_ne_bytes(*number)))?;
+            }
+            Ok::<_, PyErr>(())
+        })??;
+        Ok(column)
+    }
+
+    fn push(&mut self, fingerprint: Option<u64>) -> PyResult<()> {
+        if fingerprint.is_none() {
+            self.missing.push(self.rows.len());
+        }
+        self.rows.push(fingerprint).map_err(algorithm_error)
+    }
+}

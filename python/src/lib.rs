@@ -1,0 +1,49 @@
+//! The compiled module of the Python package `pg_simhash`: the crate `simhash`, called from Python.
+//!
+//! [`fingerprint`], [`features`], [`resemblance`], [`distance`], [`blocks`], [`pairs`] and [`clusters`] hold the
+//! functions. [`texts`] and [`fingerprints`] read what they are given: Python's own objects, [`numpy`] arrays or
+//! [`arrow`] data. [`options`] reads keyword arguments, [`error`] makes exceptions, and [`cancel`] releases the GIL and
+//! looks for signals.
+
+// Only `arrow` makes an exception: it reads and writes structures of C.
+#![deny(unsafe_code)]
+
+mod arrow;
+mod blocks;
+mod cancel;
+mod clusters;
+mod distance;
+mod error;
+mod features;
+mod fingerprint;
+mod fingerprints;
+mod numpy;
+mod options;
+mod pairs;
+mod resemblance;
+mod texts;
+
+use pyo3::pymodule;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::arrow::FingerprintArray;
+    #[pymodule_export]
+    use crate::blocks::{block, probes};
+    #[pymodule_export]
+    use crate::clusters::clusters;
+    #[pymodule_export]
+    use crate::distance::{hamming, similarity};
+    #[pymodule_export]
+    use crate::features::{features, simhash_of_features};
+    #[pymodule_export]
+    use crate::fingerprint::{format, simhash, simhash_wide};
+    #[pymodule_export]
+    use crate::pairs::pairs;
+    #[pymodule_export]
+    use crate::resemblance::resemblance;
+
+    #[pymodule_export]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,198 @@
+//! NumPy arrays. NumPy is imported only if a caller passes an array, or calls a function that returns one.
+//!
+//! The stable ABI of Python 3.10 has no buffer protocol. What is read is copied, so that no other thread can change it
+//! while the GIL is released; what is returned is handed over without a copy, by `__array_interface__`.
+
+use std::any::Any;
+
+use pyo3::exceptions::{PyImportError, PyModuleNotFoundError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use simhash::ticking::CHUNK;
+
+use crate::cancel::detached;
+use crate::error::algorithm_error;
+use crate::fingerprints::Fingerprint;
+
+/// NumPy, or an exception that says how to install it.
+pub fn require(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import(intern!(py, "numpy")).map_err(|error| {
+        if error.is_instance_of::<PyModuleNotFoundError>(py) {
+            PyImportError::new_err("this function needs NumPy: pip install 'pg_simhash[numpy]'")
+        } else {
+            error
+        }
+    })
+}
+
+/// Whether an object is a NumPy array. Without NumPy in the process, none is.
+pub fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
+    match modules.cast::<PyDict>()?.get_item(intern!(py, "numpy"))? {
+        Some(numpy) => object.is_instance(&numpy.getattr(intern!(py, "ndarray"))?),
+        None => Ok(false),
+    }
+}
+
+/// The elements of an array of any shape, as a list of Python's objects. A masked element is None.
+pub fn to_list<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    array.call_method0(intern!(py, "ravel"))?.call_method0(intern!(py, "tolist"))
+}
+
+/// The fingerprints of a one-dimensional array, and a byte for each, which is 1 if it is masked.
+pub fn read_fingerprints<'py>(
+    array: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)> {
+    let py = array.py();
+    check_type(array)?;
+    let dimensions: usize = array.getattr(intern!(py, "ndim"))?.extract()?;
+    if dimensions != 1 {
+        return Err(PyValueError::new_err(format!(
+            "fingerprints must be a one-dimensional array, not one of {dimensions} dimensions"
+        )));
+    }
+    let masked = require(py)?.getattr(intern!(py, "ma"))?;
+    let mask = if array.is_instance(&masked.getattr(intern!(py, "MaskedArray"))?)? {
+        Some(to_bytes(&masked.call_method1(intern!(py, "getmaskarray"), (array,))?)?)
+    } else {
+        None
+    };
+    // Of a masked array, the bytes below the mask do not matter.
+    let plain = require(py)?.call_method1(intern!(py, "asarray"), (array, intern!(py, "int64")))?;
+    Ok((to_bytes(&plain)?, mask))
+}
+
+/// An exception unless an array has elements of int64.
+fn check_type(array: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = array.py();
+    let dtype = array.getattr(intern!(py, "dtype"))?;
+    let kind: String = dtype.getattr(intern!(py, "kind"))?.extract()?;
+    let size: usize = dtype.getattr(intern!(py, "itemsize"))?.extract()?;
+    match (kind.as_str(), size) {
+        ("i", 8) => Ok(()),
+        ("u", 8) => Err(PyTypeError::new_err(
+            "fingerprints must be an array of int64, not uint64. To keep their bits, use .view('int64').",
+        )),
+        _ => Err(PyTypeError::new_err(format!("fingerprints must be an array of int64, not {dtype}"))),
+    }
+}
+
+fn to_bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let py = array.py();
+    Ok(array.call_method0(intern!(py, "tobytes"))?.cast_into::<PyBytes>()?)
+}
+
+/// The array of `result` of the differing bits of two arrays, or of an array and a fingerprint.
+pub fn map_differing<'py, T: Element + Send>(
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    result: impl Fn(u64) -> T + Sync + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = a.py();
+    let numpy = require(py)?;
+    let operands = [a, b].map(|side| {
+        if is_array(side)? {
+            check_type(side)?;
+            return Ok(side.clone());
+        }
+        let fingerprint: Fingerprint = side.extract()?;
+        Ok::<_, PyErr>(fingerprint.0.cast_signed().into_pyobject(py)?.into_any())
+    });
+    let [a, b] = operands;
+    let differing = numpy.call_method1(intern!(py, "bitwise_xor"), (a?, b?))?;
+    let bytes = to_bytes(&differing)?;
+    let numbers = bytes.as_bytes().as_chunks().0;
+    let results = detached(py, |signals| {
+        let mut results = Vec::new();
+        results.try_reserve_exact(numbers.len())?;
+        for chunk in numbers.chunks(CHUNK) {
+            signals.tick();
+            results.extend(chunk.iter().map(|number| result(u64::from_ne_bytes(*number))));
+        }
+        Ok(results)
+    })?;
+    shaped_as(&differing, array(py, results.map_err(algorithm_error)?)?)
+}
+
+/// A masked array with the shape of `like`: these numbers, of which those at the positions `missing` are masked.
+pub fn masked<'py>(like: &Bound<'py, PyAny>, numbers: Vec<i64>, missing: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
+    let py = like.py();
+    let mut mask = vec![false; numbers.len()];
+    for place in missing {
+        mask[place] = true;
+    }
+    let shape = like.getattr(intern!(py, "shape"))?;
+    let [data, mask] = [array(py, numbers)?, array(py, mask)?];
+    let [data, mask] = [data, mask].map(|array| array.call_method1(intern!(py, "reshape"), (&shape,)));
+    require(py)?.getattr(intern!(py, "ma"))?.call_method1(intern!(py, "MaskedArray"), (data?, mask?))
+}
+
+/// The array with the shape of `like`, and with its mask.
+fn shaped_as<'py>(like: &Bound<'py, PyAny>, array: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = like.py();
+    let array = array.call_method1(intern!(py, "reshape"), (like.getattr(intern!(py, "shape"))?,))?;
+    let masked = require(py)?.getattr(intern!(py, "ma"))?;
+    let kind = masked.getattr(intern!(py, "MaskedArray"))?;
+    if like.is_instance(&kind)? {
+        return kind.call1((array, masked.call_method1(intern!(py, "getmaskarray"), (like,))?));
+    }
+    Ok(array)
+}
+
+/// A type of an array's elements.
+pub trait Element: Send + Sync + 'static {
+    /// The type in NumPy's array interface.
+    const TYPE: &str;
+}
+
+impl Element for i64 {
+    const TYPE: &str = if cfg!(target_endian = "big") { ">i8" } else { "<i8" };
+}
+
+impl Element for i32 {
+    const TYPE: &str = if cfg!(target_endian = "big") { ">i4" } else { "<i4" };
+}
+
+impl Element for f64 {
+    const TYPE: &str = if cfg!(target_endian = "big") { ">f8" } else { "<f8" };
+}
+
+impl Element for bool {
+    const TYPE: &str = "|b1";
+}
+
+/// The memory of an array that NumPy uses. The array keeps this object.
+#[pyclass(frozen, module = "pg_simhash._native")]
+struct ArrayMemory {
+    kind: &'static str,
+    length: usize,
+    address: usize,
+    _elements: Box<dyn Any + Send + Sync>,
+}
+
+#[pymethods]
+impl ArrayMemory {
+    #[getter(__array_interface__)]
+    fn array_interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("typestr", self.kind)?;
+        interface.set_item("shape", (self.length,))?;
+        interface.set_item("data", (self.address, false))?;
+        Ok(interface)
+    }
+}
+
+/// A NumPy array of these elements, which are not copied.
+pub fn array<T: Element>(py: Python<'_>, mut elements: Vec<T>) -> PyResult<Bound<'_, PyAny>> {
+    let memory = ArrayMemory {
+        kind: T::TYPE,
+        length: elements.len(),
+        address: elements.as_mut_ptr().expose_provenance(),
+        _elements: Box::new(elements),
+    };
+    require(py)?.call_method1(intern!(py, "asarray"), (memory,))
+}
