@@ -5,8 +5,8 @@
 //! [`trigger`] and [`window`] read a function's input. [`dirty_scan`] reads the [`row_version`]s that any transaction
 //! has written, committed or not; [`moment`] tells which transactions committed after a point in time, and waits for
 //! others. [`spi`] and [`query`] run statements, [`owner`] runs code with the rights of a table's owner, and [`names`]
-//! keeps what statements name from being renamed. [`error`] makes errors and notices; [`report`] says when a progress
-//! report is due. [`ffi`] declares what pgrx does not bind.
+//! keeps what statements name from being renamed. [`error`] makes errors and notices, [`json`] writes JSON, and [`report`]
+//! says when a progress report is due. [`ffi`] declares what pgrx does not bind.
 
 pub mod arrays;
 pub mod call;
@@ -16,6 +16,7 @@ pub mod dirty_scan;
 pub mod entry_scan;
 pub mod error;
 pub mod ffi;
+pub mod json;
 pub mod moment;
 pub mod names;
 pub mod nodes;

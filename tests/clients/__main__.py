@@ -4,6 +4,7 @@ builds that are interrupted.
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
 """
 
+import json
 import sys
 import unittest
 
@@ -64,6 +65,9 @@ class Guarded(unittest.TestCase):
         self.assertEqual(diag.schema_name, "drivers")
         self.assertEqual(diag.table_name, "Some texts")
         self.assertIsNone(diag.column_name)
+        self.assertEqual(
+            json.loads(diag.datatype_name), {"key": {"id": 1}, "distance": self.distance, "resemblance": 0.997}
+        )
         self.assertEqual(
             diag.message_primary, 'near-duplicate violates guard "zzz_simhash_guard" of table "Some texts"'
         )

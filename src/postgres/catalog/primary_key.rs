@@ -8,6 +8,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use super::column::Column;
 use super::relation::Relation;
 use crate::postgres::ffi::datum_copy;
+use crate::postgres::json;
 use crate::postgres::row::Row;
 use crate::postgres::spi::from_server;
 
@@ -108,6 +109,32 @@ impl PrimaryKey {
             return Ok(None);
         }
         let names: Vec<_> = self.0.iter().map(|key| key.name.as_str()).collect();
+        let values = key.texts()?;
+        Ok(Some(format!("({})=({})", names.join(", "), values.join(", "))))
+    }
+
+    /// The key as a JSON object: `{"id": 42}`. Values of other types than integers are strings. None if there is no
+    /// key.
+    pub fn to_json(&self, key: &KeyValue) -> Result<Option<String>, ErrorReport> {
+        if self.0.is_empty() || key.0.is_empty() {
+            return Ok(None);
+        }
+        let texts = key.texts()?;
+        let value = |((data_type, _), text): (&(Oid, Datum), &String)| {
+            // SAFETY: getBaseType looks up a system cache, for a type that exists.
+            let base = unsafe { pg_sys::getBaseType(*data_type) };
+            let is_integer = matches!(base, pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID);
+            let number = text.parse().ok().filter(|_| is_integer);
+            number.map_or_else(|| json::string(text), json::integer)
+        };
+        let values = key.0.iter().zip(&texts).map(value);
+        Ok(Some(json::object(self.0.iter().map(|key| key.name.as_str()).zip(values))))
+    }
+}
+
+impl KeyValue {
+    /// The values as their types write them.
+    fn texts(&self) -> Result<Vec<String>, ErrorReport> {
         let text = |(data_type, value): &(Oid, Datum)| {
             let (mut output, mut is_varlena) = (Oid::INVALID, false);
             // SAFETY: the value is of this type, whose output function returns a NUL-terminated string.
@@ -116,12 +143,9 @@ impl PrimaryKey {
                 from_server(pg_sys::OidOutputFunctionCall(output, *value))
             }
         };
-        let values = key.0.iter().map(text).collect::<Result<Vec<_>, _>>()?;
-        Ok(Some(format!("({})=({})", names.join(", "), values.join(", "))))
+        self.0.iter().map(text).collect()
     }
-}
 
-impl KeyValue {
     fn values(&self) -> impl Iterator<Item = Datum> {
         self.0.iter().map(|(_, value)| *value)
     }

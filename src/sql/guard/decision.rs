@@ -21,6 +21,7 @@ use super::action::Action;
 use super::confirmation::{NewText, TextReader};
 use super::conflict::conflict;
 use super::definition::{Guard, Identity};
+use super::disclosure::Disclosure;
 use super::locks::{Locks, Running};
 use super::nearest::Nearest;
 use super::own_row::{Found, OwnRow};
@@ -391,7 +392,7 @@ impl Statement {
             // Never skip an UPDATE that a foreign key makes: the row would keep referring to a row that is gone.
             Action::Skip if !changes_foreign_key(event) => Ok(std::ptr::null_mut()),
             Action::Mark => self.with_mark(event, nearest.key.first()),
-            Action::Skip | Action::Reject => Err(conflict(event.data, nearest.describe()?)?),
+            Action::Skip | Action::Reject => Err(conflict(event.data, &Disclosure::new(nearest)?)?),
         }
     }
 

@@ -6,8 +6,8 @@
 //! and [`locks`] keeps two writers from overlooking each other. [`nearness`] says what makes two rows near-duplicates,
 //! and [`confirmation`] confirms it by their texts. [`own_row`] is the row that INSERT .. ON CONFLICT finds in place of
 //! the new one, [`pending`] the row that was accepted and is not stored yet. [`nearest`] is the near-duplicate that was
-//! found, which [`conflict`] reports and [`mark_column`] stores. [`preview`] shows what a guard would find among the
-//! rows of a table.
+//! found, which [`conflict`] reports and [`mark_column`] stores; [`disclosure`] says what the user may be told about it.
+//! [`preview`] shows what a guard would find among the rows of a table.
 
 mod action;
 mod cache;
@@ -15,6 +15,7 @@ mod confirmation;
 mod conflict;
 mod decision;
 mod definition;
+mod disclosure;
 mod install;
 mod locks;
 mod mark_column;

@@ -15,9 +15,9 @@ use pgrx::spi::quote_identifier;
 use pgrx::{AnyArray, PgMemoryContexts};
 
 use super::confirmation::{NewText, TextReader};
+use super::disclosure::hides_rows;
 use super::install::check_is_whole;
 use super::members::Members;
-use super::nearest::hides_rows;
 use super::nearness::{Asked, Nearness};
 use super::search::{Candidate, SearchedTable, Wanted};
 use crate::postgres::arrays::names;

@@ -31,3 +31,21 @@ SELECT id, features.*
 FROM texts, simhash_features(body) AS features
 WHERE features_fit
 ORDER BY id, hash;
+
+\echo the near row in the error of a guard
+SET client_min_messages = warning;
+CREATE TABLE keyed (body text PRIMARY KEY, f bigint);
+SELECT FROM simhash_attach('keyed', 'f');
+SELECT FROM simhash_guard('keyed', fingerprint => 'f');
+CREATE FUNCTION near(body text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    told text;
+BEGIN
+    INSERT INTO keyed VALUES (near.body, 0), ('', 1);
+    RETURN 'no error';
+EXCEPTION WHEN exclusion_violation THEN
+    GET STACKED DIAGNOSTICS told = PG_DATATYPE_NAME;
+    RETURN told;
+END
+$$;
+SELECT id, near(body) FROM texts ORDER BY id;

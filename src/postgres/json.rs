@@ -1,0 +1,37 @@
+//! JSON as text.
+
+use serde_json::Value;
+
+/// The largest integers that every reader of JSON keeps exact: many read numbers as double precision.
+const MOST_EXACT: u64 = (1 << 53) - 1;
+
+/// An object of members that are JSON already, in their order.
+pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let member = |(name, value): (&str, String)| format!("{}: {value}", string(name));
+    let members: Vec<_> = members.into_iter().map(member).collect();
+    format!("{{{}}}", members.join(", "))
+}
+
+pub fn string(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// An integer as a number or, if a reader may not keep it exact, as a string.
+pub fn integer(value: i64) -> String {
+    let digits = value.to_string();
+    if value.unsigned_abs() <= MOST_EXACT { digits } else { string(&digits) }
+}
+
+/// The same JSON with characters other than ASCII escaped, so that every encoding has them.
+pub fn ascii(json: &str) -> String {
+    let mut ascii = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_ascii() {
+            ascii.push(c);
+        } else {
+            let escape = |unit: &mut u16| format!("\\u{unit:04x}");
+            ascii.extend(c.encode_utf16(&mut [0; 2]).iter_mut().map(escape));
+        }
+    }
+    ascii
+}

@@ -1,0 +1,105 @@
+-- The error of a guard tells about the near row in a field of its own, as JSON for programs.
+CREATE SCHEMA guard_fields;
+SET search_path = guard_fields, public;
+\pset tuples_only on
+SET client_min_messages = warning;
+
+-- The field of a statement's error.
+CREATE FUNCTION near(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    near text;
+BEGIN
+    EXECUTE statement;
+    RETURN 'no error';
+EXCEPTION WHEN exclusion_violation THEN
+    GET STACKED DIAGNOSTICS near = PG_DATATYPE_NAME;
+    RETURN near;
+END
+$$;
+
+CREATE TABLE docs (id bigint PRIMARY KEY, body text);
+SELECT simhash_attach('docs', 'body'), simhash_guard('docs');
+INSERT INTO docs SELECT 42, string_agg('word' || n, ' ') FROM generate_series(1, 100) AS n;
+SELECT near('INSERT INTO docs SELECT 43, body FROM docs');
+SELECT near('INSERT INTO docs SELECT 43, body || '' more'' FROM docs');
+SELECT near::jsonb -> 'key' ->> 'id' AS id, near::jsonb -> 'distance' AS distance, near::jsonb -> 'resemblance'
+FROM near('INSERT INTO docs SELECT 43, body || '' more'' FROM docs') AS near;
+
+-- Keys of all kinds: a row with fingerprint 0 is stored, and then one with fingerprint 1.
+CREATE FUNCTION near_key(columns text, key text, stored text, new text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    near text;
+BEGIN
+    EXECUTE format('CREATE TABLE keyed (%s, f bigint%s)', columns, ', PRIMARY KEY (' || key || ')');
+    PERFORM simhash_attach('keyed', 'f'), simhash_guard('keyed', fingerprint => 'f');
+    EXECUTE format('INSERT INTO keyed VALUES (%s, 0)', stored);
+    near := near(format('INSERT INTO keyed VALUES (%s, 1)', new));
+    DROP TABLE keyed;
+    IF near !~ '^[ -~]*$' THEN
+        RAISE 'not ASCII: %', near;
+    END IF;
+    -- It must be JSON; the keys of an object in jsonb have another order.
+    PERFORM near::jsonb;
+    RETURN near;
+END
+$$;
+CREATE DOMAIN number AS smallint;
+CREATE TYPE kind AS ENUM ('good', 'bad "one"');
+-- A program that reads numbers as double precision keeps integers up to 2^53 - 1.
+SELECT near_key('k bigint', 'k', '9007199254740991', '1');
+SELECT near_key('k bigint', 'k', '-9007199254740991', '1');
+SELECT near_key('k bigint', 'k', '9007199254740992', '1');
+SELECT near_key('k bigint', 'k', '-9223372036854775808', '1');
+SELECT near_key('k number', 'k', '-7', '1');
+SELECT near_key('k numeric', 'k', '1.50', '1');
+SELECT near_key('k double precision', 'k', '''Infinity''', '1');
+SELECT near_key('k boolean', 'k', 'true', 'false');
+SELECT near_key('k uuid', 'k', '''a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11''', '''00000000-9c0b-4ef8-bb6d-6bb9bd380a11''');
+SELECT near_key('k kind', 'k', '''bad "one"''', '''good''');
+SELECT near_key('k date', 'k', '''2026-02-01''', '''2026-02-02''');
+SELECT near_key('k integer[]', 'k', '''{1,2}''', '''{}''');
+SELECT near_key('k text', 'k', '''42''', '''43''');
+SELECT near_key('k text', 'k', 'E''a "b" \\ \n\t\x01 /''', '''x''');
+SELECT near_key('k text', 'k', '''é 中 😀''', '''x''');
+SELECT near_key('"a ""b"" é" integer', '"a ""b"" é"', '1', '2');
+-- Several columns, in the order of the key.
+SELECT near_key('tenant text, id integer', 'tenant, id', '''one'', 1', '''one'', 2');
+SELECT near_key('tenant text, id integer', 'id, tenant', '''one'', 1', '''one'', 2');
+-- A key that is too long is left out.
+SELECT length(near_key('k text', 'k', 'repeat(''a'', 8183)', '''x'''));
+SELECT near_key('k text', 'k', 'repeat(''a'', 8184)', '''x''');
+SELECT near_key('k text', 'k', 'repeat(''é'', 1400)', '''x''');
+-- No key
+CREATE TABLE keyless (f bigint);
+SELECT simhash_attach('keyless', 'f'), simhash_guard('keyless', fingerprint => 'f');
+INSERT INTO keyless VALUES (0);
+SELECT near('INSERT INTO keyless VALUES (7)');
+
+-- The field tells a user no more than the detail does.
+CREATE ROLE regress_guard_fields;
+GRANT USAGE ON SCHEMA guard_fields TO regress_guard_fields;
+GRANT USAGE ON SCHEMA public TO PUBLIC;
+CREATE FUNCTION told(granted text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    told text;
+BEGIN
+    REVOKE ALL ON docs FROM regress_guard_fields;
+    GRANT INSERT ON docs TO regress_guard_fields;
+    IF granted <> '' THEN
+        EXECUTE format('GRANT SELECT (%s) ON docs TO regress_guard_fields', granted);
+    END IF;
+    SET LOCAL ROLE regress_guard_fields;
+    told := near(format('INSERT INTO docs VALUES (43, %L)',
+        (SELECT string_agg('word' || n, ' ') FROM generate_series(1, 100) AS n)));
+    RESET ROLE;
+    RETURN told;
+END
+$$;
+SELECT granted, told(granted) FROM unnest('{"",id,simhash,body,"id, simhash","body, simhash","id, body","id, body, simhash"}'::text[])
+    AS granted;
+ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+CREATE POLICY all_rows ON docs USING (true);
+SELECT told('id, body, simhash');
+
+DROP SCHEMA guard_fields CASCADE;
+DROP ROLE regress_guard_fields;
