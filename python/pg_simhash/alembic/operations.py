@@ -1,0 +1,446 @@
+"""Operations for migrations: ``op.simhash_attach("documents", "body")`` and so on.
+
+Each calls the SQL function of its name. The reference of the functions describes the arguments; only those that differ
+from the defaults of SQL are passed on. ``schema`` is the schema of the table. All operations can also be rendered as a
+script with ``--sql``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar
+
+from alembic.autogenerate import renderers
+from alembic.autogenerate.api import AutogenContext
+from alembic.operations import MigrateOperation, Operations
+from sqlalchemy import TextClause, text
+
+__all__ = [
+    "CreateSimhashExtensionOp",
+    "DropSimhashExtensionOp",
+    "SimhashAttachOnlineOp",
+    "SimhashAttachOp",
+    "SimhashBuildIndexesOp",
+    "SimhashDetachOp",
+    "SimhashFillOp",
+    "SimhashGuardOp",
+    "SimhashUnguardOp",
+]
+
+DEFAULT_RESEMBLANCE = -1.0
+"""The resemblance that stands for the default of ``simhash_guard``: 0.89 if fingerprints are made from a text."""
+
+
+class SimhashOp(MigrateOperation):
+    """An operation that a migration script calls by its name, with the fields of the dataclass as arguments."""
+
+    operation: ClassVar[str]
+
+    def run(self, operations: Operations) -> None:
+        raise NotImplementedError
+
+
+@dataclass(eq=False)
+class CreateSimhashExtensionOp(SimhashOp):
+    """``CREATE EXTENSION``; see ``op.create_simhash_extension``."""
+
+    operation = "create_simhash_extension"
+
+    schema: str | None = None
+
+    @classmethod
+    def create_simhash_extension(cls, operations: Operations, *, schema: str | None = None) -> None:
+        """Creates the extension in the database if it is not there, in ``schema`` or else the first of the search path.
+
+        Fingerprints and searches name the extension's functions without a schema, so the schema has to be on the
+        search path of the application.
+        """
+        operations.invoke(cls(schema))
+
+    def run(self, operations: Operations) -> None:
+        in_schema = f" SCHEMA {_quoted(operations, self.schema)}" if self.schema is not None else ""
+        operations.execute(_statement(f"CREATE EXTENSION IF NOT EXISTS pg_simhash{in_schema}"))
+
+    def reverse(self) -> DropSimhashExtensionOp:
+        return DropSimhashExtensionOp()
+
+
+@dataclass(eq=False)
+class DropSimhashExtensionOp(SimhashOp):
+    """``DROP EXTENSION``; see ``op.drop_simhash_extension``."""
+
+    operation = "drop_simhash_extension"
+
+    @classmethod
+    def drop_simhash_extension(cls, operations: Operations) -> None:
+        """Drops the extension. It is an error if a table still uses it."""
+        operations.invoke(cls())
+
+    def run(self, operations: Operations) -> None:
+        operations.execute(_statement("DROP EXTENSION pg_simhash"))
+
+    def reverse(self) -> CreateSimhashExtensionOp:
+        return CreateSimhashExtensionOp()
+
+
+@dataclass(eq=False)
+class SimhashAttachOp(SimhashOp):
+    """``simhash_attach``; see ``op.simhash_attach``."""
+
+    operation = "simhash_attach"
+
+    table_name: str
+    source: str
+    blocks: int = 4
+    options: Mapping[str, Any] | None = None
+    prefix: str = "simhash"
+    covering: bool | None = None
+    scope: Sequence[str] = ()
+    columns: bool = True
+    schema: str | None = None
+
+    @classmethod
+    def simhash_attach(
+        cls,
+        operations: Operations,
+        table_name: str,
+        source: str,
+        *,
+        blocks: int = 4,
+        options: Mapping[str, Any] | None = None,
+        prefix: str = "simhash",
+        covering: bool | None = None,
+        scope: Sequence[str] = (),
+        columns: bool = True,
+        schema: str | None = None,
+    ) -> None:
+        """Adds a fingerprint column, its blocks and their indexes to a table, which it locks and rewrites.
+
+        ``op.simhash_detach`` is the inverse. For a large table in use, see ``op.simhash_attach_online``.
+        """
+        operations.invoke(cls(table_name, source, blocks, options, prefix, covering, scope, columns, schema))
+
+    def run(self, operations: Operations) -> None:
+        arguments = _named(self, "blocks", "options", "prefix", "covering", "scope", "columns")
+        _call(operations, self.operation, _table(operations, self), _literal(self.source), *arguments)
+
+    def reverse(self) -> SimhashDetachOp:
+        return SimhashDetachOp(self.table_name, self.prefix, self.schema, attached=self)
+
+
+@dataclass(eq=False)
+class SimhashAttachOnlineOp(SimhashOp):
+    """``simhash_attach_online``; see ``op.simhash_attach_online``."""
+
+    operation = "simhash_attach_online"
+
+    table_name: str
+    source: str
+    options: Mapping[str, Any] | None = None
+    prefix: str = "simhash"
+    schema: str | None = None
+
+    @classmethod
+    def simhash_attach_online(
+        cls,
+        operations: Operations,
+        table_name: str,
+        source: str,
+        *,
+        options: Mapping[str, Any] | None = None,
+        prefix: str = "simhash",
+        schema: str | None = None,
+    ) -> None:
+        """Adds an empty fingerprint column, and a trigger that keeps it up to date, without a rewrite.
+
+        ``op.simhash_fill`` fills the column, and ``op.simhash_build_indexes`` builds the indexes. ``op.simhash_detach``
+        is the inverse of all three.
+        """
+        operations.invoke(cls(table_name, source, options, prefix, schema))
+
+    def run(self, operations: Operations) -> None:
+        arguments = _named(self, "options", "prefix")
+        _call(operations, self.operation, _table(operations, self), _literal(self.source), *arguments)
+
+    def reverse(self) -> SimhashDetachOp:
+        return SimhashDetachOp(self.table_name, self.prefix, self.schema, attached=self)
+
+
+@dataclass(eq=False)
+class SimhashDetachOp(SimhashOp):
+    """``simhash_detach``; see ``op.simhash_detach``."""
+
+    operation = "simhash_detach"
+
+    table_name: str
+    prefix: str = "simhash"
+    schema: str | None = None
+    attached: SimhashAttachOp | SimhashAttachOnlineOp | None = None
+    """What ``reverse`` returns."""
+
+    @classmethod
+    def simhash_detach(
+        cls, operations: Operations, table_name: str, *, prefix: str = "simhash", schema: str | None = None
+    ) -> None:
+        """Removes what ``simhash_attach``, ``simhash_attach_online`` and ``simhash_build_indexes`` have made."""
+        operations.invoke(cls(table_name, prefix, schema))
+
+    def run(self, operations: Operations) -> None:
+        _call(operations, self.operation, _table(operations, self), *_named(self, "prefix"))
+
+    def reverse(self) -> SimhashAttachOp | SimhashAttachOnlineOp:
+        if self.attached is None:
+            raise ValueError(f'simhash_detach does not say what was attached to table "{self.table_name}"')
+        return self.attached
+
+
+@dataclass(eq=False)
+class SimhashFillOp(SimhashOp):
+    """``simhash_fill``; see ``op.simhash_fill``."""
+
+    operation = "simhash_fill"
+
+    table_name: str
+    prefix: str = "simhash"
+    batch_pages: int = 1000
+    schema: str | None = None
+
+    @classmethod
+    def simhash_fill(
+        cls,
+        operations: Operations,
+        table_name: str,
+        *,
+        prefix: str = "simhash",
+        batch_pages: int = 1000,
+        schema: str | None = None,
+    ) -> None:
+        """Fills the column of ``simhash_attach_online``, and commits after each batch.
+
+        It runs outside of a transaction, in an ``autocommit_block``: what the migration did before is committed. The
+        operation can be repeated.
+        """
+        operations.invoke(cls(table_name, prefix, batch_pages, schema))
+
+    def run(self, operations: Operations) -> None:
+        with operations.get_context().autocommit_block():
+            arguments = _named(self, "prefix", "batch_pages")
+            _call(operations, self.operation, _table(operations, self), *arguments, verb="CALL")
+
+
+@dataclass(eq=False)
+class SimhashBuildIndexesOp(SimhashOp):
+    """The commands of ``simhash_index_commands``; see ``op.simhash_build_indexes``."""
+
+    operation = "simhash_build_indexes"
+
+    table_name: str
+    blocks: int = 4
+    prefix: str = "simhash"
+    covering: bool | None = None
+    scope: Sequence[str] = ()
+    schema: str | None = None
+
+    @classmethod
+    def simhash_build_indexes(
+        cls,
+        operations: Operations,
+        table_name: str,
+        *,
+        blocks: int = 4,
+        prefix: str = "simhash",
+        covering: bool | None = None,
+        scope: Sequence[str] = (),
+        schema: str | None = None,
+    ) -> None:
+        """Builds the missing indexes on the blocks of a fingerprint column with ``CREATE INDEX CONCURRENTLY``.
+
+        ``prefix`` is the name of the fingerprint column. The operation runs the commands that
+        ``simhash_index_commands`` returns, outside of a transaction, in an ``autocommit_block``: what the migration did
+        before is committed. If it was interrupted, repeat the migration: it completes what is left.
+
+        The commands depend on the table, so a script of ``--sql`` has the query with ``\\gexec``, with which psql runs
+        them. Other programs than psql cannot run such a script.
+        """
+        operations.invoke(cls(table_name, blocks, prefix, covering, scope, schema))
+
+    def run(self, operations: Operations) -> None:
+        arguments = _named(self, "blocks", "prefix", "covering", "scope")
+        query = f"SELECT simhash_index_commands({', '.join([_table(operations, self), *arguments])})"
+        context = operations.get_context()
+        with context.autocommit_block():
+            if context.as_sql:
+                context.impl.static_output(
+                    f"-- for psql, which runs the commands that this query returns\n{query} \\gexec"
+                )
+            else:
+                for command in operations.get_bind().execute(_statement(query)).scalars().all():
+                    operations.execute(_statement(command))
+
+
+@dataclass(eq=False)
+class SimhashGuardOp(SimhashOp):
+    """``simhash_guard``; see ``op.simhash_guard``."""
+
+    operation = "simhash_guard"
+
+    table_name: str
+    action: str = "reject"
+    max_distance: int | None = None
+    scope: Sequence[str] = ()
+    mark_column: str | None = None
+    fingerprint: str = "simhash"
+    resemblance: float | None = DEFAULT_RESEMBLANCE
+    log_to: str | None = None
+    log_columns: Sequence[str] = ()
+    schema: str | None = None
+
+    @classmethod
+    def simhash_guard(
+        cls,
+        operations: Operations,
+        table_name: str,
+        action: str = "reject",
+        *,
+        max_distance: int | None = None,
+        scope: Sequence[str] = (),
+        mark_column: str | None = None,
+        fingerprint: str = "simhash",
+        resemblance: float | None = DEFAULT_RESEMBLANCE,
+        log_to: str | None = None,
+        log_columns: Sequence[str] = (),
+        schema: str | None = None,
+    ) -> None:
+        """Rejects, skips or marks near-duplicates from now on. A guard that the table has is replaced.
+
+        ``log_to`` is a table of the same schema. ``op.simhash_unguard`` is the inverse.
+        """
+        operations.invoke(
+            cls(
+                table_name,
+                action,
+                max_distance,
+                scope,
+                mark_column,
+                fingerprint,
+                resemblance,
+                log_to,
+                log_columns,
+                schema,
+            )
+        )
+
+    def run(self, operations: Operations) -> None:
+        named = ["max_distance", "scope", "mark_column", "fingerprint", "resemblance", "log_to", "log_columns"]
+        arguments = _named(self, *named)
+        if self.log_to is not None:
+            log = _regclass(operations, self.schema, self.log_to)
+            arguments = [f"log_to => {log}" if argument.startswith("log_to") else argument for argument in arguments]
+        _call(operations, self.operation, _table(operations, self), _literal(self.action), *arguments)
+
+    def reverse(self) -> SimhashUnguardOp:
+        return SimhashUnguardOp(self.table_name, self.schema, guard=self)
+
+
+@dataclass(eq=False)
+class SimhashUnguardOp(SimhashOp):
+    """``simhash_unguard``; see ``op.simhash_unguard``."""
+
+    operation = "simhash_unguard"
+
+    table_name: str
+    schema: str | None = None
+    guard: SimhashGuardOp | None = None
+    """What ``reverse`` returns."""
+
+    @classmethod
+    def simhash_unguard(cls, operations: Operations, table_name: str, *, schema: str | None = None) -> None:
+        """Removes the guard of a table."""
+        operations.invoke(cls(table_name, schema))
+
+    def run(self, operations: Operations) -> None:
+        _call(operations, self.operation, _table(operations, self))
+
+    def reverse(self) -> SimhashGuardOp:
+        if self.guard is None:
+            raise ValueError(f'simhash_unguard does not say which guard table "{self.table_name}" had')
+        return self.guard
+
+
+for _op in (
+    CreateSimhashExtensionOp,
+    DropSimhashExtensionOp,
+    SimhashAttachOp,
+    SimhashAttachOnlineOp,
+    SimhashDetachOp,
+    SimhashFillOp,
+    SimhashBuildIndexesOp,
+    SimhashGuardOp,
+    SimhashUnguardOp,
+):
+    Operations.register_operation(_op.operation)(_op)
+
+
+@Operations.implementation_for(SimhashOp)
+def _run(operations: Operations, operation: SimhashOp) -> None:
+    operation.run(operations)
+
+
+@renderers.dispatch_for(SimhashOp)
+def _render(context: AutogenContext, operation: SimhashOp) -> str:
+    """The call for a migration script that autogenerate writes."""
+    arguments = []
+    for field in fields(operation):  # type: ignore[arg-type]  # Its subclasses are dataclasses.
+        value = getattr(operation, field.name)
+        if field.default is MISSING:
+            arguments.append(repr(value))
+        elif value != field.default and not isinstance(value, SimhashOp):
+            arguments.append(f"{field.name}={value!r}")
+    return f"{context.opts.get('alembic_module_prefix') or 'op.'}{operation.operation}({', '.join(arguments)})"
+
+
+def _call(operations: Operations, function: str, *arguments: str, verb: str = "SELECT") -> None:
+    operations.execute(_statement(f"{verb} {function}({', '.join(arguments)})"))
+
+
+def _statement(sql: str) -> TextClause:
+    """SQL without parameters: a colon in a name is not one."""
+    return text(sql.replace(":", "\\:"))
+
+
+def _table(operations: Operations, operation: Any) -> str:
+    return _regclass(operations, operation.schema, operation.table_name)
+
+
+def _regclass(operations: Operations, schema: str | None, table: str) -> str:
+    """A table as a literal of type regclass, whose text is an SQL name."""
+    name = _quoted(operations, table)
+    return _literal(f"{_quoted(operations, schema)}.{name}" if schema is not None else name)
+
+
+def _quoted(operations: Operations, name: str) -> str:
+    return operations.get_context().dialect.identifier_preparer.quote(name)
+
+
+def _named(operation: SimhashOp, *names: str) -> list[str]:
+    """The arguments that differ from the default, which is that of the SQL function, in named notation."""
+    default = {field.name: field.default for field in fields(operation)}  # type: ignore[arg-type]
+    values = [(name, getattr(operation, name)) for name in names]
+    return [f"{name} => {_literal(value)}" for name, value in values if value != default[name]]
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return _literal(json.dumps(value, ensure_ascii=False))
+    if isinstance(value, str):
+        # Strings are standard-conforming, so backslashes need no escape.
+        return "'" + value.replace("'", "''") + "'"
+    return f"ARRAY[{', '.join(_literal(item) for item in value)}]::text[]"

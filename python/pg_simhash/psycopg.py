@@ -1,0 +1,115 @@
+"""The error of a guard as values: which row the rejected one is near, and how near.
+
+``near_duplicate`` takes the error of psycopg, or what SQLAlchemy, Django or asyncpg raise in its place. The module
+imports none of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["NearDuplicate", "near_duplicate"]
+
+EXCLUSION_VIOLATION = "23P01"
+GUARD = "zzz_simhash_guard"
+
+
+@dataclass(frozen=True)
+class NearDuplicate:
+    """The row that a rejected row is near.
+
+    The server leaves out what the user may not read: see the section "What applications see" of docs/guard.md.
+    """
+
+    key: Mapping[str, Any] = field(default_factory=dict)
+    """The primary key of the row, by the names of its columns. Integers are ``int``; values of other types are ``str``.
+    Empty if the user may not read the key."""
+    distance: int | None = None
+    """The number of bits in which the fingerprints differ. None if the user may not read the fingerprint."""
+    resemblance: float | None = None
+    """The resemblance of the texts, 0 to 1. None if the guard compares no texts, or the user may not read them."""
+    guard: str = GUARD
+    """The name of the guard, which is that of its trigger."""
+    schema: str | None = None
+    table: str | None = None
+
+
+def near_duplicate(error: BaseException) -> NearDuplicate | None:
+    """The near row that a guard's error is about. None if the error is not one of a guard.
+
+    try:
+        session.commit()
+    except IntegrityError as error:
+        near = near_duplicate(error)
+        if near is None:
+            raise
+        print("is like document", near.key.get("id"))
+    """
+    for reason in _reasons(error):
+        fields = _fields(reason)
+        if fields is not None:
+            return _read(fields)
+    return None
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """The fields of an error report that drivers make available."""
+
+    sqlstate: str | None
+    constraint: str | None
+    schema: str | None
+    table: str | None
+    data_type: str | None
+
+
+def _reasons(error: BaseException) -> Iterator[BaseException]:
+    """The error, and those that it wraps: SQLAlchemy has them in `orig`, Django and others in `__cause__`."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        reason = waiting.pop()
+        if isinstance(reason, BaseException) and id(reason) not in seen:
+            seen.add(id(reason))
+            yield reason
+            waiting += [reason.__cause__, getattr(reason, "orig", None)]
+
+
+def _fields(error: BaseException) -> _Fields | None:
+    """The fields as psycopg (`diag`) or asyncpg (attributes of the error) have them."""
+    diag = getattr(error, "diag", None)
+    if diag is not None:
+        return _Fields(diag.sqlstate, diag.constraint_name, diag.schema_name, diag.table_name, diag.datatype_name)
+    if hasattr(error, "data_type_name"):
+        names = ("sqlstate", "constraint_name", "schema_name", "table_name", "data_type_name")
+        return _Fields(*(getattr(error, name, None) for name in names))
+    return None
+
+
+def _read(fields: _Fields) -> NearDuplicate | None:
+    if fields.sqlstate != EXCLUSION_VIOLATION:
+        return None
+    near = _document(fields.data_type)
+    # The constraint of another exclusion violation has no data type.
+    if near is None and fields.constraint != GUARD:
+        return None
+    near = near or {}
+    return NearDuplicate(
+        key=near.get("key", {}),
+        distance=near.get("distance"),
+        resemblance=near.get("resemblance"),
+        guard=fields.constraint or GUARD,
+        schema=fields.schema,
+        table=fields.table,
+    )
+
+
+def _document(data_type: str | None) -> dict[str, Any] | None:
+    try:
+        document = json.loads(data_type or "")
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None

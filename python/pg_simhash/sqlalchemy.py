@@ -1,0 +1,213 @@
+"""SQL expressions of pg_simhash for SQLAlchemy, and the indexes of a fingerprint column.
+
+The functions of this module build expressions and send nothing to the server:
+
+    select(Document).where(near(Document.simhash, simhash(text))).order_by(distance(Document.simhash, simhash(text)))
+
+Fingerprints are ``bigint``: an ``int`` is sent as a parameter of type ``BigInteger``. PostgreSQL looks up the functions
+in the search path of the session. For Alembic, see ``pg_simhash.alembic``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    Double,
+    Index,
+    Integer,
+    SQLColumnExpression,
+    Text,
+    func,
+    inspect,
+    literal,
+    literal_column,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.orm import InstrumentedAttribute
+
+from pg_simhash.psycopg import NearDuplicate, near_duplicate
+
+__all__ = [
+    "NearDuplicate",
+    "block",
+    "block_indexes",
+    "distance",
+    "hamming",
+    "near",
+    "near_duplicate",
+    "resemblance",
+    "simhash",
+    "similarity",
+]
+
+Fingerprint = SQLColumnExpression[Any] | int | None
+"""A fingerprint: an expression of type bigint, or its value."""
+
+Content = SQLColumnExpression[Any] | str | None
+"""A text: an expression, or its value."""
+
+DEFAULT_BLOCKS = 4
+
+
+def simhash(
+    source: Content | Sequence[str],
+    feature_weights: SQLColumnExpression[Any] | Sequence[float] | None = None,
+    /,
+    **options: Any,
+) -> ColumnElement[int]:
+    """The fingerprint of ``source``: a text, a ``text[]`` of features or a ``tsvector``.
+
+    Options are those of the SQL function, for texts only: ``simhash(Document.body, ngram=2)``. They have to be the same
+    wherever fingerprints are compared. ``feature_weights`` has a weight for each feature of a ``text[]``.
+
+    NULL if a text has no word.
+    """
+    arguments: list[ColumnElement[Any] | SQLColumnExpression[Any]]
+    if source is None or isinstance(source, str):
+        arguments = [literal(source, Text)]
+    elif isinstance(source, SQLColumnExpression):
+        arguments = [source]
+    else:
+        arguments = [literal(list(source), ARRAY(Text))]
+    if feature_weights is not None:
+        if not isinstance(feature_weights, SQLColumnExpression):
+            feature_weights = literal(list(feature_weights), ARRAY(Double))
+        arguments.append(feature_weights)
+    if options:
+        arguments.append(_options(options))
+    return func.simhash(*arguments, type_=BigInteger)
+
+
+def near(
+    fingerprint: Fingerprint, query: Fingerprint, max_distance: int | ColumnElement[int] = 3
+) -> ColumnElement[bool]:
+    """Whether two fingerprints differ in at most ``max_distance`` bits.
+
+    A table whose blocks are indexed is searched by the indexes:
+    ``select(Document).where(near(Document.simhash, simhash(text)))``.
+    """
+    if isinstance(max_distance, int):
+        max_distance = literal(max_distance, Integer)
+    return func.simhash_near(_fingerprint(fingerprint), _fingerprint(query), max_distance, type_=Boolean)
+
+
+def distance(a: Fingerprint, b: Fingerprint) -> ColumnElement[int]:
+    """The Hamming distance as the operator ``a <~> b``: the number of bits, 0 to 64, in which two fingerprints differ.
+
+    ``order_by(distance(Document.simhash, query)).limit(10)`` returns the ten nearest rows by the indexes.
+    """
+    return _fingerprint(a).op("<~>", return_type=Integer())(_fingerprint(b))
+
+
+def hamming(a: Fingerprint | Sequence[int], b: Fingerprint | Sequence[int]) -> ColumnElement[int]:
+    """The same as the function ``hamming(a, b)``, also for wide fingerprints: ``bigint[]``, or sequences of ``int``."""
+    return func.hamming(_fingerprint_or_wide(a), _fingerprint_or_wide(b), type_=Integer)
+
+
+def similarity(a: Fingerprint, b: Fingerprint) -> ColumnElement[float]:
+    """The cosine similarity of two texts, 1 to -1, as the distance of their fingerprints estimates it."""
+    return func.simhash_similarity(_fingerprint(a), _fingerprint(b), type_=Double)
+
+
+def resemblance(a: Content, b: Content, **options: Any) -> ColumnElement[float]:
+    """The Jaccard resemblance, 0 to 1, of the features of two texts. The options are those of their fingerprints.
+
+    NULL if one of the texts has no word.
+    """
+    arguments = [_content(a), _content(b)]
+    if options:
+        arguments.append(_options(options))
+    return func.simhash_resemblance(*arguments, type_=Double)
+
+
+def block(fingerprint: Fingerprint, number: int, blocks: int = DEFAULT_BLOCKS) -> ColumnElement[int]:
+    """A block of a fingerprint that is cut into ``blocks`` blocks, 2 to 8. Block 0 is the most significant.
+
+    The numbers are constants in the SQL, so that the planner recognises the expression of an index.
+    """
+    arguments = [number] if blocks == DEFAULT_BLOCKS else [number, blocks]
+    constants = [literal_column(str(int(argument)), Integer) for argument in arguments]
+    return func.simhash_block(_fingerprint(fingerprint), *constants, type_=Integer)
+
+
+def block_indexes(
+    fingerprint: Column[Any] | InstrumentedAttribute[Any],
+    blocks: int = DEFAULT_BLOCKS,
+    scope: Iterable[Column[Any] | InstrumentedAttribute[Any]] = (),
+    *,
+    covering: bool = True,
+    name: str | None = None,
+) -> list[Index]:
+    """Adds the indexes that searches use to the table of a fingerprint column, one for each block, and returns them.
+
+    Call it after the table or the mapped class is complete:
+
+        block_indexes(documents.c.simhash)
+        block_indexes(Document.simhash, scope=[Document.tenant_id])
+
+    With columns in ``scope``, the indexes begin with these columns: they serve searches and guards of one tenant.
+    Covering indexes include the fingerprint, so that a search compares it without visiting the row. Indexes are called
+    ``ix_TABLE_COLUMN_block0`` and so on; ``name`` stands for ``ix_TABLE_COLUMN``.
+    """
+    column = _column(fingerprint)
+    if column.table is None:
+        raise ArgumentError("block_indexes needs a column of a table: call it after the table is complete")
+    within = [_column(of_scope) for of_scope in scope]
+    if name is None:
+        name = f"ix_{column.table.name}_{column.name}" + ("" if blocks == DEFAULT_BLOCKS else f"_{blocks}")
+    return [
+        Index(
+            f"{name}_block{number}",
+            *within,
+            block(column, number, blocks),
+            postgresql_include=[column] if covering else [],
+        )
+        for number in range(blocks)
+    ]
+
+
+def _fingerprint(value: Fingerprint) -> ColumnElement[Any]:
+    if value is None or isinstance(value, int):
+        return literal(value, BigInteger)
+    return cast("ColumnElement[Any]", value)
+
+
+def _fingerprint_or_wide(value: Fingerprint | Sequence[int]) -> ColumnElement[Any]:
+    if value is None or isinstance(value, (int, SQLColumnExpression)):
+        return _fingerprint(value)
+    return literal(list(value), ARRAY(BigInteger))
+
+
+def _content(value: Content) -> ColumnElement[Any]:
+    if value is None or isinstance(value, str):
+        return literal(value, Text)
+    return cast("ColumnElement[Any]", value)
+
+
+def _column(of: Column[Any] | InstrumentedAttribute[Any]) -> Column[Any]:
+    """The column of a table that a mapped attribute stands for."""
+    if isinstance(of, InstrumentedAttribute):
+        (of,) = inspect(of.class_).column_attrs[of.key].columns
+    return cast("Column[Any]", of)
+
+
+def _options(options: Mapping[str, Any]) -> ColumnElement[Any]:
+    """Options as a constant, which generated columns and indexes need, written as PostgreSQL prints a jsonb."""
+    document = json.dumps(_in_order_of_jsonb(options), ensure_ascii=False).replace("'", "''")
+    return literal_column(f"'{document}'::jsonb", JSONB)
+
+
+def _in_order_of_jsonb(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
+        return {key: _in_order_of_jsonb(value[key]) for key in keys}
+    return value
