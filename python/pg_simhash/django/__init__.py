@@ -7,6 +7,8 @@ There is nothing to add to INSTALLED_APPS. Models, queries and migrations import
 The page docs/frameworks.md shows how the parts work together.
 """
 
+from pg_simhash.psycopg import near_duplicate
+
 from .expressions import HammingDistance, Resemblance, SimHash, SimHashBlock, Similarity
 from .fields import FingerprintField
 from .indexes import simhash_indexes
@@ -36,5 +38,6 @@ __all__ = [
     "Similarity",
     "SimhashExtension",
     "Unguard",
+    "near_duplicate",
     "simhash_indexes",
 ]

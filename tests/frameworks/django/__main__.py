@@ -50,7 +50,8 @@ def write(file: Path, text: str) -> None:
 
 
 def manage(project: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    path = os.pathsep.join([str(HERE), str(project), os.environ.get("PYTHONPATH", "")])
+    # The project's application `archive` is before the one that it is a copy of.
+    path = os.pathsep.join([str(project), str(HERE), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "settings",
         "PYTHONPATH": path,

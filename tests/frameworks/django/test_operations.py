@@ -1,9 +1,9 @@
 """Each migration operation: the database, the state of the models, backwards, and as text."""
 
+import os
 import subprocess
 
 import psycopg
-from django.core.exceptions import FieldError
 from django.db import (
     DatabaseError,
     IntegrityError,
@@ -129,14 +129,11 @@ class Laboratory(TransactionTestCase):
         return sorted(definition.split(" USING ")[1] for (definition,) in found)
 
     def triggers(self):
-        return [
-            (name, arguments)
-            for name, arguments in self.execute(
-                "SELECT tgname, encode(tgargs, 'escape') FROM pg_trigger WHERE tgrelid = %s::regclass AND NOT tgisinternal"
-                " ORDER BY 1",
-                f'"{self.table}"',
-            )
-        ]
+        return self.execute(
+            "SELECT tgname, encode(tgargs, 'escape') FROM pg_trigger"
+            " WHERE tgrelid = %s::regclass AND NOT tgisinternal ORDER BY 1",
+            f'"{self.table}"',
+        )
 
     def assertNothing(self):
         self.assertEqual((self.columns(), self.indexes(), self.triggers()), ([], [], []))
@@ -244,12 +241,6 @@ class TestAttach(Laboratory):
     def test_wrong_source(self):
         with self.assertRaisesMessage(DatabaseError, 'column "author" of relation "Texts of it" does not exist'):
             self.forwards(Attach("Text", "author"))
-
-    def test_source_without_column(self):
-        done = self.forwards(migrations.AddField("Text", "related", models.ManyToManyField(f"{APP}.text")))
-        with self.assertRaisesMessage(FieldError, "laboratory.Text.related has no column."):
-            self.forwards(Attach("Text", "related"))
-        self.backwards(done)
 
 
 class TestAttachOnline(Laboratory):
@@ -364,15 +355,9 @@ class TestAttachOnline(Laboratory):
 
 def psql(script):
     """Runs a script in the database of the tests, as an administrator would run what sqlmigrate prints."""
-    database = connection.settings_dict["NAME"]
-    subprocess.run(
-        ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", database],
-        input=script,
-        text=True,
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", connection.settings_dict["NAME"]]
+    environment = os.environ | {"PGOPTIONS": "-c client_min_messages=warning"}
+    subprocess.run(command, input=script, text=True, check=True, stdout=subprocess.DEVNULL, env=environment)
 
 
 class TestIndexConcurrently(Laboratory):

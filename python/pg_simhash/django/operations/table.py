@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.core.exceptions import FieldDoesNotExist, FieldError
+from django.core.exceptions import FieldDoesNotExist
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState, StateApps
@@ -99,10 +99,7 @@ def column_of(model: type[Model], name: str) -> str:
         field = model._meta.get_field(name)
     except FieldDoesNotExist:
         return name
-    column = getattr(field, "column", None)
-    if column is None:
-        raise FieldError(f"{model._meta.label}.{name} has no column.")
-    return column
+    return getattr(field, "column", None) or name
 
 
 def call_sql(function: str, table: str, arguments: dict[str, Any]) -> tuple[str, list[Any]]:

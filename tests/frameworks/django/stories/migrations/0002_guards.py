@@ -4,7 +4,7 @@ from pg_simhash.django import Attach, Guard
 
 
 class Migration(migrations.Migration):
-    dependencies = [("stories", "0002_models")]
+    dependencies = [("stories", "0001_models")]
     operations = [
         Guard("RejectedStory", fingerprint="fingerprint"),
         Guard("SkippedStory", "skip", fingerprint="fingerprint"),

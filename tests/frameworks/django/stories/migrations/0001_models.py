@@ -38,7 +38,8 @@ def story(name, *fields):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("stories", "0001_simhash")]
+    initial = True
+    dependencies = [("articles", "0001_simhash")]
     operations = [
         migrations.CreateModel(
             "SkippedNote",
