@@ -486,6 +486,38 @@ class TestGuard(Laboratory):
             self.backwards(step)
         self.assertEqual(self.triggers(), before)
 
+    def test_new_model(self):
+        """A migration may create a model and guard it: the indexes are created first, those of other models last."""
+        indexes = simhash_indexes("fingerprint", name="new")
+        new = migrations.CreateModel(
+            "New",
+            [KEY, ("body", models.TextField()), ("fingerprint", generated()), ("slug", models.SlugField())],
+            {"indexes": [models.Index(fields=["slug"], name="new_slug"), *indexes]},
+        )
+        other = migrations.CreateModel(
+            "Other", [KEY, ("new", models.ForeignKey(f"{APP}.new", on_delete=models.CASCADE))]
+        )
+        guard = Guard("New", fingerprint="fingerprint")
+        printed = []
+        for collect_sql in True, False:
+            before = self.state
+            with connection.schema_editor(collect_sql=collect_sql) as editor:
+                for operation in new, other, guard:
+                    after = before.clone()
+                    operation.state_forwards(APP, after)
+                    operation.database_forwards(APP, editor, before, after)
+                    before = after
+            printed += getattr(editor, "collected_sql", [])
+        self.addCleanup(self.execute, f"DROP TABLE {APP}_new, {APP}_other")
+        guarded = next(number for number, line in enumerate(printed) if "simhash_guard" in line)
+        self.assertEqual(sum("simhash_block" in line for line in printed[:guarded]), 4)
+        self.assertEqual(sum(f'"{APP}_other"' in line and "INDEX" in line for line in printed[guarded:]), 1)
+        count = f"SELECT count(*) FROM pg_index WHERE indrelid = '{APP}_new'::regclass"
+        self.assertEqual(self.execute(count), [(8,)])
+        after.apps.get_model(APP, "New").objects.create(body=TEXT)
+        with self.assertRaises(IntegrityError):
+            after.apps.get_model(APP, "New").objects.create(body=NEAR)
+
     def test_without_fingerprint(self):
         with self.assertRaisesMessage(DatabaseError, 'column "simhash" of relation "Texts of it" does not exist'):
             self.forwards(Guard("Text"))

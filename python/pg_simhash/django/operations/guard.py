@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.backends.ddl_references import Statement
 from django.db.migrations.operations.base import Operation, OperationCategory
 from django.db.migrations.state import StateApps
 from django.db.models import Model
@@ -54,6 +55,7 @@ class GuardOperation(TableOperation):
             arguments["log_to"] = table_of(schema_editor, log)
         if self.log_fields:
             arguments["log_columns"] = [column_of(model, field) for field in self.log_fields]
+        create_deferred_indexes(schema_editor, model)
         select(schema_editor, "simhash_guard", table_of(schema_editor, model), **arguments)
 
     def unguard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
@@ -61,6 +63,19 @@ class GuardOperation(TableOperation):
 
     def models(self) -> list[str]:
         return [*super().models(), self.log_to.rpartition(".")[2]] if self.log_to else super().models()
+
+
+def create_deferred_indexes(schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    """Creates the indexes of a model that the same migration creates: a guard needs them. Django would create them at
+    the end of the migration."""
+    for statement in list(schema_editor.deferred_sql):
+        if (
+            isinstance(statement, Statement)
+            and statement.template == schema_editor.sql_create_index
+            and statement.references_table(model._meta.db_table)
+        ):
+            schema_editor.deferred_sql.remove(statement)
+            schema_editor.execute(statement, params=None)
 
 
 class Guard(GuardOperation):
