@@ -11,6 +11,8 @@ from django.test import TestCase, TransactionTestCase
 from stories.models import MarkedStory, QuotedStory, RejectedStory, SkippedNote, SkippedStory, Tenant, TenantStory
 from texts import NEAR, OTHER, TEXT, THIRD
 
+from pg_simhash.django import near_duplicate
+
 # What Django 5.2 raises when INSERT ... RETURNING returns no row.
 NO_ROW = "'NoneType' object is not iterable"
 # What it raises when an UPDATE of save() with update_fields changes no row.
@@ -94,7 +96,9 @@ class Reject(Guarded, TestCase):
         error = caught.exception.__cause__
         self.assertIsInstance(error, psycopg.errors.ExclusionViolation)
         self.assertEqual(error.diag.constraint_name, "zzz_simhash_guard")
-        self.assertIn(f"key (id)=({self.first.pk})", error.diag.message_detail)
+        near = near_duplicate(caught.exception)
+        self.assertEqual((near.key, near.distance, round(near.resemblance, 3)), ({"id": self.first.pk}, 3, 0.997))
+        self.assertEqual(near.table, "stories_rejectedstory")
 
     def test_save(self):
         story = self.unsaved("near", NEAR)
@@ -142,6 +146,12 @@ class Reject(Guarded, TestCase):
         self.assertRejects(self.model.objects.filter(slug="other").update, body=NEAR)
         self.assertRejects(self.model.objects.bulk_update, [story], ["body"])
         self.assertEqual(self.model.objects.get(slug="other").body, OTHER)
+
+    def test_other_errors(self):
+        """Another IntegrityError is not about a near-duplicate."""
+        with self.assertRaises(IntegrityError) as caught, transaction.atomic():
+            self.model.objects.create(slug="first", body=OTHER)
+        self.assertIsNone(near_duplicate(caught.exception))
 
     def test_fixture(self):
         """A fixture with near-duplicates is an error."""
