@@ -66,8 +66,12 @@ class Guarded:
         self.first.views = 1
         self.first.save()
         self.first.body = NEAR
+        before = self.first.fingerprint
         self.first.save()
+        # Django does not read generated fields back after an UPDATE.
+        self.assertEqual(self.first.fingerprint, before)
         self.first.refresh_from_db()
+        self.assertNotEqual(self.first.fingerprint, before)
         self.assertEqual((self.first.views, self.first.body), (1, NEAR))
 
     def test_get(self):

@@ -6,9 +6,10 @@ from pathlib import Path
 from django.apps import apps
 from django.core import checks, management
 from django.db import DatabaseError, connection, migrations, models
+from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.loader import MigrationLoader
 from django.test import TransactionTestCase
-from test_operations import Laboratory, generated, psql
+from test_operations import APP, Laboratory, generated, psql
 from texts import TEXT
 
 from pg_simhash.django import Guard, SimHash, simhash_indexes
@@ -145,6 +146,21 @@ class Changes(Laboratory):
         for step in reversed(done):
             self.backwards(step)
         self.check()
+
+    def test_order_of_makemigrations(self):
+        """If the model has lost the fingerprint, makemigrations removes it before it changes the text's field."""
+        declared = self.state.clone()
+        for block in range(4):
+            declared.remove_index(APP, "text", f"text_{block}")
+        declared.remove_field(APP, "text", "fingerprint")
+        field = models.CharField(max_length=10_000, db_column="The body")
+        declared.alter_field(APP, "text", "body", field, preserve_default=True)
+        ((migration,),) = MigrationAutodetector(self.state, declared)._detect_changes().values()
+        names = [type(operation).__name__ for operation in migration.operations]
+        self.assertEqual(names, ["RemoveIndex"] * 4 + ["RemoveField", "AlterField"])
+        for operation in migration.operations:
+            self.forwards(operation)
+        self.assertEqual(self.columns(), [])
 
     def check(self):
         """The fingerprints are there, and the guard works."""

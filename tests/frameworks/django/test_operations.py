@@ -27,6 +27,7 @@ from pg_simhash.django import (
     Attach,
     AttachOnline,
     Detach,
+    DetachOnline,
     FingerprintField,
     Guard,
     HammingDistance,
@@ -284,6 +285,18 @@ class TestAttachOnline(Laboratory):
         self.backwards(done, atomic=False)
         self.assertNothing()
 
+    def test_detach(self):
+        self.insert(TEXT, OTHER, NEAR)
+        self.forwards(AttachOnline("Text", "body", field="fingerprint"), atomic=False)
+        done = self.forwards(DetachOnline("Text", "body", field="fingerprint"))
+        self.assertNothing()
+        self.assertQuiet()
+        with self.assertRaisesMessage(NotSupportedError, "The DetachOnline operation cannot be executed inside"):
+            self.backwards(done)
+        self.backwards(done, atomic=False)
+        self.assertAttached("fingerprint")
+        self.assertQuiet(("fingerprint", FingerprintField(null=True)))
+
     def test_atomic_migration(self):
         message = (
             "The AttachOnline operation cannot be executed inside a transaction (set atomic = False on the migration)."
@@ -532,6 +545,7 @@ OPERATIONS = [
     Attach("Text", "body", field="fingerprint", options={"ngram": 2}, scope=["tenant"], columns=False),
     Detach("Text", "body", prefix="other"),
     AttachOnline("Text", "body", field="fingerprint", batch_pages=10),
+    DetachOnline("Text", "body", prefix="other", options={"ngram": 2}),
     IndexConcurrently("Text", "fingerprint", blocks=2),
     Guard("Text", "mark", mark_field="near", log_to="Log", log_fields=["body"], resemblance=None),
     Unguard("Text"),
@@ -581,6 +595,7 @@ class AllOperations(Laboratory):
                 ("+ Attach fingerprints of body to model Text", "text_attach_fingerprint"),
                 ("- Detach fingerprints of body from model Text", "text_detach_other"),
                 ("+ Attach fingerprints of body to model Text while it is in use", "text_attach_fingerprint_online"),
+                ("- Detach fingerprints of body from model Text while it is in use", "text_detach_other_online"),
                 ("+ Concurrently index 2 blocks of fingerprint of model Text", "text_fingerprint_2_blocks"),
                 ("+ Guard model Text (mark)", "text_guard"),
                 ("- Remove the guard of model Text", "text_unguard"),
@@ -604,7 +619,7 @@ class Squashing(Laboratory):
         return MigrationOptimizer().optimize(list(operations), APP)
 
     def test_undone(self):
-        for do, undo in (Guard, Unguard), (Attach, Detach):
+        for do, undo in (Guard, Unguard), (Attach, Detach), (AttachOnline, DetachOnline):
             arguments = {"fingerprint": "f"} if do is Guard else {"field": "f"}
             other = migrations.CreateModel("Other", [KEY])
             self.assertEqual(

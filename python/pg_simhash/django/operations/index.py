@@ -34,12 +34,9 @@ class BlockIndexes(NotInTransactionMixin, TableOperation):
     covering: bool
     scope: Sequence[str]
 
-    def database_forwards(self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, *states: Any) -> None:
-        self._ensure_not_in_transaction(schema_editor)
-        super().database_forwards(app_label, schema_editor, *states)
-
     def build_indexes(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], column: str) -> None:
         """Runs the commands of ``simhash_index_commands``. If it is interrupted, the next run continues."""
+        self._ensure_not_in_transaction(schema_editor)
         arguments: dict[str, Any] = {"blocks": self.blocks, "prefix": column}
         if not self.covering:
             arguments["covering"] = False
@@ -87,11 +84,8 @@ class IndexConcurrently(BlockIndexes):
     def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.build_indexes(schema_editor, model, column_of(model, self.fingerprint))
 
-    def database_backwards(self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, *states: Any) -> None:
-        self._ensure_not_in_transaction(schema_editor)
-        super().database_backwards(app_label, schema_editor, *states)
-
     def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
+        self._ensure_not_in_transaction(schema_editor)
         params = [
             column_of(model, self.fingerprint),
             table_of(schema_editor, model),
