@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.db import models
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
@@ -45,10 +44,3 @@ class FingerprintField(models.BigIntegerField):
                 "Subtract 2**64 from an unsigned one that is 2**63 or more."
             )
         return value
-
-    def to_python(self, value: Any) -> int | None:
-        """Converts a value of a fixture or a form, where a fingerprint may be a string."""
-        number = super().to_python(value)
-        if number is not None and not LOWEST <= number <= HIGHEST:
-            raise ValidationError(self.error_messages["invalid"], code="invalid", params={"value": value})
-        return number
