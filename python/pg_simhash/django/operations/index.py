@@ -11,15 +11,20 @@ from django.db.models import Model
 
 from .table import TableOperation, call_sql, column_of, table_of
 
-# The indexes of one layout that the commands have made: each has a comment, and depends on the fingerprint column.
+# The indexes of one layout that the commands have made: each has a comment, depends on the fingerprint column, and has
+# the columns of the scope before the block.
 BUILT_INDEXES = r"""
 SELECT indexrelid::regclass::text
-FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attname = %s
+FROM pg_index JOIN pg_attribute AS fingerprint ON attrelid = indrelid AND attname = %s
 WHERE indrelid = %s::regclass
   AND obj_description(indexrelid, 'pg_class') ~ %s
   AND EXISTS (SELECT FROM pg_depend
               WHERE (classid, objid) = ('pg_class'::regclass, indexrelid)
-                AND (refclassid, refobjid, refobjsubid) = ('pg_class'::regclass, indrelid, attnum))
+                AND (refclassid, refobjid, refobjsubid) = ('pg_class'::regclass, indrelid, fingerprint.attnum))
+  AND ARRAY(SELECT scope.attname::text
+            FROM generate_series(0, indnkeyatts - 2) AS place
+            JOIN pg_attribute AS scope ON (scope.attrelid, scope.attnum) = (indrelid, indkey[place])
+            ORDER BY place) = %s::text[]
 ORDER BY 1
 """
 
@@ -89,7 +94,8 @@ class IndexConcurrently(BlockIndexes):
         params = [
             column_of(model, self.fingerprint),
             table_of(schema_editor, model),
-            rf"^made by simhash_attach_online: .*block \d of {self.blocks}\M",
+            rf"^made by simhash_attach_online: .*block \d of {self.blocks}$",
+            [column_of(model, field) for field in self.scope],
         ]
         if schema_editor.collect_sql:
             query = BUILT_INDEXES.strip() % tuple(map(schema_editor.quote_value, params))
