@@ -11,24 +11,35 @@ COMMENT ON FUNCTION simhash_near_support(internal) IS
     'part of hamming and simhash_near: lets the planner find near rows, and the nearest, by block indexes';
 DROP FUNCTION simhash_within(bigint, bigint, integer, integer);
 
--- Indexes include the fingerprint, unless they exist already.
-CREATE OR REPLACE FUNCTION simhash_attach(
+-- Indexes include the fingerprint, unless they exist already. They may have a scope, and blocks may be expressions.
+DROP FUNCTION simhash_attach(regclass, name, integer, jsonb, name, boolean);
+CREATE FUNCTION simhash_attach(
     target regclass, source name, blocks integer DEFAULT 4, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash',
-    covering boolean DEFAULT NULL
+    covering boolean DEFAULT NULL, scope text[] DEFAULT '{}', columns boolean DEFAULT true
 ) RETURNS void
-    AS 'MODULE_PATHNAME', 'simhash_attach_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_attach_scoped_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name, boolean) IS
+COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name, boolean, text[], boolean) IS
     'gives a table the fingerprint column of a source column, its block columns and a covering btree on each';
-CREATE OR REPLACE FUNCTION simhash_index_commands(
-    target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash', covering boolean DEFAULT NULL
+DROP FUNCTION simhash_index_commands(regclass, integer, name, boolean);
+CREATE FUNCTION simhash_index_commands(
+    target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash', covering boolean DEFAULT NULL,
+    scope text[] DEFAULT '{}'
 ) RETURNS SETOF text
-    AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_index_commands_scoped_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name, boolean) IS
-    'the commands that build the missing indexes on a fingerprint column''s blocks concurrently; for psql''s \gexec';
+COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name, boolean, text[]) IS
+    'lists commands that build the missing block indexes concurrently, and runs none of them: psql''s \gexec does';
 
-COMMENT ON FUNCTION simhash_skew(regclass, name, integer) IS
+DROP FUNCTION simhash_skew(regclass, name, integer);
+CREATE FUNCTION simhash_skew(
+    target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
+    OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],
+    OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_skew_scoped_wrapper'
+    LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 7;
+COMMENT ON FUNCTION simhash_skew(regclass, name, integer, text[]) IS
     'what a search of a table costs by the number of blocks: share of the commonest values, entries read, the best';
 
 -- A guard may confirm near rows by their texts, and does so by default. Existing guards stay as they are.

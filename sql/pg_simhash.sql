@@ -243,11 +243,11 @@ COMMENT ON FUNCTION simhash_near(bigint, bigint, integer) IS
 
 CREATE FUNCTION simhash_attach(
     target regclass, source name, blocks integer DEFAULT 4, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash',
-    covering boolean DEFAULT NULL
+    covering boolean DEFAULT NULL, scope text[] DEFAULT '{}', columns boolean DEFAULT true
 ) RETURNS void
-    AS 'MODULE_PATHNAME', 'simhash_attach_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_attach_scoped_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name, boolean) IS
+COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name, boolean, text[], boolean) IS
     'gives a table the fingerprint column of a source column, its block columns and a covering btree on each';
 
 CREATE FUNCTION simhash_detach(target regclass, prefix name DEFAULT 'simhash') RETURNS void
@@ -274,12 +274,13 @@ COMMENT ON PROCEDURE simhash_fill(regclass, name, integer) IS
     'fills the column of simhash_attach_online, and commits after each batch; can be stopped and called again';
 
 CREATE FUNCTION simhash_index_commands(
-    target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash', covering boolean DEFAULT NULL
+    target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash', covering boolean DEFAULT NULL,
+    scope text[] DEFAULT '{}'
 ) RETURNS SETOF text
-    AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_index_commands_scoped_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name, boolean) IS
-    'the commands that build the missing indexes on a fingerprint column''s blocks concurrently; for psql''s \gexec';
+COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name, boolean, text[]) IS
+    'lists commands that build the missing block indexes concurrently, and runs none of them: psql''s \gexec does';
 
 CREATE FUNCTION simhash_update() RETURNS trigger
     AS 'MODULE_PATHNAME', 'simhash_update_wrapper'
@@ -292,13 +293,13 @@ COMMENT ON FUNCTION simhash_update() IS
 -- This reads the table as the calling user, with that user's rights and row-level security, so it is STABLE and not
 -- PARALLEL SAFE.
 CREATE FUNCTION simhash_skew(
-    target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3,
+    target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
     OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],
     OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean
 ) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'simhash_skew_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_skew_scoped_wrapper'
     LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 7;
-COMMENT ON FUNCTION simhash_skew(regclass, name, integer) IS
+COMMENT ON FUNCTION simhash_skew(regclass, name, integer, text[]) IS
     'what a search of a table costs by the number of blocks: share of the commonest values, entries read, the best';
 
 -- Deduplication on insert ----------------------------------------------------

@@ -21,11 +21,12 @@ def scan(table):
     )
 
 
-def check(table, k, condition):
-    """How many rows a search by this condition on `t` and `q.simhash` finds, and how many wrongly or not."""
+def check(table, k, condition, copy=None):
+    """How many rows a search of the table, or of a copy of it, by this condition on `t` and `q.simhash` finds, and how
+    many wrongly or not."""
     found, wrong = psql(
         f"""WITH found AS MATERIALIZED (
-            SELECT q.k, q.id AS query, t.id FROM queries_{table} AS q JOIN {table} AS t ON {condition}
+            SELECT q.k, q.id AS query, t.id FROM queries_{table} AS q JOIN {copy or table} AS t ON {condition}
             WHERE q.id <= {QUERIES}
         ), truth AS MATERIALIZED (SELECT k, query, id FROM truth_{table} WHERE distance <= {k})
         SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM (

@@ -80,7 +80,7 @@ def simhash(
         arguments = [literal(list(source), ARRAY(Text))]
     if feature_weights is not None:
         if not isinstance(feature_weights, SQLColumnExpression):
-            feature_weights = literal(list(feature_weights), ARRAY(Double))
+            feature_weights = literal([float(weight) for weight in feature_weights], ARRAY(Double))
         arguments.append(feature_weights)
     if options:
         arguments.append(_options(options))

@@ -1,5 +1,9 @@
-//! Near-duplicate text: 64-bit SimHash fingerprints (Charikar 2002), exact search by Hamming distance, all near pairs
-//! and their clusters.
+#![doc = include_str!("../README.md")]
+//!
+//! # The modules
+//!
+//! The functions of this page are enough to compare texts. The modules below them give every option, bound the memory,
+//! and let a caller cancel.
 //!
 //! [`text`] normalises a text, cuts it into tokens and joins these to shingles; [`fingerprint`] makes weighted features
 //! of the shingles, and a fingerprint of the features. [`search`] is what an index needs to find near fingerprints, and
@@ -10,6 +14,9 @@
 
 // Only pairs::compare makes an exception: it calls functions compiled for CPU features that it has detected.
 #![deny(unsafe_code)]
+#![warn(missing_docs)]
+// The documentation of a module also guides readers of its source.
+#![allow(rustdoc::private_intra_doc_links)]
 
 pub mod distance;
 pub mod error;
@@ -18,8 +25,15 @@ pub mod pairs;
 #[cfg(test)]
 mod random;
 pub mod search;
+mod simple;
 pub mod text;
 pub mod ticking;
+
+pub use distance::{hamming, similarity};
+pub use error::Error;
+pub use fingerprint::options::Options;
+pub use pairs::Pair;
+pub use simple::{clusters, features, near_pairs, resemblance, simhash, simhash_with};
 
 /// Version of the fingerprint format. Fingerprints of different versions must not be compared.
 pub const FORMAT: i32 = 1;

@@ -72,13 +72,14 @@ impl<'a> DirtyScan<'a> {
         self.is_among_gone = false;
     }
 
-    /// Begins to look up values of the index's first key.
+    /// Begins to look up values of the index's key that comes after the keys `before`.
     ///
     /// # Safety
-    /// The first key is of PostgreSQL's own type `int4` with its order, and the scan was begun with one key.
-    pub unsafe fn look_up(&mut self, values: &[i32]) {
-        // SAFETY: the caller says that the key is an integer.
-        unsafe { self.entries.look_up(&[], 1, KeyCondition::AnyOf(values)) };
+    /// This key is of PostgreSQL's own type `int4` with its order. The index supports the keys before, and the scan was
+    /// begun with one key more than these.
+    pub unsafe fn look_up(&mut self, before: &[pg_sys::ScanKeyData], values: &[i32]) {
+        // SAFETY: the caller says that the key is an integer, and that the index supports the others.
+        unsafe { self.entries.look_up(before, before.len() as i16 + 1, KeyCondition::AnyOf(values)) };
         self.is_among_gone = false;
     }
 

@@ -14,6 +14,9 @@ use crate::postgres::names::{hold, hold_schema};
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);
 
+/// The argument types of `simhash_block`.
+pub const SIMHASH_BLOCK: &[Oid] = &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
+
 /// The schema of the extension and of its functions.
 ///
 /// They are looked up there and nowhere else: search_path and privileges do not matter, and another user's function of
@@ -85,6 +88,6 @@ impl ExtensionSchema {
     }
 
     pub fn simhash_block(self) -> Option<Oid> {
-        self.function(c"simhash_block", &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID])
+        self.function(c"simhash_block", SIMHASH_BLOCK)
     }
 }

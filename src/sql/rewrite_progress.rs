@@ -1,8 +1,8 @@
 //! Progress of a table's rewrite.
 //!
-//! PostgreSQL has no progress view for ALTER TABLE. But the rewrite computes a given block exactly once for each row,
-//! so counting these calls shows the progress. When nothing is watched, that costs `simhash_block` one comparison with
-//! a static.
+//! PostgreSQL has no progress view for ALTER TABLE. But the rewrite computes a given block exactly once for each row, or
+//! the fingerprint if that is the only new column, so counting these calls shows the progress. When nothing is watched,
+//! that costs `simhash_block` and `simhash` one comparison with a static.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -14,8 +14,16 @@ use crate::postgres::report::{Schedule, out_of_about};
 /// The number of the block whose computations are counted. The backend has one thread; an atomic is the simplest static
 /// that is cheap to read.
 static WATCHED: AtomicI32 = AtomicI32::new(NONE);
-/// A number that no block has.
+/// Numbers that no block has.
 const NONE: i32 = -1;
+const FINGERPRINT: i32 = -2;
+
+/// What is computed once for each row.
+#[derive(Clone, Copy)]
+pub enum Counted {
+    Block(i32),
+    Fingerprint,
+}
 
 /// Rows between two readings of the clock.
 const ROWS: u64 = 256;
@@ -34,10 +42,14 @@ struct Rewrite {
 /// Counts until it is dropped, also by an error.
 pub struct Watch;
 
-/// Reports, every few seconds, for how many of the expected rows this block has been computed.
-pub fn watch(block: i32, expected: f64) -> Watch {
+/// Reports, every few seconds, for how many of the expected rows this has been computed.
+pub fn watch(counted: Counted, expected: f64) -> Watch {
     REWRITE.set(Some(Rewrite { expected, rows: 0, schedule: Schedule::start() }));
-    WATCHED.store(block, Ordering::Relaxed);
+    let number = match counted {
+        Counted::Block(block) => block,
+        Counted::Fingerprint => FINGERPRINT,
+    };
+    WATCHED.store(number, Ordering::Relaxed);
     Watch
 }
 
@@ -60,6 +72,12 @@ pub fn computed(block: i32) {
     if block == WATCHED.load(Ordering::Relaxed) {
         count();
     }
+}
+
+/// Called for each fingerprint that is computed.
+#[inline]
+pub fn computed_fingerprint() {
+    computed(FINGERPRINT);
 }
 
 #[cold]

@@ -1,5 +1,5 @@
-"""What applications see through psycopg and SQLAlchemy: a guard's errors, the progress of long statements, and index
-builds that are interrupted.
+"""What applications see through psycopg: a guard's errors, the progress of long statements, and index builds that are
+interrupted.
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
 """
@@ -9,8 +9,6 @@ import sys
 import unittest
 
 import psycopg
-import sqlalchemy
-from sqlalchemy import exc, orm
 
 WORDS = [f"word{number}" for number in range(600)]
 TEXT = " ".join(WORDS)
@@ -20,19 +18,9 @@ OTHER = " ".join(reversed([word * 2 for word in WORDS]))
 TABLE = 'drivers."Some texts"'
 
 
-class Base(orm.DeclarativeBase):
-    pass
-
-
-class SomeText(Base):
-    __tablename__ = "Some texts"
-    __table_args__ = {"schema": "drivers"}
-    id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
-    body: orm.Mapped[str]
-
-
 class Guarded(unittest.TestCase):
     action = "reject"
+    mark = ""
 
     def setUp(self):
         self.connection = psycopg.connect(autocommit=True)
@@ -41,9 +29,9 @@ class Guarded(unittest.TestCase):
         self.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
         self.execute("DROP SCHEMA IF EXISTS drivers CASCADE")
         self.execute("CREATE SCHEMA drivers")
-        self.execute(f"CREATE TABLE {TABLE} (id bigint PRIMARY KEY, body text)")
+        self.execute(f"CREATE TABLE {TABLE} (id bigint PRIMARY KEY, body text, near bigint)")
         self.execute("SELECT simhash_attach(%s, 'body')", TABLE)
-        self.execute("SELECT simhash_guard(%s, %s)", TABLE, self.action)
+        self.execute(f"SELECT simhash_guard(%s, %s{self.mark})", TABLE, self.action)
         self.insert(1, TEXT)
         (self.distance,) = self.execute("SELECT hamming(simhash(%s), simhash(%s))", TEXT, NEAR).fetchone()
         self.assertLessEqual(self.distance, 6)
@@ -147,47 +135,27 @@ class PsycopgSkip(Guarded):
         ).fetchall()
         self.assertEqual(found, [(3,)])
 
+    def test_copy(self):
+        """COPY counts and stores only the rows that are not skipped."""
+        with self.connection.cursor() as cursor:
+            with cursor.copy(f"COPY {TABLE} (id, body) FROM STDIN") as copy:
+                copy.write_row((2, NEAR))
+                copy.write_row((3, OTHER))
+            self.assertEqual(cursor.statusmessage, "COPY 1")
+        self.assertEqual(self.ids(), [1, 3])
 
-class SQLAlchemy(Guarded):
-    def setUp(self):
-        super().setUp()
-        # Without an address, libpq takes it from the environment.
-        self.engine = sqlalchemy.create_engine("postgresql+psycopg://")
-        self.addCleanup(self.engine.dispose)
 
-    def test_statement(self):
-        with self.engine.connect() as connection, self.assertRaises(exc.IntegrityError) as caught:
-            connection.execute(sqlalchemy.insert(SomeText).values(id=2, body=NEAR))
-        self.assertIsInstance(caught.exception.orig, psycopg.errors.ExclusionViolation)
-        self.check_fields(caught.exception.orig.diag)
+class PsycopgMark(Guarded):
+    action = "mark"
+    mark = ", mark_column => 'near'"
 
-    def test_session(self):
-        """The unit of work fails as a whole, and the session can be used again."""
-        with orm.Session(self.engine) as session:
-            session.add_all([SomeText(id=2, body=OTHER), SomeText(id=3, body=NEAR)])
-            with self.assertRaises(exc.IntegrityError) as caught:
-                session.commit()
-            self.check_fields(caught.exception.orig.diag)
-            session.rollback()
-            session.add(SomeText(id=2, body=OTHER))
-            session.commit()
-        self.assertEqual(self.ids(), [1, 2])
-
-    def test_nested(self):
-        with orm.Session(self.engine) as session, session.begin():
-            session.add(SomeText(id=2, body=OTHER))
-            with self.assertRaises(exc.IntegrityError), session.begin_nested():
-                session.add(SomeText(id=3, body=NEAR))
-                session.flush()
-        self.assertEqual(self.ids(), [1, 2])
-
-    def test_changed_object(self):
-        self.insert(2, OTHER)
-        with orm.Session(self.engine) as session:
-            session.get(SomeText, 2).body = NEAR
-            with self.assertRaises(exc.IntegrityError) as caught:
-                session.commit()
-            self.check_fields(caught.exception.orig.diag)
+    def test_copy(self):
+        """All rows of a COPY are stored, the near one with the key of the row that it is near."""
+        with self.connection.cursor() as cursor, cursor.copy(f"COPY {TABLE} (id, body) FROM STDIN") as copy:
+            copy.write_row((2, OTHER))
+            copy.write_row((3, NEAR))
+        marks = self.execute(f"SELECT id, near FROM {TABLE} ORDER BY id").fetchall()
+        self.assertEqual(marks, [(1, None), (2, None), (3, 1)])
 
 
 class Progress(unittest.TestCase):

@@ -13,7 +13,7 @@ import re
 import warnings
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Computed, FetchedValue, Index, Integer, text
+from sqlalchemy import Column, Computed, FetchedValue, Index, TextClause, text
 from sqlalchemy.dialects.postgresql.base import PGDialect
 from sqlalchemy.engine import Dialect
 from sqlalchemy.schema import SchemaItem
@@ -24,7 +24,8 @@ __all__ = ["include_object"]
 _ATTACHED = "made by simhash_attach: "
 _ATTACHED_ONLINE = "made by simhash_attach_online: "
 
-_DIALECT: Dialect = PGDialect()  # type: ignore[no-untyped-call]
+# With this style of parameters, SQLAlchemy does not double percent signs.
+_DIALECT: Dialect = PGDialect(paramstyle="named")  # type: ignore[no-untyped-call]
 
 _IDENTIFIER = r'(?:"(?:[^"]|"")*"|\w+)'
 _STRING = re.compile(r"'((?:[^']|'')*)'")
@@ -32,9 +33,10 @@ _CAST = re.compile(rf"::\s*(?:{_IDENTIFIER}\.)?(?:character varying|{_IDENTIFIER
 _SCHEMA_OF_FUNCTION = re.compile(rf"{_IDENTIFIER}\.(?=simhash(?:_block)?\()")
 _BLOCK_CALL = re.compile(r"simhash_block\((.+?),(\d+)(?:,(\d+))?\)")
 
-# The name that the extension gives to the index on a block, with the suffix that an interrupted command leaves. Names
-# of more than 63 bytes are cut in the middle.
-_INDEX_NAME = re.compile(r"(?P<name>.*)_idx\d*(?:_cc(?:new|old)\d*)?")
+# The name that the extension gives to the index on a block: the columns of a scope follow the block, and an interrupted
+# command leaves another suffix. Names of more than 63 bytes are cut.
+_INDEX_NAME = r".*_block{number}(?:_.*)?_idx\d*(?:_cc(?:new|old)\d*)?"
+_CUT_NAME = r".*_idx\d*(?:_cc(?:new|old)\d*)?"
 _LONGEST_NAME = 63
 
 
@@ -78,26 +80,23 @@ def _is_attached(column: Column[Any]) -> bool:
 
 def _is_same_column(modelled: Column[Any], attached: Column[Any]) -> bool:
     """Whether a column of the model may stand for an attached one."""
-    if not isinstance(attached.type, Integer) or isinstance(attached.type, BigInteger) != isinstance(
-        modelled.type, BigInteger
-    ):
+    if modelled.type.compile(dialect=_DIALECT) != attached.type.compile(dialect=_DIALECT):
         return False
-    if not isinstance(modelled.type, Integer):
-        return False
-    if not isinstance(modelled.server_default, Computed):
-        # The model need not say how the server computes the column: FetchedValue() is enough, and a column that a
-        # trigger fills needs nothing.
-        return isinstance(modelled.server_default, FetchedValue) or not isinstance(attached.server_default, Computed)
-    if not isinstance(attached.server_default, Computed):
-        return False
-    return _plain(modelled.server_default.sqltext) == _plain(attached.server_default.sqltext)
+    if isinstance(modelled.server_default, Computed):
+        return isinstance(attached.server_default, Computed) and (
+            _plain(modelled.server_default.sqltext) == _plain(attached.server_default.sqltext)
+        )
+    # The model need not repeat how the server computes the column: FetchedValue() is enough, and a column that a
+    # trigger fills needs nothing.
+    return isinstance(modelled.server_default, FetchedValue) or attached.server_default is None
 
 
 def _is_made_index(index: Index) -> bool:
     """Whether the extension made an index of the database: on a block, after the columns of a scope."""
     block = _keys(index)[-1]
     if isinstance(block, Column):
-        return _is_attached(block) and _block_of_column(block) is not None
+        generated = block.server_default
+        return _is_attached(block) and isinstance(generated, Computed) and _block_call(generated.sqltext) is not None
     call = _block_call(block)
     return call is not None and _is_given_name(index.name or "", call[1])
 
@@ -106,15 +105,10 @@ def _keys(index: Index) -> list[ClauseElement]:
     return [text(key) if isinstance(key, str) else key for key in index.expressions]
 
 
-def _block_of_column(column: Column[Any]) -> tuple[str, int, int] | None:
-    return _block_call(column.server_default.sqltext) if isinstance(column.server_default, Computed) else None
-
-
 def _is_given_name(name: str, number: int) -> bool:
-    given = _INDEX_NAME.fullmatch(name)
-    if given is None:
-        return False
-    return given["name"].endswith(f"_block{number}") or len(name.encode()) >= _LONGEST_NAME - 3
+    # A character of several bytes is not cut in two.
+    is_cut = len(name.encode()) > _LONGEST_NAME - 4
+    return bool(re.fullmatch(_CUT_NAME if is_cut else _INDEX_NAME.format(number=number), name, re.DOTALL))
 
 
 def _is_same_block_index(modelled: Index, existing: Index) -> bool:
@@ -138,8 +132,11 @@ def _block_call(expression: ClauseElement) -> tuple[str, int, int] | None:
 def _plain(expression: ClauseElement) -> str:
     """An expression of the model, or of the server, without what can be written in several ways: the schema of the
     extension's functions, casts, parentheses around names, spaces, and the order of the keys in options."""
-    compiled = expression.compile(dialect=_DIALECT, compile_kwargs={"literal_binds": True, "include_table": False})
-    sql = str(compiled)
+    if isinstance(expression, TextClause):
+        sql = expression.text
+    else:
+        kwargs = {"literal_binds": True, "include_table": False}
+        sql = str(expression.compile(dialect=_DIALECT, compile_kwargs=kwargs))
     strings: list[str] = []
 
     def keep(string: re.Match[str]) -> str:

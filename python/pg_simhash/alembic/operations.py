@@ -16,6 +16,7 @@ from alembic.autogenerate import renderers
 from alembic.autogenerate.api import AutogenContext
 from alembic.operations import MigrateOperation, Operations
 from sqlalchemy import TextClause, text
+from sqlalchemy.dialects.postgresql.base import PGDialect
 
 __all__ = [
     "CreateSimhashExtensionOp",
@@ -28,6 +29,10 @@ __all__ = [
     "SimhashGuardOp",
     "SimhashUnguardOp",
 ]
+
+# Names are part of the text of a statement, in which SQLAlchemy doubles percent signs where the driver needs it. With
+# this style of parameters they are not doubled twice.
+_PREPARER = PGDialect(paramstyle="named").identifier_preparer  # type: ignore[no-untyped-call]
 
 DEFAULT_RESEMBLANCE = -1.0
 """The resemblance that stands for the default of ``simhash_guard``: 0.89 if fingerprints are made from a text."""
@@ -60,7 +65,7 @@ class CreateSimhashExtensionOp(SimhashOp):
         operations.invoke(cls(schema))
 
     def run(self, operations: Operations) -> None:
-        in_schema = f" SCHEMA {_quoted(operations, self.schema)}" if self.schema is not None else ""
+        in_schema = f" SCHEMA {_quoted(self.schema)}" if self.schema is not None else ""
         operations.execute(_statement(f"CREATE EXTENSION IF NOT EXISTS pg_simhash{in_schema}"))
 
     def reverse(self) -> DropSimhashExtensionOp:
@@ -124,7 +129,7 @@ class SimhashAttachOp(SimhashOp):
 
     def run(self, operations: Operations) -> None:
         arguments = _named(self, "blocks", "options", "prefix", "covering", "scope", "columns")
-        _call(operations, self.operation, _table(operations, self), _literal(self.source), *arguments)
+        _call(operations, self.operation, _table(self), _literal(self.source), *arguments)
 
     def reverse(self) -> SimhashDetachOp:
         return SimhashDetachOp(self.table_name, self.prefix, self.schema, attached=self)
@@ -162,7 +167,7 @@ class SimhashAttachOnlineOp(SimhashOp):
 
     def run(self, operations: Operations) -> None:
         arguments = _named(self, "options", "prefix")
-        _call(operations, self.operation, _table(operations, self), _literal(self.source), *arguments)
+        _call(operations, self.operation, _table(self), _literal(self.source), *arguments)
 
     def reverse(self) -> SimhashDetachOp:
         return SimhashDetachOp(self.table_name, self.prefix, self.schema, attached=self)
@@ -188,7 +193,7 @@ class SimhashDetachOp(SimhashOp):
         operations.invoke(cls(table_name, prefix, schema))
 
     def run(self, operations: Operations) -> None:
-        _call(operations, self.operation, _table(operations, self), *_named(self, "prefix"))
+        _call(operations, self.operation, _table(self), *_named(self, "prefix"))
 
     def reverse(self) -> SimhashAttachOp | SimhashAttachOnlineOp:
         if self.attached is None:
@@ -227,7 +232,7 @@ class SimhashFillOp(SimhashOp):
     def run(self, operations: Operations) -> None:
         with operations.get_context().autocommit_block():
             arguments = _named(self, "prefix", "batch_pages")
-            _call(operations, self.operation, _table(operations, self), *arguments, verb="CALL")
+            _call(operations, self.operation, _table(self), *arguments, verb="CALL")
 
 
 @dataclass(eq=False)
@@ -268,7 +273,7 @@ class SimhashBuildIndexesOp(SimhashOp):
 
     def run(self, operations: Operations) -> None:
         arguments = _named(self, "blocks", "prefix", "covering", "scope")
-        query = f"SELECT simhash_index_commands({', '.join([_table(operations, self), *arguments])})"
+        query = f"SELECT simhash_index_commands({', '.join([_table(self), *arguments])})"
         context = operations.get_context()
         with context.autocommit_block():
             if context.as_sql:
@@ -336,9 +341,9 @@ class SimhashGuardOp(SimhashOp):
         named = ["max_distance", "scope", "mark_column", "fingerprint", "resemblance", "log_to", "log_columns"]
         arguments = _named(self, *named)
         if self.log_to is not None:
-            log = _regclass(operations, self.schema, self.log_to)
+            log = _regclass(self.schema, self.log_to)
             arguments = [f"log_to => {log}" if argument.startswith("log_to") else argument for argument in arguments]
-        _call(operations, self.operation, _table(operations, self), _literal(self.action), *arguments)
+        _call(operations, self.operation, _table(self), _literal(self.action), *arguments)
 
     def reverse(self) -> SimhashUnguardOp:
         return SimhashUnguardOp(self.table_name, self.schema, guard=self)
@@ -361,7 +366,7 @@ class SimhashUnguardOp(SimhashOp):
         operations.invoke(cls(table_name, schema))
 
     def run(self, operations: Operations) -> None:
-        _call(operations, self.operation, _table(operations, self))
+        _call(operations, self.operation, _table(self))
 
     def reverse(self) -> SimhashGuardOp:
         if self.guard is None:
@@ -410,18 +415,18 @@ def _statement(sql: str) -> TextClause:
     return text(sql.replace(":", "\\:"))
 
 
-def _table(operations: Operations, operation: Any) -> str:
-    return _regclass(operations, operation.schema, operation.table_name)
+def _table(operation: Any) -> str:
+    return _regclass(operation.schema, operation.table_name)
 
 
-def _regclass(operations: Operations, schema: str | None, table: str) -> str:
+def _regclass(schema: str | None, table: str) -> str:
     """A table as a literal of type regclass, whose text is an SQL name."""
-    name = _quoted(operations, table)
-    return _literal(f"{_quoted(operations, schema)}.{name}" if schema is not None else name)
+    name = _quoted(table)
+    return _literal(f"{_quoted(schema)}.{name}" if schema is not None else name)
 
 
-def _quoted(operations: Operations, name: str) -> str:
-    return operations.get_context().dialect.identifier_preparer.quote(name)
+def _quoted(name: str) -> str:
+    return _PREPARER.quote(name)
 
 
 def _named(operation: SimhashOp, *names: str) -> list[str]:

@@ -17,8 +17,11 @@ pub struct FeatureList {
 /// is in units of which [`FeatureList::one`] make a weight of 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature<'a> {
+    /// The feature: a word, or several tokens as the shingle joins them.
     pub text: &'a str,
+    /// Its weight, more than 0.
     pub weight: u64,
+    /// Its hash, whose bits vote.
     pub hash: u64,
 }
 

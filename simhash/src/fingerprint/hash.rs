@@ -41,6 +41,7 @@ pub fn hash_9_to_16(first: u64, last: u64, length: usize) -> u64 {
 /// A hash function of features. Every way through a text is compiled for both, so that a seed costs texts without one
 /// nothing.
 pub trait FeatureHash: Copy {
+    /// The hash of a feature of any length.
     fn hash(self, feature: &[u8]) -> u64;
     /// The hash of a feature of 1 to 8 bytes, as [`hash_1_to_8`] takes it.
     fn hash_1_to_8(self, word: u64, length: usize) -> u64;

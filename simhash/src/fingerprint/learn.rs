@@ -31,10 +31,12 @@ pub struct Sample {
     texts: Vec<(u64, String)>,
 }
 
-/// A feature and its weight in fifths, 1 to 4.
+/// A feature whose weight, 1 to 4 fifths, was learnt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Learnt {
+    /// The text of the feature.
     pub feature: String,
+    /// Its weight, in units of .2.
     pub fifths: u8,
 }
 

@@ -43,9 +43,11 @@ pub enum Weight {
 /// How a fingerprint is made. The default makes the fingerprints of `simhash(text)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
+    /// What features are made of.
     pub tokens: Tokens,
     /// Number of tokens in a feature, 1 to 16. None: 1 word, 3 spaceless tokens, 4 characters.
     pub ngram: Option<u8>,
+    /// How much a feature weighs that occurs more than once.
     pub weight: Weight,
     /// Whether letters that differ only in case are the same.
     pub case_fold: bool,
@@ -382,12 +384,17 @@ pub enum InvalidOptions {
     Failed(Error),
     /// The document is not valid JSON, for this reason.
     Unreadable(String),
+    /// The document is JSON, but not an object.
     NotAnObject,
+    /// The object has this key, which is no option.
     UnknownKey(String),
     /// A key has a wrong value, as an error message shows it: only the start of a long value.
     Value {
+        /// The option.
         key: String,
+        /// Its value as JSON.
         value: String,
+        /// What it may be: the end of a sentence that begins with "It must be".
         allowed: &'static str,
     },
 }

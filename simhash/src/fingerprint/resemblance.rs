@@ -78,6 +78,7 @@ impl Prepared {
         }
     }
 
+    /// The options with which both texts are read.
     pub fn options(&self) -> &Options {
         &self.options
     }

@@ -18,6 +18,7 @@ pub enum Phase {
 /// How far the work has come. Within a phase, the share never decreases.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
+    /// What is being done.
     pub phase: Phase,
     /// The share of the phase that is done, from 0 to 1.
     pub share: f64,

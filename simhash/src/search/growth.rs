@@ -22,7 +22,9 @@ const LEAST_EXCESS: f64 = 8.0;
 /// A block that is indexed.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedBlock {
+    /// The block.
     pub block: Block,
+    /// What its index is like.
     pub entries: Entries,
 }
 
@@ -48,8 +50,9 @@ struct Progress {
 /// One step of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// The places of the layout, and of the block in it, in what [`Growth::new`] was given.
+    /// The place of the layout in what [`Growth::new`] was given.
     pub layout: usize,
+    /// The place of the block in the layout.
     pub place: usize,
     /// The number of bits in which the values to look up differ from the query's.
     pub radius: u32,
@@ -62,6 +65,7 @@ pub struct Step {
 /// What a search is expected to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Total {
+    /// Values that are looked up.
     pub probes: f64,
     /// Index entries that are read.
     pub entries: f64,

@@ -144,3 +144,39 @@ pub fn type_name(data_type: Oid) -> Result<String, ErrorReport> {
     // SAFETY: format_type_be accepts any OID, and returns a NUL-terminated name.
     unsafe { from_server(pg_sys::format_type_be(data_type)) }
 }
+
+/// The operator family by which btrees compare values of a type unless they are told otherwise; None if the type has no
+/// equality there.
+pub fn btree_family(data_type: Oid) -> Option<Oid> {
+    let wanted = pg_sys::TYPECACHE_BTREE_OPFAMILY | pg_sys::TYPECACHE_EQ_OPR;
+    // SAFETY: the type of an existing column exists, and the entry of the type cache is permanent.
+    let found = unsafe { &*pg_sys::lookup_type_cache(data_type, wanted as i32) };
+    (found.btree_opf != Oid::INVALID && found.eq_opr != Oid::INVALID).then_some(found.btree_opf)
+}
+
+/// The planner's estimate of the number of values of a column in a table of `rows` rows, at least 1. As the planner, it
+/// assumes 200 if the table was not analyzed.
+pub fn distinct_values(table: &Relation, number: i16, rows: f64) -> f64 {
+    const UNKNOWN: f64 = 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
+    // SAFETY: a look-up in a system cache by keys of its types. The row is held until it is released.
+    let found = unsafe {
+        let row = pg_sys::SearchSysCache3(
+            pg_sys::SysCacheIdentifier::STATRELATTINH as i32,
+            table.oid().into(),
+            number.into(),
+            false.into(),
+        );
+        (!row.is_null()).then(|| {
+            let found = (*pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(row)).stadistinct;
+            pg_sys::ReleaseSysCache(row);
+            f64::from(found)
+        })
+    };
+    // A negative number is a share of the rows, 0 is unknown.
+    let values = match found {
+        Some(values) if values > 0.0 => values,
+        Some(share) if share < 0.0 => -share * rows,
+        _ => UNKNOWN,
+    };
+    values.min(rows).max(1.0)
+}

@@ -39,6 +39,9 @@ pub struct IndexKey {
     pub of: Keyed,
     /// Whether the index is a btree that compares the key with PostgreSQL's own operators on `int4`.
     pub is_integer: bool,
+    /// The operator family and the collation by which the index compares the key.
+    pub family: Oid,
+    pub collation: Oid,
 }
 
 /// What a key of an index is: a column or an expression.
@@ -69,9 +72,10 @@ impl Index {
             let mut keys = Vec::with_capacity(count);
             for (place, &column) in columns.iter().take(count).enumerate() {
                 let of = if column == 0 { Keyed::Expression(expressions.next()?) } else { Keyed::Column(column) };
-                let compares_integers = *index.rd_opcintype.add(place) == pg_sys::INT4OID
-                    && *index.rd_opfamily.add(place) == pg_sys::INTEGER_BTREE_FAM_OID;
-                keys.push(IndexKey { of, is_integer: is_btree && compares_integers });
+                let (family, collation) = (*index.rd_opfamily.add(place), *index.rd_indcollation.add(place));
+                let compares_integers =
+                    *index.rd_opcintype.add(place) == pg_sys::INT4OID && family == pg_sys::INTEGER_BTREE_FAM_OID;
+                keys.push(IndexKey { of, is_integer: is_btree && compares_integers, family, collation });
             }
             let constrains = row.indisunique || row.indisprimary || row.indisexclusion;
             (!keys.is_empty()).then(|| Self {
@@ -93,16 +97,6 @@ impl Index {
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }
-    }
-
-    /// The first key.
-    pub fn first(&self) -> Keyed {
-        self.keys[0].of
-    }
-
-    /// Whether the index finds all rows with a given value of its first key, an integer: it is a btree and not partial.
-    pub fn finds_integers(&self) -> bool {
-        self.keys[0].is_integer && !self.is_partial
     }
 
     /// The position of a column of the table in the index, as a key or included, from 1; None if the index does not

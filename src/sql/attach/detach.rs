@@ -14,7 +14,7 @@ use simhash::search::blocks::LAYOUTS;
 use super::command::{self, Command};
 use super::indexes::NamedIndex;
 use super::prefix::{Prefix, in_quotes};
-use super::provenance::{Maker, has_comment, is_marked_relation, is_marked_trigger, maker_of};
+use super::provenance::{Maker, has_comment, is_marked_for, is_marked_relation, is_marked_trigger, maker_of};
 use super::renamed::RenamedBlock;
 use super::update::UpdateTrigger;
 use crate::postgres::call::Call;
@@ -26,6 +26,7 @@ use crate::postgres::error::{sendable, tell, user_error};
 use crate::postgres::spi::{execute, strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::layouts::{BlockKey, block_keys};
 use crate::sql::recognise::{BlockCall, FingerprintCall};
 
 #[pg_extern(sql = false)]
@@ -134,31 +135,31 @@ impl<'a> Attached<'a> {
         Ok(found)
     }
 
-    /// Finds the indexes of a table on columns with these numbers, or on their blocks.
+    /// Finds the indexes of a table on columns with these numbers, or on their blocks, and those on blocks of another
+    /// column that were made under the prefix.
     fn find_indexes(&mut self, schema: ExtensionSchema, member: &Target, numbers: &[i16]) -> Result<(), ErrorReport> {
         let relation = member.open();
         let fingerprint = Column::find(&relation, self.prefix.fingerprint())?.map(|column| column.number);
         for index in NamedIndex::all_of(member)? {
-            let (column, call) = match index.first() {
-                Keyed::Column(column) => {
-                    let expression = generation_of(&relation, column);
-                    (Some(column), expression.and_then(|expression| BlockCall::read_in(expression, schema)))
-                }
-                Keyed::Expression(expression) => {
-                    let call = BlockCall::read_in(expression, schema);
-                    (call.and_then(|call| call.fingerprint.as_own_column()), call)
-                }
+            let first = |simhash_block| block_keys(&relation, &index, simhash_block).next();
+            let key = schema.simhash_block().and_then(first);
+            let column = match &key {
+                Some(BlockKey { of: Keyed::Expression(_), call, .. }) => call.fingerprint.as_own_column(),
+                Some(BlockKey { of: Keyed::Column(column), .. }) => Some(*column),
+                None => match index.keys[0].of {
+                    Keyed::Column(column) => Some(column),
+                    Keyed::Expression(_) => None,
+                },
             };
+            let is_on_column = column.is_some_and(|column| numbers.contains(&column));
             // An index on a partition is dropped with the index on the partitioned table.
-            if index.is_partition || !column.is_some_and(|column| numbers.contains(&column)) {
+            if index.is_partition || !is_on_column && !is_marked_for(index.oid, self.prefix)? {
                 continue;
             }
             let is_ours = is_marked_relation(index.oid, 0)?
-                || match call {
+                || match &key {
                     // An interrupted command leaves its index without the comment.
-                    Some(call) if !has_comment(index.oid) => {
-                        index.is_as_made(member, fingerprint, &self.prefix.block(call.block))?
-                    }
+                    Some(key) if !has_comment(index.oid) => index.is_as_made(member, fingerprint, self.prefix, key)?,
                     _ => false,
                 };
             if is_ours { &mut self.indexes } else { &mut self.other_indexes }.push(index);

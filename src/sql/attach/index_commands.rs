@@ -2,36 +2,59 @@
 
 use std::ffi::CStr;
 
-use pgrx::AnyElement;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
+use pgrx::{AnyArray, AnyElement};
 
+use super::block_indexes::{BlockIndex, BlockIndexes, Covering, has_statistics};
 use super::command::{self, Command};
 use super::index_names::IndexNames;
-use super::indexes::NamedIndex;
-use super::prefix::Prefix;
 use super::provenance::{Maker, has_comment};
-use super::source::block_sql;
-use super::table::{Covering, layout, one_by_one};
+use super::table::{layout, one_by_one};
 use super::unfilled::{Look, warn_of_unfilled};
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, no_such_column};
-use crate::postgres::catalog::index::Keyed;
+use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
+use crate::postgres::error::tell;
 use crate::postgres::names::schema_name;
 use crate::postgres::text::to_datum;
 use crate::sql::arguments::required;
 use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
-use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::scope::Scope;
 use crate::sql::recognise::BlockCall;
 
+#[pg_extern(sql = false)]
+fn simhash_index_commands_scoped(
+    target: Option<pg_sys::Oid>,
+    blocks: Option<i32>,
+    prefix: Option<&CStr>,
+    covering: Option<bool>,
+    scope: Option<AnyArray>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
+    index_commands(target, blocks, prefix, covering, Scope::read(scope)?, fcinfo)
+}
+
+/// The function as databases declare it that are not yet updated: without a scope.
 #[pg_extern(sql = false)]
 fn simhash_index_commands(
     target: Option<pg_sys::Oid>,
     blocks: Option<i32>,
     prefix: Option<&CStr>,
     covering: Option<bool>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
+    index_commands(target, blocks, prefix, covering, Scope::default(), fcinfo)
+}
+
+fn index_commands(
+    target: Option<pg_sys::Oid>,
+    blocks: Option<i32>,
+    prefix: Option<&CStr>,
+    covering: Option<bool>,
+    scope: Scope,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
     let target = required(target, "target")?;
@@ -41,21 +64,27 @@ fn simhash_index_commands(
     let call = unsafe { Call::new(fcinfo) };
     let commands = command::run(call, target, prefix, pg_sys::AccessShareLock as Lock, |command| {
         let Command { schema, prefix, table, family } = command;
-        let mut commands =
-            IndexCommands { schema, prefix, blocks, covering, names: IndexNames::default(), commands: Vec::new() };
+        let (prefix, scope) = (&prefix, &scope);
+        let fingerprint = prefix.fingerprint();
+        let columns = Vec::new();
+        let wanted = BlockIndexes { schema, prefix, fingerprint, blocks, scope, covering, columns };
+        let mut commands = IndexCommands { wanted, names: IndexNames::default(), commands: Vec::new() };
         commands.list(table, family)?;
-        warn_of_unfilled(schema, commands.prefix.fingerprint(), table, family, Look::Everywhere)?;
+        warn_of_unfilled(schema, fingerprint, table, family, Look::Everywhere)?;
         Ok(commands.commands)
     })?;
+    if !commands.is_empty() {
+        tell(format!(
+            "{} commands are to be run, each by itself and outside a transaction block; nothing has been built yet",
+            commands.len()
+        ));
+    }
     Ok(SetOfIterator::new(commands.into_iter().filter_map(|command| to_datum(&command))))
 }
 
 /// The commands that build indexes without blocking writers.
-struct IndexCommands {
-    schema: ExtensionSchema,
-    prefix: Prefix,
-    blocks: i32,
-    covering: Covering,
+struct IndexCommands<'a> {
+    wanted: BlockIndexes<'a>,
     names: IndexNames,
     commands: Vec<String>,
 }
@@ -68,9 +97,9 @@ struct Built {
     oid: Option<pg_sys::Oid>,
 }
 
-impl IndexCommands {
+impl IndexCommands<'_> {
     fn list(&mut self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
-        let column = self.prefix.fingerprint();
+        let column = self.wanted.fingerprint;
         let relation = table.open();
         if Column::find(&relation, column)?.is_none() {
             return Err(
@@ -79,7 +108,10 @@ impl IndexCommands {
         }
         check_is_stored(&relation, &fingerprint_column(&relation, column)?)?;
         drop(relation);
-        for block in 0..self.blocks {
+        for member in family {
+            self.check_scope(&member.open())?;
+        }
+        for block in 0..self.wanted.blocks {
             let mut built = Vec::new();
             for member in family.iter().filter(|member| member.is_ordinary()) {
                 built.push(self.on_ordinary(member, block)?);
@@ -99,6 +131,19 @@ impl IndexCommands {
         Ok(())
     }
 
+    /// Refuses a column in the scope that is the fingerprint or a block.
+    fn check_scope(&self, table: &Relation) -> Result<(), ErrorReport> {
+        let BlockIndexes { schema, fingerprint, scope, .. } = self.wanted;
+        let taken = |column: &Column| {
+            if column.name()? == fingerprint {
+                return Ok(Some("the fingerprint itself"));
+            }
+            let call = column.generation(table).and_then(|expression| BlockCall::read_in(expression, schema));
+            Ok(call.map(|_| "a block of a fingerprint"))
+        };
+        scope.check(table, taken).map(drop)
+    }
+
     fn on_ordinary(&mut self, table: &Target, block: i32) -> Result<Built, ErrorReport> {
         let existing = self.existing(table, block)?;
         // Drop what interrupted commands have left beside the index in use.
@@ -106,7 +151,7 @@ impl IndexCommands {
             if !index.is_valid
                 && !index.is_partition
                 && existing.as_ref().is_none_or(|existing| existing.oid != index.oid)
-                && self.is_ours(table, &index, block)?
+                && self.is_ours(table, &index)?
             {
                 self.commands.push(format!("DROP INDEX CONCURRENTLY {}", index.sql()));
             }
@@ -119,7 +164,7 @@ impl IndexCommands {
         if !index.is_valid {
             self.commands.push(format!("REINDEX INDEX CONCURRENTLY {}", index.sql()));
         }
-        if !has_comment(index.oid) && (!index.is_valid || self.lacks_comment(table, &index, block)?) {
+        if !has_comment(index.oid) && (!index.is_valid || self.lacks_comment(table, &index)?) {
             self.comment(&index.sql(), block);
         }
         Ok(Built { table: table.oid, name: index.sql(), oid: Some(index.oid) })
@@ -128,7 +173,7 @@ impl IndexCommands {
     fn on_partitioned(&mut self, table: &Target, block: i32, built: &[Built]) -> Result<Built, ErrorReport> {
         let index = match self.existing(table, block)? {
             Some(index) => {
-                if self.lacks_comment(table, &index, block)? {
+                if self.lacks_comment(table, &index)? {
                     self.comment(&index.sql(), block);
                 }
                 Built { table: table.oid, name: index.sql(), oid: Some(index.oid) }
@@ -149,62 +194,45 @@ impl IndexCommands {
     }
 
     /// Whether its definition and name show that these commands made the index.
-    fn is_ours(&self, table: &Target, index: &NamedIndex, block: i32) -> Result<bool, ErrorReport> {
-        index.is_as_made(table, self.fingerprint_of(table)?, &self.prefix.block(block))
+    fn is_ours(&self, table: &Target, index: &BlockIndex) -> Result<bool, ErrorReport> {
+        let fingerprint = Column::find(&table.open(), self.wanted.fingerprint)?.map(|found| found.number);
+        Ok(index.is_on_expression() && index.is_as_made(table, fingerprint, self.wanted.prefix, &index.key)?)
     }
 
     /// Whether the session ended between CREATE INDEX and COMMENT. An index on a partition follows the index on the
     /// partitioned table, and needs no comment.
-    fn lacks_comment(&self, table: &Target, index: &NamedIndex, block: i32) -> Result<bool, ErrorReport> {
-        Ok(!index.is_partition && !has_comment(index.oid) && self.is_ours(table, index, block)?)
+    fn lacks_comment(&self, table: &Target, index: &BlockIndex) -> Result<bool, ErrorReport> {
+        Ok(!index.is_partition && !has_comment(index.oid) && self.is_ours(table, index)?)
     }
 
     fn create(&mut self, create: &str, only: &str, table: &Target, block: i32) -> Result<Built, ErrorReport> {
-        let name = quote_identifier(self.names.choose(table, &self.prefix.block(block))?);
+        let name = quote_identifier(self.wanted.name(&mut self.names, table, block)?);
         let qualified = format!("{}.{name}", quote_identifier(&table.schema));
-        let column = quote_identifier(self.prefix.fingerprint());
-        let include = if self.covering.of_new() { format!(" INCLUDE ({column})") } else { String::new() };
-        let fingerprint = Column::named(&table.open(), self.prefix.fingerprint())?;
-        let function = quote_qualified_identifier(schema_name(self.schema.oid())?, "simhash_block".to_owned());
-        let key = block_sql(&function, &fingerprint, block, self.blocks)?;
-        self.commands.push(format!("{create} {name} ON {only}{} USING btree ({key}){include}", table.sql()));
+        let function = quote_qualified_identifier(schema_name(self.wanted.schema.oid())?, "simhash_block".to_owned());
+        let key = self.wanted.expression(&function, table, block)?;
+        self.commands.push(self.wanted.create(create, &name, &format!("{only}{}", table.sql()), &key));
         self.comment(&qualified, block);
         Ok(Built { table: table.oid, name: qualified, oid: None })
     }
 
     fn comment(&mut self, index: &str, block: i32) {
-        let description = format!("btree of block {block} of {}", self.blocks);
+        let description = self.wanted.description(block);
         self.commands.push(Maker::Online.comment(&format!("INDEX {index}"), &description));
     }
 
-    fn fingerprint_of(&self, table: &Target) -> Result<Option<pg_sys::AttrNumber>, ErrorReport> {
-        Ok(Column::find(&table.open(), self.prefix.fingerprint())?.map(|found| found.number))
-    }
-
-    /// The indexes on the expression of that block.
-    fn of_block(&self, table: &Target, block: i32) -> Result<Vec<NamedIndex>, ErrorReport> {
-        let column = self.fingerprint_of(table)?;
-        let mut indexes = NamedIndex::all_of(table)?;
-        indexes.retain(|index| {
-            index.finds_integers()
-                && match index.first() {
-                    Keyed::Expression(expression) => BlockCall::read_in(expression, self.schema).is_some_and(|call| {
-                        (call.block, call.blocks) == (block, self.blocks) && call.fingerprint.as_own_column() == column
-                    }),
-                    Keyed::Column(_) => false,
-                }
-        });
+    /// The indexes on that block with the scope.
+    fn of_block(&self, table: &Target, block: i32) -> Result<Vec<BlockIndex>, ErrorReport> {
+        let mut indexes = self.wanted.all_of(table)?;
+        indexes.retain(|index| index.key.call.block == block && index.is_of_scope);
         Ok(indexes)
     }
 
-    /// The index to use for that block's expression; a valid one if possible.
-    fn existing(&self, table: &Target, block: i32) -> Result<Option<NamedIndex>, ErrorReport> {
-        let column = self.fingerprint_of(table)?;
+    /// The index to use for that block; a valid one if possible.
+    fn existing(&self, table: &Target, block: i32) -> Result<Option<BlockIndex>, ErrorReport> {
         let mut indexes = self.of_block(table, block)?;
         // Leftovers of an interrupted REINDEX are dropped, not completed.
         indexes.retain(|index| {
-            (!self.covering.of_existing() || index.covers(column))
-                && (index.is_valid || index.is_live && !index.is_named_as_leftover())
+            self.wanted.serves(index) && (index.is_valid || index.is_live && !index.is_named_as_leftover())
         });
         indexes.sort_by_key(|index| !index.is_valid);
         Ok(indexes.into_iter().next())
@@ -213,29 +241,17 @@ impl IndexCommands {
     /// Whether an index lacks statistics: an earlier run stopped before its ANALYZE.
     fn lacks_statistics(&self, family: &[Target]) -> Result<bool, ErrorReport> {
         for member in family.iter().filter(|member| member.is_ordinary()) {
-            for block in 0..self.blocks {
+            for block in 0..self.wanted.blocks {
                 if let Some(index) = self.existing(member, block)?
+                    && index.is_on_expression()
                     && member.block_count() > 0
-                    && !has_statistics(index.oid)
+                    && !has_statistics(index.oid, index.key.scope.len() + 1)
                 {
                     return Ok(true);
                 }
             }
         }
         Ok(false)
-    }
-}
-
-fn has_statistics(index: pg_sys::Oid) -> bool {
-    // SAFETY: a look-up in a system cache by keys of its types.
-    unsafe {
-        pg_sys::SearchSysCacheExists(
-            pg_sys::SysCacheIdentifier::STATRELATTINH as i32,
-            index.into(),
-            1i16.into(),
-            false.into(),
-            pg_sys::Datum::null(),
-        )
     }
 }
 

@@ -6,6 +6,7 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 
+use super::prefix::Prefix;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::spi;
 
@@ -34,12 +35,13 @@ pub struct IndexNames {
 }
 
 impl IndexNames {
-    pub fn choose(&mut self, table: &Target, column: &str) -> Result<String, ErrorReport> {
-        let (table_name, column) = (spi::to_server(&table.name)?, spi::to_server(column)?);
+    /// A name for the index of a block, which is as [`name_of_block`] gives it.
+    pub fn choose(&mut self, table: &Target, block: &str) -> Result<String, ErrorReport> {
+        let (table_name, block) = (spi::to_server(&table.name)?, spi::to_server(block)?);
         let schema = spi::to_server(&table.schema)?;
         for number in 0u32.. {
             let label = if number == 0 { "idx".to_owned() } else { format!("idx{number}") };
-            let name = object_name(&table_name, Some(&column), &label)?;
+            let name = object_name(&table_name, Some(&block), &label)?;
             // SAFETY: look-ups in system caches by NUL-terminated names.
             let exists = unsafe {
                 let schema = pg_sys::get_namespace_oid(schema.as_ptr(), false);
@@ -54,17 +56,17 @@ impl IndexNames {
         unreachable!("there are fewer than 2^32 indexes")
     }
 
-    /// Whether an index on that column may have been named `name`, with or without a suffix of REINDEX CONCURRENTLY.
-    pub fn gives(table: &Target, column: &str, name: &str) -> Result<bool, ErrorReport> {
+    /// Whether the index of a block may have been named `name`, with or without a suffix of REINDEX CONCURRENTLY.
+    pub fn gives(table: &Target, block: &str, name: &str) -> Result<bool, ErrorReport> {
         /// A shortened name may have lost its number, so try the first few.
         const MOST_TRIED: u32 = 10;
-        let (table_name, column) = (spi::to_server(&table.name)?, spi::to_server(column)?);
+        let (table_name, block) = (spi::to_server(&table.name)?, spi::to_server(block)?);
         let leftover = leftover_label(name);
         let base = leftover.map_or(name, |label| &name[..name.len() - label.len() - 1]);
         let written = base.rsplit_once("_idx").and_then(|(_, number)| number.parse::<u32>().ok());
         for number in (0..MOST_TRIED).chain(written) {
             let label = if number == 0 { "idx".to_owned() } else { format!("idx{number}") };
-            let given = object_name(&table_name, Some(&column), &label)?;
+            let given = object_name(&table_name, Some(&block), &label)?;
             let given = match leftover {
                 Some(label) => object_name(&given, None, label)?,
                 None => given,
@@ -75,4 +77,10 @@ impl IndexNames {
         }
         Ok(false)
     }
+}
+
+/// What the name of a block's index has after the name of the table: the block, then the columns of the scope. The
+/// block comes first because PostgreSQL shortens names at their end.
+pub fn name_of_block(prefix: &Prefix, block: i32, scope: &[String]) -> String {
+    [&[prefix.block(block)], scope].concat().join("_")
 }

@@ -6,11 +6,14 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::spi::quote_qualified_identifier;
 
-use super::index_names::{IndexNames, leftover_label};
+use super::index_names::{IndexNames, leftover_label, name_of_block};
+use super::prefix::Prefix;
+use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::index::Index;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::spi;
+use crate::sql::indexed::layouts::BlockKey;
 
 /// An index with its name.
 pub struct NamedIndex {
@@ -57,21 +60,28 @@ impl NamedIndex {
         Ok(Some(quote_qualified_identifier(&self.schema, &name)))
     }
 
-    /// Whether the index has the definition and the name that attach would give it for a block of the fingerprint, or
-    /// the name that an interrupted REINDEX CONCURRENTLY leaves. `column` is the name of the block column.
+    /// Whether the index has the definition and the name that attach would give it for this block of the fingerprint,
+    /// or the name that an interrupted REINDEX CONCURRENTLY leaves.
     pub fn is_as_made(
         &self,
         table: &Target,
         fingerprint: Option<pg_sys::AttrNumber>,
-        column: &str,
+        prefix: &Prefix,
+        key: &BlockKey,
     ) -> Result<bool, ErrorReport> {
-        let has_only_ours = match *self.columns() {
-            [_] => true,
-            [_, included] => Some(included) == fingerprint,
+        let has_only_ours = match self.columns()[self.keys.len()..] {
+            [] => true,
+            [included] => Some(included) == fingerprint,
             _ => false,
         };
-        let is_plain = self.keys.len() == 1 && self.has_default_order && self.is_only_index;
-        Ok(self.finds_integers() && is_plain && has_only_ours && IndexNames::gives(table, column, &self.name)?)
+        let is_plain = self.keys.len() == key.scope.len() + 1 && self.has_default_order && self.is_only_index;
+        if self.is_partial || !is_plain || !has_only_ours {
+            return Ok(false);
+        }
+        let relation = table.open();
+        let scope = key.scope.iter().filter_map(|&column| Column::at(&relation, column));
+        let scope = scope.map(|column| column.name()).collect::<Result<Vec<_>, _>>()?;
+        IndexNames::gives(table, &name_of_block(prefix, key.call.block, &scope), &self.name)
     }
 
     /// Whether the index is named like a leftover of an interrupted REINDEX CONCURRENTLY.

@@ -4,9 +4,10 @@
 //! [`update`], [`fill`] and [`index_commands`]. [`unfilled`] finds rows that lack a fingerprint, and
 //! [`text_source`] the text that a column's fingerprints are made from. [`detach`] removes what attach made, which it
 //! recognises by its comments ([`provenance`]), even block columns that were [`renamed`].
-//! [`command`] is the start of each command, [`source`] the column to fingerprint, [`prefix`] the names of what is
-//! made, and [`indexes`] and [`index_names`] list and name indexes.
+//! [`command`] is the start of each command, [`source`] the column to fingerprint, and [`prefix`] the names of what is
+//! made. [`block_indexes`] are the indexes of a layout; [`indexes`] and [`index_names`] list and name indexes.
 
+mod block_indexes;
 mod command;
 mod detach;
 mod fill;

@@ -4,6 +4,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
+use super::prefix::Prefix;
 use crate::postgres::spi;
 
 /// The function that made an object.
@@ -41,19 +42,42 @@ pub fn is_marked_trigger(trigger: pg_sys::Oid) -> Result<bool, ErrorReport> {
     Ok(marked_by(trigger, pg_sys::TriggerRelationId, 0)?.is_some())
 }
 
+/// Whether attach made an index under this prefix, on an expression of a column that may have any name.
+pub fn is_marked_for(index: pg_sys::Oid, prefix: &Prefix) -> Result<bool, ErrorReport> {
+    let comment = comment(index, pg_sys::RelationRelationId, 0)?.filter(|comment| maker(comment).is_some());
+    Ok(comment.is_some_and(|comment| {
+        comment.split_once(UNDER_PREFIX).is_some_and(|(_, under)| under == prefix.fingerprint())
+    }))
+}
+
+/// What the comment on an index says of the prefix that it was made under.
+pub fn under_prefix(prefix: &Prefix) -> String {
+    format!("{UNDER_PREFIX}{}", prefix.fingerprint())
+}
+
+const UNDER_PREFIX: &str = ", prefix ";
+
 fn marked_by(
     object: pg_sys::Oid,
     catalog: pg_sys::Oid,
     column: pg_sys::AttrNumber,
 ) -> Result<Option<Maker>, ErrorReport> {
+    Ok(comment(object, catalog, column)?.and_then(|comment| maker(&comment)))
+}
+
+fn maker(comment: &str) -> Option<Maker> {
+    [Maker::Attach, Maker::Online].into_iter().find(|maker| comment.starts_with(maker.mark()))
+}
+
+fn comment(
+    object: pg_sys::Oid,
+    catalog: pg_sys::Oid,
+    column: pg_sys::AttrNumber,
+) -> Result<Option<String>, ErrorReport> {
     // SAFETY: the comment is null or NUL-terminated.
     unsafe {
         let comment = pg_sys::GetComment(object, catalog, column.into());
-        if comment.is_null() {
-            return Ok(None);
-        }
-        let comment = spi::from_server(comment)?;
-        Ok([Maker::Attach, Maker::Online].into_iter().find(|maker| comment.starts_with(maker.mark())))
+        if comment.is_null() { Ok(None) } else { spi::from_server(comment).map(Some) }
     }
 }
 

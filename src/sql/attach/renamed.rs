@@ -61,9 +61,10 @@ impl RenamedBlock {
     fn is_of(&self, table: &Target, number: pg_sys::AttrNumber, prefix: &Prefix) -> Result<bool, ErrorReport> {
         let block = self.call.block;
         for index in NamedIndex::all_of(table)? {
-            let is_on_it = matches!(index.first(), Keyed::Column(column) if column == number);
-            if is_on_it && is_marked_relation(index.oid, 0)? && index.name.contains(&format!("_block{block}_idx")) {
-                return Ok(index.name.contains(&format!("_{}_idx", prefix.block(block))));
+            let is_on_it = index.keys.iter().any(|key| matches!(key.of, Keyed::Column(column) if column == number));
+            // After the block, the name has the scope, or the suffix of all names of indexes.
+            if is_on_it && is_marked_relation(index.oid, 0)? && index.name.contains(&format!("_block{block}_")) {
+                return Ok(index.name.contains(&format!("_{}_", prefix.block(block))));
             }
         }
         let relation = table.open();

@@ -4,22 +4,22 @@
 
 use std::ffi::CStr;
 
+use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
+use super::block_indexes::{BlockIndexes, Covering};
 use super::command::{self, Command};
 use super::index_names::IndexNames;
-use super::indexes::NamedIndex;
 use super::prefix::{Prefix, in_quotes};
-use super::provenance::{Maker, is_marked_relation};
+use super::provenance::{Maker, is_marked_relation, maker_of, under_prefix};
 use super::renamed::RenamedBlock;
 use super::source::{Kind, Source};
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::generation::definition;
-use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, user_error};
@@ -28,12 +28,33 @@ use crate::postgres::query::Query;
 use crate::postgres::spi::{execute, to_server};
 use crate::sql::arguments::{name, required};
 use crate::sql::blocks::check_layout;
-use crate::sql::functions::ExtensionSchema;
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
+use crate::sql::indexed::scope::Scope;
 use crate::sql::options::RawJsonb;
 use crate::sql::recognise::BlockCall;
-use crate::sql::rewrite_progress;
+use crate::sql::rewrite_progress::{self, Counted};
 
 #[pg_extern(sql = false)]
+#[allow(clippy::too_many_arguments)] // The SQL function has as many.
+fn simhash_attach_scoped(
+    target: Option<pg_sys::Oid>,
+    source: Option<&CStr>,
+    blocks: Option<i32>,
+    options: Option<RawJsonb<'_>>,
+    prefix: Option<&CStr>,
+    covering: Option<bool>,
+    scope: Option<AnyArray>,
+    columns: Option<bool>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<(), ErrorReport> {
+    let scope = Scope::read(scope)?;
+    let has_columns = required(columns, "columns")?;
+    attach(target, source, blocks, options, prefix, covering, scope, has_columns, fcinfo)
+}
+
+/// The function as databases declare it that are not yet updated: without a scope, and always with block columns.
+#[pg_extern(sql = false)]
+#[allow(clippy::too_many_arguments)]
 fn simhash_attach(
     target: Option<pg_sys::Oid>,
     source: Option<&CStr>,
@@ -41,6 +62,21 @@ fn simhash_attach(
     options: Option<RawJsonb<'_>>,
     prefix: Option<&CStr>,
     covering: Option<bool>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<(), ErrorReport> {
+    attach(target, source, blocks, options, prefix, covering, Scope::default(), true, fcinfo)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn attach(
+    target: Option<pg_sys::Oid>,
+    source: Option<&CStr>,
+    blocks: Option<i32>,
+    options: Option<RawJsonb<'_>>,
+    prefix: Option<&CStr>,
+    covering: Option<bool>,
+    scope: Scope,
+    has_columns: bool,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     let target = required(target, "target")?;
@@ -53,7 +89,7 @@ fn simhash_attach(
         let Command { schema, prefix, table, family } = command;
         table.check_has_own_columns()?;
         let source = Source::read(table, source, options)?;
-        Attachment { schema, source, blocks, prefix, covering }.complete(table, family)
+        Attachment { schema, source, blocks, prefix, covering, scope, has_columns }.complete(table, family)
     })
 }
 
@@ -64,23 +100,6 @@ pub fn layout(blocks: Option<i32>) -> Result<i32, ErrorReport> {
     Ok(blocks)
 }
 
-/// Whether indexes include the fingerprint, as the user asks for it. If the user does not say it, new indexes do, and
-/// existing ones stay as they are.
-#[derive(Clone, Copy)]
-pub struct Covering(pub Option<bool>);
-
-impl Covering {
-    /// Whether new indexes include the fingerprint.
-    pub fn of_new(self) -> bool {
-        self.0 != Some(false)
-    }
-
-    /// Whether existing indexes must include the fingerprint.
-    pub fn of_existing(self) -> bool {
-        self.0 == Some(true)
-    }
-}
-
 /// What the user asks to attach.
 struct Attachment {
     schema: ExtensionSchema,
@@ -88,6 +107,9 @@ struct Attachment {
     blocks: i32,
     prefix: Prefix,
     covering: Covering,
+    scope: Scope,
+    /// Whether blocks are columns, rather than expressions in the indexes.
+    has_columns: bool,
 }
 
 /// What an attached column computes.
@@ -105,12 +127,21 @@ struct Wanted {
 
 impl Attachment {
     fn complete(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
-        let columns = self.columns(table)?;
+        let blocks = self.block_columns(table)?;
+        let mut columns = Vec::new();
+        if self.source.kind != Kind::Fingerprints {
+            columns.push(Wanted { name: self.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint });
+        }
+        self.check_blocks(table, family, &blocks)?;
+        if self.has_columns {
+            columns.extend(blocks);
+        }
         // Check children too: if one has a column of that name, PostgreSQL would silently merge the new one with it.
         for member in family {
             for column in &columns {
                 self.check(member, column)?;
             }
+            self.check_scope(member)?;
         }
         let relation = table.open();
         let mut missing = Vec::new();
@@ -124,7 +155,7 @@ impl Attachment {
         if !missing.is_empty() {
             self.add_columns(table, family, &missing)?;
         }
-        let built = self.build_indexes(table, family, &columns)?;
+        let built = self.build_indexes(table, family, &columns, !missing.is_empty())?;
         if missing.is_empty() && built == 0 {
             tell(format!("table \"{}\" is already attached, skipping", table.name));
             return Ok(());
@@ -132,8 +163,8 @@ impl Attachment {
         self.analyze(table, family, &columns)
     }
 
-    /// The columns to attach, in order. A renamed block column is used under its new name.
-    fn columns(&self, table: &Target) -> Result<Vec<Wanted>, ErrorReport> {
+    /// The block columns, in order, whether or not the table has them. A renamed one has its new name.
+    fn block_columns(&self, table: &Target) -> Result<Vec<Wanted>, ErrorReport> {
         let relation = table.open();
         // Look for renamed columns only if the prefix is in use: otherwise nothing was made under it that could be
         // renamed.
@@ -144,9 +175,6 @@ impl Attachment {
         }
         let renamed = if is_in_use { RenamedBlock::all_of(self.schema, table, &self.prefix)? } else { Vec::new() };
         let mut columns = Vec::new();
-        if self.source.kind != Kind::Fingerprints {
-            columns.push(Wanted { name: self.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint });
-        }
         for block in 0..self.blocks {
             let (mut name, meaning) = (self.prefix.block(block), Meaning::Block(block));
             if Column::find(&relation, &name)?.is_none() {
@@ -160,6 +188,68 @@ impl Attachment {
             columns.push(Wanted { name, meaning });
         }
         Ok(columns)
+    }
+
+    /// Refuses a table that has the blocks in the other way: as columns if they are to be expressions, or as
+    /// expressions if they are to be columns. Both would be indexed, and nothing would use one of them.
+    fn check_blocks(&self, table: &Target, family: &[Target], blocks: &[Wanted]) -> Result<(), ErrorReport> {
+        let relation = table.open();
+        let mut columns = Vec::new();
+        for Wanted { name, meaning } in blocks {
+            if let Some(found) = Column::find(&relation, name)?
+                && let Some(expression) = generation_of(&relation, found.number)
+                && self.means(&relation, expression, *meaning)?
+            {
+                columns.push(name);
+            }
+        }
+        let clash = |message: String| user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message);
+        if !self.has_columns && !columns.is_empty() {
+            let message = format!("table \"{}\" is attached with columns for the blocks", table.name);
+            return Err(clash(message).set_detail(sendable(format!("It has {}.", in_quotes(&columns)))).set_hint(
+                "Call simhash_attach with columns => true. Or call simhash_detach first, which removes these columns.",
+            ));
+        }
+        if self.has_columns && columns.is_empty() {
+            for member in one_by_one(table, family) {
+                for index in self.indexes(Vec::new()).all_of(member)? {
+                    if index.is_on_expression() && maker_of(index.oid, 0)? == Some(Maker::Attach) {
+                        let message = format!("table \"{}\" is attached without columns for the blocks", table.name);
+                        return Err(clash(message)
+                            .set_detail(sendable(format!("The index \"{}\" is on an expression.", index.name)))
+                            .set_hint(
+                                "Call simhash_attach with columns => false. Or call simhash_detach first, which \
+                                 removes these indexes.",
+                            ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a column in the scope that is the source, the fingerprint or a block of it.
+    fn check_scope(&self, table: &Target) -> Result<(), ErrorReport> {
+        let relation = table.open();
+        let taken = |column: &Column| {
+            let name = column.name()?;
+            if name == self.source.column {
+                return Ok(Some("the source of the fingerprint"));
+            }
+            let Some(expression) = column.generation(&relation) else { return Ok(None) };
+            Ok(if self.source.is_fingerprint(self.schema, &relation, expression)? {
+                Some("the fingerprint itself")
+            } else {
+                BlockCall::read_in(expression, self.schema).map(|_| "a block of a fingerprint")
+            })
+        };
+        self.scope.check(&relation, taken).map(drop)
+    }
+
+    /// The indexes that the user asks for. `columns` are the names of the block columns that the table has.
+    fn indexes(&self, columns: Vec<String>) -> BlockIndexes<'_> {
+        let Self { schema, ref prefix, blocks, covering, ref scope, .. } = *self;
+        BlockIndexes { schema, prefix, fingerprint: self.fingerprint_column(), blocks, scope, covering, columns }
     }
 
     /// Refuses an existing column of that name with another definition.
@@ -227,8 +317,7 @@ impl Attachment {
         Ok(match meaning {
             Meaning::Fingerprint => fingerprint,
             Meaning::Block(block) => {
-                let arguments = [pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
-                let function = self.schema.held_name(c"simhash_block", &arguments)?;
+                let function = self.schema.held_name(c"simhash_block", SIMHASH_BLOCK)?;
                 // Omit the layout if it is the default of `simhash_block`.
                 let layout = if self.blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {}", self.blocks) };
                 format!("{function}({fingerprint}, {block}{layout})")
@@ -284,11 +373,11 @@ impl Attachment {
             .collect::<Result<Vec<_>, ErrorReport>>()?;
         let statement = format!("ALTER TABLE {} {}", table.sql(), additions.join(", "));
         let counted = columns.iter().find_map(|column| match column.meaning {
-            Meaning::Block(block) => Some(block),
+            Meaning::Block(block) => Some(Counted::Block(block)),
             Meaning::Fingerprint => None,
         });
-        let watch =
-            counted.map(|block| rewrite_progress::watch(block, family.iter().map(Target::estimated_rows).sum()));
+        let rows = family.iter().map(Target::estimated_rows).sum();
+        let watch = rewrite_progress::watch(counted.unwrap_or(Counted::Fingerprint), rows);
         execute(&statement)?;
         drop(watch);
         for column in columns {
@@ -298,27 +387,36 @@ impl Attachment {
         Ok(())
     }
 
-    /// Builds the missing btrees, and returns how many.
-    fn build_indexes(&self, table: &Target, family: &[Target], columns: &[Wanted]) -> Result<usize, ErrorReport> {
-        let (mut missing, mut replaced) = (Vec::new(), Vec::new());
-        let fingerprint = self.fingerprint_column();
+    /// Builds the missing btrees, and returns how many. If columns were added just now, they have no index yet, and no
+    /// other index replaces theirs.
+    fn build_indexes(
+        &self,
+        table: &Target,
+        family: &[Target],
+        columns: &[Wanted],
+        are_new: bool,
+    ) -> Result<usize, ErrorReport> {
+        let mut blocks: Vec<(i32, Option<&str>)> = Vec::new();
+        if self.has_columns {
+            blocks.extend(columns.iter().filter_map(|column| match column.meaning {
+                Meaning::Block(block) => Some((block, Some(column.name.as_str()))),
+                Meaning::Fingerprint => None,
+            }));
+        } else {
+            blocks.extend((0..self.blocks).map(|block| (block, None)));
+        }
+        let wanted = self.indexes(blocks.iter().filter_map(|(_, column)| column.map(str::to_owned)).collect());
+        let (mut missing, mut replaced, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         for member in one_by_one(table, family) {
-            let relation = member.open();
-            let number =
-                |column: &str| Ok::<_, ErrorReport>(Column::find(&relation, column)?.map(|found| found.number));
-            let covered = number(fingerprint)?;
-            let mut indexes = NamedIndex::all_of(member)?;
-            indexes.retain(|index| index.is_valid && index.finds_integers());
-            for Wanted { name: column, meaning } in columns {
-                let Meaning::Block(block) = *meaning else { continue };
-                let number = number(column)?;
-                let of_block =
-                    |index: &&NamedIndex| matches!(index.first(), Keyed::Column(first) if Some(first) == number);
-                let found: Vec<_> = indexes.iter().filter(of_block).collect();
-                if found.iter().any(|index| !self.covering.of_existing() || index.covers(covered)) {
+            let mut indexes = wanted.all_of(member)?;
+            indexes.retain(|index| index.is_valid && !(self.has_columns && are_new && index.is_on_expression()));
+            let lacking = missing.len();
+            for &(block, column) in &blocks {
+                let of_block = || indexes.iter().filter(|index| index.key.call.block == block && index.is_of_scope);
+                if of_block().any(|index| wanted.serves(index)) {
                     continue;
                 }
-                for index in found {
+                for index in of_block() {
                     if !index.is_partition
                         && is_marked_relation(index.oid, 0)?
                         && let Some(sql) = index.lock_to_drop()?
@@ -328,41 +426,49 @@ impl Attachment {
                 }
                 missing.push((member, block, column));
             }
+            if missing.len() > lacking {
+                kept.extend(indexes.into_iter().filter(|index| !index.is_of_scope).map(|index| index.name.clone()));
+            }
         }
         let mut names = IndexNames::default();
-        let include = if self.covering.of_new() {
-            format!(" INCLUDE ({})", quote_identifier(fingerprint))
-        } else {
-            String::new()
-        };
-        for (number, (member, block, column)) in missing.iter().enumerate() {
-            let name = names.choose(member, &self.prefix.block(*block))?;
+        for (number, &(member, block, column)) in missing.iter().enumerate() {
+            let name = wanted.name(&mut names, member, block)?;
             let number = number + 1;
             tell(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
             let name = quote_identifier(name);
-            execute(&format!(
-                "CREATE INDEX {name} ON {} USING btree ({}){include}",
-                member.sql(),
-                quote_identifier(column)
-            ))?;
+            let mut description = wanted.description(block);
+            let key = match column {
+                Some(column) => quote_identifier(column),
+                None => {
+                    description.push_str(&under_prefix(&self.prefix));
+                    wanted.expression(&self.schema.held_name(c"simhash_block", SIMHASH_BLOCK)?, member, block)?
+                }
+            };
+            execute(&wanted.create("CREATE INDEX", &name, &member.sql(), &key))?;
             let object = format!("INDEX {}.{name}", quote_identifier(&member.schema));
-            execute(&Maker::Attach.comment(&object, &format!("btree of block {block} of {}", self.blocks)))?;
+            execute(&Maker::Attach.comment(&object, &description))?;
         }
         // The new indexes serve every search that these do.
         for (index, name) in replaced {
             tell(format!("dropping index \"{name}\", which does not have the fingerprint"));
             execute(&format!("DROP INDEX {index}"))?;
         }
+        if !kept.is_empty() {
+            tell(format!("keeping the indexes {}, which have another scope", in_quotes(&kept)));
+        }
         Ok(missing.len())
     }
 
     /// Without statistics the planner assumes that each search finds a 200th of the table, and scans all of it.
     fn analyze(&self, table: &Target, family: &[Target], columns: &[Wanted]) -> Result<(), ErrorReport> {
-        let columns: Vec<_> = columns.iter().map(|column| quote_identifier(&column.name)).collect();
-        let columns = columns.join(", ");
+        let columns = columns.iter().map(|column| column.name.as_str());
+        let columns: Vec<_> =
+            columns.chain(self.scope.names().iter().map(String::as_str)).map(quote_identifier).collect();
+        // If columns are named, PostgreSQL does not analyze the expressions of indexes.
+        let columns = if self.has_columns { format!(" ({})", columns.join(", ")) } else { String::new() };
         for member in one_by_one(table, family) {
             tell(format!("analyzing table \"{}\"", member.name));
-            execute(&format!("ANALYZE {} ({columns})", member.sql()))?;
+            execute(&format!("ANALYZE {}{columns}", member.sql()))?;
         }
         Ok(())
     }

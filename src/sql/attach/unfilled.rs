@@ -8,16 +8,16 @@ use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
 use super::indexes::NamedIndex;
 use super::source::{Source, block_sql};
 use super::update::UpdateTrigger;
-use crate::postgres::catalog::column::{Column, generation_of};
+use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::{sendable, user_error, warn};
 use crate::postgres::names::schema_name;
 use crate::postgres::owner::{set, with_settings};
 use crate::postgres::spi::{execute, to_server};
-use crate::sql::functions::ExtensionSchema;
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
+use crate::sql::indexed::layouts::{BlockKey, block_keys};
 use crate::sql::options::{Document, read};
-use crate::sql::recognise::BlockCall;
 
 /// A fingerprint column that the trigger `simhash_update` keeps up to date.
 pub struct Kept {
@@ -117,26 +117,22 @@ fn can_be_read(table: &Target) -> bool {
 fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<String>, ErrorReport> {
     let relation = table.open();
     let Some(fingerprint) = Column::find(&relation, column)? else { return Ok(None) };
-    let block_of = |expression| {
-        BlockCall::read_in(expression, schema)
-            .filter(|call| call.fingerprint.as_own_column() == Some(fingerprint.number))
-    };
-    for index in NamedIndex::all_of(table)?.iter().filter(|index| index.is_valid && index.finds_integers()) {
-        match index.first() {
-            Keyed::Expression(expression) => {
-                if let Some(call) = block_of(expression) {
-                    let arguments = [pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
-                    let function = schema.held_name(c"simhash_block", &arguments)?;
-                    return Ok(Some(block_sql(&function, &fingerprint, call.block, call.blocks)?));
-                }
-            }
-            Keyed::Column(number) => {
-                if generation_of(&relation, number).and_then(block_of).is_some()
-                    && let Some(column) = Column::at(&relation, number)
-                {
+    let Some(simhash_block) = schema.simhash_block() else { return Ok(None) };
+    for index in NamedIndex::all_of(table)?.iter().filter(|index| index.is_valid && !index.is_partial) {
+        let key = block_keys(&relation, index, simhash_block)
+            .next()
+            .filter(|key| key.scope.is_empty() && key.call.fingerprint.as_own_column() == Some(fingerprint.number));
+        match key {
+            Some(BlockKey { of: Keyed::Column(number), .. }) => {
+                if let Some(column) = Column::at(&relation, number) {
                     return Ok(Some(quote_identifier(column.name()?)));
                 }
             }
+            Some(BlockKey { of: Keyed::Expression(_), call, .. }) => {
+                let function = schema.held_name(c"simhash_block", SIMHASH_BLOCK)?;
+                return Ok(Some(block_sql(&function, &fingerprint, call.block, call.blocks)?));
+            }
+            None => {}
         }
     }
     Ok(None)

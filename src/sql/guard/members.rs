@@ -3,16 +3,19 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
 
 use super::nearness::Nearness;
 use super::scope::Scope;
 use super::search::SearchedTable;
+use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::error::user_error;
+use crate::postgres::error::{sendable, user_error};
 use crate::postgres::spi::from_server;
 use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::layouts::{Fingerprint, Scoped, indexed_blocks};
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
@@ -51,7 +54,7 @@ impl Members {
     pub fn searched(
         &self,
         fingerprint: &str,
-        scope: &[String],
+        names: &[String],
         near: Nearness,
         schema: Option<ExtensionSchema>,
     ) -> Result<Vec<SearchedTable>, ErrorReport> {
@@ -64,10 +67,11 @@ impl Members {
         let searched = |&member: &Oid| {
             let table = Relation::open(member);
             let column = fingerprint_column(&table, fingerprint)?;
-            let scope = Scope::new(&table, scope)?;
+            let scope = Scope::new(&table, names)?;
             check_is_stored(&table, &column)?;
             SearchedTable::new(&table, &column, scope, near, schema, simhash_block)?
-                .ok_or_else(|| no_index(&table, near.max_distance))
+                .ok_or(())
+                .or_else(|()| Err(no_usable_index(&table, &column, names, near.max_distance, simhash_block)?))
         };
         self.with_rows.iter().map(searched).collect()
     }
@@ -136,4 +140,32 @@ pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .set_detail("The guard looks up every new row in valid btrees on all blocks of a layout.")
         .set_hint("Run simhash_attach again to complete them, or attach a layout that serves this distance.")
+}
+
+/// The error for a table that lacks indexes for searches within a distance and a scope. If it has indexes for another
+/// scope, the error says so.
+fn no_usable_index(
+    table: &Relation,
+    fingerprint: &Column,
+    scope: &[String],
+    max_distance: i32,
+    simhash_block: Oid,
+) -> Result<ErrorReport, ErrorReport> {
+    let found = indexed_blocks(table, &table.indexes(), Fingerprint::Column(fingerprint.number), simhash_block);
+    let names = |found: &Scoped| -> Result<Vec<String>, ErrorReport> {
+        found.scope.iter().filter_map(|&column| Column::at(table, column)).map(|column| column.name()).collect()
+    };
+    let scopes = found.iter().map(names).collect::<Result<Vec<_>, _>>()?;
+    let error = no_index(table, max_distance);
+    let Some(other) = scopes.iter().find(|other| other.iter().any(|name| !scope.contains(name))) else {
+        return Ok(error);
+    };
+    let quoted = |names: &[String]| names.iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
+    let scope = if scope.is_empty() { "no scope".to_owned() } else { format!("the scope ({})", quoted(scope)) };
+    Ok(error
+        .set_detail(sendable(format!(
+            "The guard has {scope}. Indexes that begin with {} find only rows that agree in these columns.",
+            quoted(other)
+        )))
+        .set_hint("Give the guard a scope with these columns, or call simhash_attach with the scope of the guard."))
 }

@@ -36,6 +36,39 @@ impl Scope {
         self.0.iter().map(|scope| scope.column.number)
     }
 
+    /// Scan keys that find the rows with these values, in an index whose first keys are the scope columns at these
+    /// places. NULL equals NULL. They live as long as the values.
+    ///
+    /// # Safety
+    /// The index compares these columns as their types and collations do.
+    pub unsafe fn keys(&self, places: &[usize], values: &ScopeValues<'_>) -> Vec<pg_sys::ScanKeyData> {
+        let key = |(number, &place): (i16, &usize)| {
+            let mut key = pg_sys::ScanKeyData::default();
+            let ScopeColumn { column, equality } = &self.0[place];
+            let (flags, strategy, function, value) = match values.0[place] {
+                Some(value) => (0, pg_sys::BTEqualStrategyNumber, *equality, value),
+                // A test for NULL has no operator.
+                None => (pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL, 0, Oid::INVALID, Datum::null()),
+            };
+            // SAFETY: the function is the equality of the column's type, as in the index. An invalid type means that
+            // the value is of the index's own type.
+            unsafe {
+                pg_sys::ScanKeyEntryInitialize(
+                    &mut key,
+                    flags as i32,
+                    number,
+                    strategy as pg_sys::StrategyNumber,
+                    Oid::INVALID,
+                    column.collation,
+                    function,
+                    value,
+                );
+            }
+            key
+        };
+        (1..).zip(places).map(key).collect()
+    }
+
     /// The scope values of a row, which live as long as the row.
     pub fn of_row<'a>(&self, row: Row<'a>) -> ScopeValues<'a> {
         ScopeValues(self.columns().map(|column| row.value(column)).collect(), PhantomData)

@@ -18,7 +18,7 @@ use simhash::search::growth::{Growth, Total};
 
 use super::nearness::Nearness;
 use super::scope::{Scope, ScopeValues};
-use crate::postgres::catalog::column::{Column, generation_of};
+use crate::postgres::catalog::column::{Column, distinct_values, generation_of};
 use crate::postgres::catalog::partition::partition_columns;
 use crate::postgres::catalog::primary_key::PrimaryKey;
 use crate::postgres::catalog::relation::Relation;
@@ -30,7 +30,7 @@ use crate::postgres::row::{Row, TableSlot, place_numbers};
 use crate::postgres::row_version::RowVersion;
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::layouts::{Fingerprint, Indexed, Layout, growing, is_covering, layouts_of};
+use crate::sql::indexed::layouts::{Fingerprint, Layout, Scoped, growing, indexed_blocks, is_covering, layouts_of};
 
 /// A table to search: a guarded table, or a partition of one.
 pub struct SearchedTable {
@@ -47,8 +47,18 @@ pub struct SearchedTable {
     pub visits: f64,
     /// Values that a search looks up in the indexes.
     pub probes: f64,
+    indexes: Indexes,
+}
+
+/// The indexes that a search reads.
+struct Indexes {
+    /// The places, among the scope columns, of the columns that the indexes have before the block.
+    before: Vec<usize>,
+    /// An estimate of the number of rows that agree in these columns with a new row.
     rows: f64,
     layouts: Vec<Layout>,
+    /// What a search is expected to do.
+    total: Total,
 }
 
 /// The columns of a text that fingerprints are made from.
@@ -107,14 +117,9 @@ impl SearchedTable {
             None => None,
         };
         let fingerprint = fingerprint.number;
-        let mut indexed = Indexed::read(table, Fingerprint::Column(fingerprint), simhash_block);
-        indexed.blocks.retain(|found| !found.is_partial);
-        let layouts = layouts_of(indexed.blocks.iter());
-        let is_useful =
-            |total: &Total| total.probes <= MOST_PROBES && total.entries <= LARGEST_SHARE * indexed.rows.max(1.0);
-        let total = Growth::new(indexed.rows, growing(&layouts)).total(near.max_distance).filter(is_useful);
-        let Some(total) = total else { return Ok(None) };
-        let is_covering = layouts.iter().all(is_covering);
+        let found = indexed_blocks(table, &table.indexes(), Fingerprint::Column(fingerprint), simhash_block);
+        let Some(indexes) = Indexes::cheapest(table, &found, &scope, near.max_distance) else { return Ok(None) };
+        let is_covering = indexes.layouts.iter().all(is_covering);
         Ok(Some(Self {
             oid: table.oid(),
             fingerprint,
@@ -122,10 +127,9 @@ impl SearchedTable {
             primary_key: PrimaryKey::read(table)?,
             source,
             partition_columns: partition_columns(table),
-            visits: if is_covering { 0.0 } else { total.entries },
-            probes: total.probes,
-            rows: indexed.rows,
-            layouts,
+            visits: if is_covering { 0.0 } else { indexes.total.entries },
+            probes: indexes.total.probes,
+            indexes,
         }))
     }
 
@@ -145,14 +149,19 @@ impl SearchedTable {
         let slot = TableSlot::new(&table);
         let fingerprint = wanted.fingerprint.cast_unsigned();
         // Each step is made once, so that no row is missed that a concurrent INSERT has put into some indexes only.
-        let mut growth = Growth::new(self.rows, growing(&self.layouts));
+        let Indexes { before, rows, layouts, .. } = &self.indexes;
+        let mut growth = Growth::new(*rows, growing(layouts));
+        // SAFETY: the indexes compare the scope columns as their types do, as `Indexes::cheapest` has checked.
+        let before = unsafe { self.scope.keys(before, wanted.scope) };
         while let Some(step) = growth.next(wanted.max_distance, f64::INFINITY) {
-            let searched = &self.layouts[step.layout][step.place];
+            let searched = &layouts[step.layout][step.place];
             let Some(block) = Block::new(searched.block, searched.blocks) else { break };
             let index = Relation::open(searched.index);
             // SAFETY: table and index stay open until the scan ends. The index belongs to the table, and has the
             // fingerprint, a bigint, at this position.
-            let mut scan = unsafe { DirtyScan::begin(&table, &index, &slot, wanted.since, 1, searched.fingerprint) };
+            let mut scan = unsafe {
+                DirtyScan::begin(&table, &index, &slot, wanted.since, before.len() + 1, searched.fingerprint)
+            };
             scan.limit_refusals((step.limit / searched.entries().microseconds()) as u64);
             let mut values = block.ring(fingerprint, step.radius);
             let mut at_once = Vec::new();
@@ -163,8 +172,8 @@ impl SearchedTable {
                 if at_once.is_empty() || !scan.has_read_all() {
                     break;
                 }
-                // SAFETY: the first key of a block's index is an integer, and the scan has one key.
-                unsafe { scan.look_up(&at_once) };
+                // SAFETY: after the scope columns, the index has a block, an integer; the scan has a key for each.
+                unsafe { scan.look_up(&before, &at_once) };
                 let flow = self.scan(&table, &mut scan, wanted, &mut show);
                 if flow.is_break() {
                     return Ok(flow);
@@ -262,6 +271,39 @@ impl SearchedTable {
             return None;
         }
         Some((fingerprint, distance))
+    }
+}
+
+impl Indexes {
+    /// Of the indexes within the guard's scope or a part of it, those with which a search costs least; None if none
+    /// serve searches within that distance.
+    ///
+    /// An index that has a column beside the scope before the block is of no use: the search would have to look up each
+    /// value of this column.
+    fn cheapest(table: &Relation, found: &[Scoped], scope: &Scope, max_distance: i32) -> Option<Self> {
+        let columns: Vec<_> = scope.columns().collect();
+        let is_usable =
+            |found: &&Scoped| !found.block.is_partial && found.has_own_equality && found.is_within(&columns);
+        let usable: Vec<_> = found.iter().filter(is_usable).collect();
+        let mut before: Vec<_> = usable.iter().map(|found| &found.scope).collect();
+        before.sort();
+        before.dedup();
+        let all_rows = table.estimated_rows();
+        let of_scope = |before: &Vec<i16>| {
+            let layouts = layouts_of(usable.iter().filter(|found| found.scope == *before).map(|found| &found.block));
+            let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
+            let rows = all_rows / groups;
+            let total = Growth::new(rows, growing(&layouts)).total(max_distance)?;
+            let is_useful = total.probes <= MOST_PROBES && total.entries <= LARGEST_SHARE * rows.max(1.0);
+            let place = |column: &i16| columns.iter().position(|found| found == column);
+            let before = before.iter().map(place).collect::<Option<_>>()?;
+            is_useful.then_some(Self { before, rows, layouts, total })
+        };
+        // If two cost the same, as in an empty table, take the one with more columns.
+        before.into_iter().rev().filter_map(of_scope).min_by(|a, b| {
+            let cost = a.total.microseconds.total_cmp(&b.total.microseconds);
+            cost.then(b.before.len().cmp(&a.before.len()))
+        })
     }
 }
 

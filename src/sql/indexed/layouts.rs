@@ -9,7 +9,7 @@ use simhash::search::blocks::{Block, LAYOUTS, radius};
 use simhash::search::cost::Entries;
 use simhash::search::growth;
 
-use crate::postgres::catalog::column::{Column, generation_of};
+use crate::postgres::catalog::column::{Column, btree_family, generation_of};
 use crate::postgres::catalog::index::{Index, Keyed};
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::Relation;
@@ -41,10 +41,20 @@ pub struct IndexedBlock {
 #[derive(Clone, Debug)]
 pub struct Scoped {
     pub scope: Vec<i16>,
+    /// Whether the index compares the columns of the scope as their types and collations do.
+    pub has_own_equality: bool,
     pub block: IndexedBlock,
 }
 
-/// The blocks of a fingerprint that a table has indexed for all its rows, without a scope.
+/// A block that is a key of an index, whatever fingerprint it is of.
+pub struct BlockKey {
+    /// The columns that are keys before the block.
+    pub scope: Vec<i16>,
+    pub of: Keyed,
+    pub call: BlockCall,
+}
+
+/// The blocks of a fingerprint that a table has indexed within a scope.
 pub struct Indexed {
     pub blocks: Vec<IndexedBlock>,
     /// The planner's estimate of the number of rows.
@@ -55,27 +65,32 @@ pub struct Indexed {
 pub type Layout = Vec<IndexedBlock>;
 
 impl Indexed {
-    /// What an open table has indexed.
-    pub fn read(table: &Relation, fingerprint: Fingerprint, simhash_block: Oid) -> Self {
-        let found = indexed_blocks(table, &table.indexes(), fingerprint, simhash_block);
-        let found = found.into_iter().filter(|found| found.scope.is_empty());
-        Self { blocks: found.map(|found| found.block).collect(), rows: table.estimated_rows() }
+    /// What an open table has indexed within the scope of these columns, in any order.
+    fn read(table: &Relation, fingerprint: i16, scope: &[i16], simhash_block: Oid) -> Self {
+        let found = indexed_blocks(table, &table.indexes(), Fingerprint::Column(fingerprint), simhash_block);
+        let is_of_scope =
+            |found: &Scoped| found.has_own_equality && found.scope.len() == scope.len() && found.is_within(scope);
+        let blocks = found.into_iter().filter(is_of_scope).map(|found| found.block).collect();
+        Self { blocks, rows: table.estimated_rows() }
     }
 
     /// The blocks that are indexed in all members of a family: the partitions of a table, or a table and its
     /// inheritors. All of them, and their indexes, are locked. None if the table was dropped.
     ///
     /// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
-    pub fn read_members(root: Oid, fingerprint: i16, simhash_block: Oid) -> Option<Self> {
-        let fingerprint = Column::at(&Relation::open_for_planning(root)?, fingerprint)?;
+    pub fn read_members(root: Oid, fingerprint: i16, scope: &[i16], simhash_block: Oid) -> Option<Self> {
+        let table = Relation::open_for_planning(root)?;
+        let fingerprint = Column::at(&table, fingerprint)?;
+        let scope: Vec<_> = scope.iter().map(|&column| Column::at(&table, column)).collect::<Option<_>>()?;
         let mut common: Option<Self> = None;
         for member in with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE) {
             // Skip a table that has just been dropped, and a partitioned table, which has no rows of its own.
             let Some(table) = Relation::open_for_planning(member).filter(|table| !table.is_partitioned()) else {
                 continue;
             };
-            let own_fingerprint = Fingerprint::Column(Column::find_raw(&table, fingerprint.raw_name())?.number);
-            let own = Self::read(&table, own_fingerprint, simhash_block);
+            let number = |column: &Column| Column::find_raw(&table, column.raw_name()).map(|found| found.number);
+            let own_scope: Vec<_> = scope.iter().map(number).collect::<Option<_>>()?;
+            let own = Self::read(&table, number(&fingerprint)?, &own_scope, simhash_block);
             common = Some(match common {
                 Some(mut others) => {
                     others.rows += own.rows;
@@ -135,42 +150,69 @@ impl IndexedBlock {
     }
 }
 
-/// The blocks of a fingerprint that are keys of these indexes of a table.
-pub fn indexed_blocks(table: &Relation, indexes: &[Oid], fingerprint: Fingerprint, simhash_block: Oid) -> Vec<Scoped> {
-    let generation = match fingerprint {
-        Fingerprint::Column(number) => generation_of(table, number),
-        Fingerprint::Expression(expression) => Some(expression),
-    };
-    let mut found = Vec::new();
-    let open = indexes.iter().filter_map(|&index| Relation::open_for_planning(index));
-    for index in open.filter_map(|index| Index::read_usable(&index)) {
-        let mut scope = Vec::new();
-        for key in &index.keys {
-            let expression = match key.of {
-                Keyed::Column(number) => generation_of(table, number),
-                Keyed::Expression(expression) => Some(expression),
-            };
-            let call = expression.and_then(|expression| BlockCall::read(expression, simhash_block));
-            let call = call.filter(|call| {
-                let column = call.fingerprint.as_own_column();
-                let is_column = matches!(fingerprint, Fingerprint::Column(number) if column == Some(number));
-                key.is_integer
-                    && (is_column || generation.is_some_and(|generation| generation.equals(call.fingerprint)))
-            });
-            if let Some(BlockCall { block, blocks, .. }) = call {
-                let place = match fingerprint {
-                    Fingerprint::Column(number) => index.place_of(number),
-                    Fingerprint::Expression(_) => None,
-                };
-                let is_partial = index.is_partial;
-                let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: place, is_partial };
-                found.push(Scoped { scope, block });
-                break;
-            }
-            // The keys before the block must be columns.
-            let Keyed::Column(column) = key.of else { break };
-            scope.push(column);
+impl Scoped {
+    /// Whether all columns of the scope are among these.
+    pub fn is_within(&self, columns: &[i16]) -> bool {
+        self.scope.iter().all(|column| columns.contains(column))
+    }
+}
+
+impl Fingerprint {
+    /// Tells whether an expression is this fingerprint of a table.
+    pub fn recogniser(self, table: &Relation) -> impl Fn(Expression) -> bool {
+        let (number, generation) = match self {
+            Self::Column(number) => (Some(number), generation_of(table, number)),
+            Self::Expression(expression) => (None, Some(expression)),
+        };
+        move |found| {
+            number.is_some() && found.as_own_column() == number
+                || generation.is_some_and(|generation| generation.equals(found))
         }
     }
-    found
+}
+
+/// The keys of a btree that are blocks, after keys that are columns.
+pub fn block_keys(table: &Relation, index: &Index, simhash_block: Oid) -> impl Iterator<Item = BlockKey> {
+    let column = |key: Keyed| match key {
+        Keyed::Column(column) => Some(column),
+        Keyed::Expression(_) => None,
+    };
+    (0..index.keys.len()).filter_map(move |place| {
+        let key = index.keys[place];
+        let scope = index.keys[..place].iter().map(|before| column(before.of)).collect::<Option<Vec<_>>>()?;
+        let expression = match key.of {
+            Keyed::Column(number) => generation_of(table, number),
+            Keyed::Expression(expression) => Some(expression),
+        };
+        let call = expression.filter(|_| key.is_integer).and_then(|found| BlockCall::read(found, simhash_block))?;
+        Some(BlockKey { scope, of: key.of, call })
+    })
+}
+
+/// Whether the first keys of an index, which are these columns, are compared as the columns' types and collations do.
+pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> bool {
+    index.keys.iter().zip(columns).all(|(key, &number)| {
+        Column::at(table, number).is_some_and(|column| {
+            key.collation == column.collation && btree_family(column.data_type) == Some(key.family)
+        })
+    })
+}
+
+/// The blocks of a fingerprint that are keys of these indexes of a table.
+pub fn indexed_blocks(table: &Relation, indexes: &[Oid], fingerprint: Fingerprint, simhash_block: Oid) -> Vec<Scoped> {
+    let is_wanted = fingerprint.recogniser(table);
+    let open = indexes.iter().filter_map(|&index| Relation::open_for_planning(index));
+    let found = open.filter_map(|index| Index::read_usable(&index)).filter_map(|index| {
+        let key = block_keys(table, &index, simhash_block).find(|key| is_wanted(key.call.fingerprint))?;
+        let place = match fingerprint {
+            Fingerprint::Column(number) => index.place_of(number),
+            Fingerprint::Expression(_) => None,
+        };
+        let BlockCall { block, blocks, .. } = key.call;
+        let is_partial = index.is_partial;
+        let has_own_equality = has_own_equality(table, &index, &key.scope);
+        let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: place, is_partial };
+        Some(Scoped { scope: key.scope, has_own_equality, block })
+    });
+    found.collect()
 }

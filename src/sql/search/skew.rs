@@ -5,12 +5,14 @@
 
 use std::ffi::CStr;
 
+use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{SpiError, quote_identifier, quote_qualified_identifier};
 use simhash::search::blocks::LAYOUTS;
 use simhash::search::skew::{Sample, skew};
 
+use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::{Relation, no_such_relation};
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::names::schema_name;
@@ -21,11 +23,41 @@ use crate::sql::arguments::check_distance;
 use crate::sql::fingerprint_column::fingerprint_column;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::Indexed;
+use crate::sql::indexed::scope::Scope;
 
 /// The limit on the pages that are read of a table: 64 MB.
 const PAGES: f64 = 8192.0;
 
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+#[pg_extern(sql = false)]
+fn simhash_skew_scoped(
+    target: pg_sys::Oid,
+    fingerprint: &CStr,
+    max_distance: i32,
+    scope: AnyArray,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(blocks, i32),
+            name!(indexed, bool),
+            name!(probes, i64),
+            name!(commonest, Vec<f64>),
+            name!(candidates, f64),
+            name!(worst, f64),
+            name!(cost, f64),
+            name!(best, bool),
+        ),
+    >,
+    ErrorReport,
+> {
+    let layouts = layouts(target, fingerprint, max_distance, &Scope::read(Some(scope))?, fcinfo)?;
+    Ok(TableIterator::new(layouts))
+}
+
+/// The function as databases declare it that are not yet updated: without a scope.
+#[allow(clippy::type_complexity)]
 #[pg_extern(sql = false)]
 fn simhash_skew(
     target: pg_sys::Oid,
@@ -48,14 +80,27 @@ fn simhash_skew(
     >,
     ErrorReport,
 > {
+    Ok(TableIterator::new(layouts(target, fingerprint, max_distance, &Scope::default(), fcinfo)?))
+}
+
+/// A row of the result.
+type Row = (i32, bool, i64, Vec<f64>, f64, f64, f64, bool);
+
+fn layouts(
+    target: pg_sys::Oid,
+    fingerprint: &CStr,
+    max_distance: i32,
+    scope: &Scope,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<impl Iterator<Item = Row> + 'static, ErrorReport> {
     let max_distance = check_distance(max_distance)?;
-    let table = Table::lock(target, fingerprint)?;
+    let table = Table::lock(target, fingerprint, scope)?;
     let (sample, rows) = table.sample()?;
     // SAFETY: `fcinfo` is the running call's, which always knows its function.
     let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
     let indexed = indexed_layouts(&table, max_distance, function);
     let layouts = skew(sample, rows, max_distance, &tick).map_err(algorithm_error)?;
-    Ok(TableIterator::new(layouts.into_iter().map(move |layout| {
+    Ok(layouts.into_iter().map(move |layout| {
         (
             layout.blocks,
             indexed.contains(&layout.blocks),
@@ -66,7 +111,7 @@ fn simhash_skew(
             estimate(layout.cost),
             layout.best,
         )
-    })))
+    }))
 }
 
 /// Rounds a share of the rows to a hundredth of a percent: below that, chance decides the commonest value of a sample.
@@ -80,18 +125,21 @@ fn estimate(value: f64) -> f64 {
     format!("{:.2e}", value * (1.0 + f64::EPSILON)).parse().unwrap_or(value)
 }
 
-/// A table and its fingerprint column.
+/// A table, its fingerprint column, and a scope of searches.
 struct Table {
     oid: pg_sys::Oid,
     column: i16,
+    scope: Vec<i16>,
+    /// The quoted names of the scope's columns.
+    quoted_scope: Vec<String>,
     /// The quoted names of the table, with its schema, and of the column.
     quoted: String,
     quoted_column: String,
 }
 
 impl Table {
-    /// Finds a table and its fingerprint column, and locks the table as a SELECT does.
-    fn lock(oid: pg_sys::Oid, column: &CStr) -> Result<Self, ErrorReport> {
+    /// Finds a table and its columns, and locks the table as a SELECT does.
+    fn lock(oid: pg_sys::Oid, column: &CStr, scope: &Scope) -> Result<Self, ErrorReport> {
         let Some(table) = Relation::open_for_planning(oid) else {
             return Err(no_such_relation(oid));
         };
@@ -105,11 +153,20 @@ impl Table {
         let column = unsafe { from_server(column.as_ptr()) }?;
         let column = fingerprint_column(&table, &column)
             .map_err(|error| error.set_hint("Name the column of fingerprints as the second argument."))?;
-        let quoted = quote_qualified_identifier(schema_name(table.schema())?, table.name()?);
-        Ok(Self { oid, column: column.number, quoted, quoted_column: quote_identifier(column.name()?) })
+        let taken = |found: &Column| Ok((found.number == column.number).then_some("the fingerprint itself"));
+        let numbers = scope.check(&table, taken)?;
+        Ok(Self {
+            oid,
+            column: column.number,
+            scope: numbers,
+            quoted_scope: scope.names().iter().map(quote_identifier).collect(),
+            quoted: quote_qualified_identifier(schema_name(table.schema())?, table.name()?),
+            quoted_column: quote_identifier(column.name()?),
+        })
     }
 
-    /// A sample of the fingerprints, and the number of fingerprints in the table, which is exact for a small table.
+    /// A sample of the fingerprints, and the number of fingerprints in the table, which is exact for a small table. With
+    /// a scope, only of the rows that agree in its columns with most others in the sample: there, searches cost most.
     ///
     /// Whole pages are sampled, each with the same chance, in all partitions and inheritors. A sample scan starts at
     /// the first page, unlike a sequential scan, which may join another one; so the same table gives the same sample.
@@ -117,9 +174,18 @@ impl Table {
         let mut sample = Sample::new().map_err(algorithm_error)?;
         let share = (PAGES / self.pages()?).min(1.0);
         let percent = (share * 100.0) as f32;
+        let largest_group = if self.quoted_scope.is_empty() {
+            String::new()
+        } else {
+            let columns: Vec<_> = self.quoted_scope.iter().map(|column| format!("t.{column}")).collect();
+            let columns = columns.join(", ");
+            format!(
+                " ORDER BY pg_catalog.count(*) OVER (PARTITION BY {columns}) DESC, {columns} FETCH FIRST 1 ROW WITH TIES"
+            )
+        };
         let query = format!(
             "SELECT t.{column}::pg_catalog.int8 FROM {table} AS t TABLESAMPLE pg_catalog.system ({percent}) \
-             REPEATABLE (0) WHERE t.{column} IS NOT NULL",
+             REPEATABLE (0) WHERE t.{column} IS NOT NULL{largest_group}",
             column = self.quoted_column,
             table = self.quoted
         );
@@ -155,10 +221,10 @@ impl Table {
     }
 }
 
-/// The layouts that the table has indexed for searches within `max_distance`.
+/// The layouts that the table has indexed, within the scope, for searches within `max_distance`.
 fn indexed_layouts(table: &Table, max_distance: i32, function: pg_sys::Oid) -> Vec<i32> {
     let simhash_block = ExtensionSchema::from_function(function).and_then(ExtensionSchema::simhash_block);
-    let indexed = simhash_block.and_then(|found| Indexed::read_members(table.oid, table.column, found));
+    let indexed = simhash_block.and_then(|found| Indexed::read_members(table.oid, table.column, &table.scope, found));
     let has = |blocks: &i32| indexed.as_ref().is_some_and(|indexed| indexed.serves(*blocks, max_distance));
     LAYOUTS.filter(has).collect()
 }

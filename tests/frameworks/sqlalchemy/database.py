@@ -1,5 +1,7 @@
 """The database of these tests, texts, and a mapped class whose table can be guarded."""
 
+import os
+import subprocess
 import unittest
 
 import psycopg
@@ -29,9 +31,7 @@ class Document(Base):
     url: orm.Mapped[str | None] = orm.mapped_column(unique=True)
     body: orm.Mapped[str]
     near: orm.Mapped[int | None] = orm.mapped_column(BigInteger)
-    simhash: orm.Mapped[int | None] = orm.mapped_column(
-        BigInteger, Computed(simhash(column("body")), persisted=True)
-    )
+    simhash: orm.Mapped[int | None] = orm.mapped_column(BigInteger, Computed(simhash(column("body")), persisted=True))
 
 
 block_indexes(Document.simhash)
@@ -59,6 +59,18 @@ def connect(**arguments):
     return psycopg.connect(dbname=NAME, **arguments)
 
 
+def run_script(text):
+    """Runs a script in psql, as its users do."""
+    subprocess.run(
+        ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", NAME],
+        input=text,
+        text=True,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "PGOPTIONS": "-c client_min_messages=warning"},
+    )
+
+
 class DatabaseTest(unittest.TestCase):
     """Begins with a database that has nothing but the extension."""
 
@@ -76,7 +88,7 @@ class DatabaseTest(unittest.TestCase):
     def execute(self, statement, *parameters):
         """Runs SQL outside of a transaction, and returns the rows if there are any."""
         with connect(autocommit=True) as connection:
-            cursor = connection.execute(statement, parameters)
+            cursor = connection.execute(statement, parameters or None)
             return cursor.fetchall() if cursor.description else None
 
 

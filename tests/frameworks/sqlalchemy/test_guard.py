@@ -1,11 +1,15 @@
 """What the unit of work, statements and the bulk methods of SQLAlchemy do under each action of a guard."""
 
+from asyncio import run as run_async
+
+import database
 import sqlalchemy
 from database import NEAR, NEAR_RESEMBLANCE, OTHER, TEXT, THIRD, Document, GuardedTest
 from pg_simhash.sqlalchemy import near_duplicate
 from sqlalchemy import orm, select, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, ProgrammingError
+from sqlalchemy.ext import asyncio
 from sqlalchemy.orm.exc import FlushError, ObjectDeletedError, StaleDataError
 
 FIRST = (1, "/1", "TEXT", None)
@@ -329,3 +333,149 @@ class BetweenTests(GuardedTest):
                     session.commit()
                 transaction.rollback()
         self.assertEqual(self.stored(), [FIRST])
+
+
+class AsyncSession(GuardedTest):
+    """The unit of work on an asynchronous engine, with asyncpg. Its errors are wrapped twice."""
+
+    action = "reject"
+
+    def run_with(self, use):
+        async def run():
+            engine = database.engine("asyncpg")
+            try:
+                async with asyncio.AsyncSession(engine) as session:
+                    await use(session)
+            finally:
+                await engine.dispose()
+
+        run_async(run())
+
+    def test_add(self):
+        async def use(session):
+            other = Document(body=OTHER)
+            session.add(other)
+            await session.commit()
+            session.add(Document(body=NEAR))
+            with self.assertRaises(IntegrityError) as caught:
+                await session.commit()
+            near = near_duplicate(caught.exception)
+            self.assertEqual((near.key, near.resemblance), ({"id": 1}, NEAR_RESEMBLANCE))
+
+        self.run_with(use)
+        self.assertEqual([row[2] for row in self.stored()], ["TEXT", "OTHER"])
+
+    def test_insert_returning(self):
+        async def use(session):
+            with self.assertRaises(IntegrityError) as caught:
+                await session.scalars(insert(Document).returning(Document.id), THREE)
+            self.assertEqual(near_duplicate(caught.exception).key, {"id": 1})
+
+        self.run_with(use)
+
+    def test_savepoint(self):
+        async def use(session):
+            session.add(Document(body=OTHER))
+            with self.assertRaises(IntegrityError):
+                async with session.begin_nested():
+                    session.add(Document(body=NEAR))
+            await session.commit()
+
+        self.run_with(use)
+        self.assertEqual([row[2] for row in self.stored()], ["TEXT", "OTHER"])
+
+
+class AsyncSessionSkip(AsyncSession):
+    action = "skip"
+
+    def test_add(self):
+        async def use(session):
+            session.add(Document(body=NEAR))
+            with self.assertRaisesRegex(FlushError, "Single-row INSERT"):
+                await session.commit()
+
+        self.run_with(use)
+        self.assertEqual(self.stored(), [FIRST])
+
+    def test_insert_returning(self):
+        async def use(session):
+            for sort in False, True:
+                statement = insert(Document).returning(Document.body, sort_by_parameter_order=sort)
+                self.assertEqual((await session.scalars(statement, THREE)).all(), [OTHER, THIRD])
+                await session.rollback()
+
+        self.run_with(use)
+
+    def test_savepoint(self):
+        async def use(session):
+            session.add(Document(body=OTHER))
+            with self.assertRaises(FlushError):
+                async with session.begin_nested():
+                    session.add(Document(body=NEAR))
+            await session.commit()
+
+        self.run_with(use)
+        self.assertEqual([row[2] for row in self.stored()], ["TEXT", "OTHER"])
+
+
+class AsyncSessionMark(AsyncSession):
+    action = "mark"
+
+    def test_add(self):
+        async def use(session):
+            near = Document(body=NEAR)
+            session.add(near)
+            await session.commit()
+            await session.refresh(near)
+            self.assertEqual((near.id, near.near), (2, 1))
+
+        self.run_with(use)
+
+    def test_insert_returning(self):
+        async def use(session):
+            statement = insert(Document).returning(Document.near, sort_by_parameter_order=True)
+            self.assertEqual((await session.scalars(statement, THREE)).all(), [None, 1, None])
+
+        self.run_with(use)
+
+    def test_savepoint(self):
+        async def use(session):
+            async with session.begin_nested():
+                session.add(Document(body=NEAR))
+            await session.commit()
+
+        self.run_with(use)
+        self.assertEqual([row[2:] for row in self.stored()], [("TEXT", None), ("NEAR", 1)])
+
+
+class AttachedTable(GuardedTest):
+    """Ways to map a column that simhash_attach made."""
+
+    action = "reject"
+
+    def insert(self, column):
+        class Mapped(orm.DeclarativeBase):
+            pass
+
+        class Attached(Mapped):
+            __tablename__ = "attached"
+
+            id: orm.Mapped[int] = orm.mapped_column(sqlalchemy.BigInteger, sqlalchemy.Identity(), primary_key=True)
+            body: orm.Mapped[str]
+            simhash: orm.Mapped[int | None] = column
+
+        self.execute("CREATE TABLE attached (id bigint GENERATED BY DEFAULT AS IDENTITY, body text)")
+        self.execute("SELECT simhash_attach('attached', 'body')")
+        with orm.Session(self.engine) as session:
+            document = Attached(body=TEXT)
+            session.add(document)
+            session.flush()
+            self.assertEqual(document.simhash, self.execute("SELECT simhash(%s)", TEXT)[0][0])
+
+    def test_fetched(self):
+        self.insert(orm.mapped_column(sqlalchemy.BigInteger, sqlalchemy.FetchedValue()))
+
+    def test_plain(self):
+        """The unit of work writes NULL to a column without a server default."""
+        with self.assertRaisesRegex(ProgrammingError, 'cannot insert a non-DEFAULT value into column "simhash"'):
+            self.insert(orm.mapped_column(sqlalchemy.BigInteger))

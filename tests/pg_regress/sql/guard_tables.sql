@@ -92,8 +92,9 @@ INSERT INTO parted VALUES (8, 1, 'number one');
 ROLLBACK;
 -- A partition is guarded by the guard of the whole table.
 SELECT simhash_guard('parted_2');
+\set VERBOSITY sqlstate
 SELECT simhash_guard('parted_2', 'skip');
-\echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY default
 SELECT simhash_unguard('parted_2');
 \echo :LAST_ERROR_SQLSTATE
 SELECT simhash_guard('parted', 'skip');

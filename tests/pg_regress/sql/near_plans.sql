@@ -223,7 +223,6 @@ SET enable_seqscan = off;
 SELECT plan('UPDATE d SET tag = 0 WHERE simhash_near(fp, 42, 0)');
 SELECT plan('DELETE FROM d WHERE simhash_near(fp, 42, 0)');
 SELECT plan('DELETE FROM d USING q WHERE simhash_near(d.fp, q.fp, 0)');
-SELECT plan('MERGE INTO d USING q ON simhash_near(d.fp, q.fp, 0) WHEN MATCHED THEN DELETE');
 
 -- Row-level security.
 CREATE ROLE regress_simhash_reader;

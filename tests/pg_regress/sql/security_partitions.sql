@@ -34,7 +34,9 @@ GRANT ALL ON docs TO regress_security_writer;
 \c -
 SELECT count(*) FROM parts.docs; -- PostgreSQL itself
 \c -
-SET client_min_messages = warning;
+-- PostgreSQL rebuilds indexes with the rights of the table's owner since 14.3.
+SELECT CASE WHEN current_setting('server_version_num')::integer < 140003 THEN 'error' ELSE 'warning' END AS level \gset
+SET client_min_messages = :level;
 SELECT simhash_attach('parts.docs', 'body', 5);
 \c -
 SET client_min_messages = warning;
@@ -127,7 +129,9 @@ CREATE TRIGGER spy BEFORE INSERT ON apart_2 FOR EACH ROW EXECUTE FUNCTION simhas
 INSERT INTO apart_2 VALUES (2, 2, 43);
 INSERT INTO apart_2 VALUES (3, 2, 43);
 -- A partition's owner can neither replace nor drop its guard.
+\set VERBOSITY sqlstate
 SELECT simhash_guard('tenant_2', fingerprint => 'f');
+\set VERBOSITY default
 SELECT simhash_unguard('tenant_2_2');
 -- Rights on a partition do not suffice for its parent, nor rights on a parent for its partitions' columns and indexes.
 SELECT simhash_guard('tenants', fingerprint => 'f');

@@ -98,7 +98,9 @@ SELECT errors($$SELECT simhash_weights(body, '{}', 0, 300) FROM docs$$,
     $$SELECT simhash_weights(body, NULL) FROM docs$$, $$SELECT simhash_weights(body, '{}', NULL, 3) FROM docs$$,
     $$SELECT simhash_weights(body, '{}', n, 3) FROM docs$$, $$SELECT simhash_weights(body, '{}', 3, n) FROM docs$$,
     $$SELECT simhash_weights(body, jsonb_build_object('seed', n)) FROM docs$$,
-    $$SELECT simhash_weights(body, '{"ngrams": 2}') FROM docs$$,
-    $$SELECT simhash_weights_add(NULL, 'a')$$, $$SELECT simhash_weights_final(NULL)$$);
+    $$SELECT simhash_weights(body, '{"ngrams": 2}') FROM docs$$);
 \pset format aligned
 \pset tuples_only off
+-- Only the aggregate can call its functions. The error depends on the minor version of PostgreSQL.
+SELECT count(*) FROM errors($$SELECT simhash_weights_add(NULL, 'a')$$, $$SELECT simhash_weights_final(NULL)$$) AS line
+WHERE line ~ '^  (0A000: cannot accept a value of type internal|42883: function .* does not exist)$';

@@ -1,4 +1,4 @@
--- A guard and MERGE, which exists since PostgreSQL 15.
+-- Guards and searches with MERGE, which exists since PostgreSQL 15.
 SELECT current_setting('server_version_num')::integer < 150000 AS without_merge \gset
 \if :without_merge
 \quit
@@ -22,4 +22,8 @@ MERGE INTO merged USING (VALUES (4, 254)) AS s (id, f) ON merged.id = s.id
 WHEN MATCHED AND s.f < 255 THEN DELETE
 WHEN NOT MATCHED THEN INSERT (id, f) VALUES (s.id, s.f);
 SELECT id, f FROM merged ORDER BY id;
+-- A search finds the rows to merge.
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) MERGE INTO merged USING (VALUES (1::bigint), (2)) AS s (f) ON simhash_near(merged.f, s.f, 0)
+WHEN MATCHED THEN DELETE;
 DROP TABLE merged;

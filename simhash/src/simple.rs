@@ -1,0 +1,132 @@
+//! The functions for callers who need no cancelling: each is one call of a module, without a tick.
+
+use crate::error::Error;
+use crate::fingerprint::Fingerprinter;
+use crate::fingerprint::feature_list::FeatureList;
+use crate::fingerprint::options::Options;
+use crate::pairs::{self, Pair, Pairs, Rows};
+
+/// The fingerprint of a text with the default [`Options`]; None if the text has no feature, for example because it is
+/// empty.
+///
+/// About 2 ns for each byte of English. To make many fingerprints, keep a [`Fingerprinter`], which keeps its memory.
+///
+/// ```
+/// let fingerprint = simhash::simhash("The quick brown fox jumps over the lazy dog")?;
+/// // PostgreSQL's bigint has the same bits.
+/// assert_eq!(fingerprint.map(|bits| bits as i64), Some(-9079108955735420317));
+/// assert_eq!(simhash::simhash("the QUICK brown fox... jumps over the lazy dog!")?, fingerprint);
+/// assert_eq!(simhash::simhash("?!")?, None);
+/// # Ok::<(), simhash::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Memory is refused, or the text exceeds one of the limits in [`crate::error`].
+pub fn simhash(text: &str) -> Result<Option<u64>, Error> {
+    simhash_with(text, &Options::default())
+}
+
+/// The fingerprint of a text with other options.
+///
+/// ```
+/// use simhash::{Options, simhash_with};
+///
+/// let pairs_of_words = Options { ngram: Some(2), ..Options::default() };
+/// let fingerprint = simhash_with("the quick brown fox", &pairs_of_words)?;
+/// assert_ne!(fingerprint, simhash_with("the brown quick fox", &pairs_of_words)?);
+///
+/// let read = Options::from_json(r#"{"ngram": 2}"#).expect("this is a document of options");
+/// assert_eq!(simhash_with("the quick brown fox", &read)?, fingerprint);
+/// # Ok::<(), simhash::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As for [`simhash`].
+pub fn simhash_with(text: &str, options: &Options) -> Result<Option<u64>, Error> {
+    Fingerprinter::default().fingerprint(text, options, &|| ())
+}
+
+/// The features that the fingerprint of a text is made of, with their weights.
+///
+/// ```
+/// let features = simhash::features("To be, or not to be", &simhash::Options::default())?;
+/// let names: Vec<_> = features.iter().map(|feature| feature.text).collect();
+/// assert_eq!(names, ["to", "be", "or", "not"]);
+/// # Ok::<(), simhash::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As for [`simhash`].
+pub fn features(text: &str, options: &Options) -> Result<FeatureList, Error> {
+    Fingerprinter::default().features(text, options, &|| ())
+}
+
+/// The Jaccard resemblance of two texts, 0 to 1: the share of their features that they have in common. None if one of
+/// them has no feature. See [`crate::fingerprint::resemblance::resemblance`].
+///
+/// ```
+/// let options = simhash::Options::default();
+/// let resemblance = simhash::resemblance("red green blue", "blue, green, black", &options)?;
+/// assert_eq!(resemblance, Some(0.5));
+/// # Ok::<(), simhash::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As for [`simhash`].
+pub fn resemblance(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
+    crate::fingerprint::resemblance::resemblance(&mut Fingerprinter::default(), a, b, options, &|| ())
+}
+
+/// Every pair of fingerprints at a distance of at most `max_distance`, each once, in an order without meaning. Exact.
+///
+/// Ten million fingerprints at distance 3 take seconds. Needs 24 bytes for each fingerprint, and 12 for each pair that
+/// is found. [`Pairs`] returns one pair after the other.
+///
+/// ```
+/// use simhash::{Pair, near_pairs};
+///
+/// let found = near_pairs([0b0000, 0b0111, u64::MAX], 3)?;
+/// assert_eq!(found, [Pair { a: 0, b: 1, distance: 3 }]);
+/// # Ok::<(), simhash::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Memory is refused, or there are more than [`crate::error::MAX_ROWS`] fingerprints.
+pub fn near_pairs(fingerprints: impl IntoIterator<Item = u64>, max_distance: u32) -> Result<Vec<Pair>, Error> {
+    let mut pairs = Pairs::new(rows(fingerprints)?, max_distance, &|_| ())?;
+    let mut found = Vec::new();
+    while let Some(pair) = pairs.next(&|_| ())? {
+        found.try_reserve(1)?;
+        found.push(pair);
+    }
+    Ok(found)
+}
+
+/// For each fingerprint, the position of the first one in its cluster: all that can be reached from it by steps of at
+/// most `max_distance`.
+///
+/// ```
+/// assert_eq!(simhash::clusters([0b0000, u64::MAX, 0b0111, 0b0111_1111], 4)?, [0, 1, 0, 0]);
+/// # Ok::<(), simhash::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As for [`near_pairs`].
+pub fn clusters(fingerprints: impl IntoIterator<Item = u64>, max_distance: u32) -> Result<Vec<u32>, Error> {
+    pairs::clusters(rows(fingerprints)?, max_distance, &|_| ())
+}
+
+fn rows(fingerprints: impl IntoIterator<Item = u64>) -> Result<Rows, Error> {
+    let fingerprints = fingerprints.into_iter();
+    let mut rows = Rows::with_capacity(fingerprints.size_hint().0)?;
+    for fingerprint in fingerprints {
+        rows.push(Some(fingerprint))?;
+    }
+    Ok(rows)
+}

@@ -1,0 +1,86 @@
+//! The scope of block indexes: the columns before the block.
+
+use pgrx::AnyArray;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
+
+use crate::postgres::arrays::names;
+use crate::postgres::catalog::column::{Column, btree_family};
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::error::user_error;
+use crate::sql::arguments::required;
+use crate::sql::fingerprint_column::check_is_stored;
+
+/// The most columns of a scope: an index also has the block and the fingerprint.
+const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize - 2;
+
+/// Names of columns, in the order in which they are keys of the indexes; empty if there is no scope.
+#[derive(Default)]
+pub struct Scope(Vec<String>);
+
+impl Scope {
+    /// Reads an argument of a function.
+    pub fn read(scope: Option<AnyArray>) -> Result<Self, ErrorReport> {
+        let names = names(&required(scope, "scope")?, "scope")?;
+        if names.len() > MOST {
+            let message = format!("scope has {} columns", names.len());
+            return Err(user_error(PgSqlErrorCode::ERRCODE_TOO_MANY_COLUMNS, message)
+                .set_detail(format!("A scope has at most {MOST}.")));
+        }
+        for (place, name) in names.iter().enumerate() {
+            if names[..place].contains(name) {
+                let message = format!("column \"{name}\" appears twice in the scope");
+                return Err(
+                    user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message).set_hint("Name each column once.")
+                );
+            }
+        }
+        Ok(Self(names))
+    }
+
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The numbers of the columns in a table. An error unless an index can have each of them before a block. `taken`
+    /// says what a column is that cannot be in the scope, such as the source of the fingerprint.
+    pub fn check(
+        &self,
+        table: &Relation,
+        taken: impl Fn(&Column) -> Result<Option<&'static str>, ErrorReport>,
+    ) -> Result<Vec<i16>, ErrorReport> {
+        let check = |name: &String| {
+            let column = Column::named(table, name)
+                .map_err(|error| error.set_hint("A scope names columns of the table, such as a tenant's number."))?;
+            if let Some(use_of_it) = taken(&column)? {
+                let message = format!("scope column \"{name}\" of table \"{}\" is {use_of_it}", table.name()?);
+                return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                    .set_hint("Name a column in which the rows that belong together are equal."));
+            }
+            check_is_stored(table, &column)?;
+            if btree_family(column.data_type).is_none() {
+                let message = format!(
+                    "scope column \"{name}\" of table \"{}\" has type {}, which a btree cannot compare",
+                    table.name()?,
+                    column.type_name()
+                );
+                return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
+                    .set_hint("Name a column of a type that has a default operator class for btrees."));
+            }
+            Ok(column.number)
+        };
+        self.0.iter().map(check).collect()
+    }
+
+    /// The numbers of the columns in a table; None if one does not exist.
+    pub fn numbers(&self, table: &Relation) -> Result<Option<Vec<i16>>, ErrorReport> {
+        self.0.iter().map(|name| Ok(Column::find(table, name)?.map(|column| column.number))).collect()
+    }
+
+    /// The keys of an index: the columns, then `block`.
+    pub fn keys(&self, block: &str) -> String {
+        let columns = self.0.iter().map(quote_identifier);
+        columns.chain([block.to_owned()]).collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,170 @@
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.Properties;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** The JDBC section of docs/frameworks.md: its class Docs on the server of psql's environment. */
+class DocsTest {
+    private static final List<String> WORDS =
+            IntStream.range(0, 600).mapToObj(number -> "word" + number).collect(Collectors.toList());
+    private static final String TEXT = String.join(" ", WORDS);
+    private static final String NEAR = String.join(" ", WORDS.subList(0, 599)) + " another";
+    private static final String OTHER = WORDS.stream().map(word -> word + word).collect(Collectors.joining(" "));
+
+    private final Connection connection;
+    private final Docs docs;
+
+    DocsTest(Connection connection) throws SQLException {
+        this.connection = connection;
+        docs = new Docs(connection);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        try (var connection = connect("postgres"); var statement = connection.createStatement()) {
+            statement.execute("DROP DATABASE IF EXISTS jdbc");
+            statement.execute("CREATE DATABASE jdbc");
+        }
+        try (var connection = connect("jdbc")) {
+            var test = new DocsTest(connection);
+            test.docs.migrate();
+            test.reject();
+            test.savepoint();
+            test.search();
+            test.skip();
+            test.mark();
+        }
+        try (var connection = connect("jdbc", "reWriteBatchedInserts", "true")) {
+            new DocsTest(connection).rewritten();
+        }
+        System.out.println("JDBC: ok");
+    }
+
+    static Connection connect(String database, String... properties) throws SQLException {
+        var all = new Properties();
+        all.setProperty("user", System.getenv("PGUSER"));
+        all.setProperty("socketFactory", "UnixSocket");
+        all.setProperty("socketFactoryArg", System.getenv("PGHOST") + "/.s.PGSQL." + System.getenv("PGPORT"));
+        for (var i = 0; i < properties.length; i += 2) {
+            all.setProperty(properties[i], properties[i + 1]);
+        }
+        return DriverManager.getConnection("jdbc:postgresql://localhost/" + database, all);
+    }
+
+    static void equal(Object expected, Object actual) {
+        if (!Objects.equals(expected, actual)) {
+            throw new AssertionError("expected " + expected + ", not " + actual);
+        }
+    }
+
+    void execute(String sql) throws SQLException {
+        try (var statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    String value(String sql) throws SQLException {
+        try (var statement = connection.createStatement(); var rows = statement.executeQuery(sql)) {
+            rows.next();
+            return rows.getString(1);
+        }
+    }
+
+    void isRefused(String body) throws SQLException {
+        try {
+            docs.insert(body);
+        } catch (Docs.NearDuplicate near) {
+            // Of 601 words, 599 are common.
+            var expected = "\\{\"key\": ?\\{\"id\": ?1\\}, ?\"distance\": ?[0-6], ?\"resemblance\": ?0\\.997\\}";
+            equal(true, near.getMessage().matches(expected));
+            return;
+        }
+        throw new AssertionError("not refused");
+    }
+
+    void reject() throws Exception {
+        equal(1L, docs.insert(TEXT));
+        isRefused(NEAR);
+        docs.insert(OTHER);
+        try {
+            docs.insert(null);
+            throw new AssertionError("no error");
+        } catch (SQLException error) {
+            equal("23502", error.getSQLState());
+        }
+    }
+
+    void savepoint() throws Exception {
+        connection.setAutoCommit(false);
+        var savepoint = connection.setSavepoint();
+        isRefused(NEAR);
+        connection.rollback(savepoint);
+        equal("2", value("SELECT count(*) FROM docs"));
+        connection.commit();
+        connection.setAutoCommit(true);
+    }
+
+    void search() throws SQLException {
+        equal(List.of(1L), docs.search(TEXT.toUpperCase()));
+        // A long holds the fingerprint.
+        try (var statement = connection.prepareStatement("SELECT id FROM docs WHERE simhash = ?")) {
+            statement.setLong(1, Long.parseLong(value("SELECT simhash FROM docs WHERE id = 1")));
+            try (var rows = statement.executeQuery()) {
+                equal(true, rows.next());
+                equal(1L, rows.getLong("id"));
+            }
+        }
+    }
+
+    void skip() throws SQLException {
+        execute("TRUNCATE docs");
+        execute("SELECT simhash_guard('docs', 'skip')");
+        try (var statement =
+                connection.prepareStatement("INSERT INTO docs (body) VALUES (?)", Statement.RETURN_GENERATED_KEYS)) {
+            statement.setString(1, TEXT);
+            equal(1, statement.executeUpdate());
+            statement.setString(1, NEAR);
+            equal(0, statement.executeUpdate());
+            for (var body : List.of(NEAR, OTHER)) {
+                statement.setString(1, body);
+                statement.addBatch();
+            }
+            equal("[0, 1]", Arrays.toString(statement.executeBatch()));
+            try (var keys = statement.getGeneratedKeys()) {
+                equal(true, keys.next());
+                equal(false, keys.next());
+            }
+        }
+    }
+
+    void mark() throws SQLException {
+        execute("TRUNCATE docs");
+        execute("ALTER TABLE docs ADD duplicate_of bigint");
+        execute("SELECT simhash_guard('docs', 'mark', mark_column => 'duplicate_of')");
+        try (var statement = connection.prepareStatement("INSERT INTO docs (body) VALUES (?), (?)")) {
+            statement.setString(1, TEXT);
+            statement.setString(2, NEAR);
+            equal(2, statement.executeUpdate());
+        }
+        equal("1", value("SELECT count(*) FROM docs WHERE duplicate_of = (SELECT min(id) FROM docs)"));
+    }
+
+    void rewritten() throws SQLException {
+        execute("TRUNCATE docs");
+        execute("SELECT simhash_guard('docs', 'skip')");
+        try (var statement = connection.prepareStatement("INSERT INTO docs (body) VALUES (?)")) {
+            for (var body : List.of(TEXT, NEAR, OTHER)) {
+                statement.setString(1, body);
+                statement.addBatch();
+            }
+            // Two of the three are stored. The first two were one statement.
+            equal(Statement.SUCCESS_NO_INFO, statement.executeBatch()[1]);
+        }
+        equal("2", value("SELECT count(*) FROM docs"));
+    }
+}

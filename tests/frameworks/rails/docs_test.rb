@@ -1,0 +1,111 @@
+# The Rails section of docs/frameworks.md: its migration and model on the server of psql's environment. The first
+# argument is the directory of the page's code.
+require "active_record"
+require "json"
+require "minitest/autorun"
+require "pg"
+
+PAGE = ARGV.shift
+DATABASE = "rails"
+PG.connect(dbname: "postgres") do |connection|
+  connection.exec("DROP DATABASE IF EXISTS #{DATABASE}")
+  connection.exec("CREATE DATABASE #{DATABASE}")
+end
+ActiveRecord::Base.establish_connection(adapter: "postgresql", database: DATABASE, min_messages: "warning")
+ActiveRecord::Migration.verbose = false
+require "#{PAGE}/db/migrate/20261123000000_create_docs"
+require "#{PAGE}/app/models/doc"
+
+class DocTest < Minitest::Test
+  WORDS = (0...600).map { |number| "word#{number}" }
+  TEXT = WORDS.join(" ")
+  NEAR = [*WORDS[0..-2], "another"].join(" ")
+  OTHER = WORDS.map { |word| word * 2 }.join(" ")
+
+  def setup
+    CreateDocs.new.migrate(:up)
+    Doc.reset_column_information
+  end
+
+  def teardown
+    CreateDocs.new.migrate(:down)
+  end
+
+  def guard(action, more = "")
+    Doc.connection.execute("SELECT simhash_guard('docs', '#{action}'#{more})")
+  end
+
+  def test_reject
+    assert_equal 1, Doc.store(url: "/a", body: TEXT).id
+    found = Doc.store(url: "/b", body: NEAR)
+    assert_equal %w[key distance resemblance], found.keys
+    assert_equal({ "id" => 1 }, found["key"])
+    assert_operator found["distance"], :<=, 6
+    assert_equal 0.997, found["resemblance"] # of 601 words, 599 are common
+    assert_raises(ActiveRecord::RecordNotUnique) { Doc.store(url: "/a", body: OTHER) }
+  end
+
+  def test_reject_in_a_transaction
+    Doc.transaction do
+      Doc.store(url: "/a", body: TEXT)
+      Doc.store(url: "/b", body: NEAR)
+      Doc.store(url: "/c", body: OTHER)
+    end
+    assert_equal %w[/a /c], Doc.order(:id).pluck(:url)
+  end
+
+  def test_reject_many
+    rows = [{ url: "/a", body: TEXT }, { url: "/b", body: NEAR }]
+    assert_raises(ActiveRecord::StatementInvalid) { Doc.insert_all!(rows) }
+    assert_raises(ActiveRecord::StatementInvalid) { Doc.insert_all(rows) }
+    assert_equal 0, Doc.count
+  end
+
+  def test_upsert
+    Doc.store(url: "/a", body: TEXT)
+    Doc.upsert_all([{ url: "/a", body: NEAR }], unique_by: :url)
+    assert_equal [NEAR], Doc.pluck(:body)
+  end
+
+  def test_update
+    Doc.store(url: "/a", body: TEXT)
+    doc = Doc.store(url: "/b", body: OTHER)
+    doc.update!(url: "/c")
+    error = assert_raises(ActiveRecord::StatementInvalid) { doc.update!(body: NEAR) }
+    assert_kind_of PG::ExclusionViolation, error.cause
+  end
+
+  def test_skip
+    guard("skip")
+    Doc.store(url: "/a", body: TEXT)
+    doc = Doc.store(url: "/b", body: NEAR)
+    assert_nil doc.id
+    assert doc.persisted?
+    assert_equal 1, Doc.insert_all([{ url: "/c", body: NEAR }, { url: "/d", body: OTHER }]).length
+    assert_equal %w[/a /d], Doc.order(:id).pluck(:url)
+  end
+
+  def test_mark
+    Doc.connection.execute("ALTER TABLE docs ADD duplicate_of bigint")
+    Doc.reset_column_information
+    guard("mark", ", mark_column => 'duplicate_of'")
+    assert_equal 2, Doc.insert_all([{ url: "/a", body: TEXT }, { url: "/b", body: NEAR }]).length
+    assert_equal [nil, 1], Doc.order(:id).pluck(:duplicate_of)
+  end
+
+  def test_search
+    Doc.connection.execute("SELECT simhash_unguard('docs')")
+    Doc.connection.execute(<<~SQL)
+      INSERT INTO docs (url, body)
+      SELECT '/' || doc, string_agg(substr(md5(doc || ' ' || word), 1, 8), ' ' ORDER BY word)
+      FROM generate_series(1, 5000) AS doc, generate_series(1, 200) AS word GROUP BY doc ORDER BY doc;
+      ANALYZE docs
+    SQL
+    body = Doc.find(42).body
+    assert_equal [42], Doc.near(body.upcase).pluck(:id)
+    assert_match(/SimhashScan/, Doc.near(body).explain)
+    # Ruby's integers hold a fingerprint.
+    fingerprint = Doc.connection.select_value("SELECT simhash FROM docs WHERE id = 42")
+    assert_equal [42], Doc.where("simhash = ?", fingerprint).pluck(:id)
+  end
+end

@@ -1,0 +1,21 @@
+"""The package is typed, and so is code that uses it."""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+
+class Types(unittest.TestCase):
+    def check(self, *arguments):
+        with tempfile.TemporaryDirectory() as cache:
+            command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, *arguments]
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+
+    def test_package(self):
+        self.check("-m", "pg_simhash.psycopg", "-m", "pg_simhash.sqlalchemy", "-p", "pg_simhash.alembic")
+
+    def test_use(self):
+        self.check(str(Path(__file__).parent / "typed_use.py"))
