@@ -574,6 +574,16 @@ class AllOperations(Laboratory):
                         operation.database_backwards(APP, editor, self.state, self.state)
                 self.assertEqual(editor.collected_sql, [])
 
+    def test_list_of_fields(self):
+        for operation in (
+            Attach("Text", "body", scope="tenant"),
+            IndexConcurrently("Text", "near", scope="tenant"),
+            Guard("Text", scope="tenant"),
+            Guard("Text", log_fields="tenant"),
+        ):
+            with self.assertRaisesMessage(ValueError, "A list of fields is expected: ['tenant'], not 'tenant'."):
+                self.forwards(operation, atomic=False)
+
     def test_written_and_read(self):
         """squashmigrations writes operations with all arguments."""
         for operation in OPERATIONS:

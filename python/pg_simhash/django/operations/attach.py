@@ -11,7 +11,7 @@ from django.db.models import Field, GeneratedField, Model
 
 from ..expressions import SimHash
 from ..fields import FingerprintField
-from .table import TableOperation, column_of, select, table_of
+from .table import TableOperation, column_of, columns_of, select, table_of
 
 
 class AttachedField(TableOperation):
@@ -95,7 +95,7 @@ class GeneratedColumns(AttachedField):
         if not self.covering:
             arguments["covering"] = False
         if self.scope:
-            arguments["scope"] = [column_of(model, field) for field in self.scope]
+            arguments["scope"] = columns_of(model, self.scope)
         if not self.columns:
             arguments["columns"] = False
         select(schema_editor, "simhash_attach", table_of(schema_editor, model), **arguments)

@@ -9,7 +9,7 @@ from django.db.migrations.operations.base import Operation, OperationCategory
 from django.db.migrations.state import StateApps
 from django.db.models import Model
 
-from .table import TableOperation, column_of, select, table_of
+from .table import TableOperation, column_of, columns_of, select, table_of
 
 
 class GuardOperation(TableOperation):
@@ -43,7 +43,7 @@ class GuardOperation(TableOperation):
         if self.max_distance is not None:
             arguments["max_distance"] = self.max_distance
         if self.scope:
-            arguments["scope"] = [column_of(model, field) for field in self.scope]
+            arguments["scope"] = columns_of(model, self.scope)
         if self.mark_field:
             arguments["mark_column"] = column_of(model, self.mark_field)
         arguments["fingerprint"] = column_of(model, self.fingerprint)
@@ -54,7 +54,7 @@ class GuardOperation(TableOperation):
             log = apps.get_model(app_label or model._meta.app_label, name)
             arguments["log_to"] = table_of(schema_editor, log)
         if self.log_fields:
-            arguments["log_columns"] = [column_of(model, field) for field in self.log_fields]
+            arguments["log_columns"] = columns_of(model, self.log_fields)
         create_deferred_indexes(schema_editor, model)
         select(schema_editor, "simhash_guard", table_of(schema_editor, model), **arguments)
 

@@ -9,7 +9,7 @@ from django.db.migrations.operations.base import OperationCategory
 from django.db.migrations.state import StateApps
 from django.db.models import Model
 
-from .table import TableOperation, call_sql, column_of, table_of
+from .table import TableOperation, call_sql, column_of, columns_of, table_of
 
 # The indexes of one layout that the commands have made: each has a comment, depends on the fingerprint column, and has
 # the columns of the scope before the block.
@@ -34,7 +34,6 @@ class BlockIndexes(NotInTransactionMixin, TableOperation):
 
     atomic = False
 
-    fingerprint: str
     blocks: int
     covering: bool
     scope: Sequence[str]
@@ -46,7 +45,7 @@ class BlockIndexes(NotInTransactionMixin, TableOperation):
         if not self.covering:
             arguments["covering"] = False
         if self.scope:
-            arguments["scope"] = [column_of(model, field) for field in self.scope]
+            arguments["scope"] = columns_of(model, self.scope)
         call, params = call_sql("simhash_index_commands", table_of(schema_editor, model), arguments)
         if schema_editor.collect_sql:
             # The commands depend on what is there already: psql runs the rows of the result.
@@ -95,7 +94,7 @@ class IndexConcurrently(BlockIndexes):
             column_of(model, self.fingerprint),
             table_of(schema_editor, model),
             rf"^made by simhash_attach_online: .*block \d of {self.blocks}$",
-            [column_of(model, field) for field in self.scope],
+            columns_of(model, self.scope),
         ]
         if schema_editor.collect_sql:
             query = BUILT_INDEXES.strip() % tuple(map(schema_editor.quote_value, params))

@@ -1,5 +1,6 @@
 """What the operations on a table have in common."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import FieldDoesNotExist
@@ -100,6 +101,13 @@ def column_of(model: type[Model], name: str) -> str:
     except FieldDoesNotExist:
         return name
     return getattr(field, "column", None) or name
+
+
+def columns_of(model: type[Model], names: Sequence[str]) -> list[str]:
+    """The columns of a list of fields. A str, which is a sequence too, is a mistake."""
+    if isinstance(names, str):
+        raise ValueError(f"A list of fields is expected: [{names!r}], not {names!r}.")
+    return [column_of(model, name) for name in names]
 
 
 def call_sql(function: str, table: str, arguments: dict[str, Any]) -> tuple[str, list[Any]]:
