@@ -308,16 +308,25 @@ CREATE FUNCTION simhash_dedup() RETURNS trigger
     AS 'MODULE_PATHNAME', 'simhash_dedup_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_dedup() IS
-    'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope columns';
+    'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope, log';
 
 CREATE FUNCTION simhash_guard(
     target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',
-    mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT '-1'
+    mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT '-1',
+    log_to regclass DEFAULT NULL, log_columns text[] DEFAULT '{}'
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_guard_texts_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name, double precision) IS
+COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name, double precision, regclass, text[]) IS
     'lets no near-duplicate into a table from now on: reject, skip or mark';
+-- Counted where the rows are checked: in the leader, not in its workers.
+CREATE FUNCTION simhash_guard_counts(
+    OUT target regclass, OUT guard name, OUT checked bigint, OUT rejected bigint, OUT skipped bigint, OUT marked bigint
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_guard_counts_wrapper'
+    LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION simhash_guard_counts() IS
+    'how many rows each guard has checked, rejected, skipped and marked in this session, committed or not';
 
 CREATE FUNCTION simhash_preview(
     target regclass, max_distance integer DEFAULT NULL, resemblance double precision DEFAULT '-1',

@@ -1,6 +1,6 @@
-//! Queries whose tables and functions are checked between parsing and planning.
+//! Statements whose tables and functions are checked between parsing and planning.
 //!
-//! A query is text, and names what it reads. The owner of a schema can rename it at any time, so that a name may mean
+//! A statement is text, and names its tables. The owner of a schema can rename it at any time, so that a name may mean
 //! another table when it is looked up. Here the parser's result can be checked, and exactly this result is planned and
 //! run. Nothing is evaluated before that.
 
@@ -8,42 +8,80 @@ use std::ffi::{CString, c_int};
 
 use pgrx::pg_guard;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use super::error::user_error;
 use super::nodes::expression::{Expression, list};
 
-/// A parsed SELECT: names are resolved; views and policies are not expanded yet.
+/// A parsed SELECT or INSERT: names are resolved; views, rules and policies are not expanded yet.
 pub struct Query {
     text: CString,
     tree: *mut pg_sys::Query,
 }
 
+/// A planned statement, which can be run more than once. It lives in the memory context in which it was planned.
+pub struct Plan {
+    text: CString,
+    statement: *mut pg_sys::PlannedStmt,
+    /// The types of the parameters.
+    parameters: Vec<Oid>,
+}
+
 impl Query {
     /// Parses a statement in the server's encoding; an error unless it is one SELECT.
     pub fn parse(text: CString) -> Result<Self, ErrorReport> {
-        let wrong = || user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a query must be one statement");
+        Self::parse_command(text, pg_sys::CmdType::CMD_SELECT, &[])
+    }
+
+    /// Parses and plans an INSERT in the server's encoding, whose parameters have these types. `check` gets what the
+    /// parser has made of it. An error unless it is one INSERT, also once rules are applied.
+    pub fn plan_insert(
+        text: CString,
+        parameters: Vec<Oid>,
+        check: impl FnOnce(&Self) -> Result<(), ErrorReport>,
+    ) -> Result<Plan, ErrorReport> {
+        let query = Self::parse_command(text, pg_sys::CmdType::CMD_INSERT, &parameters)?;
+        check(&query)?;
+        query.plan(parameters)
+    }
+
+    fn parse_command(text: CString, command: pg_sys::CmdType::Type, parameters: &[Oid]) -> Result<Self, ErrorReport> {
         // SAFETY: the text is NUL-terminated and lives as long as the trees, which are in the current memory context.
         unsafe {
             let statements = pg_sys::pg_parse_query(text.as_ptr());
             if statements.is_null() || (*statements).length != 1 {
-                return Err(wrong());
+                return Err(not_one_statement());
             }
             let statement = pg_sys::list_nth(statements, 0).cast::<pg_sys::RawStmt>();
-            let (types, environment) = (std::ptr::null_mut(), std::ptr::null_mut());
+            let (types, count) = (parameters.as_ptr().cast_mut(), parameters.len() as c_int);
+            let environment = std::ptr::null_mut();
             #[cfg(feature = "pg14")]
-            let tree = pg_sys::parse_analyze(statement, text.as_ptr(), types, 0, environment);
+            let tree = pg_sys::parse_analyze(statement, text.as_ptr(), types, count, environment);
             #[cfg(not(feature = "pg14"))]
-            let tree = pg_sys::parse_analyze_fixedparams(statement, text.as_ptr(), types, 0, environment);
-            if (*tree).commandType != pg_sys::CmdType::CMD_SELECT {
-                return Err(wrong());
+            let tree = pg_sys::parse_analyze_fixedparams(statement, text.as_ptr(), types, count, environment);
+            if (*tree).commandType != command {
+                return Err(not_one_statement());
             }
             Ok(Self { text, tree })
         }
     }
 
-    /// The table in the query's FROM; None if FROM has more than one entry, or something other than a table.
+    fn plan(self, parameters: Vec<Oid>) -> Result<Plan, ErrorReport> {
+        // SAFETY: the query is valid; the rewriter makes a list of queries of it, or null.
+        unsafe {
+            let rewritten = pg_sys::pg_rewrite_query(self.tree);
+            if rewritten.is_null() || (*rewritten).length != 1 {
+                return Err(not_one_statement());
+            }
+            let query = pg_sys::list_nth(rewritten, 0).cast::<pg_sys::Query>();
+            let statement = pg_sys::pg_plan_query(query, self.text.as_ptr(), 0, std::ptr::null_mut());
+            Ok(Plan { text: self.text, statement, parameters })
+        }
+    }
+
+    /// The table in the query's FROM, or that it inserts into; None if it names more than one table, or something other
+    /// than a table.
     pub fn table(&self) -> Option<Oid> {
         // SAFETY: the query is valid; its range table is a list of entries, or null.
         unsafe {
@@ -68,7 +106,7 @@ impl Query {
 
     /// Plans and runs the query with the rights of the current user, and passes each value of its first column that is
     /// not NULL to `take`. The column is of a type that is passed by value.
-    pub fn each_value(self, mut take: impl FnMut(pg_sys::Datum)) {
+    pub fn each_value(self, mut take: impl FnMut(Datum)) -> Result<(), ErrorReport> {
         let mut receiver = Receiver {
             base: pg_sys::DestReceiver {
                 receiveSlot: Some(receive),
@@ -79,19 +117,48 @@ impl Query {
             },
             take: &mut take,
         };
-        // SAFETY: the query is valid, and the rewriter makes one query of it, as of every SELECT. The receiver outlives
-        // the run; a running function has an active snapshot. After an error, PostgreSQL frees what the executor holds.
+        let plan = self.plan(Vec::new())?;
+        // SAFETY: the receiver outlives the run, and the statement has no parameters.
+        unsafe { plan.execute((&raw mut receiver).cast(), std::ptr::null_mut()) };
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// Runs the statement with the rights of the current user.
+    ///
+    /// # Safety
+    /// The memory context in which the statement was planned still exists. The values are of the parameters' types.
+    pub unsafe fn run(&self, values: &[Option<Datum>]) {
+        // SAFETY: makeParamList returns room for as many parameters, which are set here. The receiver discards rows.
         unsafe {
-            let rewritten = pg_sys::pg_rewrite_query(self.tree);
-            let query = pg_sys::list_nth(rewritten, 0).cast::<pg_sys::Query>();
-            let plan = pg_sys::pg_plan_query(query, self.text.as_ptr(), 0, std::ptr::null_mut());
+            let list = pg_sys::makeParamList(self.parameters.len() as c_int);
+            let parameters = (*list).params.as_mut_slice(self.parameters.len());
+            for ((parameter, &data_type), value) in parameters.iter_mut().zip(&self.parameters).zip(values) {
+                *parameter = pg_sys::ParamExternData {
+                    value: value.unwrap_or_else(Datum::null),
+                    isnull: value.is_none(),
+                    pflags: pg_sys::PARAM_FLAG_CONST as u16,
+                    ptype: data_type,
+                };
+            }
+            self.execute(pg_sys::CreateDestReceiver(pg_sys::CommandDest::DestNone), list);
+        }
+    }
+
+    /// # Safety
+    /// As for [`Plan::run`]; and the receiver is valid.
+    unsafe fn execute(&self, receiver: *mut pg_sys::DestReceiver, parameters: pg_sys::ParamListInfo) {
+        // SAFETY: the caller passes a valid receiver and the statement's parameters; a running function has an active
+        // snapshot. After an error, PostgreSQL frees what the executor holds.
+        unsafe {
             let running = pg_sys::CreateQueryDesc(
-                plan,
+                self.statement,
                 self.text.as_ptr(),
                 pg_sys::GetActiveSnapshot(),
                 std::ptr::null_mut(),
-                (&raw mut receiver).cast(),
-                std::ptr::null_mut(),
+                receiver,
+                parameters,
                 std::ptr::null_mut(),
                 0,
             );
@@ -108,12 +175,16 @@ impl Query {
     }
 }
 
+fn not_one_statement() -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a query must be one statement")
+}
+
 /// Receives the rows of a running query.
 #[repr(C)]
 struct Receiver<'a> {
     /// The first field, because PostgreSQL takes the receiver to be only this.
     base: pg_sys::DestReceiver,
-    take: &'a mut dyn FnMut(pg_sys::Datum),
+    take: &'a mut dyn FnMut(Datum),
 }
 
 #[pg_guard]

@@ -9,6 +9,7 @@ use super::call::Call;
 use super::catalog::relation::Relation;
 use super::error::user_error;
 use super::row::Row;
+use super::spi::from_server;
 
 /// The call of a trigger for a row that is to be inserted or updated.
 pub struct RowEvent<'a> {
@@ -84,6 +85,12 @@ impl<'a> RowEvent<'a> {
                 &raw mut is_null,
             )
         }
+    }
+
+    /// The trigger's name, decoded.
+    pub fn trigger_name(&self) -> Result<String, ErrorReport> {
+        // SAFETY: the data of a call points to its trigger, which has a NUL-terminated name.
+        unsafe { from_server((*self.data.tg_trigger).tgname) }
     }
 
     pub fn arguments(&self) -> Vec<&CStr> {

@@ -74,7 +74,25 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
 
 /// Parses JSON in the server's encoding; `unreadable` is the error's SQLSTATE if the JSON is malformed.
 fn parse(json: RawText<'_>, unreadable: PgSqlErrorCode) -> Result<Options, ErrorReport> {
-    Options::from_json(&decode(json)?).map_err(|invalid| invalid_options(invalid, unreadable))
+    let json = decode(json)?;
+    Options::from_json(&json).map_err(|invalid| {
+        let is_unreadable = matches!(invalid, InvalidOptions::Unreadable(_));
+        let error = invalid_options(invalid, unreadable);
+        if is_unreadable && is_array_of_numbers(&json) {
+            return error.set_hint(
+                "For features and their weights, cast both arguments: simhash($1::text[], $2::double precision[]).",
+            );
+        }
+        error
+    })
+}
+
+/// Whether a text is an array of numbers as PostgreSQL writes it, such as `{1,2.5}`: weights, in an argument of no
+/// declared type, which PostgreSQL takes for a text.
+fn is_array_of_numbers(text: &str) -> bool {
+    let elements = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    let is_number = |element: &str| element.trim().parse::<f64>().is_ok();
+    elements.is_some_and(|elements| elements.split(',').all(is_number))
 }
 
 /// The document as JSON, in the server's encoding.

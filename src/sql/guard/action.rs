@@ -27,4 +27,12 @@ impl Action {
             }
         }
     }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reject => "reject",
+            Self::Skip => "skip",
+            Self::Mark => "mark",
+        }
+    }
 }

@@ -8,7 +8,8 @@ use pgrx::prelude::*;
 
 use super::disclosure::Disclosure;
 use crate::postgres::error::{sendable, user_error};
-use crate::postgres::spi::{from_server, to_server};
+use crate::postgres::spi::to_server;
+use crate::postgres::trigger::RowEvent;
 
 /// The fields that pgrx's error reports lack.
 struct Fields {
@@ -23,19 +24,15 @@ struct Fields {
 ///
 /// pgrx's error reports lack these fields, so an error context callback adds them while PostgreSQL reports the error.
 /// The trigger function must return the error at once.
-pub fn conflict(trigger: &pg_sys::TriggerData, near: &Disclosure) -> Result<ErrorReport, ErrorReport> {
-    // SAFETY: a trigger has a name and its table is open; both names are NUL-terminated.
-    let message = unsafe {
-        let name = from_server((*trigger.tg_trigger).tgname)?;
-        let table = from_server((*(*trigger.tg_relation).rd_rel).relname.data.as_ptr())?;
-        format!("near-duplicate violates guard \"{name}\" of table \"{table}\"")
-    };
+pub fn conflict(event: &RowEvent, near: &Disclosure) -> Result<ErrorReport, ErrorReport> {
+    let (name, table) = (event.trigger_name()?, event.table().name()?);
+    let message = format!("near-duplicate violates guard \"{name}\" of table \"{table}\"");
     let json: CString = to_server(&near.to_json())?;
     // SAFETY: what is palloc'd here lives until the error is reported. The callback is not called after the trigger has
     // returned: the error handler, which runs then, resets the stack to what it was before the trigger was called.
     unsafe {
         let fields = pg_sys::palloc(size_of::<Fields>()).cast::<Fields>();
-        fields.write(Fields { trigger, near: pg_sys::pstrdup(json.as_ptr()) });
+        fields.write(Fields { trigger: event.data, near: pg_sys::pstrdup(json.as_ptr()) });
         let size = size_of::<pg_sys::ErrorContextCallback>();
         let callback = pg_sys::palloc0(size).cast::<pg_sys::ErrorContextCallback>();
         (*callback).previous = pg_sys::error_context_stack;

@@ -20,9 +20,11 @@ use simhash::error::Error;
 use super::action::Action;
 use super::confirmation::{NewText, TextReader};
 use super::conflict::conflict;
+use super::counts::Counts;
 use super::definition::{Guard, Identity};
 use super::disclosure::Disclosure;
 use super::locks::{Locks, Running};
+use super::log::{Guarded, Writer};
 use super::nearest::Nearest;
 use super::own_row::{Found, OwnRow};
 use super::pending::PendingRow;
@@ -69,6 +71,9 @@ pub struct Statement {
     /// The unique indexes by which an INSERT may find its own row, read when first needed.
     own_row: OnceCell<OwnRow>,
     texts: TextReader,
+    /// The guard's log, prepared when the first row is logged.
+    log: OnceCell<Writer>,
+    counts: Rc<Counts>,
     memory: pg_sys::MemoryContext,
     locks: Rc<RefCell<Locks>>,
 }
@@ -138,7 +143,9 @@ impl Statement {
         let locks = RUNNING.with(|running| Locks::for_statement(running, memory, identity));
         // SAFETY: the statement's memory context outlives the statement.
         let texts = unsafe { TextReader::new(function, memory) };
-        Ok(Self { function, guard, generated, partition, own_row: OnceCell::new(), texts, memory, locks })
+        let counts = Counts::of(guard.identity.root, event);
+        let (own_row, log) = (OnceCell::new(), OnceCell::new());
+        Ok(Self { function, guard, generated, partition, own_row, texts, log, counts, memory, locks })
     }
 
     /// What becomes of the new row: the row itself, a changed copy, or null if it is not to be stored. An error if it
@@ -177,6 +184,7 @@ impl Statement {
             let guard = Guard::from_trigger(self.function, event, Some(&self.guard))?;
             if !Rc::ptr_eq(&guard, &self.guard) {
                 self.texts.forget();
+                self.log.take();
                 self.guard = guard;
             }
             // SAFETY: `row` was made from an event of this statement.
@@ -258,34 +266,74 @@ impl Statement {
         let new_text =
             |least| NewText { reader: &self.texts, row: event.new_row(), own, least, features: OnceCell::new() };
         let new_text = guard.near.resemblance.map(new_text);
-        let tuple = match self.look(&wanted, new_text.as_ref())? {
+        let (tuple, near) = match self.look(&wanted, new_text.as_ref())? {
             Outcome::LookAgain => return Ok(Step::LookAgain),
-            Outcome::Unique => self.with_mark(event, None)?,
-            Outcome::Near(nearest) => self.act(event, &nearest)?,
+            Outcome::Unique => (self.with_mark(event, None)?, None),
+            Outcome::Near(nearest) => (self.act(event, &nearest)?, Some(nearest)),
         };
         // Search for the own row last, so that the result almost always still holds when ON CONFLICT looks for it.
-        let own_row = if row.may_have_own_row && !tuple.is_null() && waits < MOST_WAITS {
+        let own_row = if row.may_have_own_row && !tuple.is_null() {
             // SAFETY: `own_row` was made for the event's table, and the new row belongs to that table.
             unsafe { self.own_row(event).find(&event.table(), event.new_row(), &since) }
         } else {
             Found::None
         };
-        if let Found::Depends(transaction, place) = own_row {
+        if let Found::Depends(transaction, place) = own_row
+            && waits < MOST_WAITS
+        {
             return Ok(Step::OwnRowIsBusy(transaction, place));
         }
+        let is_stored = !tuple.is_null() && matches!(own_row, Found::None);
+        self.prepare_to_store(row, tuple, is_stored && waits < MOST_WAITS)?;
+        // A row that moves is decided about again where it moves to. A row whose own row exists is not stored: if ON
+        // CONFLICT updates the own row, the guard decides about that UPDATE.
+        if tuple.is_null() || is_stored && !row.moves {
+            self.counts.add(near.as_ref().map(|_| guard.action));
+            if let Some(nearest) = near {
+                self.log(event, &nearest)?;
+            }
+        }
+        Ok(Step::Decided(tuple))
+    }
+
+    /// Keeps the locks for a row that is stored, and remembers the row if no search can find it before it is stored.
+    /// Releases the locks if the row is null: it is skipped.
+    fn prepare_to_store(&self, row: &NewRow, tuple: HeapTuple, is_pending: bool) -> Result<(), ErrorReport> {
+        let own = self.guard.own(row.event)?;
         let mut locks = self.locks.borrow_mut();
         if tuple.is_null() {
             locks.release();
-            return Ok(Step::Decided(tuple));
+            return Ok(());
         }
         // A row whose own row exists is not stored. Any other row is, and later rows may be near to it.
-        if matches!(own_row, Found::None) && waits < MOST_WAITS {
+        if is_pending {
             let accepted = own.source.is_some().then_some((own.oid, tuple));
             // SAFETY: the memory of the statement, with which the locks and their pending row go.
             unsafe { locks.pending.set(self.memory, row.fingerprint, &own.scope, &row.scope, accepted) };
         }
         locks.moves = row.moves;
-        Ok(Step::Decided(tuple))
+        Ok(())
+    }
+
+    /// Writes about a row that is skipped or marked to the guard's log, if it has one.
+    fn log(&self, event: &RowEvent, nearest: &Nearest) -> Result<(), ErrorReport> {
+        let Some(log) = &self.guard.log else { return Ok(()) };
+        if self.log.get().is_none() {
+            let guarded = Guarded {
+                guard: &event.trigger_name()?,
+                root: self.guard.identity.root,
+                table: &event.table(),
+                action: self.guard.action,
+            };
+            // SAFETY: the statement's memory context lives as long as the statement, and so as long as the result.
+            let writer = unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| log.prepare(&guarded)) }?;
+            self.log.get_or_init(|| writer);
+        }
+        match self.log.get() {
+            // SAFETY: the memory of the statement, in which the log was prepared for the event's table.
+            Some(writer) => unsafe { writer.write(nearest, event.new_row()) },
+            None => Ok(()),
+        }
     }
 
     /// Searches for near rows, which the new text confirms if it is given. If the outcome depends on another
@@ -300,8 +348,9 @@ impl Statement {
                     if let Err(error) = found.add(searched, candidate, self.guard.mark(searched.oid), new_text) {
                         return ControlFlow::Break(Err(error));
                     }
-                    // Any near row suffices to skip the new one.
-                    if found.nearest.is_some() && self.guard.action == Action::Skip {
+                    // Any near row suffices to skip the new one, but a log has the nearest.
+                    let suffices = self.guard.action == Action::Skip && self.guard.log.is_none();
+                    if suffices && found.nearest.is_some() {
                         ControlFlow::Break(Ok(()))
                     } else {
                         ControlFlow::Continue(())
@@ -392,7 +441,10 @@ impl Statement {
             // Never skip an UPDATE that a foreign key makes: the row would keep referring to a row that is gone.
             Action::Skip if !changes_foreign_key(event) => Ok(std::ptr::null_mut()),
             Action::Mark => self.with_mark(event, nearest.key.first()),
-            Action::Skip | Action::Reject => Err(conflict(event.data, &Disclosure::new(nearest)?)?),
+            Action::Skip | Action::Reject => {
+                self.counts.add(Some(Action::Reject));
+                Err(conflict(event, &Disclosure::new(nearest)?)?)
+            }
         }
     }
 

@@ -12,12 +12,15 @@ use simhash::search::lock_keys::Secret;
 use super::action::Action;
 use super::cache::Cache;
 use super::locks::secret;
+use super::log::Log;
 use super::mark_column::mark_column;
 use super::members::{Members, no_index};
 use super::nearness::Nearness;
 use super::search::SearchedTable;
+use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::Relation;
+use crate::postgres::error::user_error;
 use crate::postgres::spi::from_server;
 use crate::postgres::trigger::{RowEvent, protocol_violated, table_of_original};
 use crate::sql::functions::ExtensionSchema;
@@ -44,6 +47,8 @@ pub struct Guard {
     pub secret: Secret,
     pub action: Action,
     pub near: Nearness,
+    /// The table that gets a row for each row that is skipped or marked.
+    pub log: Option<Log>,
     /// The tables to search: the table, or all partitions of a partitioned table. `places` has the position of each.
     pub searched: Vec<SearchedTable>,
     places: HashMap<Oid, usize>,
@@ -67,7 +72,8 @@ impl Guard {
         let get = || {
             let is_its = |guard: &Self| guard.identity.has_arguments_of(event);
             let identify = || Identity::from_event(event);
-            GUARDS.with(|guards| guards.get(trigger, is_its, identify, |identity| Self::new(function, identity)))
+            let make = |identity: &_| Self::new(function, identity, event);
+            GUARDS.with(|guards| guards.get(trigger, is_its, identify, make))
         };
         let mut guard = get()?;
         if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
@@ -90,7 +96,7 @@ impl Guard {
     }
 
     /// Makes a guard, and returns with it the tables that it depends on.
-    fn new(function: Oid, identity: &Identity) -> Result<(Self, HashSet<Oid>), ErrorReport> {
+    fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<(Self, HashSet<Oid>), ErrorReport> {
         // SAFETY: a CString is NUL-terminated.
         let decoded = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
         let arguments = identity.arguments.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
@@ -100,14 +106,21 @@ impl Guard {
         };
         let action = Action::named(action)?;
         let near = Nearness::parse(near)?;
-        let (mark, scope) = match columns {
+        let (mark, following) = match columns {
             [] => (None, &[][..]),
-            [mark, scope @ ..] => (Some(mark).filter(|mark| !mark.is_empty()), scope),
+            [mark, following @ ..] => (Some(mark).filter(|mark| !mark.is_empty()), following),
         };
+        let (scope, log) = Log::split(following);
         if (action == Action::Mark) != mark.is_some() {
             let message = "simhash_dedup takes a mark column for the action mark, and only for that action";
             return Err(protocol_violated(message.to_owned(), USAGE));
         }
+        if log.as_ref().is_some_and(|log| log.name.is_empty() || action == Action::Reject) {
+            let message = "simhash_dedup takes the schema and the name of a log, for the actions skip and mark";
+            return Err(protocol_violated(message.to_owned(), USAGE));
+        }
+        let logged = log.iter().flat_map(|log| &log.columns);
+        check_columns(event, std::iter::once(fingerprint).chain(mark).chain(scope).chain(logged))?;
         let members = Members::read_with(identity.root, identity.detached)?;
         let schema = ExtensionSchema::from_function(function);
         let searched = members.searched(fingerprint, scope, near, schema)?;
@@ -119,7 +132,7 @@ impl Guard {
         let places = with_rows.into_iter().enumerate().map(|(place, member)| (member, place)).collect();
         let tables = all.iter().copied().collect();
         let (identity, secret) = (identity.clone(), secret(identity.root)?);
-        let guard = Self { identity, secret, action, near, searched, places, marks, members: all };
+        let guard = Self { identity, secret, action, near, log, searched, places, marks, members: all };
         Ok((guard, tables))
     }
 
@@ -164,6 +177,21 @@ impl Identity {
     fn has_arguments_of(&self, event: &RowEvent) -> bool {
         self.arguments.iter().map(CString::as_c_str).eq(event.arguments())
     }
+}
+
+/// An error that names the guard if its table lacks a column.
+fn check_columns<'a>(event: &RowEvent, mut names: impl Iterator<Item = &'a String>) -> Result<(), ErrorReport> {
+    let table = event.table();
+    let missing = names.find_map(|name| match Column::find(&table, name) {
+        Ok(found) => found.is_none().then_some(Ok(name)),
+        Err(error) => Some(Err(error)),
+    });
+    let Some(missing) = missing.transpose()? else { return Ok(()) };
+    let (guard, table) = (event.trigger_name()?, table.name()?);
+    let message = format!("guard \"{guard}\" of table \"{table}\" needs column \"{missing}\", which does not exist");
+    Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message).set_hint(
+        "Call simhash_guard again with the columns that the table has now, or simhash_unguard to remove the guard.",
+    ))
 }
 
 /// The table that is guarded together with a partition: the table whose trigger the partition's trigger was cloned

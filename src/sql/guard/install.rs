@@ -8,6 +8,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
 use super::action::Action;
+use super::log::{Guarded, Log};
 use super::mark_column::mark_column;
 use super::members::Members;
 use super::nearness::{Asked, Nearness};
@@ -51,27 +52,16 @@ fn simhash_guard_texts(
     mark_column: Option<&CStr>,
     fingerprint: Option<&CStr>,
     resemblance: Option<f64>,
+    log_to: Option<pg_sys::Oid>,
+    log_columns: Option<AnyArray>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
-    let target = required(target, "target")?;
-    let action = decode_copy(required(action, "action")?)?;
-    let scope = required(scope, "scope")?;
-    let guard = Guard {
-        // SAFETY: `fcinfo` belongs to the running call.
-        schema: ExtensionSchema::running(unsafe { Call::new(fcinfo) })?,
-        action: Action::named(&action)?,
-        action_name: action,
-        near: Asked::read(max_distance, resemblance)?,
-        scope: names(&scope, "scope")?,
-        // SAFETY: a `name` argument is NUL-terminated.
-        mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
-        fingerprint: name(fingerprint, "fingerprint")?,
-    };
-    let table = Target::lock(target, LOCK)?;
-    as_owner(table.owner, || guard.install(&table))
+    let log_columns = names(&required(log_columns, "log_columns")?, "log_columns")?;
+    let log = Some((log_to, log_columns));
+    guard(target, action, max_distance, scope, mark_column, fingerprint, resemblance, log, fcinfo)
 }
 
-/// The function as databases declare it that are not yet updated: without a resemblance.
+/// The function as databases declare it that are not yet updated: without a resemblance, and without a log.
 #[pg_extern(sql = false)]
 fn simhash_guard(
     target: Option<pg_sys::Oid>,
@@ -83,7 +73,39 @@ fn simhash_guard(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     let max_distance = Some(required(max_distance, "max_distance")?);
-    simhash_guard_texts(target, action, max_distance, scope, mark_column, fingerprint, None, fcinfo)
+    guard(target, action, max_distance, scope, mark_column, fingerprint, None, None, fcinfo)
+}
+
+#[allow(clippy::too_many_arguments)] // The SQL function has as many.
+fn guard(
+    target: Option<pg_sys::Oid>,
+    action: Option<RawText<'_>>,
+    max_distance: Option<i32>,
+    scope: Option<AnyArray>,
+    mark_column: Option<&CStr>,
+    fingerprint: Option<&CStr>,
+    resemblance: Option<f64>,
+    log: Option<(Option<pg_sys::Oid>, Vec<String>)>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<(), ErrorReport> {
+    let target = required(target, "target")?;
+    let action = decode_copy(required(action, "action")?)?;
+    let scope = required(scope, "scope")?;
+    let (log_to, log_columns) = log.unwrap_or_default();
+    let guard = Guard {
+        // SAFETY: `fcinfo` belongs to the running call.
+        schema: ExtensionSchema::running(unsafe { Call::new(fcinfo) })?,
+        action: Action::named(&action)?,
+        action_name: action,
+        near: Asked::read(max_distance, resemblance)?,
+        scope: names(&scope, "scope")?,
+        // SAFETY: a `name` argument is NUL-terminated.
+        mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
+        fingerprint: name(fingerprint, "fingerprint")?,
+        log: asked_log(log_to, log_columns)?,
+    };
+    let table = Target::lock(target, LOCK)?;
+    as_owner(table.owner, || guard.install(&table))
 }
 
 #[pg_extern(sql = false)]
@@ -103,6 +125,16 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo
     })
 }
 
+/// The log that the user asks for.
+fn asked_log(log_to: Option<pg_sys::Oid>, columns: Vec<String>) -> Result<Option<Log>, ErrorReport> {
+    if log_to.is_none() && !columns.is_empty() {
+        let message = "log_columns needs a log";
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            .set_hint("Name the log's table in log_to."));
+    }
+    log_to.map(|table| Log::of_table(table, columns)).transpose()
+}
+
 /// The guard that the user asks for.
 struct Guard {
     schema: ExtensionSchema,
@@ -112,6 +144,7 @@ struct Guard {
     scope: Vec<String>,
     mark_column: Option<String>,
     fingerprint: String,
+    log: Option<Log>,
 }
 
 impl Guard {
@@ -150,10 +183,11 @@ impl Guard {
     /// Arguments for CREATE TRIGGER.
     fn arguments(&self, near: Nearness) -> Vec<String> {
         let mut arguments = vec![self.action_name.clone(), near.to_string(), self.fingerprint.clone()];
-        if self.mark_column.is_some() || !self.scope.is_empty() {
+        if self.mark_column.is_some() || !self.scope.is_empty() || self.log.is_some() {
             arguments.push(self.mark_column.clone().unwrap_or_default());
         }
         arguments.extend(self.scope.iter().cloned());
+        arguments.extend(self.log.iter().flat_map(Log::arguments));
         arguments
     }
 
@@ -169,6 +203,7 @@ impl Guard {
         let near = self.near.with_defaults(has_text)?;
         let searched = Members::read(table.oid)?.searched(&self.fingerprint, &self.scope, near, Some(self.schema))?;
         self.check_mark(relation, &searched)?;
+        self.check_log(table, relation)?;
         let visits: f64 = searched.iter().map(|member| member.visits).sum();
         if visits >= MANY_VISITS {
             tell(format!(
@@ -202,6 +237,17 @@ impl Guard {
             (_, Some(_)) => Err(wrong("mark_column is for the action mark only")),
             (_, None) => Ok(()),
         }
+    }
+
+    /// Prepares the log as the trigger does, so that whatever makes the trigger fail does so here.
+    fn check_log(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
+        let Some(log) = &self.log else { return Ok(()) };
+        if self.action == Action::Reject {
+            let message = "a guard that rejects rows has no log";
+            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                .set_detail("The error of a rejected row would roll back the row in the log, too."));
+        }
+        log.prepare(&Guarded { guard: TRIGGER, root: table.oid, table: relation, action: self.action }).map(drop)
     }
 }
 

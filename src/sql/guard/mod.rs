@@ -7,17 +7,20 @@
 //! and [`confirmation`] confirms it by their texts. [`own_row`] is the row that INSERT .. ON CONFLICT finds in place of
 //! the new one, [`pending`] the row that was accepted and is not stored yet. [`nearest`] is the near-duplicate that was
 //! found, which [`conflict`] reports and [`mark_column`] stores; [`disclosure`] says what the user may be told about it.
-//! [`preview`] shows what a guard would find among the rows of a table.
+//! [`log`] is the table that gets a row about each row that is skipped or marked, and [`counts`] counts rows in each
+//! session. [`preview`] shows what a guard would find among the rows of a table.
 
 mod action;
 mod cache;
 mod confirmation;
 mod conflict;
+mod counts;
 mod decision;
 mod definition;
 mod disclosure;
 mod install;
 mod locks;
+mod log;
 mod mark_column;
 mod members;
 mod nearest;

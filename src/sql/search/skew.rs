@@ -199,7 +199,7 @@ impl Table {
                 .set_detail("Its schema was probably renamed.")
                 .set_hint("Call the function again."));
         }
-        query.each_value(|fingerprint| sample.add(fingerprint.value() as u64));
+        query.each_value(|fingerprint| sample.add(fingerprint.value() as u64))?;
         let rows = sample.added() as f64 / (f64::from(percent) / 100.0);
         Ok((sample, rows))
     }

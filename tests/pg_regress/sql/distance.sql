@@ -36,3 +36,14 @@ SELECT simhash_similarity(0, -1) AS opposite, simhash_similarity(5, 5) AS equal,
 SELECT hamming(NULL, 1) IS NULL AND hamming(1, NULL) IS NULL AND NULL <~> 1::bigint IS NULL
     AND 1::bigint <~> NULL IS NULL
     AND simhash_similarity(NULL, 1) IS NULL AND simhash_similarity(1, NULL) IS NULL AS nulls;
+
+-- Unsigned fingerprints of other programs, from 2^63 on, are beyond bigint: subtract 2^64.
+SELECT hamming(simhash('a text'), 14697741594938196837) = 0;
+SELECT simhash_near(simhash('a text'), 14697741594938196837);
+SELECT unsigned, (CASE WHEN unsigned < 9223372036854775808 THEN unsigned ELSE unsigned - 18446744073709551616 END)::bigint AS signed
+FROM unnest(ARRAY[0, 9223372036854775807, 9223372036854775808, 14697741594938196837, 18446744073709551615]) AS unsigned;
+-- Literals and integers of every kind mean bigint.
+SELECT hamming(1, 2), hamming(1::smallint, '2'), hamming(1::bigint, '2'), 1 <~> 2 AS operator,
+    simhash_near(7::bigint, '6'), simhash_near('7', '6'), simhash_near(7, 6), simhash_near(7::smallint, 6);
+PREPARE near AS SELECT simhash_near($1, $2);
+EXECUTE near(7, 6);

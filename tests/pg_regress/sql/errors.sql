@@ -33,6 +33,15 @@ SELECT pg_temp.errors(
     $$simhash_features('a', '[{"ngram": 2}]')$$, $$simhash('a', '')$$, $$simhash('a', 'ngram=2')$$,
     $$simhash('a', '{"ngram": 2')$$,
     $$simhash('a', '{"ngram": 2} {}')$$);
+-- Weights in a parameter of no declared type: PostgreSQL takes them for options as text.
+SELECT pg_temp.errors(
+    $$simhash('{a,b}', '{1,2}')$$, $$simhash('{a,b}', ' {1.5, -2e3} ')$$, $$simhash('{a,b}', '{1,"x"}')$$,
+    $$simhash('{a,b}'::text[], '{1,2}') = simhash(ARRAY['a', 'b'], ARRAY[1, 2])$$);
+PREPARE weighted AS SELECT simhash($1, $2);
+EXECUTE weighted('{a,b}', '{1,2}');
+\echo :LAST_ERROR_SQLSTATE
+PREPARE weighted_arrays AS SELECT simhash($1::text[], $2::double precision[]) = simhash(ARRAY['a', 'b'], ARRAY[1, 2]);
+EXECUTE weighted_arrays('{a,b}', '{1,2}');
 -- Options that are too long to be read, even if only because of spaces.
 SELECT pg_temp.errors(
     $$simhash('a', repeat(' ', 131073))$$, $$simhash('a', jsonb_build_object(repeat('a', 140000), 1))$$,
