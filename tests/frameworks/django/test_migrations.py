@@ -161,6 +161,8 @@ class Changes(Laboratory):
         for operation in migration.operations:
             self.forwards(operation)
         self.assertEqual(self.columns(), [])
+        with self.assertRaisesMessage(DatabaseError, 'column "fingerprint" of relation'):
+            self.insert("another text")
 
     def check(self):
         """The fingerprints are there, and the guard works."""

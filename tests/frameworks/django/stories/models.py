@@ -5,6 +5,7 @@ import uuid
 from django.db import models
 
 from pg_simhash.django import FingerprintField, SimHash, simhash_indexes
+from pg_simhash.django.models import GuardLog
 
 
 class Story(models.Model):
@@ -29,6 +30,10 @@ class RejectedStory(Story):
 
 
 class SkippedStory(Story):
+    pass
+
+
+class SkippedLog(GuardLog):
     pass
 
 

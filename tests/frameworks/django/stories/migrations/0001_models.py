@@ -5,6 +5,7 @@ import uuid
 from django.db import migrations, models
 
 from pg_simhash.django import FingerprintField, SimHash, simhash_indexes
+from pg_simhash.django.models import GuardLog
 
 
 def key():
@@ -52,6 +53,14 @@ class Migration(migrations.Migration):
         story("FreeStory"),
         story("RejectedStory"),
         story("SkippedStory"),
+        migrations.CreateModel(
+            "SkippedLog",
+            [
+                key(),
+                *((field.name, field.clone()) for field in GuardLog._meta.get_fields()),
+            ],
+            {"abstract": False, "get_latest_by": "logged_at"},
+        ),
         story(
             "MarkedStory",
             (
