@@ -1,0 +1,45 @@
+"""Near-duplicate search with Django: a field, expressions, a lookup, indexes and migration operations.
+
+There is nothing to add to INSTALLED_APPS. Models, queries and migrations import from this package::
+
+    from pg_simhash.django import FingerprintField, SimHash, simhash_indexes
+
+The page docs/frameworks.md shows how the parts work together.
+"""
+
+from pg_simhash.psycopg import near_duplicate
+
+from .expressions import HammingDistance, Resemblance, SimHash, SimHashBlock, Similarity
+from .fields import FingerprintField
+from .indexes import simhash_indexes
+from .lookups import Near
+from .operations import (
+    Attach,
+    AttachOnline,
+    Detach,
+    DetachOnline,
+    Guard,
+    IndexConcurrently,
+    SimhashExtension,
+    Unguard,
+)
+
+__all__ = [
+    "Attach",
+    "AttachOnline",
+    "Detach",
+    "DetachOnline",
+    "FingerprintField",
+    "Guard",
+    "HammingDistance",
+    "IndexConcurrently",
+    "Near",
+    "Resemblance",
+    "SimHash",
+    "SimHashBlock",
+    "Similarity",
+    "SimhashExtension",
+    "Unguard",
+    "near_duplicate",
+    "simhash_indexes",
+]

@@ -1,0 +1,98 @@
+"""Expressions that call the functions of the extension."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import FloatField, Func, IntegerField, JSONField, TextField, Value
+from django.db.models.functions import Cast
+from django.utils.deconstruct import deconstructible
+
+from .fields import FingerprintField
+
+
+def options_value(options: Mapping[str, Any]) -> Cast:
+    """Options as a constant of type jsonb. The members are sorted: the same options make the same SQL."""
+    return Cast(Value(json.dumps(options, sort_keys=True), TextField()), JSONField())
+
+
+def fingerprint_value(value: Any) -> Any:
+    """An integer as a fingerprint of type bigint. Expressions, and names of fields, stay as they are."""
+    if isinstance(value, int):
+        return Value(value, FingerprintField())
+    return value
+
+
+@deconstructible(path="pg_simhash.django.SimHash")
+class SimHash(Func):
+    """``simhash(content, options)``: the fingerprint of a text, of an array of features, or of a ``SearchVector``.
+
+    ``SimHash("body")`` is the fingerprint of a field, ``SimHash(Value(text))`` that of a text. Pass the options of the
+    column, a dict, to search it: fingerprints with different options cannot be compared.
+    """
+
+    function = "simhash"
+    output_field = FingerprintField()
+
+    def __init__(self, content: Any, options: Mapping[str, Any] | None = None, **extra: Any) -> None:
+        arguments = [content]
+        if options:
+            arguments.append(options_value(options))
+        super().__init__(*arguments, **extra)
+
+
+@deconstructible(path="pg_simhash.django.SimHashBlock")
+class SimHashBlock(Func):
+    """``simhash_block(fingerprint, block, blocks)``: a block of a fingerprint, for indexes.
+
+    ``simhash_indexes`` makes the indexes on all blocks.
+    """
+
+    function = "simhash_block"
+    output_field = IntegerField()
+
+    def __init__(self, fingerprint: Any, block: int, blocks: int = 4, **extra: Any) -> None:
+        super().__init__(fingerprint_value(fingerprint), Value(block), Value(blocks), **extra)
+
+
+class HammingDistance(Func):
+    """``fingerprint <~> value``: in how many bits two fingerprints differ, 0 to 64.
+
+    The value is an int, the name of a field, or an expression. ``order_by(HammingDistance("fingerprint", value))[:10]``
+    reads the ten nearest rows from the block indexes.
+    """
+
+    template = "(%(expressions)s)"
+    arg_joiner = " <~> "
+    arity = 2
+    output_field = IntegerField()
+
+    def __init__(self, fingerprint: Any, value: Any, **extra: Any) -> None:
+        super().__init__(fingerprint_value(fingerprint), fingerprint_value(value), **extra)
+
+
+class Similarity(Func):
+    """``simhash_similarity(fingerprint, value)``: the estimated cosine similarity of two texts, 1 to -1."""
+
+    function = "simhash_similarity"
+    arity = 2
+    output_field = FloatField()
+
+    def __init__(self, fingerprint: Any, value: Any, **extra: Any) -> None:
+        super().__init__(fingerprint_value(fingerprint), fingerprint_value(value), **extra)
+
+
+class Resemblance(Func):
+    """``simhash_resemblance(content, other, options)``: the share of features that two texts have in common, 0 to 1.
+
+    A str is the name of a field; ``Value(text)`` is a text. The options are those of the fingerprint.
+    """
+
+    function = "simhash_resemblance"
+    output_field = FloatField()
+
+    def __init__(self, content: Any, other: Any, options: Mapping[str, Any] | None = None, **extra: Any) -> None:
+        arguments = [content, other]
+        if options:
+            arguments.append(options_value(options))
+        super().__init__(*arguments, **extra)

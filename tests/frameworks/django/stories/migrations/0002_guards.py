@@ -1,0 +1,16 @@
+from django.db import migrations
+
+from pg_simhash.django import Attach, Guard
+
+
+class Migration(migrations.Migration):
+    dependencies = [("stories", "0001_models")]
+    operations = [
+        Guard("RejectedStory", fingerprint="fingerprint"),
+        Guard("SkippedStory", "skip", fingerprint="fingerprint", log_to="SkippedLog", log_fields=["slug"]),
+        Attach("SkippedNote", "body"),
+        Guard("SkippedNote", "skip"),
+        Guard("MarkedStory", "mark", mark_field="near", fingerprint="fingerprint"),
+        Guard("TenantStory", scope=["tenant"], fingerprint="fingerprint", resemblance=0.9),
+        Guard("QuotedStory", scope=["owner"], fingerprint="fingerprint", resemblance=None),
+    ]

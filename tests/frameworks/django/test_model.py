@@ -1,0 +1,96 @@
+"""The field, and the indexes of Meta.indexes."""
+
+from django.core.exceptions import ValidationError
+from django.db import connection, models
+from django.forms import modelform_factory
+from django.test import SimpleTestCase, TestCase
+from stories.models import FreeStory
+from texts import TEXT
+
+from pg_simhash.django import FingerprintField, SimHashBlock, simhash_indexes
+
+
+class Field(SimpleTestCase):
+    def test_deconstruct(self):
+        """A migration has the short path, and no argument that is the default."""
+        for arguments in {}, {"null": True}, {"editable": True, "db_column": "Finger print"}:
+            _, path, positional, keywords = FingerprintField(**arguments).deconstruct()
+            self.assertEqual((path, positional, keywords), ("pg_simhash.django.FingerprintField", [], arguments))
+            self.assertEqual(FingerprintField(**keywords).editable, arguments.get("editable", False))
+
+    def test_type(self):
+        self.assertEqual(FingerprintField().db_type(connection), "bigint")
+        self.assertEqual(FingerprintField().description, "SimHash fingerprint (64 bits)")
+
+    def test_values(self):
+        field = FingerprintField(editable=True, null=True)
+        for value in -(2**63), 0, 2**63 - 1:
+            self.assertEqual(field.get_prep_value(str(value)), value)
+            self.assertEqual(field.clean(str(value), None), value)
+        self.assertIsNone(field.get_prep_value(None))
+        for value in -(2**63) - 1, 2**63:
+            with self.assertRaisesMessage(ValueError, f"Fingerprint {value} is out of range"):
+                field.get_prep_value(value)
+            with self.assertRaises(ValidationError):
+                field.clean(value, None)
+
+    def test_lookup(self):
+        """Other integers do not have the lookup."""
+        self.assertIn("near", FingerprintField.get_lookups())
+        self.assertNotIn("near", models.BigIntegerField.get_lookups())
+
+
+class Generated(TestCase):
+    def test_form(self):
+        """A form leaves the fingerprint out, and saves it nevertheless."""
+        form = modelform_factory(FreeStory, fields="__all__")({"slug": "one", "body": TEXT, "views": 1})
+        self.assertEqual(list(form.fields), ["slug", "body", "views"])
+        story = form.save()
+        self.assertEqual(FreeStory.objects.get(fingerprint__near=(story.fingerprint, 0)), story)
+
+    def test_other_lookups(self):
+        """Fingerprints are integers for all other lookups."""
+        story = FreeStory.objects.create(slug="one", body=TEXT)
+        FreeStory.objects.create(slug="empty", body="")
+        self.assertEqual(FreeStory.objects.get(fingerprint=story.fingerprint), story)
+        self.assertEqual(FreeStory.objects.get(fingerprint__in=[story.fingerprint, 1]), story)
+        self.assertEqual(FreeStory.objects.get(fingerprint__isnull=True).slug, "empty")
+
+    def test_before_saving(self):
+        with self.assertRaisesMessage(AttributeError, "Cannot read a generated field from an unsaved model."):
+            FreeStory(slug="one", body=TEXT).fingerprint  # noqa: B018
+
+    def test_only(self):
+        FreeStory.objects.create(slug="one", body=TEXT)
+        with self.assertNumQueries(2):
+            story = FreeStory.objects.defer("fingerprint").get()
+            self.assertIsNotNone(story.fingerprint)
+
+
+class Indexes(SimpleTestCase):
+    def test_defaults(self):
+        self.assertEqual(
+            simhash_indexes("fingerprint", name="story"),
+            [
+                models.Index(SimHashBlock("fingerprint", block, 4), name=f"story_{block}", include=["fingerprint"])
+                for block in range(4)
+            ],
+        )
+
+    def test_arguments(self):
+        self.assertEqual(
+            simhash_indexes("f", name="story", blocks=2, scope=["tenant", "language"], covering=False),
+            [
+                models.Index(
+                    models.F("tenant"), models.F("language"), SimHashBlock("f", block, 2), name=f"story_{block}"
+                )
+                for block in range(2)
+            ],
+        )
+
+    def test_wrong_arguments(self):
+        for blocks in 1, 9:
+            with self.assertRaisesMessage(ValueError, f"A fingerprint is cut into 2 to 8 blocks, not {blocks}."):
+                simhash_indexes("fingerprint", name="story", blocks=blocks)
+        with self.assertRaisesMessage(ValueError, "The scope is a list of fields: ['tenant'], not 'tenant'."):
+            simhash_indexes("fingerprint", name="story", scope="tenant")

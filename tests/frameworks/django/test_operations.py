@@ -1,0 +1,660 @@
+"""Each migration operation: the database, the state of the models, backwards, and as text."""
+
+import os
+import subprocess
+
+import psycopg
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    NotSupportedError,
+    OperationalError,
+    connection,
+    connections,
+    migrations,
+    models,
+)
+from django.db.migrations.autodetector import MigrationAutodetector
+from django.db.migrations.optimizer import MigrationOptimizer
+from django.db.migrations.state import ProjectState
+from django.db.migrations.writer import OperationWriter
+from django.db.models import Value
+from django.test import TransactionTestCase, override_settings
+from texts import NEAR, OTHER, TEXT
+
+import pg_simhash.django
+from pg_simhash.django import (
+    Attach,
+    AttachOnline,
+    Detach,
+    DetachOnline,
+    FingerprintField,
+    Guard,
+    HammingDistance,
+    IndexConcurrently,
+    SimHash,
+    SimhashExtension,
+    Unguard,
+    simhash_indexes,
+)
+
+APP = "laboratory"
+KEY = ("id", models.BigAutoField(primary_key=True))
+
+
+def generated(options=None, **keywords):
+    """The field that a model declares for Attach."""
+    return models.GeneratedField(
+        expression=SimHash("body", options) if options else SimHash("body"),
+        output_field=FingerprintField(),
+        db_persist=True,
+        null=True,
+        **keywords,
+    )
+
+
+class Laboratory(TransactionTestCase):
+    """A table `Texts of it` with the column `The body`, without fingerprints."""
+
+    table = "Texts of it"
+
+    def setUp(self):
+        self.state = ProjectState()
+        self.create(
+            "Text",
+            ("body", models.TextField(db_column="The body")),
+            ("tenant", models.IntegerField(default=1, db_column="The tenant")),
+            ("near", models.BigIntegerField(null=True, db_column="Near to")),
+            options={"db_table": self.table},
+        )
+        self.addCleanup(self.execute, f'DROP TABLE "{self.table}" CASCADE')
+
+    def execute(self, statement, *params):
+        with connection.cursor() as cursor:
+            cursor.execute(statement, params)
+            return cursor.fetchall() if cursor.description else None
+
+    def create(self, name, *fields, options=None):
+        self.forwards(migrations.CreateModel(name, [KEY, *fields], options))
+
+    def forwards(self, operation, atomic=True, using="default"):
+        """Runs an operation, and returns what migrating backwards needs."""
+        before, after = self.state, self.state.clone()
+        operation.state_forwards(APP, after)
+        with connections[using].schema_editor(atomic=atomic) as editor:
+            operation.database_forwards(APP, editor, before, after)
+        self.state = after
+        return operation, before, after
+
+    def backwards(self, done, atomic=True):
+        operation, before, after = done
+        with connection.schema_editor(atomic=atomic) as editor:
+            operation.database_backwards(APP, editor, after, before)
+        self.state = before
+
+    def sql(self, operation, backwards=False, atomic=True):
+        """What sqlmigrate prints for an operation."""
+        after = self.state.clone()
+        operation.state_forwards(APP, after)
+        with connection.schema_editor(collect_sql=True, atomic=atomic) as editor:
+            if backwards:
+                operation.database_backwards(APP, editor, after, self.state)
+            else:
+                operation.database_forwards(APP, editor, self.state, after)
+        return "\n".join(editor.collected_sql)
+
+    @property
+    def model(self):
+        return self.state.apps.get_model(APP, "Text")
+
+    def insert(self, *bodies):
+        return self.model.objects.bulk_create(self.model(body=body) for body in bodies)
+
+    def columns(self):
+        return [
+            name
+            for (name,) in self.execute(
+                "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 4 AND NOT attisdropped"
+                " ORDER BY attnum",
+                f'"{self.table}"',
+            )
+        ]
+
+    def indexes(self):
+        """The definitions of the valid indexes, without the primary key's."""
+        found = self.execute(
+            "SELECT pg_get_indexdef(indexrelid) FROM pg_index"
+            " WHERE indrelid = %s::regclass AND NOT indisprimary AND indisvalid",
+            f'"{self.table}"',
+        )
+        return sorted(definition.split(" USING ")[1] for (definition,) in found)
+
+    def triggers(self):
+        return self.execute(
+            "SELECT tgname, encode(tgargs, 'escape') FROM pg_trigger"
+            " WHERE tgrelid = %s::regclass AND NOT tgisinternal ORDER BY 1",
+            f'"{self.table}"',
+        )
+
+    def assertNothing(self):
+        self.assertEqual((self.columns(), self.indexes(), self.triggers()), ([], [], []))
+
+    def assertQuiet(self, *fields):
+        """makemigrations finds no change if the model has these fields beside the first ones."""
+        declared = ProjectState()
+        first = {"id": KEY[1], **{name: self.model._meta.get_field(name) for name in ("body", "tenant", "near")}}
+        migrations.CreateModel(
+            "Text", [*((name, field.clone()) for name, field in first.items()), *fields], {"db_table": self.table}
+        ).state_forwards(APP, declared)
+        self.assertEqual(MigrationAutodetector(self.state, declared)._detect_changes(), {})
+        # The comparison can fail.
+        migrations.RemoveField("Text", "tenant").state_forwards(APP, declared)
+        self.assertNotEqual(MigrationAutodetector(self.state, declared)._detect_changes(), {})
+
+
+BLOCKS = [f"simhash_block{block}" for block in range(4)]
+
+
+class TestExtension(Laboratory):
+    def test_exists(self):
+        self.forwards(SimhashExtension())
+        self.assertEqual(self.execute("SELECT count(*) FROM pg_extension WHERE extname = 'pg_simhash'"), [(1,)])
+
+    def test_in_use(self):
+        """Backwards is an error while tables use the extension; it drops none of their columns."""
+        done = self.forwards(SimhashExtension())
+        message = "cannot drop extension pg_simhash because other objects depend on it"
+        with self.assertRaisesMessage(DatabaseError, message):
+            self.backwards(done)
+
+    def test_text(self):
+        self.assertEqual(SimhashExtension().describe(), "Creates extension pg_simhash")
+        self.assertEqual(SimhashExtension().migration_name_fragment, "create_extension_pg_simhash")
+        self.assertEqual(SimhashExtension().deconstruct(), ("SimhashExtension", (), {}))
+
+
+class TestAttach(Laboratory):
+    def test_unknown_to_the_model(self):
+        done = self.forwards(Attach("Text", "body"))
+        self.assertEqual(self.columns(), ["simhash", *BLOCKS])
+        self.assertEqual(self.indexes(), [f"btree ({block}) INCLUDE (simhash)" for block in BLOCKS])
+        self.assertQuiet()
+        self.insert(TEXT)
+        self.assertEqual(
+            self.execute(f'SELECT simhash = simhash("The body") FROM "{self.table}"'),
+            [(True,)],
+        )
+        self.backwards(done)
+        self.assertNothing()
+
+    def test_field(self):
+        done = self.forwards(Attach("Text", "body", field="fingerprint"))
+        self.assertEqual(self.columns(), ["fingerprint", *(f"fingerprint_block{block}" for block in range(4))])
+        self.assertQuiet(("fingerprint", generated()))
+        (text,) = self.insert(TEXT)
+        found = self.model.objects.filter(fingerprint__near=SimHash(Value(NEAR)))
+        self.assertEqual(found.get().fingerprint, text.fingerprint)
+        self.backwards(done)
+        self.assertNothing()
+        self.assertQuiet()
+
+    def test_arguments(self):
+        operation = Attach(
+            "text", "body", field="fingerprint", prefix="Finger print", blocks=2, options={"ngram": 2}, covering=False
+        )
+        done = self.forwards(operation)
+        self.assertEqual(self.columns(), ["Finger print", "Finger print_block0", "Finger print_block1"])
+        self.assertEqual(self.indexes(), [f'btree ("Finger print_block{block}")' for block in range(2)])
+        self.assertQuiet(("fingerprint", generated({"ngram": 2}, db_column="Finger print")))
+        (text,) = self.insert(TEXT)
+        found = self.model.objects.annotate(
+            same=HammingDistance("fingerprint", SimHash(Value(TEXT), {"ngram": 2})),
+            other=HammingDistance("fingerprint", SimHash(Value(TEXT))),
+        ).get()
+        self.assertEqual(found.same, 0)
+        self.assertGreater(found.other, 3)
+        self.backwards(done)
+        self.assertNothing()
+
+    def test_again(self):
+        """What is attached already is skipped, so a migration that was applied by hand can be applied."""
+        self.forwards(Attach("Text", "body"))
+        with connection.schema_editor() as editor:
+            Attach("Text", "body").database_forwards(APP, editor, self.state, self.state)
+        self.assertEqual(self.columns(), ["simhash", *BLOCKS])
+
+    def test_scope_and_expressions(self):
+        self.assertEqual(
+            self.sql(Attach("Text", "body", scope=["tenant"], columns=False)),
+            """SELECT simhash_attach('"Texts of it"', source => 'The body', prefix => 'simhash', """
+            """scope => '{"The tenant"}', columns => false);""",
+        )
+
+    def test_detach(self):
+        self.forwards(Attach("Text", "body", field="fingerprint"))
+        done = self.forwards(Detach("Text", "body", field="fingerprint"))
+        self.assertNothing()
+        self.assertQuiet()
+        self.backwards(done)
+        self.assertEqual(len(self.columns()), 5)
+        self.assertQuiet(("fingerprint", generated()))
+
+    def test_wrong_source(self):
+        with self.assertRaisesMessage(DatabaseError, 'column "author" of relation "Texts of it" does not exist'):
+            self.forwards(Attach("Text", "author"))
+
+
+class TestAttachOnline(Laboratory):
+    def assertAttached(self, column):
+        self.assertEqual(self.columns(), [column])
+        self.assertEqual(
+            self.indexes(), [f"btree (simhash_block({column}, {block}, 4)) INCLUDE ({column})" for block in range(4)]
+        )
+        self.assertEqual(
+            self.execute(
+                f'SELECT count(*), count(*) FILTER (WHERE {column} = simhash("The body")) FROM "{self.table}"'
+            ),
+            [(3, 3)],
+        )
+
+    def test_rows_that_exist(self):
+        self.insert(TEXT, OTHER, NEAR)
+        done = self.forwards(AttachOnline("Text", "body", batch_pages=1), atomic=False)
+        self.assertAttached("simhash")
+        self.assertQuiet()
+        self.backwards(done, atomic=False)
+        self.assertNothing()
+
+    def test_field(self):
+        self.insert(TEXT, OTHER, NEAR)
+        done = self.forwards(AttachOnline("Text", "body", field="fingerprint"), atomic=False)
+        self.assertAttached("fingerprint")
+        self.assertQuiet(("fingerprint", FingerprintField(null=True)))
+        text = self.model.objects.filter(fingerprint__near=SimHash(Value(TEXT))).first()
+        # The trigger computes what save() does not know.
+        text.body = OTHER
+        text.save()
+        new = self.model(body=OTHER)
+        new.save()
+        self.assertIsNone(new.fingerprint)
+        for row in text, new:
+            row.refresh_from_db()
+            self.assertEqual(self.model.objects.get(pk=row.pk, fingerprint=SimHash(Value(OTHER))), row)
+        new.save()
+        self.assertEqual(self.model.objects.filter(fingerprint=SimHash("body")).count(), 4)
+        self.backwards(done, atomic=False)
+        self.assertNothing()
+
+    def test_detach(self):
+        self.insert(TEXT, OTHER, NEAR)
+        self.forwards(AttachOnline("Text", "body", field="fingerprint"), atomic=False)
+        done = self.forwards(DetachOnline("Text", "body", field="fingerprint"))
+        self.assertNothing()
+        self.assertQuiet()
+        with self.assertRaisesMessage(NotSupportedError, "The DetachOnline operation cannot be executed inside"):
+            self.backwards(done)
+        self.backwards(done, atomic=False)
+        self.assertAttached("fingerprint")
+        self.assertQuiet(("fingerprint", FingerprintField(null=True)))
+
+    def test_atomic_migration(self):
+        message = (
+            "The AttachOnline operation cannot be executed inside a transaction (set atomic = False on the migration)."
+        )
+        with self.assertRaisesMessage(NotSupportedError, message):
+            self.forwards(AttachOnline("Text", "body"))
+        self.assertNothing()
+
+    def test_interrupted(self):
+        """The migration is run again after each step at which it may stop."""
+        self.insert(TEXT, OTHER, NEAR)
+        for stop in "CALL", "CREATE INDEX", "COMMENT ON INDEX", "ANALYZE":
+
+            def execute(run, sql, params, many, context, stop=stop):
+                statement = str(sql)
+                if statement.startswith(stop):
+                    raise KeyboardInterrupt
+                return run(sql, params, many, context)
+
+            with self.assertRaises(KeyboardInterrupt), connection.execute_wrapper(execute):
+                self.forwards(AttachOnline("Text", "body"), atomic=False)
+        self.forwards(AttachOnline("Text", "body"), atomic=False)
+        self.assertAttached("simhash")
+
+    def test_interrupted_in_index_build(self):
+        """The invalid index that an interrupted CREATE INDEX CONCURRENTLY leaves is completed."""
+        self.insert(TEXT, OTHER, NEAR)
+
+        def execute(run, sql, params, many, context):
+            if str(sql).startswith("CREATE INDEX CONCURRENTLY"):
+                with psycopg.connect(dbname=connection.settings_dict["NAME"]) as writer:
+                    writer.execute(f'UPDATE "{self.table}" SET "The tenant" = 2')
+                    run("SET statement_timeout = '300ms'", None, many, context)
+                    try:
+                        return run(sql, params, many, context)
+                    finally:
+                        run("RESET statement_timeout", None, many, context)
+                        writer.rollback()
+            return run(sql, params, many, context)
+
+        message = "canceling statement due to statement timeout"
+        with self.assertRaisesMessage(OperationalError, message), connection.execute_wrapper(execute):
+            self.forwards(AttachOnline("Text", "body"), atomic=False)
+        self.assertEqual(
+            self.execute(
+                "SELECT count(*) FROM pg_index WHERE indrelid = %s::regclass AND NOT indisvalid", f'"{self.table}"'
+            ),
+            [(1,)],
+        )
+        self.forwards(AttachOnline("Text", "body"), atomic=False)
+        self.assertAttached("simhash")
+
+    def test_sql(self):
+        self.assertEqual(
+            self.sql(AttachOnline("Text", "body", options={"ngram": 2}, blocks=3, scope=["tenant"]), atomic=False),
+            """SELECT simhash_attach_online('"Texts of it"', source => 'The body', prefix => 'simhash', """
+            """options => '{"ngram": 2}');\n"""
+            """CALL simhash_fill('"Texts of it"', prefix => 'simhash', batch_pages => 1000);\n"""
+            """SELECT simhash_index_commands('"Texts of it"', blocks => 3, prefix => 'simhash', """
+            """scope => '{"The tenant"}') \\gexec""",
+        )
+
+    def test_psql_runs_sql(self):
+        self.insert(TEXT, OTHER, NEAR)
+        script = self.sql(AttachOnline("Text", "body"), atomic=False)
+        psql(script)
+        self.assertAttached("simhash")
+
+
+def psql(script):
+    """Runs a script in the database of the tests, as an administrator would run what sqlmigrate prints."""
+    command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", connection.settings_dict["NAME"]]
+    environment = os.environ | {"PGOPTIONS": "-c client_min_messages=warning"}
+    subprocess.run(command, input=script, text=True, check=True, stdout=subprocess.DEVNULL, env=environment)
+
+
+class TestIndexConcurrently(Laboratory):
+    def setUp(self):
+        super().setUp()
+        self.forwards(migrations.AddField("Text", "fingerprint", generated(db_column="Finger print")))
+        self.insert(TEXT, OTHER, NEAR)
+
+    def definitions(self, blocks):
+        return [
+            f'btree (simhash_block("Finger print", {block}, {blocks})) INCLUDE ("Finger print")'
+            for block in range(blocks)
+        ]
+
+    def test_layouts(self):
+        """Each layout has its own indexes. Backwards, those of the other layout stay."""
+        done = {}
+        for blocks in 4, 2:
+            done[blocks] = self.forwards(IndexConcurrently("Text", "fingerprint", blocks=blocks), atomic=False)
+        self.assertEqual(self.indexes(), sorted(self.definitions(4) + self.definitions(2)))
+        self.assertQuiet(("fingerprint", generated(db_column="Finger print")))
+        self.backwards(done[4], atomic=False)
+        self.assertEqual(self.indexes(), self.definitions(2))
+        self.backwards(done[2], atomic=False)
+        self.assertEqual(self.indexes(), [])
+
+    def test_other_indexes_stay(self):
+        """Backwards drops what the commands have made, and no index of the model."""
+        index = simhash_indexes("fingerprint", name="own", blocks=3)[0]
+        self.forwards(migrations.AddIndex("Text", index))
+        done = self.forwards(IndexConcurrently("Text", "fingerprint", blocks=3), atomic=False)
+        self.assertEqual(self.indexes(), self.definitions(3))
+        self.backwards(done, atomic=False)
+        self.assertEqual(self.indexes(), self.definitions(3)[:1])
+
+    def test_atomic_migration(self):
+        for run in self.forwards, lambda operation: self.backwards((operation, self.state, self.state)):
+            with self.assertRaisesMessage(
+                NotSupportedError, "The IndexConcurrently operation cannot be executed inside"
+            ):
+                run(IndexConcurrently("Text", "fingerprint"))
+
+    def test_psql_runs_sql(self):
+        operation = IndexConcurrently("Text", "fingerprint", covering=False)
+        psql(self.sql(operation, atomic=False))
+        self.assertEqual(len(self.indexes()), 4)
+        psql(self.sql(operation, backwards=True, atomic=False))
+        self.assertEqual(self.indexes(), [])
+
+    def test_django_own_operation(self):
+        """The indexes of Meta.indexes are built concurrently by Django's own operation."""
+        from django.contrib.postgres.operations import AddIndexConcurrently
+
+        for index in simhash_indexes("fingerprint", name="own"):
+            self.forwards(AddIndexConcurrently("Text", index), atomic=False)
+        self.assertEqual(self.indexes(), self.definitions(4))
+
+
+class TestGuard(Laboratory):
+    def setUp(self):
+        super().setUp()
+        self.forwards(Attach("Text", "body", field="fingerprint"))
+
+    def test_reject(self):
+        done = self.forwards(Guard("Text", fingerprint="fingerprint"))
+        self.insert(TEXT)
+        with self.assertRaises(IntegrityError):
+            self.insert(NEAR)
+        self.assertQuiet(("fingerprint", generated()))
+        self.backwards(done)
+        self.insert(NEAR)
+        self.assertEqual(self.triggers(), [])
+
+    def test_arguments(self):
+        self.forwards(
+            Guard(
+                "Text",
+                "mark",
+                max_distance=4,
+                resemblance=None,
+                scope=["tenant"],
+                mark_field="near",
+                fingerprint="fingerprint",
+            )
+        )
+        ((name, arguments),) = self.triggers()
+        self.assertEqual(name, "zzz_simhash_guard")
+        self.assertEqual(arguments.split("\\000"), ["mark", "4", "fingerprint", "Near to", "The tenant", ""])
+
+    def test_names_of_columns(self):
+        """A name that is no field is the name of a column."""
+        self.forwards(Attach("Text", "body", prefix="Other"))
+        self.forwards(Guard("Text", "skip", fingerprint="Other", resemblance=0.5))
+        ((_, arguments),) = self.triggers()
+        self.assertEqual(arguments.split("\\000")[:3], ["skip", "6 resemblance 0.5", "Other"])
+
+    def test_log(self):
+        state = self.state
+        self.forwards(migrations.CreateModel("Log", [KEY], {"db_table": "The log"}))
+        self.addCleanup(self.execute, 'DROP TABLE "The log"')
+        for log_to in "Log", f"{APP}.Log":
+            self.assertEqual(
+                self.sql(Guard("Text", "skip", log_to=log_to, log_fields=["tenant", "body"])),
+                """SELECT simhash_guard('"Texts of it"', action => 'skip', fingerprint => 'simhash', """
+                """log_to => '"The log"', log_columns => '{"The tenant","The body"}');""",
+            )
+        self.assertNotIn((APP, "log"), state.models)
+
+    def test_unguard(self):
+        arguments = {"fingerprint": "fingerprint", "resemblance": 0.8}
+        self.forwards(Guard("Text", "skip", **arguments))
+        before = self.triggers()
+        done = self.forwards(Unguard("Text", "skip", **arguments))
+        self.assertEqual(self.triggers(), [])
+        self.backwards(done)
+        self.assertEqual(self.triggers(), before)
+
+    def test_changed_guard(self):
+        """Unguard with the old arguments and Guard with the new ones: backwards, the old guard is there again."""
+        old, new = {"fingerprint": "fingerprint"}, {"fingerprint": "fingerprint", "max_distance": 8}
+        self.forwards(Guard("Text", "reject", **old))
+        before = self.triggers()
+        steps = [self.forwards(Unguard("Text", "reject", **old)), self.forwards(Guard("Text", "skip", **new))]
+        self.assertNotEqual(self.triggers(), before)
+        for step in reversed(steps):
+            self.backwards(step)
+        self.assertEqual(self.triggers(), before)
+
+    def test_new_model(self):
+        """A migration may create a model and guard it: the indexes are created first, those of other models last."""
+        indexes = simhash_indexes("fingerprint", name="new")
+        new = migrations.CreateModel(
+            "New",
+            [KEY, ("body", models.TextField()), ("fingerprint", generated()), ("slug", models.SlugField())],
+            {"indexes": [models.Index(fields=["slug"], name="new_slug"), *indexes]},
+        )
+        other = migrations.CreateModel(
+            "Other", [KEY, ("new", models.ForeignKey(f"{APP}.new", on_delete=models.CASCADE))]
+        )
+        guard = Guard("New", fingerprint="fingerprint")
+        printed = []
+        for collect_sql in True, False:
+            before = self.state
+            with connection.schema_editor(collect_sql=collect_sql) as editor:
+                for operation in new, other, guard:
+                    after = before.clone()
+                    operation.state_forwards(APP, after)
+                    operation.database_forwards(APP, editor, before, after)
+                    before = after
+            printed += getattr(editor, "collected_sql", [])
+        self.addCleanup(self.execute, f"DROP TABLE {APP}_new, {APP}_other")
+        guarded = next(number for number, line in enumerate(printed) if "simhash_guard" in line)
+        self.assertEqual(sum("simhash_block" in line for line in printed[:guarded]), 4)
+        self.assertEqual(sum(f'"{APP}_other"' in line and "INDEX" in line for line in printed[guarded:]), 1)
+        count = f"SELECT count(*) FROM pg_index WHERE indrelid = '{APP}_new'::regclass"
+        self.assertEqual(self.execute(count), [(8,)])
+        after.apps.get_model(APP, "New").objects.create(body=TEXT)
+        with self.assertRaises(IntegrityError):
+            after.apps.get_model(APP, "New").objects.create(body=NEAR)
+
+    def test_without_fingerprint(self):
+        with self.assertRaisesMessage(DatabaseError, 'column "simhash" of relation "Texts of it" does not exist'):
+            self.forwards(Guard("Text"))
+
+    def test_wrong_action(self):
+        with self.assertRaisesMessage(DatabaseError, "drop"):
+            self.forwards(Guard("Text", "drop", fingerprint="fingerprint"))
+
+
+OPERATIONS = [
+    SimhashExtension(),
+    Attach("Text", "body", field="fingerprint", options={"ngram": 2}, scope=["tenant"], columns=False),
+    Detach("Text", "body", prefix="other"),
+    AttachOnline("Text", "body", field="fingerprint", batch_pages=10),
+    DetachOnline("Text", "body", prefix="other", options={"ngram": 2}),
+    IndexConcurrently("Text", "fingerprint", blocks=2),
+    Guard("Text", "mark", mark_field="near", log_to="Log", log_fields=["body"], resemblance=None),
+    Unguard("Text"),
+]
+
+
+class AllOperations(Laboratory):
+    databases = {"default", "elsewhere"}
+
+    def test_routers(self):
+        """Where the router does not allow the model, nothing happens, forwards or backwards."""
+        for operation in OPERATIONS[1:]:
+            with self.subTest(operation), override_settings(DATABASE_ROUTERS=["routers.Nowhere"]):
+                before = len(connection.queries_log)
+                self.backwards(self.forwards(operation, atomic=False), atomic=False)
+                self.assertEqual(len(connection.queries_log), before)
+        self.assertNothing()
+
+    def test_other_databases(self):
+        """On another database than PostgreSQL, nothing happens, even if the router allows the model."""
+        for operation in OPERATIONS:
+            with self.subTest(operation), override_settings(DATABASE_ROUTERS=[]):
+                with connections["elsewhere"].schema_editor(collect_sql=True, atomic=False) as editor:
+                    operation.database_forwards(APP, editor, self.state, self.state)
+                    if not isinstance(operation, SimhashExtension):
+                        operation.database_backwards(APP, editor, self.state, self.state)
+                self.assertEqual(editor.collected_sql, [])
+
+    def test_list_of_fields(self):
+        for operation in (
+            Attach("Text", "body", scope="tenant"),
+            IndexConcurrently("Text", "near", scope="tenant"),
+            Guard("Text", scope="tenant"),
+            Guard("Text", log_fields="tenant"),
+        ):
+            with self.assertRaisesMessage(ValueError, "A list of fields is expected: ['tenant'], not 'tenant'."):
+                self.forwards(operation, atomic=False)
+
+    def test_written_and_read(self):
+        """squashmigrations writes operations with all arguments."""
+        for operation in OPERATIONS:
+            with self.subTest(operation):
+                text, imports = OperationWriter(operation, indentation=0).serialize()
+                names = {}
+                exec("\n".join(imports), names)
+                copy = eval(text.removesuffix(","), names)
+                self.assertEqual(copy.deconstruct()[0], operation.deconstruct()[0])
+                self.assertEqual(
+                    vars(copy) | {"_constructor_args": None}, vars(operation) | {"_constructor_args": None}
+                )
+
+    def test_descriptions(self):
+        self.assertEqual(
+            [(operation.formatted_description(), operation.migration_name_fragment) for operation in OPERATIONS],
+            [
+                ("+ Creates extension pg_simhash", "create_extension_pg_simhash"),
+                ("+ Attach fingerprints of body to model Text", "text_attach_fingerprint"),
+                ("- Detach fingerprints of body from model Text", "text_detach_other"),
+                ("+ Attach fingerprints of body to model Text while it is in use", "text_attach_fingerprint_online"),
+                ("- Detach fingerprints of body from model Text while it is in use", "text_detach_other_online"),
+                ("+ Concurrently index 2 blocks of fingerprint of model Text", "text_fingerprint_2_blocks"),
+                ("+ Guard model Text (mark)", "text_guard"),
+                ("- Remove the guard of model Text", "text_unguard"),
+            ],
+        )
+
+    def test_exported(self):
+        self.assertEqual(
+            {type(operation).__name__ for operation in OPERATIONS},
+            {name for name in pg_simhash.django.__all__ if issubclass_of_operation(name)},
+        )
+
+
+def issubclass_of_operation(name):
+    found = getattr(pg_simhash.django, name)
+    return isinstance(found, type) and issubclass(found, migrations.operations.base.Operation)
+
+
+class Squashing(Laboratory):
+    def optimize(self, *operations):
+        return MigrationOptimizer().optimize(list(operations), APP)
+
+    def test_undone(self):
+        for do, undo in (Guard, Unguard), (Attach, Detach), (AttachOnline, DetachOnline):
+            arguments = {"fingerprint": "f"} if do is Guard else {"field": "f"}
+            other = migrations.CreateModel("Other", [KEY])
+            self.assertEqual(
+                self.optimize(do("Text", "body", **arguments), other, undo("text", "body", **arguments)), [other]
+            )
+            unlike = [do("Text", "body", **arguments), undo("Text", "body")]
+            self.assertEqual(self.optimize(*unlike), unlike)
+            elsewhere = [do("Text", "body"), undo("Other", "body")]
+            self.assertEqual(self.optimize(*elsewhere), elsewhere)
+
+    def test_order_is_kept(self):
+        """No operation on a model moves before or after an operation of the extension on the same model."""
+        text = migrations.CreateModel("Text", [KEY, ("body", models.TextField())])
+        field = migrations.AddField("Text", "title", models.TextField())
+        for operation in OPERATIONS[1:]:
+            self.assertEqual(self.optimize(text, operation, field), [text, operation, field])
+
+    def test_other_models_pass(self):
+        other = migrations.CreateModel("Other", [KEY])
+        field = migrations.AddField("Other", "title", models.TextField())
+        for operation in OPERATIONS[1:]:
+            self.assertEqual(len(self.optimize(other, operation, field)), 2)
+
+    def test_log_stays_before_guard(self):
+        log = migrations.CreateModel("Log", [KEY])
+        guard = Guard("Text", log_to=f"{APP}.Log")
+        renamed = migrations.RenameModel("Log", "Skipped")
+        self.assertEqual(self.optimize(log, guard, renamed), [log, guard, renamed])

@@ -1,0 +1,264 @@
+"""The lookup and the expressions, compared with distances that Python computes."""
+
+import math
+import random
+
+from django.core.exceptions import FieldError
+from django.db import connection
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, Subquery, Value
+from django.test import TestCase
+from stories.models import Comment, FreeStory, Tenant, TenantStory
+from texts import NEAR, OTHER, TEXT, hamming
+
+from pg_simhash.django import HammingDistance, Near, Resemblance, SimHash, SimHashBlock, Similarity
+
+
+class Stories(TestCase):
+    """3,000 stories of 100 random words, and variants of some of them."""
+
+    @classmethod
+    def setUpTestData(cls):
+        generator = random.Random(1)
+        bodies = [" ".join(f"{generator.getrandbits(32):x}" for _ in range(100)) for _ in range(3000)]
+        bodies += [body + " more" * (number % 3) + f" {number % 4}" for number, body in enumerate(bodies[:60])]
+        FreeStory.objects.bulk_create(
+            FreeStory(slug=f"story-{number}", body=body) for number, body in enumerate(bodies)
+        )
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE stories_freestory")
+        cls.fingerprints = dict(FreeStory.objects.values_list("pk", "fingerprint"))
+        cls.story = FreeStory.objects.get(slug="story-3001")
+        cls.query = cls.story.fingerprint
+
+    def near(self, query, distance):
+        """The keys of the stories within a distance: the oracle."""
+        return {pk for pk, fingerprint in self.fingerprints.items() if hamming(fingerprint, query) <= distance}
+
+    def assertScans(self, queryset):
+        self.assertIn("Custom Scan (SimhashScan) on stories_freestory", queryset.explain())
+
+
+class Lookup(Stories):
+    def test_default_distance(self):
+        queryset = FreeStory.objects.filter(fingerprint__near=self.query)
+        self.assertEqual(set(queryset.values_list("pk", flat=True)), self.near(self.query, 3))
+        self.assertIn(", 3)", str(queryset.query))
+        self.assertScans(queryset)
+
+    def test_distances(self):
+        sizes = set()
+        for distance in 0, 1, 6, 12, 64:
+            expected = self.near(self.query, distance)
+            found = FreeStory.objects.filter(fingerprint__near=(self.query, distance))
+            self.assertEqual(set(found.values_list("pk", flat=True)), expected)
+            sizes.add(len(expected))
+        self.assertGreater(len(sizes), 2)
+        self.assertScans(FreeStory.objects.filter(fingerprint__near=[self.query, 6]))
+
+    def test_text(self):
+        queryset = FreeStory.objects.filter(fingerprint__near=SimHash(Value(self.story.body.upper())))
+        self.assertEqual(set(queryset.values_list("pk", flat=True)), self.near(self.query, 3))
+        self.assertScans(queryset)
+
+    def test_text_and_distance(self):
+        queryset = FreeStory.objects.filter(fingerprint__near=(SimHash(Value(self.story.body)), 12))
+        self.assertEqual(set(queryset.values_list("pk", flat=True)), self.near(self.query, 12))
+
+    def test_queryset(self):
+        one = FreeStory.objects.filter(pk=self.story.pk).values("fingerprint")
+        for value in one, Subquery(one), (one, 3):
+            queryset = FreeStory.objects.filter(fingerprint__near=value)
+            self.assertEqual(set(queryset.values_list("pk", flat=True)), self.near(self.query, 3))
+            self.assertScans(queryset)
+
+    def test_join(self):
+        """A story is near the stories of its comments."""
+        Comment.objects.create(story=self.story, text="me")
+        for value in F("story__fingerprint"), (F("story__fingerprint"), 0):
+            self.assertEqual(Comment.objects.filter(story__fingerprint__near=value).count(), 1)
+        comments = Comment.objects.filter(story__fingerprint__near=self.query).select_related("story")
+        with self.assertNumQueries(1):
+            self.assertEqual([comment.story.fingerprint for comment in comments], [self.query])
+        self.assertScans(comments)
+
+    def test_outer_reference(self):
+        """The stories that have another near story: a join of the table with itself by the scan."""
+        others = FreeStory.objects.filter(fingerprint__near=OuterRef("fingerprint")).exclude(pk=OuterRef("pk"))
+        found = FreeStory.objects.filter(pk__gt=self.story.pk - 2, pk__lt=self.story.pk + 2).filter(Exists(others))
+        expected = {
+            pk for pk in range(self.story.pk - 1, self.story.pk + 2) if self.near(self.fingerprints[pk], 3) - {pk}
+        }
+        self.assertEqual(set(found.values_list("pk", flat=True)), expected)
+        self.assertIn(self.story.pk, expected)
+
+    def test_nearest_other(self):
+        nearest = (
+            FreeStory.objects.exclude(pk=OuterRef("pk"))
+            .alias(distance=HammingDistance("fingerprint", OuterRef("fingerprint")))
+            .order_by("distance", "pk")
+            .values("pk")[:1]
+        )
+        queryset = FreeStory.objects.filter(pk=self.story.pk).annotate(nearest=Subquery(nearest))
+        expected = min(
+            (hamming(fingerprint, self.query), pk)
+            for pk, fingerprint in self.fingerprints.items()
+            if pk != self.story.pk
+        )
+        self.assertEqual(queryset.get().nearest, expected[1])
+        self.assertScans(queryset)
+
+    def test_exclude(self):
+        """Stories without a fingerprint are not near."""
+        FreeStory.objects.create(slug="empty", body="!")
+        queryset = FreeStory.objects.exclude(fingerprint__near=self.query)
+        self.assertEqual(queryset.count(), len(self.fingerprints) - len(self.near(self.query, 3)) + 1)
+        self.assertEqual(FreeStory.objects.get(fingerprint=None).slug, "empty")
+
+    def test_conditions(self):
+        """Lookups that differ in the distance alone are different."""
+        close, wide = Q(fingerprint__near=(self.query, 0)), Q(fingerprint__near=(self.query, 16))
+        self.assertEqual(
+            FreeStory.objects.filter(wide & ~close).count(),
+            len(self.near(self.query, 16)) - len(self.near(self.query, 0)),
+        )
+        self.assertEqual(FreeStory.objects.filter(wide | close).count(), len(self.near(self.query, 16)))
+        self.assertNotEqual(Near(F("fingerprint"), (1, 3)), Near(F("fingerprint"), (1, 4)))
+        self.assertEqual(Near(F("fingerprint"), (1, 3)), Near(F("fingerprint"), 1))
+
+    def test_as_expression(self):
+        near = self.near(self.query, 3)
+        groups = FreeStory.objects.values(near=Near(F("fingerprint"), self.query)).annotate(count=Count("pk"))
+        self.assertEqual(
+            {group["near"]: group["count"] for group in groups},
+            {True: len(near), False: len(self.fingerprints) - len(near)},
+        )
+
+    def test_expression_on_the_left(self):
+        """Without a fingerprint column, the lookup serves the expression; no index serves it."""
+        queryset = FreeStory.objects.alias(computed=SimHash("body")).filter(computed__near=self.query)
+        self.assertEqual(set(queryset.values_list("pk", flat=True)), self.near(self.query, 3))
+
+    def test_update_and_delete(self):
+        near = FreeStory.objects.filter(fingerprint__near=self.query)
+        self.assertEqual(near.update(views=7), len(self.near(self.query, 3)))
+        self.assertEqual(near.aggregate(Max("views")), {"views__max": 7})
+        self.assertEqual(near.delete()[1]["stories.FreeStory"], len(self.near(self.query, 3)))
+
+    def test_other_fields(self):
+        with self.assertRaisesMessage(FieldError, "Unsupported lookup 'near' for IntegerField"):
+            FreeStory.objects.filter(views__near=1)
+
+
+class WrongValues(TestCase):
+    def check(self, value, message):
+        with self.assertRaisesMessage(ValueError, message):
+            FreeStory.objects.filter(fingerprint__near=value)
+
+    def test_text(self):
+        self.check("a text", "The lookup near takes a fingerprint: search for a text with SimHash(Value('a text')).")
+
+    def test_none(self):
+        for value in None, (None, 3):
+            self.check(value, "Cannot use None as a query value")
+
+    def test_unsigned(self):
+        message = "Fingerprint 18446744073709551615 is out of range: fingerprints are signed 64-bit integers. "
+        self.check(2**64 - 1, message + "Subtract 2**64 from an unsigned one that is 2**63 or more.")
+        with self.assertRaisesMessage(ValueError, message):
+            FreeStory.objects.order_by(HammingDistance("fingerprint", 2**64 - 1)).first()
+
+    def test_tuple(self):
+        self.check((1, 2, 3), "The lookup near takes a fingerprint, or (fingerprint, distance), not (1, 2, 3).")
+
+    def test_distance(self):
+        for distance in -1, 65, 3.0, True, None, "3":
+            self.check((1, distance), f"The distance of the lookup near is an int from 0 to 64, not {distance!r}.")
+
+    def test_queryset(self):
+        self.check(FreeStory.objects.all(), 'must select a fingerprint: add .values("fingerprint").')
+
+
+class Expressions(Stories):
+    def test_fingerprint(self):
+        for body in TEXT, "Ünïcode 100 % \\ 'quoted'", "":
+            story = FreeStory.objects.create(slug="one", body=body)
+            found = FreeStory.objects.filter(pk=story.pk).values_list(
+                SimHash("body"), SimHash(Value(body)), "fingerprint", SimHash("body", {"ngram": 2})
+            )
+            computed, of_text, stored, other = found.get()
+            self.assertEqual({computed, of_text, stored}, {story.fingerprint})
+            self.assertNotEqual(other, stored or 1)
+            story.delete()
+
+    def test_distance(self):
+        for pk, distance in FreeStory.objects.values_list("pk", HammingDistance("fingerprint", self.query)):
+            self.assertEqual(distance, hamming(self.fingerprints[pk], self.query))
+        self.assertEqual(
+            FreeStory.objects.values_list(HammingDistance(F("fingerprint"), "fingerprint") + 1).first(), (1,)
+        )
+
+    def test_negative_and_small_values(self):
+        for value in -1, 0, 5, -(2**63), 2**63 - 1:
+            distance = FreeStory.objects.values_list(HammingDistance("fingerprint", value), flat=True).get(
+                pk=self.story.pk
+            )
+            self.assertEqual(distance, hamming(self.query, value))
+
+    def test_nearest(self):
+        queryset = FreeStory.objects.annotate(distance=HammingDistance("fingerprint", self.query))
+        nearest = queryset.order_by("distance", "pk")[:10]
+        expected = sorted((hamming(fingerprint, self.query), pk) for pk, fingerprint in self.fingerprints.items())[:10]
+        self.assertEqual([(story.distance, story.pk) for story in nearest], expected)
+        self.assertScans(nearest)
+        self.assertScans(FreeStory.objects.order_by(HammingDistance("fingerprint", SimHash(Value(TEXT))))[:10])
+
+    def test_filter_by_distance(self):
+        queryset = FreeStory.objects.alias(distance=HammingDistance("fingerprint", self.query)).filter(distance__lte=3)
+        self.assertEqual(set(queryset.values_list("pk", flat=True)), self.near(self.query, 3))
+        self.assertScans(queryset)
+
+    def test_similarity(self):
+        for pk, similarity in FreeStory.objects.values_list("pk", Similarity("fingerprint", self.query))[:100]:
+            self.assertAlmostEqual(similarity, math.cos(math.pi * hamming(self.fingerprints[pk], self.query) / 64))
+
+    def test_resemblance(self):
+        story = FreeStory.objects.create(slug="one", body=TEXT)
+        found = FreeStory.objects.filter(pk=story.pk).values_list(
+            Resemblance("body", Value(NEAR)),
+            Resemblance("body", Value(OTHER)),
+            Resemblance("body", Value(NEAR), {"ngram": 2}),
+        )
+        self.assertEqual(found.get(), (599 / 601, 0, 598 / 600))
+
+    def test_block(self):
+        for block in range(4):
+            value = FreeStory.objects.values_list(SimHashBlock("fingerprint", block), flat=True).get(pk=self.story.pk)
+            self.assertEqual(value, (self.query >> 16 * (3 - block)) & 0xFFFF)
+
+    def test_verified(self):
+        """A wide search that the texts confirm, as docs/accuracy.md advises."""
+        queryset = (
+            FreeStory.objects.filter(fingerprint__near=(self.query, 16))
+            .annotate(resemblance=Resemblance("body", Value(self.story.body)))
+            .filter(resemblance__gte=0.89)
+        )
+        self.assertEqual({story.slug for story in queryset}, {"story-1", "story-3001"})
+
+
+class OneTenant(TestCase):
+    def test_scoped_indexes(self):
+        """An index on (tenant, block) serves searches within one tenant."""
+        tenants = Tenant.objects.bulk_create(Tenant(name=f"tenant {number}") for number in range(3))
+        generator = random.Random(2)
+        for tenant in tenants:
+            TenantStory.objects.bulk_create(
+                TenantStory(tenant=tenant, body=" ".join(f"{generator.getrandbits(32):x}" for _ in range(9)))
+                for _ in range(1000)
+            )
+            TenantStory.objects.create(tenant=tenant, body=TEXT)
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE stories_tenantstory")
+            cursor.execute("DROP INDEX tenantstory_simhash_0")
+        queryset = TenantStory.objects.filter(tenant=tenants[1], fingerprint__near=SimHash(Value(TEXT)))
+        self.assertEqual(queryset.get().tenant_id, tenants[1].pk)
+        self.assertRegex(queryset.explain(), r"(?s)Custom Scan \(SimhashScan\).*Scope: .*tenant_id.*Layouts: 3 blocks")

@@ -1,0 +1,69 @@
+"""Indexes for searches within one tenant, and blocks without columns."""
+
+from django.db import IntegrityError, migrations
+from django.db.models import Value
+from test_operations import Laboratory, generated
+from texts import NEAR, OTHER, TEXT
+
+from pg_simhash.django import Attach, AttachOnline, Guard, IndexConcurrently, SimHash, simhash_indexes
+
+
+def scoped(blocks=4, column="fingerprint"):
+    return [
+        f'btree ("The tenant", simhash_block({column}, {block}, {blocks})) INCLUDE ({column})'
+        for block in range(blocks)
+    ]
+
+
+class Scopes(Laboratory):
+    def check_guard(self):
+        """A guard with the scope uses the indexes. Another tenant may have the text."""
+        done = self.forwards(Guard("Text", scope=["tenant"], fingerprint="fingerprint"))
+        self.model.objects.all().delete()
+        self.insert(TEXT)
+        self.model.objects.create(body=NEAR, tenant=2)
+        with self.assertRaises(IntegrityError):
+            self.insert(NEAR)
+        near = self.model.objects.filter(tenant=2, fingerprint__near=SimHash(Value(TEXT)))
+        self.assertEqual(near.get().body, NEAR)
+        self.backwards(done)
+
+    def test_attach(self):
+        done = self.forwards(Attach("Text", "body", field="fingerprint", scope=["tenant"], columns=False))
+        self.assertEqual(self.columns(), ["fingerprint"])
+        self.assertEqual(self.indexes(), scoped())
+        self.assertQuiet(("fingerprint", generated()))
+        self.check_guard()
+        self.backwards(done)
+        self.assertNothing()
+
+    def test_attach_online(self):
+        self.insert(TEXT, OTHER)
+        done = self.forwards(
+            AttachOnline("Text", "body", field="fingerprint", scope=["tenant"], blocks=3), atomic=False
+        )
+        self.assertEqual(self.columns(), ["fingerprint"])
+        self.assertEqual(self.indexes(), scoped(blocks=3))
+        self.check_guard()
+        self.backwards(done, atomic=False)
+        self.assertNothing()
+
+    def test_indexes_of_model(self):
+        self.forwards(migrations.AddField("Text", "fingerprint", generated()))
+        for index in simhash_indexes("fingerprint", name="text", scope=["tenant"]):
+            self.forwards(migrations.AddIndex("Text", index))
+        self.assertEqual(self.indexes(), scoped())
+        self.check_guard()
+
+    def test_index_concurrently(self):
+        """Backwards, the indexes of the same layout with another scope stay."""
+        self.forwards(migrations.AddField("Text", "fingerprint", generated()))
+        all_rows = [line.replace('"The tenant", ', "") for line in scoped()]
+        of_tenants = self.forwards(IndexConcurrently("Text", "fingerprint", scope=["tenant"]), atomic=False)
+        of_all = self.forwards(IndexConcurrently("Text", "fingerprint"), atomic=False)
+        self.assertEqual(self.indexes(), sorted(scoped() + all_rows))
+        self.backwards(of_all, atomic=False)
+        self.assertEqual(self.indexes(), scoped())
+        self.check_guard()
+        self.backwards(of_tenants, atomic=False)
+        self.assertEqual(self.indexes(), [])

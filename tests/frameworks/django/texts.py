@@ -1,0 +1,13 @@
+"""Texts for the tests."""
+
+WORDS = [f"word{number}" for number in range(600)]
+TEXT = " ".join(WORDS)
+# Of 601 words, 599 are common: distance 3, resemblance 0.997.
+NEAR = " ".join([*WORDS[:-1], "another"])
+OTHER = " ".join(word * 2 for word in WORDS)
+THIRD = " ".join(word * 3 for word in WORDS)
+
+
+def hamming(a: int, b: int) -> int:
+    """The number of bits in which two fingerprints differ."""
+    return ((a ^ b) & (2**64 - 1)).bit_count()
