@@ -1,0 +1,4 @@
+# Stands for Rust's official image. It is built from the folder of a toolchain, which needs no rustup.
+FROM scratch
+WORKDIR /usr/local/rustup
+COPY . /usr/local/cargo
