@@ -74,7 +74,7 @@ def compare(texts, length, runs):
     speed = {way: number / statistics.median(times[way]) for way, (_, number) in ways.items()}
     slowest = speed["PyPI simhash, Simhash(text)"]
     of_words = speed["PyPI simhash, Simhash(set of words)"]
-    print(f"\n{len(texts)} texts of {length} bytes (PyPI simhash: {len(few)})")
+    print(f"\n{len(texts)} texts of {length} characters (PyPI simhash: {len(few)})")
     print(f"{'way':<40} {'texts/s':>10} {'MB/s':>8} {'to Simhash(text)':>17} {'to Simhash(set of words)':>25}")
     for way, texts_per_second in speed.items():
         print(
@@ -89,8 +89,10 @@ def near_pairs(runs, count):
     fingerprints = rng.integers(-(2**63), 2**63, count)
     copies = rng.integers(0, count, count // 10)
     places = rng.integers(0, count, count // 10)
+    near = fingerprints[copies]
     for _ in range(DISTANCE):
-        fingerprints[places] = fingerprints[copies] ^ (1 << rng.integers(0, 63, len(places)))
+        near ^= 1 << rng.integers(0, 63, len(near))
+    fingerprints[places] = near
     ways = {
         "pairs": lambda: len(pg_simhash.pairs(fingerprints, DISTANCE)[0]),
         "clusters": lambda: len(numpy.unique(pg_simhash.clusters(fingerprints, DISTANCE))),
