@@ -16,10 +16,10 @@ from pg_simhash._native import (
     pairs,
     probes,
     resemblance,
-    similarity,
     simhash,
     simhash_of_features,
     simhash_wide,
+    similarity,
 )
 from pg_simhash._options import Options
 

@@ -4,8 +4,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use simhash::search::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
 
+use crate::arguments::Fingerprint;
 use crate::error::algorithm_error;
-use crate::fingerprints::Fingerprint;
 
 /// Return a block of a fingerprint that is cut into 2 to 8 blocks, as SQL's simhash_block does.
 ///

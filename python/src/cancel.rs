@@ -26,7 +26,7 @@ impl Signals {
     pub fn tick(&self) {
         let now = Instant::now();
         match self.last.get() {
-            Some(last) if now.duration_since(last) < EVERY => return,
+            Some(last) if now.duration_since(last) < EVERY => (),
             Some(_) => {
                 // None: the interpreter is shutting down.
                 if let Some(Err(raised)) = Python::try_attach(|py| py.check_signals()) {

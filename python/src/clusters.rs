@@ -8,10 +8,11 @@ use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::Options;
 use simhash::pairs::{Confirmed, Rows, Rule, Verification, clusters as clusters_of};
 
+use crate::arguments::{check_distance, check_resemblance};
 use crate::cancel::{Signals, detached};
 use crate::error::algorithm_error;
 use crate::fingerprint::{Failed, with_fingerprinter};
-use crate::fingerprints::{Column, check_distance};
+use crate::fingerprints::Column;
 use crate::numpy::{self, array};
 use crate::options;
 use crate::texts;
@@ -48,7 +49,7 @@ pub fn clusters<'py>(
     let py = fingerprints.py();
     let default = if texts.is_some() { MAX_DISTANCE_OF_TEXTS } else { MAX_DISTANCE };
     let max_distance = check_distance(max_distance.unwrap_or(default))?;
-    check_resemblance(resemblance)?;
+    let resemblance = check_resemblance(resemblance)?;
     let options = options::read(options)?;
     numpy::require(py)?;
     let Column { rows, missing } = Column::read(fingerprints)?;
@@ -76,15 +77,6 @@ pub fn clusters<'py>(
         clusters[row] = -1;
     }
     array(py, clusters)
-}
-
-fn check_resemblance(resemblance: f64) -> PyResult<()> {
-    if (0.0..=1.0).contains(&resemblance) {
-        return Ok(());
-    }
-    Err(PyValueError::new_err(format!(
-        "resemblance {resemblance} is out of range. Give the least resemblance of two texts, from 0 to 1."
-    )))
 }
 
 fn verified(

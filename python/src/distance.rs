@@ -4,7 +4,7 @@ use pyo3::BoundObject;
 use pyo3::prelude::*;
 use simhash::distance;
 
-use crate::fingerprints::Fingerprint;
+use crate::arguments::Fingerprint;
 use crate::numpy;
 
 /// Return the number of bits in which two fingerprints differ, 0 to 64.

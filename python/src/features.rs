@@ -56,8 +56,7 @@ pub fn simhash_of_features(features: &Bound<'_, PyAny>, weights: Option<&Bound<'
     }
     let mut tally = Tally::default();
     let mut weights = weights.map(|weights| weights.try_iter()).transpose()?;
-    let mut count = 0usize;
-    for feature in features.try_iter()? {
+    for (count, feature) in features.try_iter()?.enumerate() {
         if count % EVERY == EVERY - 1 {
             features.py().check_signals()?;
         }
@@ -70,7 +69,6 @@ pub fn simhash_of_features(features: &Bound<'_, PyAny>, weights: Option<&Bound<'
                 None => return Err(lengths_differ("more features than weights")),
             },
         }
-        count += 1;
     }
     match weights.and_then(|mut weights| weights.next()) {
         Some(_) => Err(lengths_differ("more weights than features")),

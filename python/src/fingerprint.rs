@@ -10,12 +10,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use crate::arrow::{ArrowTexts, Column, FingerprintArray, Stream, read_arrow};
+use crate::arrow::{Column, FingerprintArray, NotUtf8, Stream, arrow_texts, read_arrow};
 use crate::cancel::{Signals, detached, detached_unless_small};
 use crate::error::{algorithm_error, wrong_type};
 use crate::numpy;
 use crate::options;
-use crate::texts::{NotUtf8, element, required};
+use crate::texts::{element, required};
 
 /// Most words of a wide fingerprint.
 const MAX_WORDS: i64 = 16;
@@ -125,10 +125,10 @@ fn of_iterable(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<Column> 
 }
 
 /// The fingerprints of all chunks.
-fn of_arrow(py: Python<'_>, chunks: Stream<'_>, options: &Options) -> PyResult<FingerprintArray> {
+fn of_arrow(py: Python<'_>, stream: Stream<'_>, options: &Options) -> PyResult<FingerprintArray> {
     let mut found = Column::default();
-    for chunk in chunks {
-        let chunk = ArrowTexts::new(chunk?)?;
+    for chunk in arrow_texts(stream)? {
+        let chunk = chunk?;
         detached(py, |signals| {
             for row in 0..chunk.len() {
                 found.push(match chunk.get(row)? {

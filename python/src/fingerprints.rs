@@ -1,49 +1,15 @@
-//! Fingerprints that a caller passes: one, or one for each row.
+//! Fingerprints that a caller passes, one for each row.
 
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use simhash::pairs::Rows;
 use simhash::ticking::CHUNK;
 
-use crate::arrow::{ArrowFingerprints, read_arrow};
+use crate::arguments::Fingerprint;
+use crate::arrow::{Stream, arrow_fingerprints, read_arrow};
 use crate::cancel::detached;
 use crate::error::{algorithm_error, wrong_type};
 use crate::numpy;
-
-/// A fingerprint: a signed 64-bit integer, as PostgreSQL's bigint.
-pub struct Fingerprint(pub u64);
-
-impl<'py> FromPyObject<'_, 'py> for Fingerprint {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match object.extract::<i64>() {
-            Ok(fingerprint) => Ok(Self(fingerprint.cast_unsigned())),
-            Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
-                Err(PyOverflowError::new_err(format!(
-                    "fingerprint {} is out of range for a signed 64-bit integer. \
-                     If it is an unsigned one of 2**63 or more, subtract 2**64.",
-                    &*object
-                )))
-            }
-            Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => {
-                Err(wrong_type("fingerprint", "int", &object))
-            }
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// A maximum distance; an exception unless it is from 0 to 64.
-pub fn check_distance(distance: i64) -> PyResult<u32> {
-    match u32::try_from(distance) {
-        Ok(distance) if distance <= 64 => Ok(distance),
-        _ => Err(PyValueError::new_err(format!(
-            "maximum distance {distance} is out of range. Two fingerprints differ in 0 to 64 bits."
-        ))),
-    }
-}
 
 /// The fingerprints of rows, and the positions of the rows that have none.
 pub struct Column {
@@ -80,10 +46,10 @@ impl Column {
         Ok(Self { rows: Rows::with_capacity(rows).map_err(algorithm_error)?, missing: Vec::new() })
     }
 
-    fn of_arrow(py: Python<'_>, chunks: crate::arrow::Stream<'_>) -> PyResult<Self> {
+    fn of_arrow(py: Python<'_>, stream: Stream<'_>) -> PyResult<Self> {
         let mut column = Self::with_capacity(0)?;
-        for chunk in chunks {
-            let chunk = ArrowFingerprints::new(chunk?)?;
+        for chunk in arrow_fingerprints(stream)? {
+            let chunk = chunk?;
             detached(py, |signals| {
                 for row in 0..chunk.len() {
                     if row % CHUNK == 0 {

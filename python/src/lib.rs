@@ -1,13 +1,14 @@
 //! The compiled module of the Python package `pg_simhash`: the crate `simhash`, called from Python.
 //!
 //! [`fingerprint`], [`features`], [`resemblance`], [`distance`], [`blocks`], [`pairs`] and [`clusters`] hold the
-//! functions. [`texts`] and [`fingerprints`] read what they are given: Python's own objects, [`numpy`] arrays or
-//! [`arrow`] data. [`options`] reads keyword arguments, [`error`] makes exceptions, and [`cancel`] releases the GIL and
-//! looks for signals.
+//! functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays or [`arrow`] data.
+//! [`arguments`] reads single values, and [`options`] keyword arguments. [`error`] makes exceptions, and [`cancel`]
+//! releases the GIL and looks for signals.
 
 // Only `arrow` makes an exception: it reads and writes structures of C.
 #![deny(unsafe_code)]
 
+mod arguments;
 mod arrow;
 mod blocks;
 mod cancel;
@@ -45,5 +46,6 @@ mod _native {
     use crate::resemblance::resemblance;
 
     #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use simhash::ticking::CHUNK;
 
+use crate::arguments::Fingerprint;
 use crate::cancel::detached;
 use crate::error::algorithm_error;
-use crate::fingerprints::Fingerprint;
 
 /// NumPy, or an exception that says how to install it.
 pub fn require(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {

@@ -4,9 +4,10 @@ use pyo3::prelude::*;
 use simhash::error::Error;
 use simhash::pairs::{Pairs, Rows};
 
+use crate::arguments::check_distance;
 use crate::cancel::{Signals, detached};
 use crate::error::algorithm_error;
-use crate::fingerprints::{Column, check_distance};
+use crate::fingerprints::Column;
 use crate::numpy::{self, array};
 
 /// Near pairs: the positions of both rows, and their distance.

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
 
-use crate::arrow::{ArrowTexts, read_arrow};
+use crate::arrow::{ArrowTexts, NotUtf8, arrow_texts, read_arrow};
 use crate::error::wrong_type;
 use crate::numpy::{is_array, to_list};
 
@@ -40,8 +40,8 @@ impl Column {
         if let Some(arrow) = read_arrow(texts)? {
             let mut chunks = Vec::new();
             let mut rows = 0;
-            for chunk in arrow {
-                let chunk = ArrowTexts::new(chunk?)?;
+            for chunk in arrow_texts(arrow)? {
+                let chunk = chunk?;
                 let begin = rows;
                 rows += chunk.len();
                 chunks.push((begin, chunk));
@@ -78,7 +78,3 @@ impl Column {
         }
     }
 }
-
-/// An Arrow text is not valid UTF-8.
-#[derive(Debug)]
-pub struct NotUtf8;

@@ -2,8 +2,8 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-pub use simhash::error::shorten;
 use simhash::error::Error;
+pub use simhash::error::shorten;
 
 /// An error with a SQLSTATE and a message; `set_detail` and `set_hint` add to it.
 #[track_caller]

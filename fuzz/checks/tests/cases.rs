@@ -54,7 +54,18 @@ fn read(path: &str) -> String {
 /// Checks that the fuzzed code is the shipped code: both lock files have the same versions.
 #[test]
 fn the_fuzz_crate_is_locked_to_the_same_versions() {
-    let (lock, fuzz) = (read("Cargo.lock"), read("fuzz/Cargo.lock"));
+    assert!(compare_locks("fuzz/Cargo.lock") > 20);
+}
+
+/// Checks that the Python package computes fingerprints with the same crates.
+#[test]
+fn the_python_package_is_locked_to_the_same_versions() {
+    assert!(compare_locks("python/Cargo.lock") > 20);
+}
+
+/// Compares the packages of a lock file that the project's lock file has too; returns their number.
+fn compare_locks(path: &str) -> usize {
+    let (lock, other_lock) = (read("Cargo.lock"), read(path));
     // Name, version and checksum, since some names occur in two versions.
     let packages = |lock: &str| -> Vec<[String; 3]> {
         let entries = lock.split("[[package]]").skip(1);
@@ -66,12 +77,12 @@ fn the_fuzz_crate_is_locked_to_the_same_versions() {
     };
     let shipped = packages(&lock);
     let mut compared = 0;
-    for package in packages(&fuzz) {
+    for package in packages(&other_lock) {
         let [name, version, _] = &package;
         if shipped.iter().any(|other| other[0] == *name) {
-            assert!(shipped.contains(&package), "fuzz/Cargo.lock has {name} {version}, Cargo.lock another");
+            assert!(shipped.contains(&package), "{path} has {name} {version}, Cargo.lock another");
             compared += 1;
         }
     }
-    assert!(compared > 20, "only {compared} packages are compared");
+    compared
 }

@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyTuple};
 
-use super::interface::{ArrowArray, ArrowArrayStream, ArrowSchema, Chunk, Owned, Release};
+use super::interface::{ArrowArray, ArrowArrayStream, ArrowSchema, Chunk, Owned, Release, Type};
 
 pub const SCHEMA: &CStr = c"arrow_schema";
 pub const ARRAY: &CStr = c"arrow_array";
@@ -19,8 +19,7 @@ pub struct Stream<'py> {
     stream: Option<Owned<ArrowArrayStream>>,
     /// The only chunk of an array that is no stream.
     only: Option<Chunk>,
-    format: String,
-    is_dictionary: bool,
+    pub kind: Type,
 }
 
 /// The chunks of an object that exports Arrow data; None if it does not.
@@ -30,10 +29,8 @@ pub fn read_arrow<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Stream<'py
         let capsules = export.call0()?;
         let (schema, array) = capsules.cast_into::<PyTuple>()?.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
         let schema = take::<ArrowSchema>(&schema, SCHEMA)?;
-        let array = take::<ArrowArray>(&array, ARRAY)?;
-        let (format, is_dictionary) = (schema.0.format().to_owned(), !schema.0.dictionary.is_null());
-        let only = Some(Chunk { array, format: format.clone(), is_dictionary });
-        return Ok(Some(Stream { py, stream: None, only, format, is_dictionary }));
+        let only = Some(Chunk(take::<ArrowArray>(&array, ARRAY)?));
+        return Ok(Some(Stream { py, stream: None, only, kind: Type::new(&schema.0) }));
     }
     let Some(export) = object.getattr_opt(intern!(py, "__arrow_c_stream__"))? else { return Ok(None) };
     let mut stream = take::<ArrowArrayStream>(&export.call0()?, STREAM)?;
@@ -46,8 +43,7 @@ pub fn read_arrow<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Stream<'py
     if status != 0 || schema.is_released() {
         return Err(failed(&mut stream));
     }
-    let (format, is_dictionary) = (schema.0.format().to_owned(), !schema.0.dictionary.is_null());
-    Ok(Some(Stream { py, stream: Some(stream), only: None, format, is_dictionary }))
+    Ok(Some(Stream { py, stream: Some(stream), only: None, kind: Type::new(&schema.0) }))
 }
 
 impl Iterator for Stream<'_> {
@@ -72,7 +68,7 @@ impl Iterator for Stream<'_> {
         if array.is_released() {
             return None; // the end
         }
-        Some(Ok(Chunk { array, format: self.format.clone(), is_dictionary: self.is_dictionary }))
+        Some(Ok(Chunk(array)))
     }
 }
 
@@ -104,14 +100,14 @@ fn failed(stream: &mut Owned<ArrowArrayStream>) -> PyErr {
 }
 
 /// The exception for a column of another type.
-pub fn wrong_format(what: &str, expected: &str, chunk: &Chunk) -> PyErr {
-    if chunk.is_dictionary {
+pub fn wrong_type(what: &str, expected: &str, found: &Type) -> PyErr {
+    if found.is_dictionary {
         return PyTypeError::new_err(format!(
             "an Arrow column of {what} must be of {expected}, not dictionary-encoded. Cast it first."
         ));
     }
     PyTypeError::new_err(format!(
         "an Arrow column of {what} must be of {expected}, not of format {:?}. Pass a column, not a table.",
-        chunk.format
+        found.format
     ))
 }

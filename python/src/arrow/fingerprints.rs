@@ -2,20 +2,21 @@
 
 use pyo3::prelude::*;
 
-use super::capsule::wrong_format;
+use super::capsule::{Stream, wrong_type};
 use super::interface::Chunk;
 
 /// A chunk of a column of fingerprints.
 pub struct ArrowFingerprints(Chunk);
 
-impl ArrowFingerprints {
-    pub fn new(chunk: Chunk) -> PyResult<Self> {
-        if chunk.format != "l" || chunk.is_dictionary {
-            return Err(wrong_format("fingerprints", "int64", &chunk));
-        }
-        Ok(Self(chunk))
+/// The chunks of a column; an exception if it is not one of int64.
+pub fn arrow_fingerprints(stream: Stream<'_>) -> PyResult<impl Iterator<Item = PyResult<ArrowFingerprints>>> {
+    if stream.kind.format != "l" || stream.kind.is_dictionary {
+        return Err(wrong_type("fingerprints", "int64", &stream.kind));
     }
+    Ok(stream.map(|chunk| chunk.map(ArrowFingerprints)))
+}
 
+impl ArrowFingerprints {
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -128,28 +128,36 @@ impl ArrowSchema {
     }
 }
 
-/// A chunk of a column: the array, and the format of its type.
-pub struct Chunk {
-    pub array: Owned<ArrowArray>,
+/// The type of a column.
+pub struct Type {
     pub format: String,
     /// Whether the elements are numbers of entries in a dictionary.
     pub is_dictionary: bool,
 }
 
+impl Type {
+    pub fn new(schema: &ArrowSchema) -> Self {
+        Self { format: schema.format().to_owned(), is_dictionary: !schema.dictionary.is_null() }
+    }
+}
+
+/// A chunk of a column.
+pub struct Chunk(pub Owned<ArrowArray>);
+
 impl Chunk {
     /// Number of rows; 0 for a length that cannot be.
     pub fn len(&self) -> usize {
-        usize::try_from(self.array.0.length).unwrap_or(0)
+        usize::try_from(self.0.0.length).unwrap_or(0)
     }
 
     /// The rows before the first one, in all buffers.
     pub fn offset(&self) -> usize {
-        usize::try_from(self.array.0.offset).unwrap_or(0)
+        usize::try_from(self.0.0.offset).unwrap_or(0)
     }
 
     /// Number of buffers.
     pub fn buffers(&self) -> usize {
-        usize::try_from(self.array.0.n_buffers).unwrap_or(0)
+        usize::try_from(self.0.0.n_buffers).unwrap_or(0)
     }
 
     /// The elements of a buffer; empty if there is no such buffer or its pointer is null.
@@ -158,12 +166,12 @@ impl Chunk {
     ///
     /// The type of the array has `length` elements of `T` in this buffer, aligned.
     pub unsafe fn buffer<T>(&self, number: usize, length: usize) -> &[T] {
-        if number >= self.buffers() || self.array.0.buffers.is_null() || length == 0 {
+        if number >= self.buffers() || self.0.0.buffers.is_null() || length == 0 {
             return &[];
         }
         // SAFETY: an array has as many pointers as `n_buffers` says, and the caller knows what is behind this one.
         unsafe {
-            let buffer: *const T = (*self.array.0.buffers.add(number)).cast();
+            let buffer: *const T = (*self.0.0.buffers.add(number)).cast();
             if buffer.is_null() { &[] } else { std::slice::from_raw_parts(buffer, length) }
         }
     }

@@ -13,5 +13,5 @@ mod texts;
 
 pub use capsule::{Stream, read_arrow};
 pub use column::{Column, FingerprintArray};
-pub use fingerprints::ArrowFingerprints;
-pub use texts::ArrowTexts;
+pub use fingerprints::arrow_fingerprints;
+pub use texts::{ArrowTexts, NotUtf8, arrow_texts};

@@ -2,9 +2,8 @@
 
 use pyo3::prelude::*;
 
-use super::capsule::wrong_format;
+use super::capsule::{Stream, wrong_type};
 use super::interface::Chunk;
-use crate::texts::NotUtf8;
 
 /// A chunk of a column of texts.
 pub struct ArrowTexts {
@@ -24,25 +23,29 @@ enum Kind {
     Null,
 }
 
+/// A text is not valid UTF-8.
+#[derive(Debug)]
+pub struct NotUtf8;
+
 /// The longest string that a view holds itself.
 const INLINE: usize = 12;
 
-impl ArrowTexts {
-    pub fn new(chunk: Chunk) -> PyResult<Self> {
-        let kind = match chunk.format.as_str() {
-            _ if chunk.is_dictionary => None,
-            "u" => Some(Kind::String),
-            "U" => Some(Kind::LargeString),
-            "vu" => Some(Kind::StringView),
-            "n" => Some(Kind::Null),
-            _ => None,
-        };
-        match kind {
-            Some(kind) => Ok(Self { chunk, kind }),
-            None => Err(wrong_format("texts", "string, large_string or string_view", &chunk)),
-        }
-    }
+/// The chunks of a column; an exception if it is not one of texts.
+pub fn arrow_texts(stream: Stream<'_>) -> PyResult<impl Iterator<Item = PyResult<ArrowTexts>>> {
+    let kind = match stream.kind.format.as_str() {
+        _ if stream.kind.is_dictionary => None,
+        "u" => Some(Kind::String),
+        "U" => Some(Kind::LargeString),
+        "vu" => Some(Kind::StringView),
+        "n" => Some(Kind::Null),
+        _ => None,
+    };
+    let expected = "string, large_string or string_view";
+    let kind = kind.ok_or_else(|| wrong_type("texts", expected, &stream.kind))?;
+    Ok(stream.map(move |chunk| Ok(ArrowTexts { chunk: chunk?, kind })))
+}
 
+impl ArrowTexts {
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.chunk.len()

@@ -217,7 +217,8 @@ BATCH = 50_000
 
 class Backend:
     def __init__(self):
-        self.connection = psycopg.connect(autocommit=True)
+        # The first minor versions of PostgreSQL 14 do not plan a prepared CALL anew when its table has been replaced.
+        self.connection = psycopg.connect(autocommit=True, prepare_threshold=None)
         self.run("SET jit = off")
         self.pid = self.connection.info.backend_pid
 

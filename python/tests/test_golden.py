@@ -1,0 +1,46 @@
+"""The fingerprints are those of the golden vectors, which fix the stored format."""
+
+import unittest
+
+import golden
+
+import pg_simhash
+
+
+class Golden(unittest.TestCase):
+    def test_fingerprints_and_numbers_of_features(self):
+        entries = golden.entries("golden.jsonl")
+        self.assertGreaterEqual(len(entries), 300)
+        for entry in entries:
+            with self.subTest(entry["name"]):
+                text, options = golden.text(entry), entry.get("options") or {}
+                self.assertEqual(pg_simhash.simhash(text, **options), entry["fingerprint"])
+                self.assertEqual(pg_simhash.simhash([text], **options), [entry["fingerprint"]])
+                self.assertEqual(len(pg_simhash.features(text, **options)), entry["features"])
+
+    def test_wide_fingerprints(self):
+        entries = [entry for entry in golden.entries("golden.jsonl") if "wide" in entry]
+        self.assertGreaterEqual(len(entries), 3)
+        for entry in entries:
+            with self.subTest(entry["name"]):
+                words = pg_simhash.simhash_wide(golden.text(entry), entry["wide"], **(entry.get("options") or {}))
+                self.assertEqual(words or [], entry["wide_fingerprint"] or [])
+
+    def test_blocks_and_probes(self):
+        entries = golden.entries("blocks.jsonl")
+        self.assertGreaterEqual(len(entries), 60)
+        for entry in entries:
+            fingerprint, block, blocks = entry["fingerprint"], entry["block"], entry["blocks"]
+            with self.subTest(entry):
+                if "value" in entry:
+                    self.assertEqual(pg_simhash.block(fingerprint, block, blocks), entry["value"])
+                else:
+                    probes = pg_simhash.probes(fingerprint, block, blocks, entry["max_distance"])
+                    self.assertEqual(sorted(probes), entry["probes"])
+
+    def test_format(self):
+        self.assertEqual(pg_simhash.format(), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,157 @@
+"""pairs and clusters, compared with a comparison of each row with each other."""
+
+import random
+import unittest
+
+import numpy as np
+import pyarrow as pa
+
+from pg_simhash import clusters, hamming, pairs, resemblance, simhash
+
+
+def near_fingerprints(rng, count):
+    """Fingerprints among which there are near ones, and equal ones."""
+    found = [rng.getrandbits(64) - 2**63]
+    while len(found) < count:
+        base = rng.choice(found) if rng.random() < 0.7 else rng.getrandbits(64) - 2**63
+        for _ in range(rng.randrange(5)):
+            base ^= 1 << rng.randrange(63)
+        found.append(base)
+    return found
+
+
+def all_pairs(fingerprints, max_distance):
+    """Every near pair as (position, later position, distance)."""
+    found = set()
+    for b, later in enumerate(fingerprints):
+        for a, earlier in enumerate(fingerprints[:b]):
+            if earlier is not None and later is not None and hamming(earlier, later) <= max_distance:
+                found.add((a, b, hamming(earlier, later)))
+    return found
+
+
+def components(fingerprints, found):
+    """The first row of each row's component; -1 for a row without a fingerprint."""
+    first = list(range(len(fingerprints)))
+    changed = True
+    while changed:
+        changed = False
+        for a, b, _ in found:
+            least = min(first[a], first[b])
+            changed |= first[a] != least or first[b] != least
+            first[a] = first[b] = least
+    return [-1 if fingerprint is None else row for fingerprint, row in zip(fingerprints, first)]
+
+
+class Pairs(unittest.TestCase):
+    def test_against_all_comparisons(self):
+        rng = random.Random(1)
+        for count, max_distance in [(0, 3), (1, 3), (2, 64), (300, 0), (300, 3), (300, 6), (200, 20), (40, 64)]:
+            with self.subTest((count, max_distance)):
+                fingerprints = near_fingerprints(rng, count)[:count]
+                expected = all_pairs(fingerprints, max_distance)
+                a, b, distance = pairs(np.array(fingerprints, np.int64), max_distance)
+                self.assertEqual([a.dtype, b.dtype, distance.dtype], [np.int64, np.int64, np.int32])
+                found = list(zip(a.tolist(), b.tolist(), distance.tolist()))
+                self.assertEqual(len(set(found)), len(found))
+                self.assertEqual(set(found), expected)
+                found = clusters(np.array(fingerprints, np.int64), max_distance)
+                self.assertEqual(found.dtype, np.int64)
+                self.assertEqual(found.tolist(), components(fingerprints, expected))
+
+    def test_rows_without_a_fingerprint(self):
+        fingerprints = [None, 5, None, 4, 5]
+        masked = np.ma.MaskedArray([5, 5, 5, 4, 5], [True, False, True, False, False])
+        for rows in [fingerprints, iter(fingerprints), pa.array(fingerprints), masked]:
+            with self.subTest(type(rows)):
+                found = {tuple(map(int, pair)) for pair in zip(*pairs(rows))}
+                self.assertEqual(found, {(1, 3, 1), (1, 4, 0), (3, 4, 1)})
+        self.assertEqual(clusters(fingerprints).tolist(), [-1, 1, -1, 1, 1])
+        self.assertEqual(clusters(masked).tolist(), [-1, 1, -1, 1, 1])
+
+    def test_strides_and_byte_orders(self):
+        fingerprints = np.array([1, 99, 2, 99, 3], np.int64)
+        expected = [array.tolist() for array in pairs(fingerprints[::2].copy())]
+        self.assertEqual([array.tolist() for array in pairs(fingerprints[::2])], expected)
+        self.assertEqual([array.tolist() for array in pairs(fingerprints[::2].astype(">i8"))], expected)
+
+    def test_errors(self):
+        one = np.array([1])
+        for call, error, message in [
+            (lambda: pairs(one, 65), ValueError, "^maximum distance 65 is out of range. Two fingerprints differ in 0"),
+            (lambda: clusters(one, -1), ValueError, "^maximum distance -1 is out of range."),
+            (lambda: pairs(one.astype("u8")), TypeError, "^fingerprints must be an array of int64, not uint64"),
+            (lambda: pairs(one.astype("i4")), TypeError, "^fingerprints must be an array of int64, not int32$"),
+            (
+                lambda: pairs(one.reshape(1, 1)),
+                ValueError,
+                "^fingerprints must be a one-dimensional array, not one of 2",
+            ),
+            (lambda: pairs(["1"]), TypeError, "^fingerprint must be int, not str$"),
+            (
+                lambda: pairs("1"),
+                TypeError,
+                "^fingerprints must be a NumPy array, Arrow data, or an iterable of int, not",
+            ),
+            (lambda: pairs([2**63]), OverflowError, "^fingerprint 9223372036854775808 is out of range"),
+            (lambda: pairs(7), TypeError, "not iterable"),
+        ]:
+            with self.assertRaisesRegex(error, message):
+                call()
+
+
+class Verified(unittest.TestCase):
+    def test_against_all_comparisons(self):
+        rng = random.Random(2)
+        words = [f"word{number}" for number in range(30)]
+        texts = [" ".join(words)]
+        for _ in range(200):
+            text = rng.choice(texts).split()
+            for _ in range(rng.randrange(4)):
+                text[rng.randrange(len(text))] = rng.choice(words)
+            texts.append(" ".join(text))
+        texts[50] = "!"
+        for options in [{}, {"ngram": 2}, {"weight": "tf"}]:
+            fingerprints = simhash(texts, **options)
+            for max_distance, least in [(8, 0.89), (30, 0.7), (64, 0.5), (3, 0.0)]:
+                with self.subTest((options, max_distance, least)):
+                    near = all_pairs(fingerprints, max_distance)
+                    confirmed = {
+                        (a, b, distance)
+                        for a, b, distance in near
+                        if resemblance(texts[a], texts[b], **options) >= least
+                    }
+                    self.assertGreater(len(confirmed), 0)
+                    expected = components(fingerprints, confirmed)
+                    for column in [
+                        texts,
+                        np.array(texts, object),
+                        pa.array(texts),
+                        pa.chunked_array([texts[:9], texts[9:]]),
+                    ]:
+                        found = clusters(fingerprints, max_distance, texts=column, resemblance=least, **options)
+                        self.assertEqual(found.tolist(), expected)
+
+    def test_defaults_are_those_of_sql(self):
+        apart = [0, 0b111, 0b11111111 << 10]
+        self.assertEqual(clusters(apart).tolist(), [0, 0, 2])
+        self.assertEqual(clusters(apart, texts=["a"] * 3).tolist(), [0, 0, 0])
+        self.assertEqual(clusters([0, 0], texts=["a b c d e f g h i", "a b c d e f g h"]).tolist(), [0, 1])
+
+    def test_a_missing_text_resembles_none(self):
+        self.assertEqual(clusters([1, 1, 1, None], texts=["a", None, "a", "a"]).tolist(), [0, 1, 0, -1])
+
+    def test_errors(self):
+        for keywords, error, message in [
+            ({"texts": ["a"]}, ValueError, r"^numbers of fingerprints \(2\) and of texts \(1\) differ$"),
+            ({"texts": "ab"}, TypeError, "^texts must be a sequence of str or None, not str$"),
+            ({"texts": ["a", 1]}, TypeError, r"^texts\[1\] must be str or None, not int$"),
+            ({"texts": ["a", "b"], "resemblance": 1.5}, ValueError, "^resemblance 1.5 is out of range."),
+            ({"texts": ["a", "b"], "resemblance": float("nan")}, ValueError, "^resemblance NaN is out of range."),
+        ]:
+            with self.subTest(keywords), self.assertRaisesRegex(error, message):
+                clusters([1, 1], **keywords)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,271 @@
+"""A server computes the same as the package, of thousands of random texts with random options.
+
+Needs the server of psql's environment (PGHOST and so on), with the extension. SEED=number repeats a run.
+"""
+
+import json
+import os
+import random
+import unittest
+
+import golden
+import numpy as np
+import psycopg
+
+import pg_simhash
+
+SEED = int(os.environ.get("SEED") or random.randrange(2**32))
+
+PIECES = [golden.text(entry) for entry in golden.entries("texts.jsonl") if "text" in entry]
+# Letters of many kinds: with and without case, digits, combining marks, scripts without spaces, and beyond 16 bits.
+ALPHABETS = [
+    "abcdefg ",
+    "ABCabc 0129.,-",
+    "äöüßÄÖÜẞﬁǆİı ",
+    "a\u0301\u0323e\u0308\u200d ",
+    "的一是不了人我在有他 ",
+    "ไทยคำภาษาก็ ",
+    "かなカナｶﾅ漢字 ",
+    "한국어 글 ",
+    "𝔘𝔫𝔦😀👩\u200d👩 ",
+    "العربية عبر ",
+]
+
+
+def random_text(rng):
+    kind = rng.randrange(4)
+    if kind == 0:
+        return rng.choice(PIECES)
+    if kind == 1:  # pieces of texts, cut anywhere
+        pieces = (rng.choice(PIECES) for _ in range(rng.randrange(1, 4)))
+        return " ".join(piece[rng.randrange(len(piece) + 1) :] for piece in pieces)
+    if kind == 2:  # any characters but NUL and surrogates
+        code_points = (rng.randrange(1, 0x110000 - 0x800) for _ in range(rng.randrange(30)))
+        return "".join(chr(code + 0x800 if code >= 0xD800 else code) for code in code_points)
+    alphabet = rng.choice(ALPHABETS)
+    return "".join(rng.choices(alphabet, k=rng.randrange(200)))
+
+
+def random_options(rng, text):
+    options = {}
+    if rng.random() < 0.4:
+        options["tokens"] = rng.choice(["words", "chars", "dictionary"])
+    if rng.random() < 0.4:
+        options["ngram"] = rng.randrange(1, 17)
+    if rng.random() < 0.4:
+        options["weight"] = rng.choice(["set", "log", "tf"])
+    if rng.random() < 0.3:
+        options["case_fold"] = rng.random() < 0.5
+    if rng.random() < 0.2:
+        options["top"] = rng.choice([1, 2, 5, 2**32 - 1])
+    if rng.random() < 0.3:
+        options["seed"] = rng.choice([1, rng.getrandbits(64), 2**64 - 1])
+    if rng.random() < 0.3:
+        names = [feature.feature for feature in pg_simhash.features(text, **options)][:20]
+        options["weights"] = {name: rng.choice([0, 1, 0.5, 0.1, 1e-9, rng.random()]) for name in names}
+    return options
+
+
+class Server(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        database = f"python_package_{os.getpid()}"
+        cls.admin = psycopg.connect(autocommit=True)
+        cls.addClassCleanup(cls.admin.close)
+        cls.admin.execute(f"CREATE DATABASE {database} ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0")
+        cls.addClassCleanup(cls.admin.execute, f"DROP DATABASE {database}")
+        cls.connection = psycopg.connect(dbname=database, autocommit=True)
+        cls.addClassCleanup(cls.connection.close)
+        cls.connection.execute("CREATE EXTENSION pg_simhash")
+        rng = random.Random(SEED)
+        cls.texts = [random_text(rng) for _ in range(4000)]
+        cls.options = [random_options(rng, text) if rng.random() < 0.8 else {} for text in cls.texts]
+        cls.documents = [json.dumps(options) for options in cls.options]
+
+    def setUp(self):
+        self.rng = random.Random(SEED)
+
+    def rows(self, query, *parameters):
+        return self.connection.execute(query, parameters).fetchall()
+
+    def compare(self, ours, theirs):
+        self.assertEqual(len(ours), len(theirs))
+        for row, (own, other) in enumerate(zip(ours, theirs)):
+            if own != other:
+                self.fail(f"SEED={SEED}, row {row}: {own} here, {other} on the server")
+
+    def test_fingerprints(self):
+        query = (
+            "SELECT simhash(t, o::jsonb) FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS u(t, o, i) ORDER BY i"
+        )
+        theirs = [fingerprint for (fingerprint,) in self.rows(query, self.texts, self.documents)]
+        ours = [pg_simhash.simhash(text, **options) for text, options in zip(self.texts, self.options)]
+        self.compare(ours, theirs)
+        self.assertGreater(sum(fingerprint is not None for fingerprint in ours), 3000)
+        self.assertGreater(sum(fingerprint is None for fingerprint in ours), 10)
+
+    def test_lists_with_the_same_options(self):
+        query = "SELECT simhash(t, %s) FROM unnest(%s::text[]) WITH ORDINALITY AS u(t, i) ORDER BY i"
+        for options in [{}, {"tokens": "chars", "weight": "log"}, {"ngram": 2, "seed": 9}]:
+            theirs = [fingerprint for (fingerprint,) in self.rows(query, json.dumps(options), self.texts)]
+            self.compare(pg_simhash.simhash(self.texts, **options), theirs)
+            self.compare(pg_simhash.simhash(np.array(self.texts, object), **options).tolist(), theirs)
+
+    def test_wide_fingerprints(self):
+        query = """
+            SELECT simhash_wide(t, 3, o::jsonb)
+            FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS u(t, o, i) ORDER BY i
+        """
+        theirs = [fingerprint for (fingerprint,) in self.rows(query, self.texts[:1000], self.documents[:1000])]
+        pairs = zip(self.texts[:1000], self.options)
+        self.compare([pg_simhash.simhash_wide(text, 3, **options) for text, options in pairs], theirs)
+
+    def test_features(self):
+        query = """
+            SELECT i, feature, weight, hash
+            FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS u(t, o, i),
+                ROWS FROM (simhash_features(t, o::jsonb)) WITH ORDINALITY AS f(feature, weight, hash, place)
+            ORDER BY i, place
+        """
+        theirs = self.rows(query, self.texts[:1000], self.documents[:1000])
+        ours = []
+        for place, (text, options) in enumerate(zip(self.texts[:1000], self.options), start=1):
+            ours += [(place, *feature) for feature in pg_simhash.features(text, **options)]
+        self.compare(ours, theirs)
+
+    def test_features_of_the_caller(self):
+        rows = []
+        for text in self.texts[:1000]:
+            names = text.split()[:50]
+            rows.append((names, [self.rng.choice([0.0, 1.0, 0.1, self.rng.random() * 100, 1e9]) for _ in names]))
+        for names, weights in rows:
+            ((equal, weighted),) = self.rows(
+                "SELECT simhash(%s::text[]), simhash(%s::text[], %s::float8[])", names, names, weights
+            )
+            self.compare(
+                [pg_simhash.simhash_of_features(names), pg_simhash.simhash_of_features(names, weights)],
+                [equal, weighted],
+            )
+
+    def test_resemblance(self):
+        others = [
+            text[: self.rng.randrange(len(text) + 1)] + self.rng.choice(["", " x", random_text(self.rng)])
+            for text in self.texts
+        ]
+        query = """
+            SELECT simhash_resemblance(a, b, o::jsonb)
+            FROM unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS u(a, b, o, i) ORDER BY i
+        """
+        theirs = [resemblance for (resemblance,) in self.rows(query, self.texts, others, self.documents)]
+        sides = zip(self.texts, others, self.options)
+        self.compare([pg_simhash.resemblance(a, b, **options) for a, b, options in sides], theirs)
+
+    def fingerprints(self, count):
+        return [self.rng.getrandbits(64) - 2**63 for _ in range(count)]
+
+    def test_distances(self):
+        a, b = self.fingerprints(1000), self.fingerprints(1000)
+        query = """
+            SELECT hamming(a, b), simhash_similarity(a, b)
+            FROM unnest(%s::bigint[], %s::bigint[]) WITH ORDINALITY AS u(a, b, i) ORDER BY i
+        """
+        theirs = self.rows(query, a, b)
+        self.compare([(pg_simhash.hamming(*pair), pg_simhash.similarity(*pair)) for pair in zip(a, b)], theirs)
+        a, b = np.array(a), np.array(b)
+        self.compare(list(zip(pg_simhash.hamming(a, b).tolist(), pg_simhash.similarity(a, b).tolist())), theirs)
+
+    def test_blocks_and_probes(self):
+        query = """
+            SELECT simhash_block(f, i, n), simhash_probes(f, i, n, d)
+            FROM (VALUES (%s::bigint, %s::int, %s::int, %s::int)) AS v(f, i, n, d)
+        """
+        compared = 0
+        for fingerprint in self.fingerprints(1000):
+            blocks = self.rng.randrange(2, 9)
+            block, distance = self.rng.randrange(blocks), self.rng.randrange(-1, 2 * blocks)
+            ((value, probes),) = self.rows(query, fingerprint, block, blocks, distance)
+            self.compare([pg_simhash.block(fingerprint, block, blocks)], [value])
+            # SQL's NULL is an empty list here.
+            self.compare([pg_simhash.probes(fingerprint, block, blocks, distance)], [probes or []])
+            compared += len(probes or [])
+        self.assertGreater(compared, 1000)
+
+    def near(self, count):
+        found = self.fingerprints(count // 2)
+        while len(found) < count:
+            base = self.rng.choice(found)
+            for _ in range(self.rng.randrange(5)):
+                base ^= 1 << self.rng.randrange(63)
+            found.append(base)
+        self.rng.shuffle(found)
+        return [None if self.rng.random() < 0.01 else fingerprint for fingerprint in found]
+
+    def test_pairs(self):
+        for count, distance in [(20_000, 3), (5000, 6), (300, 30)]:
+            rows = self.near(count)
+            query = "SELECT a, b, distance FROM simhash_pairs(%s::bigint[], %s::bigint[], %s)"
+            theirs = {
+                (min(a, b), max(a, b), bits) for a, b, bits in self.rows(query, list(range(count)), rows, distance)
+            }
+            ours = list(zip(*(array.tolist() for array in pg_simhash.pairs(rows, distance))))
+            self.assertEqual(len(ours), len(theirs), f"SEED={SEED}")
+            self.assertEqual(set(ours), theirs, f"SEED={SEED}")
+            self.assertGreater(len(ours), 100)
+
+    def test_clusters(self):
+        query = """
+            SELECT simhash_cluster(f, %s) OVER (ORDER BY i)
+            FROM unnest(%s::bigint[]) WITH ORDINALITY AS u(f, i) ORDER BY i
+        """
+        for count, distance in [(20_000, 3), (5000, 7)]:
+            rows = self.near(count)
+            theirs = [-1 if number is None else number - 1 for (number,) in self.rows(query, distance, rows)]
+            self.compare(pg_simhash.clusters(rows, distance).tolist(), theirs)
+
+    def test_verified_clusters(self):
+        texts = list(self.texts[:1500])
+        while len(texts) < 3000:
+            words = self.rng.choice(texts).split(" ")
+            words[self.rng.randrange(len(words))] = self.rng.choice(["a", "changed", "Word", ""])
+            texts.append(" ".join(words))
+        texts[7] = None
+        query = """
+            SELECT simhash_cluster(f, t, %s, %s, %s) OVER (ORDER BY i)
+            FROM unnest(%s::bigint[], %s::text[]) WITH ORDINALITY AS u(f, t, i) ORDER BY i
+        """
+        for distance, least, options in [(8, 0.89, {}), (12, 0.6, {"ngram": 2}), (6, 0.9, {"weight": "tf"})]:
+            rows = pg_simhash.simhash(texts, **options)
+            theirs = self.rows(query, distance, least, json.dumps(options), rows, texts)
+            theirs = [-1 if number is None else number - 1 for (number,) in theirs]
+            ours = pg_simhash.clusters(rows, distance, texts=texts, resemblance=least, **options).tolist()
+            self.compare(ours, theirs)
+            self.assertGreater(sum(cluster not in (-1, row) for row, cluster in enumerate(ours)), 300)
+
+    def test_wrong_options_have_the_same_message(self):
+        for options in [
+            {"ngram": 17},
+            {"ngram": 2.5},
+            {"tokens": "Words"},
+            {"weight": {"tf": None}},
+            {"weights": {"a": 1.5}},
+            {"weights": {"A": 1, "a": 1}},
+            {"weights": ["a" * 100]},
+            {"case_fold": "true"},
+            {"top": 0},
+            {"seed": -1},
+            {"se\u00ebd" * 20: 1},
+        ]:
+            with self.subTest(options):
+                with self.assertRaises(psycopg.Error) as theirs:
+                    self.rows("SELECT simhash('a', %s::jsonb)", json.dumps(options))
+                with self.assertRaises((ValueError, TypeError)) as ours:
+                    pg_simhash.simhash("a", **options)
+                diag = theirs.exception.diag
+                self.assertEqual(str(ours.exception), f"{diag.message_primary}. {diag.message_hint}")
+
+    def test_the_format_is_the_same(self):
+        self.compare([(pg_simhash.format(),)], self.rows("SELECT simhash_format()"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,141 @@
+"""One text, and iterables of texts."""
+
+import unittest
+
+from pg_simhash import Feature, features, resemblance, simhash, simhash_of_features, simhash_wide
+
+HELLO = -7685981735718036227
+
+
+class Texts(unittest.TestCase):
+    def test_a_text_has_an_int(self):
+        self.assertEqual(simhash("hello"), HELLO)
+        self.assertIs(type(simhash("hello")), int)
+
+    def test_no_text_and_no_feature_have_none(self):
+        for text in [None, "", " ... \n", "\0"]:
+            with self.subTest(text):
+                self.assertIsNone(simhash(text))
+                self.assertEqual(simhash([text, "hello"]), [None, HELLO])
+        self.assertIsNone(simhash_wide(None))
+        self.assertIsNone(simhash_wide("!"))
+        self.assertIsNone(resemblance("a", "!"))
+        self.assertEqual(features("!"), [])
+
+    def test_any_iterable_has_a_list(self):
+        texts = ["hello", None, "world"]
+        expected = [HELLO, None, simhash("world")]
+        for iterable in [texts, tuple(texts), iter(texts), dict.fromkeys(texts), (text for text in texts)]:
+            with self.subTest(type(iterable)):
+                self.assertEqual(simhash(iterable), expected)
+        self.assertEqual(simhash([]), [])
+
+    def test_many_texts_are_fingerprinted_in_several_batches(self):
+        # More texts, and more bytes, than one batch has.
+        texts = [f"text number {number}" for number in range(40_000)]
+        self.assertEqual(simhash(texts), [simhash(text) for text in texts])
+        long = ["the same words again " * 100_000, None, "hello"] * 5
+        self.assertEqual(simhash(long), [simhash(text) for text in long])
+
+    def test_a_subclass_of_str_is_a_text(self):
+        class Text(str):
+            def __str__(self):
+                return "something else"
+
+        self.assertEqual(simhash(Text("hello")), HELLO)
+
+    def test_other_types_are_errors(self):
+        for wrong, message in [
+            (1, "text must be str, None, an iterable of them, or Arrow data, not int"),
+            (b"bytes", r"texts\[0\] must be str or None, not int"),
+            (["a", 2], r"texts\[1\] must be str or None, not int"),
+            ([["a"]], r"texts\[0\] must be str or None, not list"),
+        ]:
+            with self.subTest(wrong), self.assertRaisesRegex(TypeError, f"^{message}$"):
+                simhash(wrong)
+        with self.assertRaisesRegex(TypeError, "^text must be str, not list$"):
+            features(["a"])
+        with self.assertRaisesRegex(TypeError, "^b must be str, not NoneType$"):
+            resemblance("a", None)
+
+    def test_an_error_of_an_iterator_is_passed_on(self):
+        def broken():
+            yield "a"
+            raise ConnectionError("broken")
+
+        with self.assertRaisesRegex(ConnectionError, "^broken$"):
+            simhash(broken())
+
+    def test_lone_surrogates_are_no_text(self):
+        for wrong in ["\ud800", ["a", "\udfff"]]:
+            with self.subTest(ascii(wrong)), self.assertRaises(UnicodeEncodeError):
+                simhash(wrong)
+
+    def test_limits_are_value_errors(self):
+        with self.assertRaisesRegex(ValueError, "^text has a combining sequence of more than 1048576 bytes$"):
+            simhash("a" + "\u0301" * (1 << 20))
+
+
+class Wide(unittest.TestCase):
+    def test_words_have_consecutive_seeds(self):
+        expected = [simhash("a wide text", seed=seed) for seed in (2**64 - 1, 0, 1)]
+        self.assertEqual(simhash_wide("a wide text", 3, seed=2**64 - 1), expected)
+        self.assertEqual(len(simhash_wide("a wide text")), 2)
+
+    def test_numbers_of_words(self):
+        self.assertEqual(len(simhash_wide("a", 16)), 16)
+        for words in [0, 17, -1]:
+            with self.assertRaisesRegex(ValueError, f"^number of words {words} is out of range. A wide fingerprint"):
+                simhash_wide("a", words)
+
+
+class Features(unittest.TestCase):
+    def test_features_are_named_tuples(self):
+        found = features("b a b", weight="tf")
+        self.assertEqual([(feature.feature, feature.weight) for feature in found], [("b", 2.0), ("a", 1.0)])
+        self.assertIs(type(found[0]), Feature)
+        self.assertEqual([simhash("b"), simhash("a")], [feature.hash for feature in found])
+
+    def test_a_fingerprint_is_that_of_its_features(self):
+        text = "Some words, and some words more than once, and once more"
+        for options in [{}, {"weight": "tf"}, {"tokens": "chars", "top": 9}, {"weights": {"words": 0.25, "and": 0}}]:
+            with self.subTest(options):
+                found = features(text, **options)
+                names, weights = [f.feature for f in found], [f.weight for f in found]
+                self.assertEqual(simhash_of_features(names, weights), simhash(text, **options))
+
+    def test_features_of_the_caller(self):
+        self.assertEqual(simhash_of_features(["hello"]), HELLO)
+        self.assertEqual(simhash_of_features(iter(["hello", "x"]), iter([1, 0.0])), HELLO)
+        self.assertIsNone(simhash_of_features([]))
+        self.assertIsNone(simhash_of_features(["a"], [0]))
+
+    def test_errors(self):
+        for arguments, error, message in [
+            ((["a", "b"], [1]), ValueError, "^there are more features than weights. Give both the same length.$"),
+            ((["a"], [1, 2]), ValueError, "^there are more weights than features. Give both the same length.$"),
+            (
+                (["a"], [-1.5]),
+                ValueError,
+                "^feature weight -1.5 is out of range. A weight must be from 0 to 1000000000.$",
+            ),
+            ((["a"], [float("nan")]), ValueError, "^feature weight nan is out of range."),
+            ((["a"], [1.1e9]), ValueError, "^feature weight 1100000000.0 is out of range."),
+            ((["a"], ["1"]), TypeError, r"^weights\[0\] must be a number, not str$"),
+            (([1],), TypeError, r"^features\[0\] must be str, not int$"),
+            (("abc",), TypeError, "^features must be an iterable of str, not str$"),
+        ]:
+            with self.subTest(arguments), self.assertRaisesRegex(error, message):
+                simhash_of_features(*arguments)
+
+
+class Resemblance(unittest.TestCase):
+    def test_it_is_the_share_of_common_features(self):
+        self.assertEqual(resemblance("a b c", "b c d"), 0.5)
+        self.assertEqual(resemblance("a a b", "a b b", weight="tf"), 0.5)
+        self.assertEqual(resemblance("Same", "same"), 1.0)
+        self.assertEqual(resemblance("Same", "same", case_fold=False), 0.0)
+
+
+if __name__ == "__main__":
+    unittest.main()

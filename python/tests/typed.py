@@ -1,0 +1,39 @@
+"""What type checkers infer. mypy checks this file; nothing runs it."""
+
+from typing import Any, assert_type
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+import pg_simhash
+from pg_simhash import Feature, FingerprintArray, Options
+
+options: Options = {"tokens": "chars", "ngram": 3}
+fingerprints: NDArray[np.int64] = np.array([1, 2])
+texts: NDArray[np.str_] = np.array(["text"])
+
+assert_type(pg_simhash.simhash("text", **options), int | None)
+assert_type(pg_simhash.simhash(None), None)
+assert_type(pg_simhash.simhash(["text", None], seed=7), list[int | None])
+assert_type(pg_simhash.simhash(texts), np.ma.MaskedArray[Any, np.dtype[np.int64]])
+assert_type(pg_simhash.features("text", weights={"a": 0.5}), list[Feature])
+assert_type(pg_simhash.resemblance("a", "b"), float | None)
+assert_type(pg_simhash.hamming(1, 2), int)
+assert_type(pg_simhash.hamming(fingerprints, 2), NDArray[np.int32])
+assert_type(pg_simhash.similarity(1, fingerprints), NDArray[np.float64])
+assert_type(pg_simhash.probes(1, 0, 4, 3), list[int])
+assert_type(pg_simhash.clusters(fingerprints, texts=["a", None]), NDArray[np.int64])
+assert_type(pg_simhash.pairs([1, None]), tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]])
+
+
+def of_column(column: FingerprintArray) -> None:
+    assert_type(pg_simhash.clusters(column), NDArray[np.int64])
+    assert_type(column[0], int | None)
+    pa.array(column)
+
+
+pg_simhash.simhash("text", ngrams=3)  # type: ignore[call-overload]
+pg_simhash.simhash("text", tokens="lines")  # type: ignore[call-overload]
+pg_simhash.simhash(b"text")  # type: ignore[arg-type]
+pg_simhash.hamming(None, 1)  # type: ignore[call-overload]
