@@ -145,6 +145,7 @@ class Verified(unittest.TestCase):
         for keywords, error, message in [
             ({"texts": ["a"]}, ValueError, r"^numbers of fingerprints \(2\) and of texts \(1\) differ$"),
             ({"texts": "ab"}, TypeError, "^texts must be a sequence of str or None, not str$"),
+            ({"texts": b"ab"}, TypeError, "^texts must be a sequence of str or None, not bytes$"),
             ({"texts": ["a", 1]}, TypeError, r"^texts\[1\] must be str or None, not int$"),
             ({"texts": ["a", "b"], "resemblance": 1.5}, ValueError, "^resemblance 1.5 is out of range."),
             ({"texts": ["a", "b"], "resemblance": float("nan")}, ValueError, "^resemblance NaN is out of range."),
