@@ -143,6 +143,8 @@ class Verified(unittest.TestCase):
 
     def test_errors(self):
         for keywords, error, message in [
+            ({"resemblance": 0.5}, TypeError, "^resemblance and options are those of texts. Pass the texts too.$"),
+            ({"ngram": 2}, TypeError, "^resemblance and options are those of texts. Pass the texts too.$"),
             ({"texts": ["a"]}, ValueError, r"^numbers of fingerprints \(2\) and of texts \(1\) differ$"),
             ({"texts": "ab"}, TypeError, "^texts must be a sequence of str or None, not str$"),
             ({"texts": b"ab"}, TypeError, "^texts must be a sequence of str or None, not bytes$"),
