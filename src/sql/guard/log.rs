@@ -135,31 +135,50 @@ impl Log {
 
     /// The table, locked as INSERT locks it until the transaction ends.
     fn lock(&self, guarded: &Guarded, owner: Oid) -> Result<Relation, ErrorReport> {
+        const LOCK: pg_sys::LOCKMODE = pg_sys::RowExclusiveLock as pg_sys::LOCKMODE;
+        let mut log = self.find_insertable(guarded, owner)?;
+        // While this session waits for the lock, another may rename the table, and give its name to a new one.
+        loop {
+            pgrx::check_for_interrupts!();
+            // SAFETY: any OID may be locked.
+            unsafe { pg_sys::LockRelationOid(log, LOCK) };
+            let found = self.find_insertable(guarded, owner)?;
+            if found == log {
+                break;
+            }
+            // SAFETY: the lock was taken above. If the transaction has also taken it before, it keeps it.
+            unsafe { pg_sys::UnlockRelationOid(log, LOCK) };
+            log = found;
+        }
+        match Relation::open_for_planning(log) {
+            Some(log) => Ok(log),
+            None => Err(self.missing(guarded)?),
+        }
+    }
+
+    /// The OID of the table that now has the log's name. An error if there is none, or if the owner may not insert into
+    /// it: then the owner must not be able to lock it either.
+    fn find_insertable(&self, guarded: &Guarded, owner: Oid) -> Result<Oid, ErrorReport> {
         let (schema, name) = (to_server(&self.schema)?, to_server(&self.name)?);
         let mut is_missing = false;
-        // SAFETY: look-ups in system caches, of NUL-terminated names; any OID may be locked.
-        unsafe {
+        // SAFETY: look-ups in system caches, of NUL-terminated names.
+        let (log, allowed) = unsafe {
             let schema = pg_sys::get_namespace_oid(schema.as_ptr(), true);
             let log = pg_sys::get_relname_relid(name.as_ptr(), schema);
-            // Without INSERT, the owner must not be able to lock the table either.
             let insert = pg_sys::ACL_INSERT as pg_sys::AclMode;
-            let allowed = pg_sys::pg_class_aclcheck_ext(log, owner, insert, &mut is_missing);
-            if log == Oid::INVALID || is_missing {
-                return Err(self.missing(guarded)?);
-            }
-            if allowed != pg_sys::AclResult::ACLCHECK_OK {
-                let role = role_name(owner)?;
-                return Err(self
-                    .unfit(guarded, PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE)?
-                    .set_detail(sendable(format!("The owner of the table, \"{role}\", lacks INSERT on the log.")))
-                    .set_hint(sendable(format!("GRANT INSERT ON {} TO {}", self.sql(), quote_identifier(role)))));
-            }
-            pg_sys::LockRelationOid(log, pg_sys::RowExclusiveLock as pg_sys::LOCKMODE);
-            match Relation::open_for_planning(log) {
-                Some(log) => Ok(log),
-                None => Err(self.missing(guarded)?),
-            }
+            (log, pg_sys::pg_class_aclcheck_ext(log, owner, insert, &mut is_missing))
+        };
+        if log == Oid::INVALID || is_missing {
+            return Err(self.missing(guarded)?);
         }
+        if allowed != pg_sys::AclResult::ACLCHECK_OK {
+            let role = role_name(owner)?;
+            return Err(self
+                .unfit(guarded, PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE)?
+                .set_detail(sendable(format!("The owner of the table, \"{role}\", lacks INSERT on the log.")))
+                .set_hint(sendable(format!("GRANT INSERT ON {} TO {}", self.sql(), quote_identifier(role)))));
+        }
+        Ok(log)
     }
 
     fn check(&self, log: &Relation, guarded: &Guarded, root: &Relation) -> Result<(), ErrorReport> {
