@@ -13,8 +13,10 @@ function entries(name) {
     const entry = JSON.parse(line)
     for (const key of ['fingerprint', 'wide_fingerprint']) {
       const written = line.match(`"${key}": (-?\\d+|\\[[^\\]]*\\])`)
-      const numbers = written?.[1].match(/-?\d+/g)?.map(BigInt) ?? []
-      entry[key] &&= Array.isArray(entry[key]) ? numbers : numbers[0]
+      if (written) {
+        const numbers = written[1].match(/-?\d+/g).map(BigInt)
+        entry[key] = Array.isArray(entry[key]) ? numbers : numbers[0]
+      }
     }
     const seed = line.match(/"seed": (\d+)/)
     if (seed) {
