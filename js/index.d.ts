@@ -36,8 +36,8 @@ export interface Pairs {
 export function simhash(text: string | null, options?: Options): bigint | null
 
 /**
- * The fingerprint of a text in 1 to 16 words of 64 bits, 2 by default: each with the options' seed, plus 0, 1 and so on.
- * Null for null and for a text without a feature.
+ * The fingerprint of a text in 1 to 16 words of 64 bits, 2 by default: each with the options' seed, plus 0, 1 and so
+ * on. Null for null and for a text without a feature.
  */
 export function wide(text: string | null, words?: number, options?: Options): bigint[] | null
 
@@ -63,8 +63,8 @@ export function block(fingerprint: bigint, block: number, blocks?: number): numb
 export function probes(fingerprint: bigint, block: number, blocks: number, maxDistance: number): number[]
 
 /**
- * Every pair of fingerprints at a distance of at most maxDistance, 3 by default, each once, a < b. The order of the pairs
- * has no meaning. A row that is null is in no pair.
+ * Every pair of fingerprints at a distance of at most maxDistance, 3 by default, each once, a < b. The order of the
+ * pairs has no meaning. A row that is null is in no pair.
  */
 export function pairs(fingerprints: BigInt64Array | Iterable<bigint | null>, maxDistance?: number): Pairs
 

@@ -42,8 +42,8 @@ export function call(name, ...numbers) {
 }
 
 /**
- * Calls a function of the module that has inputs and an output. An input is a string or a typed array. Returns a copy of
- * the output, as an ArrayBuffer; or null.
+ * Calls a function of the module that has inputs and an output. An input is a string or a typed array. Returns a copy
+ * of the output, as an ArrayBuffer; or null.
  */
 export function answer(name, inputs, ...numbers) {
   try {

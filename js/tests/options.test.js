@@ -58,8 +58,16 @@ test('a seed is a BigInt beyond 2^53', () => {
 
 test('wrong options', () => {
   for (const [options, name, message] of [
-    [{ ngram: '2' }, 'RangeError', 'invalid value for simhash option "ngram": "2". It must be an integer from 1 to 16.'],
-    [{ case_fold: null }, 'RangeError', 'invalid value for simhash option "case_fold": null. It must be true or false.'],
+    [
+      { ngram: '2' },
+      'RangeError',
+      'invalid value for simhash option "ngram": "2". It must be an integer from 1 to 16.',
+    ],
+    [
+      { case_fold: null },
+      'RangeError',
+      'invalid value for simhash option "case_fold": null. It must be true or false.',
+    ],
     [
       { tokens: 'lines' },
       'RangeError',

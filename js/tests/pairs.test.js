@@ -119,7 +119,10 @@ test('errors', () => {
     }
     assert.throws(() => call([1n], 3n), { name: 'TypeError', message: 'maximum distance must be a number, not bigint' })
     assert.throws(() => call([1]), { name: 'TypeError', message: 'fingerprint must be a BigInt, not number' })
-    assert.throws(() => call(BigUint64Array.of(2n ** 63n)), /^RangeError: fingerprint 9223372036854775808 is out of range/)
+    assert.throws(
+      () => call(BigUint64Array.of(2n ** 63n)),
+      /^RangeError: fingerprint 9223372036854775808 is out of range/,
+    )
     for (const [rows, found] of [
       [7, 'number'],
       ['7', 'string'],
