@@ -29,9 +29,10 @@ COPY --from=rust $CARGO_HOME $CARGO_HOME
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates gcc libc6-dev postgresql-server-dev-$PG_MAJOR
 WORKDIR /pg_simhash
-# Apart from the source, because compiling cargo-pgrx takes minutes and seldom changes.
+# Before the source, so that only a change of these files compiles cargo-pgrx again.
 COPY Cargo.toml ./
-COPY tools tools
+COPY tools/setup tools/setup
+COPY tools/lib tools/lib
 RUN tools/setup package
 COPY . .
 RUN tools/package \

@@ -15,10 +15,11 @@ impl<'py> FromPyObject<'_, 'py> for Fingerprint {
         match object.extract::<i64>() {
             Ok(fingerprint) => Ok(Self(fingerprint.cast_unsigned())),
             Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
+                // Python does not show integers of more than some thousand digits.
+                let shown = object.str().map_or_else(|_| "of so many digits".to_owned(), |number| number.to_string());
                 Err(PyOverflowError::new_err(format!(
-                    "fingerprint {} is out of range for a signed 64-bit integer. \
-                     If it is an unsigned one of 2**63 or more, subtract 2**64.",
-                    &*object
+                    "fingerprint {shown} is out of range for a signed 64-bit integer. \
+                     If it is an unsigned one of 2**63 or more, subtract 2**64."
                 )))
             }
             Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => {

@@ -1,6 +1,6 @@
 //! `clusters`: the clusters of near-duplicates among many rows, confirmed by their texts if there are any.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use simhash::error::Error;
@@ -20,6 +20,8 @@ use crate::texts;
 /// The default distances, as in SQL: without and with texts.
 const MAX_DISTANCE: i64 = 3;
 const MAX_DISTANCE_OF_TEXTS: i64 = 8;
+/// The default resemblance of texts, as in SQL.
+const RESEMBLANCE: f64 = 0.89;
 /// Bytes of features that are kept at once.
 const BUDGET: usize = 256 << 20;
 
@@ -38,18 +40,24 @@ const BUDGET: usize = 256 << 20;
 /// Needs 40 bytes for each fingerprint. With texts, 24 more, and the features of rows in clusters: up to 256 MB, or
 /// those of the largest cluster. The GIL is released.
 #[pyfunction]
-#[pyo3(signature = (fingerprints, max_distance = None, *, texts = None, resemblance = 0.89, **options))]
+#[pyo3(
+    signature = (fingerprints, max_distance = None, *, texts = None, resemblance = None, **options),
+    text_signature = "(fingerprints, max_distance=None, *, texts=None, resemblance=0.89, **options)",
+)]
 pub fn clusters<'py>(
     fingerprints: &Bound<'py, PyAny>,
     max_distance: Option<i64>,
     texts: Option<&Bound<'py, PyAny>>,
-    resemblance: f64,
+    resemblance: Option<f64>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = fingerprints.py();
+    if texts.is_none() && (resemblance.is_some() || options.is_some_and(|options| !options.is_empty())) {
+        return Err(PyTypeError::new_err("resemblance and options are those of texts. Pass the texts too."));
+    }
     let default = if texts.is_some() { MAX_DISTANCE_OF_TEXTS } else { MAX_DISTANCE };
     let max_distance = check_distance(max_distance.unwrap_or(default))?;
-    let resemblance = check_resemblance(resemblance)?;
+    let resemblance = check_resemblance(resemblance.unwrap_or(RESEMBLANCE))?;
     let options = options::read(options)?;
     numpy::require(py)?;
     let Column { rows, missing } = Column::read(fingerprints)?;

@@ -15,7 +15,7 @@ use crate::cancel::{Signals, detached, detached_unless_small};
 use crate::error::{algorithm_error, wrong_type};
 use crate::numpy;
 use crate::options;
-use crate::texts::{element, required};
+use crate::texts::{element, is_bytes, required};
 
 /// Most words of a wide fingerprint.
 const MAX_WORDS: i64 = 16;
@@ -70,7 +70,7 @@ pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict
         let column = of_iterable(&numpy::to_list(text)?, &options)?;
         return numpy::masked(text, column.values, column.missing);
     }
-    if text.hasattr("__iter__")? {
+    if text.hasattr("__iter__")? && !is_bytes(text) {
         let Column { values, missing, .. } = of_iterable(text, &options)?;
         let mut missing = missing.into_iter().chain([usize::MAX]).peekable();
         let fingerprints = values

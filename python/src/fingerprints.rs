@@ -10,6 +10,7 @@ use crate::arrow::{Stream, arrow_fingerprints, read_arrow};
 use crate::cancel::detached;
 use crate::error::{algorithm_error, wrong_type};
 use crate::numpy;
+use crate::texts::is_bytes;
 
 /// The fingerprints of rows, and the positions of the rows that have none.
 pub struct Column {
@@ -28,7 +29,7 @@ impl Column {
             let (bytes, mask) = numpy::read_fingerprints(fingerprints)?;
             return Self::of_array(&bytes, mask.as_ref());
         }
-        if fingerprints.is_instance_of::<PyString>() {
+        if fingerprints.is_instance_of::<PyString>() || is_bytes(fingerprints) {
             return Err(wrong_type("fingerprints", "a NumPy array, Arrow data, or an iterable of int", fingerprints));
         }
         let mut column = Self::with_capacity(fingerprints.len().unwrap_or(0))?;

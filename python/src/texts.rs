@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::PyString;
+use pyo3::types::{PyByteArray, PyBytes, PyString};
 
 use crate::arrow::{ArrowTexts, NotUtf8, arrow_texts, read_arrow};
 use crate::error::wrong_type;
@@ -27,6 +27,11 @@ pub fn element(object: &Bound<'_, PyAny>, place: usize) -> PyResult<Option<PyBac
     }
 }
 
+/// Whether an object is of bytes: an iterable of `int`, which stands neither for texts nor for fingerprints.
+pub fn is_bytes(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>()
+}
+
 /// Texts, one for each row.
 pub enum Column {
     Strings(Vec<Option<PyBackedStr>>),
@@ -49,7 +54,7 @@ impl Column {
             return Ok(Self::Arrow(chunks));
         }
         let list = if is_array(texts)? { to_list(texts)? } else { texts.clone() };
-        if list.is_instance_of::<PyString>() {
+        if list.is_instance_of::<PyString>() || is_bytes(&list) {
             return Err(wrong_type("texts", "a sequence of str or None", &list));
         }
         let strings = list.try_iter()?.enumerate().map(|(place, text)| element(&text?, place));

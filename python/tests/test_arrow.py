@@ -71,6 +71,24 @@ class Arrow(unittest.TestCase):
                     found = simhash(pa.array(TEXTS, kind)[begin:end])
                     self.assertEqual(list(found), FINGERPRINTS[begin:end])
 
+    def test_buffers_need_no_alignment(self):
+        def shifted(array):
+            buffers = [buffer and pa.py_buffer(b"x" + buffer.to_pybytes())[1:] for buffer in array.buffers()]
+            return pa.Array.from_buffers(array.type, len(array), buffers)
+
+        for kind in TYPES:
+            with self.subTest(kind):
+                self.assertEqual(list(simhash(shifted(pa.array(TEXTS, kind)))), FINGERPRINTS)
+        found = pairs(shifted(pa.array([1, None, 3, 3])), 0)
+        self.assertEqual([column.tolist() for column in found], [[2], [3], [0]])
+
+    def test_iteration(self):
+        found = simhash(pa.array(TEXTS))
+        self.assertEqual([next(iter(found)) for _ in range(2)], FINGERPRINTS[:1] * 2)
+        exhausted = iter(found)
+        self.assertEqual(list(exhausted), FINGERPRINTS)
+        self.assertEqual(list(exhausted), [])
+
     def test_chunks(self):
         for kind in TYPES:
             with self.subTest(kind):

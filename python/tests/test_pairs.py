@@ -143,8 +143,11 @@ class Verified(unittest.TestCase):
 
     def test_errors(self):
         for keywords, error, message in [
+            ({"resemblance": 0.5}, TypeError, "^resemblance and options are those of texts. Pass the texts too.$"),
+            ({"ngram": 2}, TypeError, "^resemblance and options are those of texts. Pass the texts too.$"),
             ({"texts": ["a"]}, ValueError, r"^numbers of fingerprints \(2\) and of texts \(1\) differ$"),
             ({"texts": "ab"}, TypeError, "^texts must be a sequence of str or None, not str$"),
+            ({"texts": b"ab"}, TypeError, "^texts must be a sequence of str or None, not bytes$"),
             ({"texts": ["a", 1]}, TypeError, r"^texts\[1\] must be str or None, not int$"),
             ({"texts": ["a", "b"], "resemblance": 1.5}, ValueError, "^resemblance 1.5 is out of range."),
             ({"texts": ["a", "b"], "resemblance": float("nan")}, ValueError, "^resemblance NaN is out of range."),

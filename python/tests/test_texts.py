@@ -47,7 +47,8 @@ class Texts(unittest.TestCase):
     def test_other_types_are_errors(self):
         for wrong, message in [
             (1, "text must be str, None, an iterable of them, or Arrow data, not int"),
-            (b"bytes", r"texts\[0\] must be str or None, not int"),
+            (b"bytes", "text must be str, None, an iterable of them, or Arrow data, not bytes"),
+            (bytearray(), "text must be str, None, an iterable of them, or Arrow data, not bytearray"),
             (["a", 2], r"texts\[1\] must be str or None, not int"),
             ([["a"]], r"texts\[0\] must be str or None, not list"),
         ]:

@@ -30,6 +30,7 @@ assert_type(pg_simhash.pairs([1, None]), tuple[NDArray[np.int64], NDArray[np.int
 def of_column(column: FingerprintArray) -> None:
     assert_type(pg_simhash.clusters(column), NDArray[np.int64])
     assert_type(column[0], int | None)
+    assert_type(list(column), list[int | None])
     pa.array(column)
 
 

@@ -82,6 +82,10 @@ impl FingerprintArray {
         }
     }
 
+    fn __iter__(&self) -> FingerprintIterator {
+        FingerprintIterator { array: Self(Arc::clone(&self.0)), next: 0 }
+    }
+
     fn __repr__(&self) -> String {
         format!("<pg_simhash.FingerprintArray of {} rows, {} without a fingerprint>", self.0.values.len(), self.0.nulls)
     }
@@ -100,6 +104,26 @@ impl FingerprintArray {
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let _ = requested_schema;
         Ok((capsule(py, schema(), SCHEMA)?, capsule(py, exported(&self.0), ARRAY)?))
+    }
+}
+
+/// What `iter(column)` returns.
+#[pyclass(module = "pg_simhash._native")]
+struct FingerprintIterator {
+    array: FingerprintArray,
+    next: usize,
+}
+
+#[pymethods]
+impl FingerprintIterator {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&mut self) -> Option<Option<i64>> {
+        let (row, value) = (self.next, *self.array.0.values.get(self.next)?);
+        self.next += 1;
+        Some(self.array.is_valid(row).then_some(value))
     }
 }
 

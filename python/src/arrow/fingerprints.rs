@@ -28,7 +28,7 @@ impl ArrowFingerprints {
             return None;
         }
         // SAFETY: an array of this type has an i64 for each row.
-        let numbers: &[i64] = unsafe { self.0.buffer(1, self.0.offset() + self.0.len()) };
-        numbers.get(self.0.offset() + row).map(|number| number.cast_unsigned())
+        let numbers = unsafe { self.0.elements(1, self.0.offset() + self.0.len()) };
+        numbers.get(self.0.offset() + row).map(|number| u64::from_ne_bytes(*number))
     }
 }

@@ -160,27 +160,38 @@ impl Chunk {
         usize::try_from(self.0.0.n_buffers).unwrap_or(0)
     }
 
-    /// The elements of a buffer; empty if there is no such buffer or its pointer is null.
+    /// The elements of a buffer, as the bytes of each: Arrow recommends that buffers are aligned, and does not require it.
+    /// Empty if there is no such buffer or its pointer is null.
     ///
     /// # Safety
     ///
-    /// The type of the array has `length` elements of `T` in this buffer, aligned.
-    pub unsafe fn buffer<T>(&self, number: usize, length: usize) -> &[T] {
+    /// The type of the array has `length` elements of `SIZE` bytes in this buffer.
+    pub unsafe fn elements<const SIZE: usize>(&self, number: usize, length: usize) -> &[[u8; SIZE]] {
         if number >= self.buffers() || self.0.0.buffers.is_null() || length == 0 {
             return &[];
         }
         // SAFETY: an array has as many pointers as `n_buffers` says, and the caller knows what is behind this one.
         unsafe {
-            let buffer: *const T = (*self.0.0.buffers.add(number)).cast();
+            let buffer: *const [u8; SIZE] = (*self.0.0.buffers.add(number)).cast();
             if buffer.is_null() { &[] } else { std::slice::from_raw_parts(buffer, length) }
         }
+    }
+
+    /// The bytes of a buffer; empty if there is no such buffer or its pointer is null.
+    ///
+    /// # Safety
+    ///
+    /// The array has `length` bytes in this buffer.
+    pub unsafe fn bytes(&self, number: usize, length: usize) -> &[u8] {
+        // SAFETY: as above.
+        unsafe { self.elements::<1>(number, length) }.as_flattened()
     }
 
     /// Whether a row, counted from the offset, is not null.
     pub fn is_valid(&self, row: usize) -> bool {
         let end = self.offset() + self.len();
         // SAFETY: the first buffer of the types that are read here is a bitmap of so many bits, or null if no row is.
-        let bits: &[u8] = unsafe { self.buffer(0, end.div_ceil(8)) };
+        let bits = unsafe { self.bytes(0, end.div_ceil(8)) };
         let bit = self.offset() + row;
         bits.get(bit / 8).is_none_or(|byte| byte >> (bit % 8) & 1 == 1)
     }

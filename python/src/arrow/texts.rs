@@ -56,8 +56,8 @@ impl ArrowTexts {
         let bytes = match self.kind {
             Kind::Null => return Ok(None),
             _ if !self.chunk.is_valid(row) => return Ok(None),
-            Kind::String => self.between::<i32>(row),
-            Kind::LargeString => self.between::<i64>(row),
+            Kind::String => self.between(row, i32::from_ne_bytes),
+            Kind::LargeString => self.between(row, i64::from_ne_bytes),
             Kind::StringView => self.viewed(row),
         };
         // The producer has promised it, and nothing would hold if it were not so.
@@ -65,21 +65,25 @@ impl ArrowTexts {
     }
 
     /// The bytes between two offsets; None if the offsets are not in order.
-    fn between<T: Copy + TryInto<usize>>(&self, row: usize) -> Option<&[u8]> {
+    fn between<const SIZE: usize, T: TryInto<usize>>(
+        &self,
+        row: usize,
+        offset: impl Fn([u8; SIZE]) -> T,
+    ) -> Option<&[u8]> {
         let place = self.chunk.offset() + row;
         // SAFETY: an array of this type has one offset more than rows, of type `T`.
-        let offsets: &[T] = unsafe { self.chunk.buffer(1, self.chunk.offset() + self.chunk.len() + 1) };
-        let begin = (*offsets.get(place)?).try_into().ok()?;
-        let end: usize = (*offsets.get(place + 1)?).try_into().ok()?;
+        let offsets = unsafe { self.chunk.elements(1, self.chunk.offset() + self.chunk.len() + 1) };
+        let begin = offset(*offsets.get(place)?).try_into().ok()?;
+        let end: usize = offset(*offsets.get(place + 1)?).try_into().ok()?;
         // SAFETY: the bytes of the strings reach to the end of each.
-        unsafe { self.chunk.buffer(2, end) }.get(begin..)
+        unsafe { self.chunk.bytes(2, end) }.get(begin..)
     }
 
     /// The bytes that a view shows; None if it refers to no buffer.
     fn viewed(&self, row: usize) -> Option<&[u8]> {
         let place = self.chunk.offset() + row;
         // SAFETY: an array of this type has a view of 16 bytes for each row.
-        let views: &[[u8; 16]] = unsafe { self.chunk.buffer(1, self.chunk.offset() + self.chunk.len()) };
+        let views = unsafe { self.chunk.elements::<16>(1, self.chunk.offset() + self.chunk.len()) };
         let view = views.get(place)?;
         let number = |at: usize| {
             let bytes = view.get(at..at + 4)?.try_into().ok()?;
@@ -95,6 +99,6 @@ impl ArrowTexts {
             return None;
         }
         // SAFETY: the bytes of a string are in the buffer that its view names.
-        unsafe { self.chunk.buffer(2 + buffer, begin + length) }.get(begin..)
+        unsafe { self.chunk.bytes(2 + buffer, begin + length) }.get(begin..)
     }
 }

@@ -165,8 +165,9 @@ impl Table {
         })
     }
 
-    /// A sample of the fingerprints, and the number of fingerprints in the table, which is exact for a small table. With
-    /// a scope, only of the rows that agree in its columns with most others in the sample: there, searches cost most.
+    /// A sample of the fingerprints, and the number of fingerprints in the table, which is exact for a small table.
+    /// With a scope, only of the rows that agree in its columns with most others in the sample: there, searches cost
+    /// most.
     ///
     /// Whole pages are sampled, each with the same chance, in all partitions and inheritors. A sample scan starts at
     /// the first page, unlike a sequential scan, which may join another one; so the same table gives the same sample.

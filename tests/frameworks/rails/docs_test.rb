@@ -45,6 +45,13 @@ class DocTest < Minitest::Test
     assert_raises(ActiveRecord::RecordNotUnique) { Doc.store(url: "/a", body: OTHER) }
   end
 
+  def test_other_exclusion_constraints
+    Doc.connection.execute("ALTER TABLE docs ADD EXCLUDE (length(url) WITH =)")
+    Doc.store(url: "/a", body: TEXT)
+    error = assert_raises(ActiveRecord::StatementInvalid) { Doc.store(url: "/b", body: OTHER) }
+    assert_kind_of PG::ExclusionViolation, error.cause
+  end
+
   def test_reject_in_a_transaction
     Doc.transaction do
       Doc.store(url: "/a", body: TEXT)
