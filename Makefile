@@ -6,7 +6,7 @@
 #   KEEP=1           `make demo` leaves its server running
 
 .PHONY: help demo check unit test test-matrix test-packages test-images test-arm64 soak fuzz hostile leaks valgrind deny all \
-	install package deb wheel bench clean
+	install package deb wheel js bench clean
 
 help:
 	@echo 'make demo     finds near-duplicates among the files of DOCS=folder (default: copyright files in /usr/share/doc)'
@@ -27,6 +27,7 @@ help:
 	@echo 'make package  makes a tarball for that PostgreSQL, and the source distribution for PGXN'
 	@echo 'make deb      makes a Debian package for that PostgreSQL'
 	@echo 'make wheel    makes the Python package'
+	@echo 'make js       makes the JavaScript package (as root)'
 	@echo 'make bench    runs the benchmarks'
 	@echo 'make clean    removes everything that was built'
 	@echo
@@ -80,6 +81,9 @@ deb:
 
 wheel:
 	@tools/wheel
+
+js:
+	@tools/js
 
 test-packages:
 	@tools/test-packages

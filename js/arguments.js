@@ -1,0 +1,81 @@
+// Checks of arguments. What they let pass, the module converts without loss.
+
+function kind(value) {
+  return value === null ? 'null' : typeof value
+}
+
+export function checkText(name, text) {
+  if (typeof text !== 'string') {
+    throw new TypeError(`${name} must be a string, not ${kind(text)}`)
+  }
+  // UTF-8 has no form for them, and TextEncoder would replace them.
+  if (!text.isWellFormed()) {
+    throw new TypeError(`${name} has lone surrogates. Use toWellFormed().`)
+  }
+  return text
+}
+
+export function checkFingerprint(fingerprint) {
+  if (typeof fingerprint !== 'bigint') {
+    throw new TypeError(`fingerprint must be a BigInt, not ${kind(fingerprint)}`)
+  }
+  if (BigInt.asIntN(64, fingerprint) !== fingerprint) {
+    throw new RangeError(
+      `fingerprint ${fingerprint} is out of range for a signed 64-bit integer. ` +
+        'If it is an unsigned one of 2**63 or more, use BigInt.asIntN(64, fingerprint).',
+    )
+  }
+  return fingerprint
+}
+
+/** An integer that the module takes as 32 bits. The module checks the range that its function has. */
+export function checkInteger(name, number) {
+  if (typeof number !== 'number') {
+    throw new TypeError(`${name} must be a number, not ${kind(number)}`)
+  }
+  if ((number | 0) !== number) {
+    throw new RangeError(`${name} ${number} is out of range. It must be an integer of 32 bits.`)
+  }
+  return number
+}
+
+/** The fingerprints of rows as an array of 64-bit integers, and a byte for each row, 1 if it has none. */
+export function readRows(fingerprints) {
+  if (fingerprints instanceof BigInt64Array) {
+    return [fingerprints, new Uint8Array()]
+  }
+  if (typeof fingerprints?.[Symbol.iterator] !== 'function' || typeof fingerprints === 'string') {
+    throw new TypeError(
+      `fingerprints must be a BigInt64Array or an iterable of BigInt or null, not ${kind(fingerprints)}`,
+    )
+  }
+  const rows = Array.from(fingerprints, (fingerprint) => (fingerprint === null ? null : checkFingerprint(fingerprint)))
+  return [BigInt64Array.from(rows, (row) => row ?? 0n), Uint8Array.from(rows, (row) => (row === null ? 1 : 0))]
+}
+
+/** The options as JSON. A member that is undefined is left out, as JSON.stringify does. */
+export function writeOptions(options) {
+  if (options === undefined) {
+    return ''
+  }
+  if (options === null || typeof options !== 'object' || Array.isArray(options)) {
+    const found = Array.isArray(options) ? 'an array' : kind(options)
+    throw new TypeError(`options must be an object, not ${found}`)
+  }
+  const members = Object.entries(options).filter(([, value]) => value !== undefined)
+  return `{${members.map(([key, value]) => `${JSON.stringify(key)}:${writeValue(key, value)}`).join()}}`
+}
+
+function writeValue(key, value) {
+  if (typeof value === 'bigint') {
+    return value.toString()
+  }
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new RangeError(`simhash option "${key}" is a Number beyond 2**53, which may be rounded. Use a BigInt.`)
+  }
+  const json = JSON.stringify(value)
+  if (json === undefined) {
+    throw new TypeError(`simhash option "${key}" must be a JSON value, not ${kind(value)}`)
+  }
+  return json
+}

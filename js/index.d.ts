@@ -1,0 +1,78 @@
+/**
+ * The options of a fingerprint: those of SQL. A seed beyond 2^53 is a BigInt.
+ */
+export interface Options {
+  /** What features are made of: "words" by default. */
+  tokens?: 'words' | 'chars' | 'dictionary'
+  /** Number of tokens in a feature, 1 to 16. */
+  ngram?: number
+  /** How much a feature weighs that occurs more than once: "set" by default. */
+  weight?: 'set' | 'log' | 'tf'
+  /** How much single features weigh, 0 to 1. */
+  weights?: Readonly<Record<string, number>>
+  /** Whether letters that differ only in case are the same: true by default. */
+  case_fold?: boolean
+  /** Keep only this number of the heaviest features. */
+  top?: number
+  /** The seed of the features' hashes, 0 to 2^64 - 1. */
+  seed?: number | bigint
+}
+
+/** What a fingerprint is made of. */
+export interface Feature {
+  feature: string
+  weight: number
+  hash: bigint
+}
+
+/** Near pairs: the positions of both rows, from 0, and their distance. */
+export interface Pairs {
+  a: Uint32Array
+  b: Uint32Array
+  distance: Uint8Array
+}
+
+/** The fingerprint of a text; null for null and for a text without a feature. */
+export function simhash(text: string | null, options?: Options): bigint | null
+
+/**
+ * The fingerprint of a text in 1 to 16 words of 64 bits, 2 by default: each with the options' seed, plus 0, 1 and so
+ * on. Null for null and for a text without a feature.
+ */
+export function wide(text: string | null, words?: number, options?: Options): bigint[] | null
+
+/** The features that the fingerprint of a text is made of, in the order in which they first end in the text. */
+export function features(text: string, options?: Options): Feature[]
+
+/** The number of bits in which two fingerprints differ, 0 to 64. */
+export function hamming(a: bigint, b: bigint): number
+
+/** The cosine similarity that the distance of two fingerprints estimates, 1 to -1. */
+export function similarity(a: bigint, b: bigint): number
+
+/** The Jaccard resemblance of the features of two texts, 0 to 1; null if one of them has no feature. */
+export function resemblance(a: string, b: string, options?: Options): number | null
+
+/** A block of a fingerprint that is cut into 2 to 8 blocks, 4 by default. Block 0 is the most significant. */
+export function block(fingerprint: bigint, block: number, blocks?: number): number
+
+/**
+ * The values of a block that a search within maxDistance must look up: at most 1048576. Empty if the block need not be
+ * looked at, or if maxDistance is negative.
+ */
+export function probes(fingerprint: bigint, block: number, blocks: number, maxDistance: number): number[]
+
+/**
+ * Every pair of fingerprints at a distance of at most maxDistance, 3 by default, each once, a < b. The order of the
+ * pairs has no meaning. A row that is null is in no pair.
+ */
+export function pairs(fingerprints: BigInt64Array | Iterable<bigint | null>, maxDistance?: number): Pairs
+
+/**
+ * For each row, the position, from 0, of the first row of its cluster: all rows that can be reached from one another by
+ * steps of at most maxDistance bits, 3 by default. -1 for a row that is null.
+ */
+export function clusters(fingerprints: BigInt64Array | Iterable<bigint | null>, maxDistance?: number): Int32Array
+
+/** The version of the fingerprint format. Fingerprints of different versions must not be compared. */
+export function format(): number

@@ -1,0 +1,88 @@
+// Near-duplicate text: 64-bit SimHash fingerprints, the same bits as those of the PostgreSQL extension pg_simhash.
+//
+// The functions have the names that they have in SQL, without the prefix simhash_. A fingerprint is a BigInt of 64
+// bits, signed as PostgreSQL's bigint. index.d.ts documents the functions.
+
+import { checkFingerprint, checkInteger, checkText, readRows, writeOptions } from './arguments.js'
+import { answer, call } from './instance.js'
+
+export function simhash(text, options) {
+  const document = writeOptions(options)
+  const output = answer('simhash', [text === null ? '' : checkText('text', text), document])
+  return output && new BigInt64Array(output)[0]
+}
+
+export function wide(text, words = 2, options = undefined) {
+  const document = writeOptions(options)
+  const output = answer(
+    'wide',
+    [text === null ? '' : checkText('text', text), document],
+    checkInteger('number of words', words),
+  )
+  return output && Array.from(new BigInt64Array(output))
+}
+
+export function features(text, options) {
+  const output = answer('features', [checkText('text', text), writeOptions(options)])
+  const view = new DataView(output)
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  const found = []
+  for (let place = 0; place < output.byteLength; ) {
+    const hash = view.getBigInt64(place, true)
+    const weight = view.getFloat64(place + 8, true)
+    const length = view.getUint32(place + 16, true)
+    const feature = decoder.decode(new Uint8Array(output, place + 20, length))
+    found.push({ feature, weight, hash })
+    place += 20 + length
+  }
+  return found
+}
+
+export function resemblance(a, b, options) {
+  const output = answer('resemblance', [checkText('a', a), checkText('b', b), writeOptions(options)])
+  return output && new Float64Array(output)[0]
+}
+
+export function hamming(a, b) {
+  return call('hamming', checkFingerprint(a), checkFingerprint(b))
+}
+
+export function similarity(a, b) {
+  return call('similarity', checkFingerprint(a), checkFingerprint(b))
+}
+
+export function block(fingerprint, block, blocks = 4) {
+  const numbers = [checkInteger('block number', block), checkInteger('number of blocks', blocks)]
+  return new Int32Array(answer('block', [], checkFingerprint(fingerprint), ...numbers))[0]
+}
+
+export function probes(fingerprint, block, blocks, maxDistance) {
+  const numbers = [
+    checkInteger('block number', block),
+    checkInteger('number of blocks', blocks),
+    checkInteger('maximum distance', maxDistance),
+  ]
+  return Array.from(new Int32Array(answer('probes', [], checkFingerprint(fingerprint), ...numbers)))
+}
+
+export function pairs(fingerprints, maxDistance = 3) {
+  const rows = readRows(fingerprints)
+  const numbers = new Uint32Array(answer('pairs', rows, checkInteger('maximum distance', maxDistance)))
+  const count = numbers.length / 3
+  const found = { a: new Uint32Array(count), b: new Uint32Array(count), distance: new Uint8Array(count) }
+  for (let pair = 0; pair < count; pair++) {
+    found.a[pair] = numbers[3 * pair]
+    found.b[pair] = numbers[3 * pair + 1]
+    found.distance[pair] = numbers[3 * pair + 2]
+  }
+  return found
+}
+
+export function clusters(fingerprints, maxDistance = 3) {
+  const rows = readRows(fingerprints)
+  return new Int32Array(answer('clusters', rows, checkInteger('maximum distance', maxDistance)))
+}
+
+export function format() {
+  return call('format')
+}

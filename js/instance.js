@@ -1,0 +1,85 @@
+// The instance of the WebAssembly module, and calls of its functions.
+
+const url = new URL('./pg_simhash.wasm', import.meta.url)
+const compiled = await WebAssembly.compile(await load())
+
+/** An instance with more memory than this is replaced after the call: the memory of WebAssembly never shrinks. */
+const KEPT = 64 << 20
+
+/** What a function returns that has an output. */
+const [VALUE, NULL, TYPE_ERROR] = [0, 1, 2]
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+let instance = new WebAssembly.Instance(compiled)
+
+async function load() {
+  if (url.protocol === 'file:') {
+    const { readFile } = await import('node:fs/promises')
+    return readFile(url)
+  }
+  const response = await fetch(url)
+  if (!response.ok) {
+    throw new Error(`cannot load ${url}: ${response.status} ${response.statusText}`)
+  }
+  return response.arrayBuffer()
+}
+
+/**
+ * Calls a function of the module that returns a number.
+ *
+ * If it traps, for example after a panic, the memory of the instance is in an unknown state. Then an Error is thrown,
+ * whose cause is the trap, and the next call gets a new instance.
+ */
+export function call(name, ...numbers) {
+  try {
+    return instance.exports[name](...numbers)
+  } catch (trap) {
+    instance = new WebAssembly.Instance(compiled)
+    throw new Error(`${name} failed: ${trap.message}`, { cause: trap })
+  }
+}
+
+/**
+ * Calls a function of the module that has inputs and an output. An input is a string or a typed array. Returns a copy
+ * of the output, as an ArrayBuffer; or null.
+ */
+export function answer(name, inputs, ...numbers) {
+  try {
+    inputs.forEach(write)
+    const status = call(name, ...numbers)
+    if (status === NULL) {
+      return null
+    }
+    const { memory } = instance.exports
+    const begin = call('output') >>> 0
+    const output = memory.buffer.slice(begin, begin + (call('output_length') >>> 0))
+    if (status === VALUE) {
+      return output
+    }
+    const message = decoder.decode(output)
+    throw status === TYPE_ERROR ? new TypeError(message) : new RangeError(message)
+  } finally {
+    if (instance.exports.memory.buffer.byteLength > KEPT) {
+      instance = new WebAssembly.Instance(compiled)
+    }
+  }
+}
+
+function write(input, place) {
+  const bytes =
+    typeof input === 'string'
+      ? encoder.encode(input)
+      : new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
+  const begin = call('input', place, bytes.length) >>> 0
+  if (begin === 0) {
+    throw new RangeError('out of memory')
+  }
+  new Uint8Array(instance.exports.memory.buffer, begin, bytes.length).set(bytes)
+}
+
+/** The memory of the instance, for the tests. */
+export function memory() {
+  return instance.exports.memory
+}

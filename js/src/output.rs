@@ -1,0 +1,98 @@
+//! The results that JavaScript reads from memory, and exceptions.
+
+use std::cell::RefCell;
+
+use simhash::Error;
+use simhash::fingerprint::options::InvalidOptions;
+
+/// The output is the result.
+const VALUE: u32 = 0;
+/// There is no result: null.
+const NULL: u32 = 1;
+/// The output is the message of a TypeError.
+const TYPE_ERROR: u32 = 2;
+/// The output is the message of a RangeError.
+const RANGE_ERROR: u32 = 3;
+
+/// Bytes that are kept for the next call.
+const KEPT: usize = 1 << 20;
+
+thread_local! {
+    static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Where the output begins.
+#[unsafe(no_mangle)]
+pub extern "C" fn output() -> *const u8 {
+    OUTPUT.with_borrow(|output| output.as_ptr())
+}
+
+/// The length of the output in bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn output_length() -> usize {
+    OUTPUT.with_borrow(Vec::len)
+}
+
+/// Why a function has no result.
+pub enum Failed {
+    Type(String),
+    Range(String),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Range(error.to_string())
+    }
+}
+
+impl From<InvalidOptions> for Failed {
+    fn from(invalid: InvalidOptions) -> Self {
+        if let InvalidOptions::Failed(error) = invalid {
+            return error.into();
+        }
+        let sentences = [Some(format!("{invalid}.")), invalid.detail(), invalid.hint()];
+        let message = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        match invalid {
+            InvalidOptions::Value { .. } => Self::Range(message),
+            _ => Self::Type(message),
+        }
+    }
+}
+
+/// The bytes of a result.
+#[derive(Default)]
+pub struct Bytes(Vec<u8>);
+
+impl Bytes {
+    /// Adds bytes; numbers are little-endian. Fails if memory is refused.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.0.try_reserve(bytes.len())?;
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Writes the output of a function, and returns its status. `work` adds the result to the bytes, and returns whether
+/// there is one.
+pub fn answer(work: impl FnOnce(&mut Bytes) -> Result<bool, Failed>) -> u32 {
+    let mut output = OUTPUT.take();
+    output.clear();
+    if output.capacity() > KEPT {
+        output = Vec::new();
+    }
+    let mut output = Bytes(output);
+    let status = match work(&mut output) {
+        Ok(true) => VALUE,
+        Ok(false) => NULL,
+        Err(failed) => {
+            let (status, message) = match failed {
+                Failed::Type(message) => (TYPE_ERROR, message),
+                Failed::Range(message) => (RANGE_ERROR, message),
+            };
+            output = Bytes(message.into_bytes());
+            status
+        }
+    };
+    OUTPUT.set(output.0);
+    status
+}

@@ -1,0 +1,104 @@
+//! `simhash`, `wide`, `features` and `resemblance`: functions of texts.
+
+use std::cell::Cell;
+
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::resemblance::resemblance as resemblance_of;
+use simhash::{Error, FORMAT, Options};
+
+use crate::input::{text, with_inputs};
+use crate::options;
+use crate::output::{Failed, answer};
+
+/// Most words of a wide fingerprint.
+const MAX_WORDS: i32 = 16;
+
+thread_local! {
+    /// Scratch memory, up to 1 MB.
+    static SCRATCH: Cell<Fingerprinter> = Cell::default();
+}
+
+fn with_fingerprinter<T>(work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
+    let mut fingerprinter = SCRATCH.take();
+    let result = work(&mut fingerprinter);
+    SCRATCH.set(fingerprinter);
+    result
+}
+
+/// The fingerprint of a text. Inputs: text, options. Output: the fingerprint, an i64.
+#[unsafe(no_mangle)]
+pub extern "C" fn simhash() -> u32 {
+    answer(|output| {
+        with_inputs(|[content, document, _]| {
+            let (content, options) = (text(content)?, options::read(document)?);
+            let found = with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(content, &options, &|| ()))?;
+            if let Some(fingerprint) = found {
+                output.push(&fingerprint.to_le_bytes())?;
+            }
+            Ok(found.is_some())
+        })
+    })
+}
+
+/// The fingerprint of a text in several words. Inputs: text, options. Output: an i64 for each word.
+#[unsafe(no_mangle)]
+pub extern "C" fn wide(words: i32) -> u32 {
+    answer(|output| {
+        if !(1..=MAX_WORDS).contains(&words) {
+            return Err(Failed::Range(format!(
+                "number of words {words} is out of range. A wide fingerprint has 1 to {MAX_WORDS} words of 64 bits."
+            )));
+        }
+        with_inputs(|[content, document, _]| {
+            let (content, options) = (text(content)?, options::read(document)?);
+            let seeded: Vec<Options> = (0..words.unsigned_abs().into())
+                .map(|word: u64| options.with_seed(options.seed.wrapping_add(word)))
+                .collect::<Result<_, Error>>()?;
+            let found = with_fingerprinter(|fingerprinter| fingerprinter.wide_fingerprint(content, &seeded, &|| ()))?;
+            for word in &found {
+                output.push(&word.to_le_bytes())?;
+            }
+            Ok(!found.is_empty())
+        })
+    })
+}
+
+/// The features of a text. Inputs: text, options. Output: for each feature its hash, an i64; its weight, an f64; the
+/// length of its text in bytes, a u32; and its text.
+#[unsafe(no_mangle)]
+pub extern "C" fn features() -> u32 {
+    answer(|output| {
+        with_inputs(|[content, document, _]| {
+            let (content, options) = (text(content)?, options::read(document)?);
+            let found = with_fingerprinter(|fingerprinter| fingerprinter.features(content, &options, &|| ()))?;
+            for feature in found.iter() {
+                output.push(&feature.hash.to_le_bytes())?;
+                output.push(&(feature.weight as f64 / found.one() as f64).to_le_bytes())?;
+                output.push(&(feature.text.len() as u32).to_le_bytes())?;
+                output.push(feature.text.as_bytes())?;
+            }
+            Ok(true)
+        })
+    })
+}
+
+/// The resemblance of two texts. Inputs: both texts, options. Output: the resemblance, an f64.
+#[unsafe(no_mangle)]
+pub extern "C" fn resemblance() -> u32 {
+    answer(|output| {
+        with_inputs(|[a, b, document]| {
+            let (a, b, options) = (text(a)?, text(b)?, options::read(document)?);
+            let found = with_fingerprinter(|fingerprinter| resemblance_of(fingerprinter, a, b, &options, &|| ()))?;
+            if let Some(resemblance) = found {
+                output.push(&resemblance.to_le_bytes())?;
+            }
+            Ok(found.is_some())
+        })
+    })
+}
+
+/// The version of the fingerprint format.
+#[unsafe(no_mangle)]
+pub extern "C" fn format() -> i32 {
+    FORMAT
+}

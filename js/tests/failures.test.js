@@ -1,0 +1,49 @@
+// What happens when the module runs out of memory, or traps.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { simhash } from 'pg-simhash'
+
+// The package does not export this module.
+import { answer, call, memory } from './node_modules/pg-simhash/instance.js'
+
+const HELLO = -7685981735718036227n
+const PAGE = 1 << 16
+
+test('a trap is an exception, and the next call gets a new instance', () => {
+  const before = memory()
+  // No such input: the function panics.
+  assert.throws(
+    () => call('input', 3, 1),
+    (error) => error.message.startsWith('input failed: ') && error.cause instanceof WebAssembly.RuntimeError,
+  )
+  assert.notEqual(memory(), before)
+  assert.equal(simhash('hello'), HELLO)
+})
+
+test('out of memory is an exception', () => {
+  const before = memory()
+  // Reserves all that a module can have, and touches none of it.
+  before.grow(65536 - before.buffer.byteLength / PAGE)
+  assert.throws(() => simhash('a '.repeat(1 << 20)), { name: 'RangeError', message: 'out of memory' })
+  assert.notEqual(memory(), before)
+  assert.equal(simhash('hello'), HELLO)
+})
+
+test('the memory of a long text is not kept', () => {
+  const before = memory()
+  assert.equal(simhash('hello '.repeat(20 << 20)), HELLO)
+  assert.notEqual(memory(), before)
+  assert.ok(memory().buffer.byteLength < 64 << 20)
+  const after = memory()
+  assert.equal(simhash('hello'), HELLO)
+  assert.equal(memory(), after)
+})
+
+test('bytes that are no text', () => {
+  assert.throws(() => answer('simhash', [Uint8Array.of(0xff), '']), {
+    name: 'RangeError',
+    message: 'a text is not valid UTF-8',
+  })
+})

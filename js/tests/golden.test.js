@@ -1,0 +1,75 @@
+// The fingerprints are those of the golden vectors, which fix the stored format.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+
+import { block, features, probes, simhash, wide } from 'pg-simhash'
+
+/** The lines of a file. Integers beyond 2^53 are read as BigInt: `fingerprint`, and arrays of them. */
+function entries(name) {
+  const lines = readFileSync(new URL(`golden/${name}`, import.meta.url), 'utf8').trimEnd().split('\n')
+  return lines.map((line) => {
+    const entry = JSON.parse(line)
+    for (const key of ['fingerprint', 'wide_fingerprint']) {
+      const written = line.match(`"${key}": (-?\\d+|\\[[^\\]]*\\])`)
+      if (written) {
+        const numbers = written[1].match(/-?\d+/g).map(BigInt)
+        entry[key] = Array.isArray(entry[key]) ? numbers : numbers[0]
+      }
+    }
+    const seed = line.match(/"seed": (\d+)/)
+    if (seed) {
+      entry.options.seed = BigInt(seed[1])
+    }
+    return entry
+  })
+}
+
+/** The text of an entry: literal, a repeated piece, or a piece that is repeated with the numbers from 0 in it. */
+function text(entry) {
+  if (entry.repeat) {
+    const [piece, count] = entry.repeat
+    return piece.repeat(count)
+  }
+  if (entry.numbered) {
+    const [piece, count] = entry.numbered
+    return Array.from({ length: count }, (_, number) => piece.replaceAll('{}', number)).join('')
+  }
+  return entry.text
+}
+
+test('fingerprints and numbers of features', () => {
+  const golden = entries('golden.jsonl')
+  assert.ok(golden.length >= 300, `${golden.length} golden texts`)
+  for (const entry of golden) {
+    const options = entry.options ?? undefined
+    assert.equal(simhash(text(entry), options), entry.fingerprint, entry.name)
+    assert.equal(features(text(entry), options).length, entry.features, entry.name)
+  }
+})
+
+test('wide fingerprints', () => {
+  const golden = entries('golden.jsonl').filter((entry) => 'wide' in entry)
+  assert.ok(golden.length >= 3, `${golden.length} wide fingerprints`)
+  for (const entry of golden) {
+    const words = wide(text(entry), entry.wide, entry.options ?? undefined)
+    assert.deepEqual(words ?? [], entry.wide_fingerprint ?? [], entry.name)
+  }
+})
+
+test('blocks and probes', () => {
+  const golden = entries('blocks.jsonl')
+  assert.ok(golden.length >= 60, `${golden.length} golden blocks`)
+  for (const entry of golden) {
+    if ('value' in entry) {
+      assert.equal(block(entry.fingerprint, entry.block, entry.blocks), entry.value)
+    } else {
+      const found = probes(entry.fingerprint, entry.block, entry.blocks, entry.max_distance)
+      assert.deepEqual(
+        found.sort((a, b) => a - b),
+        entry.probes,
+      )
+    }
+  }
+})

@@ -1,0 +1,137 @@
+// pairs and clusters, compared with a comparison of each row with each other.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { clusters, hamming, pairs } from 'pg-simhash'
+
+/** Numbers from 0 to below `end`, the same in each run (xorshift64*). */
+function numbers(seed) {
+  let state = seed
+  return (end) => {
+    state ^= state >> 12n
+    state = BigInt.asUintN(64, state ^ (state << 25n))
+    state ^= state >> 27n
+    return BigInt.asUintN(64, state * 0x2545f4914f6cdd1dn) % end
+  }
+}
+
+/** Fingerprints among which there are near ones, equal ones and, if asked for, missing ones. */
+function nearFingerprints(random, count, someMissing) {
+  const found = []
+  for (let row = 0; row < count; row++) {
+    const other = row > 0 && random(10n) < 7n ? found[Number(random(BigInt(row)))] : null
+    let fingerprint = other ?? random(2n ** 64n)
+    for (let flips = random(5n); flips > 0n; flips--) {
+      fingerprint ^= 1n << random(64n)
+    }
+    found.push(someMissing && random(8n) === 0n ? null : BigInt.asIntN(64, fingerprint))
+  }
+  return found
+}
+
+/** Every near pair as "position, later position, distance". */
+function allPairs(fingerprints, maxDistance) {
+  const found = []
+  fingerprints.forEach((later, b) => {
+    fingerprints.slice(0, b).forEach((earlier, a) => {
+      if (earlier !== null && later !== null && hamming(earlier, later) <= maxDistance) {
+        found.push([a, b, hamming(earlier, later)])
+      }
+    })
+  })
+  return found
+}
+
+/** The first row of each row's component; -1 for a row without a fingerprint. */
+function components(fingerprints, found) {
+  const first = fingerprints.map((_, row) => row)
+  for (let changed = true; changed; ) {
+    changed = false
+    for (const [a, b] of found) {
+      const least = Math.min(first[a], first[b])
+      changed ||= first[a] !== least || first[b] !== least
+      first[a] = first[b] = least
+    }
+  }
+  return first.map((row, place) => (fingerprints[place] === null ? -1 : row))
+}
+
+function rowsOf({ a, b, distance }) {
+  return Array.from(a, (_, pair) => [a[pair], b[pair], distance[pair]])
+}
+
+const byPositions = (one, other) => one[0] - other[0] || one[1] - other[1]
+
+test('against all comparisons', () => {
+  const random = numbers(1n)
+  for (const [count, maxDistance] of [
+    [0, 3],
+    [1, 3],
+    [2, 64],
+    [200, 0],
+    [200, 3],
+    [200, 6],
+    [150, 20],
+    [40, 64],
+  ]) {
+    for (const someMissing of [false, true]) {
+      const fingerprints = nearFingerprints(random, count, someMissing)
+      const expected = allPairs(fingerprints, maxDistance)
+      const rows = someMissing ? fingerprints : BigInt64Array.from(fingerprints)
+      assert.deepEqual(rowsOf(pairs(rows, maxDistance)).sort(byPositions), expected.sort(byPositions))
+      assert.deepEqual(Array.from(clusters(rows, maxDistance)), components(fingerprints, expected))
+    }
+  }
+})
+
+test('types and defaults', () => {
+  const found = pairs([0n, 0b111n, 0b1111n])
+  assert.deepEqual(rowsOf(found).sort(byPositions), [
+    [0, 1, 3],
+    [1, 2, 1],
+  ])
+  assert.ok(found.a instanceof Uint32Array && found.b instanceof Uint32Array && found.distance instanceof Uint8Array)
+  assert.deepEqual(clusters([0n, 0b111n, 0b1111111n]), Int32Array.of(0, 0, 2))
+  assert.deepEqual(clusters(new Set([8n, null, 9n])), Int32Array.of(0, -1, 0))
+  const all = BigInt64Array.of(1n, 2n, -1n, 3n)
+  assert.deepEqual(clusters(all.subarray(1)), Int32Array.of(0, 1, 0))
+})
+
+test('many rows without a fingerprint', () => {
+  const rows = Array(1_200_000).fill(null)
+  rows[7] = rows[1_100_000] = 5n
+  const found = clusters(rows)
+  assert.deepEqual([found[6], found[7], found[1_100_000], found[1_199_999]], [-1, 7, 7, -1])
+  assert.equal(
+    found.reduce((count, cluster) => count + (cluster === -1), 0),
+    rows.length - 2,
+  )
+})
+
+test('errors', () => {
+  for (const call of [pairs, clusters]) {
+    for (const maxDistance of [-1, 65]) {
+      assert.throws(() => call([1n], maxDistance), {
+        name: 'RangeError',
+        message: `maximum distance ${maxDistance} is out of range. Two fingerprints differ in 0 to 64 bits.`,
+      })
+    }
+    assert.throws(() => call([1n], 3n), { name: 'TypeError', message: 'maximum distance must be a number, not bigint' })
+    assert.throws(() => call([1]), { name: 'TypeError', message: 'fingerprint must be a BigInt, not number' })
+    assert.throws(
+      () => call(BigUint64Array.of(2n ** 63n)),
+      /^RangeError: fingerprint 9223372036854775808 is out of range/,
+    )
+    for (const [rows, found] of [
+      [7, 'number'],
+      ['7', 'string'],
+      [null, 'null'],
+    ]) {
+      assert.throws(() => call(rows), {
+        name: 'TypeError',
+        message: `fingerprints must be a BigInt64Array or an iterable of BigInt or null, not ${found}`,
+      })
+    }
+  }
+})
