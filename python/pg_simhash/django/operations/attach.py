@@ -1,55 +1,16 @@
 """Attaching a table by generated columns."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.migrations.operations.base import Operation, OperationCategory
-from django.db.migrations.state import ProjectState, StateApps
+from django.db.migrations.operations.base import Operation
 from django.db.models import Field, GeneratedField, Model
 
 from ..expressions import SimHash
 from ..fields import FingerprintField
-from .table import TableOperation, column_of, columns_of, select, table_of
-
-
-class AttachedField(TableOperation):
-    """An operation that adds or removes the fingerprint column, and the model's field if it has one.
-
-    ``prefix`` is the name of the column, by default that of the field, or ``simhash`` without a field.
-    """
-
-    source: str
-    field: str | None
-    prefix: str | None
-    options: Mapping[str, Any] | None
-
-    @property
-    def column(self) -> str:
-        return self.prefix or self.field or "simhash"
-
-    def model_field(self) -> Field:
-        """The field as the model has to declare it."""
-        raise NotImplementedError
-
-    def db_column(self) -> dict[str, str]:
-        """The argument ``db_column`` of the field, if the field has another name than the column."""
-        return {} if self.column == self.field else {"db_column": self.column}
-
-    def add_to_state(self, app_label: str, state: ProjectState) -> None:
-        if self.field:
-            state.add_field(app_label, self.model_name_lower, self.field, self.model_field(), preserve_default=True)
-
-    def remove_from_state(self, app_label: str, state: ProjectState) -> None:
-        if self.field:
-            state.remove_field(app_label, self.model_name_lower, self.field)
-
-    def options_json(self) -> dict[str, str]:
-        return {"options": json.dumps(self.options, sort_keys=True)} if self.options else {}
-
-    def detach(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
-        select(schema_editor, "simhash_detach", table_of(schema_editor, model), prefix=self.column)
+from .attached_field import AddsField, AttachedField, RemovesField
+from .table import column_of, columns_of, select, table_of
 
 
 class GeneratedColumns(AttachedField):
@@ -101,7 +62,7 @@ class GeneratedColumns(AttachedField):
         select(schema_editor, "simhash_attach", table_of(schema_editor, model), **arguments)
 
 
-class Attach(GeneratedColumns):
+class Attach(AddsField, GeneratedColumns):
     """Gives the table a fingerprint column, its blocks and their indexes, by ``simhash_attach``. It locks the table for
     one rewrite.
 
@@ -117,17 +78,6 @@ class Attach(GeneratedColumns):
     Backwards, it detaches the table.
     """
 
-    category = OperationCategory.ADDITION
-
-    def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        self.add_to_state(app_label, state)
-
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.attach(schema_editor, model)
-
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.detach(schema_editor, model)
-
     def reduce(self, operation: Operation, app_label: str) -> bool | list[Operation]:
         if self.is_undone_by(operation, Detach):
             return []
@@ -141,19 +91,8 @@ class Attach(GeneratedColumns):
         return f"{self.model_name_lower}_attach_{self.column.lower()}"
 
 
-class Detach(GeneratedColumns):
+class Detach(RemovesField, GeneratedColumns):
     """Removes what Attach has added. It takes the arguments of that operation, so that it can be reversed."""
-
-    category = OperationCategory.REMOVAL
-
-    def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        self.remove_from_state(app_label, state)
-
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.detach(schema_editor, model)
-
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.attach(schema_editor, model)
 
     def describe(self) -> str:
         return f"Detach fingerprints of {self.source} from model {self.model_name}"

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.migrations.operations.base import Operation, OperationCategory
-from django.db.migrations.state import ProjectState, StateApps
+from django.db.migrations.operations.base import Operation
 from django.db.models import Field, Model
 
 from ..fields import FingerprintField
-from .attach import AttachedField
+from .attached_field import AddsField, AttachedField, RemovesField
 from .index import BlockIndexes
 from .table import call_sql, column_of, select, table_of
 
@@ -61,7 +60,7 @@ class OnlineColumn(BlockIndexes, AttachedField):
         self.build_indexes(schema_editor, model, self.column)
 
 
-class AttachOnline(OnlineColumn):
+class AttachOnline(AddsField, OnlineColumn):
     """Gives a table that stays in use a fingerprint column and block indexes, in a migration with ``atomic = False``.
 
     It adds an empty column and a trigger (``simhash_attach_online``), fills the column in batches (``simhash_fill``),
@@ -78,17 +77,6 @@ class AttachOnline(OnlineColumn):
     detaches the table.
     """
 
-    category = OperationCategory.ADDITION
-
-    def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        self.add_to_state(app_label, state)
-
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.attach(schema_editor, model)
-
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.detach(schema_editor, model)
-
     def reduce(self, operation: Operation, app_label: str) -> bool | list[Operation]:
         if self.is_undone_by(operation, DetachOnline):
             return []
@@ -102,20 +90,9 @@ class AttachOnline(OnlineColumn):
         return f"{self.model_name_lower}_attach_{self.column.lower()}_online"
 
 
-class DetachOnline(OnlineColumn):
+class DetachOnline(RemovesField, OnlineColumn):
     """Removes what AttachOnline has added. It takes the arguments of that operation, so that it can be reversed; then
     the migration needs ``atomic = False``."""
-
-    category = OperationCategory.REMOVAL
-
-    def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        self.remove_from_state(app_label, state)
-
-    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.detach(schema_editor, model)
-
-    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
-        self.attach(schema_editor, model)
 
     def describe(self) -> str:
         return f"Detach fingerprints of {self.source} from model {self.model_name} while it is in use"
