@@ -13,6 +13,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
+use super::catalog::relation::relation_name;
 use super::error::{sendable, user_error};
 use super::owner::{set, with_settings};
 use super::spi::{from_server, strings};
@@ -70,11 +71,7 @@ fn pause() {
 /// Tells the user which processes hold or want locks that conflict with the wanted one. What is told of each is what
 /// `pg_stat_activity` shows the user.
 fn tell_of_wait(relation: Oid, lock: pg_sys::LOCKMODE) -> Result<(), ErrorReport> {
-    // SAFETY: a look-up in a system cache, which returns a NUL-terminated name or null.
-    let name = unsafe {
-        let name = pg_sys::get_rel_name(relation);
-        if name.is_null() { return Ok(()) } else { from_server(name)? }
-    };
+    let Some(name) = relation_name(relation)? else { return Ok(()) };
     let notice = user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, format!("waiting for a lock on \"{name}\""))
         .set_hint("The setting lock_timeout limits the wait.");
     let holders = in_the_way(relation, lock)?;

@@ -165,6 +165,21 @@ impl Relation {
     }
 }
 
+/// The name of a relation that need not be open; None if it does not exist.
+pub fn relation_name(relation: Oid) -> Result<Option<String>, ErrorReport> {
+    // SAFETY: a look-up in a system cache, which returns a NUL-terminated name or null.
+    unsafe {
+        let name = pg_sys::get_rel_name(relation);
+        if name.is_null() { Ok(None) } else { from_server(name).map(Some) }
+    }
+}
+
+/// Whether a relation exists.
+pub fn exists(relation: Oid) -> bool {
+    // SAFETY: a look-up in a system cache.
+    unsafe { !pg_sys::get_rel_name(relation).is_null() }
+}
+
 /// The error for an OID that is no relation's.
 pub fn no_such_relation(relation: Oid) -> ErrorReport {
     let message = format!("relation with OID {} does not exist", relation.to_u32());

@@ -15,6 +15,7 @@ use pgrx::prelude::*;
 use super::prefix::Prefix;
 use super::unfilled::Kept;
 use crate::postgres::call::Call;
+use crate::postgres::catalog::relation::{exists, relation_name};
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, tick, user_error};
 use crate::postgres::owner::{as_owner_with_triggers, set};
@@ -287,11 +288,7 @@ impl Fill<'_> {
     }
 
     fn has_left(&self, table: pg_sys::Oid) -> Result<Batch, ErrorReport> {
-        // SAFETY: a look-up in a system cache; the name is null if the table does not exist.
-        let name = unsafe {
-            let name = pg_sys::get_rel_name(table);
-            if name.is_null() { String::new() } else { crate::postgres::spi::from_server(name)? }
-        };
+        let name = relation_name(table)?.unwrap_or_default();
         tell(format!("fill: table \"{name}\" was detached meanwhile"));
         Ok(Batch::Left)
     }
@@ -354,11 +351,6 @@ impl Fill<'_> {
         let statement = format!("UPDATE {only}{name} SET {column} = {fingerprint} WHERE {column} IS NULL");
         Ok(Left { table: table.name.clone(), rows, statement })
     }
-}
-
-fn exists(relation: pg_sys::Oid) -> bool {
-    // SAFETY: a look-up in a system cache.
-    unsafe { !pg_sys::get_rel_name(relation).is_null() }
 }
 
 /// Runs `f` under a snapshot: a procedure that may commit is called without one.

@@ -10,7 +10,7 @@ use super::index_names::{IndexNames, leftover_label, name_of_block};
 use super::prefix::Prefix;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::index::Index;
-use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::relation::{Relation, relation_name};
 use crate::postgres::catalog::target::Target;
 use crate::postgres::lock_wait::lock_relation;
 use crate::postgres::spi;
@@ -49,16 +49,8 @@ impl NamedIndex {
     /// None if the index was dropped.
     pub fn lock_to_drop(&self) -> Result<Option<String>, ErrorReport> {
         lock_relation(self.oid, pg_sys::AccessExclusiveLock as pg_sys::LOCKMODE)?;
-        // SAFETY: the look-up in a system cache returns a NUL-terminated name or null.
-        let name = unsafe {
-            let name = pg_sys::get_rel_name(self.oid);
-            if name.is_null() {
-                return Ok(None);
-            }
-            spi::from_server(name)?
-        };
         // The index is in its table's schema, whose name is held.
-        Ok(Some(quote_qualified_identifier(&self.schema, &name)))
+        Ok(relation_name(self.oid)?.map(|name| quote_qualified_identifier(&self.schema, &name)))
     }
 
     /// Whether the index has the definition and the name that attach would give it for this block of the fingerprint,

@@ -6,10 +6,11 @@ use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
 use pgrx::AnyElement;
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 
 use super::action::Action;
+use crate::postgres::catalog::relation::exists;
 use crate::postgres::text::name_to_datum;
 use crate::postgres::trigger::RowEvent;
 
@@ -93,9 +94,4 @@ fn simhash_guard_counts() -> TableIterator<
     TableIterator::new(rows.into_iter().map(|(target, guard, [checked, rejected, skipped, marked])| {
         (target, name_to_datum(&guard), checked, rejected, skipped, marked)
     }))
-}
-
-fn exists(table: Oid) -> bool {
-    // SAFETY: a look-up in a system cache, which returns null if the table does not exist.
-    unsafe { !pg_sys::get_rel_name(table).is_null() }
 }

@@ -318,22 +318,22 @@ impl Statement {
     /// Writes about a row that is skipped or marked to the guard's log, if it has one.
     fn log(&self, event: &RowEvent, nearest: &Nearest) -> Result<(), ErrorReport> {
         let Some(log) = &self.guard.log else { return Ok(()) };
-        if self.log.get().is_none() {
-            let guarded = Guarded {
-                guard: &event.trigger_name()?,
-                root: self.guard.identity.root,
-                table: &event.table(),
-                action: self.guard.action,
-            };
-            // SAFETY: the statement's memory context lives as long as the statement, and so as long as the result.
-            let writer = unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| log.prepare(&guarded)) }?;
-            self.log.get_or_init(|| writer);
-        }
-        match self.log.get() {
-            // SAFETY: the memory of the statement, in which the log was prepared for the event's table.
-            Some(writer) => unsafe { writer.write(nearest, event.new_row()) },
-            None => Ok(()),
-        }
+        let writer = match self.log.get() {
+            Some(writer) => writer,
+            None => {
+                let guarded = Guarded {
+                    guard: &event.trigger_name()?,
+                    root: self.guard.identity.root,
+                    table: &event.table(),
+                    action: self.guard.action,
+                };
+                // SAFETY: the statement's memory context lives as long as the statement, and so as long as the result.
+                let writer = unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| log.prepare(&guarded)) }?;
+                self.log.get_or_init(|| writer)
+            }
+        };
+        // SAFETY: the memory of the statement, in which the log was prepared for the event's table.
+        unsafe { writer.write(nearest, event.new_row()) }
     }
 
     /// Searches for near rows, which the new text confirms if it is given. If the outcome depends on another

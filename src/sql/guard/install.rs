@@ -57,8 +57,7 @@ fn simhash_guard_texts(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     let log_columns = names(&required(log_columns, "log_columns")?, "log_columns")?;
-    let log = Some((log_to, log_columns));
-    guard(target, action, max_distance, scope, mark_column, fingerprint, resemblance, log, fcinfo)
+    guard(target, action, max_distance, scope, mark_column, fingerprint, resemblance, log_to, log_columns, fcinfo)
 }
 
 /// The function as databases declare it that are not yet updated: without a resemblance, and without a log.
@@ -73,7 +72,7 @@ fn simhash_guard(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     let max_distance = Some(required(max_distance, "max_distance")?);
-    guard(target, action, max_distance, scope, mark_column, fingerprint, None, None, fcinfo)
+    guard(target, action, max_distance, scope, mark_column, fingerprint, None, None, Vec::new(), fcinfo)
 }
 
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
@@ -85,13 +84,13 @@ fn guard(
     mark_column: Option<&CStr>,
     fingerprint: Option<&CStr>,
     resemblance: Option<f64>,
-    log: Option<(Option<pg_sys::Oid>, Vec<String>)>,
+    log_to: Option<pg_sys::Oid>,
+    log_columns: Vec<String>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     let target = required(target, "target")?;
     let action = decode_copy(required(action, "action")?)?;
     let scope = required(scope, "scope")?;
-    let (log_to, log_columns) = log.unwrap_or_default();
     let guard = Guard {
         // SAFETY: `fcinfo` belongs to the running call.
         schema: ExtensionSchema::running(unsafe { Call::new(fcinfo) })?,

@@ -14,7 +14,7 @@ use super::action::Action;
 use super::nearest::Nearest;
 use crate::postgres::catalog::column::{Column, type_name};
 use crate::postgres::catalog::partition::with_inheritors;
-use crate::postgres::catalog::relation::{Relation, no_such_relation};
+use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_name};
 use crate::postgres::error::{sendable, user_error};
 use crate::postgres::names::schema_name;
 use crate::postgres::owner::as_owner;
@@ -88,14 +88,10 @@ impl Log {
 
     /// The log with this OID, which a user names.
     pub fn of_table(oid: Oid, columns: Vec<String>) -> Result<Self, ErrorReport> {
-        // SAFETY: look-ups in system caches. A name is NUL-terminated, or null.
-        unsafe {
-            let name = pg_sys::get_rel_name(oid);
-            if name.is_null() {
-                return Err(no_such_relation(oid));
-            }
-            Ok(Self { schema: schema_name(pg_sys::get_rel_namespace(oid))?, name: from_server(name)?, columns })
-        }
+        let name = relation_name(oid)?.ok_or_else(|| no_such_relation(oid))?;
+        // SAFETY: a look-up in a system cache.
+        let schema = schema_name(unsafe { pg_sys::get_rel_namespace(oid) })?;
+        Ok(Self { schema, name, columns })
     }
 
     /// Makes the log ready. An error if it cannot be written to, or must not be. The result lives in the current memory
