@@ -58,6 +58,15 @@ pub fn with_settings<T>(f: impl FnOnce() -> T) -> T {
     }
 }
 
+/// The value of a setting; None if there is no such setting.
+pub fn setting(name: &std::ffi::CStr) -> Option<String> {
+    // SAFETY: the name is NUL-terminated; the result is null, or NUL-terminated and copied at once.
+    unsafe {
+        let value = pg_sys::GetConfigOption(name.as_ptr(), true, false);
+        (!value.is_null()).then(|| std::ffi::CStr::from_ptr(value).to_string_lossy().into_owned())
+    }
+}
+
 /// Changes a setting until the enclosing [`with_settings`] or [`as_owner`] ends.
 pub fn set(name: &'static std::ffi::CStr, value: &std::ffi::CStr) {
     // SAFETY: both strings are NUL-terminated, and PostgreSQL copies the value. Any user may change what is set here.

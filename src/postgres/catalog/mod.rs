@@ -1,7 +1,8 @@
-//! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es, [`primary_key`], [`partition`]s
-//! . [`unlocked`] reads about tables that are not locked. A [`target`] is the table that a command
-//! works on; [`generation`] gives its generation expressions as SQL.
+//! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es, [`primary_key`], [`partition`]s.
+//! [`unlocked`] reads about tables that are not locked. A [`target`] is the table that a command works on;
+//! [`generation`] gives its generation expressions as SQL. [`citus`] reads the catalogs of Citus.
 
+pub mod citus;
 pub mod column;
 pub mod generation;
 pub mod index;

@@ -4,6 +4,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
+use super::citus::{distribution, is_coordinator};
 use super::partition::with_inheritors;
 use super::relation::{Relation, no_such_relation};
 use crate::postgres::error::user_error;
@@ -47,6 +48,7 @@ impl Target {
         check_owner(oid)?;
         let target = Self::locked(oid, lock > pg_sys::AccessShareLock as Lock)?;
         target.check_kind()?;
+        target.check_is_changed_here()?;
         Ok(target)
     }
 
@@ -117,6 +119,18 @@ impl Target {
                 .set_detail("It must be an ordinary or a partitioned table."));
         }
         Ok(())
+    }
+
+    /// Refuses a table that Citus manages, except on the coordinator: elsewhere, some commands would fail when others
+    /// have changed the table on all servers.
+    fn check_is_changed_here(&self) -> Result<(), ErrorReport> {
+        if distribution(self.oid)?.is_none() || is_coordinator() {
+            return Ok(());
+        }
+        let message =
+            format!("table \"{}\" is distributed by Citus, and this server is not the coordinator", self.name);
+        Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+            .set_hint("Connect to the coordinator, and run the command there."))
     }
 
     /// Refuses partitions and typed tables, which cannot gain or lose a column by themselves.

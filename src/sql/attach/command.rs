@@ -7,8 +7,9 @@ use pgrx::pg_sys::panic::ErrorReport;
 
 use super::prefix::Prefix;
 use crate::postgres::call::Call;
+use crate::postgres::catalog::citus::distribution;
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::owner::as_owner;
+use crate::postgres::owner::{as_owner, set, setting};
 use crate::sql::functions::ExtensionSchema;
 
 /// A command on a table and its descendants (children or partitions), all of them locked.
@@ -19,6 +20,9 @@ pub struct Command<'a> {
     /// The table, and all that inherit from it.
     pub family: &'a [Target],
 }
+
+/// The setting of Citus by which a command runs in this session if its shard is on this server.
+const LOCAL_EXECUTION: &CStr = c"citus.enable_local_execution";
 
 /// Locks the table and its descendants in mode `lock`, and runs a command as the table's owner. An error if the current
 /// user does not own the table.
@@ -33,6 +37,10 @@ pub fn run<T>(
     let schema = ExtensionSchema::running(call)?;
     let table = Target::lock(target, lock)?;
     as_owner(table.owner, || {
+        // Citus refuses to run a command on all servers after it has run another on this server alone.
+        if distribution(table.oid)?.is_some() && setting(LOCAL_EXECUTION).is_some() {
+            set(LOCAL_EXECUTION, c"off");
+        }
         let family = table.family(lock)?;
         f(Command { schema, prefix, table: &table, family: &family })
     })

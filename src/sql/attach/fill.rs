@@ -15,6 +15,7 @@ use pgrx::prelude::*;
 use super::prefix::Prefix;
 use super::unfilled::Kept;
 use crate::postgres::call::Call;
+use crate::postgres::catalog::citus::check_has_rows;
 use crate::postgres::catalog::relation::{exists, relation_name};
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, tick, user_error};
@@ -183,6 +184,8 @@ impl Fill<'_> {
     /// The tables that hold the family's rows, each with its number of pages.
     fn tables(&self) -> Result<Vec<(pg_sys::Oid, u32)>, ErrorReport> {
         let table = Target::lock(self.root, pg_sys::AccessShareLock as Lock)?;
+        check_has_rows(&table.open())
+            .map_err(|error| error.set_hint("Fill the column by an UPDATE, which Citus runs on all servers."))?;
         let mut tables = Vec::new();
         for member in table.family(pg_sys::AccessShareLock as Lock)? {
             if member.is_ordinary() && self.has_member(member.oid)? {

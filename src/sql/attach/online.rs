@@ -18,6 +18,7 @@ use super::source::{Kind, Source};
 use super::table::one_by_one;
 use super::update::{UpdateTrigger, kind_of_stored};
 use crate::postgres::call::Call;
+use crate::postgres::catalog::citus::check_has_rows;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::generation::definition;
 use crate::postgres::catalog::target::{Lock, Target};
@@ -42,6 +43,8 @@ fn simhash_attach_online(
     command::run(call, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
         let Command { schema, prefix, table, family } = command;
         table.check_has_own_columns()?;
+        check_has_rows(&table.open())
+            .map_err(|error| error.set_hint("Call simhash_attach, which Citus runs on all servers."))?;
         let source = Source::read(table, source, options)?;
         Online { schema, source, prefix }.complete(table, family)
     })

@@ -11,6 +11,7 @@ use simhash::search::lock_keys::Secret;
 
 use super::action::Action;
 use super::cache::Cache;
+use super::distribution::{check_sees_all, known_names};
 use super::locks::secret;
 use super::log::Log;
 use super::mark_column::mark_column;
@@ -122,6 +123,9 @@ impl Guard {
         let logged = log.iter().flat_map(|log| &log.columns);
         check_columns(event, std::iter::once(fingerprint).chain(mark).chain(scope).chain(logged))?;
         let members = Members::read_with(identity.root, identity.detached)?;
+        let has_log = log.is_some();
+        let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), scope, has_log);
+        members.all.iter().try_for_each(sees_all)?;
         let schema = ExtensionSchema::from_function(function);
         let searched = members.searched(fingerprint, scope, near, schema)?;
         let Members { all, with_rows } = members;
@@ -187,7 +191,7 @@ fn check_columns<'a>(event: &RowEvent, mut names: impl Iterator<Item = &'a Strin
         Err(error) => Some(Err(error)),
     });
     let Some(missing) = missing.transpose()? else { return Ok(()) };
-    let (guard, table) = (event.trigger_name()?, table.name()?);
+    let (table, guard) = known_names(&table, event.trigger_name()?)?;
     let message = format!("guard \"{guard}\" of table \"{table}\" needs column \"{missing}\", which does not exist");
     Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message).set_hint(
         "Call simhash_guard again with the columns that the table has now, or simhash_unguard to remove the guard.",

@@ -8,6 +8,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
 use super::action::Action;
+use super::distribution::check_can_guard;
 use super::log::{Guarded, Log};
 use super::mark_column::mark_column;
 use super::members::Members;
@@ -194,13 +195,17 @@ impl Guard {
     /// near-duplicates.
     fn check(&self, table: &Target, relation: &Relation) -> Result<Nearness, ErrorReport> {
         check_is_whole(table)?;
+        let members = Members::read(table.oid)?;
+        let can_guard =
+            |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &self.scope, self.log.is_some());
+        members.all.iter().try_for_each(can_guard)?;
         let fingerprint = fingerprint_column(relation, &self.fingerprint)
             .map_err(|error| error.set_hint("simhash_attach adds the fingerprint column, named simhash by default."))?;
         check_is_stored(relation, &fingerprint)?;
         Scope::new(relation, &self.scope)?;
         let has_text = || Ok(TextSource::of_column(relation, &fingerprint, self.schema)?.is_some());
         let near = self.near.with_defaults(has_text)?;
-        let searched = Members::read(table.oid)?.searched(&self.fingerprint, &self.scope, near, Some(self.schema))?;
+        let searched = members.searched(&self.fingerprint, &self.scope, near, Some(self.schema))?;
         self.check_mark(relation, &searched)?;
         self.check_log(table, relation)?;
         let visits: f64 = searched.iter().map(|member| member.visits).sum();

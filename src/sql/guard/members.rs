@@ -43,7 +43,6 @@ impl Members {
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
                 .set_detail("A guard searches the indexes of this server only."));
         }
-        all.iter().try_for_each(|&member| check_is_not_distributed(member))?;
         let with_rows: Vec<_> =
             all.iter().copied().filter(|&member| kind(member) == pg_sys::RELKIND_RELATION).collect();
         with_rows.iter().try_for_each(|&member| check_is_heap(&Relation::open(member)))?;
@@ -99,38 +98,6 @@ fn check_is_heap(table: &Relation) -> Result<(), ErrorReport> {
     Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
         .set_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
         .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap (from PostgreSQL 15 on)."))
-}
-
-/// Refuses a table that Citus has distributed: its rows are in other tables, which the guard does not see.
-fn check_is_not_distributed(table: Oid) -> Result<(), ErrorReport> {
-    const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-    // SAFETY: the catalog of Citus is opened and closed; the column exists, and is of type regclass.
-    let is_distributed = unsafe {
-        let catalog = pg_sys::get_relname_relid(c"pg_dist_partition".as_ptr(), pg_sys::PG_CATALOG_NAMESPACE.into());
-        let column = if catalog == Oid::INVALID {
-            pg_sys::InvalidAttrNumber as i16
-        } else {
-            pg_sys::get_attnum(catalog, c"logicalrelid".as_ptr())
-        };
-        if column <= 0 {
-            return Ok(());
-        }
-        let catalog = pg_sys::table_open(catalog, LOCK);
-        let mut key = pg_sys::ScanKeyData::default();
-        let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
-        pg_sys::ScanKeyInit(&mut key, column, equal, pg_sys::F_OIDEQ.into(), table.into());
-        let scan = pg_sys::systable_beginscan(catalog, Oid::INVALID, false, std::ptr::null_mut(), 1, &mut key);
-        let is_distributed = !pg_sys::systable_getnext(scan).is_null();
-        pg_sys::systable_endscan(scan);
-        pg_sys::table_close(catalog, LOCK);
-        is_distributed
-    };
-    if !is_distributed {
-        return Ok(());
-    }
-    let name = Relation::open(table).name()?;
-    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, format!("table \"{name}\" is distributed by Citus"))
-        .set_detail("Its rows are stored in other tables, on other servers, where the guard does not see them."))
 }
 
 /// The error for a table that lacks the indexes for searches within a distance.

@@ -9,6 +9,7 @@
 //! found, which [`conflict`] reports and [`mark_column`] stores; [`disclosure`] says what the user may be told about it.
 //! [`log`] is the table that gets a row about each row that is skipped or marked, and [`counts`] counts rows in each
 //! session. [`preview`] shows what a guard would find among the rows of a table.
+//! [`distribution`] says which tables that Citus manages can be guarded.
 
 mod action;
 mod cache;
@@ -18,6 +19,7 @@ mod counts;
 mod decision;
 mod definition;
 mod disclosure;
+mod distribution;
 mod install;
 mod locks;
 mod log;

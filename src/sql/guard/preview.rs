@@ -22,6 +22,7 @@ use super::nearness::{Asked, Nearness};
 use super::search::{Candidate, SearchedTable, Wanted};
 use crate::postgres::arrays::names;
 use crate::postgres::call::Call;
+use crate::postgres::catalog::citus::check_has_rows;
 use crate::postgres::catalog::primary_key::KeyValue;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::dirty_scan::State;
@@ -80,6 +81,7 @@ fn simhash_preview(
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
+    check_has_rows(&table.open())?;
     check_is_whole(&table)?;
     let family = table.family(pg_sys::AccessShareLock as Lock)?;
     let hides = || family.iter().any(|member| hides_rows(member.oid));

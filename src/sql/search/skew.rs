@@ -12,6 +12,7 @@ use pgrx::spi::{SpiError, quote_identifier, quote_qualified_identifier};
 use simhash::search::blocks::LAYOUTS;
 use simhash::search::skew::{Sample, skew};
 
+use crate::postgres::catalog::citus::distribution;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::{Relation, no_such_relation};
 use crate::postgres::error::{algorithm_error, tick, user_error};
@@ -175,21 +176,12 @@ impl Table {
         let mut sample = Sample::new().map_err(algorithm_error)?;
         let share = (PAGES / self.pages()?).min(1.0);
         let percent = (share * 100.0) as f32;
-        let largest_group = if self.quoted_scope.is_empty() {
-            String::new()
-        } else {
-            let columns: Vec<_> = self.quoted_scope.iter().map(|column| format!("t.{column}")).collect();
-            let columns = columns.join(", ");
-            format!(
-                " ORDER BY pg_catalog.count(*) OVER (PARTITION BY {columns}) DESC, {columns} FETCH FIRST 1 ROW WITH TIES"
-            )
-        };
-        let query = format!(
-            "SELECT t.{column}::pg_catalog.int8 FROM {table} AS t TABLESAMPLE pg_catalog.system ({percent}) \
-             REPEATABLE (0) WHERE t.{column} IS NOT NULL{largest_group}",
-            column = self.quoted_column,
-            table = self.quoted
+        let from = format!(
+            "FROM {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) WHERE t.{} IS NOT NULL",
+            self.quoted, self.quoted_column
         );
+        let largest_group = self.largest_group(&from)?;
+        let query = format!("SELECT t.{}::pg_catalog.int8 {from}{largest_group}", self.quoted_column);
         let query = Query::parse(to_server(&query)?)?;
         // The lock protects the table and its column, but not the names by which the query looked them up.
         let wanted = Variable { relation: 1, number: self.column, levels_up: 0 };
@@ -205,17 +197,46 @@ impl Table {
         Ok((sample, rows))
     }
 
-    /// The number of pages of the table, with its partitions and inheritors.
+    /// What restricts a sample to the largest group of rows that agree in the scope.
+    fn largest_group(&self, from: &str) -> Result<String, ErrorReport> {
+        if self.quoted_scope.is_empty() {
+            return Ok(String::new());
+        }
+        let columns: Vec<_> = self.quoted_scope.iter().map(|column| format!("t.{column}")).collect();
+        let columns = columns.join(", ");
+        // Citus 13 ignores WITH TIES after a window function. The sample is the same when it is read twice.
+        Ok(if distribution(self.oid)?.is_some() {
+            let group = format!("ROW({columns})::pg_catalog.text");
+            format!(
+                " AND {group} OPERATOR(pg_catalog.=) (SELECT {group} {from} GROUP BY {columns} \
+                 ORDER BY pg_catalog.count(*) DESC, {columns} LIMIT 1)"
+            )
+        } else {
+            format!(
+                " ORDER BY pg_catalog.count(*) OVER (PARTITION BY {columns}) DESC, {columns} FETCH FIRST 1 ROW WITH TIES"
+            )
+        })
+    }
+
+    /// The number of pages of the table, with its partitions and inheritors. Citus knows the size of a table that it
+    /// has distributed, which has no pages itself.
     fn pages(&self) -> Result<f64, ErrorReport> {
+        let size = if distribution(self.oid)?.is_some() {
+            "pg_catalog.citus_relation_size(relation)"
+        } else {
+            "pg_catalog.pg_relation_size(relation, 'main')"
+        };
         let bytes = Spi::connect(|client| {
-            let query = "
+            let query = &format!(
+                "
                 WITH RECURSIVE tree (relation) AS (
                     SELECT $1
                     UNION
                     SELECT inhrelid
                     FROM pg_catalog.pg_inherits JOIN tree ON inhparent OPERATOR(pg_catalog.=) relation
                 )
-                SELECT pg_catalog.sum(pg_catalog.pg_relation_size(relation, 'main'))::pg_catalog.float8 FROM tree";
+                SELECT pg_catalog.sum({size})::pg_catalog.float8 FROM tree"
+            );
             client.select(query, Some(1), &[self.oid.into()])?.first().get_one::<f64>()
         });
         Ok(bytes.map_err(internal)?.unwrap_or(0.0) / f64::from(pg_sys::BLCKSZ))

@@ -1,0 +1,169 @@
+//! What the catalogs of Citus say about a table, in a database that has Citus. Columns are found by their names, so
+//! that no version of Citus is needed here.
+//!
+//! Citus stores the rows of a table that it manages in shards: tables of their own, on any of its servers, with the
+//! number of the shard at the end of their names. The table itself stays empty.
+
+use std::ffi::CStr;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
+use pgrx::prelude::*;
+
+use super::column::Column;
+use super::relation::{Relation, relation_name};
+use crate::postgres::error::user_error;
+use crate::postgres::spi::to_server;
+
+/// How Citus stores the rows of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// By the value of this column: rows that agree in it are in the same shard.
+    Column(String),
+    /// All rows in one shard.
+    OneShard,
+    /// All rows in one shard, which has a copy on each server.
+    Copies,
+    /// All rows in one shard on the coordinator.
+    Local,
+}
+
+/// How Citus stores the rows of a table; None for a table that Citus does not manage, among them every shard.
+pub fn distribution(table: Oid) -> Result<Option<Distribution>, ErrorReport> {
+    let read = |row: Row| {
+        // SAFETY: Citus declares these columns with these types.
+        unsafe {
+            let character = |column| row.value(column).map_or(0, |value| value.value() as u8);
+            let key = row.value(c"partkey").map(|text| pg_sys::text_to_cstring(text.cast_mut_ptr()));
+            let group = row.value(c"colocationid").map_or(0, |value| value.value() as i32);
+            (character(c"partmethod"), character(c"repmodel"), key, group)
+        }
+    };
+    let key = (c"logicalrelid", pg_sys::F_OIDEQ, Datum::from(table));
+    let Some((method, replication, key, group)) = look_up(c"pg_dist_partition", Some(key), read) else {
+        return Ok(None);
+    };
+    Ok(Some(match (key, method, replication) {
+        (Some(key), ..) => {
+            // SAFETY: a NUL-terminated string in which Citus has written a node, which lives in the current memory
+            // context.
+            let column = unsafe {
+                let node = pg_sys::stringToNode(key).cast::<pg_sys::Node>();
+                let is_column = !node.is_null() && (*node).type_ == NodeTag::T_Var;
+                is_column.then(|| (*node.cast::<pg_sys::Var>()).varattno)
+            };
+            let column = column.and_then(|number| Column::at(&Relation::open(table), number));
+            Distribution::Column(column.map(|column| column.name()).transpose()?.unwrap_or_default())
+        }
+        (None, b'n', b't') => Distribution::Copies,
+        (None, b'n', _) if group == 0 => Distribution::Local,
+        _ => Distribution::OneShard,
+    }))
+}
+
+/// The table that this one is a shard of; None if it is not a shard.
+pub fn table_of_shard(shard: &Relation) -> Result<Option<Oid>, ErrorReport> {
+    let name = shard.name()?;
+    let Some((stem, number)) = split(&name) else { return Ok(None) };
+    let Some(table) = table_with_shard(number) else { return Ok(None) };
+    let Some(whole) = relation_name(table)? else { return Ok(None) };
+    // Citus shortens a name that would be too long with the number.
+    let is_shortened = to_server(&whole)?.count_bytes() + name.len() - stem.len() >= pg_sys::NAMEDATALEN as usize;
+    // SAFETY: a look-up in a system cache.
+    let schema = unsafe { pg_sys::get_rel_namespace(table) };
+    Ok((shard.schema() == schema && (stem == whole || is_shortened)).then_some(table))
+}
+
+/// A name on a shard without the number that Citus has added: its own number, or that of the shard of a partitioned
+/// table, whose triggers are copied to the partitions with their names.
+pub fn without_number(name: &str) -> &str {
+    match split(name) {
+        Some((stem, number)) if table_with_shard(number).is_some() => stem,
+        _ => name,
+    }
+}
+
+fn split(name: &str) -> Option<(&str, i64)> {
+    let (stem, number) = name.rsplit_once('_')?;
+    Some((stem, number.parse().ok()?))
+}
+
+fn table_with_shard(number: i64) -> Option<Oid> {
+    // SAFETY: Citus declares the column as regclass.
+    let read = |row: Row| unsafe { row.value(c"logicalrelid") }.map(|table| Oid::from(table.value() as u32));
+    let key = (c"shardid", pg_sys::F_INT8EQ, Datum::from(number));
+    look_up(c"pg_dist_shard", Some(key), read).flatten()
+}
+
+/// Refuses a table that Citus manages: its rows are in its shards.
+pub fn check_has_rows(table: &Relation) -> Result<(), ErrorReport> {
+    if distribution(table.oid())?.is_none() {
+        return Ok(());
+    }
+    let message = format!("table \"{}\" is distributed by Citus", table.name()?);
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_detail("Its rows are stored in other tables, on any of its servers."))
+}
+
+/// Whether this server is the one on which Citus runs commands that change tables. True without Citus.
+pub fn is_coordinator() -> bool {
+    // SAFETY: Citus declares the column as integer.
+    let read = |row: Row| unsafe { row.value(c"groupid") }.is_none_or(|group| group.value() as i32 == 0);
+    look_up(c"pg_dist_local_group", None, read).unwrap_or(true)
+}
+
+/// A row of a catalog.
+struct Row {
+    tuple: pg_sys::HeapTuple,
+    catalog: pg_sys::Relation,
+}
+
+impl Row {
+    /// The value of a column; None if it is NULL, or the catalog has no such column.
+    ///
+    /// # Safety
+    /// The caller knows the type of the column.
+    unsafe fn value(&self, column: &CStr) -> Option<Datum> {
+        // SAFETY: the catalog is open, and the row is one of it.
+        unsafe {
+            let number = pg_sys::get_attnum((*self.catalog).rd_id, column.as_ptr());
+            if number <= 0 {
+                return None;
+            }
+            let mut is_null = false;
+            let value = pg_sys::SPI_getbinval(self.tuple, (*self.catalog).rd_att, number.into(), &mut is_null);
+            (!is_null).then_some(value)
+        }
+    }
+}
+
+/// Reads the first row of a catalog of Citus, or the first whose column equals a value by a function. None if there is
+/// none, or no such catalog. What `read` returns must not point into the row.
+fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnce(Row) -> T) -> Option<T> {
+    const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+    // SAFETY: only superusers can create tables in this schema. The catalog is opened and closed here, and the row is
+    // read before the scan ends. The function compares values of the column's type.
+    unsafe {
+        let catalog = pg_sys::get_relname_relid(catalog.as_ptr(), pg_sys::PG_CATALOG_NAMESPACE.into());
+        if catalog == Oid::INVALID {
+            return None;
+        }
+        let mut scan_key = pg_sys::ScanKeyData::default();
+        if let Some((column, function, value)) = key {
+            let column = pg_sys::get_attnum(catalog, column.as_ptr());
+            if column <= 0 {
+                return None;
+            }
+            let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
+            pg_sys::ScanKeyInit(&mut scan_key, column, equal, function.into(), value);
+        }
+        let keys = key.is_some().into();
+        let catalog = pg_sys::table_open(catalog, LOCK);
+        let scan = pg_sys::systable_beginscan(catalog, Oid::INVALID, false, std::ptr::null_mut(), keys, &mut scan_key);
+        let tuple = pg_sys::systable_getnext(scan);
+        let found = (!tuple.is_null()).then(|| read(Row { tuple, catalog }));
+        pg_sys::systable_endscan(scan);
+        pg_sys::table_close(catalog, LOCK);
+        found
+    }
+}

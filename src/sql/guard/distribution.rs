@@ -1,0 +1,68 @@
+//! Guards of tables whose rows Citus stores in shards, where the trigger sees one shard.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use crate::postgres::catalog::citus::{Distribution, check_has_rows, distribution, table_of_shard, without_number};
+use crate::postgres::catalog::relation::{Relation, relation_name};
+use crate::postgres::error::{sendable, user_error};
+use crate::postgres::owner::setting;
+
+/// Refuses a guard that would not see all rows that it must compare, or that Citus would not create.
+pub fn check_can_guard(table: &Relation, scope: &[String], has_log: bool) -> Result<(), ErrorReport> {
+    let Some(found) = distribution(table.oid())? else { return Ok(()) };
+    let name = table.name()?;
+    check_scope(&name, &found, scope)?;
+    check_log(&name, has_log)?;
+    let has_triggers =
+        found == Distribution::Local || setting(c"citus.enable_unsafe_triggers").as_deref() == Some("on");
+    if has_triggers {
+        return Ok(());
+    }
+    let message = format!("table \"{name}\" is distributed by Citus, which allows no triggers on it");
+    Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .set_hint("SET citus.enable_unsafe_triggers = on, and call simhash_guard again."))
+}
+
+/// Refuses to check a row where the guard does not see all rows that it must compare. Citus copies the trigger to every
+/// shard, also if the table is distributed after it was guarded.
+pub fn check_sees_all(table: &Relation, scope: &[String], has_log: bool) -> Result<(), ErrorReport> {
+    check_has_rows(table)?;
+    let Some(whole) = table_of_shard(table)? else { return Ok(()) };
+    let (Some(found), Some(name)) = (distribution(whole)?, relation_name(whole)?) else { return Ok(()) };
+    check_scope(&name, &found, scope)?;
+    check_log(&name, has_log)
+}
+
+fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Result<(), ErrorReport> {
+    let Distribution::Column(column) = distribution else { return Ok(()) };
+    if scope.contains(column) {
+        return Ok(());
+    }
+    Err(not_supported(format!("a guard of table \"{table}\" needs the column \"{column}\" in its scope"))
+        .set_detail(sendable(format!(
+            "Citus distributes the table by \"{column}\", and a guard does not see rows with other values there."
+        )))
+        .set_hint("Add the column to the scope, or guard a table of fingerprints that is not distributed."))
+}
+
+/// A log would be written in every copy of a shard, on its server, and Citus runs no distributed statement from there.
+fn check_log(table: &str, has_log: bool) -> Result<(), ErrorReport> {
+    if !has_log {
+        return Ok(());
+    }
+    Err(not_supported(format!("a guard of table \"{table}\" cannot have a log"))
+        .set_detail("Citus distributes the table, and the guard runs where the rows are."))
+}
+
+fn not_supported(message: String) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+}
+
+/// The names of a table and of a trigger on it, as the user knows them: without the number of a shard.
+pub fn known_names(table: &Relation, trigger: String) -> Result<(String, String), ErrorReport> {
+    Ok(match table_of_shard(table)?.map(relation_name).transpose()?.flatten() {
+        Some(name) => (name, without_number(&trigger).to_owned()),
+        None => (table.name()?, trigger),
+    })
+}

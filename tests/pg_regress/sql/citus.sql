@@ -1,0 +1,137 @@
+-- What commands and guards do with tables that Citus distributes. Tables with the names of its catalogs imitate it here;
+-- tests/server/citus has tests with Citus itself.
+CREATE SCHEMA citus;
+SET search_path = citus, public;
+SET client_min_messages = warning;
+CREATE TABLE docs (tenant integer, id integer, f bigint, "key" integer GENERATED ALWAYS AS (tenant) STORED,
+    PRIMARY KEY (tenant, id));
+CREATE TABLE everywhere (id integer PRIMARY KEY, f bigint);
+CREATE TABLE here (id integer PRIMARY KEY, f bigint);
+CREATE TABLE in_one_shard (id integer PRIMARY KEY, f bigint);
+CREATE TABLE parts (tenant integer, f bigint) PARTITION BY LIST (tenant);
+CREATE TABLE part PARTITION OF parts DEFAULT;
+SELECT simhash_attach(name::regclass, 'f')
+FROM unnest('{docs,everywhere,here,in_one_shard,parts}'::text[]) AS name;
+CREATE TABLE log (logged_at timestamptz, target text, action text, key jsonb, distance integer,
+    resemblance double precision, new_row jsonb);
+
+SET allow_system_table_mods = on;
+CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass NOT NULL, partmethod "char" NOT NULL, partkey text,
+    colocationid integer NOT NULL DEFAULT 0, repmodel "char" NOT NULL DEFAULT 's');
+CREATE TABLE pg_catalog.pg_dist_shard (logicalrelid regclass NOT NULL, shardid bigint NOT NULL);
+CREATE TABLE pg_catalog.pg_dist_local_group (groupid integer NOT NULL);
+RESET allow_system_table_mods;
+INSERT INTO pg_dist_local_group VALUES (0);
+
+-- Citus stores the distribution column as PostgreSQL stores an expression.
+INSERT INTO pg_dist_partition
+SELECT unnest('{docs,parts,part}'::regclass[]), 'h', adbin::text, 1, 's'
+FROM pg_attrdef WHERE adrelid = 'docs'::regclass AND adnum = 4;
+INSERT INTO pg_dist_partition VALUES ('everywhere', 'n', NULL, 2, 't'), ('here', 'n', NULL, 0, 's'),
+    ('in_one_shard', 'n', NULL, 3, 's');
+\pset format unaligned
+
+-- A guard must see all rows that it compares, and Citus must allow the trigger.
+SELECT errors(
+    $$SELECT simhash_guard('docs', 'skip', fingerprint => 'f')$$,
+    $$SELECT simhash_guard('parts', fingerprint => 'f', scope => '{f}')$$,
+    $$SELECT simhash_guard('docs', fingerprint => 'f', scope => '{tenant}')$$,
+    $$SELECT simhash_guard('everywhere', fingerprint => 'f')$$,
+    $$SELECT simhash_guard('in_one_shard', fingerprint => 'f')$$,
+    $$SELECT simhash_guard('docs', 'skip', fingerprint => 'f', scope => '{tenant}', log_to => 'log')$$,
+    $$SELECT simhash_guard('here', 'skip', fingerprint => 'f', log_to => 'log')$$,
+    $$SELECT simhash_guard('here', fingerprint => 'f')$$);
+SET citus.enable_unsafe_triggers = on;
+SELECT errors(
+    $$SELECT simhash_guard('docs', fingerprint => 'f')$$,
+    $$SELECT simhash_guard('docs', fingerprint => 'f', scope => '{id,tenant}')$$,
+    $$SELECT simhash_guard('everywhere', fingerprint => 'f')$$,
+    $$SELECT simhash_guard('in_one_shard', fingerprint => 'f')$$);
+
+-- Where the rows of such a table are not, nothing can be checked or filled.
+SELECT errors(
+    $$SELECT simhash_preview('docs', fingerprint => 'f')$$,
+    $$INSERT INTO docs VALUES (1, 1, 0)$$,
+    $$SELECT simhash_attach_online('docs', 'f', prefix => 'online')$$,
+    $$SELECT simhash_attach_online('here', 'f', prefix => 'online')$$);
+CREATE TABLE filled (id integer PRIMARY KEY, body text);
+SELECT simhash_attach_online('filled', 'body');
+INSERT INTO pg_dist_partition VALUES ('filled', 'n', NULL, 0, 's');
+CALL simhash_fill('filled');
+
+-- On a shard, messages name the table and the guard without the number of the shard.
+CREATE TABLE docs_102008 (LIKE docs INCLUDING ALL);
+INSERT INTO pg_dist_shard VALUES ('docs', 102008);
+CREATE TRIGGER guard_102008 BEFORE INSERT OR UPDATE ON docs_102008
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', 'tenant');
+INSERT INTO docs_102008 VALUES (1, 1, 0);
+SELECT errors($$INSERT INTO docs_102008 VALUES (1, 2, 0)$$);
+DO $$
+DECLARE "schema" text; "table" text; guard text;
+BEGIN
+    INSERT INTO docs_102008 VALUES (1, 2, 0);
+EXCEPTION WHEN exclusion_violation THEN
+    GET STACKED DIAGNOSTICS "schema" = SCHEMA_NAME, "table" = TABLE_NAME, guard = CONSTRAINT_NAME;
+    RAISE WARNING 'schema %, table %, constraint %', "schema", "table", guard;
+END $$;
+-- A trigger with another name, a table with a number that is no shard's, and a shard with a shortened name.
+ALTER TRIGGER guard_102008 ON docs_102008 RENAME TO guard;
+CREATE TABLE docs_102009 (LIKE docs INCLUDING ALL);
+CREATE TRIGGER guard_102009 BEFORE INSERT ON docs_102009
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f');
+INSERT INTO docs_102009 VALUES (1, 1, 0);
+CREATE TABLE a_table_with_a_name_that_is_nearly_as_long_as_a_name_can_be_here (LIKE docs INCLUDING ALL);
+CREATE TABLE a_table_with_a_name_that_is_nearly_as_long_as_a_n_1f2e3d_102010 (LIKE docs INCLUDING ALL);
+INSERT INTO pg_dist_shard VALUES ('a_table_with_a_name_that_is_nearly_as_long_as_a_name_can_be_here', 102010);
+CREATE TRIGGER guard_102010 BEFORE INSERT ON a_table_with_a_name_that_is_nearly_as_long_as_a_n_1f2e3d_102010
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f');
+INSERT INTO a_table_with_a_name_that_is_nearly_as_long_as_a_n_1f2e3d_102010 VALUES (1, 1, 0);
+SELECT errors(
+    $$INSERT INTO docs_102008 VALUES (1, 2, 0)$$,
+    $$INSERT INTO docs_102009 VALUES (1, 2, 0)$$,
+    $$INSERT INTO a_table_with_a_name_that_is_nearly_as_long_as_a_n_1f2e3d_102010 VALUES (1, 2, 0)$$);
+
+-- A table that was guarded before it was distributed: its shards have the trigger.
+CREATE TRIGGER guard BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', 'id');
+CREATE OR REPLACE TRIGGER guard BEFORE INSERT ON docs_102008
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', 'id');
+CREATE TABLE everywhere_102011 (LIKE everywhere INCLUDING ALL);
+INSERT INTO pg_dist_shard VALUES ('everywhere', 102011);
+CREATE TRIGGER guard_102011 BEFORE INSERT ON everywhere_102011
+    FOR EACH ROW EXECUTE FUNCTION simhash_dedup('skip', '3', 'f', '', '', 'citus', 'log');
+SELECT errors(
+    $$INSERT INTO docs VALUES (1, 1, 0)$$,
+    $$INSERT INTO docs_102008 VALUES (1, 2, 0)$$,
+    $$INSERT INTO everywhere_102011 VALUES (1, 0)$$);
+
+-- The size of such a table is Citus' to tell. It samples the group of rows that agree in the scope in another way.
+SET allow_system_table_mods = on;
+CREATE FUNCTION pg_catalog.citus_relation_size(relation regclass) RETURNS bigint LANGUAGE sql
+    AS 'SELECT 100 * pg_catalog.pg_relation_size(relation)';
+RESET allow_system_table_mods;
+CREATE TABLE sampled AS SELECT hashint8extended(n, 1) AS f FROM generate_series(1, 200000) AS n;
+CREATE TEMPORARY TABLE of_all AS SELECT * FROM simhash_skew('sampled', 'f');
+INSERT INTO pg_dist_partition VALUES ('sampled', 'n', NULL, 2, 't');
+SELECT blocks, of_sample.candidates = of_all.candidates AS same,
+    of_sample.candidates / of_all.candidates BETWEEN .8 AND 1.25 AS near
+FROM simhash_skew('sampled', 'f') AS of_sample JOIN of_all USING (blocks) WHERE blocks = 4;
+CREATE TABLE tenants (tenant integer, f bigint);
+INSERT INTO tenants SELECT nullif(n % 10, 0), 0 FROM generate_series(1, 1009) AS n;
+INSERT INTO tenants SELECT nullif(n % 2, 0), 0 FROM generate_series(1, 10) AS n;
+CREATE TEMPORARY TABLE skew AS SELECT * FROM simhash_skew('tenants', 'f', scope => '{tenant}');
+INSERT INTO pg_dist_partition VALUES ('tenants', 'n', NULL, 2, 't');
+SELECT count(*) AS layouts, min(candidates) FROM simhash_skew('tenants', 'f', scope => '{tenant}') JOIN skew USING (blocks, candidates);
+
+-- On another server than the coordinator.
+UPDATE pg_dist_local_group SET groupid = 2;
+SELECT errors(
+    $$SELECT simhash_attach('docs', 'f')$$,
+    $$SELECT simhash_detach('docs')$$,
+    $$SELECT simhash_unguard('here')$$,
+    $$SELECT simhash_guard('docs', fingerprint => 'f', scope => '{tenant}')$$);
+SELECT simhash_attach('docs_102009', 'f');
+
+SET allow_system_table_mods = on;
+DROP TABLE pg_catalog.pg_dist_partition, pg_catalog.pg_dist_shard, pg_catalog.pg_dist_local_group;
+DROP FUNCTION pg_catalog.citus_relation_size;
+DROP SCHEMA citus CASCADE;
