@@ -82,21 +82,27 @@ class Model:
         m = self.measured
         return rows * (m.text_bytes + m.column_bytes[blocks] + by_hand.KEY_BYTES + m.index_bytes[blocks])
 
-    def plan(self, rows, k, kind="text", server_gb=None, servers=None, per_server=SHARDS_PER_SERVER):
-        """The layout that takes least CPU: on one server as large as it takes, or on servers of one size."""
+    def plan(self, rows, k, server_gb=None, servers=None, per_server=SHARDS_PER_SERVER):
+        """The layout that takes least CPU for texts, on one server as large as it takes, or on servers of one size.
+
+        These are as many as the table takes, or `servers`.
+        """
         of = (server_gb, servers, per_server)
-        plans = (self.plan_layout(rows, k, kind, blocks, *of) for blocks in self.layouts_known)
+        plans = (self.plan_layout(rows, k, blocks, *of) for blocks in self.layouts_known)
         return min((plan for plan in plans if plan), key=lambda plan: plan.cpu)
 
-    def plan_layout(self, rows, k, kind, blocks, server_gb, servers, per_server):
+    def plan_layout(self, rows, k, blocks, server_gb, servers, per_server):
+        """None if the layout is unknown at this distance, or does not fit."""
         memory = rows * self.row_bytes(blocks)
         if server_gb is None:
-            servers, server_gb = 1, memory / SHARE_FOR_TABLES / 1e9
-        servers = servers or ceil(rows / self.rows_in(server_gb, blocks))
+            least, server_gb = 1, memory / SHARE_FOR_TABLES / 1e9
+        else:
+            least = ceil(rows / self.rows_in(server_gb, blocks))
+        servers = servers or least
         cores = max(1, int(server_gb / GB_PER_CORE))
         shards = 1 if servers == 1 else servers * per_server
-        cost = self.cost(kind, rows / shards, blocks, k)
-        if cost is None:
+        cost = self.cost("text", rows / shards, blocks, k)
+        if cost is None or servers < least:
             return None
         if servers == 1:
             cpu = latency = self.measured.lookup("scale", self.measured.largest("uniform")) + cost
@@ -121,6 +127,7 @@ class Model:
 
 def uniform_share(blocks, k):
     """The share of all fingerprints that have at least one block within its radius, as in cost.rs."""
+    # The share that a block misses; their product is that of all blocks. Logarithms, because it is nearly 1.
     missed = (
         log1p(-layouts.block_probes(block, blocks, k) / exp2(layouts.width(block, blocks))) for block in range(blocks)
     )
