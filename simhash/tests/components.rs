@@ -154,6 +154,19 @@ fn components_of_parts_are_joined_by_their_components() {
 }
 
 #[test]
+fn positions_without_an_id_connect_nothing() {
+    for ids in [[Some(7), None, Some(5), Some(7), Some(7), None], [None; 6]] {
+        let mut keys = Rows::with_capacity(6).expect("memory suffices");
+        ids.iter().for_each(|&id| keys.push(id).expect("memory suffices"));
+        let found = Components::new(keys, None, &|_| ()).expect("memory suffices");
+        let expected = [(2, 2), (0, 0)].into_iter().filter(|_| ids[0].is_some());
+        assert!(found.eq(expected));
+    }
+    let odd = components(&[4, 3, 4], "whole", &|_| ());
+    assert!(odd.eq([(1, 1), (0, 1)]));
+}
+
+#[test]
 fn any_tick_may_panic() {
     let ids = by_position(&shaped("scattered", 50_000, &mut Random(6)));
     for kind in KEYS {

@@ -13,6 +13,9 @@ use super::progress::{Phase, Progress};
 use crate::error::Error;
 use crate::ticking::{CHUNK, ticking};
 
+/// In place of the number of an id.
+const NO_ID: u32 = u32::MAX;
+
 /// How two ids compare, by their positions.
 pub type Compare<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 
@@ -32,11 +35,12 @@ impl Components {
     /// Finds the components of n pairs of ids, which stand at the positions from 0 to 2n - 1: the pairs are 0 and n, 1
     /// and n + 1, and so on. If the number of positions is odd, the last one is in no pair. Fails if memory is refused.
     ///
-    /// `keys` holds a key for each position, in place of a fingerprint. The keys ascend with the ids: a smaller id never
-    /// has a larger key. `compare` decides between ids with the same key. Without it, they are equal.
+    /// `keys` holds a key for each position, in place of a fingerprint. The keys ascend with the ids: a smaller id
+    /// never has a larger key. `compare` decides between ids with the same key. Without it, they are equal. A position
+    /// without a key has no id; its pair connects nothing.
     ///
-    /// Needs 48 bytes for each pair, the memory of the keys included, and up to 8 for each distinct id; 4 more for each
-    /// pair if all keys are equal. The tick is called at least every few milliseconds, unless comparisons take long.
+    /// Needs 48 bytes for each pair, the memory of the keys included, and 8 for each distinct key if some are equal.
+    /// The tick is called at least every few milliseconds, unless comparisons take long.
     pub fn new(keys: Rows, compare: Option<Compare<'_>>, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
         let len = keys.len();
         let (mut positions, mut starts) = sorted(keys, tick)?;
@@ -47,7 +51,7 @@ impl Components {
         firsts.try_reserve_exact(starts.len() - 1)?;
         for start in (0..len).step_by(CHUNK) {
             tick(Progress { phase: Phase::JoinPairs, share: 0.0 });
-            resize(&mut numbers, len.min(start + CHUNK), 0)?;
+            resize(&mut numbers, len.min(start + CHUNK), NO_ID)?;
         }
         let mut place = 0;
         for (number, &end) in (0..).zip(&starts[1..]) {
@@ -69,7 +73,9 @@ impl Components {
             if pair % (CHUNK / 8) == 0 {
                 tick(Progress { phase: Phase::JoinPairs, share: 0.4 + 0.6 * pair as f64 / (len / 2) as f64 });
             }
-            forest.join(a, b, |number| number);
+            if a != NO_ID && b != NO_ID {
+                forest.join(a, b, |number| number);
+            }
         }
         Ok(Self { firsts, forest, next: 0 })
     }
@@ -86,8 +92,8 @@ impl Iterator for Components {
     }
 }
 
-/// The positions of the keys in ascending order of the keys, and where each distinct key begins in them, with the end of
-/// the last. Positions of equal keys ascend.
+/// The positions of the keys in ascending order of the keys, and where each distinct key begins in them, with the end
+/// of the last. Positions of equal keys ascend.
 fn sorted(keys: Rows, tick: &dyn Fn(Progress)) -> Result<(Vec<u32>, Vec<u32>), Error> {
     let tick = |progress: Progress| tick(Progress { phase: Phase::SortIds, share: progress.share });
     let (groups, [distinct, spare], count) = Groups::new(keys, &tick)?;

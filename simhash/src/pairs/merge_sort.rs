@@ -16,8 +16,11 @@ pub fn merge_sort(
     compare: &dyn Fn(u32, u32) -> Ordering,
     tick: &dyn Fn(f64),
 ) {
+    if positions.len() < 2 {
+        return;
+    }
     // Merging n positions takes up to n comparisons, on each of log2(n) levels.
-    let all = positions.len() as f64 * (positions.len() as f64).log2().max(1.0);
+    let all = positions.len() as f64 * (positions.len() as f64).log2();
     let done = Cell::new(0usize);
     let compare = |a, b| {
         done.set(done.get() + 1);

@@ -48,11 +48,13 @@ SELECT * FROM simhash_components(ARRAY[1], ARRAY[2], NULL);
 SELECT c.* FROM (SELECT array_agg(a) AS a, array_agg(b) AS b FROM (SELECT 1, 2 LIMIT 0) AS none (a, b)) AS p,
     simhash_components(p.a, p.b) AS c;
 
--- Eight variants of each of 400 random fingerprints, far apart in the table, and copies; one in ten is NULL.
+-- Eight variants of each of 400 random fingerprints, far apart in the table, and copies; one in ten is NULL. A chain of
+-- steps of one bit goes through all groups that are made below.
 CREATE TABLE components_docs AS
 SELECT n AS id, CASE WHEN n % 10 <> 0 THEN ('x' || left(md5((n % 400)::text), 16))::bit(64)::bigint
     # ((ARRAY[0, 1, 3, 7, 1 + (1 << 20), 0, 15 << 10, 1 << 20])[1 + n / 400 % 8]::bigint << n % 40) END AS fp
-FROM generate_series(1, 3600) AS n;
+FROM generate_series(1, 3600) AS n
+UNION ALL SELECT 5000 - n, (1::bigint << n) - 1 FROM generate_series(0, 62) AS n;
 -- Clusters, named by their smallest id.
 CREATE TABLE components_true AS
 SELECT id, min(id) OVER (PARTITION BY cluster) AS component, count(*) OVER (PARTITION BY cluster) AS rows
@@ -88,10 +90,11 @@ CREATE TABLE components_keyed AS
 SELECT i * 16 + (simhash_block(fp, i) >> 12) AS key, id, fp FROM components_docs, generate_series(0, 3) AS i WHERE fp IS NOT NULL;
 CREATE TABLE components_of_groups AS
 SELECT DISTINCT p.a, p.b
-FROM (SELECT array_agg(id) AS ids, array_agg(fp) AS fps FROM components_keyed GROUP BY key) AS groups, simhash_pairs(ids, fps) AS p;
-SELECT count(*) AS pairs, count(*) FILTER (WHERE (least(a, b), greatest(a, b)) IN
-    (SELECT least(a, b), greatest(a, b) FROM components_pairs)) AS expected, (SELECT count(*) FROM components_pairs) AS all_pairs
-FROM (SELECT DISTINCT least(a, b) AS a, greatest(a, b) AS b FROM components_of_groups) AS found;
+FROM (SELECT array_agg(id ORDER BY id) AS ids, array_agg(fp ORDER BY id) AS fps FROM components_keyed GROUP BY key) AS groups,
+    simhash_pairs(ids, fps) AS p;
+SELECT count(*) AS pairs, count(*) FILTER (WHERE (a, b) IN (SELECT least(a, b), greatest(a, b) FROM components_pairs)) AS expected,
+    (SELECT count(*) FROM components_pairs) AS all_pairs
+FROM components_of_groups;
 SELECT * FROM components_differ('SELECT c.* FROM (SELECT array_agg(a) AS a, array_agg(b) AS b FROM components_of_groups) AS p,
     simhash_components(p.a, p.b) AS c');
 -- Components of groups are pairs themselves: of an id and its component. So are the clusters of a group.
@@ -104,6 +107,12 @@ SELECT * FROM components_differ('SELECT c.* FROM (SELECT array_agg(id) AS a, arr
               FROM (SELECT key, id, simhash_cluster(fp) OVER (PARTITION BY key) AS cluster FROM components_keyed) AS clusters
              ) AS firsts WHERE id <> first) AS p,
     simhash_components(p.a, p.b) AS c');
+-- For distance 5: six blocks, of 11 or 10 bits.
+SELECT count(*) AS pairs, (SELECT count(*) FROM (SELECT array_agg(id ORDER BY id) AS ids, array_agg(fp ORDER BY id) AS fps
+    FROM components_docs) AS docs, simhash_pairs(ids, fps, 5)) AS all_pairs
+FROM (SELECT DISTINCT a, b FROM (SELECT array_agg(id ORDER BY id) AS ids, array_agg(fp ORDER BY id) AS fps
+    FROM components_docs, generate_series(0, 5) AS i WHERE fp IS NOT NULL
+    GROUP BY i * 16 + (simhash_block(fp, i, 6) >> (64 / 6 + (i < 64 % 6)::integer - 4))) AS groups, simhash_pairs(ids, fps, 5)) AS found;
 -- Rows come in the order of ids. In a SELECT list they come one by one.
 SELECT bool_and(id > before) AS ascending FROM (SELECT id, lag(id) OVER () AS before
     FROM (SELECT array_agg(a) AS a, array_agg(b) AS b FROM components_pairs) AS p, simhash_components(p.a, p.b)) AS rows;
@@ -155,6 +164,7 @@ SELECT errors($$SELECT * FROM simhash_components(ARRAY[1, 2], ARRAY[1])$$,
     $$SELECT * FROM simhash_components(ARRAY[1, 2, 3, 4], ARRAY[[1, 2], [3, 4]])$$,
     $$SELECT * FROM simhash_components(ARRAY['(1,1)']::point[], ARRAY['(1,2)']::point[])$$,
     $$SELECT * FROM simhash_components('{}'::json[], '{}')$$,
+    $$SELECT count(*) FROM simhash_components(ARRAY[ROW(1, point(1, 2))], ARRAY[ROW(1, point(1, 1))]) AS c (id, component)$$,
     $$SELECT * FROM simhash_components(ARRAY['a' COLLATE "C"], ARRAY['b' COLLATE "POSIX"])$$);
 DROP TABLE components_docs, components_true, components_pairs, components_keyed, components_of_groups, components_arrays, components_many;
 DROP FUNCTION components_differ;
