@@ -49,7 +49,7 @@ SELECT c.* FROM (SELECT array_agg(a) AS a, array_agg(b) AS b FROM (SELECT 1, 2 L
     simhash_components(p.a, p.b) AS c;
 
 -- Eight variants of each of 400 random fingerprints, far apart in the table, and copies; one in ten is NULL. A chain of
--- steps of one bit goes through all groups that are made below.
+-- steps of one bit goes through many of the groups that are made below.
 CREATE TABLE components_docs AS
 SELECT n AS id, CASE WHEN n % 10 <> 0 THEN ('x' || left(md5((n % 400)::text), 16))::bit(64)::bigint
     # ((ARRAY[0, 1, 3, 7, 1 + (1 << 20), 0, 15 << 10, 1 << 20])[1 + n / 400 % 8]::bigint << n % 40) END AS fp
