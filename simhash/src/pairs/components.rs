@@ -26,9 +26,9 @@ pub type Compare<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 pub struct Components {
     /// The first position of each distinct id, in ascending order of the ids. An id's number is its place here.
     firsts: Vec<u32>,
-    /// The components of the numbers. A root is the smallest number of its component.
-    forest: Forest,
-    next: u32,
+    /// The first position of the smallest id of each id's component.
+    components: Vec<u32>,
+    next: usize,
 }
 
 impl Components {
@@ -77,7 +77,14 @@ impl Components {
                 forest.join(a, b, |number| number);
             }
         }
-        Ok(Self { firsts, forest, next: 0 })
+        drop(numbers);
+
+        // All at once: a CPU loads ahead in such a loop, but not if a caller does other things between two ids.
+        let mut components = forest.into_roots(&|| tick(Progress { phase: Phase::JoinPairs, share: 1.0 }));
+        for component in ticking(&mut components, || tick(Progress { phase: Phase::JoinPairs, share: 1.0 })) {
+            *component = firsts[*component as usize];
+        }
+        Ok(Self { firsts, components, next: 0 })
     }
 }
 
@@ -85,10 +92,9 @@ impl Iterator for Components {
     type Item = (u32, u32);
 
     fn next(&mut self) -> Option<(u32, u32)> {
-        let &first = self.firsts.get(self.next as usize)?;
-        let root = self.forest.root(self.next);
+        let item = (*self.firsts.get(self.next)?, *self.components.get(self.next)?);
         self.next += 1;
-        Some((first, self.firsts[root as usize]))
+        Some(item)
     }
 }
 
