@@ -201,6 +201,10 @@ mod tests {
         assert_eq!(another.report(progress, later + INTERVAL), report);
         assert_eq!(Reporter::new("simhash_pairs", 900, false).report(progress, later + 2 * INTERVAL), None);
         assert_eq!(another.report(progress, later + 2 * INTERVAL), report);
+        let components = Reporter::new("simhash_components", 900, true);
+        let progress = Progress { phase: Phase::JoinPairs, share: 0.426 };
+        let report = Some("simhash_components: joining ids of 900 pairs, 43 %".to_owned());
+        assert_eq!(components.report(progress, later + 3 * INTERVAL), report);
     }
 
     #[cfg(target_os = "linux")]
@@ -269,6 +273,24 @@ mod tests {
                 assert!(codes.iter().flatten().count() > 0, "{statement}: {codes:?}");
                 assert_eq!(with_kilobytes(300 << 10, &statement), None, "{statement}");
             }
+        }
+    }
+
+    #[pg_test]
+    #[cfg(target_os = "linux")]
+    fn a_lack_of_memory_for_components_is_an_ordinary_error() {
+        create_sqlstate_of();
+        Spi::run(
+            "CREATE TABLE arrays AS SELECT array_agg(hashint8extended(n, 0)) AS numbers, array_agg(md5(n::text)) AS texts
+             FROM generate_series(1, 30000) AS n",
+        )
+        .expect("arrays");
+        for ids in ["numbers", "texts"] {
+            let statement = format!("SELECT count(*) FROM arrays, simhash_components({ids}, {ids})");
+            let codes: Vec<_> = (0..3000).step_by(60).map(|kilobytes| with_kilobytes(kilobytes, &statement)).collect();
+            assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
+            assert!(codes.iter().flatten().count() > 3, "{statement}: {codes:?}");
+            assert_eq!(with_kilobytes(300 << 10, &statement), None, "{statement}");
         }
     }
 

@@ -92,6 +92,14 @@ CREATE FUNCTION simhash_duplicate_of(
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
 COMMENT ON FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean) IS
     'the number of the earlier row that stays and that a row duplicates; NULL if the row itself stays';
+
+-- Clusters of what is searched in several parts.
+CREATE FUNCTION simhash_components(a anyarray, b anyarray, progress boolean DEFAULT false)
+    RETURNS TABLE (id anyelement, component anyelement)
+    AS 'MODULE_PATHNAME', 'simhash_components_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 1000;
+COMMENT ON FUNCTION simhash_components(anyarray, anyarray, boolean) IS
+    'the connected components of pairs of ids: each id once, with the smallest id of its component';
 -- Options seed, weights and dictionary words; fingerprints of several words; weights learnt from texts.
 COMMENT ON FUNCTION simhash(text, jsonb) IS
     'SimHash fingerprint of a text with the options tokens, ngram, weight, weights, case_fold, top and seed';

@@ -354,6 +354,13 @@ CREATE FUNCTION simhash_pairs(
 COMMENT ON FUNCTION simhash_pairs(anyarray, bigint[], integer, boolean) IS
     'every pair of fingerprints within the distance, each once, by the ids that stand in the same places';
 
+CREATE FUNCTION simhash_components(a anyarray, b anyarray, progress boolean DEFAULT false)
+    RETURNS TABLE (id anyelement, component anyelement)
+    AS 'MODULE_PATHNAME', 'simhash_components_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 1000;
+COMMENT ON FUNCTION simhash_components(anyarray, anyarray, boolean) IS
+    'the connected components of pairs of ids: each id once, with the smallest id of its component';
+
 -- PostgreSQL calls a window function for every row, NULL or not, so this handles NULLs itself, as if it were STRICT.
 CREATE FUNCTION simhash_cluster(
     fingerprint bigint, max_distance integer DEFAULT 3, progress boolean DEFAULT false

@@ -6,8 +6,8 @@
 //! has written, committed or not; [`moment`] tells which transactions committed after a point in time, and waits for
 //! others. [`spi`] and [`query`] run statements, [`owner`] runs code with the rights of a table's owner, and [`names`]
 //! keeps what statements name from being renamed. [`lock_wait`] locks tables, and says who is in the way. [`error`]
-//! makes errors and notices, [`json`] writes JSON, and [`report`] says when a progress report is due. [`ffi`] declares
-//! what pgrx does not bind.
+//! makes errors and notices, [`json`] writes JSON, and [`report`] says when a progress report is due. [`ordering`]
+//! compares values of any type. [`ffi`] declares what pgrx does not bind.
 
 pub mod arrays;
 pub mod call;
@@ -22,6 +22,7 @@ pub mod lock_wait;
 pub mod moment;
 pub mod names;
 pub mod nodes;
+pub mod ordering;
 pub mod owner;
 pub mod query;
 pub mod report;

@@ -2,6 +2,7 @@
 
 use super::groups::ascending;
 use crate::error::Error;
+use crate::ticking::ticking;
 
 /// The parents of the nodes of a forest; a root is its own parent.
 pub struct Forest(Vec<u32>);
@@ -30,5 +31,13 @@ impl Forest {
         let (a, b) = (self.root(a), self.root(b));
         let (root, child) = if first(a) <= first(b) { (a, b) } else { (b, a) };
         self.0[child as usize] = root;
+    }
+
+    /// The root of each node's tree.
+    pub fn into_roots(mut self, tick: &dyn Fn()) -> Vec<u32> {
+        for node in ticking(0..self.0.len(), tick) {
+            self.0[node] = self.root(node as u32);
+        }
+        self.0
     }
 }

@@ -176,7 +176,8 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
     if len <= SHORT {
         return insert(rows.slice_mut(start, end));
     }
-    let share = start as f64 / rows.numbers.len() as f64;
+    let all = rows.numbers.len() as f64;
+    let share = start as f64 / all;
     let sorted_by = bits.min(if len > CACHED { DIGIT } else { 2 * DIGIT });
     let rest = bits - sorted_by;
     let mut moved = false;
@@ -201,7 +202,7 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
     }
     let mut first = start;
     while first < end {
-        let equal = leading(&rows.fingerprints[first..end], rest, &|| tick(share));
+        let equal = leading(&rows.fingerprints[first..end], rest, &|| tick(first as f64 / all));
         if equal > 1 {
             sort(rows, spare, (first, first + equal), rest, tick);
         }

@@ -4,7 +4,8 @@
 //! pairs of the distinct fingerprints: [`partition`] brings fingerprints together that agree on a block, [`compare`]
 //! compares all pairs, [`plan`] decides which of the two is cheaper, and [`bits`] which bits make good blocks.
 //! [`memory`] allocates without ending the process when memory is refused. [`near_pairs`] turns what is found into
-//! pairs of rows, and [`cluster`] joins the rows to clusters, whose trees are a [`forest`].
+//! pairs of rows, and [`cluster`] joins the rows to clusters, whose trees are a [`forest`]. [`components`] joins pairs
+//! that come from many searches, by ids of any kind; [`merge_sort`] sorts those that are no numbers.
 //!
 //! Fingerprints only propose near-duplicates. [`verification`] reads the texts of those that they propose, the
 //! [`candidates`], and asks a [`rule`] which pairs are confirmed: to find the clusters of [`confirmed`] pairs, or the
@@ -14,11 +15,13 @@ mod bits;
 mod candidates;
 mod cluster;
 mod compare;
+mod components;
 mod confirmed;
 mod forest;
 mod groups;
 mod kept;
 mod memory;
+mod merge_sort;
 mod near_pairs;
 mod partition;
 mod plan;
@@ -28,6 +31,7 @@ mod search;
 mod verification;
 
 pub use cluster::clusters;
+pub use components::{Compare, Components};
 pub use confirmed::Confirmed;
 pub use groups::Rows;
 pub use kept::Kept;

@@ -1,6 +1,6 @@
 //! The progress that a batch call reports while it runs.
 
-/// What is being done. The phases follow each other in this order.
+/// What is being done. The phases of a call follow each other in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// The caller gathers fingerprints; this crate reports no such phase itself.
@@ -13,6 +13,12 @@ pub enum Phase {
     Near,
     /// The texts of rows that have a near row are read and compared.
     Verify,
+    /// Ids are brought into the order of their keys.
+    SortIds,
+    /// Ids with the same key are compared.
+    CompareIds,
+    /// Pairs of ids are joined to components.
+    JoinPairs,
 }
 
 /// How far the work has come. Within a phase, the share never decreases.

@@ -25,11 +25,10 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Reads an array; an error if it has a NULL or several dimensions, or is corrupted. If the elements' lengths
-    /// differ, this visits each element, and takes 4 bytes for each.
-    pub fn read(array: &AnyArray) -> Result<Self, ErrorReport> {
-        const WHAT: &str = "ids";
-        let detoasted = detoast(array, WHAT)?;
+    /// Reads an array; an error, with `what` as its name, if it has a NULL or several dimensions, or is corrupted. If
+    /// the elements' lengths differ, this visits each element, and takes 4 bytes for each.
+    pub fn read(array: &AnyArray, what: &str) -> Result<Self, ErrorReport> {
+        let detoasted = detoast(array, what)?;
         let (mut length, mut by_value, mut align) = (0, false, 0);
         // SAFETY: a detoasted array holds the type of its elements, and has as many bytes as its length word says.
         let (element_type, bytes) = unsafe {
@@ -39,8 +38,10 @@ impl Ids {
         };
         let places =
             ElementPlaces::read(bytes, Layout { length, align: align as u8 }, &tick).map_err(|why| match why {
-                Unplaced::Null(place) => null_element(WHAT, place),
-                Unplaced::Corrupted => user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "array of ids is corrupted"),
+                Unplaced::Null(place) => null_element(what, place),
+                Unplaced::Corrupted => {
+                    user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, format!("array {what} is corrupted"))
+                }
                 Unplaced::OutOfMemory => algorithm_error(Error::OutOfMemory),
             })?;
         Ok(Self { array: bytes.as_ptr(), element_type, by_value: by_value.then_some(length), places })
@@ -50,20 +51,30 @@ impl Ids {
         self.places.count()
     }
 
+    pub fn element_type(&self) -> Oid {
+        self.element_type
+    }
+
     /// The element at a place, from 0; None if there are fewer.
     pub fn get(&self, place: u32) -> Option<AnyElement> {
+        let datum = self.datum(place)?;
+        // SAFETY: the datum is of this type.
+        unsafe { AnyElement::from_polymorphic_datum(datum, false, self.element_type) }
+    }
+
+    /// The element at a place as PostgreSQL passes it.
+    pub fn datum(&self, place: u32) -> Option<Datum> {
         let place = self.places.get(place as usize)?;
         // SAFETY: `places` has found the element inside the array, stored as its type is.
         unsafe {
             let element = self.array.add(place);
-            let datum = match self.by_value {
+            Some(match self.by_value {
                 Some(1) => Datum::from(element.cast::<i8>().read_unaligned()),
                 Some(2) => Datum::from(element.cast::<i16>().read_unaligned()),
                 Some(4) => Datum::from(element.cast::<i32>().read_unaligned()),
                 Some(_) => Datum::from(element.cast::<i64>().read_unaligned()),
                 None => Datum::from(element.cast_mut()),
-            };
-            AnyElement::from_polymorphic_datum(datum, false, self.element_type)
+            })
         }
     }
 }

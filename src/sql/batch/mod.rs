@@ -1,6 +1,8 @@
-//! All near-duplicates of a table at once: `simhash_pairs`, `simhash_cluster` and `simhash_duplicate_of`.
+//! All near-duplicates of a table at once: `simhash_pairs`, `simhash_cluster`, `simhash_duplicate_of` and, for what is
+//! searched in several parts, `simhash_components`.
 
 mod cluster;
+mod components;
 mod duplicate_of;
 mod ids;
 mod pairs;

@@ -31,7 +31,7 @@ fn simhash_pairs(
     tick();
     // The arrays live as long as the iterator: PostgreSQL keeps the arguments of a set-returning function until it is
     // done, and pgrx runs the first call in the memory context of the iterator.
-    let ids = Ids::read(&ids)?;
+    let ids = Ids::read(&ids, "ids")?;
     let fingerprints = bigints(&fingerprints, "fingerprints")?;
     if ids.len() != fingerprints.len() {
         let message = format!("numbers of ids ({}) and of fingerprints ({}) differ", ids.len(), fingerprints.len());

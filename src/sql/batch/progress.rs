@@ -15,10 +15,11 @@ thread_local! {
     static DUE: Cell<Option<(pg_sys::TimestampTz, Schedule)>> = const { Cell::new(None) };
 }
 
-/// The tick of a computation on all fingerprints, which lets it be cancelled and report its progress.
+/// The tick of a computation on all fingerprints or pairs, which lets it be cancelled and report its progress.
 pub struct Reporter {
     /// The name of the running function.
     name: &'static str,
+    /// The number of rows, or of pairs.
     rows: usize,
     wanted: bool,
 }
@@ -49,13 +50,16 @@ impl Reporter {
         if !is_due {
             return None;
         }
-        let phase = match progress.phase {
-            Phase::Read => "reading fingerprints",
-            Phase::Sort => "sorting fingerprints",
-            Phase::Equal => "listing equal fingerprints",
-            Phase::Near => "comparing fingerprints",
-            Phase::Verify => "comparing texts",
+        let (phase, what) = match progress.phase {
+            Phase::Read => ("reading fingerprints", "rows"),
+            Phase::Sort => ("sorting fingerprints", "rows"),
+            Phase::Equal => ("listing equal fingerprints", "rows"),
+            Phase::Near => ("comparing fingerprints", "rows"),
+            Phase::Verify => ("comparing texts", "rows"),
+            Phase::SortIds => ("sorting ids", "pairs"),
+            Phase::CompareIds => ("comparing ids", "pairs"),
+            Phase::JoinPairs => ("joining ids", "pairs"),
         };
-        Some(format!("{}: {phase} of {} rows, {:.0} %", self.name, self.rows, progress.share * 100.0))
+        Some(format!("{}: {phase} of {} {what}, {:.0} %", self.name, self.rows, progress.share * 100.0))
     }
 }

@@ -35,10 +35,14 @@ class Calls:
         count = len(function.types)
         if function.defaults and self.rng.random() < 0.3:
             count -= self.rng.randint(0, function.defaults)
-        return [
+        arguments = [
             self.argument(type, name, columns, only_columns)
             for type, name in list(zip(function.types, function.names))[:count]
         ]
+        # Two arrays must have the same type, which two hostile ones seldom have.
+        if function.types[:2] == ["anyarray", "anyarray"] and self.rng.random() < 0.7:
+            arguments[1] = arguments[0]
+        return arguments
 
     def argument(self, type, name, columns, only_columns):
         if type in COLUMNS and self.rng.random() < columns:
@@ -133,6 +137,10 @@ def huge(rng, digits):
             f"SELECT count(*) FROM simhash_pairs(ARRAY(SELECT generate_series(1, {n})), ARRAY(SELECT i::bigint *"
             f" 2654435761 FROM generate_series(1, {n}) AS i), 1)",
             f"SELECT * FROM simhash_pairs(array_fill({text}, ARRAY[1]), '{{1}}') LIMIT 1",
+            f"SELECT count(*) FROM simhash_components(ARRAY(SELECT generate_series(1, {n})), ARRAY(SELECT i / 3"
+            f" FROM generate_series({n}, 1, -1) AS i))",
+            f"SELECT count(*) FROM simhash_components(ARRAY(SELECT i % 7 || {text} FROM generate_series(1, 9) AS i),"
+            f" ARRAY(SELECT {text} || i FROM generate_series(1, 9) AS i))",
             f"SELECT max(c) FROM (SELECT simhash_cluster(i::bigint, 1) OVER () AS c FROM generate_series(1, {n}) AS"
             f" i) AS s",
             f"SELECT max(c), max(d) FROM (SELECT simhash_cluster(i % 7, {text} || i % 5) OVER () AS c,"

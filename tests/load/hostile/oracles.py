@@ -57,6 +57,11 @@ WITH RECURSIVE u AS MATERIALIZED (SELECT * FROM unnest({few:f}) WITH ORDINALITY 
     (SELECT n, n FROM u WHERE f IS NOT NULL UNION SELECT reach.n, b.n FROM reach JOIN u a ON a.n = m JOIN u b ON
     hamming(a.f, b.f) <= {distance:d}) SELECT bool_and(c = least) FROM (SELECT n, simhash_cluster(f, {distance:d})
     OVER (ORDER BY n) AS c FROM u) AS c JOIN (SELECT n, min(m) AS least FROM reach GROUP BY n) AS r USING (n)
+WITH c AS (SELECT n, simhash_cluster(f, {distance:d}) OVER (ORDER BY n) AS c FROM unnest({fingerprints:f}) WITH
+    ORDINALITY AS u (f, n)), p AS (SELECT coalesce(array_agg(a), '{{}}') AS a, coalesce(array_agg(b), '{{}}') AS b FROM
+    (SELECT {fingerprints:f}) AS x (f), LATERAL (SELECT ARRAY(SELECT generate_series(1, cardinality(f)))) AS y (i),
+    simhash_pairs(i, f, {distance:d})) SELECT bool_and(c.c = component) AND count(*) = (SELECT count(DISTINCT x) FROM
+    unnest(p.a || p.b) AS x) FROM p, simhash_components(p.a, p.b) JOIN c ON c.n = id GROUP BY p.a, p.b
 WITH u AS MATERIALIZED (SELECT n, f, ({text:t}) || CASE WHEN n % 2 = 0 THEN ' and more' ELSE '' END AS t FROM
     unnest({few:f}) WITH ORDINALITY AS u (f, n)), d AS (SELECT n, f, t, simhash_duplicate_of(f, t, {distance:d}, .8,
     {jsonb:o}) OVER (ORDER BY n) AS d FROM u) SELECT bool_and((a.d IS NOT NULL OR b.d IS NOT NULL OR a.n = b.n OR

@@ -21,6 +21,7 @@ SELECT fingerprints.hamming(1, 2), 1::bigint OPERATOR(fingerprints.<~>) 2 AS ope
     fingerprints.simhash_block(-1, 0) AS block, fingerprints.simhash_probes(-1, 0, 4, 3) AS probes;
 SELECT a, b, distance, fingerprints.simhash_cluster(distance) OVER () AS cluster
 FROM fingerprints.simhash_pairs('{1,2}'::integer[], '{0,1}'::bigint[]);
+SELECT * FROM fingerprints.simhash_components('{1}'::integer[], '{2}'::integer[]);
 CREATE TABLE public.docs (
     id integer,
     body text,

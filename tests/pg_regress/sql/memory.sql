@@ -25,6 +25,7 @@ BEGIN
         FROM generate_series(1, rows / 10) n;
     PERFORM count(*) FROM generate_series(1, rows / 50) n,
         simhash_pairs(ARRAY['a', 'b', n::text], ARRAY[n, 2, NULL]::bigint[], 20);
+    PERFORM count(*) FROM generate_series(1, rows / 50) n, simhash_components(ARRAY['a', 'b', n::text], ARRAY['c', 'd', 'b']);
     PERFORM count(cluster) FROM (SELECT simhash_cluster(n, 1) OVER (PARTITION BY n / 5) AS cluster
                                  FROM generate_series(1, rows / 10) n) AS clusters;
     PERFORM count(cluster) + count(duplicate_of)
@@ -36,6 +37,12 @@ BEGIN
                                  FROM generate_series(1, rows / 200) n) AS clusters;
     FOR n IN 1 .. rows / 200 LOOP
         PERFORM simhash_pairs(ids, same) LIMIT 1;
+        PERFORM simhash_components(ids, ids) LIMIT 1;
+        BEGIN
+            -- The comparison fails.
+            PERFORM simhash_components(ARRAY[ROW(point(n, 2))], ARRAY[ROW(point(1, 2))]);
+        EXCEPTION WHEN undefined_function THEN
+        END;
         BEGIN
             PERFORM simhash_pairs(ARRAY[n, 2, NULL], ARRAY[1, 2, 3]::bigint[]);
         EXCEPTION WHEN null_value_not_allowed THEN

@@ -21,6 +21,7 @@ SELECT id, simhash_cluster(simhash(body), body) OVER docs AS cluster,
     simhash_duplicate_of(simhash(body), body) OVER docs AS duplicate_of
 FROM (VALUES (1, 'one two three'), (2, 'something else'), (3, 'Three, two: one!')) AS docs (id, body)
 WINDOW docs AS (ORDER BY id);
+SELECT * FROM simhash_components(ARRAY[3, 1], ARRAY[2, 3]);
 
 \echo wide fingerprints
 SELECT simhash_wide('The quick brown fox'), simhash_wide('The quick brown fox', 1, '{"seed": 1}') AS second;

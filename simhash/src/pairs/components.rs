@@ -1,0 +1,148 @@
+//! Connected components of pairs of ids, wherever the pairs come from.
+//!
+//! A table that is too large for one search, or is spread over several servers, is searched in groups of its rows. Each
+//! group gives pairs of ids; the components of all pairs are the clusters of the table.
+
+use std::cmp::Ordering;
+
+use super::forest::Forest;
+use super::groups::{Groups, Rows, ascending};
+use super::memory::resize;
+use super::merge_sort::merge_sort;
+use super::progress::{Phase, Progress};
+use crate::error::Error;
+use crate::ticking::{CHUNK, ticking};
+
+/// In place of the number of an id.
+const NO_ID: u32 = u32::MAX;
+
+/// How two ids compare, by their positions.
+pub type Compare<'a> = &'a dyn Fn(u32, u32) -> Ordering;
+
+/// The connected components of pairs of ids: an iterator over the distinct ids, in ascending order.
+///
+/// An item has two positions: the first at which the id stands, and the first at which the smallest id of its component
+/// stands.
+pub struct Components {
+    /// The first position of each distinct id, in ascending order of the ids. An id's number is its place here.
+    firsts: Vec<u32>,
+    /// The first position of the smallest id of each id's component.
+    components: Vec<u32>,
+    next: usize,
+}
+
+impl Components {
+    /// Finds the components of n pairs of ids, which stand at the positions from 0 to 2n - 1: the pairs are 0 and n, 1
+    /// and n + 1, and so on. If the number of positions is odd, the last one is in no pair. Fails if memory is refused.
+    ///
+    /// `keys` holds a key for each position, in place of a fingerprint. The keys ascend with the ids: a smaller id
+    /// never has a larger key. `compare` decides between ids with the same key. Without it, they are equal. A position
+    /// without a key has no id; its pair connects nothing.
+    ///
+    /// Needs 48 bytes for each pair, the memory of the keys included, and 8 for each distinct key if some are equal.
+    /// The tick is called at least every few milliseconds, unless comparisons take long.
+    pub fn new(keys: Rows, compare: Option<Compare<'_>>, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
+        let len = keys.len();
+        let (mut positions, mut starts) = sorted(keys, tick)?;
+        if let Some(compare) = compare {
+            starts = split(&mut positions, starts, compare, tick)?;
+        }
+        let (mut firsts, mut numbers) = (Vec::new(), Vec::new());
+        firsts.try_reserve_exact(starts.len() - 1)?;
+        for start in (0..len).step_by(CHUNK) {
+            tick(Progress { phase: Phase::JoinPairs, share: 0.0 });
+            resize(&mut numbers, len.min(start + CHUNK), NO_ID)?;
+        }
+        let mut place = 0;
+        for (number, &end) in (0..).zip(&starts[1..]) {
+            firsts.push(positions[place]);
+            while place < end as usize {
+                if place % CHUNK == 0 {
+                    tick(Progress { phase: Phase::JoinPairs, share: 0.4 * place as f64 / len as f64 });
+                }
+                numbers[positions[place] as usize] = number;
+                place += 1;
+            }
+        }
+        drop((positions, starts));
+
+        let mut forest = Forest::new(firsts.len(), &|| tick(Progress { phase: Phase::JoinPairs, share: 0.4 }))?;
+        let (a, b) = numbers.split_at(len / 2);
+        for (pair, (&a, &b)) in a.iter().zip(b).enumerate() {
+            // Joins in a large forest take much longer than a simple loop's steps.
+            if pair % (CHUNK / 8) == 0 {
+                tick(Progress { phase: Phase::JoinPairs, share: 0.4 + 0.6 * pair as f64 / (len / 2) as f64 });
+            }
+            if a != NO_ID && b != NO_ID {
+                forest.join(a, b, |number| number);
+            }
+        }
+        drop(numbers);
+
+        // All at once: a CPU loads ahead in such a loop, but not if a caller does other things between two ids.
+        let mut components = forest.into_roots(&|| tick(Progress { phase: Phase::JoinPairs, share: 1.0 }));
+        for component in ticking(&mut components, || tick(Progress { phase: Phase::JoinPairs, share: 1.0 })) {
+            *component = firsts[*component as usize];
+        }
+        Ok(Self { firsts, components, next: 0 })
+    }
+}
+
+impl Iterator for Components {
+    type Item = (u32, u32);
+
+    fn next(&mut self) -> Option<(u32, u32)> {
+        let item = (*self.firsts.get(self.next)?, *self.components.get(self.next)?);
+        self.next += 1;
+        Some(item)
+    }
+}
+
+/// The positions of the keys in ascending order of the keys, and where each distinct key begins in them, with the end
+/// of the last. Positions of equal keys ascend.
+fn sorted(keys: Rows, tick: &dyn Fn(Progress)) -> Result<(Vec<u32>, Vec<u32>), Error> {
+    let tick = |progress: Progress| tick(Progress { phase: Phase::SortIds, share: progress.share });
+    let (groups, [distinct, spare], count) = Groups::new(keys, &tick)?;
+    drop(spare);
+    Ok(match groups {
+        Groups::Single => {
+            (distinct.numbers, ascending(count + 1, &|| tick(Progress { phase: Phase::SortIds, share: 1.0 }))?)
+        }
+        Groups::Several { positions, starts } => (positions, starts),
+    })
+}
+
+/// Sorts the positions of each key by comparison. Returns where each distinct id begins, with the end of the last.
+fn split(
+    positions: &mut [u32],
+    starts: Vec<u32>,
+    compare: Compare<'_>,
+    tick: &dyn Fn(Progress),
+) -> Result<Vec<u32>, Error> {
+    let len = positions.len();
+    let at = |place: usize| tick(Progress { phase: Phase::CompareIds, share: place as f64 / len as f64 });
+    let most = ticking(starts.windows(2), || at(0)).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
+    let mut spare = Vec::new();
+    resize(&mut spare, most.div_ceil(2) as usize, 0)?;
+    let mut split = Vec::new();
+    split.try_reserve(starts.len())?;
+    for (key, ends) in starts.windows(2).enumerate() {
+        let (start, end) = (ends[0] as usize, ends[1] as usize);
+        if key % CHUNK == 0 {
+            at(start);
+        }
+        let same = &mut positions[start..end];
+        merge_sort(same, &mut spare, compare, &|share| at(start + (share * (end - start) as f64) as usize));
+        split.try_reserve(1)?;
+        split.push(ends[0]);
+        for (place, pair) in (ends[0] + 1..).zip(ticking(same.windows(2), || at(end))) {
+            if compare(pair[0], pair[1]).is_ne() {
+                split.try_reserve(1)?;
+                split.push(place);
+            }
+        }
+    }
+    split.try_reserve(1)?;
+    split.push(len as u32);
+    Ok(split)
+}

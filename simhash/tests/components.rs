@@ -1,0 +1,206 @@
+//! Components of pairs are what a breadth-first search finds, whatever orders the ids.
+
+mod random;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use random::Random;
+use simhash::pairs::{Compare, Components, Phase, Progress, Rows};
+
+/// The components by breadth-first search, from the smallest id on: each id, and the smallest id that it reaches.
+fn reached(pairs: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut neighbours = BTreeMap::<u64, BTreeSet<u64>>::new();
+    for &(a, b) in pairs {
+        neighbours.entry(a).or_default().insert(b);
+        neighbours.entry(b).or_default().insert(a);
+    }
+    let mut components = BTreeMap::new();
+    for &start in neighbours.keys() {
+        if components.contains_key(&start) {
+            continue;
+        }
+        components.insert(start, start);
+        let mut queue = VecDeque::from([start]);
+        while let Some(id) = queue.pop_front() {
+            for &neighbour in &neighbours[&id] {
+                if components.insert(neighbour, start).is_none() {
+                    queue.push_back(neighbour);
+                }
+            }
+        }
+    }
+    components.into_iter().collect()
+}
+
+/// How ids are ordered: by a key that is the whole id, by its upper bits and then by comparison, or by comparison only.
+const KEYS: [&str; 3] = ["whole", "upper bits", "none"];
+
+/// The ids by position: all `a`, and then all `b`.
+fn by_position(pairs: &[(u64, u64)]) -> Vec<u64> {
+    pairs.iter().map(|pair| pair.0).chain(pairs.iter().map(|pair| pair.1)).collect()
+}
+
+fn components(ids: &[u64], kind: &str, tick: &dyn Fn(Progress)) -> Components {
+    let mut keys = Rows::with_capacity(ids.len()).expect("memory suffices");
+    for &id in ids {
+        let key = match kind {
+            "whole" => id,
+            "upper bits" => id >> 3,
+            _ => 0,
+        };
+        keys.push(Some(key)).expect("memory suffices");
+    }
+    let compare = |a: u32, b: u32| ids[a as usize].cmp(&ids[b as usize]);
+    let compare: Option<Compare> = if kind == "whole" { None } else { Some(&compare) };
+    Components::new(keys, compare, tick).expect("memory suffices")
+}
+
+fn check(pairs: &[(u64, u64)], kind: &str) {
+    let ids = by_position(pairs);
+    let found: Vec<(u32, u32)> = components(&ids, kind, &|_| ()).collect();
+    let values: Vec<(u64, u64)> = found.iter().map(|&(id, of)| (ids[id as usize], ids[of as usize])).collect();
+    let expected = reached(pairs);
+    assert!(values == expected, "{kind}, {} pairs: {} ids of {}", pairs.len(), values.len(), expected.len());
+    let first = |position: u32| ids.iter().position(|&id| id == ids[position as usize]) == Some(position as usize);
+    // Looking for the first position takes long for many pairs.
+    assert!(pairs.len() > 1000 || found.iter().all(|&(id, of)| first(id) && first(of)), "{kind}: not the first");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn few_pairs_have_the_components_of_the_definition(
+        pairs in prop::collection::vec((any::<u64>(), any::<u64>()), 0..150),
+        ids in select(vec![1u64, 2, 10, 60, 200, u64::MAX]),
+        kind in select(KEYS.to_vec()),
+    ) {
+        let pairs: Vec<_> = pairs.into_iter().map(|(a, b)| (a % ids, b % ids)).collect();
+        check(&pairs, kind);
+    }
+}
+
+/// Pairs of many ids: scattered, long chains, stars, and a binary tree of joins from its leaves on.
+fn shaped(shape: &str, count: u64, random: &mut Random) -> Vec<(u64, u64)> {
+    let mut pairs: Vec<(u64, u64)> = (0..count)
+        .map(|n| match shape {
+            "scattered" => (random.below(count * 3), random.below(count * 3)),
+            "a giant component" => (random.below(count), random.below(count)),
+            "a chain" => (n, n + 1),
+            "a chain from its end" => (count - n, count - n - 1),
+            "stars" => (n / 100 * 1000, n * 10 + 1),
+            "a tree" => (count * 2 - 2 * n, count - n),
+            "alone" => (n, n),
+            _ => unreachable!("{shape}"),
+        })
+        .collect();
+    if shape == "stars" {
+        for n in (1..pairs.len()).rev() {
+            pairs.swap(n, random.below(n as u64 + 1) as usize);
+        }
+    }
+    pairs
+}
+
+const SHAPES: [&str; 7] =
+    ["scattered", "a giant component", "a chain", "a chain from its end", "stars", "a tree", "alone"];
+
+#[test]
+fn many_pairs_have_the_components_of_the_definition() {
+    for shape in SHAPES {
+        let pairs = shaped(shape, 50_000, &mut Random(3));
+        for kind in KEYS {
+            check(&pairs, kind);
+        }
+    }
+}
+
+#[test]
+fn the_order_of_pairs_and_ids_does_not_matter() {
+    let mut random = Random(4);
+    let mut pairs = shaped("scattered", 3000, &mut random);
+    let values = |pairs: &[(u64, u64)], kind| -> Vec<(u64, u64)> {
+        let ids = by_position(pairs);
+        components(&ids, kind, &|_| ()).map(|(id, of)| (ids[id as usize], ids[of as usize])).collect()
+    };
+    let expected = values(&pairs, "whole");
+    for kind in KEYS {
+        for n in (1..pairs.len()).rev() {
+            pairs.swap(n, random.below(n as u64 + 1) as usize);
+            if random.below(2) == 0 {
+                pairs[n] = (pairs[n].1, pairs[n].0);
+            }
+        }
+        assert!(values(&pairs, kind) == expected, "{kind}");
+    }
+}
+
+#[test]
+fn components_of_parts_are_joined_by_their_components() {
+    let mut random = Random(5);
+    // Components of up to 50 ids; each part has some cycles.
+    let mut pair = || (random.below(5000), random.below(50));
+    let pairs: Vec<_> =
+        (0..20_000).map(|_| pair()).map(|(a, b)| (a, a / 50 * 50 + b)).filter(|(a, b)| a != b).collect();
+    let of_parts: Vec<(u64, u64)> = pairs.chunks(4000).flat_map(reached).filter(|(id, of)| id != of).collect();
+    assert!(of_parts.len() < pairs.len());
+    let ids = by_position(&of_parts);
+    let found = components(&ids, "whole", &|_| ());
+    assert!(found.map(|(id, of)| (ids[id as usize], ids[of as usize])).eq(reached(&pairs)));
+}
+
+#[test]
+fn positions_without_an_id_connect_nothing() {
+    for ids in [[Some(7), None, Some(5), Some(7), Some(7), None], [None; 6]] {
+        let mut keys = Rows::with_capacity(6).expect("memory suffices");
+        ids.iter().for_each(|&id| keys.push(id).expect("memory suffices"));
+        let found = Components::new(keys, None, &|_| ()).expect("memory suffices");
+        let expected = [(2, 2), (0, 0)].into_iter().filter(|_| ids[0].is_some());
+        assert!(found.eq(expected));
+    }
+    let odd = components(&[4, 3, 4], "whole", &|_| ());
+    assert!(odd.eq([(1, 1), (0, 1)]));
+}
+
+#[test]
+fn any_tick_may_panic() {
+    let ids = by_position(&shaped("scattered", 50_000, &mut Random(6)));
+    for kind in KEYS {
+        let ticks = Cell::new(0);
+        components(&ids, kind, &|_| ticks.set(ticks.get() + 1));
+        let all = ticks.get();
+        assert!(all >= 20, "{kind}: {all} ticks");
+        for nth in (0..all).step_by(1 + all / 100) {
+            ticks.set(0);
+            let panics = |_: Progress| {
+                ticks.set(ticks.get() + 1);
+                if ticks.get() > nth {
+                    // Unlike a panic, this prints no message.
+                    std::panic::resume_unwind(Box::new(()));
+                }
+            };
+            assert!(catch_unwind(AssertUnwindSafe(|| components(&ids, kind, &panics))).is_err(), "{kind}, tick {nth}");
+        }
+    }
+}
+
+#[test]
+fn shares_ascend_to_the_end() {
+    for shape in SHAPES {
+        let ids = by_position(&shaped(shape, 200_000, &mut Random(7)));
+        for kind in KEYS {
+            let told = RefCell::new(Vec::new());
+            components(&ids, kind, &|progress| told.borrow_mut().push((progress.phase, progress.share)));
+            let told = told.into_inner();
+            let fall = told.windows(2).find(|two| two[0] > two[1]);
+            assert_eq!(fall, None, "{shape}, {kind}");
+            assert!(told.iter().all(|(_, share)| (0.0..=1.0).contains(share)), "{shape}, {kind}");
+            assert!(told.last().is_some_and(|&(phase, share)| phase == Phase::JoinPairs && share > 0.9), "{shape}");
+            assert_eq!(told.iter().any(|&(phase, _)| phase == Phase::CompareIds), kind != "whole", "{shape}, {kind}");
+        }
+    }
+}

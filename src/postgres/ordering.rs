@@ -1,0 +1,55 @@
+//! The order of a type's values, by its default btree operator class.
+
+use std::cmp::Ordering;
+use std::ffi::c_int;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use super::error::user_error;
+use super::ffi::guarded;
+use super::spi::from_server;
+
+type Comparator = unsafe extern "C-unwind" fn(Datum, Datum, pg_sys::SortSupport) -> c_int;
+
+/// Compares values of one type, as ORDER BY does. Valid as long as the memory context in which it was made.
+pub struct TypeOrder {
+    /// PostgreSQL's state of the comparator, palloc'd.
+    support: pg_sys::SortSupport,
+    comparator: Comparator,
+}
+
+impl TypeOrder {
+    /// The order of a type under a collation, which is the invalid OID if the type has none; an error if the type has
+    /// no order. `what` is what the values are, in the error.
+    pub fn new(value_type: Oid, collation: Oid, what: &str) -> Result<Self, ErrorReport> {
+        // SAFETY: any OID of a type may be looked up, and the entry lives as long as the backend. format_type_be returns
+        // a NUL-terminated text. The state is zeroed and has its collation and context, which is what
+        // PrepareSortSupportFromOrderingOp requires; the operator is that of a btree operator class.
+        unsafe {
+            let less = (*pg_sys::lookup_type_cache(value_type, pg_sys::TYPECACHE_LT_OPR as i32)).lt_opr;
+            if less == Oid::INVALID {
+                let name = from_server(pg_sys::format_type_be(value_type))?;
+                let message = format!("could not identify an ordering operator for type {name}");
+                return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
+                    .set_hint(format!("Cast {what} to a type that can be sorted, such as text.")));
+            }
+            let support: pg_sys::SortSupport = pg_sys::palloc0(size_of::<pg_sys::SortSupportData>()).cast();
+            (*support).ssup_cxt = pg_sys::CurrentMemoryContext;
+            (*support).ssup_collation = collation;
+            pg_sys::PrepareSortSupportFromOrderingOp(less, support);
+            let Some(comparator) = (*support).comparator else {
+                return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a type's order has no comparator"));
+            };
+            Ok(Self { support, comparator })
+        }
+    }
+
+    /// # Safety
+    /// The values are of the type, and not NULL.
+    pub unsafe fn compare(&self, a: Datum, b: Datum) -> Ordering {
+        // SAFETY: the state is that of the comparator, and the caller passes values of its type.
+        unsafe { guarded(|| (self.comparator)(a, b, self.support)) }.cmp(&0)
+    }
+}

@@ -1,0 +1,113 @@
+//! `simhash_components`: the connected components of pairs that come from several searches.
+
+use std::cmp::Ordering;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+use pgrx::{AnyArray, AnyElement};
+use simhash::pairs::{Compare, Components, Rows};
+use simhash::ticking::ticking;
+
+use super::ids::Ids;
+use super::progress::Reporter;
+use crate::postgres::error::{algorithm_error, tick, user_error};
+use crate::postgres::ordering::TypeOrder;
+
+#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+#[pg_extern(sql = false)]
+fn simhash_components(
+    a: AnyArray,
+    b: AnyArray,
+    progress: bool,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<TableIterator<'static, (name!(id, Option<AnyElement>), name!(component, Option<AnyElement>))>, ErrorReport>
+{
+    // As in simhash_pairs, PostgreSQL has made the arrays without a check for interrupts, and they live as long as the
+    // iterator.
+    tick();
+    let ids = PairIds { a: Ids::read(&a, "a")?, b: Ids::read(&b, "b")? };
+    if ids.a.len() != ids.b.len() {
+        let message = format!("numbers of ids in a ({}) and in b ({}) differ", ids.a.len(), ids.b.len());
+        return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
+            .set_hint("Give both arrays the same length: two array_agg() of the same rows."));
+    }
+    // SAFETY: `fcinfo` belongs to the running call.
+    let collation = unsafe { (*fcinfo).fncollation };
+    let order = TypeOrder::new(ids.a.element_type(), collation, "the ids")?;
+    let key = Key::of_type(ids.a.element_type());
+    let reporter = Reporter::new("simhash_components", ids.a.len(), progress);
+    let mut keys = Rows::with_capacity(2 * ids.a.len()).map_err(algorithm_error)?;
+    for position in ticking(0..2 * ids.a.len() as u32, tick) {
+        // SAFETY: the id is of the type.
+        let key = ids.datum(position).map_or(0, |id| unsafe { key.of(id) });
+        keys.push(Some(key)).map_err(algorithm_error)?;
+    }
+    // SAFETY: the ids are of the type, and not NULL.
+    let compare =
+        |x, y| ids.datum(x).zip(ids.datum(y)).map_or(Ordering::Equal, |(x, y)| unsafe { order.compare(x, y) });
+    let compare: Option<Compare> = if key.is_whole() { None } else { Some(&compare) };
+    let components = Components::new(keys, compare, &|progress| reporter.tick(progress)).map_err(algorithm_error)?;
+    Ok(TableIterator::new(components.map(move |(id, component)| (ids.get(id), ids.get(component)))))
+}
+
+/// The ids of pairs: those of `a` stand before those of `b`.
+struct PairIds {
+    a: Ids,
+    b: Ids,
+}
+
+impl PairIds {
+    fn datum(&self, position: u32) -> Option<Datum> {
+        let (ids, place) = self.at(position);
+        ids.datum(place)
+    }
+
+    fn get(&self, position: u32) -> Option<AnyElement> {
+        let (ids, place) = self.at(position);
+        ids.get(place)
+    }
+
+    fn at(&self, position: u32) -> (&Ids, u32) {
+        let pairs = self.a.len() as u32;
+        if position < pairs { (&self.a, position) } else { (&self.b, position - pairs) }
+    }
+}
+
+/// What of an id orders it, as a number.
+#[derive(Clone, Copy)]
+enum Key {
+    /// The id itself.
+    Integer,
+    /// The first 8 of 16 bytes.
+    Uuid,
+    None,
+}
+
+impl Key {
+    fn of_type(id_type: Oid) -> Self {
+        // SAFETY: getBaseType accepts the OID of any type.
+        match unsafe { pg_sys::getBaseType(id_type) } {
+            pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID => Self::Integer,
+            pg_sys::UUIDOID => Self::Uuid,
+            _ => Self::None,
+        }
+    }
+
+    /// Whether ids with the same key are equal.
+    fn is_whole(self) -> bool {
+        matches!(self, Self::Integer)
+    }
+
+    /// # Safety
+    /// The id is of the type that the key was made for.
+    unsafe fn of(self, id: Datum) -> u64 {
+        match self {
+            // The datum of a shorter integer has its sign extended.
+            Self::Integer => id.value() as u64 ^ 1 << 63,
+            // SAFETY: the datum of a uuid points to its 16 bytes.
+            Self::Uuid => u64::from_be_bytes(unsafe { id.cast_mut_ptr::<[u8; 8]>().read_unaligned() }),
+            Self::None => 0,
+        }
+    }
+}
