@@ -1,6 +1,7 @@
 //! The primary key of a table, which identifies its rows.
 
 use std::cmp::Ordering;
+use std::ffi::CStr;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -9,6 +10,7 @@ use super::column::Column;
 use super::relation::Relation;
 use crate::postgres::ffi::datum_copy;
 use crate::postgres::json;
+use crate::postgres::owner::{set, with_settings};
 use crate::postgres::row::Row;
 use crate::postgres::spi::from_server;
 
@@ -23,6 +25,15 @@ struct KeyColumn {
     /// The type's comparison function; the invalid OID if the type has no order.
     comparison: Oid,
 }
+
+/// Settings under which values are written the same in every session, and read the same in most.
+const SETTINGS: [(&CStr, &CStr); 5] = [
+    (c"DateStyle", c"ISO"),
+    (c"IntervalStyle", c"postgres"),
+    (c"TimeZone", c"UTC"),
+    (c"extra_float_digits", c"1"),
+    (c"bytea_output", c"hex"),
+];
 
 /// The values of a row's primary key, copied, each with its type.
 #[derive(Default)]
@@ -61,14 +72,6 @@ impl PrimaryKey {
         self.0.iter().map(|key| &key.column)
     }
 
-    /// The type of a key of one column, with its modifier; None for a key of several columns, or none.
-    pub fn only_type(&self) -> Option<(Oid, i32)> {
-        match &self.0[..] {
-            [key] => Some((key.column.data_type, key.column.type_modifier)),
-            _ => None,
-        }
-    }
-
     /// The key of a row of the table; empty if a column of the key is NULL or the table has no key.
     pub fn of_row(&self, row: Row<'_>) -> KeyValue {
         let copy = |key: &KeyColumn| {
@@ -79,11 +82,10 @@ impl PrimaryKey {
         KeyValue(self.0.iter().map(copy).collect::<Option<_>>().unwrap_or_default())
     }
 
-    /// Compares two keys of rows, of this table or of others. Keys of different types, or of types without an order,
-    /// are equal.
-    pub fn compare(&self, a: &KeyValue, b: &KeyValue) -> Ordering {
-        let types = self.columns().map(|column| column.data_type);
-        if !types.clone().eq(a.types()) || !types.eq(b.types()) {
+    /// Compares a key of a row of this table with one of another table, or of the same. Keys of other columns, or of
+    /// the same in another order, are equal, as are values of types without an order.
+    pub fn compare(&self, a: &KeyValue, other: &Self, b: &KeyValue) -> Ordering {
+        if !std::ptr::eq(self, other) && !self.has_columns_of(other) {
             return Ordering::Equal;
         }
         let compare = |((key, a), b): ((&KeyColumn, Datum), Datum)| {
@@ -103,6 +105,13 @@ impl PrimaryKey {
             .unwrap_or(Ordering::Equal)
     }
 
+    fn has_columns_of(&self, other: &Self) -> bool {
+        let same = |(ours, theirs): (&KeyColumn, &KeyColumn)| {
+            ours.name == theirs.name && ours.column.data_type == theirs.column.data_type
+        };
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
+    }
+
     /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if there is no key.
     pub fn describe(&self, key: &KeyValue) -> Result<Option<String>, ErrorReport> {
         if self.0.is_empty() || key.0.is_empty() {
@@ -113,13 +122,16 @@ impl PrimaryKey {
         Ok(Some(format!("({})=({})", names.join(", "), values.join(", "))))
     }
 
-    /// The key as a JSON object: `{"id": 42}`. Values of other types than integers are strings. None if there is no
-    /// key.
+    /// The key as a JSON object: `{"id": 42}`. Values of other types than integers are strings, which do not depend on
+    /// the session's settings. None if there is no key.
     pub fn to_json(&self, key: &KeyValue) -> Result<Option<String>, ErrorReport> {
         if self.0.is_empty() || key.0.is_empty() {
             return Ok(None);
         }
-        let texts = key.texts()?;
+        let texts = with_settings(|| {
+            SETTINGS.into_iter().for_each(|(name, value)| set(name, value));
+            key.texts()
+        })?;
         let value = |((data_type, _), text): (&(Oid, Datum), &String)| {
             // SAFETY: getBaseType looks up a system cache, for a type that exists.
             let base = unsafe { pg_sys::getBaseType(*data_type) };
@@ -150,12 +162,8 @@ impl KeyValue {
         self.0.iter().map(|(_, value)| *value)
     }
 
-    fn types(&self) -> impl Iterator<Item = Oid> {
-        self.0.iter().map(|(data_type, _)| *data_type)
-    }
-
-    /// The value of the key's first column; None if the key is empty.
-    pub fn first(&self) -> Option<Datum> {
-        self.0.first().map(|(_, value)| *value)
+    /// The value of the key's column at this place, from 0; None if the key is empty.
+    pub fn value(&self, place: usize) -> Option<Datum> {
+        self.0.get(place).map(|(_, value)| *value)
     }
 }

@@ -343,9 +343,10 @@ impl Statement {
         let unstored = RUNNING.with(|running| Locks::of_other_statements(running, self.memory, &identity));
         let mut found = Near { unstored, ..Near::default() };
         for searched in &self.guard.searched {
+            let mark = self.guard.mark(searched.oid).map(|mark| mark.column);
             let flow = searched
                 .each_near(wanted, |candidate| {
-                    if let Err(error) = found.add(searched, candidate, self.guard.mark(searched.oid), new_text) {
+                    if let Err(error) = found.add(searched, candidate, mark, new_text) {
                         return ControlFlow::Break(Err(error));
                     }
                     // Any near row suffices to skip the new one, but a log has the nearest.
@@ -415,14 +416,16 @@ impl Statement {
         }
     }
 
-    /// The new row with its near-duplicate's key in the mark column, or with NULL there if it has no near-duplicate.
-    fn with_mark(&self, event: &RowEvent, key: Option<Datum>) -> Result<HeapTuple, ErrorReport> {
-        let mark = self.guard.mark(event.table().oid());
-        match mark.filter(|&mark| key.is_some() || event.new_row().value(mark).is_some()) {
-            None => Ok(event.new_tuple()),
-            // SAFETY: the trigger's table has this column, and the key is of its type, as `mark_column` has checked.
-            Some(mark) => Ok(unsafe { event.with_value(mark.into(), key) }),
+    /// The new row with a mark that names its near-duplicate, or with NULL there if it has none.
+    fn with_mark(&self, event: &RowEvent, near: Option<&Nearest>) -> Result<HeapTuple, ErrorReport> {
+        let Some(own) = self.guard.mark(event.table().oid()) else { return Ok(event.new_tuple()) };
+        let of_near = |near: &Nearest| self.guard.mark(near.searched.oid).map(|mark| mark.value(near));
+        let value = near.and_then(of_near).transpose()?.flatten();
+        if value.is_none() && event.new_row().value(own.column).is_none() {
+            return Ok(event.new_tuple());
         }
+        // SAFETY: the trigger's table has this column, and the value is of its type, as `Mark::of` has checked.
+        Ok(unsafe { event.with_value(own.column.into(), value) })
     }
 
     /// Takes the guard's action for a row that is near another one.
@@ -440,7 +443,7 @@ impl Statement {
         match action {
             // Never skip an UPDATE that a foreign key makes: the row would keep referring to a row that is gone.
             Action::Skip if !changes_foreign_key(event) => Ok(std::ptr::null_mut()),
-            Action::Mark => self.with_mark(event, nearest.key.first()),
+            Action::Mark => self.with_mark(event, Some(nearest)),
             Action::Skip | Action::Reject => {
                 self.counts.add(Some(Action::Reject));
                 Err(conflict(event, &Disclosure::new(nearest)?)?)

@@ -14,7 +14,7 @@ use super::cache::Cache;
 use super::distribution::{check_sees_all, known_names};
 use super::locks::secret;
 use super::log::Log;
-use super::mark_column::mark_column;
+use super::mark_column::Mark;
 use super::members::{Members, no_index};
 use super::nearness::Nearness;
 use super::search::SearchedTable;
@@ -53,8 +53,8 @@ pub struct Guard {
     /// The tables to search: the table, or all partitions of a partitioned table. `places` has the position of each.
     pub searched: Vec<SearchedTable>,
     places: HashMap<Oid, usize>,
-    /// The mark column of each table in `searched`, if the guard marks.
-    marks: Vec<Option<i16>>,
+    /// The mark column of each table in `searched`; empty if the guard does not mark.
+    marks: Vec<Mark>,
     /// All tables that the guard depends on, including partitioned ones.
     members: Vec<Oid>,
 }
@@ -129,10 +129,8 @@ impl Guard {
         let schema = ExtensionSchema::from_function(function);
         let searched = members.searched(fingerprint, scope, near, schema)?;
         let Members { all, with_rows } = members;
-        let mark_of = |own: &SearchedTable| {
-            mark.map(|mark| mark_column(&Relation::open(own.oid), mark, Some(own), &searched)).transpose()
-        };
-        let marks = searched.iter().map(mark_of).collect::<Result<_, _>>()?;
+        let mark_of = |own: &SearchedTable| mark.map(|mark| Mark::of(own, mark, &searched));
+        let marks = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;
         let places = with_rows.into_iter().enumerate().map(|(place, member)| (member, place)).collect();
         let tables = all.iter().copied().collect();
         let (identity, secret) = (identity.clone(), secret(identity.root)?);
@@ -160,8 +158,8 @@ impl Guard {
     }
 
     /// The mark column of a table; None if the guard does not mark.
-    pub fn mark(&self, table: Oid) -> Option<i16> {
-        self.place_of(table).and_then(|place| self.marks[place])
+    pub fn mark(&self, table: Oid) -> Option<&Mark> {
+        self.place_of(table).and_then(|place| self.marks.get(place))
     }
 }
 

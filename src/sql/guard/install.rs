@@ -10,7 +10,7 @@ use pgrx::spi::quote_literal;
 use super::action::Action;
 use super::distribution::check_can_guard;
 use super::log::{Guarded, Log};
-use super::mark_column::mark_column;
+use super::mark_column::{self, Mark};
 use super::members::Members;
 use super::nearness::{Asked, Nearness};
 use super::scope::Scope;
@@ -231,13 +231,11 @@ impl Guard {
         let wrong = |message: &str| user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message);
         match (self.action, &self.mark_column) {
             (Action::Mark, Some(mark)) => {
-                mark_column(relation, mark, None, searched)?;
-                let check =
-                    |own: &SearchedTable| mark_column(&Relation::open(own.oid), mark, Some(own), searched).map(drop);
-                searched.iter().try_for_each(check)
+                mark_column::check(relation, mark, None, searched)?;
+                searched.iter().try_for_each(|own| Mark::of(own, mark, searched).map(drop))
             }
             (Action::Mark, None) => Err(wrong("the action mark needs a mark_column")
-                .set_hint("Add a column of the primary key's type, and name it.")),
+                .set_hint("Add a column of the primary key's type, or of type jsonb, and name it.")),
             (_, Some(_)) => Err(wrong("mark_column is for the action mark only")),
             (_, None) => Ok(()),
         }

@@ -1,39 +1,111 @@
 //! The column in which a guard that marks rows stores the key of the near-duplicate.
+//!
+//! The near-duplicate agrees with the marked row in the scope. So if all columns of the primary key but one are in the
+//! scope, the value of that one names it. A column of type jsonb takes any key, as an object.
 
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
 
+use super::nearest::Nearest;
 use super::search::SearchedTable;
 use crate::postgres::catalog::column::{Column, type_name};
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::error::user_error;
+use crate::postgres::error::{sendable, user_error};
+use crate::sql::options::to_jsonb;
 
-/// The number of the mark column. An error if it cannot store the key of a row of every searched table. `own` is the
-/// table as it is searched; None if it has no rows of its own.
-pub fn mark_column(
+/// The mark column of a table, and what a mark that names a row of this table holds.
+pub struct Mark {
+    /// The number of the mark column.
+    pub column: i16,
+    content: Content,
+}
+
+/// What a mark holds of the primary key of the row that it names.
+#[derive(Clone, Copy)]
+enum Content {
+    /// The value of the key's column at this place.
+    Value(usize),
+    /// The whole key as a JSON object.
+    Object,
+}
+
+impl Mark {
+    /// The mark column of a searched table. An error if it cannot store the key of a row of every searched table.
+    pub fn of(own: &SearchedTable, name: &str, searched: &[SearchedTable]) -> Result<Self, ErrorReport> {
+        let table = Relation::open(own.oid);
+        let column = check(&table, name, Some(own), searched)?;
+        // The partitions of a table have the column with the same type. So this is what a mark of any of them gets.
+        match Content::of(own, &column) {
+            Some(content) => Ok(Self { column: column.number, content }),
+            None => Err(wrong_type(&table, &column, own)?),
+        }
+    }
+
+    /// The mark that names a row of this table.
+    pub fn value(&self, near: &Nearest) -> Result<Option<Datum>, ErrorReport> {
+        match self.content {
+            Content::Value(place) => Ok(near.key.value(place)),
+            Content::Object => {
+                let key = near.searched.primary_key.to_json(&near.key)?;
+                Ok(key.map(|key| to_jsonb(&key)).transpose()?.flatten().map(|key| key.datum()))
+            }
+        }
+    }
+}
+
+impl Content {
+    /// What a mark column of this type holds of the key of the table's rows; None if it cannot hold that.
+    fn of(searched: &SearchedTable, mark: &Column) -> Option<Self> {
+        let key: Vec<_> = searched.primary_key.columns().collect();
+        if let Some(place) = naming_column(searched)
+            && (key[place].data_type, key[place].type_modifier) == (mark.data_type, mark.type_modifier)
+        {
+            return Some(Self::Value(place));
+        }
+        (mark.data_type == pg_sys::JSONBOID && !key.is_empty()).then_some(Self::Object)
+    }
+}
+
+/// The place, in the primary key, of the column that names a row among those that agree with it in the scope: the only
+/// one outside the scope, or the only one at all. None if there are several, or none.
+fn naming_column(searched: &SearchedTable) -> Option<usize> {
+    let is_outside = |column: &Column| !searched.scope.columns().any(|scope| scope == column.number);
+    let columns = || searched.primary_key.columns().enumerate();
+    let mut outside = columns().filter(|(_, column)| is_outside(column)).map(|(place, _)| place);
+    match (outside.next(), outside.next()) {
+        (Some(place), None) => Some(place),
+        // Only partitions with keys of their own have two rows with the same key.
+        (None, None) if columns().count() == 1 => Some(0),
+        _ => None,
+    }
+}
+
+/// The mark column of a table. An error if it cannot store the key of a row of every searched table. `own` is the table
+/// as it is searched; None if it has no rows of its own.
+pub fn check(
     table: &Relation,
     name: &str,
     own: Option<&SearchedTable>,
     searched: &[SearchedTable],
-) -> Result<i16, ErrorReport> {
+) -> Result<Column, ErrorReport> {
     let column = Column::named(table, name)?;
-    let unfit = || {
-        Ok::<_, ErrorReport>(format!("column \"{name}\" of table \"{}\" cannot take the key of a row", table.name()?))
-    };
-    let its_type = (column.data_type, column.type_modifier);
-    let has_its_type = |searched: &SearchedTable| searched.primary_key.only_type() == Some(its_type);
-    if column.is_generated || !searched.iter().all(has_its_type) {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit()?).set_detail(
-            "The table needs a primary key of one column, and the mark column must be of its type and not generated.",
-        ));
+    let unfit = || unfit(table, &column);
+    if column.is_generated {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit()?)
+            .set_detail("The column is generated.")
+            .set_hint("Add another column for the mark."));
+    }
+    if let Some(other) = searched.iter().find(|searched| Content::of(searched, &column).is_none()) {
+        return Err(wrong_type(table, &column, other)?);
     }
     if own.is_some_and(|own| own.depends_on(table, column.number)) {
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, unfit()?)
             .set_detail(
                 "It is a column of the primary key, the fingerprint, its source, the scope, or the partition key.",
             )
-            .set_hint("Add another column of the primary key's type."));
+            .set_hint("Add another column for the mark."));
     }
     let domain = not_null_domain(column.data_type);
     // This is checked last: key columns are NOT NULL too, and the error above explains that case better. That error is
@@ -47,7 +119,44 @@ pub fn mark_column(
             .set_detail("The column or its type is NOT NULL, but a row without a near-duplicate gets NULL.")
             .set_hint(hint));
     }
-    Ok(column.number)
+    Ok(column)
+}
+
+/// The message of an error about a mark column.
+fn unfit(table: &Relation, column: &Column) -> Result<String, ErrorReport> {
+    Ok(format!("column \"{}\" of table \"{}\" cannot take the key of a row", column.name()?, table.name()?))
+}
+
+/// The error for a mark column whose type does not suit the primary key of a table.
+fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Result<ErrorReport, ErrorReport> {
+    let error = user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit(table, mark)?);
+    let key: Vec<_> = searched.primary_key.columns().collect();
+    let named = Relation::open(searched.oid).name()?;
+    if key.is_empty() {
+        return Ok(error
+            .set_detail(sendable(format!("Table \"{named}\" has no primary key, which would name the row.")))
+            .set_hint("Run ALTER TABLE ... ADD PRIMARY KEY."));
+    }
+    let names = key.iter().map(|column| column.name()).collect::<Result<Vec<_>, _>>()?;
+    let detail = format!(
+        "The column has type {}, and the primary key of table \"{named}\" is ({}).",
+        mark.type_name(),
+        names.iter().map(quote_identifier).collect::<Vec<_>>().join(", ")
+    );
+    let hint = match naming_column(searched) {
+        Some(place) if key[place].data_type == pg_sys::JSONBOID => {
+            format!("A column of type jsonb gets the value of \"{}\".", names[place])
+        }
+        Some(place) => format!(
+            "A column of type {} gets the value of \"{}\", and one of type jsonb the whole key.",
+            key[place].type_name(),
+            names[place]
+        ),
+        None => "A column of type jsonb gets the whole key. If all columns of the key but one are in the scope, a \
+                 column of that one's type gets its value."
+            .to_owned(),
+    };
+    Ok(error.set_detail(sendable(detail)).set_hint(sendable(hint)))
 }
 
 /// The first domain that is NOT NULL, of a type and the domains that it is based on.

@@ -35,7 +35,8 @@ impl<'a> Nearest<'a> {
 
     pub fn comes_before(&self, other: &Self) -> bool {
         let order = (self.is_marked, self.distance).cmp(&(other.is_marked, other.distance));
-        order.then_with(|| self.searched.primary_key.compare(&self.key, &other.key)).is_lt()
+        let keys = || self.searched.primary_key.compare(&self.key, &other.searched.primary_key, &other.key);
+        order.then_with(keys).is_lt()
     }
 }
 

@@ -166,7 +166,7 @@ impl Sampled<'_> {
             let (table, own) = (searched.oid.to_u32(), self.own.oid.to_u32());
             (table, place_numbers(row.place())).cmp(&(own, place_numbers(self.row.place())))
         };
-        self.own.primary_key.compare(key, &self.key).then_with(places).is_lt()
+        searched.primary_key.compare(key, &self.own.primary_key, &self.key).then_with(places).is_lt()
     }
 }
 

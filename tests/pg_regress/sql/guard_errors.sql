@@ -64,7 +64,7 @@ SELECT errors(
     'SELECT simhash_guard(''parent'')',
     'SELECT simhash_guard(''child'')');
 
--- The mark column must have the type of a primary key of one column.
+-- A mark needs a primary key, and a type that can hold it.
 CREATE TABLE no_key (body text, same_as integer);
 CREATE TABLE two_keys (a integer, b integer, body text, same_as integer, PRIMARY KEY (a, b));
 SELECT simhash_attach('no_key', 'body');
