@@ -84,8 +84,9 @@ pub fn without_number(name: &str) -> &str {
 }
 
 fn split(name: &str) -> Option<(&str, i64)> {
-    let (stem, number) = name.rsplit_once('_')?;
-    Some((stem, number.parse().ok()?))
+    let (stem, digits) = name.rsplit_once('_')?;
+    let number: i64 = digits.parse().ok()?;
+    (number > 0 && number.to_string() == digits).then_some((stem, number))
 }
 
 fn table_with_shard(number: i64) -> Option<Oid> {

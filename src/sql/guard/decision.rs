@@ -23,6 +23,7 @@ use super::conflict::conflict;
 use super::counts::Counts;
 use super::definition::{Guard, Identity};
 use super::disclosure::Disclosure;
+use super::distribution::known_name;
 use super::locks::{Locks, Running};
 use super::log::{Guarded, Writer};
 use super::nearest::Nearest;
@@ -394,7 +395,7 @@ impl Statement {
             if let Some(near) = near
                 && self.is_confirmed(near, new_text)?
             {
-                let name = Relation::open(self.guard.identity.root).name()?;
+                let name = known_name(&Relation::open(self.guard.identity.root))?;
                 let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION, message)
                     .set_detail("A trigger or a function wrote it before the other row was stored.")
@@ -432,7 +433,7 @@ impl Statement {
     fn act(&self, event: &RowEvent, nearest: &Nearest) -> Result<HeapTuple, ErrorReport> {
         let action = self.guard.action;
         if action != Action::Reject && !nearest.is_visible {
-            let name = event.table().name()?;
+            let name = known_name(&event.table())?;
             // As with INSERT .. ON CONFLICT, a row that this transaction cannot see must not decide what it does.
             return Err(user_error(
                 PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
