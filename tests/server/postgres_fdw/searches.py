@@ -232,25 +232,58 @@ class Test:
         self.all_forms("without extensions", searches=False)
         print(f"{self.compared} searches compared, {self.failures} failures")
 
-    def measure(self):
-        """Prints what connections cost."""
+    def connections(self):
+        """How many sessions of each of the other servers are the hub's."""
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'postgres_fdw'"
+        counts = []
+        for server in OTHERS:
+            with self.servers.connect(server) as connection:
+                counts.append(connection.execute(query).fetchone()[0])
+        return counts
 
-        def milliseconds(sql):
+    def milliseconds(self, sql, times=50):
+        """The median time of a statement."""
+        measured = []
+        for _ in range(times):
             start = time.perf_counter()
             self.hub.execute(sql).fetchall()
-            return 1000 * (time.perf_counter() - start)
+            measured.append(1000 * (time.perf_counter() - start))
+        return statistics.median(measured)
 
-        near = "SELECT id FROM prints WHERE simhash_near(fp, {})"
-        here = "SELECT id FROM mixed_here WHERE simhash_near(fp, {})"
-        first, later, local = [], [], []
+    def measure(self):
+        """Prints times, of which the page says what was observed, and checks the number of connections."""
+        near = "SELECT id FROM {} WHERE simhash_near(fp, 42)"
+        first = []
         for _ in range(10):
             self.connect()
-            local.append(milliseconds(here.format(1)))
-            first.append(milliseconds(near.format(1)))
-            later += [milliseconds(near.format(query)) for query in range(10)]
-            local += [milliseconds(here.format(query)) for query in range(10)]
-        medians = [f"{statistics.median(times):.1f} ms" for times in (first, later, local)]
-        print("the first search of a session, a later one, and one of a table of the hub take", *medians, "(medians)")
+            first.append(self.milliseconds(near.format("prints_one"), times=1))
+        self.check("connections for one server", self.connections() == [1, 0], self.connections())
+        self.hub.execute(near.format("prints"))
+        self.check("connections for both", self.connections() == [1, 1], self.connections())
+        join = "SELECT n, id FROM questions AS q, LATERAL (SELECT id FROM prints WHERE {} OFFSET 0) AS p"
+        times = {
+            "a session's first search of one server": statistics.median(first),
+            "a search of one server": self.milliseconds(near.format("prints_one")),
+            "a search of both servers": self.milliseconds(near.format("prints")),
+            "a search of a table of the hub": self.milliseconds(near.format("mixed_here")),
+            "the 5 nearest rows by nearest()": self.milliseconds("SELECT * FROM nearest(42, 5)"),
+            "the 5 nearest rows by ORDER BY and LIMIT": self.milliseconds(
+                "SELECT id FROM prints ORDER BY fp <~> 42 LIMIT 5", times=10
+            ),
+            "a join of 4 rows by LATERAL": self.milliseconds(join.format("simhash_near(prints.fp, q.fp)")),
+            "an ordinary join of 4 rows": self.milliseconds(
+                "SELECT n, id FROM questions AS q JOIN prints ON simhash_near(prints.fp, q.fp)", times=10
+            ),
+        }
+        self.options("ADD use_remote_estimate 'true'")
+        times["a search of both servers, use_remote_estimate"] = self.milliseconds(near.format("prints"))
+        self.options("DROP use_remote_estimate")
+        self.options("DROP extensions")
+        times["a search of both servers without extensions"] = self.milliseconds(near.format("prints"), times=10)
+        self.options("ADD extensions 'pg_simhash'")
+        print(f"medians in ms, two servers with {ROWS} rows each:")
+        for what, time_ in times.items():
+            print(f"  {what:48} {time_:6.1f}")
 
 
 def main():
