@@ -100,6 +100,10 @@ impl Target {
         self.kind == pg_sys::RELKIND_RELATION
     }
 
+    pub fn is_foreign(&self) -> bool {
+        self.kind == pg_sys::RELKIND_FOREIGN_TABLE
+    }
+
     /// The planner's estimate of the rows; 0 for a partitioned table.
     pub fn estimated_rows(&self) -> f64 {
         if self.is_ordinary() { self.open().estimated_rows() } else { 0.0 }

@@ -11,7 +11,7 @@ use super::block_indexes::{BlockIndex, BlockIndexes, Covering, has_statistics};
 use super::command::{self, Command};
 use super::index_names::IndexNames;
 use super::provenance::{Maker, has_comment};
-use super::table::{layout, one_by_one};
+use super::table::{layout, to_analyze};
 use super::unfilled::{Look, warn_of_unfilled};
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, no_such_column};
@@ -125,7 +125,7 @@ impl IndexCommands<'_> {
         }
         let lacks_statistics = !self.commands.is_empty() || self.lacks_statistics(family)?;
         if lacks_statistics {
-            for member in one_by_one(table, family) {
+            for member in to_analyze(table, family) {
                 self.commands.push(format!("ANALYZE {}", member.sql()));
             }
         }

@@ -5,12 +5,14 @@
 //! [`text_source`] the text that a column's fingerprints are made from. [`detach`] removes what attach made, which it
 //! recognises by its comments ([`provenance`]), even block columns that were [`renamed`].
 //! [`command`] is the start of each command, [`source`] the column to fingerprint, and [`prefix`] the names of what is
-//! made. [`block_indexes`] are the indexes of a layout; [`indexes`] and [`index_names`] list and name indexes.
+//! made. [`block_indexes`] are the indexes of a layout; [`indexes`] and [`index_names`] list and name indexes. [`foreign`]
+//! checks foreign tables.
 
 mod block_indexes;
 mod command;
 mod detach;
 mod fill;
+mod foreign;
 mod index_commands;
 mod index_names;
 mod indexes;

@@ -12,6 +12,7 @@ use simhash::search::blocks::DEFAULT_BLOCKS;
 
 use super::block_indexes::{BlockIndexes, Covering};
 use super::command::{self, Command};
+use super::foreign;
 use super::index_names::IndexNames;
 use super::prefix::{Prefix, in_quotes};
 use super::provenance::{Maker, is_marked_relation, maker_of, under_prefix};
@@ -155,6 +156,8 @@ impl Attachment {
         if !missing.is_empty() {
             self.add_columns(table, family, &missing)?;
         }
+        let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+        foreign::check_columns(family, &names)?;
         let built = self.build_indexes(table, family, &columns, !missing.is_empty())?;
         if missing.is_empty() && built == 0 {
             tell(format!("table \"{}\" is already attached, skipping", table.name));
@@ -468,7 +471,7 @@ impl Attachment {
             columns.chain(self.scope.names().iter().map(String::as_str)).map(quote_identifier).collect();
         // If columns are named, PostgreSQL does not analyze the expressions of indexes.
         let columns = if self.has_columns { format!(" ({})", columns.join(", ")) } else { String::new() };
-        for member in one_by_one(table, family) {
+        for member in to_analyze(table, family) {
             tell(format!("analyzing table \"{}\"", member.name));
             execute(&format!("ANALYZE {}{columns}", member.sql()))?;
         }
@@ -481,4 +484,13 @@ impl Attachment {
 pub fn one_by_one<'a>(table: &'a Target, family: &'a [Target]) -> impl Iterator<Item = &'a Target> {
     let members = if table.is_partitioned() { std::slice::from_ref(table) } else { family };
     members.iter().filter(|member| member.is_ordinary() || member.is_partitioned())
+}
+
+/// The tables that ANALYZE must name, without foreign tables: before version 16, PostgreSQL fetches all their rows.
+pub fn to_analyze<'a>(table: &'a Target, family: &'a [Target]) -> Vec<&'a Target> {
+    if family.iter().any(Target::is_foreign) {
+        family.iter().filter(|member| member.is_ordinary()).collect()
+    } else {
+        one_by_one(table, family).collect()
+    }
 }

@@ -9,6 +9,7 @@ use super::nearness::Nearness;
 use super::scope::Scope;
 use super::search::SearchedTable;
 use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::foreign::{is_foreign, server_name};
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::{sendable, user_error};
@@ -36,12 +37,16 @@ impl Members {
         // SAFETY: a look-up in a system cache, for a table that is locked.
         let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
         let all = all_of(root, detached);
-        if let Some(&foreign) = all.iter().find(|&&member| kind(member) == pg_sys::RELKIND_FOREIGN_TABLE) {
+        if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
             // SAFETY: the table is locked, so that it has a name, which is NUL-terminated.
             let name = unsafe { from_server(pg_sys::get_rel_name(foreign)) }?;
             let message = format!("partition \"{name}\" is a foreign table");
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-                .set_detail("A guard searches the indexes of this server only."));
+                .set_detail("A guard searches the indexes of this server only.")
+                .set_hint(sendable(format!(
+                    "Guard the table on its server \"{}\" instead. That guard also checks the rows that come from here.",
+                    server_name(foreign)?
+                ))));
         }
         let with_rows: Vec<_> =
             all.iter().copied().filter(|&member| kind(member) == pg_sys::RELKIND_RELATION).collect();

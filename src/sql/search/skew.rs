@@ -14,7 +14,9 @@ use simhash::search::skew::{Sample, skew};
 
 use crate::postgres::catalog::citus::distribution;
 use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::relation::{Relation, no_such_relation};
+use crate::postgres::catalog::foreign::is_foreign;
+use crate::postgres::catalog::partition::with_inheritors;
+use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_name};
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::names::schema_name;
 use crate::postgres::nodes::expression::Variable;
@@ -150,6 +152,7 @@ impl Table {
             return Err(user_error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message)
                 .set_detail("Tables, partitioned tables and materialized views can be sampled."));
         }
+        check_is_here(oid)?;
         // SAFETY: a `CStr` is NUL-terminated.
         let column = unsafe { from_server(column.as_ptr()) }?;
         let column = fingerprint_column(&table, &column)
@@ -241,6 +244,17 @@ impl Table {
         });
         Ok(bytes.map_err(internal)?.unwrap_or(0.0) / f64::from(pg_sys::BLCKSZ))
     }
+}
+
+/// Refuses a table with foreign partitions or inheritors: PostgreSQL does not sample them, but fetches all their rows.
+fn check_is_here(table: pg_sys::Oid) -> Result<(), ErrorReport> {
+    let family = with_inheritors(table, pg_sys::NoLock as pg_sys::LOCKMODE);
+    let Some(foreign) = family.into_iter().find(|&member| is_foreign(member)) else { return Ok(()) };
+    let name = relation_name(foreign)?.unwrap_or_default();
+    let message = format!("foreign table \"{name}\" cannot be sampled");
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_detail("All its rows would be fetched from its server.")
+        .set_hint("Call simhash_skew on that server."))
 }
 
 /// The layouts that the table has indexed, within the scope, for searches within `max_distance`.

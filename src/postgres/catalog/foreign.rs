@@ -1,0 +1,19 @@
+//! Foreign tables.
+
+use pgrx::pg_sys;
+use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
+
+use crate::postgres::spi::from_server;
+
+/// Whether a relation is a foreign table.
+pub fn is_foreign(relation: Oid) -> bool {
+    // SAFETY: a look-up in a system cache.
+    unsafe { pg_sys::get_rel_relkind(relation) as u8 == pg_sys::RELKIND_FOREIGN_TABLE }
+}
+
+/// The name of the server of a foreign table, which the caller has locked.
+pub fn server_name(table: Oid) -> Result<String, ErrorReport> {
+    // SAFETY: a foreign table has a server, which cannot be dropped while the table exists; its name is NUL-terminated.
+    unsafe { from_server((*pg_sys::GetForeignServer((*pg_sys::GetForeignTable(table)).serverid)).servername) }
+}

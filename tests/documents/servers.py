@@ -1,0 +1,85 @@
+"""Runs the SQL of a section of a Markdown file that is about several servers.
+
+    python3 tests/documents/servers.py DOCUMENT SECTION NAME=[USER@]HOST:PORT...
+
+The first server is the one that the others work for. The first line of each ```sql block says where it runs: `-- on the
+NAME` for the first server, `-- on server NAME`, or `-- on each server` (each but the first). Each block is run by a psql
+of its own, in the database app: on the first server as postgres, elsewhere as app, if no user is given. Any error fails.
+A ```text block must be what psql prints for the block before it (trailing spaces aside). Where the page has
+`host 'NAME.example.com'` or `'NAME.example.com', 5432`, the server NAME is meant.
+"""
+
+import difflib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from blocks import blocks
+
+ADDRESS = re.compile(r"(\w+)=(?:(\w+)@)?(.+):(\d+)")
+PLACE = re.compile(r"-- on (?:the (\w+)|server (\w+)|(each) server)$")
+
+
+def places(first_line, addresses):
+    """The servers that a block runs on; an error if its first line does not say it."""
+    found = PLACE.match(first_line)
+    if not found:
+        sys.exit(f"a block does not say where it runs: {first_line}")
+    first, server, each = found.groups()
+    names = list(addresses)
+    if first and first != names[0]:
+        sys.exit(f"the first server is {names[0]}: {first_line}")
+    return names[1:] if each else [first or server]
+
+
+def run(name, sql, addresses):
+    """What psql prints for the block on a server."""
+    for server, (_, host, port) in addresses.items():
+        sql = sql.replace(f"host '{server}.example.com'", f"host '{host}', port '{port}'")
+        sql = sql.replace(f"'{server}.example.com', 5432", f"'{host}', {port}")
+    user, host, port = addresses[name]
+    command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", host, "-p", port, "-U", user, "app"]
+    environment = os.environ | {"PGOPTIONS": "-c client_min_messages=warning"}
+    done = subprocess.run(command, input=sql, stdout=subprocess.PIPE, text=True, env=environment, check=False)
+    if done.returncode != 0:
+        sys.exit(f"failed on {name}:\n{sql}")
+    return done.stdout
+
+
+def trimmed(lines):
+    """The lines without trailing spaces, and without empty lines at the end."""
+    return "\n".join(line.rstrip() for line in lines).rstrip("\n").splitlines()
+
+
+def main():
+    document, section, *servers = sys.argv[1:]
+    addresses = {}
+    for server in servers:
+        name, user, host, port = ADDRESS.fullmatch(server).groups()
+        addresses[name] = (user or ("app" if addresses else "postgres"), host, port)
+    text = pathlib.Path(document).read_text(encoding="utf-8")
+    count = compared = failed = 0
+    printed = {}
+    for language, lines in blocks(text, section):
+        if language == "sql":
+            count += 1
+            printed = {name: run(name, "\n".join(lines), addresses) for name in places(lines[0], addresses)}
+            continue
+        if language == "text":
+            for name, output in printed.items():
+                compared += 1
+                actual = trimmed(output.splitlines())
+                difference = list(difflib.unified_diff(trimmed(lines), actual, document, name, lineterm=""))
+                failed += bool(difference)
+                print(*difference, sep="\n", end="\n" if difference else "")
+        printed = {}
+    if not count:
+        sys.exit(f"{document} has no SQL in a section {section}")
+    print(f"{document}, {section}: {count} blocks run, {compared} outputs compared")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

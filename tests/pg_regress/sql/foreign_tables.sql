@@ -1,0 +1,37 @@
+-- Tables with foreign partitions, as far as this shows without another server: tests/server/postgres_fdw has the rest.
+CREATE SCHEMA foreign_tables;
+SET search_path = foreign_tables, public;
+CREATE FOREIGN DATA WRAPPER nowhere;
+CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
+CREATE TABLE hub (id integer, part integer, f bigint, body text) PARTITION BY LIST (part);
+CREATE TABLE hub_1 PARTITION OF hub FOR VALUES IN (1);
+CREATE FOREIGN TABLE hub_2 PARTITION OF hub FOR VALUES IN (2) SERVER nowhere;
+INSERT INTO hub SELECT n, 1, hashint8extended(n, 0), 'text ' || n FROM generate_series(1, 1000) AS n;
+
+-- Indexes and statistics are made of the partitions that are here.
+SELECT simhash_attach('hub', 'f', columns => false);
+SELECT simhash_attach('hub', 'f', columns => false);
+SELECT id FROM hub_1 WHERE simhash_near(f, hashint8extended(42, 0));
+SELECT simhash_index_commands('hub', blocks => 2, prefix => 'f');
+-- A column is added only if it can be read in the foreign table.
+SELECT simhash_attach('hub', 'body');
+SELECT attname FROM pg_attribute WHERE attrelid = 'hub'::regclass AND attnum > 0 ORDER BY attnum;
+
+-- What works on the server of the foreign table only.
+SELECT errors($$SELECT simhash_guard('hub', fingerprint => 'f')$$,
+    $$SELECT * FROM simhash_preview('hub', fingerprint => 'f')$$, $$SELECT * FROM simhash_skew('hub', 'f')$$);
+
+-- A table that foreign tables inherit from.
+CREATE TABLE parent (f bigint);
+CREATE FOREIGN TABLE child () INHERITS (parent) SERVER nowhere;
+SELECT errors($$SELECT * FROM simhash_skew('parent', 'f')$$, $$SELECT simhash_guard('parent', fingerprint => 'f')$$);
+
+-- A guard whose table gets a foreign partition later.
+DROP FOREIGN TABLE hub_2;
+SELECT simhash_guard('hub', fingerprint => 'f');
+CREATE FOREIGN TABLE hub_2 PARTITION OF hub FOR VALUES IN (2) SERVER nowhere;
+SELECT errors($$INSERT INTO hub VALUES (1001, 1, 42, '')$$);
+
+SELECT simhash_detach('hub');
+DROP SCHEMA foreign_tables CASCADE;
+DROP FOREIGN DATA WRAPPER nowhere CASCADE;

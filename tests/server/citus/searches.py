@@ -1,0 +1,136 @@
+"""Searches of a table that Citus distributes return the same rows as searches of a copy on the coordinator, where nothing
+is indexed. The plans of the shards show that they search their indexes.
+
+    python tests/server/citus/searches.py NAME=USER@HOST:PORT...
+
+The arguments are the addresses of the servers coordinator, one and two, on which docs/scale.md has been run. Needs the
+packages of tests/requirements.txt.
+"""
+
+import random
+import sys
+
+from cluster import Servers, statements
+
+ROWS = 40_000
+SEED = 7
+
+# Half of the fingerprints are near one of 40.
+TABLES = f"""
+CREATE SCHEMA searches;
+SET search_path = searches, public;
+CREATE FUNCTION print_of(g integer, noise integer) RETURNS bigint IMMUTABLE LANGUAGE sql
+    RETURN hashint8extended(g, 0) # (1::bigint << noise % 64) # (1::bigint << noise / 64 % 64);
+CREATE TABLE prints (tenant integer NOT NULL, id bigint NOT NULL, fp bigint, PRIMARY KEY (tenant, id));
+SELECT create_distributed_table('prints', 'tenant', shard_count => 6);
+SELECT simhash_attach('prints', 'fp');
+SELECT simhash_attach('prints', 'fp', scope => '{{tenant}}');
+CREATE TABLE prints_copy (tenant integer NOT NULL, id bigint NOT NULL, fp bigint);
+INSERT INTO prints_copy
+SELECT n % 20, n, CASE WHEN n % 2 = 0 THEN print_of(n % 40, n) ELSE hashint8extended(n, 1) END
+FROM generate_series(1, {ROWS}) AS n;
+INSERT INTO prints_copy VALUES (5, 0, simhash('a text 0')), (6, -1, NULL);
+INSERT INTO prints SELECT * FROM prints_copy;
+VACUUM ANALYZE prints;
+CREATE TABLE questions (n integer PRIMARY KEY, fp bigint NOT NULL);
+SELECT create_reference_table('questions');
+INSERT INTO questions SELECT n, print_of(n, n) FROM generate_series(1, 4) AS n;
+CREATE TABLE questions_copy AS SELECT * FROM questions;
+"""
+
+# Searches by a query $1 within a distance $2, of a table {t}.
+FORMS = {
+    "simhash_near": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2)",
+    "<~> and <=": "SELECT id FROM {t} WHERE fp <~> $1 <= $2",
+    "hamming and <": "SELECT id FROM {t} WHERE $2 + 1 > hamming($1, fp)",
+    "several columns": "SELECT id, tenant, fp, fp <~> $1 FROM {t} WHERE simhash_near($1, fp, $2)",
+    "count": "SELECT count(*) FROM {t} WHERE simhash_near(fp, $1, $2)",
+    "group": "SELECT tenant, count(*) FROM {t} WHERE simhash_near(fp, $1, $2) GROUP BY tenant",
+    "order": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2) ORDER BY fp <~> $1, id LIMIT 5",
+    "nearest": "SELECT fp <~> $1 FROM {t} WHERE $2 = $2 ORDER BY fp <~> $1 LIMIT 7",
+    "tenant": "SELECT id FROM {t} WHERE tenant = 2 AND simhash_near(fp, $1, $2)",
+    "nearest of a tenant": "SELECT fp <~> $1 FROM {t} WHERE tenant = 2 AND $2 = $2 ORDER BY fp <~> $1 LIMIT 7",
+    "text": "SELECT id FROM {t} WHERE simhash_near(fp, simhash('a text ' || ($1 # $1)), $2)",
+    "sub-select": "SELECT id FROM {t} WHERE simhash_near(fp, (SELECT fp FROM {t} WHERE fp = fp # $1 # $1"
+    " AND tenant = 2 AND id = 42), $2)",
+    "sub-select of a local table": "SELECT id FROM {t} WHERE"
+    " fp <~> (SELECT fp FROM questions_copy WHERE fp <> $1 ORDER BY n LIMIT 1) <= $2",
+    "CTE": "WITH q AS MATERIALIZED (SELECT fp # $1 # $1 AS fp FROM {t} WHERE tenant = 2 AND id = 42)"
+    " SELECT id, p.fp <~> q.fp FROM {t} AS p, q WHERE simhash_near(p.fp, q.fp, $2)",
+    "reference table": "SELECT n, id FROM questions AS q JOIN {t} AS p ON simhash_near(p.fp, q.fp # $1 # $1, $2)",
+    "local table": "SELECT n, id FROM questions_copy AS q JOIN {t} AS p ON simhash_near(p.fp, q.fp # $1 # $1, $2)",
+    "UPDATE": "UPDATE {t} SET fp = fp WHERE simhash_near(fp, $1, $2) RETURNING id",
+    "DELETE": "DELETE FROM {t} WHERE simhash_near(fp, $1, $2) RETURNING id",
+}
+# The copy would join the tables of Citus with itself, which Citus refuses.
+OF_COPY = {"questions AS q": "questions_copy AS q"}
+
+
+class Test:
+    def __init__(self, connection):
+        self.connection = connection
+        self.random = random.Random(SEED)
+        self.failures = 0
+        self.compared = 0
+
+    def check(self, name, is_right, *facts):
+        if not is_right:
+            self.failures += 1
+            print("FAILED:", name, *(str(fact)[:2000] for fact in facts), file=sys.stderr)
+
+    def answer(self, sql, query, limit):
+        """The sorted rows, and the plan."""
+        execute = self.connection.execute
+        execute(f"PREPARE form (bigint, integer) AS {sql}")
+        execute("BEGIN")
+        rows = sorted(execute(f"EXECUTE form ({query}, {limit})").fetchall())
+        plan = [line for (line,) in execute(f"EXPLAIN (COSTS OFF) EXECUTE form ({query}, {limit})")]
+        execute("ROLLBACK")
+        execute("DEALLOCATE form")
+        return rows, plan
+
+    def compare(self, name, form):
+        of_copy = form
+        for old, new in OF_COPY.items():
+            of_copy = of_copy.replace(old, new)
+        for mode in "force_custom_plan", "force_generic_plan":
+            self.connection.execute(f"SET plan_cache_mode = {mode}")
+            for local_execution in "on", "off":
+                self.connection.execute(f"SET citus.enable_local_execution = {local_execution}")
+                query = self.value(f"SELECT print_of({self.random.randrange(40)}, {self.random.randrange(4096)})")
+                limit = self.random.randrange(1, 9)
+                label = f"{name}, {mode}, {query}, {limit}"
+                rows, plan = self.answer(form.format(t="prints"), query, limit)
+                expected, _ = self.answer(of_copy.format(t="prints_copy"), query, limit)
+                self.check(label, rows == expected, f"{len(rows)} rows instead of {len(expected)}")
+                self.compared += 1
+                # EXPLAIN shows one shard of each distributed query. A sub-select by the primary key needs no search.
+                scans = [line for line in plan if "Scan" in line and "prints_" in line]
+                searches = [line for line in scans if "(SimhashScan)" in line]
+                is_right = bool(searches) and not any("Seq Scan" in line for line in scans)
+                self.check(label, is_right, "the shard has not searched its indexes", *plan)
+
+    def value(self, sql):
+        return self.connection.execute(sql).fetchone()[0]
+
+    def run(self):
+        self.connection.execute("SET client_min_messages = warning")
+        for statement in statements(TABLES):
+            self.connection.execute(statement)
+        for name, form in FORMS.items():
+            self.compare(name, form)
+        # Without the indexes, the check of the plan fails.
+        self.connection.execute("SELECT simhash_detach('prints')")
+        _, plan = self.answer(FORMS["simhash_near"].format(t="prints"), 42, 3)
+        self.check("without indexes", not any("SimhashScan" in line for line in plan), *plan)
+        print(f"{self.compared} searches compared, {self.failures} failures")
+
+
+def main():
+    test = Test(Servers().connect())
+    test.run()
+    sys.exit(test.failures > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+"""Searches of a table whose partitions are on two servers return the same rows as searches of a copy on the hub, where
+nothing is indexed. The plans that the servers log show whether they have searched their indexes or read whole tables.
+
+    python tests/server/postgres_fdw/searches.py NAME=HOST:PORT...
+
+The arguments are the addresses of the servers hub, one and two. Needs the packages of tests/requirements.txt.
+"""
+
+import random
+import statistics
+import sys
+import time
+
+from cluster import HUB, OTHERS, Servers, is_search, is_whole, nodes
+
+DATABASE = "searches"
+ROWS = 16_000  # of each server
+SEED = 7
+
+# Half of the fingerprints are near one of 40.
+PRINT_OF = """
+CREATE FUNCTION print_of(g integer, noise integer) RETURNS bigint IMMUTABLE LANGUAGE sql
+    RETURN hashint8extended(g, 0) # (1::bigint << noise % 64) # (1::bigint << noise / 64 % 64);
+"""
+ROWS_OF = f"""
+SELECT n * 3 + {{offset}}, n % 2 + {{tenant}},
+    CASE WHEN n % 2 = 0 THEN print_of(n % 40, n + {{offset}}) ELSE hashint8extended(n, {{tenant}}) END
+FROM generate_series(1, {ROWS}) AS n
+"""
+TABLE = "CREATE TABLE prints (id bigint PRIMARY KEY, tenant integer NOT NULL, fp bigint);"
+HUB_TABLES = """
+CREATE TABLE {table} (id bigint NOT NULL, tenant integer NOT NULL, fp bigint) PARTITION BY LIST (tenant);
+CREATE FOREIGN TABLE {table}_one PARTITION OF {table} FOR VALUES IN (1, 2) SERVER one OPTIONS (table_name 'prints');
+CREATE FOREIGN TABLE {table}_two PARTITION OF {table} FOR VALUES IN (3, 4) SERVER two OPTIONS (table_name 'prints');
+"""
+
+# Searches by a query $1 within a distance $2, of a table {t}.
+FORMS = {
+    "simhash_near": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2)",
+    "<~> and <=": "SELECT id FROM {t} WHERE fp <~> $1 <= $2",
+    "hamming and <": "SELECT id FROM {t} WHERE $2 + 1 > hamming($1, fp)",
+    "several columns": "SELECT id, tenant, fp, fp <~> $1 FROM {t} WHERE simhash_near($1, fp, $2)",
+    "count": "SELECT count(*) FROM {t} WHERE simhash_near(fp, $1, $2)",
+    "order": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2) ORDER BY fp <~> $1, id LIMIT 5",
+    "sub-select": "SELECT id FROM {t} WHERE simhash_near(fp, (SELECT fp FROM questions WHERE fp <> $1 LIMIT 1), $2)",
+    "two servers' sub-select": "SELECT id FROM {t} WHERE fp <~> (SELECT fp FROM {t} WHERE simhash_near(fp, $1, $2)"
+    " ORDER BY fp <~> $1, id LIMIT 1) <= $2",
+    "text": "SELECT id FROM {t} WHERE simhash_near(fp, (SELECT simhash('a text ' || ($1 # $1))), $2)",
+    "tenant": "SELECT id FROM {t} WHERE tenant = 2 AND simhash_near(fp, $1, $2)",
+    "LATERAL": "SELECT n, id FROM questions AS q, LATERAL"
+    " (SELECT id FROM {t} WHERE simhash_near({t}.fp, q.fp # $1 # $1, $2) OFFSET 0) AS p",
+    "DELETE": "DELETE FROM {t} WHERE simhash_near(fp, $1, $2) RETURNING id",
+}
+JOIN = "SELECT n, id FROM questions AS q JOIN {t} AS p ON simhash_near(p.fp, q.fp, $2) WHERE n > $1 # $1"
+# The nearest distances, by the function of docs/scale.md. In a generic plan, a limit that is a parameter is not sent.
+NEAREST = "SELECT fp <~> $1 AS distance FROM {t} ORDER BY distance LIMIT 5"
+NEAREST_FUNCTION = """
+CREATE FUNCTION nearest(query bigint, n integer) RETURNS TABLE (id bigint, distance integer) STABLE LANGUAGE sql AS $$
+    SELECT * FROM (
+        (SELECT id, fp <~> query AS distance FROM prints_one ORDER BY distance LIMIT n)
+        UNION ALL
+        (SELECT id, fp <~> query AS distance FROM prints_two ORDER BY distance LIMIT n)
+    ) AS of_each_server
+    ORDER BY distance + 0, id LIMIT n
+$$"""
+NEAREST_BY_HAND = "SELECT distance FROM nearest($1, 5)"
+NEAREST_LIMIT = "SELECT distance FROM nearest($1, $2)"
+NEAREST_LATERAL = "SELECT n, distance FROM questions AS q, nearest(q.fp # $1 # $1, 5)"
+NEAREST_LATERAL_HERE = """
+SELECT n, distance FROM questions AS q, LATERAL
+    (SELECT fp <~> (q.fp # $1 # $1) AS distance FROM {t} ORDER BY distance LIMIT 5) AS s"""
+# The fingerprint of a text that the plan does not know.
+TEXT = "SELECT id FROM {t} WHERE simhash_near(fp, simhash('a text ' || ($1 # $1)), $2)"
+
+
+class Test:
+    def __init__(self, servers):
+        self.servers = servers
+        self.random = random.Random(SEED)
+        self.failures = 0
+        self.compared = 0
+        self.hub = None
+
+    def set_up(self):
+        self.servers.create_database(DATABASE)
+        for number, server in enumerate(OTHERS):
+            with self.servers.connect(server, DATABASE) as connection:
+                connection.execute(PRINT_OF + TABLE)
+                connection.execute("INSERT INTO prints " + ROWS_OF.format(offset=number, tenant=2 * number + 1))
+                connection.execute(f"INSERT INTO prints VALUES (-{number}, {2 * number + 1}, simhash('a text 0'))")
+                # One server has columns for the blocks, the other does not.
+                columns = "true" if server == "one" else "false"
+                for scope in "{}", "{tenant}":
+                    connection.execute(f"SELECT simhash_attach('prints', 'fp', columns => {columns}, scope => '{scope}')")
+        self.connect()
+        self.hub.execute(PRINT_OF + HUB_TABLES.format(table="prints") + HUB_TABLES.format(table="mixed"))
+        self.hub.execute("CREATE TABLE mixed_here PARTITION OF mixed FOR VALUES IN (5, 6)")
+        self.hub.execute("INSERT INTO mixed " + ROWS_OF.format(offset=2, tenant=5))
+        self.hub.execute("SELECT simhash_attach('mixed', 'fp', columns => false)")
+        for table in "prints", "mixed":
+            self.hub.execute(f"CREATE TABLE {table}_copy AS SELECT * FROM {table}")
+        self.hub.execute("CREATE TABLE questions AS SELECT n, print_of(n, n) AS fp FROM generate_series(1, 4) AS n")
+        self.hub.execute("ANALYZE questions")
+        self.hub.execute(NEAREST_FUNCTION)
+
+    def connect(self):
+        """A new session of the hub: it also has new sessions of the other servers, with their present options."""
+        if self.hub:
+            self.hub.close()
+        self.hub = self.servers.connect(HUB, DATABASE)
+
+    def options(self, options):
+        for server in OTHERS:
+            self.hub.execute(f"ALTER SERVER {server} OPTIONS ({options})")
+        self.connect()
+
+    def answer(self, form, table, query, limit):
+        """The sorted rows, and the plans of the other servers."""
+        sql = form.format(t=table)
+        types = "(bigint, integer)"
+        self.hub.execute(f"PREPARE form {types} AS {sql}")
+        self.servers.new_plans()
+        self.hub.execute("BEGIN")
+        rows = sorted(self.hub.execute(f"EXECUTE form ({query}, {limit})").fetchall())
+        self.hub.execute("ROLLBACK")
+        plans = self.servers.new_plans()
+        self.hub.execute("DEALLOCATE form")
+        return rows, plans
+
+    def check(self, name, is_right, *facts):
+        if not is_right:
+            self.failures += 1
+            print("FAILED:", name, *(str(fact)[:300] for fact in facts), file=sys.stderr)
+
+    def compare(self, name, form, table, *, searches=True, copy_form=None, servers=OTHERS, times=4):
+        """Runs a form by several queries. Its rows must be those of the copy. Each of these servers must have searched
+        its indexes and nothing else or, without `searches`, have read its whole table. Returns the largest number of
+        rows that a server has returned to the hub."""
+        fetched = 0
+        for time_ in range(times):
+            query = f"print_of({self.random.randrange(40)}, {self.random.randrange(4096)})"
+            limit = self.random.randrange(1, 9)
+            for mode in "force_custom_plan", "force_generic_plan":
+                self.hub.execute(f"SET plan_cache_mode = {mode}")
+                label = f"{name} of {table}, {mode}, {query}, {limit}"
+                rows, plans = self.answer(form, table, query, limit)
+                expected, _ = self.answer(copy_form or form, f"{table}_copy", query, limit)
+                self.check(label, rows == expected, f"{len(rows)} rows instead of {len(expected)}")
+                self.compared += 1
+                for server in OTHERS:
+                    found = [node for plan in plans[server] for node in nodes(plan)]
+                    kinds = [node.get("Custom Plan Provider", node["Node Type"]) for node in found]
+                    if server not in servers:
+                        self.check(label, not found, f"server {server} was asked")
+                    elif searches:
+                        is_right = any(map(is_search, found)) and not any(map(is_whole, found))
+                        self.check(label, is_right, f"server {server} has not searched its indexes: {kinds}")
+                    else:
+                        is_right = any(map(is_whole, found)) and not any(map(is_search, found))
+                        self.check(label, is_right, f"server {server} has not read its whole table: {kinds}")
+                    fetched = max([fetched, *(plan["Actual Rows"] for plan in plans[server])])
+        return fetched
+
+    def all_are(self, kind, plans):
+        """Whether each of the other servers has run a plan with a node of that kind."""
+        return all(any(kind(node) for plan in plans[server] for node in nodes(plan)) for server in OTHERS)
+
+    def all_forms(self, kind, *, searches=True):
+        for table in "prints", "mixed":
+            for name, form in FORMS.items():
+                servers = ("one",) if name == "tenant" else OTHERS
+                fetched = self.compare(f"{kind}: {name}", form, table, searches=searches, servers=servers, times=2)
+                if searches:
+                    self.check(f"{kind}: {name}", fetched < ROWS / 4, f"{fetched} rows were fetched")
+                elif name != "DELETE":
+                    self.check(f"{kind}: {name}", fetched >= ROWS / 2, f"only {fetched} rows were fetched")
+
+    def run(self):
+        self.set_up()
+        self.all_forms("with extensions")
+
+        # LIMIT is not sent to several partitions: each server sorts its table, or sends it, unless the form has a limit
+        # for each.
+        self.compare("nearest", NEAREST, "prints", searches=False)
+        fetched = self.compare("nearest by hand", NEAREST_BY_HAND, "prints", copy_form=NEAREST)
+        self.check("nearest by hand", fetched == 5, f"{fetched} rows were fetched")
+        fetched = self.compare("nearest, LATERAL", NEAREST_LATERAL, "prints", copy_form=NEAREST_LATERAL_HERE)
+        self.check("nearest, LATERAL", fetched == 5, f"{fetched} rows were fetched")
+
+        self.hub.execute("SET plan_cache_mode = force_generic_plan")
+        _, plans = self.answer(NEAREST_LIMIT, "prints", 1, 3)
+        self.check("limit in a generic plan", self.all_are(is_whole, plans), plans)
+
+        # A fingerprint that the hub's plan does not have as a value is not sent if it is made from a text.
+        self.hub.execute("SET plan_cache_mode = force_generic_plan")
+        _, plans = self.answer(TEXT, "prints", 1, 3)
+        self.check("text in a generic plan", self.all_are(is_whole, plans), plans)
+        self.hub.execute("SET plan_cache_mode = force_custom_plan")
+        _, plans = self.answer(TEXT, "prints", 1, 3)
+        self.check("text in a custom plan", self.all_are(is_search, plans), plans)
+
+        # The servers' indexes within a tenant.
+        _, plans = self.answer(FORMS["tenant"], "prints", 42, 3)
+        scopes = [node.get("Scope") for plan in plans["one"] for node in nodes(plan)]
+        self.check("tenant", ["(tenant = 2)"] in scopes, plans)
+        # Partitions of the hub are searched too.
+        lines = self.hub.execute("EXPLAIN SELECT id FROM mixed WHERE simhash_near(fp, 42)").fetchall()
+        self.check("mixed", any("(SimhashScan) on mixed_here" in line for (line,) in lines), lines)
+
+        fetched = self.compare("join", JOIN, "prints", searches=False, times=1)
+        self.check("join", fetched >= ROWS, f"{fetched} rows were fetched")
+        self.options("ADD use_remote_estimate 'true'")
+        self.compare("join with use_remote_estimate", JOIN, "prints")
+        self.compare("nearest by hand, use_remote_estimate", NEAREST_BY_HAND, "prints", copy_form=NEAREST)
+        self.all_forms("with use_remote_estimate")
+
+        self.options("ADD async_capable 'true'")
+        lines = self.hub.execute("EXPLAIN SELECT id FROM prints WHERE simhash_near(fp, 42)").fetchall()
+        self.check("async", sum("Async Foreign Scan" in line for (line,) in lines) == 2, lines)
+        self.compare("join, async", JOIN, "prints")
+        self.options("DROP use_remote_estimate")
+        self.all_forms("async")
+        self.compare("nearest by hand, async", NEAREST_BY_HAND, "prints", copy_form=NEAREST)
+        # PostgreSQL 14 asks the parts of UNION ALL one after the other.
+        if self.hub.info.server_version >= 150000:
+            lines = self.hub.execute("EXPLAIN " + NEAREST_BY_HAND.replace("$1", "42")).fetchall()
+            self.check("nearest, async", sum("Async Foreign Scan" in line for (line,) in lines) == 2, lines)
+
+        self.measure()
+        # Without the option, the same rows are found among all rows, which are fetched.
+        self.options("DROP extensions")
+        self.all_forms("without extensions", searches=False)
+        print(f"{self.compared} searches compared, {self.failures} failures")
+
+    def connections(self):
+        """How many sessions of each of the other servers are the hub's."""
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'postgres_fdw'"
+        counts = []
+        for server in OTHERS:
+            with self.servers.connect(server) as connection:
+                counts.append(connection.execute(query).fetchone()[0])
+        return counts
+
+    def milliseconds(self, sql, times=50):
+        """The median time of a statement."""
+        measured = []
+        for _ in range(times):
+            start = time.perf_counter()
+            self.hub.execute(sql).fetchall()
+            measured.append(1000 * (time.perf_counter() - start))
+        return statistics.median(measured)
+
+    def measure(self):
+        """Prints times, of which the page says what was observed, and checks the number of connections."""
+        near = "SELECT id FROM {} WHERE simhash_near(fp, 42)"
+        first = []
+        for _ in range(10):
+            self.connect()
+            first.append(self.milliseconds(near.format("prints_one"), times=1))
+        self.check("connections for one server", self.connections() == [1, 0], self.connections())
+        self.hub.execute(near.format("prints"))
+        self.check("connections for both", self.connections() == [1, 1], self.connections())
+        join = "SELECT n, id FROM questions AS q, LATERAL (SELECT id FROM prints WHERE {} OFFSET 0) AS p"
+        times = {
+            "a session's first search of one server": statistics.median(first),
+            "a search of one server": self.milliseconds(near.format("prints_one")),
+            "a search of both servers": self.milliseconds(near.format("prints")),
+            "a search of a table of the hub": self.milliseconds(near.format("mixed_here")),
+            "the 5 nearest rows by nearest()": self.milliseconds("SELECT * FROM nearest(42, 5)"),
+            "the 5 nearest rows by ORDER BY and LIMIT": self.milliseconds(
+                "SELECT id FROM prints ORDER BY fp <~> 42 LIMIT 5", times=10
+            ),
+            "a join of 4 rows by LATERAL": self.milliseconds(join.format("simhash_near(prints.fp, q.fp)")),
+            "an ordinary join of 4 rows": self.milliseconds(
+                "SELECT n, id FROM questions AS q JOIN prints ON simhash_near(prints.fp, q.fp)", times=10
+            ),
+        }
+        self.options("ADD use_remote_estimate 'true'")
+        times["a search of both servers, use_remote_estimate"] = self.milliseconds(near.format("prints"))
+        self.options("DROP use_remote_estimate")
+        self.options("DROP extensions")
+        times["a search of both servers without extensions"] = self.milliseconds(near.format("prints"), times=10)
+        self.options("ADD extensions 'pg_simhash'")
+        print(f"medians in ms, two servers with {ROWS} rows each:")
+        for what, time_ in times.items():
+            print(f"  {what:48} {time_:6.1f}")
+
+
+def main():
+    test = Test(Servers())
+    test.run()
+    sys.exit(test.failures > 0)
+
+
+if __name__ == "__main__":
+    main()

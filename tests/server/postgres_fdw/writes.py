@@ -1,0 +1,351 @@
+"""Writes through the hub into tables with guards on two servers; the errors of the section postgres_fdw of docs/scale.md,
+on the tables that the section has made; and simhash_attach on a hub.
+
+    python tests/server/postgres_fdw/writes.py NAME=HOST:PORT...
+
+The arguments are the addresses of the servers hub, one and two. Needs the packages of tests/requirements.txt.
+"""
+
+import collections
+import contextlib
+import pathlib
+import random
+import threading
+import unittest
+
+import psycopg
+from cluster import HUB, OTHERS, Servers
+
+PAGE = pathlib.Path("docs/scale.md").read_text(encoding="utf-8")
+SERVERS = Servers()
+
+TEXT_OF = """
+CREATE FUNCTION text_of(n integer) RETURNS text LANGUAGE sql IMMUTABLE
+    RETURN (SELECT string_agg(left(md5(n || ' ' || word), 7), ' ' ORDER BY word)
+            FROM generate_series(1, 100) AS word);
+"""
+INSERT = "INSERT INTO docs (id, tenant_id, body) VALUES (%s, %s, text_of(%s) || %s)"
+
+
+class Hub(unittest.TestCase):
+    database = None
+
+    @classmethod
+    def connect(cls, server=HUB):
+        return SERVERS.connect(server, cls.database)
+
+    def setUp(self):
+        self.hub = self.connect()
+        self.addCleanup(self.hub.close)
+
+    def on(self, server, *statements):
+        with self.connect(server) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    def value(self, query, *values):
+        return self.hub.execute(query, values).fetchone()[0]
+
+    @contextlib.contextmanager
+    def fails(self, code, *texts):
+        """Expects an error with this SQLSTATE; its message, detail or hint has each text."""
+        with self.assertRaises(psycopg.Error) as raised:
+            yield
+        diag = raised.exception.diag
+        said = "\n".join(filter(None, (diag.message_primary, diag.message_detail, diag.message_hint)))
+        said = said or str(raised.exception)
+        self.assertEqual(raised.exception.sqlstate, code, said)
+        for text in texts:
+            self.assertIn(text, said)
+        self.diag = diag
+
+
+class Guards(Hub):
+    """Guards within the tenant. Tenants 1 and 2 are on server one, 3 and 4 on server two."""
+
+    database = "writes"
+
+    @classmethod
+    def setUpClass(cls):
+        SERVERS.create_database(cls.database)
+        for server in OTHERS:
+            with cls.connect(server) as connection:
+                connection.execute(TEXT_OF)
+                connection.execute("""
+                    CREATE TABLE docs (id bigint PRIMARY KEY, tenant_id integer NOT NULL, body text, near_id bigint);
+                    SELECT simhash_attach('docs', 'body')""")
+        with cls.connect() as hub:
+            hub.execute(TEXT_OF)
+            hub.execute("""
+                CREATE TABLE docs (id bigint, tenant_id integer, body text, near_id bigint,
+                    simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED) PARTITION BY LIST (tenant_id);
+                CREATE FOREIGN TABLE docs_one PARTITION OF docs FOR VALUES IN (1, 2) SERVER one
+                    OPTIONS (table_name 'docs');
+                CREATE FOREIGN TABLE docs_two PARTITION OF docs FOR VALUES IN (3, 4) SERVER two
+                    OPTIONS (table_name 'docs')""")
+            for server in OTHERS:
+                hub.execute(f"ALTER SERVER {server} OPTIONS (ADD batch_size '1', ADD options '-c lock_timeout=1s')")
+
+    def guard(self, action, batch_size=1, more=""):
+        for server in OTHERS:
+            self.on(server, "TRUNCATE docs", f"SELECT simhash_guard('docs', '{action}', scope => '{{tenant_id}}'{more})")
+            self.hub.execute(f"ALTER SERVER {server} OPTIONS (SET batch_size '{batch_size}')")
+        for tenant in 1, 3:
+            self.hub.execute(INSERT, (tenant, tenant, 1, ""))
+
+    def ids(self):
+        return [id for (id,) in self.hub.execute("SELECT id FROM docs ORDER BY id")]
+
+    def test_rows_of_all_servers(self):
+        self.guard("reject")
+        values = "SELECT 10 + n, n % 4 + 1, text_of(10 + n) FROM generate_series(1, 200) AS n"
+        self.assertEqual(self.hub.execute(f"INSERT INTO docs (id, tenant_id, body) {values}").rowcount, 200)
+        same = "count(*) FILTER (WHERE simhash = simhash(body))"
+        found = self.hub.execute(f"SELECT tableoid::regclass::text, count(*), {same} FROM docs GROUP BY 1 ORDER BY 1")
+        self.assertEqual(found.fetchall(), [("docs_one", 101, 101), ("docs_two", 101, 101)])
+
+    def test_reject(self):
+        for batch_size in 1, 100:
+            self.guard("reject", batch_size)
+            self.hub.execute(INSERT, (2, 1, 2, ""))
+            with self.fails(
+                "23P01",
+                'near-duplicate violates guard "zzz_simhash_guard" of table "docs"',
+                "The fingerprint differs in ",
+                "from that of key (id)=(1); the resemblance of the texts is 0.9",
+                "Skip the row, or change the existing one.",
+            ):
+                self.hub.execute(INSERT, (5, 1, 1, " more"))
+            self.assertIn("remote SQL command: INSERT INTO public.docs", self.diag.context)
+            # What postgres_fdw does not pass on.
+            self.assertIsNone(self.diag.datatype_name)
+            self.assertIsNone(self.diag.constraint_name)
+            # Nothing of the statement stays on the other server.
+            with self.fails("23P01"):
+                self.hub.execute("INSERT INTO docs (id, tenant_id, body) VALUES (5, 3, 'new'), (6, 1, text_of(1))")
+            with self.fails("23P01"):
+                self.hub.execute("UPDATE docs SET body = text_of(1) WHERE id = 2")
+            self.assertEqual(self.ids(), [1, 2, 3])
+            self.hub.execute(INSERT, (5, 4, 1, " more"))  # another tenant
+            with self.fails("23P01"):
+                self.hub.execute(
+                    "INSERT INTO docs (id, tenant_id, body) VALUES (6, 1, text_of(1)) ON CONFLICT DO NOTHING"
+                )
+            self.assertEqual(self.ids(), [1, 2, 3, 5])
+
+    def test_changed_partition_key(self):
+        """A row does not move to another server, where it would belong."""
+        self.guard("reject")
+        self.assertEqual(self.hub.execute("UPDATE docs SET tenant_id = 1 WHERE id = 3").rowcount, 1)
+        query = "SELECT tableoid::regclass::text, tenant_id FROM docs WHERE id = 3"
+        self.assertEqual(self.hub.execute(query).fetchall(), [("docs_two", 1)])
+        self.assertEqual(self.hub.execute(query + " AND tenant_id = 1").fetchall(), [])
+
+    def test_skip(self):
+        rows = [(5, 1, 1, " more"), (6, 1, 6, ""), (7, 3, 1, " more"), (8, 3, 8, ""), (9, 2, 1, ""), (10, 2, 1, " more")]
+        values = ", ".join(f"({id}, {tenant}, text_of({n}) || '{more}')" for id, tenant, n, more in rows)
+        for batch_size in 1, 100:
+            self.guard("skip", batch_size)
+            self.assertEqual(self.hub.execute(INSERT, rows[0]).statusmessage, "INSERT 0 0")
+            self.assertEqual(self.hub.execute(INSERT + " RETURNING id", rows[0]).fetchall(), [])
+            done = self.hub.execute(f"INSERT INTO docs (id, tenant_id, body) VALUES {values}")
+            self.assertEqual(done.statusmessage, "INSERT 0 3")
+            self.assertEqual(self.ids(), [1, 3, 6, 8, 9])
+            done = self.hub.execute(
+                "INSERT INTO docs (id, tenant_id, body) VALUES (10, 1, text_of(6)), (11, 3, 'new'), (12, 3, text_of(8))"
+                " RETURNING id"
+            )
+            self.assertEqual(done.fetchall(), [(11,)])
+            self.assertEqual(self.hub.execute("UPDATE docs SET body = text_of(1) WHERE id = 6").rowcount, 0)
+            text, other = self.value("SELECT text_of(1)"), self.value("SELECT text_of(20)")
+            with self.hub.cursor().copy("COPY docs (id, tenant_id, body) FROM STDIN") as copy:
+                for id, tenant, body in (20, 1, text), (21, 1, other), (22, 3, text), (23, 3, other), (24, 3, other):
+                    copy.write_row((id, tenant, body))
+            self.assertEqual(self.ids(), [1, 3, 6, 8, 9, 11, 21, 23])
+
+    def test_mark(self):
+        for batch_size in 1, 100:
+            self.guard("mark", batch_size, ", mark_column => 'near_id'")
+            marked = self.hub.execute(INSERT + " RETURNING id, near_id", (5, 1, 1, " more")).fetchall()
+            self.assertEqual(marked, [(5, 1)])
+            self.hub.execute(
+                "INSERT INTO docs (id, tenant_id, body) VALUES (6, 3, text_of(1)), (7, 3, 'new'), (8, 4, text_of(1))"
+            )
+            found = self.hub.execute("SELECT id, near_id FROM docs WHERE id > 5 ORDER BY id").fetchall()
+            self.assertEqual(found, [(6, 3), (7, None), (8, None)])
+
+    def test_committed_after_the_snapshot(self):
+        for action, code in ("reject", "23P01"), ("skip", "40001"), ("mark", "40001"):
+            self.guard(action, more=", mark_column => 'near_id'" if action == "mark" else "")
+            self.hub.execute("BEGIN")
+            self.assertEqual(self.value("SELECT count(*) FROM docs"), 2)
+            with self.connect() as other:
+                other.execute(INSERT, (5, 1, 5, ""))
+            with self.fails(code):
+                self.hub.execute(INSERT, (6, 1, 5, " more"))
+            self.hub.execute("ROLLBACK")
+
+    def test_deadlock_of_two_servers(self):
+        self.guard("reject")
+        with self.connect() as other:
+            sessions = {self.hub: ((5, 1, 5, ""), (6, 3, 6, " more")), other: ((7, 3, 6, ""), (8, 1, 5, " more"))}
+            for session, (first, _) in sessions.items():
+                session.execute("BEGIN")
+                session.execute(INSERT, first)
+            codes = []
+
+            def wait(session, row):
+                try:
+                    session.execute(INSERT, row)
+                except psycopg.Error as error:
+                    codes.append(error.sqlstate)
+                    session.execute("ROLLBACK")
+
+            threads = [threading.Thread(target=wait, args=(session, rows[1])) for session, rows in sessions.items()]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertIn("55P03", codes)
+            self.assertLessEqual(set(codes), {"55P03", "23P01"})
+
+    def test_many_sessions(self):
+        """Within a tenant, no two rows are near, whatever many sessions store through the hub."""
+        self.guard("skip", 10, ", max_distance => 3, resemblance => NULL")
+        for server in OTHERS:
+            self.on(server, "TRUNCATE docs")
+        outcomes = collections.Counter()
+        failures = []
+
+        def work(number):
+            chance = random.Random(number)
+            try:
+                with self.connect() as session:
+                    for step in range(40):
+                        tenant, n = chance.randrange(1, 5), chance.randrange(30)
+                        row = (10_000 * number + step, tenant, n, " more" * chance.randrange(3))
+                        try:
+                            outcomes[session.execute(INSERT, row).statusmessage] += 1
+                        except (psycopg.errors.SerializationFailure, psycopg.errors.LockNotAvailable) as error:
+                            outcomes[error.sqlstate] += 1
+            except psycopg.Error as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+        self.assertGreater(outcomes["INSERT 0 1"], 60)
+        self.assertGreater(outcomes["INSERT 0 0"], 10)
+        near = "SELECT count(*) FROM docs AS a JOIN docs AS b ON a.id < b.id AND hamming(a.simhash, b.simhash) <= 3"
+        self.assertEqual(self.value(near + " AND a.tenant_id = b.tenant_id"), 0)
+        # Rows of different tenants are near each other, also on different servers.
+        self.assertGreater(self.value(near + " AND a.tenant_id < 3 AND b.tenant_id > 2"), 0)
+        print("four sessions:", dict(outcomes))
+
+
+class Page(Hub):
+    """The errors that the page describes, on the tables that it has made."""
+
+    database = "app"
+
+    def documented(self, code, message, *more):
+        self.assertIn(f"{code} `{message}", PAGE)
+        return self.fails(code, message, *more)
+
+    def test_of_this_server_only(self):
+        for call in "simhash_guard('docs')", "simhash_preview('docs')":
+            with self.documented("0A000", 'partition "docs_one" is a foreign table', 'on its server "one"'):
+                self.hub.execute(f"SELECT {call}")
+        with self.documented("0A000", 'foreign table "docs_one" cannot be sampled', "Call simhash_skew on that server"):
+            self.hub.execute("SELECT simhash_skew('docs')")
+        with self.documented("42809", '"docs_one" is not a table'):
+            self.hub.execute("SELECT simhash_attach('docs_one', 'body')")
+
+    def test_on_conflict(self):
+        with self.documented("42P10", "there is no unique or exclusion constraint"):
+            self.hub.execute("INSERT INTO docs (id, tenant_id, body) VALUES (1, 1, '') ON CONFLICT (id) DO NOTHING")
+
+    def test_plain_column(self):
+        self.hub.execute("""
+            CREATE FOREIGN TABLE plain (id bigint, tenant_id integer, body text, simhash bigint)
+            SERVER one OPTIONS (table_name 'docs')""")
+        with self.documented("428C9", 'cannot insert a non-DEFAULT value into column "simhash"'):
+            self.hub.execute("INSERT INTO plain (id, tenant_id, body) VALUES (-1, 1, 'some text')")
+
+    def test_extension_in_another_schema(self):
+        self.on("two", "CREATE SCHEMA elsewhere", "ALTER EXTENSION pg_simhash SET SCHEMA elsewhere")
+        with self.documented("42883", "function public.simhash_near(bigint, bigint, integer) does not exist"):
+            self.hub.execute("SELECT id FROM docs WHERE simhash_near(simhash, 42)")
+        self.on("two", "ALTER EXTENSION pg_simhash SET SCHEMA public")
+        self.hub.execute("SELECT id FROM docs WHERE simhash_near(simhash, 42)")
+
+    def test_unreachable(self):
+        port = SERVERS.addresses["two"].rsplit(":", 1)[1]
+        self.hub.execute("ALTER SERVER two OPTIONS (SET port '1')")
+        with self.connect() as hub, self.documented("08001", 'could not connect to server "two"'):
+            hub.execute("SELECT id FROM docs WHERE simhash_near(simhash, 42)")
+        self.hub.execute(f"ALTER SERVER two OPTIONS (SET port '{port}')")
+
+    def test_attach(self):
+        """A hub whose tables are attached on one server, then on both."""
+        for server in OTHERS:
+            self.on(server, "CREATE TABLE late (id bigint, tenant_id integer, body text)")
+        self.on("one", "SELECT simhash_attach('late', 'body', columns => false)")
+        # The owner of the table is not a superuser, and has user mappings of its own.
+        self.hub.execute("""
+            CREATE ROLE owner;
+            CREATE TABLE late (id bigint, tenant_id integer, body text) PARTITION BY LIST (tenant_id);
+            CREATE TABLE late_here PARTITION OF late FOR VALUES IN (0);
+            CREATE FOREIGN TABLE late_one PARTITION OF late FOR VALUES IN (1) SERVER one OPTIONS (table_name 'late');
+            CREATE FOREIGN TABLE late_two PARTITION OF late FOR VALUES IN (2) SERVER two OPTIONS (table_name 'late')""")
+        for server in OTHERS:
+            self.hub.execute(f"CREATE USER MAPPING FOR owner SERVER {server} OPTIONS (user 'postgres', password_required 'false')")
+        for table in "late", "late_here", "late_one", "late_two":
+            self.hub.execute(f"ALTER TABLE {table} OWNER TO owner")
+        self.hub.execute("GRANT CREATE ON SCHEMA public TO owner")
+        self.hub.execute("SET ROLE owner")
+        self.hub.execute(
+            "INSERT INTO late SELECT n, n % 3, string_agg(md5(n || ' ' || word), ' ') FROM generate_series(1, 900) AS n,"
+            " generate_series(1, 50) AS word GROUP BY n"
+        )
+        attach = "SELECT simhash_attach('late', 'body', columns => false)"
+        message = 'foreign table "{}_two" cannot be read with the columns "simhash"'
+        self.assertIn(f"42703 `{message.format('docs')}`", PAGE)
+        with self.fails(
+            "42703",
+            message.format("late"),
+            'Its server "two" reports: column "simhash" does not exist',
+            "Attach the table on that server first, so that it has columns of these names.",
+        ):
+            self.hub.execute(attach)
+        self.assertEqual(self.value("SELECT count(*) FROM pg_attribute WHERE attname = 'simhash' AND attrelid = 'late'::regclass"), 0)
+        self.on("two", "SELECT simhash_attach('late', 'body')")
+        # On server two, the blocks are columns; on server one, they are not.
+        with self.fails("42703", 'foreign table "late_one" cannot be read with the columns "simhash", "simhash_block0"'):
+            self.hub.execute("SELECT simhash_attach('late', 'body')")
+        notices = []
+        self.hub.add_notice_handler(lambda notice: notices.append(notice.message_primary))
+        self.hub.execute(attach)
+        self.assertIn('analyzing table "late_here"', notices)
+        self.assertEqual([notice for notice in notices if "analyzing" in notice], ['analyzing table "late_here"'])
+        self.hub.execute(attach)
+        self.assertEqual(notices[-1], 'table "late" is already attached, skipping')
+        for id in 3, 4, 5:
+            found = self.hub.execute(
+                "SELECT id, tenant_id FROM late WHERE simhash_near(simhash, (SELECT simhash FROM late WHERE id = %s))", (id,)
+            )
+            self.assertEqual(found.fetchall(), [(id, id % 3)])
+        plan = self.hub.execute("EXPLAIN SELECT id FROM late WHERE simhash_near(simhash, 42)").fetchall()
+        self.assertTrue(any("(SimhashScan) on late_here" in line for (line,) in plan), plan)
+
+        # A column that a server lacks.
+        self.on("two", "ALTER TABLE late DROP COLUMN simhash CASCADE")
+        with self.documented("42703", 'column "simhash" does not exist'):
+            self.hub.execute("SELECT simhash FROM late")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=["writes"], verbosity=0)
