@@ -10,6 +10,7 @@ packages of tests/requirements.txt.
 import random
 import sys
 
+import psycopg
 from cluster import Servers, statements
 
 ROWS = 40_000
@@ -79,11 +80,15 @@ class Test:
             print("FAILED:", name, *(str(fact)[:2000] for fact in facts), file=sys.stderr)
 
     def answer(self, sql, query, limit):
-        """The sorted rows, and the plan."""
+        """The sorted rows, and the plan, after as many executions as PostgreSQL awaits before it thinks of a generic plan.
+        (Citus has none for several shards, and fails if it is forced to have one.)"""
         execute = self.connection.execute
         execute(f"PREPARE form (bigint, integer) AS {sql}")
+        for _ in range(6):
+            execute("BEGIN")
+            rows = sorted(execute(f"EXECUTE form ({query}, {limit})").fetchall())
+            execute("ROLLBACK")
         execute("BEGIN")
-        rows = sorted(execute(f"EXECUTE form ({query}, {limit})").fetchall())
         plan = [line for (line,) in execute(f"EXPLAIN (COSTS OFF) EXECUTE form ({query}, {limit})")]
         execute("ROLLBACK")
         execute("DEALLOCATE form")
@@ -93,14 +98,18 @@ class Test:
         of_copy = form
         for old, new in OF_COPY.items():
             of_copy = of_copy.replace(old, new)
-        for mode in "force_custom_plan", "force_generic_plan":
-            self.connection.execute(f"SET plan_cache_mode = {mode}")
-            for local_execution in "on", "off":
+        for local_execution in "on", "off":
+            for _ in range(2):
                 self.connection.execute(f"SET citus.enable_local_execution = {local_execution}")
                 query = self.value(f"SELECT print_of({self.random.randrange(40)}, {self.random.randrange(4096)})")
                 limit = self.random.randrange(1, 9)
-                label = f"{name}, {mode}, {query}, {limit}"
-                rows, plan = self.answer(form.format(t="prints"), query, limit)
+                label = f"{name}, {local_execution}, {query}, {limit}"
+                try:
+                    rows, plan = self.answer(form.format(t="prints"), query, limit)
+                except psycopg.Error as error:
+                    self.check(label, False, error)
+                    self.connection.execute("ROLLBACK; DEALLOCATE form")
+                    continue
                 expected, _ = self.answer(of_copy.format(t="prints_copy"), query, limit)
                 self.check(label, rows == expected, f"{len(rows)} rows instead of {len(expected)}")
                 self.compared += 1

@@ -248,6 +248,22 @@ class Commands(unittest.TestCase):
         self.assertEqual(raised.exception.diag.message_primary, message)
         self.assertIn("(tenant, id)=(1, 1)", raised.exception.diag.message_detail)
 
+    def test_counts(self):
+        """INSERT does not count rows that a guard skips; COPY does."""
+        on_coordinator(
+            "CREATE TABLE counted (tenant integer, id bigint, fp bigint, PRIMARY KEY (tenant, id))",
+            "SELECT create_distributed_table('counted', 'tenant')",
+            "SELECT simhash_attach('counted', 'fp')",
+            "SELECT simhash_guard('counted', 'skip', fingerprint => 'fp', scope => '{tenant}')",
+        )
+        with SERVERS.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("INSERT INTO counted VALUES (1, 1, 0), (1, 2, 0), (2, 3, 0)")
+            self.assertEqual(cursor.rowcount, 2)
+            with cursor.copy("COPY counted FROM STDIN") as copy:
+                copy.write("1\t4\t0\n2\t5\t0\n3\t6\t0\n")
+            self.assertEqual(cursor.rowcount, 3)
+            self.assertEqual(connection.execute("SELECT count(*) FROM counted").fetchone(), (3,))
+
     def test_shards_that_move(self):
         """A shard has its guard on another server, too."""
         on_coordinator(
