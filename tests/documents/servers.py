@@ -4,8 +4,8 @@
 
 The first line of each ```sql block says where it runs: `-- on the hub`, `-- on server one` or `-- on each server` (each
 but the hub). Each block is run by a psql of its own, in the database app: on the hub as postgres, elsewhere as app. Any
-error fails. A ```text block must be what psql prints for the block before it (trailing spaces aside). Where the page has
-`host 'NAME.example.com'`, the server NAME is meant.
+error fails. A ```text block must be what psql prints for the block before it (trailing spaces aside). Where the page
+has `host 'NAME.example.com'`, the server NAME is meant.
 """
 
 import difflib
