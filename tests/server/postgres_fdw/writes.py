@@ -1,5 +1,5 @@
-"""Writes through the hub into tables with guards on two servers; the errors of the section postgres_fdw of docs/scale.md,
-on the tables that the section has made; and simhash_attach on a hub.
+"""Writes through the hub into tables with guards on two servers; the errors of the section postgres_fdw of
+docs/scale.md, on the tables that the section has made; and simhash_attach on a hub.
 
     python tests/server/postgres_fdw/writes.py NAME=HOST:PORT...
 
@@ -88,7 +88,9 @@ class Guards(Hub):
 
     def guard(self, action, batch_size=1, more=""):
         for server in OTHERS:
-            self.on(server, "TRUNCATE docs", f"SELECT simhash_guard('docs', '{action}', scope => '{{tenant_id}}'{more})")
+            self.on(
+                server, "TRUNCATE docs", f"SELECT simhash_guard('docs', '{action}', scope => '{{tenant_id}}'{more})"
+            )
             self.hub.execute(f"ALTER SERVER {server} OPTIONS (SET batch_size '{batch_size}')")
         for tenant in 1, 3:
             self.hub.execute(INSERT, (tenant, tenant, 1, ""))
@@ -142,7 +144,14 @@ class Guards(Hub):
         self.assertEqual(self.hub.execute(query + " AND tenant_id = 1").fetchall(), [])
 
     def test_skip(self):
-        rows = [(5, 1, 1, " more"), (6, 1, 6, ""), (7, 3, 1, " more"), (8, 3, 8, ""), (9, 2, 1, ""), (10, 2, 1, " more")]
+        rows = [
+            (5, 1, 1, " more"),
+            (6, 1, 6, ""),
+            (7, 3, 1, " more"),
+            (8, 3, 8, ""),
+            (9, 2, 1, ""),
+            (10, 2, 1, " more"),
+        ]
         values = ", ".join(f"({id}, {tenant}, text_of({n}) || '{more}')" for id, tenant, n, more in rows)
         for batch_size in 1, 100:
             self.guard("skip", batch_size)
@@ -302,7 +311,9 @@ class Page(Hub):
             CREATE FOREIGN TABLE late_one PARTITION OF late FOR VALUES IN (1) SERVER one OPTIONS (table_name 'late');
             CREATE FOREIGN TABLE late_two PARTITION OF late FOR VALUES IN (2) SERVER two OPTIONS (table_name 'late')""")
         for server in OTHERS:
-            self.hub.execute(f"CREATE USER MAPPING FOR owner SERVER {server} OPTIONS (user 'postgres', password_required 'false')")
+            self.hub.execute(
+                f"CREATE USER MAPPING FOR owner SERVER {server} OPTIONS (user 'postgres', password_required 'false')"
+            )
         for table in "late", "late_here", "late_one", "late_two":
             self.hub.execute(f"ALTER TABLE {table} OWNER TO owner")
         self.hub.execute("GRANT CREATE ON SCHEMA public TO owner")
@@ -321,10 +332,14 @@ class Page(Hub):
             "Attach the table on that server first, so that it has columns of these names.",
         ):
             self.hub.execute(attach)
-        self.assertEqual(self.value("SELECT count(*) FROM pg_attribute WHERE attname = 'simhash' AND attrelid = 'late'::regclass"), 0)
+        self.assertEqual(
+            self.value("SELECT count(*) FROM pg_attribute WHERE attname = 'simhash' AND attrelid = 'late'::regclass"), 0
+        )
         self.on("two", "SELECT simhash_attach('late', 'body')")
         # On server two, the blocks are columns; on server one, they are not.
-        with self.fails("42703", 'foreign table "late_one" cannot be read with the columns "simhash", "simhash_block0"'):
+        with self.fails(
+            "42703", 'foreign table "late_one" cannot be read with the columns "simhash", "simhash_block0"'
+        ):
             self.hub.execute("SELECT simhash_attach('late', 'body')")
         notices = []
         self.hub.add_notice_handler(lambda notice: notices.append(notice.message_primary))
@@ -335,7 +350,8 @@ class Page(Hub):
         self.assertEqual(notices[-1], 'table "late" is already attached, skipping')
         for id in 3, 4, 5:
             found = self.hub.execute(
-                "SELECT id, tenant_id FROM late WHERE simhash_near(simhash, (SELECT simhash FROM late WHERE id = %s))", (id,)
+                "SELECT id, tenant_id FROM late WHERE simhash_near(simhash, (SELECT simhash FROM late WHERE id = %s))",
+                (id,),
             )
             self.assertEqual(found.fetchall(), [(id, id % 3)])
         plan = self.hub.execute("EXPLAIN SELECT id FROM late WHERE simhash_near(simhash, 42)").fetchall()
