@@ -1,5 +1,6 @@
 """What Django does under a guard of each action: every way to write a row."""
 
+import datetime
 import io
 import json
 import tempfile
@@ -9,7 +10,9 @@ from django.core import management
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.test import TestCase, TransactionTestCase
 from stories.models import (
+    DatedStory,
     MarkedStory,
+    NumberedStory,
     QuotedStory,
     RejectedStory,
     SkippedLog,
@@ -380,6 +383,49 @@ class Mark(Guarded, TestCase):
         self.model.objects.bulk_create(self.three())
         self.first.delete()
         self.assertIsNone(self.model.objects.get(slug="near").near)
+
+
+class MarkWithKeys(TestCase):
+    """Models with a CompositePrimaryKey."""
+
+    def test_rest_of_key(self):
+        """The tenant is in the scope, so the number names a story. Relations work in both directions."""
+        one, two = Tenant.objects.bulk_create([Tenant(name="one"), Tenant(name="two")])
+        first = NumberedStory.objects.create(tenant=one, number=1, body=TEXT)
+        other = NumberedStory.objects.create(tenant=two, number=1, body=TEXT)
+        near = NumberedStory.objects.create(tenant=one, number=2, body=NEAR)
+        near.refresh_from_db()
+        self.assertEqual((near.near_number, near.near), (1, first))
+        with self.assertNumQueries(1):
+            self.assertEqual(NumberedStory.objects.select_related("near").get(pk=near.pk).near, first)
+        self.assertEqual(list(first.copies.all()), [near])
+        self.assertFalse(other.copies.exists())
+        near.body = OTHER
+        near.save()
+        self.assertIsNone(NumberedStory.objects.get(pk=near.pk).near)
+
+    def test_upsert(self):
+        one = Tenant.objects.create(name="one")
+        NumberedStory.objects.bulk_create(
+            NumberedStory(tenant=one, number=number, body=body) for number, body in enumerate([TEXT, OTHER])
+        )
+        for body, near in (TEXT, None), (NEAR, None), (OTHER, 1):
+            NumberedStory.objects.bulk_create(
+                [NumberedStory(tenant=one, number=0, body=body)],
+                update_conflicts=True,
+                unique_fields=["tenant", "number"],
+                update_fields=["body"],
+            )
+            self.assertEqual(NumberedStory.objects.get(pk=(one.pk, 0)).near_number, near)
+
+    def test_whole_key(self):
+        """The mark is a JSON object, whose members are the arguments of get()."""
+        first = DatedStory.objects.create(day=datetime.date(2026, 2, 1), number=1, body=TEXT)
+        near = DatedStory.objects.create(day=datetime.date(2026, 2, 3), number=1, body=NEAR)
+        near.refresh_from_db()
+        self.assertEqual(near.near, {"day": "2026-02-01", "number": 1})
+        self.assertEqual(DatedStory.objects.get(**near.near), first)
+        self.assertEqual(DatedStory.objects.get(near=near.near), near)
 
 
 class Scope(TestCase):

@@ -6,8 +6,8 @@ import database
 import sqlalchemy
 from database import NEAR, NEAR_RESEMBLANCE, OTHER, TEXT, THIRD, Document, GuardedTest
 from pg_simhash.sqlalchemy import near_duplicate
-from sqlalchemy import orm, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import ForeignKeyConstraint, orm, select, update
+from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 from sqlalchemy.ext import asyncio
 from sqlalchemy.orm.exc import FlushError, ObjectDeletedError, StaleDataError
@@ -310,6 +310,43 @@ class Mark(SessionTest):
         other.body = NEAR
         self.session.commit()
         self.assertEqual(self.stored()[1], (2, None, "NEAR", 1))
+
+
+class Letter(Base):
+    """A table whose key has two columns, of which one is in the guard's scope."""
+
+    __tablename__ = "letters"
+
+    tenant: orm.Mapped[int] = orm.mapped_column(primary_key=True, autoincrement=False)
+    id: orm.Mapped[int] = orm.mapped_column(primary_key=True, autoincrement=False)
+    body: orm.Mapped[str]
+    near_id: orm.Mapped[int | None]
+    near_key: orm.Mapped[dict | None] = orm.mapped_column(JSONB)
+    near: orm.Mapped["Letter | None"] = orm.relationship(remote_side=[tenant, id], viewonly=True)
+    __table_args__ = (ForeignKeyConstraint(["tenant", "near_id"], ["letters.tenant", "letters.id"]),)
+
+
+class MarkWithKeys(database.DatabaseTest):
+    def setUp(self):
+        super().setUp()
+        Letter.__table__.create(self.engine)
+        self.execute("SELECT simhash_attach('letters', 'body')")
+
+    def stored(self, mark):
+        self.execute(f"SELECT simhash_guard('letters', 'mark', scope => '{{tenant}}', mark_column => '{mark}')")
+        with orm.Session(self.engine) as session:
+            session.add_all(Letter(tenant=tenant, id=5, body=TEXT) for tenant in (1, 2))
+            session.flush()
+            session.add(Letter(tenant=2, id=6, body=NEAR))
+            session.commit()
+            near = session.get(Letter, (2, 6))
+            return near.near_id, near.near_key, near.near and (near.near.tenant, near.near.id)
+
+    def test_rest_of_key(self):
+        self.assertEqual(self.stored("near_id"), (5, None, (2, 5)))
+
+    def test_whole_key(self):
+        self.assertEqual(self.stored("near_key"), (None, {"tenant": 2, "id": 5}, None))
 
 
 class BetweenTests(GuardedTest):

@@ -49,3 +49,12 @@ EXCEPTION WHEN exclusion_violation THEN
 END
 $$;
 SELECT id, near(body) FROM texts ORDER BY id;
+
+\echo the near row in a mark
+CREATE TABLE marked (text_id bigint, body text, f bigint, near jsonb, PRIMARY KEY (text_id, body));
+SELECT FROM simhash_attach('marked', 'f');
+SELECT FROM simhash_guard('marked', 'mark', scope => '{text_id}', mark_column => 'near', fingerprint => 'f');
+INSERT INTO marked SELECT id, body, 0 FROM texts;
+INSERT INTO marked SELECT id, '', 1 FROM texts;
+SELECT text_id, near, near ->> 'body' = texts.body AS is_same
+FROM marked JOIN texts ON id = text_id WHERE marked.body = '' ORDER BY text_id;

@@ -71,6 +71,47 @@ class TenantStory(models.Model):
         ]
 
 
+class NumberedStory(models.Model):
+    """A story with a key of several columns. All of them but the number are in the guard's scope."""
+
+    pk = models.CompositePrimaryKey("tenant_id", "number")
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE)
+    number = models.IntegerField()
+    body = models.TextField()
+    near_number = models.IntegerField(null=True, editable=False)
+    near = models.ForeignObject(
+        "self",
+        from_fields=["tenant", "near_number"],
+        to_fields=["tenant", "number"],
+        null=True,
+        editable=False,
+        on_delete=models.DO_NOTHING,
+        related_name="copies",
+    )
+    fingerprint = models.GeneratedField(
+        expression=SimHash("body"), output_field=FingerprintField(), db_persist=True, null=True
+    )
+
+    class Meta:
+        indexes = [*simhash_indexes("fingerprint", name="numberedstory_simhash")]
+
+
+class DatedStory(models.Model):
+    """A story whose mark is the whole key."""
+
+    pk = models.CompositePrimaryKey("day", "number")
+    day = models.DateField()
+    number = models.IntegerField()
+    body = models.TextField()
+    near = models.JSONField(null=True, editable=False)
+    fingerprint = models.GeneratedField(
+        expression=SimHash("body"), output_field=FingerprintField(), db_persist=True, null=True
+    )
+
+    class Meta:
+        indexes = [*simhash_indexes("fingerprint", name="datedstory_simhash")]
+
+
 class QuotedStory(models.Model):
     """Fingerprints with options, and names with capitals, spaces and quotes."""
 

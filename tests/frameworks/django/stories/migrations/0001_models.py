@@ -101,4 +101,50 @@ class Migration(migrations.Migration):
                 ]
             },
         ),
+        migrations.CreateModel(
+            "NumberedStory",
+            [
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "tenant_id", "number", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("number", models.IntegerField()),
+                ("body", models.TextField()),
+                ("near_number", models.IntegerField(editable=False, null=True)),
+                fingerprint(),
+                ("tenant", models.ForeignKey("stories.tenant", on_delete=models.CASCADE)),
+                (
+                    "near",
+                    models.ForeignObject(
+                        "stories.numberedstory",
+                        editable=False,
+                        from_fields=["tenant", "near_number"],
+                        null=True,
+                        on_delete=models.DO_NOTHING,
+                        related_name="copies",
+                        to_fields=["tenant", "number"],
+                    ),
+                ),
+            ],
+            {"indexes": simhash_indexes("fingerprint", name="numberedstory_simhash")},
+        ),
+        migrations.CreateModel(
+            "DatedStory",
+            [
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "day", "number", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("day", models.DateField()),
+                ("number", models.IntegerField()),
+                ("body", models.TextField()),
+                ("near", models.JSONField(editable=False, null=True)),
+                fingerprint(),
+            ],
+            {"indexes": simhash_indexes("fingerprint", name="datedstory_simhash")},
+        ),
     ]
