@@ -255,6 +255,23 @@ class Guards(Hub):
         print("four sessions:", dict(outcomes))
 
 
+    def test_attached_online(self):
+        """The column is generated on the hub, and a plain one that a trigger fills on the server."""
+        self.on(
+            "one",
+            "CREATE TABLE online (id bigint PRIMARY KEY, tenant_id integer, body text)",
+            "SELECT simhash_attach_online('online', 'body')",
+        )
+        self.hub.execute("""
+            CREATE FOREIGN TABLE online (id bigint, tenant_id integer, body text,
+                simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED) SERVER one""")
+        self.hub.execute("INSERT INTO online SELECT n, 1, text_of(n) FROM generate_series(1, 20) AS n")
+        self.hub.execute("UPDATE online SET body = text_of(100) WHERE id = 1")
+        with self.connect("one") as server:
+            query = "SELECT count(*), count(*) FILTER (WHERE simhash = simhash(body)) FROM online"
+            self.assertEqual(server.execute(query).fetchone(), (20, 20))
+
+
 class Page(Hub):
     """The errors that the page describes, on the tables that it has made."""
 
@@ -356,6 +373,13 @@ class Page(Hub):
             self.assertEqual(found.fetchall(), [(id, id % 3)])
         plan = self.hub.execute("EXPLAIN SELECT id FROM late WHERE simhash_near(simhash, 42)").fetchall()
         self.assertTrue(any("(SimhashScan) on late_here" in line for (line,) in plan), plan)
+
+        # The servers keep what is detached on the hub.
+        self.hub.execute("SELECT simhash_detach('late')")
+        with self.assertRaises(psycopg.errors.UndefinedColumn):
+            self.hub.execute("SELECT simhash FROM late")
+        self.hub.execute(attach)
+        self.assertEqual(self.value("SELECT count(simhash) FROM late"), 900)
 
         # A column that a server lacks.
         self.on("two", "ALTER TABLE late DROP COLUMN simhash CASCADE")
