@@ -40,7 +40,7 @@ class Calls:
             for type, name in list(zip(function.types, function.names))[:count]
         ]
         # Two arrays must have the same type, which two hostile ones seldom have.
-        if function.types[:2] == ["anyarray", "anyarray"] and self.rng.random() < 0.7:
+        if list(function.types[:2]) == ["anyarray", "anyarray"] and self.rng.random() < 0.7:
             arguments[1] = arguments[0]
         return arguments
 
