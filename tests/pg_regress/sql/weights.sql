@@ -48,7 +48,9 @@ SELECT pg_column_size(:'thousand'::jsonb) BETWEEN 20000 AND 40000 AS size;
 CREATE TABLE weighted (id integer, body text);
 INSERT INTO weighted
 SELECT n, 'word' || n || ' word' || n + 1 || ' text' || n || ' text' FROM generate_series(1, 20000) n;
+SET client_min_messages = warning;
 SELECT simhash_attach('weighted', 'body', options => :'thousand');
+RESET client_min_messages;
 SELECT count(*), bool_and(simhash = simhash(body, :'thousand'::jsonb)) AS jsonb,
     bool_and(simhash = simhash(body, :'thousand'::text)) AS text,
     count(*) FILTER (WHERE simhash <> simhash(body)) BETWEEN 300 AND 1000 AS with_effect
