@@ -49,6 +49,7 @@ impl Components {
         }
         let (mut firsts, mut numbers) = (Vec::new(), Vec::new());
         firsts.try_reserve_exact(starts.len() - 1)?;
+        numbers.try_reserve_exact(len)?;
         for start in (0..len).step_by(CHUNK) {
             tick(Progress { phase: Phase::JoinPairs, share: 0.0 });
             resize(&mut numbers, len.min(start + CHUNK), NO_ID)?;
