@@ -6,7 +6,8 @@
 use std::cell::Cell;
 use std::cmp::Ordering;
 
-use crate::ticking::EVERY;
+/// Comparisons between two ticks. One may take as long as a thousand steps of other loops.
+const EVERY: usize = 64;
 
 /// Sorts positions; equal ones keep their order. `spare` has room for half of them. `tick` takes the share that is
 /// done, from 0 to 1.

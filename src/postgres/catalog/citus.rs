@@ -2,7 +2,7 @@
 //! that no version of Citus is needed here.
 //!
 //! Citus stores the rows of a table that it manages in shards: tables of their own, on any of its servers, with the
-//! number of the shard at the end of their names. The table itself stays empty.
+//! number of the shard at the end of their names. Rows that the table itself has, from before, are no longer read.
 
 use std::ffi::CStr;
 
@@ -18,8 +18,10 @@ use crate::postgres::spi::to_server;
 /// How Citus stores the rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Distribution {
-    /// By the value of this column: rows that agree in it are in the same shard.
+    /// By the hash of this column: rows that agree in it are in the same shard.
     Column(String),
+    /// In another way, by which rows that agree in some column may be in several shards.
+    Other,
     /// All rows in one shard.
     OneShard,
     /// All rows in one shard, which has a copy on each server.
@@ -44,7 +46,7 @@ pub fn distribution(table: Oid) -> Result<Option<Distribution>, ErrorReport> {
         return Ok(None);
     };
     Ok(Some(match (key, method, replication) {
-        (Some(key), ..) => {
+        (Some(key), b'h', _) => {
             // SAFETY: a NUL-terminated string in which Citus has written a node, which lives in the current memory
             // context.
             let column = unsafe {
@@ -57,7 +59,8 @@ pub fn distribution(table: Oid) -> Result<Option<Distribution>, ErrorReport> {
         }
         (None, b'n', b't') => Distribution::Copies,
         (None, b'n', _) if group == 0 => Distribution::Local,
-        _ => Distribution::OneShard,
+        (None, b'n', _) => Distribution::OneShard,
+        _ => Distribution::Other,
     }))
 }
 

@@ -27,12 +27,15 @@ struct KeyColumn {
 }
 
 /// Settings under which values are written the same in every session, and read the same in most.
-const SETTINGS: [(&CStr, &CStr); 5] = [
+const SETTINGS: [(&CStr, &CStr); 8] = [
     (c"DateStyle", c"ISO"),
     (c"IntervalStyle", c"postgres"),
     (c"TimeZone", c"UTC"),
     (c"extra_float_digits", c"1"),
     (c"bytea_output", c"hex"),
+    (c"lc_monetary", c"C"),
+    (c"search_path", c"pg_catalog"),
+    (c"quote_all_identifiers", c"off"),
 ];
 
 /// The values of a row's primary key, copied, each with its type.

@@ -48,7 +48,9 @@ impl Target {
         check_owner(oid)?;
         let target = Self::locked(oid, lock > pg_sys::AccessShareLock as Lock)?;
         target.check_kind()?;
-        target.check_is_changed_here()?;
+        if target.is_held {
+            target.check_is_changed_here()?;
+        }
         Ok(target)
     }
 

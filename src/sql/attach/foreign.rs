@@ -13,15 +13,13 @@ use crate::postgres::spi::execute;
 
 /// Reads a row of each foreign table with the attached columns. An error if one of them does not exist on its server.
 pub fn check_columns(family: &[Target], columns: &[&str]) -> Result<(), ErrorReport> {
-    if columns.is_empty() {
-        return Ok(());
-    }
     let list = columns.iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
     for table in family.iter().filter(|member| member.is_foreign()) {
+        let server = server_name(table.oid)?;
         let query = format!("SELECT {list} FROM ONLY {} LIMIT 1", table.sql());
         PgTryBuilder::new(|| execute(&query).map(drop))
             .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, |error| match error {
-                CaughtError::PostgresError(error) => Err(lacking(table, columns, error.message())?),
+                CaughtError::PostgresError(error) => Err(lacking(table, &server, columns, error.message())),
                 error => error.rethrow(),
             })
             .execute()?;
@@ -30,10 +28,9 @@ pub fn check_columns(family: &[Target], columns: &[&str]) -> Result<(), ErrorRep
 }
 
 /// The error for a table that lacks a column on its own server, which has raised the error `reported`.
-fn lacking(table: &Target, columns: &[&str], reported: &str) -> Result<ErrorReport, ErrorReport> {
-    let server = server_name(table.oid)?;
+fn lacking(table: &Target, server: &str, columns: &[&str], reported: &str) -> ErrorReport {
     let message = format!("foreign table \"{}\" cannot be read with the columns {}", table.name, in_quotes(columns));
-    Ok(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
+    user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
         .set_detail(sendable(format!("Its server \"{server}\" reports: {reported}")))
-        .set_hint("Attach the table on that server first, so that it has columns of these names."))
+        .set_hint("Attach the table on that server first, so that it has columns of these names.")
 }

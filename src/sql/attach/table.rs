@@ -155,9 +155,9 @@ impl Attachment {
 
         if !missing.is_empty() {
             self.add_columns(table, family, &missing)?;
+            let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+            foreign::check_columns(family, &names)?;
         }
-        let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
-        foreign::check_columns(family, &names)?;
         let built = self.build_indexes(table, family, &columns, !missing.is_empty())?;
         if missing.is_empty() && built == 0 {
             tell(format!("table \"{}\" is already attached, skipping", table.name));
@@ -486,7 +486,8 @@ pub fn one_by_one<'a>(table: &'a Target, family: &'a [Target]) -> impl Iterator<
     members.iter().filter(|member| member.is_ordinary() || member.is_partitioned())
 }
 
-/// The tables that ANALYZE must name, without foreign tables: before version 16, PostgreSQL fetches all their rows.
+/// The tables that ANALYZE must name, without foreign tables: before version 16, PostgreSQL fetches all their rows. It
+/// still fetches them for a table from which foreign tables inherit, and which has rows of its own.
 pub fn to_analyze<'a>(table: &'a Target, family: &'a [Target]) -> Vec<&'a Target> {
     if family.iter().any(Target::is_foreign) {
         family.iter().filter(|member| member.is_ordinary()).collect()

@@ -35,7 +35,14 @@ pub fn check_sees_all(table: &Relation, scope: &[String], has_log: bool) -> Resu
 }
 
 fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Result<(), ErrorReport> {
-    let Distribution::Column(column) = distribution else { return Ok(()) };
+    let column = match distribution {
+        Distribution::Column(column) => column,
+        Distribution::OneShard | Distribution::Copies | Distribution::Local => return Ok(()),
+        Distribution::Other => {
+            return Err(not_supported(format!("table \"{table}\" cannot be guarded"))
+                .set_detail("Citus does not distribute it by the hash of a column, and a guard sees one shard only."));
+        }
+    };
     if scope.contains(column) {
         return Ok(());
     }

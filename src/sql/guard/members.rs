@@ -40,7 +40,8 @@ impl Members {
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
             // SAFETY: the table is locked, so that it has a name, which is NUL-terminated.
             let name = unsafe { from_server(pg_sys::get_rel_name(foreign)) }?;
-            let message = format!("partition \"{name}\" is a foreign table");
+            let kind = if foreign == root { "table" } else { "partition" };
+            let message = format!("{kind} \"{name}\" is a foreign table");
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
                 .set_detail("A guard searches the indexes of this server only.")
                 .set_hint(sendable(format!(

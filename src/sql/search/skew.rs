@@ -209,10 +209,11 @@ impl Table {
         let columns = columns.join(", ");
         // Citus 13 ignores WITH TIES after a window function. The sample is the same when it is read twice.
         Ok(if distribution(self.oid)?.is_some() {
-            let group = format!("ROW({columns})::pg_catalog.text");
+            let same = |column: &String| format!("t.{column} IS NOT DISTINCT FROM g.{column}");
+            let same = self.quoted_scope.iter().map(same).collect::<Vec<_>>().join(" AND ");
             format!(
-                " AND {group} OPERATOR(pg_catalog.=) (SELECT {group} {from} GROUP BY {columns} \
-                 ORDER BY pg_catalog.count(*) DESC, {columns} LIMIT 1)"
+                " AND EXISTS (SELECT FROM (SELECT {columns} {from} GROUP BY {columns} \
+                 ORDER BY pg_catalog.count(*) DESC, {columns} LIMIT 1) AS g WHERE {same})"
             )
         } else {
             format!(

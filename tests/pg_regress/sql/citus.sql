@@ -1,5 +1,5 @@
--- What commands and guards do with tables that Citus distributes. Tables with the names of its catalogs imitate it here;
--- tests/server/citus has tests with Citus itself.
+-- What commands and guards do with tables that Citus distributes. Tables with the names of its catalogs imitate it
+-- here; tests/server/citus has tests with Citus itself.
 CREATE SCHEMA citus;
 SET search_path = citus, public;
 SET client_min_messages = warning;
@@ -29,6 +29,9 @@ SELECT unnest('{docs,parts,part}'::regclass[]), 'h', adbin::text, 1, 's'
 FROM pg_attrdef WHERE adrelid = 'docs'::regclass AND adnum = 4;
 INSERT INTO pg_dist_partition VALUES ('everywhere', 'n', NULL, 2, 't'), ('here', 'n', NULL, 0, 's'),
     ('in_one_shard', 'n', NULL, 3, 's');
+CREATE TABLE appended (LIKE docs INCLUDING ALL);
+INSERT INTO pg_dist_partition
+SELECT 'appended', 'a', partkey, 4, 's' FROM pg_dist_partition WHERE logicalrelid = 'docs'::regclass;
 \pset format unaligned
 
 -- A guard must see all rows that it compares, and Citus must allow the trigger.
@@ -44,6 +47,7 @@ SELECT errors(
 SET citus.enable_unsafe_triggers = on;
 SELECT errors(
     $$SELECT simhash_guard('docs', fingerprint => 'f')$$,
+    $$SELECT simhash_guard('appended', fingerprint => 'f', scope => '{id,tenant}')$$,
     $$SELECT simhash_guard('docs', fingerprint => 'f', scope => '{id,tenant}')$$,
     $$SELECT simhash_guard('everywhere', fingerprint => 'f')$$,
     $$SELECT simhash_guard('in_one_shard', fingerprint => 'f')$$);
@@ -115,8 +119,8 @@ INSERT INTO pg_dist_partition VALUES ('sampled', 'n', NULL, 2, 't');
 SELECT blocks, of_sample.candidates = of_all.candidates AS same,
     of_sample.candidates / of_all.candidates BETWEEN .8 AND 1.25 AS near
 FROM simhash_skew('sampled', 'f') AS of_sample JOIN of_all USING (blocks) WHERE blocks = 4;
-CREATE TABLE tenants (tenant integer, f bigint);
-INSERT INTO tenants SELECT nullif(n % 10, 0), 0 FROM generate_series(1, 1009) AS n;
+CREATE TABLE tenants (tenant numeric, f bigint);
+INSERT INTO tenants SELECT nullif(n % 10, 0) * CASE WHEN n < 500 THEN 1 ELSE 1.00 END, 0 FROM generate_series(1, 1009) AS n;
 INSERT INTO tenants SELECT nullif(n % 2, 0), 0 FROM generate_series(1, 10) AS n;
 CREATE TEMPORARY TABLE skew AS SELECT * FROM simhash_skew('tenants', 'f', scope => '{tenant}');
 INSERT INTO pg_dist_partition VALUES ('tenants', 'n', NULL, 2, 't');

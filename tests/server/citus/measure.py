@@ -45,7 +45,8 @@ SELECT count(DISTINCT cluster) FROM (SELECT simhash_cluster(fp) OVER () AS clust
 KEYS = "INSERT INTO keyed SELECT i * 16 + (simhash_block(fp, i) >> 12), id, fp FROM prints, generate_series(0, 3) AS i"
 KEYED_PAIRS = """
 CREATE TABLE pairs AS SELECT DISTINCT a, b
-FROM (SELECT array_agg(id) AS ids, array_agg(fp) AS prints FROM keyed GROUP BY key) AS groups, simhash_pairs(ids, prints)"""
+FROM (SELECT array_agg(id ORDER BY id) AS ids, array_agg(fp ORDER BY id) AS prints FROM keyed GROUP BY key) AS groups,
+    simhash_pairs(ids, prints)"""
 COMPONENTS = """
 SELECT count(DISTINCT component) FROM (SELECT array_agg(a) AS a, array_agg(b) AS b FROM pairs) AS p,
     simhash_components(p.a, p.b)"""

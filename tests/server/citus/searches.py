@@ -1,5 +1,5 @@
-"""Searches of a table that Citus distributes return the same rows as searches of a copy on the coordinator, where nothing
-is indexed. The plans of the shards show that they search their indexes.
+"""Searches of a table that Citus distributes return the same rows as searches of a copy on the coordinator, where
+nothing is indexed. The plans of the shards show that they search their indexes.
 
     python tests/server/citus/searches.py NAME=USER@HOST:PORT...
 
@@ -80,8 +80,8 @@ class Test:
             print("FAILED:", name, *(str(fact)[:2000] for fact in facts), file=sys.stderr)
 
     def answer(self, sql, query, limit):
-        """The sorted rows, and the plan, after as many executions as PostgreSQL awaits before it thinks of a generic plan.
-        (Citus has none for several shards, and fails if it is forced to have one.)"""
+        """The sorted rows, and the plan, after as many executions as PostgreSQL awaits before it thinks of a generic
+        plan. (Citus has none for several shards, and fails if it is forced to have one.)"""
         execute = self.connection.execute
         execute(f"PREPARE form (bigint, integer) AS {sql}")
         for _ in range(6):
@@ -119,6 +119,21 @@ class Test:
                 is_right = bool(searches) and not any("Seq Scan" in line for line in scans)
                 self.check(label, is_right, "the shard has not searched its indexes", *plan)
 
+    def check_sample(self):
+        """simhash_skew of the largest group within a scope: equal values in several forms, and NULL, are one group."""
+        self.connection.execute("CREATE TABLE forms_copy (id integer, scope numeric, fp bigint)")
+        self.connection.execute("CREATE TABLE forms (id integer, scope numeric, fp bigint)")
+        self.connection.execute("SELECT create_distributed_table('forms', 'id')")
+        sample = "SELECT * FROM simhash_skew('{}', 'fp', scope => '{{scope}}')"
+        for largest in "1.0 + (n % 2) * 0.00", "NULL":
+            self.connection.execute("TRUNCATE forms; TRUNCATE forms_copy")
+            self.connection.execute(f"""
+                INSERT INTO forms_copy
+                SELECT n, CASE WHEN n % 3 = 0 THEN 2 ELSE {largest} END, n * 12345678910 FROM generate_series(1, 3000) AS n""")
+            self.connection.execute("INSERT INTO forms SELECT * FROM forms_copy")
+            rows, of_copy = (self.connection.execute(sample.format(t)).fetchall() for t in ("forms", "forms_copy"))
+            self.check(f"sample of {largest}", rows == of_copy, rows, of_copy)
+
     def value(self, sql):
         return self.connection.execute(sql).fetchone()[0]
 
@@ -128,6 +143,7 @@ class Test:
             self.connection.execute(statement)
         for name, form in FORMS.items():
             self.compare(name, form)
+        self.check_sample()
         # Without the indexes, the check of the plan fails.
         self.connection.execute("SELECT simhash_detach('prints')")
         _, plan = self.answer(FORMS["simhash_near"].format(t="prints"), 42, 3)

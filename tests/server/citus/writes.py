@@ -1,6 +1,6 @@
-"""Guards of tables that Citus manages hold while clients write through all servers at once: no two rows of a shard, of a
-reference table or of a register are near-duplicates, and all copies of a reference table are the same. The errors of the
-section Citus of docs/scale.md, on the table that the section has made.
+"""Guards of tables that Citus manages hold while clients write through all servers at once: no two rows of a shard, of
+a reference table or of a register are near-duplicates, and all copies of a reference table are the same. The errors of
+the section Citus of docs/scale.md, on the table that the section has made.
 
     python tests/server/citus/writes.py NAME=USER@HOST:PORT...
 
@@ -175,7 +175,8 @@ class Guards(unittest.TestCase):
             copies = set()
             for server in SERVERS.addresses:
                 with SERVERS.connect(server) as connection:
-                    copies.add(connection.execute("SELECT md5(string_agg(c::text, ',' ORDER BY id)) FROM writes.copies AS c").fetchone())
+                    copy = "SELECT md5(string_agg(c::text, ',' ORDER BY id)) FROM writes.copies AS c"
+                    copies.add(connection.execute(copy).fetchone())
             self.assertEqual(len(copies), 1)
 
     def test_here(self):
@@ -207,12 +208,16 @@ class Commands(unittest.TestCase):
             "CREATE TABLE later (tenant_id integer, id bigint, simhash bigint, PRIMARY KEY (tenant_id, id))",
             "SELECT simhash_attach('later', 'simhash'), simhash_guard('later')",
             "SELECT create_distributed_table('later', 'tenant_id')",
+            "CREATE TABLE appended (LIKE later)",
+            "SELECT create_distributed_table('appended', 'tenant_id', 'append')",
+            "SELECT simhash_attach('appended', 'simhash')",
         )
         tries = {
             "a command": [("one", "SELECT simhash_attach('docs', 'body')"), ("two", "SELECT simhash_guard('docs')")],
             "without the distribution": [(COORDINATOR, "SELECT simhash_guard('docs')")],
             "allows no triggers": [(COORDINATOR, f"SET citus.enable_unsafe_triggers = off; {guard})")],
             "log_to": [(COORDINATOR, f"{guard}, log_to => 'docs')")],
+            "`append`": [(COORDINATOR, "SELECT simhash_guard('appended', scope => '{tenant_id}')")],
             "distributed then": [(COORDINATOR, "INSERT INTO later VALUES (1, 1, 1)")],
             "simhash_attach_online": [
                 (COORDINATOR, "SELECT simhash_attach_online('docs', 'body', prefix => 'other')"),
@@ -228,8 +233,9 @@ class Commands(unittest.TestCase):
                     connection.execute("SET citus.enable_unsafe_triggers = on")
                     with self.assertRaises(psycopg.Error) as raised:
                         connection.execute(sql)
+                    kind = "appended" if "append" in key else "later"
                     self.assertEqual(raised.exception.sqlstate, code)
-                    self.assertEqual(raised.exception.diag.message_primary.replace('"later"', '"docs"'), message)
+                    self.assertEqual(raised.exception.diag.message_primary.replace(kind, "docs"), message)
                     tried += 1
         self.assertEqual(tried, sum(map(len, tries.values())))
 
@@ -263,6 +269,44 @@ class Commands(unittest.TestCase):
                 copy.write("1\t4\t0\n2\t5\t0\n3\t6\t0\n")
             self.assertEqual(cursor.rowcount, 3)
             self.assertEqual(connection.execute("SELECT count(*) FROM counted").fetchone(), (3,))
+
+    def test_guarded_before(self):
+        """As the page says, a guard that skips rows skips them too when its table is distributed. So it is taken away."""
+        rows = "SELECT count(*) FROM before"
+        for unguard, left in (False, 1), (True, 2):
+            with self.subTest(unguard):
+                on_coordinator(
+                    "DROP TABLE IF EXISTS before",
+                    "CREATE TABLE before (tenant integer, id bigint, fp bigint, PRIMARY KEY (tenant, id))",
+                    "INSERT INTO before VALUES (1, 1, 0), (1, 2, 0)",
+                    "SELECT simhash_attach('before', 'fp')",
+                    "SELECT simhash_guard('before', 'skip', fingerprint => 'fp', scope => '{tenant}')",
+                    *(["SELECT simhash_unguard('before')"] if unguard else []),
+                    "SELECT create_distributed_table('before', 'tenant')",
+                )
+                self.assertEqual(on_coordinator(rows), [(left,)])
+
+    def test_errors_of_citus(self):
+        """The errors of Citus itself that the page names."""
+        errors = PAGE[PAGE.index("These errors are raised by Citus itself:") :].split("\n\n")[1]
+        named = [" ".join(error.split()) for error in errors.split("\n- ")]
+        tries = {
+            "complex joins": "SELECT (SELECT simhash FROM docs WHERE tenant_id = 2 AND id = 42) FROM docs",
+            "distributed plan": """
+                SET plan_cache_mode = force_generic_plan;
+                PREPARE near(bigint) AS SELECT id FROM docs WHERE simhash_near(simhash, $1);
+                EXECUTE near(1)""",
+            "local execution": "SELECT count(*) FROM questions; SELECT simhash_attach('questions', 'simhash')",
+            "size functions": """
+                INSERT INTO docs SELECT tenant_id + 100, id, body FROM docs; SELECT * FROM simhash_skew('docs')""",
+        }
+        for words, script in tries.items():
+            with self.subTest(words):
+                error = next(error for error in named if words in error)
+                with self.assertRaises(psycopg.Error) as raised:
+                    on_coordinator(script)
+                message = " ".join(raised.exception.diag.message_primary.split())
+                self.assertIn(f"{raised.exception.sqlstate} `{message}`", error)
 
     def test_shards_that_move(self):
         """A shard has its guard on another server, too."""
