@@ -14,14 +14,19 @@ pub fn check_can_guard(table: &Relation, scope: &[String], has_log: bool) -> Res
     let name = table.name()?;
     check_scope(&name, &found, scope)?;
     check_log(&name, has_log)?;
-    let has_triggers =
-        found == Distribution::Local || setting(c"citus.enable_unsafe_triggers").as_deref() == Some("on");
-    if has_triggers {
+    check_allows_triggers(table)
+}
+
+/// Refuses to create or drop a trigger while Citus does not allow it.
+pub fn check_allows_triggers(table: &Relation) -> Result<(), ErrorReport> {
+    let is_local = distribution(table.oid())?.is_none_or(|found| found == Distribution::Local);
+    if is_local || setting(c"citus.enable_unsafe_triggers").as_deref() == Some("on") {
         return Ok(());
     }
+    let name = table.name()?;
     let message = format!("table \"{name}\" is distributed by Citus, which allows no triggers on it");
     Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .set_hint("SET citus.enable_unsafe_triggers = on, and call simhash_guard again."))
+        .set_hint("SET citus.enable_unsafe_triggers = on, and call the function again."))
 }
 
 /// Refuses to check a row where the guard does not see all rows that it must compare. Citus copies the trigger to every

@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
 use super::action::Action;
-use super::distribution::check_can_guard;
+use super::distribution::{check_allows_triggers, check_can_guard};
 use super::log::{Guarded, Log};
 use super::mark_column::{self, Mark};
 use super::members::Members;
@@ -119,6 +119,7 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo
             let message = format!("table \"{}\" has no guard", table.name);
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
         }
+        check_allows_triggers(&table.open())?;
         tell(format!("dropping trigger {TRIGGER} on table \"{}\"", table.name));
         execute(&format!("DROP TRIGGER {TRIGGER} ON {}", table.sql()))?;
         Ok(())

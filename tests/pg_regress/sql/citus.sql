@@ -52,6 +52,9 @@ SELECT errors(
     $$SELECT simhash_guard('everywhere', fingerprint => 'f')$$,
     $$SELECT simhash_guard('in_one_shard', fingerprint => 'f')$$);
 
+SET citus.enable_unsafe_triggers = off;
+SELECT errors($$SELECT simhash_unguard('docs')$$, $$SELECT simhash_unguard('here')$$);
+
 -- Where the rows of such a table are not, nothing can be checked or filled.
 SELECT errors(
     $$SELECT simhash_preview('docs', fingerprint => 'f')$$,

@@ -20,7 +20,7 @@ from cluster import COORDINATOR, Servers, statements
 
 SERVERS = Servers()
 CLIENTS = 8
-SECONDS = 3
+ROWS = 600  # of each client
 PAGE = pathlib.Path("docs/scale.md").read_text(encoding="utf-8")
 RETRIED = {"40P01", "40001", "55P03"}
 
@@ -75,10 +75,7 @@ class Writers:
         stored = refused = retried = 0
         try:
             with SERVERS.connect(self.servers[number % len(self.servers)]) as connection:
-                end = time.monotonic() + SECONDS
-                place = 0
-                while time.monotonic() < end:
-                    place += 1
+                for place in range(ROWS):
                     row = {
                         "tenant": rng.randrange(12),
                         "id": number * 10**9 + place,
@@ -104,6 +101,7 @@ class Writers:
 
     def run(self):
         threads = [threading.Thread(target=self.client, args=(number,)) for number in range(CLIENTS)]
+        start = time.perf_counter()
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -111,7 +109,7 @@ class Writers:
         if self.error:
             raise self.error
         name = re.search(r"writes\.(\w+)", self.statement)[1]
-        rate = (self.stored + self.refused) / SECONDS
+        rate = (self.stored + self.refused) / (time.perf_counter() - start)
         print(f"{name}: {rate:.0f} rows a second, {self.stored} stored, {self.refused} refused, {self.retried} retried")
 
 
@@ -126,8 +124,8 @@ class Guards(unittest.TestCase):
     def write(self, table, servers, groups, values=f"%(id)s, {ROW}"):
         writers = Writers(f"INSERT INTO writes.{table} VALUES ({values})", servers, groups)
         writers.run()
-        self.assertGreater(writers.stored, 50)
-        self.assertGreater(writers.refused, 50)
+        self.assertGreater(writers.stored, 0)
+        self.assertGreater(writers.refused, 0)
 
     def pairs(self, table):
         return on_coordinator(f"""
@@ -190,10 +188,15 @@ class Guards(unittest.TestCase):
         statement = f"SELECT WHERE writes.add_row(%(tenant)s, %(id)s, {ROW})"
         writers = Writers(statement, [COORDINATOR], 4000)
         writers.run()
-        self.assertGreater(writers.stored, 50)
+        self.assertGreater(writers.stored, 0)
+        self.assertGreater(writers.refused, 0)
         self.assertEqual(self.pairs("writes.registered"), 0)
         rows = "SELECT count(*), sum(id), bit_xor(fp) FROM writes.{}"
         self.assertEqual(on_coordinator(rows.format("register")), on_coordinator(rows.format("registered")))
+        # Without a guard, the same writers store pairs.
+        on_coordinator("SELECT simhash_unguard('writes.register')", "TRUNCATE writes.register, writes.registered")
+        Writers(statement, [COORDINATOR], 4000).run()
+        self.assertGreater(self.pairs("writes.registered"), 0)
 
 
 class Commands(unittest.TestCase):
@@ -208,20 +211,24 @@ class Commands(unittest.TestCase):
             "CREATE TABLE later (tenant_id integer, id bigint, simhash bigint, PRIMARY KEY (tenant_id, id))",
             "SELECT simhash_attach('later', 'simhash'), simhash_guard('later')",
             "SELECT create_distributed_table('later', 'tenant_id')",
-            "CREATE TABLE appended (LIKE later)",
+            "CREATE TABLE appended (tenant_id integer, id bigint, simhash bigint)",
             "SELECT create_distributed_table('appended', 'tenant_id', 'append')",
             "SELECT simhash_attach('appended', 'simhash')",
         )
         tries = {
             "a command": [("one", "SELECT simhash_attach('docs', 'body')"), ("two", "SELECT simhash_guard('docs')")],
             "without the distribution": [(COORDINATOR, "SELECT simhash_guard('docs')")],
-            "allows no triggers": [(COORDINATOR, f"SET citus.enable_unsafe_triggers = off; {guard})")],
+            "allows no triggers": [
+                (COORDINATOR, f"SET citus.enable_unsafe_triggers = off; {guard})"),
+                (COORDINATOR, "SET citus.enable_unsafe_triggers = off; SELECT simhash_unguard('docs')"),
+            ],
             "log_to": [(COORDINATOR, f"{guard}, log_to => 'docs')")],
             "`append`": [(COORDINATOR, "SELECT simhash_guard('appended', scope => '{tenant_id}')")],
             "distributed then": [(COORDINATOR, "INSERT INTO later VALUES (1, 1, 1)")],
             "simhash_attach_online": [
                 (COORDINATOR, "SELECT simhash_attach_online('docs', 'body', prefix => 'other')"),
                 (COORDINATOR, "SELECT simhash_preview('docs')"),
+                (COORDINATOR, "CALL simhash_fill('docs')"),
             ],
         }
         tried = 0
@@ -325,9 +332,10 @@ class Commands(unittest.TestCase):
             host, port = address.split("@")[1].rsplit(":", 1)
             ports[name] = int(port)
         other = next(port for name, port in ports.items() if name != COORDINATOR and port != place)
-        on_coordinator(
-            f"SELECT citus_move_shard_placement({shard}, '{host}', {place}, '{host}', {other}, 'block_writes')"
-        )
+        with SERVERS.connect() as connection:
+            # Citus allows this in any session.
+            move = "SELECT citus_move_shard_placement(%s, %s, %s, %s, %s, 'block_writes')"
+            connection.execute(move, [shard, host, place, host, other])
         with self.assertRaises(psycopg.errors.ExclusionViolation):
             on_coordinator("INSERT INTO moved VALUES (1, 2, 1)")
 
