@@ -2,9 +2,9 @@
 
     python3 tests/documents/servers.py DOCUMENT SECTION NAME=[USER@]HOST:PORT...
 
-The first server is the one that the others work for. The first line of each ```sql block says where it runs: `-- on the
-NAME` for the first server, `-- on server NAME`, or `-- on each server` (each but the first). Each block is run by a psql
-of its own, in the database app: on the first server as postgres, elsewhere as app, if no user is given. Any error fails.
+The first server is the one that the others work for. The first line of each ```sql block says where it runs:
+`-- on the NAME` for the first server, `-- on server NAME`, or `-- on each server` (each but the first). Each block is
+run by a psql of its own, in the database app: on the first server as postgres, elsewhere as app, if no user is given. Any error fails.
 A ```text block must be what psql prints for the block before it (trailing spaces aside). Where the page has
 `host 'NAME.example.com'` or `'NAME.example.com', 5432`, the server NAME is meant.
 """

@@ -129,7 +129,8 @@ class Test:
             self.connection.execute("TRUNCATE forms; TRUNCATE forms_copy")
             self.connection.execute(f"""
                 INSERT INTO forms_copy
-                SELECT n, CASE WHEN n % 3 = 0 THEN 2 ELSE {largest} END, n * 12345678910 FROM generate_series(1, 3000) AS n""")
+                SELECT n, CASE WHEN n % 3 = 0 THEN 2 ELSE {largest} END, n * 12345678910
+                FROM generate_series(1, 3000) AS n""")
             self.connection.execute("INSERT INTO forms SELECT * FROM forms_copy")
             rows, of_copy = (self.connection.execute(sample.format(t)).fetchall() for t in ("forms", "forms_copy"))
             self.check(f"sample of {largest}", rows == of_copy, rows, of_copy)

@@ -278,7 +278,7 @@ class Commands(unittest.TestCase):
             self.assertEqual(connection.execute("SELECT count(*) FROM counted").fetchone(), (3,))
 
     def test_guarded_before(self):
-        """As the page says, a guard that skips rows skips them too when its table is distributed. So it is taken away."""
+        """A guard that skips rows also skips them when its table is distributed, unless it is taken away before."""
         rows = "SELECT count(*) FROM before"
         for unguard, left in (False, 1), (True, 2):
             with self.subTest(unguard):
