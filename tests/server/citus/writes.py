@@ -292,6 +292,8 @@ class Commands(unittest.TestCase):
                     "SELECT create_distributed_table('before', 'tenant')",
                 )
                 self.assertEqual(on_coordinator(rows), [(left,)])
+                plan = on_coordinator("EXPLAIN SELECT id FROM before WHERE simhash_near(fp, 0)")
+                self.assertTrue(any("SimhashScan" in line for (line,) in plan), plan)
 
     def test_errors_of_citus(self):
         """The errors of Citus itself that the page names."""
