@@ -11,6 +11,7 @@ PROJECT = Path(__file__).parents[2]
 RECORDS = PROJECT / "benches/records"
 
 NUMBER = r"([\d,.]*\d)"
+SOURCES = "search", "scale", "operations", "batch", "guard-distance", "guard-texts"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Measured:
     column_bytes: dict[int, float]  # what fingerprint and block columns add to it, by the number of blocks
     pairs: dict[tuple[str, int], float]  # seconds of simhash_pairs with its arrays, by kind and rows
     pairs_bytes: float  # memory a row of simhash_pairs with its arrays
+    guards: dict[tuple[str, int, int, str], float]  # inserts a second, by record, rows, clients and action
     sources: dict[str, str]
 
     def candidates(self, kind, rows, blocks, k):
@@ -77,7 +79,7 @@ def only(pattern, text, source):
 
 def read():
     cost = PROJECT / "simhash/src/search/cost.rs"
-    files = {name: newest(name) for name in ("search", "scale", "operations", "batch")}
+    files = {name: newest(name) for name in SOURCES}
     texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
     of_cost = cost.read_text(encoding="utf-8")
     searches, index_bytes = searched(texts["search"])
@@ -97,6 +99,7 @@ def read():
         column_bytes=columns,
         pairs=pairs(texts["batch"]),
         pairs_bytes=number(only(rf"^ +pairs +distinct fingerprints +{NUMBER}", texts["batch"], files["batch"])[0]),
+        guards={of: rate for name in ("guard-distance", "guard-texts") for of, rate in guards(name, texts[name])},
         sources={name: str(file.relative_to(PROJECT)) for name, file in {"cost": cost, **files}.items()},
     )
 
@@ -128,6 +131,17 @@ def scaled(text):
         elif found := re.match(rf"  k = (\d+): .* probes, {NUMBER} ms,", line):
             searches.append(Search("uniform", rows, blocks, int(found[1]), number(found[2]), lookup, None, "scale"))
     return searches, index_bytes
+
+
+def guards(record, text):
+    """The inserts of one or more clients into tables with covering indexes."""
+    rows = None
+    for line in text.splitlines():
+        if table := re.match(rf"{NUMBER} rows, \d blocks, (covering|plain) indexes; ", line):
+            rows = int(number(table[1])) if table[2] == "covering" else None
+        elif rows is not None and (found := re.match(r"(\d) clients? ", line)):
+            for action, rate in re.findall(rf"(none|reject|skip|by distance) +{NUMBER}/s", line):
+                yield (record, rows, int(found[1]), action), number(rate)
 
 
 def pairs(text):
