@@ -1,6 +1,7 @@
 """The sentences and figures that docs/scale.md has in its prose."""
 
 from math import comb
+from pathlib import Path
 
 import by_hand
 import checks
@@ -69,6 +70,8 @@ def register():
 
 
 def guards(model):
+    date = Path(model.measured.sources["guard-distance"]).name[:10]
+    yield f"record `guard-distance` of {date}"
     rates = model.measured.guards
     guarded, free = (rates["guard-distance", 10_000_000, 4, action] for action in ("reject", "none"))
     yield f"four clients insert {digits(guarded)} rows a second into ten million"
@@ -121,10 +124,10 @@ def held(model):
     ratios = {}
     for check in checks.checks(model):
         ratios.setdefault(check.what.split(":")[0], []).append(check.ratio)
-    yield f"the model gives {span(ratios['search'] + ratios['scale'])} of the measured time"
+    yield f"a hundred million uniform rows: {span(ratios['search'] + ratios['scale'])}"
     yield f"8 and 32 shards: {span(ratios['Citus']).replace(' to ', ' and ')} of the middle"
     yield f"from the time for one million: {span(ratios['all pairs']).replace(' to ', ' and ')}"
-    yield f"which may be off by a tenth: {span(ratios['size'])}"
+    yield f"freshly built indexes: {span(ratios['size'])}"
 
 
 def few_shards(model):

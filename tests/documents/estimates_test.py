@@ -1,7 +1,7 @@
 """The estimates of docs/scale.md: the model agrees with what was measured, and the page has what the program computes.
 
 Run it by `python3 tests/documents/estimates_test.py`. `python3 benches/estimates` shows the model beside the measured
-figures, and `python3 benches/estimates --tables` prints the tables for the page.
+figures, and `python3 benches/estimates --tables` prints the tables and phrases for the page.
 """
 
 import re
@@ -56,6 +56,7 @@ class TestModel(unittest.TestCase):
         compared = " ".join(check.what for check in checks.checks(ESTIMATES))
         for what in ("search: 10,000,000 rows, uniform", "search: 10,000,000 rows, text", "scale: 100,000,000 rows",
                      "Citus: 2,000,000 rows, 8 shards", "Citus: 2,000,000 rows, 32 shards", "size: 100,000,000 rows",
+                     "size: indexes, 100,000,000 rows, 3 blocks", "size: a row", "size: its entry in the key",
                      "all pairs: 10,000,000 rows, text"):
             self.assertIn(what, compared)
 
@@ -66,6 +67,11 @@ class TestModel(unittest.TestCase):
         faster = {of: seconds / 3 if of[1] == 10_000_000 else seconds for of, seconds in MEASURED.pairs.items()}
         self.assertEqual(missed(model.Model(replace(MEASURED, pairs=faster))),
                          [f"all pairs: 10,000,000 rows, {kind}" for kind in ("uniform", "text")])
+
+    def test_sizes_are_off_by_a_tenth_at_most(self):
+        larger = {blocks: 1.11 * size for blocks, size in MEASURED.index_bytes.items()}
+        self.assertEqual(missed(model.Model(replace(MEASURED, index_bytes=larger))),
+                         [f"size: indexes, 100,000,000 rows, {blocks} blocks" for blocks in (4, 3)])
 
     def test_chooses_layouts_as_the_extension_does(self):
         """docs/search.md has a table of the cheapest layouts, which psql prints from public functions."""
@@ -108,6 +114,7 @@ class TestPage(unittest.TestCase):
         self.maxDiff = None
         record = records.newest("estimates").read_text(encoding="utf-8")
         printed = subprocess.run([sys.executable, PROJECT / "benches/estimates"], capture_output=True, text=True)
+        self.assertIn(f"The record `estimates` of {records.newest('estimates').name[:10]}", PAGE.read_text("utf-8"))
         self.assertEqual(record.partition("=== estimates\n\n")[2].rstrip(), printed.stdout.rstrip())
 
     def test_tables_follow_the_measurements(self):
