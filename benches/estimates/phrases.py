@@ -13,10 +13,10 @@ def phrases(model):
     """What the prose of each section of the page must have."""
     return {
         "When one machine is enough": [
-            grows(model), texts(model), grown(), built(model), task(), register(), *guards(model),
+            grows(model), freshly_built(), texts(model), disk(model), grown(), built(model), task(), register(), *guards(model),
         ],
         "Estimates": [
-            memory(model), candidates(model), latency(), key_time(), pairs(model), key_table(), *by_chance(),
+            memory(model), candidates(model), latency(), latency_of_tasks(), key_time(), pairs(model), key_table(), *by_chance(),
             *held(model), few_shards(model), connection(), *inserts(model),
         ],
     }
@@ -46,9 +46,18 @@ def grows(model):
     return f"a search of a hundred million rows at distance 3 takes {times} times as long as one of ten million"
 
 
+def freshly_built():
+    return f"the indexes of four blocks take {by_hand.HUNDRED_MILLION_GB} GB, with the indexes freshly built"
+
+
 def texts(model):
     least, most = (model.disk(100_000_000, blocks) / 1e9 for blocks in (2, 4))
     return f"takes {digits(least / 100)} to {digits(most / 100)} kB"
+
+
+def disk(model):
+    least, most = (digits(model.disk(100_000_000, blocks) / 1e9) for blocks in (2, 4))
+    return f"so a hundred million take {least} to {most} GB"
 
 
 def grown():
@@ -98,6 +107,10 @@ def candidates(model):
 def latency():
     times = ", ".join(f"{between(times)} ms on {shards}" for shards, times in by_hand.CITUS_SEARCHES.items())
     return f"{by_hand.CITUS_LOCAL} ms without Citus, {times.replace(' on 8,', ' on 8 shards,')}"
+
+
+def latency_of_tasks():
+    return f"{by_hand.CITUS_LOCAL} ms, {by_hand.CITUS_CPU_OF_TASK / by_hand.CITUS_CORES} ms for each shard, and the time"
 
 
 def key_time():
