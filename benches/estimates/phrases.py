@@ -13,11 +13,12 @@ def phrases(model):
     """What the prose of each section of the page must have."""
     return {
         "When one machine is enough": [
-            grows(model), freshly_built(), texts(model), disk(model), grown(), built(model), task(), register(), *guards(model),
+            grows(model), freshly_built(), texts(model), disk(model), grown(), built(model), task(), register(),
+            *guards(model),
         ],
         "Estimates": [
-            memory(model), candidates(model), latency(), latency_of_tasks(), key_time(), pairs(model), key_table(), *by_chance(),
-            *held(model), few_shards(model), connection(), *inserts(model),
+            memory(model), candidates(model), latency(), latency_of_tasks(), key_time(), pairs(model), key_table(),
+            *by_chance(), *held(model), few_shards(model), connection(), *inserts(model),
         ],
     }
 
@@ -110,7 +111,8 @@ def latency():
 
 
 def latency_of_tasks():
-    return f"{by_hand.CITUS_LOCAL} ms, {by_hand.CITUS_CPU_OF_TASK / by_hand.CITUS_CORES} ms for each shard, and the time"
+    each = by_hand.CITUS_CPU_OF_TASK / by_hand.CITUS_CORES
+    return f"{by_hand.CITUS_LOCAL} ms, {each} ms for each shard, and the time"
 
 
 def key_time():
