@@ -1,9 +1,10 @@
 """What tables of a hundred million to eight billion rows would take, computed from what was measured on smaller ones.
 
     python3 benches/estimates             the measured figures, the model beside them, and the tables
-    python3 benches/estimates --tables    only the tables of docs/scale.md
+    python3 benches/estimates --tables    only the tables and phrases of docs/scale.md
 
-Needs no server. Fails if the model is off by more than a factor of two where there is a measured figure.
+Needs no server. Fails if the model is off by more than a factor of two where there is a measured figure, or for a size
+by more than a tenth.
 """
 
 import sys
@@ -14,6 +15,7 @@ sys.path.append(str(Path(__file__).parents[1] / "search"))  # for layouts.py
 import by_hand
 import checks
 import model
+import phrases
 import records
 import tables
 
@@ -25,7 +27,7 @@ def main():
         return
     inputs(estimates.measured)
     compared = list(checks.checks(estimates))
-    print(f"\nThe model beside what was measured (bar: a factor of {checks.FACTOR})\n")
+    print(f"\nThe model beside what was measured (bar: a factor of {checks.FACTOR}, of sizes {checks.SIZE_FACTOR})\n")
     for check in compared:
         verdict = "" if check.holds else "   MISSED"
         print(f"{check.what:75} {check.estimate:9.3f} {check.measured:9.3f} {check.unit:3} {check.ratio:5.2f}{verdict}")
@@ -39,6 +41,11 @@ def print_tables(estimates):
     for section, of_section in tables.tables(estimates).items():
         print(f"\n{section}\n")
         print("\n".join(of_section), end="")
+    print("\nFigures in the prose")
+    for section, of_section in phrases.phrases(estimates).items():
+        print(f"\n{section}\n")
+        for phrase in of_section:
+            print(phrase)
 
 
 def inputs(m):
@@ -49,6 +56,8 @@ def inputs(m):
     for blocks, size in sorted(m.index_bytes.items()):
         print(f"covering indexes of {blocks} blocks: {size} bytes a row, block columns: {m.column_bytes[blocks]}")
     print(f"a row (id, fingerprint): {by_hand.TABLE_BYTES} bytes, of its primary key: {by_hand.KEY_BYTES} (by hand)")
+    print(f"indexes that grew row by row: {by_hand.INDEXES_GROWN} bytes a row, freshly built: {by_hand.INDEXES_BUILT}"
+          " (by hand)")
     print(f"a row with a text: {m.text_bytes:.0f} bytes")
     print(f"candidates in {m.largest('text'):,} rows of texts: " + ", ".join(
         f"{s.candidates:,.1f} ({s.blocks} blocks, distance {s.k})" for s in m.searches

@@ -19,6 +19,8 @@ SHARE_FOR_TABLES = 0.75  # of a server's memory; the rest is for sessions, maint
 GB_PER_CORE = 8
 SHARDS_PER_SERVER = 2  # so that the number of servers can be doubled by moving shards
 
+GROWN = by_hand.INDEXES_GROWN / by_hand.INDEXES_BUILT  # how much larger indexes are that grew row by row
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -31,7 +33,7 @@ class Plan:
     server_gb: float
     cores: int  # of each server
     shards: int  # of all servers; 1: PostgreSQL without Citus
-    memory: float  # bytes of a table (id, fingerprint), its primary key and its covering indexes
+    memory: float  # bytes of a table (id, fingerprint), its primary key and its covering indexes, which grew
     cpu: float  # ms of a search, on all servers
     latency: float  # ms of a search
 
@@ -70,8 +72,9 @@ class Model:
         blocks = min((blocks for blocks in costs if costs[blocks] is not None), key=costs.get)
         return blocks, costs[blocks]
 
-    def row_bytes(self, blocks):
-        return by_hand.TABLE_BYTES + by_hand.KEY_BYTES + self.measured.index_bytes[blocks]
+    def row_bytes(self, blocks, grown=GROWN):
+        """A row (id, fingerprint) with its key and indexes; `grown` is 1 if these are freshly built."""
+        return by_hand.TABLE_BYTES + grown * (by_hand.KEY_BYTES + self.measured.index_bytes[blocks])
 
     def rows_in(self, server_gb, blocks):
         """Rows of a table that fits in the memory of a server with its key and indexes."""
@@ -80,7 +83,7 @@ class Model:
     def disk(self, rows, blocks):
         """Bytes of a table that has texts, fingerprints and block columns, with its indexes."""
         m = self.measured
-        return rows * (m.text_bytes + m.column_bytes[blocks] + by_hand.KEY_BYTES + m.index_bytes[blocks])
+        return rows * (m.text_bytes + m.column_bytes[blocks] + GROWN * (by_hand.KEY_BYTES + m.index_bytes[blocks]))
 
     def plan(self, rows, k, server_gb=None, servers=None, per_server=SHARDS_PER_SERVER):
         """The layout that takes least CPU for texts, on one server as large as it takes, or on servers of one size.

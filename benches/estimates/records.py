@@ -11,6 +11,7 @@ PROJECT = Path(__file__).parents[2]
 RECORDS = PROJECT / "benches/records"
 
 NUMBER = r"([\d,.]*\d)"
+SOURCES = "search", "scale", "operations", "batch", "guard-distance", "guard-texts"
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,12 @@ class Measured:
     entry_us: float
     searches: tuple[Search, ...]
     index_bytes: dict[int, float]  # a row, by the number of blocks
+    scale_index_bytes: dict[tuple[int, int], float]  # the same of the record `scale`, by rows and blocks
     text_bytes: float  # a row of id and text, without fingerprints
     column_bytes: dict[int, float]  # what fingerprint and block columns add to it, by the number of blocks
     pairs: dict[tuple[str, int], float]  # seconds of simhash_pairs with its arrays, by kind and rows
     pairs_bytes: float  # memory a row of simhash_pairs with its arrays
+    guards: dict[tuple[str, int, int, str], float]  # inserts a second, by record, rows, clients and action
     sources: dict[str, str]
 
     def candidates(self, kind, rows, blocks, k):
@@ -76,10 +79,11 @@ def only(pattern, text, source):
 
 def read():
     cost = PROJECT / "simhash/src/search/cost.rs"
-    files = {name: newest(name) for name in ("search", "scale", "operations", "batch")}
+    files = {name: newest(name) for name in SOURCES}
     texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
     of_cost = cost.read_text(encoding="utf-8")
     searches, index_bytes = searched(texts["search"])
+    scale_searches, scale_index_bytes = scaled(texts["scale"])
     stored = rf"^simhash_attach, {{}} blocks{{}} +{NUMBER} .*\+{NUMBER} +{NUMBER}$"
     columns = {
         blocks: number(only(stored.format(blocks, kind), texts["operations"], files["operations"])[1])
@@ -88,12 +92,14 @@ def read():
     return Measured(
         probe_us=number(only(rf"PROBE_MICROSECONDS: f64 = {NUMBER};", of_cost, cost)[0]),
         entry_us=number(only(rf"ENTRY_MICROSECONDS: f64 = {NUMBER};", of_cost, cost)[0]),
-        searches=(*searches, *scaled(texts["scale"])),
+        searches=(*searches, *scale_searches),
         index_bytes=index_bytes,
+        scale_index_bytes=scale_index_bytes,
         text_bytes=number(only(rf", {NUMBER} bytes a row as stored;", texts["operations"], files["operations"])[0]),
         column_bytes=columns,
         pairs=pairs(texts["batch"]),
         pairs_bytes=number(only(rf"^ +pairs +distinct fingerprints +{NUMBER}", texts["batch"], files["batch"])[0]),
+        guards={of: rate for name in ("guard-distance", "guard-texts") for of, rate in guards(name, texts[name])},
         sources={name: str(file.relative_to(PROJECT)) for name, file in {"cost": cost, **files}.items()},
     )
 
@@ -116,14 +122,26 @@ def searched(text):
 
 
 def scaled(text):
-    """The searches of the record `scale`, all of uniform fingerprints."""
-    searches = []
+    """The searches of the record `scale`, all of uniform fingerprints, and the bytes of the indexes."""
+    searches, index_bytes = [], {}
     for line in text.splitlines():
-        if built := re.match(rf"{NUMBER} rows, (\d) blocks: .*, lookup {NUMBER} ms$", line):
-            rows, blocks, lookup = int(number(built[1])), int(built[2]), number(built[3])
+        if built := re.match(rf"{NUMBER} rows, (\d) blocks: .*, {NUMBER} bytes a row, lookup {NUMBER} ms$", line):
+            rows, blocks, lookup = int(number(built[1])), int(built[2]), number(built[4])
+            index_bytes[rows, blocks] = number(built[3])
         elif found := re.match(rf"  k = (\d+): .* probes, {NUMBER} ms,", line):
             searches.append(Search("uniform", rows, blocks, int(found[1]), number(found[2]), lookup, None, "scale"))
-    return searches
+    return searches, index_bytes
+
+
+def guards(record, text):
+    """The inserts of one or more clients into tables with covering indexes."""
+    rows = None
+    for line in text.splitlines():
+        if table := re.match(rf"{NUMBER} rows, \d blocks, (covering|plain) indexes; ", line):
+            rows = int(number(table[1])) if table[2] == "covering" else None
+        elif rows is not None and (found := re.match(r"(\d) clients? ", line)):
+            for action, rate in re.findall(rf"(none|reject|skip|by distance) +{NUMBER}/s", line):
+                yield (record, rows, int(found[1]), action), number(rate)
 
 
 def pairs(text):

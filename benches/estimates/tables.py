@@ -23,7 +23,7 @@ def tables(model):
 
 def rows_of_server(model):
     lines = [
-        [f"{gb} GB", *(in_words(model.rows_in(gb, blocks)) for blocks in model.layouts_known)] for gb in ONE_SERVER_GB
+        [f"{gb:,} GB", *(in_words(model.rows_in(gb, blocks)) for blocks in model.layouts_known)] for gb in ONE_SERVER_GB
     ]
     return markdown(["memory of the server", *(f"{blocks} blocks" for blocks in model.layouts_known)], lines)
 
