@@ -325,6 +325,7 @@ class Page(Hub):
             self.on(
                 server,
                 "CREATE TABLE others (id bigint, tenant_id integer, body text)",
+                "GRANT SELECT ON others TO app",
                 f"INSERT INTO others VALUES (1, {tenant}, NULL), (2, {tenant}, 'Some text that has several words')",
                 "SELECT simhash_attach('others', 'body', columns => false)",
             )
