@@ -13,6 +13,16 @@ SELECT simhash_attach('hub', 'f', columns => false);
 SELECT simhash_attach('hub', 'f', columns => false);
 SELECT id FROM hub_1 WHERE simhash_near(f, hashint8extended(42, 0));
 SELECT simhash_index_commands('hub', blocks => 2, prefix => 'f');
+SET client_min_messages = warning;
+\set ECHO errors
+SELECT simhash_index_commands('hub', blocks => 2, prefix => 'f') \gexec
+\set ECHO all
+RESET client_min_messages;
+-- The index of the partitioned table stays invalid. Nothing is left to be done, and its parts are used.
+SELECT indexrelid::regclass AS index, indisvalid FROM pg_index
+WHERE indexrelid::regclass::text ~ 'hub.*_f_block' ORDER BY indexrelid::regclass::text;
+SELECT simhash_index_commands('hub', blocks => 2, prefix => 'f');
+EXPLAIN (COSTS OFF) SELECT id FROM hub_1 WHERE simhash_near(f, 42, 1);
 -- A column is added only if it can be read in the foreign table.
 SELECT simhash_attach('hub', 'body');
 SELECT attname FROM pg_attribute WHERE attrelid = 'hub'::regclass AND attnum > 0 ORDER BY attnum;
