@@ -44,7 +44,7 @@ def run(name, sql, addresses, outside):
     user, host, port = addresses[name]
     user, database = ("postgres", "postgres") if outside else (user, "app")
     command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", host, "-p", port, "-U", user, database]
-    environment = os.environ | {"PGOPTIONS": "-c client_min_messages=warning"}
+    environment = os.environ | {"PGOPTIONS": "-c client_min_messages=warning -c statement_timeout=10min"}
     done = subprocess.run(command, input=sql, stdout=subprocess.PIPE, text=True, env=environment, check=False)
     if done.returncode != 0:
         sys.exit(f"failed on {name}:\n{sql}")
