@@ -40,6 +40,12 @@ pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
     }
 }
 
+/// The current name of a role that exists, as the current user and the owner of a locked table do. It is not held.
+pub fn role_name(role: Oid) -> Result<String, ErrorReport> {
+    // SAFETY: GetUserNameFromId returns a NUL-terminated name, or raises an error.
+    unsafe { from_server(pg_sys::GetUserNameFromId(role, false)) }
+}
+
 fn no_such_schema(schema: Oid) -> ErrorReport {
     let message = format!("schema with OID {} does not exist", schema.to_u32());
     user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message)

@@ -4,9 +4,10 @@
 
 The first server is the one that the others work for. The first line of each ```sql block says where it runs:
 `-- on the NAME` for the first server, `-- on server NAME`, or `-- on each server` (each but the first). Each block is
-run by a psql of its own, in the database app: on the first server as postgres, elsewhere as app, if no user is given. Any error fails.
-A ```text block must be what psql prints for the block before it (trailing spaces aside). Where the page has
-`host 'NAME.example.com'` or `'NAME.example.com', 5432`, the server NAME is meant.
+run by a psql of its own, in the database app: on the first server as postgres, elsewhere as app, if no user is given.
+With `, in the database postgres` at the end of the line, it is run there as postgres. Any error fails. A ```text block
+must be what psql prints for the block before it (trailing spaces aside); without such a block, it is an error. Where
+the page has `host 'NAME.example.com'` or `'NAME.example.com', 5432`, the server NAME is meant.
 """
 
 import difflib
@@ -19,29 +20,31 @@ import sys
 from blocks import blocks
 
 ADDRESS = re.compile(r"(\w+)=(?:(\w+)@)?(.+):(\d+)")
-PLACE = re.compile(r"-- on (?:the (\w+)|server (\w+)|(each) server)$")
+PLACE = re.compile(r"-- on (?:the (\w+)|server (\w+)|(each) server)(, in the database postgres)?$")
 
 
 def places(first_line, addresses):
-    """The servers that a block runs on; an error if its first line does not say it."""
+    """The servers that a block runs on, and whether in the database postgres; an error if its first line does not say
+    it."""
     found = PLACE.match(first_line)
     if not found:
         sys.exit(f"a block does not say where it runs: {first_line}")
-    first, server, each = found.groups()
+    first, server, each, outside = found.groups()
     names = list(addresses)
     if first and first != names[0]:
         sys.exit(f"the first server is {names[0]}: {first_line}")
-    return names[1:] if each else [first or server]
+    return names[1:] if each else [first or server], bool(outside)
 
 
-def run(name, sql, addresses):
+def run(name, sql, addresses, outside):
     """What psql prints for the block on a server."""
     for server, (_, host, port) in addresses.items():
         sql = sql.replace(f"host '{server}.example.com'", f"host '{host}', port '{port}'")
         sql = sql.replace(f"'{server}.example.com', 5432", f"'{host}', {port}")
     user, host, port = addresses[name]
-    command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", host, "-p", port, "-U", user, "app"]
-    environment = os.environ | {"PGOPTIONS": "-c client_min_messages=warning"}
+    user, database = ("postgres", "postgres") if outside else (user, "app")
+    command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", host, "-p", port, "-U", user, database]
+    environment = os.environ | {"PGOPTIONS": "-c client_min_messages=warning -c statement_timeout=10min"}
     done = subprocess.run(command, input=sql, stdout=subprocess.PIPE, text=True, env=environment, check=False)
     if done.returncode != 0:
         sys.exit(f"failed on {name}:\n{sql}")
@@ -65,9 +68,12 @@ def main():
     for language, lines in blocks(text, section):
         if language == "sql":
             count += 1
-            printed = {name: run(name, "\n".join(lines), addresses) for name in places(lines[0], addresses)}
+            names, outside = places(lines[0], addresses)
+            printed = {name: run(name, "\n".join(lines), addresses, outside) for name in names}
             continue
         if language == "text":
+            if not printed:
+                sys.exit(f"no SQL comes before a text block: {lines[:1]}")
             for name, output in printed.items():
                 compared += 1
                 actual = trimmed(output.splitlines())

@@ -1,30 +1,81 @@
 //! Foreign tables among those that are attached. ADD COLUMN only declares a column of a foreign table: the table on the
-//! other server must have it already.
+//! other server must have it already, with the same values.
 
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
 use super::prefix::in_quotes;
-use crate::postgres::catalog::foreign::server_name;
+use crate::postgres::catalog::foreign::{has_user_mapping, server_name};
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::{sendable, user_error};
+use crate::postgres::names::role_name;
 use crate::postgres::spi::execute;
 
-/// Reads a row of each foreign table with the attached columns. An error if one of them does not exist on its server.
-pub fn check_columns(family: &[Target], columns: &[&str]) -> Result<(), ErrorReport> {
-    let list = columns.iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
+/// A fingerprint column that is generated here.
+pub struct Computed<'a> {
+    pub column: &'a str,
+    /// Its generation expression.
+    pub expression: String,
+    /// The column that it is computed from.
+    pub source: &'a str,
+}
+
+/// Refuses tables of other servers, for a command that makes triggers: postgres_fdw would send what a trigger here
+/// computes, to a server that computes it itself.
+pub fn check_has_none(family: &[Target]) -> Result<(), ErrorReport> {
+    let Some(table) = family.iter().find(|member| member.is_foreign()) else { return Ok(()) };
+    let kind = if table.open().is_partition() { "partition" } else { "table" };
+    let message = format!("{kind} \"{}\" is a foreign table", table.name);
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_detail("A trigger here would send a fingerprint that its server computes.")
+        .set_hint(sendable(format!(
+            "Attach the table on its server \"{}\". Then call simhash_attach with columns => false here.",
+            server_name(table.oid)?
+        ))))
+}
+
+/// Reads a row of each foreign table with the attached columns. An error if one of them does not exist on its server,
+/// or if the fingerprint is not the one that this server computes.
+pub fn check_columns(
+    family: &[Target],
+    columns: &[&str],
+    fingerprint: Option<&Computed<'_>>,
+) -> Result<(), ErrorReport> {
     for table in family.iter().filter(|member| member.is_foreign()) {
-        let server = server_name(table.oid)?;
-        let query = format!("SELECT {list} FROM ONLY {} LIMIT 1", table.sql());
-        PgTryBuilder::new(|| execute(&query).map(drop))
-            .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, |error| match error {
-                CaughtError::PostgresError(error) => Err(lacking(table, &server, columns, error.message())),
-                error => error.rethrow(),
-            })
-            .execute()?;
+        let list = columns.iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
+        read(table, columns, &format!("SELECT {list} FROM ONLY {} LIMIT 1", table.sql()))?;
+        let Some(Computed { column, expression, source }) = fingerprint else { continue };
+        let query = format!(
+            "SELECT FROM (SELECT {} IS DISTINCT FROM {expression} AS is_other FROM ONLY {} WHERE {} IS NOT NULL \
+             LIMIT 1) AS found WHERE is_other",
+            quote_identifier(column),
+            table.sql(),
+            quote_identifier(source)
+        );
+        if read(table, columns, &query)? > 0 {
+            return Err(other_fingerprints(table)?);
+        }
     }
     Ok(())
+}
+
+/// Runs a query on a foreign table, and returns the number of its rows.
+fn read(table: &Target, columns: &[&str], query: &str) -> Result<u64, ErrorReport> {
+    let server = server_name(table.oid)?;
+    // SAFETY: no arguments, no conditions.
+    let reader = unsafe { pg_sys::GetUserId() };
+    let (role, is_mapped) = (role_name(reader)?, has_user_mapping(reader, table.oid));
+    PgTryBuilder::new(|| execute(query))
+        .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, |error| match error {
+            CaughtError::PostgresError(error) => Err(lacking(table, &server, columns, error.message())),
+            error => error.rethrow(),
+        })
+        .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, |error| match error {
+            CaughtError::PostgresError(error) if !is_mapped => Err(unmapped(table, &server, &role, error.message())),
+            error => error.rethrow(),
+        })
+        .execute()
 }
 
 /// The error for a table that lacks a column on its own server, which has raised the error `reported`.
@@ -33,4 +84,30 @@ fn lacking(table: &Target, server: &str, columns: &[&str], reported: &str) -> Er
     user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message)
         .set_detail(sendable(format!("Its server \"{server}\" reports: {reported}")))
         .set_hint("Attach the table on that server first, so that it has columns of these names.")
+}
+
+/// The error for a table whose owner has no user mapping, of which PostgreSQL has reported `reported`.
+fn unmapped(table: &Target, server: &str, role: &str, reported: &str) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, reported.to_owned())
+        .set_detail(sendable(format!(
+            "A row of foreign table \"{}\" is read as the owner of the table that is attached.",
+            table.name
+        )))
+        .set_hint(sendable(format!(
+            "CREATE USER MAPPING FOR {} SERVER {}",
+            quote_identifier(role),
+            quote_identifier(server)
+        )))
+}
+
+/// The error for a table with a row whose fingerprint is not the one that this server computes.
+fn other_fingerprints(table: &Target) -> Result<ErrorReport, ErrorReport> {
+    let message = format!("foreign table \"{}\" has other fingerprints than this table", table.name);
+    Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .set_detail("A row has another fingerprint there than the same text has here, or none.")
+        .set_hint(sendable(format!(
+            "Attach the table on its server \"{}\" with the same options. After simhash_attach_online, call \
+             simhash_fill there.",
+            server_name(table.oid)?
+        ))))
 }

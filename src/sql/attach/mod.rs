@@ -5,8 +5,8 @@
 //! [`text_source`] the text that a column's fingerprints are made from. [`detach`] removes what attach made, which it
 //! recognises by its comments ([`provenance`]), even block columns that were [`renamed`].
 //! [`command`] is the start of each command, [`source`] the column to fingerprint, and [`prefix`] the names of what is
-//! made. [`block_indexes`] are the indexes of a layout; [`indexes`] and [`index_names`] list and name indexes. [`foreign`]
-//! checks foreign tables.
+//! made. [`block_indexes`] are the indexes of a layout; [`indexes`] and [`index_names`] list and name indexes.
+//! [`foreign`] checks foreign tables.
 
 mod block_indexes;
 mod command;

@@ -12,6 +12,7 @@ use pgrx::spi::{quote_identifier, quote_literal};
 use simhash::fingerprint::options::Options;
 
 use super::command::{self, Command};
+use super::foreign;
 use super::prefix::Prefix;
 use super::provenance::{Maker, is_marked_relation};
 use super::source::{Kind, Source};
@@ -43,6 +44,7 @@ fn simhash_attach_online(
     command::run(call, target, prefix, pg_sys::AccessExclusiveLock as Lock, |command| {
         let Command { schema, prefix, table, family } = command;
         table.check_has_own_columns()?;
+        foreign::check_has_none(family)?;
         check_has_rows(&table.open())
             .map_err(|error| error.set_hint("Call simhash_attach, which Citus runs on all servers."))?;
         let source = Source::read(table, source, options)?;

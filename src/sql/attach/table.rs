@@ -155,8 +155,7 @@ impl Attachment {
 
         if !missing.is_empty() {
             self.add_columns(table, family, &missing)?;
-            let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
-            foreign::check_columns(family, &names)?;
+            self.check_foreign(family, &columns)?;
         }
         let built = self.build_indexes(table, family, &columns, !missing.is_empty())?;
         if missing.is_empty() && built == 0 {
@@ -366,7 +365,12 @@ impl Attachment {
         for column in columns {
             self.check_expression(table, column)?;
         }
-        tell(format!("rewriting table \"{}\" with the new columns {}", table.name, in_quotes(&names)));
+        // Only tables with rows of their own are rewritten.
+        tell(if family.iter().any(Target::is_ordinary) {
+            format!("rewriting table \"{}\" with the new columns {}", table.name, in_quotes(&names))
+        } else {
+            format!("adding to table \"{}\" the columns {}", table.name, in_quotes(&names))
+        });
         let additions = columns
             .iter()
             .map(|column| {
@@ -388,6 +392,21 @@ impl Attachment {
             execute(&Maker::Attach.comment(&object, &self.describe(column.meaning)))?;
         }
         Ok(())
+    }
+
+    /// Refuses foreign tables that lack one of the columns on their servers, or whose fingerprints are others.
+    fn check_foreign(&self, family: &[Target], columns: &[Wanted]) -> Result<(), ErrorReport> {
+        let fingerprint = columns.iter().find(|column| matches!(column.meaning, Meaning::Fingerprint));
+        let fingerprint = match fingerprint {
+            Some(column) => Some(foreign::Computed {
+                column: &column.name,
+                expression: self.expression(Meaning::Fingerprint)?,
+                source: &self.source.column,
+            }),
+            None => None,
+        };
+        let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+        foreign::check_columns(family, &names, fingerprint.as_ref())
     }
 
     /// Builds the missing btrees, and returns how many. If columns were added just now, they have no index yet, and no

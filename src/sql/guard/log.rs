@@ -16,11 +16,11 @@ use crate::postgres::catalog::column::{Column, type_name};
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_name};
 use crate::postgres::error::{sendable, user_error};
-use crate::postgres::names::schema_name;
+use crate::postgres::names::{role_name, schema_name};
 use crate::postgres::owner::as_owner;
 use crate::postgres::query::{Plan, Query};
 use crate::postgres::row::Row;
-use crate::postgres::spi::{from_server, to_server};
+use crate::postgres::spi::to_server;
 use crate::postgres::trigger::triggers;
 
 /// The columns that every log has, with their types. It may have others, which get their defaults.
@@ -332,9 +332,4 @@ fn check_owner(
     );
     let hint = format!("ALTER TABLE ... OWNER TO {}", quote_identifier(owner));
     Err(unfit(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, detail)?.set_hint(sendable(hint)))
-}
-
-fn role_name(role: Oid) -> Result<String, ErrorReport> {
-    // SAFETY: the role owns a table, so it exists; its name is NUL-terminated.
-    unsafe { from_server(pg_sys::GetUserNameFromId(role, false)) }
 }

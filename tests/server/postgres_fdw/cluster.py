@@ -9,6 +9,8 @@ import psycopg
 
 HUB = "hub"
 OTHERS = "one", "two"
+# A statement that waits forever fails after this time.
+SAFETY_NET = "-c statement_timeout=10min"
 PLAN = re.compile(r"plan:\n((?:\t.*\n)+)")
 
 
@@ -21,7 +23,9 @@ class Servers:
 
     def connect(self, name, database="postgres"):
         host, port = self.addresses[name].rsplit(":", 1)
-        return psycopg.connect(host=host, port=port, dbname=database, user="postgres", autocommit=True)
+        return psycopg.connect(
+            host=host, port=port, dbname=database, user="postgres", autocommit=True, options=SAFETY_NET
+        )
 
     def create_database(self, name):
         """Makes a database with the extension on all servers. On the hub, the others are its foreign servers."""

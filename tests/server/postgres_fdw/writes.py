@@ -254,7 +254,6 @@ class Guards(Hub):
         self.assertGreater(self.value(near + " AND a.tenant_id < 3 AND b.tenant_id > 2"), 0)
         print("four sessions:", dict(outcomes))
 
-
     def test_attached_online(self):
         """The column is generated on the hub, and a plain one that a trigger fills on the server."""
         self.on(
@@ -270,6 +269,17 @@ class Guards(Hub):
         with self.connect("one") as server:
             query = "SELECT count(*), count(*) FILTER (WHERE simhash = simhash(body)) FROM online"
             self.assertEqual(server.execute(query).fetchone(), (20, 20))
+
+
+    def test_changed_one_by_one(self):
+        """Near rows are fetched and changed one by one, because of the generated column."""
+        for statement in "UPDATE docs SET near_id = 1", "DELETE FROM docs":
+            plan = self.hub.execute(f"EXPLAIN (VERBOSE) {statement} WHERE simhash_near(simhash, 42)").fetchall()
+            fetched = [line for (line,) in plan if "Remote SQL: SELECT" in line]
+            changed = [line for (line,) in plan if f"Remote SQL: {statement.split()[0]}" in line]
+            self.assertEqual((len(fetched), len(changed)), (2, 2), plan)
+            self.assertTrue(all("simhash_near" in line and line.endswith("FOR UPDATE") for line in fetched), plan)
+            self.assertTrue(all("WHERE ctid = $" in line for line in changed), plan)
 
 
 class Page(Hub):
@@ -289,6 +299,65 @@ class Page(Hub):
             self.hub.execute("SELECT simhash_skew('docs')")
         with self.documented("42809", '"docs_one" is not a table'):
             self.hub.execute("SELECT simhash_attach('docs_one', 'body')")
+
+    def test_attach_online(self):
+        """Refused before anything changes: writes through the hub still work."""
+        with self.documented(
+            "0A000",
+            'partition "docs_one" is a foreign table',
+            "A trigger here would send a fingerprint that its server computes.",
+            'Attach the table on its server "one". Then call simhash_attach with columns => false here.',
+        ):
+            self.hub.execute("SELECT simhash_attach_online('docs', 'body', prefix => 'online')")
+        self.assertEqual(self.value("SELECT count(*) FROM pg_trigger WHERE tgname ~ 'simhash_update'"), 0)
+        self.assertEqual(self.value("SELECT count(*) FROM pg_attribute WHERE attname = 'online'"), 0)
+        self.hub.execute("BEGIN")
+        self.hub.execute("INSERT INTO docs (id, tenant_id, body) VALUES (-2, 1, 'some text'), (-3, 3, 'some text')")
+        self.hub.execute("ROLLBACK")
+
+    def test_other_fingerprints(self):
+        """A table whose fingerprints have other options, or are not filled yet, has others than the hub computes."""
+        message = 'foreign table "{}" has other fingerprints than this table'
+        self.assertIn(f"55000 `{message.format('docs_two')}`", PAGE)
+        attach = "SELECT simhash_attach('others', 'body', columns => false)"
+        self.hub.execute("CREATE TABLE others (id bigint, tenant_id integer, body text) PARTITION BY LIST (tenant_id)")
+        for tenant, server in enumerate(OTHERS, start=1):
+            self.on(
+                server,
+                "CREATE TABLE others (id bigint, tenant_id integer, body text)",
+                "GRANT SELECT ON others TO app",
+                f"INSERT INTO others VALUES (1, {tenant}, NULL), (2, {tenant}, 'Some text that has several words')",
+                "SELECT simhash_attach('others', 'body', columns => false)",
+            )
+            self.hub.execute(
+                f"CREATE FOREIGN TABLE others_{server} PARTITION OF others FOR VALUES IN ({tenant}) SERVER {server}"
+                " OPTIONS (table_name 'others')"
+            )
+        two = "others_two"
+        hint = 'Attach the table on its server "two" with the same options'
+        for attached in (
+            """simhash_attach('others', 'body', columns => false, options => '{"ngram": 2}')""",
+            "simhash_attach_online('others', 'body')",
+        ):
+            self.on("two", "SELECT simhash_detach('others')", f"SELECT {attached}")
+            with self.fails("55000", message.format(two), hint):
+                self.hub.execute(attach)
+        self.on("two", "CALL simhash_fill('others')")
+        self.hub.execute(attach)
+        found = self.hub.execute("SELECT tenant_id FROM others WHERE simhash_near(simhash, simhash(body)) ORDER BY 1")
+        self.assertEqual(found.fetchall(), [(1,), (2,)])
+        # The same options, given on both.
+        self.hub.execute("SELECT simhash_detach('others')")
+        options = """options => '{"ngram": 2}'"""
+        for server in OTHERS:
+            self.on(
+                server,
+                "SELECT simhash_detach('others')",
+                f"SELECT simhash_attach('others', 'body', columns => false, {options})",
+            )
+        with self.fails("55000", message.format("others_one")):
+            self.hub.execute(attach)
+        self.hub.execute(f"SELECT simhash_attach('others', 'body', columns => false, {options})")
 
     def test_on_conflict(self):
         with self.documented("42P10", "there is no unique or exclusion constraint"):
@@ -327,17 +396,26 @@ class Page(Hub):
             CREATE TABLE late_here PARTITION OF late FOR VALUES IN (0);
             CREATE FOREIGN TABLE late_one PARTITION OF late FOR VALUES IN (1) SERVER one OPTIONS (table_name 'late');
             CREATE FOREIGN TABLE late_two PARTITION OF late FOR VALUES IN (2) SERVER two OPTIONS (table_name 'late')""")
+        for table in "late", "late_here", "late_one", "late_two":
+            self.hub.execute(f"ALTER TABLE {table} OWNER TO owner")
+        self.hub.execute("GRANT CREATE ON SCHEMA public TO owner")
+        # Although a superuser calls it, the tables are read as their owner.
+        with self.documented(
+            "42704",
+            "user mapping not found for",
+            "A row of foreign table ",
+            "is read as the owner of the table that is attached.",
+            "CREATE USER MAPPING FOR owner SERVER ",
+        ):
+            self.hub.execute("SELECT simhash_attach('late', 'body', columns => false)")
         for server in OTHERS:
             self.hub.execute(
                 f"CREATE USER MAPPING FOR owner SERVER {server} OPTIONS (user 'postgres', password_required 'false')"
             )
-        for table in "late", "late_here", "late_one", "late_two":
-            self.hub.execute(f"ALTER TABLE {table} OWNER TO owner")
-        self.hub.execute("GRANT CREATE ON SCHEMA public TO owner")
         self.hub.execute("SET ROLE owner")
         self.hub.execute(
-            "INSERT INTO late SELECT n, n % 3, string_agg(md5(n || ' ' || word), ' ') FROM generate_series(1, 900) AS n,"
-            " generate_series(1, 50) AS word GROUP BY n"
+            "INSERT INTO late SELECT n, n % 3, string_agg(md5(n || ' ' || word), ' ')"
+            " FROM generate_series(1, 900) AS n, generate_series(1, 50) AS word GROUP BY n"
         )
         attach = "SELECT simhash_attach('late', 'body', columns => false)"
         message = 'foreign table "{}_two" cannot be read with the columns "simhash"'
