@@ -5,9 +5,9 @@
 //! [`trigger`] and [`window`] read a function's input. [`dirty_scan`] reads the [`row_version`]s that any transaction
 //! has written, committed or not; [`moment`] tells which transactions committed after a point in time, and waits for
 //! others. [`spi`] and [`query`] run statements, [`owner`] runs code with the rights of a table's owner, and [`names`]
-//! keeps what statements name from being renamed. [`lock_wait`] locks tables, and says who is in the way. [`error`]
-//! makes errors and notices, [`json`] writes JSON, and [`report`] says when a progress report is due. [`ordering`]
-//! compares values of any type. [`ffi`] declares what pgrx does not bind.
+//! keeps what statements name from being renamed, by [`row_lock`]s among others. [`lock_wait`] locks tables, and says
+//! who is in the way. [`error`] makes errors and notices, [`json`] writes JSON, and [`report`] says when a progress
+//! report is due. [`ordering`] compares values of any type. [`ffi`] declares what pgrx does not bind.
 
 pub mod arrays;
 pub mod call;
@@ -27,6 +27,7 @@ pub mod owner;
 pub mod query;
 pub mod report;
 pub mod row;
+pub mod row_lock;
 pub mod row_version;
 pub mod spi;
 pub mod text;

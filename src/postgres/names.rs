@@ -4,9 +4,13 @@
 //! runs the command. The owner of a schema can rename it at any time, and give its name to another schema; a lock on a
 //! table in the schema does not prevent that. The command would then reach another table of the same name, and run its
 //! triggers and casts with the caller's rights. So before a name is read, the object and its schema are locked against
-//! renaming. Some commands that change a name lock the object first; which ones do differs between minor releases of
+//! renaming. Some commands that change a name lock the object first; which ones do differs between releases of
 //! PostgreSQL. All of them, and ALTER EXTENSION .. SET SCHEMA, update the object's catalog row. So that row is locked
-//! too, as FOR KEY SHARE locks a row that a foreign key refers to.
+//! too, as SELECT FOR SHARE locks a row.
+//!
+//! FOR KEY SHARE would let GRANT go on, but it is not enough, although a name belongs to a unique key: an UPDATE that
+//! leaves the key alone removes such a lock if it is taken while the UPDATE looks for another page for the row
+//! (heap_update in PostgreSQL 17.11 and 18.6).
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
@@ -14,6 +18,7 @@ use pgrx::prelude::*;
 
 use super::catalog::relation::Relation;
 use super::error::user_error;
+use super::row_lock::{RowLock, lock_row};
 use super::spi::from_server;
 
 /// Holds a schema's name, and returns it; an error if the schema does not exist.
@@ -67,55 +72,58 @@ pub fn hold(catalog: Oid, object: Oid) -> Result<(), ErrorReport> {
     schema.map_or(Ok(()), |schema| hold_schema(schema).map(drop))
 }
 
-/// Locks an object and its catalog row until the transaction ends, after waiting for any transaction that is changing
-/// its name. Returns a copy of the row; None if the object does not exist.
+/// Locks an object and its catalog row until the transaction ends, after waiting for all transactions that have changed
+/// the row. Returns a copy of the row; None if the object does not exist.
+///
+/// A transaction may change the row and then lock the object, or the other way round. So none of the two locks is held
+/// during a wait for the other one.
 ///
 /// A read-only transaction cannot lock rows, nor run the commands that need held names: it gets the row without a lock.
 fn hold_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
+    let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
     // SAFETY: the catalog has OIDs, and is open until `opened` is dropped. The active snapshot sees the row version
-    // that is locked, so that it is not removed meanwhile. The page that heap_lock_tuple has pinned is unpinned.
+    // that is locked, so that it is not removed meanwhile.
     unsafe {
         let opened = Relation::open_in_mode(catalog, pg_sys::RowShareLock as pg_sys::LOCKMODE);
-        pg_sys::LockDatabaseObject(catalog, object, 0, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
         loop {
+            pgrx::check_for_interrupts!();
+            pg_sys::LockDatabaseObject(catalog, object, 0, lock);
             pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
-            let Some(row) = find(&opened, object) else {
-                pg_sys::PopActiveSnapshot();
-                return Ok(None);
+            let row = find(&opened, object);
+            let locked = match row {
+                Some(row) if !pg_sys::XactReadOnly => lock_row(&opened, row),
+                _ => RowLock::Held,
             };
-            if pg_sys::XactReadOnly {
-                pg_sys::PopActiveSnapshot();
-                return Ok(Some(row));
-            }
-            // heap_lock_tuple reads only the place from this.
-            let mut current = pg_sys::HeapTupleData { t_self: (*row).t_self, ..Default::default() };
-            let mut buffer = pg_sys::InvalidBuffer as pg_sys::Buffer;
-            let mut failure = pg_sys::TM_FailureData::default();
-            let locked = pg_sys::heap_lock_tuple(
-                opened.as_ptr(),
-                &mut current,
-                pg_sys::GetCurrentCommandId(true),
-                pg_sys::LockTupleMode::LockTupleKeyShare,
-                pg_sys::LockWaitPolicy::LockWaitBlock,
-                // Follow updates: a transaction that has changed the row but not the name may still change the name.
-                true,
-                &mut buffer,
-                &mut failure,
-            );
-            pg_sys::ReleaseBuffer(buffer);
             pg_sys::PopActiveSnapshot();
             match locked {
-                pg_sys::TM_Result::TM_Ok => return Ok(Some(row)),
-                // The transaction that has changed the object has committed; read the object again.
-                pg_sys::TM_Result::TM_Updated | pg_sys::TM_Result::TM_Deleted => {
-                    pgrx::check_for_interrupts!();
+                RowLock::Held => {
+                    forget_names();
+                    return Ok(row);
                 }
-                _ => {
+                // Read the object again.
+                RowLock::Gone => pg_sys::UnlockDatabaseObject(catalog, object, 0, lock),
+                RowLock::Blocked(blocker) => {
+                    pg_sys::UnlockDatabaseObject(catalog, object, 0, lock);
+                    if let Some(blocker) = blocker {
+                        blocker.wait();
+                    }
+                }
+                RowLock::Own => {
                     let message = format!("could not lock the row of object {} in its catalog", object.to_u32());
                     return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message));
                 }
             }
         }
+    }
+}
+
+/// Makes the next lookup of a name read the catalogs. A snapshot may see that a transaction has ended before the session
+/// has got its cache invalidations, so the caches may still hold earlier names.
+fn forget_names() {
+    // SAFETY: a transaction is running. Entries of the caches that are in use are removed when they are released.
+    unsafe {
+        pg_sys::InvalidateCatalogSnapshot();
+        pg_sys::ResetCatalogCaches();
     }
 }
 

@@ -165,7 +165,7 @@ def connect(**options):
     return psycopg.connect(dbname=DATABASE, autocommit=True, **options)
 
 
-def flip(stop):
+def flip(stop, failures):
     """Renames the schemas until told to stop."""
     with connect(user=ATTACKER) as connection:
         stop.append(connection)
@@ -173,6 +173,8 @@ def flip(stop):
             connection.execute("CALL evil.flip()")
         except psycopg.errors.QueryCanceled:
             pass
+        except psycopg.Error as error:
+            failures.append(f"the attacker has failed: {error}")
 
 
 def run(scenario, seconds):
@@ -188,8 +190,8 @@ def run(scenario, seconds):
         (table,) = superuser.execute(
             "SELECT oid FROM pg_class WHERE relname = 't' AND relowner = current_user::regrole AND relkind = 'r'"
         ).fetchone()
-        started = []
-        thread = threading.Thread(target=flip, args=(started,))
+        started, failures = [], []
+        thread = threading.Thread(target=flip, args=(started, failures))
         thread.start()
         ran, failed = 0, collections.Counter()
         end = time.monotonic() + seconds
@@ -209,7 +211,7 @@ def run(scenario, seconds):
                 connection.cancel()
             time.sleep(0.01)
         thread.join()
-        return evidence(superuser), ran, failed
+        return evidence(superuser) + failures, ran, failed
 
 
 def evidence(superuser):
