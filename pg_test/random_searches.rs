@@ -172,11 +172,11 @@ mod tests {
                 "CREATE FUNCTION other.simhash_block(bigint, integer, integer) RETURNS integer IMMUTABLE LANGUAGE sql \
                  RETURN 0",
                 "CREATE DOMAIN fingerprint AS bigint",
-                // The planner inlines these functions.
+                // The planner inlines these functions. CREATE INDEX runs them with another search path.
                 "CREATE FUNCTION wrapped(f bigint, q bigint, d integer) RETURNS boolean IMMUTABLE LANGUAGE sql AS \
-                 'SELECT simhash_near(f, q, d)'",
+                 'SELECT public.simhash_near(f, q, d)'",
                 "CREATE FUNCTION twice_wrapped(q bigint, d integer, f bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS \
-                 'SELECT wrapped(f, q, d)'",
+                 'SELECT public.wrapped(f, q, d)'",
                 ANSWER,
                 ANSWERS,
             ] {

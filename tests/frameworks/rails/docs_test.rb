@@ -110,7 +110,7 @@ class DocTest < Minitest::Test
     SQL
     body = Doc.find(42).body
     assert_equal [42], Doc.near(body.upcase).pluck(:id)
-    assert_match(/SimhashScan/, Doc.near(body).explain)
+    assert_match(/SimhashScan/, Doc.near(body).explain.inspect)
     # Ruby's integers hold a fingerprint.
     fingerprint = Doc.connection.select_value("SELECT simhash FROM docs WHERE id = 42")
     assert_equal [42], Doc.where("simhash = ?", fingerprint).pluck(:id)
