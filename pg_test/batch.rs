@@ -306,7 +306,8 @@ mod tests {
                 "SELECT max(found) FROM (SELECT {call} OVER () AS found FROM generate_series(1, 40000) AS n) AS x"
             );
             // `sqlstate_of` needs some memory itself, before it can catch an error.
-            let codes: Vec<_> = (200..8200).step_by(200).map(|kilobytes| with_kilobytes(kilobytes, &statement)).collect();
+            let codes: Vec<_> =
+                (200..8200).step_by(200).map(|kilobytes| with_kilobytes(kilobytes, &statement)).collect();
             assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
             assert!(codes.iter().flatten().count() > 3, "{statement}: {codes:?}");
             assert_eq!(with_kilobytes(300 << 10, &statement), None, "{statement}");

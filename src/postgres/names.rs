@@ -9,8 +9,11 @@
 //! too, as SELECT FOR SHARE locks a row.
 //!
 //! FOR KEY SHARE would let GRANT go on, but it is not enough, although a name belongs to a unique key: an UPDATE that
-//! leaves the key alone removes such a lock if it is taken while the UPDATE looks for another page for the row
+//! leaves the key alone removes such a lock if it is taken while the UPDATE compresses the row or looks for another page
 //! (heap_update in PostgreSQL 17.11 and 18.6).
+//!
+//! These locks do not bind the transaction itself, in which a command may evaluate the functions of others. Therefore
+//! statements take the current names ([`Target::sql`](super::catalog::target::Target::sql)).
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
@@ -75,8 +78,8 @@ pub fn hold(catalog: Oid, object: Oid) -> Result<(), ErrorReport> {
 /// Locks an object and its catalog row until the transaction ends, after waiting for all transactions that have changed
 /// the row. Returns a copy of the row; None if the object does not exist.
 ///
-/// A transaction may change the row and then lock the object, or the other way round. So none of the two locks is held
-/// during a wait for the other one.
+/// A transaction may change the row and then lock the object, or the other way round. So neither lock is held during a
+/// wait for the other one.
 ///
 /// A read-only transaction cannot lock rows, nor run the commands that need held names: it gets the row without a lock.
 fn hold_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
@@ -104,14 +107,15 @@ fn hold_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, Erro
                 RowLock::Gone => pg_sys::UnlockDatabaseObject(catalog, object, 0, lock),
                 RowLock::Blocked(blocker) => {
                     pg_sys::UnlockDatabaseObject(catalog, object, 0, lock);
-                    if let Some(blocker) = blocker {
-                        blocker.wait();
-                    }
+                    blocker.wait(&opened);
                 }
                 RowLock::Own => {
                     let message = format!("could not lock the row of object {} in its catalog", object.to_u32());
                     return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message));
                 }
+            }
+            if let Some(row) = row {
+                pg_sys::heap_freetuple(row);
             }
         }
     }

@@ -105,7 +105,7 @@ impl Query {
     }
 
     /// Plans and runs the query with the rights of the current user, and passes each value of its first column that is
-    /// not NULL to `take`. The column is of a type that is passed by value.
+    /// not NULL to `take`. What a value points to is there only during this call.
     pub fn each_value(self, mut take: impl FnMut(Datum)) -> Result<(), ErrorReport> {
         let mut receiver = Receiver {
             base: pg_sys::DestReceiver {
@@ -173,6 +173,14 @@ impl Plan {
             pg_sys::FreeQueryDesc(running);
         }
     }
+}
+
+/// The error if a query has found another table than the one with this OID.
+pub fn renamed(table: Oid) -> ErrorReport {
+    let message = format!("relation with OID {} was renamed while it was being sampled", table.to_u32());
+    user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
+        .set_detail("Its schema was probably renamed.")
+        .set_hint("Call the function again.")
 }
 
 fn not_one_statement() -> ErrorReport {

@@ -6,27 +6,43 @@ use super::catalog::relation::Relation;
 
 /// What became of an attempt to lock a row.
 pub enum RowLock {
-    /// The row is locked until the transaction ends. No other transaction has changed it, or will.
+    /// The row is locked until the (sub)transaction ends. No other transaction has changed it, or will.
     Held,
     /// Another transaction has replaced or deleted the row, and has committed.
     Gone,
-    /// The lock must wait for another transaction, which has changed the row or locked it.
-    Blocked(Option<Blocker>),
+    /// The lock must wait for another transaction, which has changed the row, or has locked it, or waits to do so.
+    Blocked(Blocker),
     /// This command has changed the row itself.
     Own,
 }
 
-/// A transaction, not this one, that was in progress.
-pub struct Blocker(TransactionId);
+/// What a lock must wait for.
+pub enum Blocker {
+    /// This other transaction, which was in progress.
+    Transaction(TransactionId),
+    /// The transactions that wait for the row, which is at this place.
+    Queue(pg_sys::ItemPointerData),
+}
 
 impl Blocker {
-    /// Waits until the transaction has ended. The wait can be cancelled; a deadlock raises a PostgreSQL error.
-    pub fn wait(&self) {
-        // SAFETY: a transaction is running, as in every function call. Without an operation, no context is added to
-        // errors, and the table and the place may be null.
+    /// Waits until the transaction has ended, or until it is this transaction's turn. The wait can be cancelled; a
+    /// deadlock raises a PostgreSQL error. `table` is the table of the row.
+    pub fn wait(self, table: &Relation) {
+        // SAFETY: a transaction is running, as in every function call, and the table is open. Without an operation, no
+        // context is added to errors, and the arguments for it may be null.
         unsafe {
-            let (table, place) = (std::ptr::null_mut(), std::ptr::null_mut());
-            pg_sys::XactLockTableWait(self.0, table, place, pg_sys::XLTW_Oper::XLTW_None);
+            match self {
+                Self::Transaction(id) => {
+                    let (no_table, no_place) = (std::ptr::null_mut(), std::ptr::null_mut());
+                    pg_sys::XactLockTableWait(id, no_table, no_place, pg_sys::XLTW_Oper::XLTW_None);
+                }
+                // heap_lock_tuple takes this lock before it waits, so that those who wait take turns.
+                Self::Queue(mut place) => {
+                    let lock = pg_sys::RowShareLock as pg_sys::LOCKMODE;
+                    pg_sys::LockTuple(table.as_ptr(), &mut place, lock);
+                    pg_sys::UnlockTuple(table.as_ptr(), &mut place, lock);
+                }
+            }
         }
     }
 }
@@ -54,7 +70,7 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
         let lock = match result {
             pg_sys::TM_Result::TM_Ok => RowLock::Held,
             pg_sys::TM_Result::TM_Updated | pg_sys::TM_Result::TM_Deleted => RowLock::Gone,
-            pg_sys::TM_Result::TM_WouldBlock => RowLock::Blocked(blocker(buffer, current.t_data)),
+            pg_sys::TM_Result::TM_WouldBlock => RowLock::Blocked(blocker(buffer, current.t_data, current.t_self)),
             _ => RowLock::Own,
         };
         pg_sys::ReleaseBuffer(buffer);
@@ -62,11 +78,11 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
     }
 }
 
-/// A transaction whose lock on a row conflicts with FOR SHARE; None if it has ended.
+/// A transaction in progress whose lock on a row conflicts with FOR SHARE; if there is none, those that wait for the row.
 ///
 /// # Safety
 /// The row is on this page, which is pinned and not locked.
-unsafe fn blocker(buffer: pg_sys::Buffer, row: pg_sys::HeapTupleHeader) -> Option<Blocker> {
+unsafe fn blocker(buffer: pg_sys::Buffer, row: pg_sys::HeapTupleHeader, place: pg_sys::ItemPointerData) -> Blocker {
     // SAFETY: the caller passes a row on a pinned page. GetMultiXactIdMembers returns an array with as many members as
     // it says, allocated in the current memory context; it is read only if there are any.
     unsafe {
@@ -75,23 +91,29 @@ unsafe fn blocker(buffer: pg_sys::Buffer, row: pg_sys::HeapTupleHeader) -> Optio
         let holder = (*row).t_choice.t_heap.t_xmax;
         pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
 
+        let only_locks = flags & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
+        let mut holders = Vec::new();
+        if flags & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
+            let mut members = std::ptr::null_mut();
+            let number = pg_sys::GetMultiXactIdMembers(holder, &mut members, false, only_locks);
+            if let Ok(number @ 1..) = usize::try_from(number) {
+                let members = std::slice::from_raw_parts(members, number);
+                let conflicts = |member: &&pg_sys::MultiXactMember| {
+                    member.status >= pg_sys::MultiXactStatus::MultiXactStatusForNoKeyUpdate
+                };
+                holders.extend(members.iter().filter(conflicts).map(|member| member.xid));
+                pg_sys::pfree(members.as_ptr().cast_mut().cast());
+            }
+        } else {
+            // FOR SHARE sets both flags.
+            let strength = flags & (pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK);
+            if flags & pg_sys::HEAP_XMAX_INVALID == 0 && (!only_locks || strength == pg_sys::HEAP_XMAX_EXCL_LOCK) {
+                holders.push(holder);
+            }
+        }
         let in_progress = |&holder: &TransactionId| {
             pg_sys::TransactionIdIsInProgress(holder) && !pg_sys::TransactionIdIsCurrentTransactionId(holder)
         };
-        if flags & pg_sys::HEAP_XMAX_INVALID != 0 {
-            return None;
-        }
-        if flags & pg_sys::HEAP_XMAX_IS_MULTI == 0 {
-            return Some(holder).filter(in_progress).map(Blocker);
-        }
-        let only_locks = flags & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
-        let mut members = std::ptr::null_mut();
-        let number = pg_sys::GetMultiXactIdMembers(holder, &mut members, false, only_locks);
-        (0..usize::try_from(number).unwrap_or(0))
-            .map(|index| *members.add(index))
-            .filter(|member| member.status >= pg_sys::MultiXactStatus::MultiXactStatusForNoKeyUpdate)
-            .map(|member| member.xid)
-            .find(in_progress)
-            .map(Blocker)
+        holders.into_iter().find(in_progress).map_or(Blocker::Queue(place), Blocker::Transaction)
     }
 }

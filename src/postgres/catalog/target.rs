@@ -6,7 +6,7 @@ use pgrx::spi::quote_qualified_identifier;
 
 use super::citus::{distribution, is_coordinator};
 use super::partition::with_inheritors;
-use super::relation::{Relation, no_such_relation};
+use super::relation::{Relation, no_such_relation, relation_name};
 use crate::postgres::error::user_error;
 use crate::postgres::lock_wait::lock_relation;
 use crate::postgres::names::{hold_schema, schema_name};
@@ -88,9 +88,16 @@ impl Target {
         Relation::open(self.oid)
     }
 
-    /// The qualified, quoted name. A statement that is run here may use it only if the names are held.
+    /// The qualified, quoted name, as it is now. A statement that is run here may use it only if the names are held, or
+    /// must check which table the name has found.
     pub fn sql(&self) -> String {
-        quote_qualified_identifier(&self.schema, &self.name)
+        // SAFETY: look-ups in system caches.
+        let schema = schema_name(unsafe { pg_sys::get_rel_namespace(self.oid) });
+        let current = schema.ok().zip(relation_name(self.oid).ok().flatten());
+        current.map_or_else(
+            || quote_qualified_identifier(&self.schema, &self.name),
+            |(schema, name)| quote_qualified_identifier(schema, name),
+        )
     }
 
     pub fn is_partitioned(&self) -> bool {

@@ -29,8 +29,9 @@ use crate::postgres::dirty_scan::State;
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::moment::Moment;
 use crate::postgres::owner::as_owner;
+use crate::postgres::query::{Query, renamed};
 use crate::postgres::row::{Row, TableSlot, place_numbers};
-use crate::postgres::spi::strings;
+use crate::postgres::spi::to_server;
 use crate::sql::arguments::{name, required};
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::fingerprint_column::fingerprint_column;
@@ -215,23 +216,29 @@ impl Preview {
         let mut memory = PgMemoryContexts::new("simhash_preview row");
         let mut room = i64::from(sample) * MOST_TIMES;
         for member in members {
-            let member = member.held()?;
             let Some(own) = self.searched.iter().find(|searched| searched.oid == member.oid) else { continue };
             // Whole pages are sampled, always the same ones. The limit matters if the planner's estimate of the rows is
             // wrong.
-            let places = strings(&format!(
+            let query = Query::parse(to_server(&format!(
                 "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) \
                  WHERE t.{} IS NOT NULL LIMIT {}",
                 member.sql(),
                 quote_identifier(fingerprint),
                 room
-            ))?;
+            ))?)?;
+            // The lock protects the table, but not the name by which the query looked it up.
+            if query.table() != Some(member.oid) {
+                return Err(renamed(member.oid));
+            }
+            let mut places = Vec::new();
+            // SAFETY: a ctid is a pointer to a place, which is copied.
+            query.each_value(|place| places.push(unsafe { *place.cast_mut_ptr::<ItemPointerData>() }))?;
             room -= places.len() as i64;
             let table = member.open();
             let slot = TableSlot::new(&table);
             for place in places {
                 pgrx::check_for_interrupts!();
-                let Some(row) = parse_place(&place).and_then(|place| slot.fetch(&table, place)) else { continue };
+                let Some(row) = slot.fetch(&table, place) else { continue };
                 // SAFETY: what is kept of a row is not in this memory.
                 unsafe {
                     memory.switch_to(|_| self.add(&mut groups, own, row))?;
@@ -353,12 +360,4 @@ impl Preview {
 fn describe(searched: &SearchedTable, key: &KeyValue, row: Row<'_>) -> Result<Option<String>, ErrorReport> {
     let (block, offset) = place_numbers(row.place());
     Ok(Some(searched.primary_key.describe(key)?.unwrap_or_else(|| format!("(ctid)=(({block},{offset}))"))))
-}
-
-/// A ctid, from PostgreSQL's text.
-fn parse_place(text: &str) -> Option<ItemPointerData> {
-    let (block, offset) = text.strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;
-    let block: u32 = block.parse().ok()?;
-    let ip_blkid = pg_sys::BlockIdData { bi_hi: (block >> 16) as u16, bi_lo: block as u16 };
-    Some(ItemPointerData { ip_blkid, ip_posid: offset.parse().ok()? })
 }

@@ -20,7 +20,7 @@ use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_na
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::names::schema_name;
 use crate::postgres::nodes::expression::Variable;
-use crate::postgres::query::Query;
+use crate::postgres::query::{Query, renamed};
 use crate::postgres::spi::{from_server, to_server};
 use crate::sql::arguments::check_distance;
 use crate::sql::fingerprint_column::fingerprint_column;
@@ -190,10 +190,7 @@ impl Table {
         let wanted = Variable { relation: 1, number: self.column, levels_up: 0 };
         let column = query.returned().first().and_then(|returned| returned.without_relabelling().column());
         if query.table() != Some(self.oid) || column != Some(wanted) {
-            let message = format!("relation with OID {} was renamed while it was being sampled", self.oid.to_u32());
-            return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
-                .set_detail("Its schema was probably renamed.")
-                .set_hint("Call the function again."));
+            return Err(renamed(self.oid));
         }
         query.each_value(|fingerprint| sample.add(fingerprint.value() as u64))?;
         let rows = sample.added() as f64 / (f64::from(percent) / 100.0);

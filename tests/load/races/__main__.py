@@ -102,6 +102,14 @@ INSERT INTO evil.t (id, body) VALUES (1, 'a');
 CREATE TRIGGER t BEFORE UPDATE ON evil.t FOR EACH STATEMENT EXECUTE FUNCTION evil.trigger();
 RESET ROLE;
 """
+# A planner that looks at this table evaluates the expression of its index.
+EVIL_INDEX = f"""
+SET ROLE {ATTACKER};
+CREATE TABLE evil.t (id integer PRIMARY KEY, body text, simhash bigint);
+INSERT INTO evil.t VALUES (1, 'a', 1);
+CREATE INDEX ON evil.t ((body || evil.normal('x')));
+RESET ROLE;
+"""
 SCENARIOS = {
     "attach": (
         [EXTENSION, TABLE, EVIL_TABLE],
@@ -122,6 +130,10 @@ SCENARIOS = {
     "skew": (
         [EXTENSION, TABLE, EVIL_NUMBERS, "SELECT simhash_attach('good.t', 'body')"],
         ["SELECT * FROM simhash_skew(%(table)s::regclass)"],
+    ),
+    "preview": (
+        [EXTENSION, TABLE, EVIL_INDEX, "SELECT simhash_attach('good.t', 'body'); ANALYZE good.t"],
+        ["SELECT * FROM simhash_preview(%(table)s::regclass)"],
     ),
     # The owner of the schema of a function that a generated column calls.
     "source": (
