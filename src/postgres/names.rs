@@ -18,8 +18,9 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
+use pgrx::spi::quote_qualified_identifier;
 
-use super::catalog::relation::Relation;
+use super::catalog::relation::{Relation, relation_name};
 use super::error::user_error;
 use super::row_lock::{RowLock, lock_row};
 use super::spi::from_server;
@@ -46,6 +47,14 @@ pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
         }
         from_server(name)
     }
+}
+
+/// The current qualified, quoted name of a relation, which is not held; None if the relation does not exist.
+pub fn relation_sql(relation: Oid) -> Result<Option<String>, ErrorReport> {
+    let Some(name) = relation_name(relation)? else { return Ok(None) };
+    // SAFETY: a look-up in a system cache.
+    let schema = schema_name(unsafe { pg_sys::get_rel_namespace(relation) })?;
+    Ok(Some(quote_qualified_identifier(schema, name)))
 }
 
 /// The current name of a role that exists, as the current user and the owner of a locked table do. It is not held.

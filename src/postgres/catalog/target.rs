@@ -6,10 +6,10 @@ use pgrx::spi::quote_qualified_identifier;
 
 use super::citus::{distribution, is_coordinator};
 use super::partition::with_inheritors;
-use super::relation::{Relation, no_such_relation, relation_name};
+use super::relation::{Relation, no_such_relation};
 use crate::postgres::error::user_error;
 use crate::postgres::lock_wait::lock_relation;
-use crate::postgres::names::{hold_schema, schema_name};
+use crate::postgres::names::{hold_schema, relation_sql, schema_name};
 use crate::postgres::owner::is_owner;
 
 /// A lock mode of PostgreSQL.
@@ -91,13 +91,8 @@ impl Target {
     /// The qualified, quoted name, as it is now. A statement that is run here may use it only if the names are held, or
     /// must check which table the name has found.
     pub fn sql(&self) -> String {
-        // SAFETY: look-ups in system caches.
-        let schema = schema_name(unsafe { pg_sys::get_rel_namespace(self.oid) });
-        let current = schema.ok().zip(relation_name(self.oid).ok().flatten());
-        current.map_or_else(
-            || quote_qualified_identifier(&self.schema, &self.name),
-            |(schema, name)| quote_qualified_identifier(schema, name),
-        )
+        let current = relation_sql(self.oid).ok().flatten();
+        current.unwrap_or_else(|| quote_qualified_identifier(&self.schema, &self.name))
     }
 
     pub fn is_partitioned(&self) -> bool {

@@ -10,9 +10,10 @@ use super::index_names::{IndexNames, leftover_label, name_of_block};
 use super::prefix::Prefix;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::index::Index;
-use crate::postgres::catalog::relation::{Relation, relation_name};
+use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::lock_wait::lock_relation;
+use crate::postgres::names::relation_sql;
 use crate::postgres::spi;
 use crate::sql::indexed::layouts::BlockKey;
 
@@ -50,7 +51,7 @@ impl NamedIndex {
     pub fn lock_to_drop(&self) -> Result<Option<String>, ErrorReport> {
         lock_relation(self.oid, pg_sys::AccessExclusiveLock as pg_sys::LOCKMODE)?;
         // The index is in its table's schema, whose name is held.
-        Ok(relation_name(self.oid)?.map(|name| quote_qualified_identifier(&self.schema, &name)))
+        relation_sql(self.oid)
     }
 
     /// Whether the index has the definition and the name that attach would give it for this block of the fingerprint,
