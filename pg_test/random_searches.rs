@@ -1,7 +1,6 @@
 //! Compares random queries of random tables with and without the scan of block indexes: whatever the plan and however
 //! the conditions are written, the rows must be the same, and the distances must come in the same order.
 
-#[pgrx::pg_schema]
 mod tests {
     use pgrx::prelude::*;
     use pgrx::spi::SpiClient;
@@ -189,7 +188,7 @@ mod tests {
     }
 
     /// `SIMHASH_SEED` and `SIMHASH_TABLES` in the server's environment choose other tables, and more of them.
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn random_searches() {
         let (seed, tables) = (number("SIMHASH_SEED", 1), number("SIMHASH_TABLES", 60));
         let mut counts = Counts::default();

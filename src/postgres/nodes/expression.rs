@@ -125,8 +125,7 @@ impl Expression {
         let var = self.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
         // SAFETY: the node is a valid Var.
         let var = unsafe { var.as_ref() };
-        #[allow(clippy::unnecessary_cast)] // unsigned in PostgreSQL 14
-        Some(Variable { relation: var.varno as i32, number: var.varattno, levels_up: var.varlevelsup })
+        Some(Variable { relation: var.varno, number: var.varattno, levels_up: var.varlevelsup })
     }
 
     /// The number of the column, if a stored expression is nothing but a column of its table.
