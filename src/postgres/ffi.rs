@@ -3,7 +3,7 @@
 //!
 //! The declarations are the same in PostgreSQL 14 to 18.
 
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 
 pub use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -29,6 +29,13 @@ mod unguarded {
         // storage/predicate.h
         pub fn PredicateLockPage(table: pg_sys::Relation, page: pg_sys::BlockNumber, snapshot: pg_sys::Snapshot);
     }
+}
+
+// utils/elog.h. They set fields of the error that is being raised, and raise none themselves.
+unsafe extern "C-unwind" {
+    pub fn errcode(code: c_int) -> c_int;
+    pub fn errhint(format: *const c_char, ...) -> c_int;
+    pub fn errcontext_msg(format: *const c_char, ...) -> c_int;
 }
 
 /// A table and all tables that inherit from it; the latter are locked. The list is palloc'd.

@@ -9,6 +9,7 @@ use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 
 use super::error::{sendable, user_error};
+use super::raised::raise_as;
 use super::text::decode_copy;
 
 /// Runs a statement, and returns the number of rows it processed.
@@ -33,7 +34,7 @@ pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
                             "The command runs as the table's owner, \"{user}\", in a security-restricted operation. Event \
                              triggers that it fires run as that user too."
                         )));
-                    Err(match error.detail() {
+                    raise_as(match error.detail() {
                         Some(detail) => report.set_detail(detail.to_owned()),
                         None => report,
                     })

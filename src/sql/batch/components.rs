@@ -13,6 +13,7 @@ use super::ids::Ids;
 use super::progress::Reporter;
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::ordering::TypeOrder;
+use crate::postgres::raised::unchanged;
 
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
@@ -47,7 +48,8 @@ fn simhash_components(
     let compare =
         |x, y| ids.datum(x).zip(ids.datum(y)).map_or(Ordering::Equal, |(x, y)| unsafe { order.compare(x, y) });
     let compare: Option<Compare> = if key.is_whole() { None } else { Some(&compare) };
-    let components = Components::new(keys, compare, &|progress| reporter.tick(progress)).map_err(algorithm_error)?;
+    let components = unchanged(|| Components::new(keys, compare, &|progress| reporter.tick(progress)));
+    let components = components.map_err(algorithm_error)?;
     Ok(TableIterator::new(components.map(move |(id, component)| (ids.get(id), ids.get(component)))))
 }
 

@@ -30,6 +30,7 @@ use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::moment::Moment;
 use crate::postgres::owner::as_owner;
 use crate::postgres::query::{Query, renamed};
+use crate::postgres::raised::unchanged;
 use crate::postgres::row::{Row, TableSlot, place_numbers};
 use crate::postgres::spi::to_server;
 use crate::sql::arguments::{name, required};
@@ -81,15 +82,18 @@ fn simhash_preview(
     }
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
-    check_has_rows(&table.open())?;
-    check_is_whole(&table)?;
-    let family = table.family(pg_sys::AccessShareLock as Lock)?;
-    let hides = || family.iter().any(|member| hides_rows(member.oid));
-    let is_hidden = hides() || as_owner(table.owner, hides);
-    let groups = as_owner(table.owner, || {
-        let preview = Preview::new(call, &table, &asked, &fingerprint, &scope)?;
-        preview.of_sample(&family, &fingerprint, sample)
+    let (is_hidden, groups) = unchanged(|| {
+        let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
+        check_has_rows(&table.open())?;
+        check_is_whole(&table)?;
+        let family = table.family(pg_sys::AccessShareLock as Lock)?;
+        let hides = || family.iter().any(|member| hides_rows(member.oid));
+        let is_hidden = hides() || as_owner(table.owner, hides);
+        let groups = as_owner(table.owner, || {
+            let preview = Preview::new(call, &table, &asked, &fingerprint, &scope)?;
+            preview.of_sample(&family, &fingerprint, sample)
+        })?;
+        Ok::<_, ErrorReport>((is_hidden, groups))
     })?;
     let total: i64 = groups.values().map(|group| group.rows).sum();
     Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
