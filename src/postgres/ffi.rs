@@ -19,7 +19,6 @@ mod unguarded {
             parents: *mut *mut pg_sys::List,
         ) -> *mut pg_sys::List;
         pub fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List;
-        pub fn RelationGetPartitionKey(table: pg_sys::Relation) -> pg_sys::PartitionKey;
         pub fn RelationGetPartitionQual(table: pg_sys::Relation) -> *mut pg_sys::List;
 
         // utils/datum.h
@@ -48,15 +47,6 @@ pub fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE) -> *mut pg_sys::
 pub fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List {
     // SAFETY: get_partition_ancestors accepts any OID.
     unsafe { guarded(|| unguarded::get_partition_ancestors(partition)) }
-}
-
-/// Reads a table's partition key into the relation cache.
-///
-/// # Safety
-/// The table is open.
-pub unsafe fn read_partition_key(table: pg_sys::Relation) {
-    // SAFETY: the caller passes an open table.
-    unsafe { guarded(|| unguarded::RelationGetPartitionKey(table)) };
 }
 
 /// The condition that a partition's rows fulfil, as a list of expressions.

@@ -5,7 +5,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
 use super::citus::{distribution, is_coordinator};
-use super::partition::with_inheritors;
+use super::partition::{check_owner, with_inheritors};
 use super::relation::{Relation, no_such_relation};
 use crate::postgres::error::user_error;
 use crate::postgres::lock_wait::lock_relation;
@@ -34,7 +34,7 @@ impl Target {
     /// family.
     pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
         // A user who may not change a table must not be able to lock it either.
-        check_owner(oid)?;
+        check_is_owner(oid)?;
         lock_relation(oid, lock)?;
         // SAFETY: the relation is closed again; its lock stays until the transaction ends.
         unsafe {
@@ -45,7 +45,7 @@ impl Target {
             pg_sys::relation_close(relation, pg_sys::NoLock as Lock);
         }
         // The owner may have changed while we waited for the lock.
-        check_owner(oid)?;
+        check_is_owner(oid)?;
         let target = Self::locked(oid, lock > pg_sys::AccessShareLock as Lock)?;
         target.check_kind()?;
         if target.is_held {
@@ -73,13 +73,16 @@ impl Target {
         Self::locked(self.oid, true)
     }
 
-    /// This relation, which comes first, and all its inheritors, all locked in mode `lock`.
+    /// This relation, which comes first, and all its inheritors, all locked in mode `lock`. An error if another role
+    /// owns one of them.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
         for member in with_inheritors(self.oid, pg_sys::NoLock as Lock).into_iter().filter(|&member| member != self.oid)
         {
             lock_relation(member, lock)?;
         }
-        with_inheritors(self.oid, lock).into_iter().map(|member| Self::locked(member, self.is_held)).collect()
+        let members = with_inheritors(self.oid, lock);
+        check_owner(self.oid, &members)?;
+        members.into_iter().map(|member| Self::locked(member, self.is_held)).collect()
     }
 
     /// Opens the relation. Drop the result before a command changes the table: PostgreSQL refuses to change a table
@@ -156,7 +159,7 @@ impl Target {
     }
 }
 
-fn check_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {
+fn check_is_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {
     // SAFETY: the functions look up system caches; aclcheck_error only raises an error.
     unsafe {
         let name = pg_sys::get_rel_name(oid);

@@ -16,7 +16,8 @@ use super::prefix::Prefix;
 use super::unfilled::Kept;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::check_has_rows;
-use crate::postgres::catalog::relation::{exists, relation_name};
+use crate::postgres::catalog::partition::check_same_owner;
+use crate::postgres::catalog::relation::{Relation, exists, relation_name};
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, tick, user_error};
 use crate::postgres::owner::{as_owner_with_triggers, set};
@@ -247,9 +248,10 @@ impl Fill<'_> {
             }
             Err(error) => return Err(error),
         };
-        // It may have been detached while we waited for the lock.
-        if !self.has_member(walk.table)? {
-            return self.has_left(walk.table);
+        // It may have been detached, or have got another owner, while we waited for the lock.
+        match Relation::open_for_planning(self.root) {
+            Some(root) if self.has_member(walk.table)? => check_same_owner(&root, &table.open())?,
+            _ => return self.has_left(walk.table),
         }
         let file = Some(table.open().file_number());
         if walk.file != file {
