@@ -92,7 +92,7 @@ impl Index {
         }
     }
 
-    /// The name, decoded.
+    /// The name.
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }

@@ -19,7 +19,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::tell;
 use crate::postgres::names::schema_name;
-use crate::postgres::text::to_datum;
+use crate::postgres::spi::{strings, to_text};
 use crate::sql::arguments::required;
 use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::indexed::scope::Scope;
@@ -80,7 +80,8 @@ fn index_commands(
         };
         tell(format!("{number} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
     }
-    Ok(SetOfIterator::new(commands.into_iter().filter_map(|command| to_datum(&command))))
+    let commands = commands.iter().map(|command| to_text(command)).collect::<Result<Vec<_>, _>>()?;
+    Ok(SetOfIterator::new(commands.into_iter().flatten()))
 }
 
 /// The commands that build indexes without blocking writers.
@@ -260,6 +261,6 @@ impl IndexCommands<'_> {
 fn parent_of(relation: pg_sys::Oid) -> Result<Option<pg_sys::Oid>, ErrorReport> {
     let query =
         format!("SELECT inhparent::pg_catalog.oid FROM pg_catalog.pg_inherits WHERE inhrelid = {}", relation.to_u32());
-    let parent = crate::postgres::spi::strings(&query)?.pop().and_then(|oid| oid.parse().ok());
+    let parent = strings(&query)?.pop().and_then(|oid| oid.parse().ok());
     Ok(parent.map(pg_sys::Oid::from_u32))
 }

@@ -100,8 +100,8 @@ impl Guard {
     /// Makes a guard, and returns with it the tables that it depends on.
     fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<(Self, HashSet<Oid>), ErrorReport> {
         // SAFETY: a CString is NUL-terminated.
-        let decoded = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
-        let arguments = identity.arguments.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
+        let text = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
+        let arguments = identity.arguments.iter().map(text).collect::<Result<Vec<_>, _>>()?;
         let [action, near, fingerprint, columns @ ..] = &arguments[..] else {
             return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
                 .set_detail(format!("The trigger has {}.", identity.arguments.len())));
