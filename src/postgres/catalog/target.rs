@@ -1,8 +1,10 @@
 //! The table that a command works on: locked, and owned by the current user.
 
+use std::ffi::CStr;
+
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::spi::quote_qualified_identifier;
+use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 
 use super::citus::{distribution, is_coordinator};
 use super::partition::{check_owner, with_inheritors};
@@ -22,7 +24,7 @@ pub type Lock = pg_sys::LOCKMODE;
 pub struct Target {
     pub oid: pg_sys::Oid,
     pub owner: pg_sys::Oid,
-    pub schema: String,
+    pub schema: pg_sys::Oid,
     pub name: String,
     kind: u8,
     is_held: bool,
@@ -58,14 +60,10 @@ impl Target {
     fn locked(oid: pg_sys::Oid, is_held: bool) -> Result<Self, ErrorReport> {
         let relation = Relation::open(oid);
         let schema = relation.schema();
-        Ok(Self {
-            oid,
-            owner: relation.owner(),
-            schema: if is_held { hold_schema(schema)? } else { schema_name(schema)? },
-            name: relation.name()?,
-            kind: relation.kind(),
-            is_held,
-        })
+        if is_held {
+            hold_schema(schema)?;
+        }
+        Ok(Self { oid, owner: relation.owner(), schema, name: relation.name()?, kind: relation.kind(), is_held })
     }
 
     /// The same relation with its names held, for a target that was locked as a SELECT locks it.
@@ -94,8 +92,18 @@ impl Target {
     /// The qualified, quoted name, as it is now. A statement that is run here may use it only if the names are held, or
     /// must check which table the name has found.
     pub fn sql(&self) -> String {
-        let current = relation_sql(self.oid).ok().flatten();
-        current.unwrap_or_else(|| quote_qualified_identifier(&self.schema, &self.name))
+        relation_sql(self.oid).ok().flatten().unwrap_or_else(|| quote_identifier(&self.name))
+    }
+
+    /// The qualified, quoted name of an index of the table, as it is now.
+    pub fn index_sql(&self, index: &str) -> Result<String, ErrorReport> {
+        Ok(quote_qualified_identifier(schema_name(self.schema)?, index.to_owned()))
+    }
+
+    /// Whether a relation in the table's schema has this name.
+    pub fn has_beside(&self, name: &CStr) -> bool {
+        // SAFETY: a look-up in a system cache; the name is NUL-terminated.
+        unsafe { pg_sys::get_relname_relid(name.as_ptr(), self.schema) != pg_sys::InvalidOid }
     }
 
     pub fn is_partitioned(&self) -> bool {
