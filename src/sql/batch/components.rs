@@ -44,9 +44,12 @@ fn simhash_components(
         let key = ids.datum(position).map_or(0, |id| unsafe { key.of(id) });
         keys.push(Some(key)).map_err(algorithm_error)?;
     }
-    // SAFETY: the ids are of the type, and not NULL.
-    let compare =
-        |x, y| ids.datum(x).zip(ids.datum(y)).map_or(Ordering::Equal, |(x, y)| unsafe { order.compare(x, y) });
+    let compare = |x, y| {
+        // Ids may be long texts.
+        tick();
+        // SAFETY: the ids are of the type, and not NULL.
+        ids.datum(x).zip(ids.datum(y)).map_or(Ordering::Equal, |(x, y)| unsafe { order.compare(x, y) })
+    };
     let compare: Option<Compare> = if key.is_whole() { None } else { Some(&compare) };
     let components = unchanged(|| Components::new(keys, compare, &|progress| reporter.tick(progress)));
     let components = components.map_err(algorithm_error)?;
