@@ -8,7 +8,8 @@ use pgrx::prelude::*;
 use pgrx::{AnyArray, Array, FromDatum};
 
 use super::error::user_error;
-use super::text::{RawText, decode_copy};
+use super::spi::from_bytes;
+use super::text::RawText;
 
 /// The elements of a `text[]`, with an error in place of each NULL. An array of several dimensions is refused.
 pub fn features(
@@ -23,7 +24,7 @@ pub fn weights(array: &AnyArray) -> Result<impl ExactSizeIterator<Item = Result<
     elements(array, "weights")
 }
 
-/// Column names in a `text[]`, decoded. A NULL is an error, and so are more names, or longer ones, than a table can
+/// Column names in a `text[]`. A NULL is an error, and so are more names, or longer ones, than a table can
 /// have.
 pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorReport> {
     let names = elements(array, what)?;
@@ -39,7 +40,7 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorR
             return Err(user_error(PgSqlErrorCode::ERRCODE_NAME_TOO_LONG, message)
                 .set_detail(format!("Names have at most {} bytes.", pg_sys::NAMEDATALEN - 1)));
         }
-        decode_copy(name)
+        from_bytes(name)
     };
     names.map(name).collect()
 }

@@ -14,6 +14,7 @@ use pgrx::pg_sys::{self, CustomExecMethods, CustomPathMethods, CustomScanMethods
 use super::ffi::executor::ExecScan;
 use super::nodes::base_relation::BaseRelation;
 use super::nodes::expression::{Expression, list};
+use super::raised::unchanged;
 
 /// The state of a scan node.
 pub trait CustomScan: Sized + 'static {
@@ -107,6 +108,15 @@ impl<T: CustomScan> Methods<T> {
     }
 }
 
+/// Runs `f` so that panics become errors of PostgreSQL, and that errors of PostgreSQL pass unchanged.
+///
+/// # Safety
+/// PostgreSQL has called the function that this is called in.
+unsafe fn guard<R>(f: impl FnOnce() -> R) -> R {
+    // SAFETY: the caller says that PostgreSQL's handler of errors surrounds the call.
+    unsafe { pgrx_extern_c_guard(|| unchanged(f)) }
+}
+
 unsafe extern "C-unwind" fn plan<T: CustomScan>(
     root: *mut pg_sys::PlannerInfo,
     relation: *mut pg_sys::RelOptInfo,
@@ -118,7 +128,7 @@ unsafe extern "C-unwind" fn plan<T: CustomScan>(
     // SAFETY: the planner passes the path that was offered, its relation and its conditions. The new node is all zeros,
     // which is valid in each of its fields, with the tag of its type.
     unsafe {
-        pgrx_extern_c_guard(|| {
+        guard(|| {
             let conditions = pg_sys::extract_actual_clauses(clauses, false);
             let read = list(conditions);
             let plan = T::plan(BaseRelation::of_path(root, relation), (*path).custom_private, &read);
@@ -140,7 +150,7 @@ unsafe extern "C-unwind" fn plan<T: CustomScan>(
 unsafe extern "C-unwind" fn create<T: CustomScan>(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node {
     // SAFETY: a node of all zeros, with its tag and its methods, is valid before it begins.
     unsafe {
-        pgrx_extern_c_guard(|| {
+        guard(|| {
             let node = pg_sys::palloc0(size_of::<Node<T>>()).cast::<Node<T>>();
             (*node).node.ss.ps.type_ = pg_sys::NodeTag::T_CustomScanState;
             (*node).node.methods = Methods::<T>::EXEC;
@@ -156,7 +166,7 @@ unsafe extern "C-unwind" fn begin<T: CustomScan>(
 ) {
     // SAFETY: `create` made the node. What the scan allocates lives in the query's memory, as the node does.
     unsafe {
-        pgrx_extern_c_guard(|| {
+        guard(|| {
             let is_explain_only = flags as u32 & pg_sys::EXEC_FLAG_EXPLAIN_ONLY != 0;
             let mut memory = PgMemoryContexts::For((*state).es_query_cxt);
             let scan = T::begin(&mut *node, is_explain_only);
@@ -175,7 +185,7 @@ unsafe extern "C-unwind" fn execute<T: CustomScan>(node: *mut CustomScanState) -
 unsafe extern "C-unwind" fn access<T: CustomScan>(node: *mut pg_sys::ScanState) -> *mut pg_sys::TupleTableSlot {
     let node = node.cast::<Node<T>>();
     // SAFETY: `begin` made the scan. A node begins with its ScanState.
-    unsafe { pgrx_extern_c_guard(|| (*(*node).scan).next(&mut (*node).node)) }
+    unsafe { guard(|| (*(*node).scan).next(&mut (*node).node)) }
 }
 
 /// PostgreSQL checks all conditions of the scan itself.
@@ -186,7 +196,7 @@ unsafe extern "C-unwind" fn recheck(_node: *mut pg_sys::ScanState, _slot: *mut p
 unsafe extern "C-unwind" fn rescan<T: CustomScan>(node: *mut CustomScanState) {
     // SAFETY: `begin` made the scan.
     unsafe {
-        pgrx_extern_c_guard(|| {
+        guard(|| {
             (*(*node.cast::<Node<T>>()).scan).rescan();
             pg_sys::ExecScanReScan(&mut (*node).ss);
         });
@@ -196,7 +206,7 @@ unsafe extern "C-unwind" fn rescan<T: CustomScan>(node: *mut CustomScanState) {
 unsafe extern "C-unwind" fn end<T: CustomScan>(node: *mut CustomScanState) {
     // SAFETY: `begin` made the scan, unless it failed.
     unsafe {
-        pgrx_extern_c_guard(|| {
+        guard(|| {
             if let Some(scan) = (*node.cast::<Node<T>>()).scan.as_mut() {
                 scan.end();
             }
@@ -210,5 +220,5 @@ unsafe extern "C-unwind" fn explain<T: CustomScan>(
     output: *mut pg_sys::ExplainState,
 ) {
     // SAFETY: `begin` made the scan.
-    unsafe { pgrx_extern_c_guard(|| (*(*node.cast::<Node<T>>()).scan).explain(&*node, ancestors, output)) }
+    unsafe { guard(|| (*(*node.cast::<Node<T>>()).scan).explain(&*node, ancestors, output)) }
 }

@@ -87,7 +87,7 @@ impl<'a> RowEvent<'a> {
         }
     }
 
-    /// The trigger's name, decoded.
+    /// The trigger's name.
     pub fn trigger_name(&self) -> Result<String, ErrorReport> {
         // SAFETY: the data of a call points to its trigger, which has a NUL-terminated name.
         unsafe { from_server((*self.data.tg_trigger).tgname) }

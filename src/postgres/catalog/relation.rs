@@ -75,7 +75,7 @@ impl Relation {
         unsafe { &*self.rd_rel }
     }
 
-    /// The name, decoded.
+    /// The name.
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: `relname` is NUL-terminated.
         unsafe { from_server(self.class().relname.data.as_ptr()) }

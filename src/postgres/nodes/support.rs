@@ -5,6 +5,7 @@ use pgrx::pg_sys::{self, Datum, NodeTag};
 
 use super::expression::{Expression, list};
 use super::planner::Planner;
+use crate::postgres::raised::unchanged;
 
 /// A request from the planner to a support function.
 pub enum Request<'a> {
@@ -52,7 +53,7 @@ pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer
         }
     };
     let answered = match asked {
-        Some(asked) => f(asked)?,
+        Some(asked) => unchanged(|| f(asked))?,
         None => Answer::Nothing,
     };
     // A null pointer, returned as a value that is not NULL, means no answer.

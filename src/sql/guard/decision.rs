@@ -447,7 +447,7 @@ impl Statement {
             Action::Mark => self.with_mark(event, Some(nearest)),
             Action::Skip | Action::Reject => {
                 self.counts.add(Some(Action::Reject));
-                Err(conflict(event, &Disclosure::new(nearest)?)?)
+                match conflict(event, &Disclosure::new(nearest)?)? {}
             }
         }
     }

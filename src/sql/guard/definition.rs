@@ -22,6 +22,7 @@ use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
+use crate::postgres::owner::as_owner;
 use crate::postgres::spi::from_server;
 use crate::postgres::trigger::{RowEvent, protocol_violated, table_of_original};
 use crate::sql::functions::ExtensionSchema;
@@ -99,8 +100,8 @@ impl Guard {
     /// Makes a guard, and returns with it the tables that it depends on.
     fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<(Self, HashSet<Oid>), ErrorReport> {
         // SAFETY: a CString is NUL-terminated.
-        let decoded = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
-        let arguments = identity.arguments.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
+        let text = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
+        let arguments = identity.arguments.iter().map(text).collect::<Result<Vec<_>, _>>()?;
         let [action, near, fingerprint, columns @ ..] = &arguments[..] else {
             return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
                 .set_detail(format!("The trigger has {}.", identity.arguments.len())));
@@ -127,7 +128,10 @@ impl Guard {
         let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), scope, has_log);
         members.all.iter().try_for_each(sees_all)?;
         let schema = ExtensionSchema::from_function(function);
-        let searched = members.searched(fingerprint, scope, near, schema)?;
+        // PostgreSQL folds the constants of index expressions when it reads them. The writer's rights are not for
+        // partitions that the writer does not write to.
+        let owner = Relation::open(identity.root).owner();
+        let searched = as_owner(owner, || members.searched(fingerprint, scope, near, schema))?;
         let Members { all, with_rows } = members;
         let mark_of = |own: &SearchedTable| mark.map(|mark| Mark::of(own, mark, &searched));
         let marks = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;

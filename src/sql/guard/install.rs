@@ -21,6 +21,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{tell, user_error};
 use crate::postgres::owner::as_owner;
+use crate::postgres::raised::unchanged;
 use crate::postgres::spi::{execute, from_server};
 use crate::postgres::text::{RawText, decode_copy};
 use crate::postgres::trigger::{arguments, is_before_each_row, triggers};
@@ -73,25 +74,29 @@ fn simhash_guard_texts(
         fingerprint: name(fingerprint, "fingerprint")?,
         log: asked_log(log_to, log_columns)?,
     };
-    let table = Target::lock(target, LOCK)?;
-    as_owner(table.owner, || guard.install(&table))
+    unchanged(|| {
+        let table = Target::lock(target, LOCK)?;
+        as_owner(table.owner, || guard.install(&table))
+    })
 }
 
 #[pg_extern(sql = false)]
 fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo) -> Result<(), ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
     let schema = ExtensionSchema::running(unsafe { Call::new(fcinfo) })?;
-    // DROP TRIGGER takes the same lock.
-    let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
-    as_owner(table.owner, || {
-        if existing(schema, &table)?.is_none() {
-            let message = format!("table \"{}\" has no guard", table.name);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
-        }
-        check_allows_triggers(&table.open())?;
-        tell(format!("dropping trigger {TRIGGER} on table \"{}\"", table.name));
-        execute(&format!("DROP TRIGGER {TRIGGER} ON {}", table.sql()))?;
-        Ok(())
+    unchanged(|| {
+        // DROP TRIGGER takes the same lock.
+        let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
+        as_owner(table.owner, || {
+            if existing(schema, &table)?.is_none() {
+                let message = format!("table \"{}\" has no guard", table.name);
+                return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
+            }
+            check_allows_triggers(&table.open())?;
+            tell(format!("dropping trigger {TRIGGER} on table \"{}\"", table.name));
+            execute(&format!("DROP TRIGGER {TRIGGER} ON {}", table.sql()))?;
+            Ok(())
+        })
     })
 }
 

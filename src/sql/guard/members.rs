@@ -10,7 +10,7 @@ use super::scope::Scope;
 use super::search::SearchedTable;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::foreign::{is_foreign, server_name};
-use crate::postgres::catalog::partition::with_inheritors;
+use crate::postgres::catalog::partition::{check_owner, with_inheritors};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::{sendable, user_error};
 use crate::postgres::spi::from_server;
@@ -27,7 +27,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Lists the tables. An error if one of them cannot be searched.
+    /// Lists the tables. An error if one of them cannot be searched, or belongs to another role.
     pub fn read(root: Oid) -> Result<Self, ErrorReport> {
         Self::read_with(root, None)
     }
@@ -37,6 +37,7 @@ impl Members {
         // SAFETY: a look-up in a system cache, for a table that is locked.
         let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
         let all = all_of(root, detached);
+        check_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
             // SAFETY: the table is locked, so that it has a name, which is NUL-terminated.
             let name = unsafe { from_server(pg_sys::get_rel_name(foreign)) }?;

@@ -11,7 +11,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::postgres::catalog::column::{Column, generation_of};
-use crate::postgres::catalog::index::{index_info, is_inferable};
+use crate::postgres::catalog::index::is_inferable;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::dirty_scan::{DirtyScan, State};
 use crate::postgres::moment::{Moment, Transaction};
@@ -63,7 +63,7 @@ impl OwnRow {
                 if !is_inferable(&index) {
                     continue;
                 }
-                let info = index_info(&index);
+                let info = pg_sys::BuildIndexInfo(index.as_ptr());
                 pg_sys::BuildSpeculativeIndexInfo(index.as_ptr(), info);
                 let expressions = list((*info).ii_Expressions).into_iter().chain(list((*info).ii_Predicate));
                 needed.extend(expressions.flat_map(Expression::own_columns));

@@ -12,7 +12,7 @@ use pgrx::pg_sys::ItemPointerData;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use pgrx::{AnyArray, PgMemoryContexts};
+use pgrx::{AnyArray, AnyElement, PgMemoryContexts};
 
 use super::confirmation::{NewText, TextReader};
 use super::disclosure::hides_rows;
@@ -26,12 +26,13 @@ use crate::postgres::catalog::citus::check_has_rows;
 use crate::postgres::catalog::primary_key::KeyValue;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::dirty_scan::State;
-use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::error::{algorithm_error, raise, user_error};
 use crate::postgres::moment::Moment;
 use crate::postgres::owner::as_owner;
 use crate::postgres::query::{Query, renamed};
+use crate::postgres::raised::unchanged;
 use crate::postgres::row::{Row, TableSlot, place_numbers};
-use crate::postgres::spi::to_server;
+use crate::postgres::spi::{to_server, to_text};
 use crate::sql::arguments::{name, required};
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::fingerprint_column::fingerprint_column;
@@ -62,10 +63,10 @@ fn simhash_preview(
             name!(rows, i64),
             name!(share, f64),
             name!(resemblance, Option<f64>),
-            name!(example, Option<String>),
-            name!(earlier, Option<String>),
-            name!(example_text, Option<String>),
-            name!(earlier_text, Option<String>),
+            name!(example, Option<AnyElement>),
+            name!(earlier, Option<AnyElement>),
+            name!(example_text, Option<AnyElement>),
+            name!(earlier_text, Option<AnyElement>),
         ),
     >,
     ErrorReport,
@@ -81,17 +82,21 @@ fn simhash_preview(
     }
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
-    check_has_rows(&table.open())?;
-    check_is_whole(&table)?;
-    let family = table.family(pg_sys::AccessShareLock as Lock)?;
-    let hides = || family.iter().any(|member| hides_rows(member.oid));
-    let is_hidden = hides() || as_owner(table.owner, hides);
-    let groups = as_owner(table.owner, || {
-        let preview = Preview::new(call, &table, &asked, &fingerprint, &scope)?;
-        preview.of_sample(&family, &fingerprint, sample)
+    let (is_hidden, groups) = unchanged(|| {
+        let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
+        check_has_rows(&table.open())?;
+        check_is_whole(&table)?;
+        let family = table.family(pg_sys::AccessShareLock as Lock)?;
+        let hides = || family.iter().any(|member| hides_rows(member.oid));
+        let is_hidden = hides() || as_owner(table.owner, hides);
+        let groups = as_owner(table.owner, || {
+            let preview = Preview::new(call, &table, &asked, &fingerprint, &scope)?;
+            preview.of_sample(&family, &fingerprint, sample)
+        })?;
+        Ok::<_, ErrorReport>((is_hidden, groups))
     })?;
     let total: i64 = groups.values().map(|group| group.rows).sum();
+    let text = |text: Option<String>| text.and_then(|text| to_text(&text).unwrap_or_else(|error| raise(error)));
     Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
         let round = |value: f64, units: f64| (value * units).round() / units;
         let share = round(group.rows as f64 / total as f64, 1e4);
@@ -104,10 +109,10 @@ fn simhash_preview(
             group.rows,
             share,
             resemblance.map(|resemblance| round(resemblance, 1e3)),
-            example,
-            earlier,
-            example_text,
-            earlier_text,
+            text(example),
+            text(earlier),
+            text(example_text),
+            text(earlier_text),
         )
     })))
 }

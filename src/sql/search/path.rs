@@ -20,6 +20,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::custom_scan::Methods;
 use crate::postgres::nodes::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
 use crate::postgres::nodes::expression::Expression;
+use crate::postgres::raised::unchanged;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{Fingerprint, Layout, growing, indexed_blocks, is_covering, layouts_of};
 
@@ -56,14 +57,16 @@ unsafe extern "C-unwind" fn offer_scans(
 ) {
     // SAFETY: the planner passes what the hook is documented to get.
     unsafe {
-        if let Some(previous) = PREVIOUS_HOOK.get() {
-            pgrx::pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
-        }
-        if IS_ENABLED.get()
-            && let Some(relation) = BaseRelation::new(root, relation, entry)
-        {
-            offer(relation);
-        }
+        unchanged(|| {
+            if let Some(previous) = PREVIOUS_HOOK.get() {
+                pgrx::pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
+            }
+            if IS_ENABLED.get()
+                && let Some(relation) = BaseRelation::new(root, relation, entry)
+            {
+                offer(relation);
+            }
+        });
     }
 }
 
