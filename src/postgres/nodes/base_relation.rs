@@ -1,10 +1,9 @@
 //! A table of a query, while the planner collects the ways to scan it.
 
-use std::cmp::Ordering;
-
 use pgrx::pg_sys::{self, Oid};
 
-use super::expression::{Expression, list};
+use super::equality::Comparison;
+use super::expression::{Expression, Variable, list};
 
 /// A table that the planner plans to scan.
 #[derive(Clone, Copy)]
@@ -36,11 +35,9 @@ pub struct UsableIndex {
 /// A condition that a column of the table equals a value, which does not depend on the table.
 #[derive(Clone, Copy)]
 pub struct Equality {
-    pub value: Expression,
-    /// The function of the operator, which belongs to the index's operator family, and the type of its right operand.
-    pub function: Oid,
-    pub right_type: Oid,
-    pub collation: Oid,
+    comparison: Comparison,
+    /// The other relations that the value needs.
+    pub outer: Outer,
     /// The share of rows that fulfil the condition, as the planner estimates it.
     pub share: f64,
 }
@@ -74,16 +71,6 @@ impl BaseRelation {
             let is_wanted = is_scanned && is_table && is_whole && !pg_sys::is_dummy_rel(relation);
             is_wanted.then_some(Self { root, relation, table: entry.relid })
         }
-    }
-
-    /// The scanned relation, given to the function that makes a plan of a path.
-    ///
-    /// # Safety
-    /// The arguments are those of `PlanCustomPath`, while it runs.
-    pub unsafe fn of_path(root: *mut pg_sys::PlannerInfo, relation: *mut pg_sys::RelOptInfo) -> Self {
-        // SAFETY: the caller passes the planner at work, which has an entry for each relation that it scans.
-        let table = unsafe { (**(*root).simple_rte_array.add((*relation).relid as usize)).relid };
-        Self { root, relation, table }
     }
 
     fn found(&self) -> &pg_sys::RelOptInfo {
@@ -123,18 +110,40 @@ impl BaseRelation {
         (random, sequential)
     }
 
+    /// The number of pages that a scan fetches if it needs `needed` of `pages` pages, each one at random. A scan that
+    /// is run for each row of other relations finds some of them in memory (PostgreSQL's index_pages_fetched).
+    pub fn pages_fetched(&self, needed: f64, pages: f64, outer: Outer) -> f64 {
+        let loops = self.loops(outer);
+        if loops <= 1.0 {
+            return needed;
+        }
+        // SAFETY: the planner is at work, and knows the size of each table.
+        let fetched = unsafe { pg_sys::index_pages_fetched(needed * loops, pages as u32, pages, self.root) };
+        fetched / loops
+    }
+
+    /// How often a scan is run that is given rows of `outer`, as PostgreSQL assumes: for each row of the smallest one.
+    fn loops(&self, outer: Outer) -> f64 {
+        // SAFETY: the planner has an array of all relations; joins have no entry there.
+        let rows = |relation: i32| unsafe {
+            (*(*self.root).simple_rel_array.add(relation as usize)).as_ref().map(|relation| relation.rows)
+        };
+        outer.members().filter_map(rows).reduce(f64::min).unwrap_or(1.0)
+    }
+
     /// The conditions on rows of the table alone, then those that rows of other tables take part in, and that may be
     /// evaluated before others that protect the table's rows (as row-level security does).
     pub fn conditions(&self) -> Vec<Expression> {
-        // SAFETY: both are lists of RestrictInfo nodes, whose clauses are valid expressions.
+        self.restrictions().into_iter().filter_map(condition_of).collect()
+    }
+
+    fn restrictions(&self) -> Vec<*mut pg_sys::RestrictInfo> {
+        // SAFETY: both are lists of RestrictInfo nodes.
         unsafe {
-            let own = list(self.found().baserestrictinfo).into_iter();
-            let joins = list(self.found().joininfo).into_iter();
-            let joins = joins.filter(|join| pg_sys::join_clause_is_movable_to(join.as_ptr().cast(), self.relation));
-            own.chain(joins)
-                .filter(|info| pg_sys::restriction_is_securely_promotable(info.as_ptr().cast(), self.relation))
-                .filter_map(|info| Expression::new((*info.as_ptr().cast::<pg_sys::RestrictInfo>()).clause))
-                .collect()
+            let own = restrictions(self.found().baserestrictinfo).into_iter();
+            let joins = restrictions(self.found().joininfo).into_iter();
+            let joins = joins.filter(|&join| pg_sys::join_clause_is_movable_to(join, self.relation));
+            own.chain(joins).filter(|&info| pg_sys::restriction_is_securely_promotable(info, self.relation)).collect()
         }
     }
 
@@ -185,43 +194,53 @@ impl BaseRelation {
         }
     }
 
-    /// A condition that lets an index look up one value of its key at this place, from 0, which is this column; None if
-    /// the query has no such condition.
-    pub fn equality(&self, index: Oid, place: usize, column: i16) -> Option<Equality> {
-        // SAFETY: the lists have valid IndexOptInfo and RestrictInfo nodes. An index has an operator family and a
-        // collation for each key.
+    /// The conditions that a column of the table equals a value: of the table alone, of joins, and those that follow
+    /// from other equalities of the query.
+    pub fn equalities(&self, column: i16) -> Vec<Equality> {
+        let is_column = |side: Expression| self.owns(side) && side.as_own_column() == Some(column);
+        let equality = |info: *mut pg_sys::RestrictInfo| {
+            let comparison = Comparison::read(condition_of(info)?, is_column)?;
+            let outer = self.outer([comparison.value])?;
+            let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
+            // SAFETY: the planner is at work on this relation, and the condition is one of its conditions.
+            let share = unsafe { pg_sys::clause_selectivity(self.root, info.cast(), self.number(), inner, no_join) };
+            Some(Equality { comparison, outer, share })
+        };
+        self.restrictions().into_iter().chain(self.implied(column)).filter_map(equality).collect()
+    }
+
+    /// The conditions of joins on a column of the table that follow from the equalities of the query. PostgreSQL takes
+    /// these out of the other conditions.
+    fn implied(&self, mut column: i16) -> Vec<*mut pg_sys::RestrictInfo> {
+        if !self.found().has_eclass_joins {
+            return Vec::new();
+        }
+        // SAFETY: the planner is at work on this relation. `is_member_column` gets the pointer to the number.
+        unsafe {
+            let implied = pg_sys::generate_implied_equalities_for_column(
+                self.root,
+                self.relation,
+                Some(is_member_column),
+                (&raw mut column).cast(),
+                self.found().lateral_referencers,
+            );
+            let mut implied = restrictions(implied);
+            implied.retain(|&info| pg_sys::restriction_is_securely_promotable(info, self.relation));
+            implied
+        }
+    }
+
+    /// Whether an index can look up the value of an equality in its key at this place, from 0.
+    pub fn looks_up(&self, index: Oid, place: usize, equality: &Equality) -> bool {
+        let Comparison { operator, collation, .. } = equality.comparison;
+        // SAFETY: the list has valid IndexOptInfo nodes. An index has an operator family and a collation for each key.
         unsafe {
             let indexes = list(self.found().indexlist).into_iter();
             let mut indexes = indexes.map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>());
-            let index = indexes.find(|found| found.indexoid == index && place < found.nkeycolumns as usize)?;
-            let (family, collation) = (*index.opfamily.add(place), *index.indexcollations.add(place));
-            list(self.found().baserestrictinfo).into_iter().find_map(|info| {
-                let info = info.as_ptr().cast::<pg_sys::RestrictInfo>();
-                let condition = Expression::new((*info).clause)?;
-                let (operator, _, [left, right]) = condition.operation()?;
-                let is_key = |side: Expression| self.owns(side) && side.as_own_column() == Some(column);
-                let (operator, value) = match (is_key(left), is_key(right)) {
-                    (true, false) => (operator, right),
-                    (false, true) => (pg_sys::get_commutator(operator), left),
-                    _ => return None,
-                };
-                let is_equality = operator != Oid::INVALID
-                    && pg_sys::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32;
-                let same_collation = collation == Oid::INVALID || condition.input_collation() == Some(collation);
-                let is_known = self.outer([value]).is_some_and(Outer::is_empty);
-                if !is_equality
-                    || !same_collation
-                    || !is_known
-                    || !pg_sys::restriction_is_securely_promotable(info, self.relation)
-                {
-                    return None;
-                }
-                let (mut left_type, mut right_type) = (Oid::INVALID, Oid::INVALID);
-                pg_sys::op_input_types(operator, &mut left_type, &mut right_type);
-                let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
-                let share = pg_sys::clause_selectivity(self.root, info.cast(), 0, inner, no_join);
-                let function = pg_sys::get_opcode(operator);
-                Some(Equality { value, function, right_type, collation, share })
+            indexes.find(|found| found.indexoid == index && place < found.nkeycolumns as usize).is_some_and(|index| {
+                let (family, of_key) = (*index.opfamily.add(place), *index.indexcollations.add(place));
+                (of_key == Oid::INVALID || of_key == collation)
+                    && pg_sys::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32
             })
         }
     }
@@ -286,7 +305,7 @@ impl BaseRelation {
     /// Offers a way to scan the table to the planner.
     ///
     /// # Safety
-    /// `private` is a list of lists of nodes, integers or OIDs, and `methods` makes a plan of it.
+    /// `private` is what `methods` makes a plan of.
     pub unsafe fn offer(
         &self,
         outer: Outer,
@@ -323,17 +342,20 @@ impl BaseRelation {
 }
 
 impl Equality {
-    /// Whether both look up the same values in the same order.
-    pub fn is_same(&self, other: &Self) -> bool {
-        (self.function, self.right_type, self.collation) == (other.function, other.right_type, other.collation)
-            && self.value.equals(other.value)
+    pub fn value(&self) -> Expression {
+        self.comparison.value
     }
-}
 
-impl PathCost {
-    /// Compares costs of ways that return the same rows, of which perhaps not all are wanted.
-    pub fn compare(&self, other: &Self) -> Ordering {
-        (self.startup + self.total).total_cmp(&(other.startup + other.total))
+    /// The function of the operator, the type of its right operand, and the collation.
+    pub fn key(&self) -> (Oid, Oid, Oid) {
+        let Comparison { operator, collation, .. } = self.comparison;
+        let (mut left, mut right) = (Oid::INVALID, Oid::INVALID);
+        // SAFETY: both functions look up a system cache.
+        let function = unsafe {
+            pg_sys::op_input_types(operator, &mut left, &mut right);
+            pg_sys::get_opcode(operator)
+        };
+        (function, right, collation)
     }
 }
 
@@ -342,6 +364,63 @@ impl Outer {
         // SAFETY: the set is valid, or null.
         unsafe { pg_sys::bms_next_member(self.0, -1) < 0 }
     }
+
+    pub fn is_within(self, others: Self) -> bool {
+        // SAFETY: both sets are valid, or null.
+        unsafe { pg_sys::bms_is_subset(self.0, others.0) }
+    }
+
+    pub fn with(self, others: Self) -> Self {
+        // SAFETY: both sets are valid, or null; the result is a new set.
+        Self(unsafe { pg_sys::bms_union(self.0, others.0) })
+    }
+
+    fn members(self) -> impl Iterator<Item = i32> {
+        // SAFETY: the set is valid, or null.
+        let next = move |last| unsafe { pg_sys::bms_next_member(self.0, last) };
+        std::iter::successors(Some(next(-1)), move |&last| Some(next(last))).take_while(|&member| member >= 0)
+    }
+}
+
+impl PartialEq for Outer {
+    fn eq(&self, other: &Self) -> bool {
+        // SAFETY: both sets are valid, or null.
+        unsafe { pg_sys::bms_equal(self.0, other.0) }
+    }
+}
+
+/// Whether a member of an equivalence class is the column of the relation whose number is at `column`.
+///
+/// # Safety
+/// The planner calls it with a relation, a valid member and the pointer that it was given.
+unsafe extern "C-unwind" fn is_member_column(
+    _root: *mut pg_sys::PlannerInfo,
+    relation: *mut pg_sys::RelOptInfo,
+    _class: *mut pg_sys::EquivalenceClass,
+    member: *mut pg_sys::EquivalenceMember,
+    column: *mut std::ffi::c_void,
+) -> bool {
+    // SAFETY: the caller passes a relation, a valid member and a pointer to an i16.
+    unsafe {
+        let (number, column) = ((*relation).relid as i32, *column.cast::<i16>());
+        let found = Expression::new((*member).em_expr).and_then(|found| found.without_relabelling().column());
+        found == Some(Variable { relation: number, number: column, levels_up: 0 })
+    }
+}
+
+/// The elements of a list of RestrictInfo nodes.
+///
+/// # Safety
+/// `infos` is such a list, or null.
+unsafe fn restrictions(infos: *mut pg_sys::List) -> Vec<*mut pg_sys::RestrictInfo> {
+    // SAFETY: the caller passes a list of nodes.
+    unsafe { list(infos) }.into_iter().map(|info| info.as_ptr().cast()).collect()
+}
+
+/// The condition of a RestrictInfo node of the running planner.
+fn condition_of(info: *mut pg_sys::RestrictInfo) -> Option<Expression> {
+    // SAFETY: the planner's RestrictInfo nodes are valid, and so are their conditions.
+    unsafe { Expression::new((*info).clause) }
 }
 
 /// The members of an equivalence class, with those that stand for members of a table's family.

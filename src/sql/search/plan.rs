@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use pgrx::pg_sys::{self, Oid};
 
 use super::condition::{Limit, largest_distance};
-use crate::postgres::nodes::expression::{Expression, list, oids};
+use crate::postgres::nodes::expression::{Expression, oids};
 use crate::sql::indexed::layouts::{IndexedBlock, Layout};
 
 /// A search of a table: within a distance of a query, nearest first, or both.
@@ -48,38 +48,11 @@ pub struct ScopeKey {
 }
 
 impl Search {
-    /// The same search by another condition on the distance from the same fingerprint.
-    pub fn by(self, query: Expression, limit: Limit) -> Self {
-        let settings = Settings { has_limit: true, is_strict: limit.is_strict, ..self.settings };
-        Self { query, limit: Some(limit), settings, ..self }
-    }
-
     /// The expressions as a list: fingerprint, query, the limit if there is one, and the values of the scope.
     pub fn expressions(&self) -> *mut pg_sys::List {
         let limit = self.limit.map(|limit| limit.expression);
         let all = [self.fingerprint, self.query].into_iter().chain(limit).chain(self.scope.iter().copied());
         all.fold(std::ptr::null_mut(), |list, expression| append(list, expression.as_ptr().cast()))
-    }
-
-    /// The search that [`Search::to_list`] has written.
-    ///
-    /// # Safety
-    /// The list is one of `to_list`, or a copy.
-    pub unsafe fn from_list(written: *mut pg_sys::List) -> Option<Self> {
-        // SAFETY: the list has the expressions, then the lists of `Settings`.
-        unsafe {
-            let settings = Settings::from_list(pg_sys::list_nth(written, 1).cast())?;
-            let expressions = list(pg_sys::list_nth(written, 0).cast());
-            let &[fingerprint, query, ref rest @ ..] = &expressions[..] else { return None };
-            let (limit, scope) = rest.split_at_checked(settings.has_limit.into())?;
-            let limit = limit.first().map(|&expression| Limit { expression, is_strict: settings.is_strict });
-            Some(Self { fingerprint, query, limit, scope: scope.to_vec(), settings })
-        }
-    }
-
-    pub fn to_list(&self) -> *mut pg_sys::List {
-        let list = append(std::ptr::null_mut(), self.expressions().cast());
-        append(list, self.settings.to_list().cast())
     }
 }
 

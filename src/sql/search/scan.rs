@@ -9,14 +9,12 @@ use pgrx::pg_sys::{self, CustomScanState, Datum};
 use super::explain::{Done, explain};
 use super::finder::{Finder, Found, Next};
 use super::nearest::{Nearby, Nearest};
-use super::plan::{Search, Settings};
+use super::plan::Settings;
 use super::rows::Rows;
 use super::scope::ScopeValues;
-use super::wanted::{Wanted, cheapest};
-use crate::postgres::custom_scan::{CustomScan, Plan};
+use crate::postgres::custom_scan::CustomScan;
 use crate::postgres::error::{raise, user_error};
-use crate::postgres::nodes::base_relation::BaseRelation;
-use crate::postgres::nodes::expression::{Expression, list};
+use crate::postgres::nodes::expression::list;
 
 /// A scan that finds near rows, or reads rows nearest first.
 pub struct NearScan {
@@ -65,20 +63,6 @@ enum State {
 
 impl CustomScan for NearScan {
     const NAME: &'static CStr = c"SimhashScan";
-
-    unsafe fn plan(relation: BaseRelation, private: *mut pg_sys::List, conditions: &[Expression]) -> Plan {
-        // SAFETY: the caller passes what the path was offered with, which `to_list` has made.
-        let mut search = unsafe { Search::from_list(private) }.unwrap_or_else(|| unreadable());
-        // If a join is planned partition by partition, the conditions name the partition of the other table, and the
-        // path still names the table itself.
-        if !search.settings.is_ordered {
-            let same = |wanted: &Wanted| wanted.fingerprint.equals(search.fingerprint);
-            if let Some(wanted) = cheapest(Wanted::among(relation, conditions).into_iter().filter(same)) {
-                search = search.by(wanted.query, wanted.limit);
-            }
-        }
-        Plan { expressions: search.expressions(), private: search.settings.to_list() }
-    }
 
     unsafe fn begin(node: &mut CustomScanState, is_explain_only: bool) -> Self {
         // SAFETY: the node is being initialised; its plan was made by `plan`.
