@@ -1,21 +1,29 @@
-//! A table of a query, while the planner collects the ways to scan it.
+//! A relation of a query, while the planner collects the ways to scan it.
 
 use pgrx::pg_sys::{self, Oid};
 
 use super::equality::Comparison;
 use super::expression::{Expression, Variable, list};
+use super::planner::Planner;
 
-/// A table that the planner plans to scan.
+/// A relation that the planner plans to scan: mostly a table, or a family of tables.
 #[derive(Clone, Copy)]
 pub struct BaseRelation {
-    root: *mut pg_sys::PlannerInfo,
-    relation: *mut pg_sys::RelOptInfo,
-    table: Oid,
+    pub(super) root: *mut pg_sys::PlannerInfo,
+    pub(super) relation: *mut pg_sys::RelOptInfo,
+    entry: *const pg_sys::RangeTblEntry,
 }
 
 /// The relations of a query that an expression needs besides the scanned one; a set of the planner, perhaps null.
 #[derive(Clone, Copy)]
 pub struct Outer(pg_sys::Relids);
+
+/// A condition of the query on rows of a table.
+#[derive(Clone, Copy)]
+pub struct Condition {
+    pub(super) info: *mut pg_sys::RestrictInfo,
+    pub expression: Expression,
+}
 
 /// An order that the query needs first of all.
 #[derive(Clone, Copy)]
@@ -50,8 +58,7 @@ pub struct PathCost {
 }
 
 impl BaseRelation {
-    /// The table of `relation`; None unless it is an ordinary table or a materialized view that is scanned by itself
-    /// and completely.
+    /// The relation that the planner has just planned to scan; None if it has found that there are no rows.
     ///
     /// # Safety
     /// The arguments are those of the planner's `set_rel_pathlist_hook`, while it runs.
@@ -61,16 +68,15 @@ impl BaseRelation {
         entry: *const pg_sys::RangeTblEntry,
     ) -> Option<Self> {
         // SAFETY: the caller passes valid nodes.
-        unsafe {
-            let (entry, found) = (&*entry, &*relation);
-            let kinds = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_MATVIEW];
-            let is_scanned = found.reloptkind == pg_sys::RelOptKind::RELOPT_BASEREL
-                || found.reloptkind == pg_sys::RelOptKind::RELOPT_OTHER_MEMBER_REL;
-            let is_table = entry.rtekind == pg_sys::RTEKind::RTE_RELATION && kinds.contains(&(entry.relkind as u8));
-            let is_whole = !entry.inh && entry.tablesample.is_null();
-            let is_wanted = is_scanned && is_table && is_whole && !pg_sys::is_dummy_rel(relation);
-            is_wanted.then_some(Self { root, relation, table: entry.relid })
-        }
+        unsafe { (!pg_sys::is_dummy_rel(relation)).then_some(Self { root, relation, entry }) }
+    }
+
+    /// Whether this is an ordinary table or a materialized view that is scanned by itself and completely.
+    pub fn is_table(&self) -> bool {
+        let entry = self.entry();
+        let kinds = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_MATVIEW];
+        let is_table = entry.rtekind == pg_sys::RTEKind::RTE_RELATION && kinds.contains(&(entry.relkind as u8));
+        is_table && !entry.inh && entry.tablesample.is_null()
     }
 
     fn found(&self) -> &pg_sys::RelOptInfo {
@@ -78,8 +84,18 @@ impl BaseRelation {
         unsafe { &*self.relation }
     }
 
+    pub(super) fn entry(&self) -> &pg_sys::RangeTblEntry {
+        // SAFETY: the planner keeps the query's range table while it plans.
+        unsafe { &*self.entry }
+    }
+
+    /// The planner at work on the query.
+    pub fn planner(&self) -> Planner {
+        Planner(self.root)
+    }
+
     pub fn table(&self) -> Oid {
-        self.table
+        self.entry().relid
     }
 
     /// The table's number in the query's range table.
@@ -133,18 +149,19 @@ impl BaseRelation {
 
     /// The conditions on rows of the table alone, then those that rows of other tables take part in, and that may be
     /// evaluated before others that protect the table's rows (as row-level security does).
-    pub fn conditions(&self) -> Vec<Expression> {
-        self.restrictions().into_iter().filter_map(condition_of).collect()
-    }
-
-    fn restrictions(&self) -> Vec<*mut pg_sys::RestrictInfo> {
+    pub fn conditions(&self) -> Vec<Condition> {
         // SAFETY: both are lists of RestrictInfo nodes.
         unsafe {
-            let own = restrictions(self.found().baserestrictinfo).into_iter();
-            let joins = restrictions(self.found().joininfo).into_iter();
-            let joins = joins.filter(|&join| pg_sys::join_clause_is_movable_to(join, self.relation));
-            own.chain(joins).filter(|&info| pg_sys::restriction_is_securely_promotable(info, self.relation)).collect()
+            let own = conditions(self.found().baserestrictinfo).into_iter();
+            let joins = conditions(self.found().joininfo).into_iter();
+            let joins = joins.filter(|join| pg_sys::join_clause_is_movable_to(join.info, self.relation));
+            own.chain(joins).filter(|condition| self.may_come_first(condition)).collect()
         }
+    }
+
+    fn may_come_first(&self, condition: &Condition) -> bool {
+        // SAFETY: the condition is one of the relation.
+        unsafe { pg_sys::restriction_is_securely_promotable(condition.info, self.relation) }
     }
 
     /// The first order that the query needs, if it is that of ascending integers with NULLs last, and if there are
@@ -198,20 +215,17 @@ impl BaseRelation {
     /// from other equalities of the query.
     pub fn equalities(&self, column: i16) -> Vec<Equality> {
         let is_column = |side: Expression| self.owns(side) && side.as_own_column() == Some(column);
-        let equality = |info: *mut pg_sys::RestrictInfo| {
-            let comparison = Comparison::read(condition_of(info)?, is_column)?;
+        let equality = |condition: Condition| {
+            let comparison = Comparison::read(condition.expression, is_column)?;
             let outer = self.outer([comparison.value])?;
-            let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
-            // SAFETY: the planner is at work on this relation, and the condition is one of its conditions.
-            let share = unsafe { pg_sys::clause_selectivity(self.root, info.cast(), self.number(), inner, no_join) };
-            Some(Equality { comparison, outer, share })
+            Some(Equality { comparison, outer, share: self.share(&condition) })
         };
-        self.restrictions().into_iter().chain(self.implied(column)).filter_map(equality).collect()
+        self.conditions().into_iter().chain(self.implied(column)).filter_map(equality).collect()
     }
 
     /// The conditions of joins on a column of the table that follow from the equalities of the query. PostgreSQL takes
     /// these out of the other conditions.
-    fn implied(&self, mut column: i16) -> Vec<*mut pg_sys::RestrictInfo> {
+    fn implied(&self, mut column: i16) -> Vec<Condition> {
         if !self.found().has_eclass_joins {
             return Vec::new();
         }
@@ -224,10 +238,17 @@ impl BaseRelation {
                 (&raw mut column).cast(),
                 self.found().lateral_referencers,
             );
-            let mut implied = restrictions(implied);
-            implied.retain(|&info| pg_sys::restriction_is_securely_promotable(info, self.relation));
+            let mut implied = conditions(implied);
+            implied.retain(|condition| self.may_come_first(condition));
             implied
         }
+    }
+
+    /// The share of the rows that fulfil a condition, as the planner estimates it, given a row of other relations.
+    pub(super) fn share(&self, condition: &Condition) -> f64 {
+        let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
+        // SAFETY: the planner is at work on this relation, and the condition is one of the relation.
+        unsafe { pg_sys::clause_selectivity(self.root, condition.info.cast(), self.number(), inner, no_join) }
     }
 
     /// Whether an index can look up the value of an equality in its key at this place, from 0.
@@ -411,16 +432,13 @@ unsafe extern "C-unwind" fn is_member_column(
 /// The elements of a list of RestrictInfo nodes.
 ///
 /// # Safety
-/// `infos` is such a list, or null.
-unsafe fn restrictions(infos: *mut pg_sys::List) -> Vec<*mut pg_sys::RestrictInfo> {
-    // SAFETY: the caller passes a list of nodes.
-    unsafe { list(infos) }.into_iter().map(|info| info.as_ptr().cast()).collect()
-}
-
-/// The condition of a RestrictInfo node of the running planner.
-fn condition_of(info: *mut pg_sys::RestrictInfo) -> Option<Expression> {
-    // SAFETY: the planner's RestrictInfo nodes are valid, and so are their conditions.
-    unsafe { Expression::new((*info).clause) }
+/// `infos` is such a list of the running planner, or null.
+unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
+    // SAFETY: the caller passes a list of nodes, each of which has an expression.
+    unsafe {
+        let infos = list(infos).into_iter().map(|info| info.as_ptr().cast::<pg_sys::RestrictInfo>());
+        infos.filter_map(|info| Some(Condition { info, expression: Expression::new((*info).clause)? })).collect()
+    }
 }
 
 /// The members of an equivalence class, with those that stand for members of a table's family.

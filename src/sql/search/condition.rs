@@ -5,6 +5,7 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Oid};
 
+use super::USUAL_DISTANCE;
 use crate::postgres::nodes::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 
@@ -14,6 +15,8 @@ pub struct Near {
     pub fingerprints: [Expression; 2],
     pub limit: Limit,
     pub schema: ExtensionSchema,
+    /// Whether PostgreSQL asks this extension how many rows fulfil the condition.
+    pub is_estimated: bool,
 }
 
 /// The largest distance that a condition allows.
@@ -39,7 +42,7 @@ impl Near {
             let arguments = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
             let schema = schema_of(function, c"simhash_near", &arguments)?;
             let limit = Limit { expression: limit, is_strict: false };
-            return Some(Self { fingerprints: [a, b], limit, schema });
+            return Some(Self { fingerprints: [a, b], limit, schema, is_estimated: true });
         }
         let (operator, _, [left, right]) = condition.operation()?;
         let (distance, expression, is_strict) = match operator.to_u32() {
@@ -50,14 +53,14 @@ impl Near {
             _ => return None,
         };
         let Distance { fingerprints, schema } = Distance::read(distance)?;
-        Some(Self { fingerprints, limit: Limit { expression, is_strict }, schema })
+        Some(Self { fingerprints, limit: Limit { expression, is_strict }, schema, is_estimated: false })
     }
 }
 
 impl Limit {
-    /// The largest distance, if it is a constant.
-    pub fn constant(self) -> Option<i32> {
-        self.expression.integer().map(|limit| largest_distance(limit, self.is_strict))
+    /// The largest distance; the usual one if it is not constant.
+    pub fn distance(self) -> i32 {
+        self.expression.integer().map_or(USUAL_DISTANCE, |limit| largest_distance(limit, self.is_strict))
     }
 }
 

@@ -8,11 +8,10 @@ use std::cell::Cell;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
+use simhash::distance::share_within;
 use simhash::search::growth::Growth;
 
-use super::USUAL_DISTANCE;
 use super::condition::{Distance, Limit};
-use super::near::near_share;
 use super::plan::{ScopeKey, Search, Settings};
 use super::scan::NearScan;
 use super::wanted::{Wanted, cheapest};
@@ -59,23 +58,24 @@ unsafe extern "C-unwind" fn offer_scans(
         if let Some(previous) = PREVIOUS_HOOK.get() {
             pgrx::pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
         }
-        if IS_ENABLED.get()
-            && let Some(relation) = BaseRelation::new(root, relation, entry)
-        {
-            offer(relation);
+        if let Some(relation) = BaseRelation::new(root, relation, entry) {
+            let wanted = Wanted::of(relation);
+            if IS_ENABLED.get() && relation.is_table() {
+                offer(relation, &wanted);
+            }
+            estimate(relation, &wanted);
         }
     }
 }
 
-fn offer(relation: BaseRelation) {
-    let wanted = Wanted::among(relation, &relation.conditions());
-    let order = relation.orders().into_iter().find_map(|order| ByDistance::read(relation, order, &wanted));
+fn offer(relation: BaseRelation, wanted: &[Wanted]) {
+    let order = relation.orders().into_iter().find_map(|order| ByDistance::read(relation, order, wanted));
     if wanted.is_empty() && order.is_none() {
         return;
     }
     let usable = relation.indexes();
     let mut indexes = Indexes { relation, usable: &usable, known: Vec::new() };
-    for wanted in &wanted {
+    for wanted in wanted {
         let tables = indexes.tables(wanted.fingerprint, wanted.schema, wanted.outer);
         tables.iter().filter_map(|table| table.near(wanted)).for_each(|way| way.offer_near(wanted));
     }
@@ -86,14 +86,27 @@ fn offer(relation: BaseRelation) {
     }
 }
 
+/// Corrects the planner's estimates of rows: for `<=`, it assumes that a third of the rows fulfils the condition.
+fn estimate(relation: BaseRelation, wanted: &[Wanted]) {
+    let mut shares = Vec::new();
+    for Wanted { condition, fingerprint, query, estimate, .. } in wanted.iter().filter(|wanted| !wanted.is_estimated) {
+        let rows = relation.planner().most_rows([*fingerprint, *query]);
+        relation.set_share(condition, estimate.share(rows), estimate.share_with_near_row(rows));
+        shares.push((*condition, estimate.share(rows)));
+    }
+    if !shares.is_empty() {
+        relation.estimate_rows(&shares);
+    }
+}
+
 /// The order by distance that a query needs.
 struct ByDistance {
     order: Order,
     fingerprint: Expression,
     query: Expression,
     schema: ExtensionSchema,
-    /// The largest distance that is wanted.
-    limit: Option<Limit>,
+    /// The condition that limits the distance.
+    limit: Option<Wanted>,
     /// The other relations that the scan needs.
     outer: Outer,
 }
@@ -114,7 +127,7 @@ impl ByDistance {
         let same = |wanted: &&Wanted| {
             wanted.outer.is_empty() && wanted.fingerprint.equals(fingerprint) && wanted.query.equals(query)
         };
-        let limit = cheapest(wanted.iter().filter(same).copied()).map(|wanted| wanted.limit);
+        let limit = cheapest(wanted.iter().filter(same).copied());
         Some(Self { order, fingerprint, query, schema, limit, outer })
     }
 }
@@ -233,11 +246,10 @@ struct Way<'a> {
 impl<'a> Table<'a> {
     /// The way to find near rows; None if the layouts do not serve the distance.
     fn near(&'a self, wanted: &Wanted) -> Option<Way<'a>> {
-        let distance = wanted.distance();
         let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
         let (startup, _) = self.relation.condition_costs();
-        let found = self.rows * near_share(self.rows, distance);
-        let total = self.search_cost(distance)? + self.visit_cost(found, only_column.is_some());
+        let found = self.rows * wanted.estimate.share(self.rows);
+        let total = self.search_cost(wanted.limit.distance())? + self.visit_cost(found, only_column.is_some());
         Some(Way { table: self, cost: PathCost { startup, total: startup + total }, only_column })
     }
 
@@ -248,12 +260,11 @@ impl<'a> Table<'a> {
         let visits = |rows| self.visit_cost(rows, only_column.is_some());
         let (growth, rest) = match order.limit {
             Some(limit) => {
-                let distance = limit.constant().unwrap_or(USUAL_DISTANCE);
-                (self.search_cost(distance)?, visits(self.rows * near_share(self.rows, distance)))
+                (self.search_cost(limit.limit.distance())?, visits(self.rows * limit.estimate.share(self.rows)))
             }
             None => {
                 // The nearest row may be as far as chance puts it.
-                let nearest = (0..64).find(|&distance| self.rows * near_share(self.rows, distance) >= 2.0);
+                let nearest = (0..64).find(|&distance| self.rows * share_within(distance) >= 1.0);
                 let pass = self.pass_cost();
                 let growth = nearest.and_then(|nearest| self.search_cost(nearest)).map_or(pass, |cost| cost.min(pass));
                 (growth, pass + visits(self.rows))
@@ -324,7 +335,7 @@ impl Way<'_> {
     }
 
     fn offer_nearest(&self, order: &ByDistance) {
-        self.offer(Some(order.order), &self.search(true, order.fingerprint, order.query, order.limit));
+        self.offer(Some(order.order), &self.search(true, order.fingerprint, order.query, order.limit.map(|wanted| wanted.limit)));
     }
 
     fn offer(&self, order: Option<Order>, search: &Search) {
