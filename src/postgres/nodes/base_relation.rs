@@ -118,6 +118,14 @@ impl BaseRelation {
         self.found().allvisfrac
     }
 
+    /// The number of rows that the query reads if other conditions refuse as many as the planner expects; None if the
+    /// query has no LIMIT, or it is not known.
+    pub fn expected_rows(&self) -> Option<f64> {
+        // SAFETY: the planner is at work on the query.
+        let limit = unsafe { (*self.root).limit_tuples };
+        (limit > 0.0).then(|| limit * (self.rows() / self.found().rows).max(1.0))
+    }
+
     /// The costs of reading a page in random order and in sequence.
     pub fn page_costs(&self) -> (f64, f64) {
         let (mut random, mut sequential) = (0.0, 0.0);

@@ -9,9 +9,10 @@ use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use simhash::distance::share_within;
-use simhash::search::growth::Growth;
+use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 
 use super::condition::{Distance, Limit};
+use super::nearest::Capacity;
 use super::plan::{ScopeKey, Search, Settings};
 use super::scan::NearScan;
 use super::wanted::{Wanted, cheapest};
@@ -109,6 +110,8 @@ struct ByDistance {
     limit: Option<Wanted>,
     /// The other relations that the scan needs.
     outer: Outer,
+    /// The number of rows that the query is expected to read, if the distance is not limited.
+    expected: Option<f64>,
 }
 
 impl ByDistance {
@@ -128,7 +131,8 @@ impl ByDistance {
             wanted.outer.is_empty() && wanted.fingerprint.equals(fingerprint) && wanted.query.equals(query)
         };
         let limit = cheapest(wanted.iter().filter(same).copied());
-        Some(Self { order, fingerprint, query, schema, limit, outer })
+        let expected = relation.expected_rows().filter(|_| limit.is_none());
+        Some(Self { order, fingerprint, query, schema, limit, outer, expected })
     }
 }
 
@@ -258,16 +262,21 @@ impl<'a> Table<'a> {
         let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
         let (startup, _) = self.relation.condition_costs();
         let visits = |rows| self.visit_cost(rows, only_column.is_some());
+        let pass = self.pass_cost();
+        // The cost of the full scans after the first one.
+        let capacity = Capacity::new(order.expected);
+        let full_scans = |distance| pass * (capacity.full_scans(self.rows, distance) - 1.0);
         let (growth, rest) = match order.limit {
             Some(limit) => {
-                (self.search_cost(limit.limit.distance())?, visits(self.rows * limit.estimate.share(self.rows)))
+                let found = self.rows * limit.estimate.share(self.rows);
+                let distance = limit.limit.distance();
+                (self.search_cost(distance)?, full_scans(distance) + visits(found))
             }
             None => {
                 // The nearest row may be as far as chance puts it.
                 let nearest = (0..64).find(|&distance| self.rows * share_within(distance) >= 1.0);
-                let pass = self.pass_cost();
                 let growth = nearest.and_then(|nearest| self.search_cost(nearest)).map_or(pass, |cost| cost.min(pass));
-                (growth, pass + visits(self.rows))
+                (growth, pass + full_scans(LARGEST_DISTANCE) + visits(self.rows))
             }
         };
         let cost = PathCost { startup: startup + growth, total: startup + growth + rest };
@@ -331,11 +340,13 @@ impl<'a> Table<'a> {
 
 impl Way<'_> {
     fn offer_near(&self, wanted: &Wanted) {
-        self.offer(None, &self.search(false, wanted.fingerprint, wanted.query, Some(wanted.limit)));
+        self.offer(None, &self.search(false, wanted.fingerprint, wanted.query, Some(wanted.limit), None));
     }
 
     fn offer_nearest(&self, order: &ByDistance) {
-        self.offer(Some(order.order), &self.search(true, order.fingerprint, order.query, order.limit.map(|wanted| wanted.limit)));
+        let limit = order.limit.map(|wanted| wanted.limit);
+        let search = self.search(true, order.fingerprint, order.query, limit, order.expected);
+        self.offer(Some(order.order), &search);
     }
 
     fn offer(&self, order: Option<Order>, search: &Search) {
@@ -345,7 +356,14 @@ impl Way<'_> {
         unsafe { relation.offer(outer, order, self.cost, lists, Methods::<NearScan>::PATH) };
     }
 
-    fn search(&self, is_ordered: bool, fingerprint: Expression, query: Expression, limit: Option<Limit>) -> Search {
+    fn search(
+        &self,
+        is_ordered: bool,
+        fingerprint: Expression,
+        query: Expression,
+        limit: Option<Limit>,
+        expected: Option<f64>,
+    ) -> Search {
         let Table { relation, layouts, scope, rows, .. } = self.table;
         let key = |equality: &Equality| {
             let (function, value_type, collation) = equality.key();
@@ -358,6 +376,7 @@ impl Way<'_> {
             is_strict: limit.is_some_and(|limit| limit.is_strict),
             rows: *rows,
             pages: relation.pages(),
+            expected,
             scope: scope.iter().map(key).collect(),
             layouts: layouts.clone(),
         };

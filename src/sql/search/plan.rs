@@ -35,6 +35,8 @@ pub struct Settings {
     pub rows: f64,
     /// The number of pages of the table, for that estimate.
     pub pages: f64,
+    /// The number of rows that the query is expected to read; None if that is not known.
+    pub expected: Option<f64>,
     pub scope: Vec<ScopeKey>,
     pub layouts: Vec<Layout>,
 }
@@ -57,7 +59,7 @@ impl Search {
 }
 
 /// Number of integers that are written before those of the indexes, and for each index.
-const FIXED: usize = 7;
+const FIXED: usize = 8;
 const EACH: usize = 4;
 
 impl Settings {
@@ -82,10 +84,13 @@ impl Settings {
 
     /// A list of integers and a list of OIDs.
     pub fn to_list(&self) -> *mut pg_sys::List {
-        let [rows, pages] = [self.rows, self.pages].map(|number| number.min(f64::from(i32::MAX)) as i32);
+        let expected = self.expected.unwrap_or(0.0);
+        let [rows, pages, expected] =
+            [self.rows, self.pages, expected].map(|number| number.min(f64::from(i32::MAX)) as i32);
         let [is_ordered, is_strict, has_limit] = [self.is_ordered, self.is_strict, self.has_limit].map(i32::from);
         let only_column = self.only_column.unwrap_or(0).into();
-        let mut numbers = vec![is_ordered, only_column, is_strict, has_limit, rows, pages, self.scope.len() as i32];
+        let scope = self.scope.len() as i32;
+        let mut numbers = vec![is_ordered, only_column, is_strict, has_limit, rows, pages, expected, scope];
         let blocks = || self.layouts.iter().flatten();
         for found in blocks() {
             let fingerprint = found.fingerprint.unwrap_or(0).into();
@@ -113,7 +118,7 @@ impl Settings {
             let numbers: Vec<i32> = (0..(*numbers).length).map(|i| pg_sys::list_nth_int(numbers, i)).collect();
             (numbers, oids(pg_sys::list_nth(written, 1).cast()))
         };
-        let (&[is_ordered, only_column, is_strict, has_limit, rows, pages, scope], blocks) =
+        let (&[is_ordered, only_column, is_strict, has_limit, rows, pages, expected, scope], blocks) =
             numbers.split_first_chunk::<FIXED>()?;
         let (scope, indexes) = oids.split_at_checked(3 * scope as usize)?;
         let scope =
@@ -135,6 +140,7 @@ impl Settings {
             is_strict: is_strict != 0,
             rows: rows.into(),
             pages: pages.into(),
+            expected: (expected != 0).then_some(expected.into()),
             scope: scope.collect(),
             layouts,
         })

@@ -8,7 +8,7 @@ use pgrx::pg_sys::{self, CustomScanState, Datum};
 
 use super::explain::{Done, explain};
 use super::finder::{Finder, Found, Next};
-use super::nearest::{Nearby, Nearest};
+use super::nearest::{Capacity, Nearby, Nearest};
 use super::plan::Settings;
 use super::rows::Rows;
 use super::scope::ScopeValues;
@@ -138,9 +138,9 @@ impl CustomScan for NearScan {
     }
 
     unsafe fn end(&mut self) {
-        if let Some(mut running) = self.running.take() {
-            running.finder.end();
-            running.rows.end();
+        if let Some(Running { finder, mut rows, .. }) = self.running.take() {
+            finder.end();
+            rows.end();
         }
     }
 
@@ -224,7 +224,8 @@ impl Running {
                     let needs_visibility = settings.only_column.is_some();
                     let pass = self.finder.pass_cost();
                     let distance = limit.unwrap_or(i32::MAX);
-                    let nearest = Nearest::new(distance, self.finder.growth(), pass, needs_visibility);
+                    let capacity = Capacity::new(settings.expected);
+                    let nearest = Nearest::new(distance, self.finder.growth(), pass, capacity, needs_visibility);
                     State::Nearest { nearest: Box::new(nearest), and_nulls: limit.is_none() }
                 } else {
                     State::Near { limit: limit.unwrap_or(i32::MAX), is_pass: false }
@@ -273,7 +274,7 @@ impl Running {
                             return self.return_column(settings, Some(kept.fingerprint), kept.place);
                         }
                         if self.rows.visit(kept.place) {
-                            return self.return_visited(settings, Some(kept.fingerprint), kept.place);
+                            return self.return_visited(settings, Some(kept.fingerprint));
                         }
                     }
                     None if *and_nulls => self.begin_nulls(),
@@ -283,7 +284,7 @@ impl Running {
                     Some(place) => {
                         if self.rows.visit(place) {
                             let fingerprint = settings.only_column.and_then(|column| self.column_of_row(column));
-                            return self.return_visited(settings, fingerprint, place);
+                            return self.return_visited(settings, fingerprint);
                         }
                     }
                     None if matches!(self.state, State::All) => self.begin_nulls(),
@@ -310,18 +311,13 @@ impl Running {
                 return None;
             }
         }
-        Some(self.return_visited(settings, Some(fingerprint), place))
+        Some(self.return_visited(settings, Some(fingerprint)))
     }
 
     /// Returns the row that was visited last.
-    fn return_visited(
-        &mut self,
-        settings: &Settings,
-        fingerprint: Option<u64>,
-        place: pg_sys::ItemPointerData,
-    ) -> *mut TupleTableSlot {
+    fn return_visited(&mut self, settings: &Settings, fingerprint: Option<u64>) -> *mut TupleTableSlot {
         match settings.only_column {
-            Some(_) => self.return_column(settings, fingerprint, place),
+            Some(_) => self.return_column(settings, fingerprint, self.rows.tid()),
             None => self.slot,
         }
     }
