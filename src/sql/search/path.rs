@@ -211,9 +211,9 @@ impl<'a> Indexes<'a> {
                 Some(column) => Fingerprint::Column(column),
                 None => Fingerprint::Expression(fingerprint.moved(self.relation.number(), 1)),
             };
-            let indexes: Vec<_> = self.usable.iter().map(|index| index.oid).collect();
-            let table = Relation::open_for_planning(self.relation.table()).zip(schema.simhash_block());
-            let found = table.map(|(table, simhash_block)| indexed_blocks(&table, &indexes, of, simhash_block));
+            let indexes = self.usable.iter().map(|index| Relation::open_locked(index.oid));
+            let table = Relation::open_locked(self.relation.table());
+            let found = schema.simhash_block().map(|block| indexed_blocks(&table, indexes, of, block));
             self.known.push((fingerprint, schema, found.unwrap_or_default()));
             self.known.len() - 1
         });
