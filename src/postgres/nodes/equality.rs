@@ -79,7 +79,16 @@ fn element_of_constant(array: Expression) -> Option<Expression> {
         let array = pg_sys::pg_detoast_datum(value.cast_mut_ptr()).cast();
         let (out_elements, out_nulls) = (&mut elements, &mut nulls);
         let length = length.into();
-        pg_sys::deconstruct_array(array, element_type, length, by_value, alignment, out_elements, out_nulls, &mut count);
+        pg_sys::deconstruct_array(
+            array,
+            element_type,
+            length,
+            by_value,
+            alignment,
+            out_elements,
+            out_nulls,
+            &mut count,
+        );
         if count != 1 || *nulls {
             return None;
         }

@@ -52,7 +52,8 @@ impl BaseRelation {
                 let rows = pg_sys::get_parameterized_baserel_size(self.root, self.relation, clauses);
                 // For a condition of a join, this has asked the operator again.
                 let of_path = joins.iter().filter(|(join, _)| pg_sys::list_member_ptr(clauses, join.info.cast()));
-                let growth: f64 = of_path.map(|(join, share)| share / self.share(join).max(f64::MIN_POSITIVE)).product();
+                let growth: f64 =
+                    of_path.map(|(join, share)| share / self.share(join).max(f64::MIN_POSITIVE)).product();
                 parameters.ppi_rows = pg_sys::clamp_row_est(rows * growth);
             }
             for path in list((*self.relation).pathlist).into_iter().chain(list((*self.relation).partial_pathlist)) {
