@@ -12,21 +12,12 @@ use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{self, CustomExecMethods, CustomPathMethods, CustomScanMethods, CustomScanState};
 
 use super::ffi::executor::ExecScan;
-use super::nodes::base_relation::BaseRelation;
-use super::nodes::expression::{Expression, list};
 use super::raised::unchanged;
 
 /// The state of a scan node.
 pub trait CustomScan: Sized + 'static {
     /// The name of the node, as EXPLAIN shows it. It must be unique among all extensions.
     const NAME: &'static CStr;
-
-    /// Completes the plan of a path: returns the expressions that are evaluated when the scan begins, and what else the
-    /// plan keeps.
-    ///
-    /// # Safety
-    /// `private` is what the path was offered with.
-    unsafe fn plan(relation: BaseRelation, private: *mut pg_sys::List, conditions: &[Expression]) -> Plan;
 
     /// Begins a scan. It does not read anything yet.
     ///
@@ -56,18 +47,23 @@ pub trait CustomScan: Sized + 'static {
     unsafe fn explain(&self, node: &CustomScanState, ancestors: *mut pg_sys::List, output: *mut pg_sys::ExplainState);
 }
 
-/// What [`CustomScan::plan`] returns: lists for `custom_exprs` and `custom_private`.
-pub struct Plan {
-    pub expressions: *mut pg_sys::List,
-    pub private: *mut pg_sys::List,
-}
-
 /// A node in the executor's memory.
 #[repr(C)]
 struct Node<T> {
     node: CustomScanState,
     /// Null until the scan has begun.
     scan: *mut T,
+}
+
+/// The positions of the lists in [`path_lists`].
+const EXPRESSIONS: i32 = 0;
+const PRIVATE: i32 = 1;
+
+/// What a path keeps for its plan: the expressions that the scan evaluates (`custom_exprs`), and a list of what else it
+/// needs (`custom_private`). Both are valid lists of nodes that PostgreSQL can copy.
+pub fn path_lists(expressions: *mut pg_sys::List, private: *mut pg_sys::List) -> *mut pg_sys::List {
+    // SAFETY: the list is made here.
+    unsafe { pg_sys::lappend(pg_sys::lappend(std::ptr::null_mut(), expressions.cast()), private.cast()) }
 }
 
 /// The tables of functions by which PostgreSQL calls a node.
@@ -77,7 +73,7 @@ impl<T: CustomScan> Methods<T> {
     pub const PATH: &'static CustomPathMethods = &CustomPathMethods {
         CustomName: T::NAME.as_ptr(),
         PlanCustomPath: Some(plan::<T>),
-        ReparameterizeCustomPathByChild: None,
+        ReparameterizeCustomPathByChild: Some(reparameterize),
     };
     const SCAN: &'static CustomScanMethods =
         &CustomScanMethods { CustomName: T::NAME.as_ptr(), CreateCustomScanState: Some(create::<T>) };
@@ -118,7 +114,7 @@ unsafe fn guard<R>(f: impl FnOnce() -> R) -> R {
 }
 
 unsafe extern "C-unwind" fn plan<T: CustomScan>(
-    root: *mut pg_sys::PlannerInfo,
+    _root: *mut pg_sys::PlannerInfo,
     relation: *mut pg_sys::RelOptInfo,
     path: *mut pg_sys::CustomPath,
     targets: *mut pg_sys::List,
@@ -129,20 +125,38 @@ unsafe extern "C-unwind" fn plan<T: CustomScan>(
     // which is valid in each of its fields, with the tag of its type.
     unsafe {
         guard(|| {
-            let conditions = pg_sys::extract_actual_clauses(clauses, false);
-            let read = list(conditions);
-            let plan = T::plan(BaseRelation::of_path(root, relation), (*path).custom_private, &read);
             let scan = pg_sys::palloc0(size_of::<pg_sys::CustomScan>()).cast::<pg_sys::CustomScan>();
             (*scan).scan.plan.type_ = pg_sys::NodeTag::T_CustomScan;
             (*scan).scan.plan.targetlist = targets;
             // All conditions stay, so that a row that another transaction has changed is checked by all of them.
-            (*scan).scan.plan.qual = conditions;
+            (*scan).scan.plan.qual = pg_sys::extract_actual_clauses(clauses, false);
             (*scan).scan.scanrelid = (*relation).relid;
             (*scan).flags = (*path).flags;
-            (*scan).custom_exprs = plan.expressions;
-            (*scan).custom_private = plan.private;
+            (*scan).custom_exprs = pg_sys::list_nth((*path).custom_private, EXPRESSIONS).cast();
+            (*scan).custom_private = pg_sys::list_nth((*path).custom_private, PRIVATE).cast();
             (*scan).methods = Methods::<T>::SCAN;
             scan.cast()
+        })
+    }
+}
+
+/// Makes a path's expressions refer to a partition of another table, where they refer to that table: a join may be
+/// planned partition by partition.
+unsafe extern "C-unwind" fn reparameterize(
+    root: *mut pg_sys::PlannerInfo,
+    private: *mut pg_sys::List,
+    child: *mut pg_sys::RelOptInfo,
+) -> *mut pg_sys::List {
+    // SAFETY: the planner passes the lists of a path that was offered, and a partition of a table.
+    unsafe {
+        pgrx_extern_c_guard(|| {
+            let expressions = pg_sys::list_nth(private, EXPRESSIONS).cast();
+            #[cfg(any(feature = "pg14", feature = "pg15"))]
+            let (child, parent) = ((*child).relids, (*child).top_parent_relids);
+            #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+            let parent = (*child).top_parent;
+            let expressions = pg_sys::adjust_appendrel_attrs_multilevel(root, expressions, child, parent);
+            path_lists(expressions.cast(), pg_sys::list_nth(private, PRIVATE).cast())
         })
     }
 }

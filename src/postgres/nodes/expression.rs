@@ -37,7 +37,7 @@ impl Expression {
     }
 
     /// The node as a `T`, whose tag is `tag`; None if the node has another tag.
-    fn as_node<T>(self, tag: NodeTag) -> Option<NonNull<T>> {
+    pub(super) fn as_node<T>(self, tag: NodeTag) -> Option<NonNull<T>> {
         // SAFETY: every node starts with its tag, which tells its type.
         (unsafe { self.0.as_ref() }.type_ == tag).then_some(self.0.cast())
     }

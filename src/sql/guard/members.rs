@@ -125,7 +125,7 @@ fn no_usable_index(
     max_distance: i32,
     simhash_block: Oid,
 ) -> Result<ErrorReport, ErrorReport> {
-    let found = indexed_blocks(table, &table.indexes(), Fingerprint::Column(fingerprint.number), simhash_block);
+    let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint.number), simhash_block);
     let names = |found: &Scoped| -> Result<Vec<String>, ErrorReport> {
         found.scope.iter().filter_map(|&column| Column::at(table, column)).map(|column| column.name()).collect()
     };

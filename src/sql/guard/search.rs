@@ -118,7 +118,7 @@ impl SearchedTable {
             None => None,
         };
         let fingerprint = fingerprint.number;
-        let found = indexed_blocks(table, &table.indexes(), Fingerprint::Column(fingerprint), simhash_block);
+        let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint), simhash_block);
         let Some(indexes) = Indexes::cheapest(table, &found, &scope, near.max_distance) else { return Ok(None) };
         let is_covering = indexes.layouts.iter().all(is_covering);
         Ok(Some(Self {

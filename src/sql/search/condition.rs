@@ -17,6 +17,8 @@ pub struct Near {
     pub fingerprints: [Expression; 2],
     pub limit: Limit,
     pub schema: ExtensionSchema,
+    /// Whether PostgreSQL asks this extension how many rows fulfil the condition.
+    pub is_estimated: bool,
 }
 
 /// The largest distance that a condition allows, and the radii of blocks if it has some.
@@ -43,7 +45,7 @@ impl Near {
             let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4ARRAYOID];
             let schema = schema_of(function, c"simhash_near", types.get(..arguments.len())?)?;
             let limit = Limit { expression: limit, radii: radii.first().copied(), is_strict: false };
-            return Some(Self { fingerprints: [a, b], limit, schema });
+            return Some(Self { fingerprints: [a, b], limit, schema, is_estimated: true });
         }
         let (operator, _, [left, right]) = condition.operation()?;
         let (distance, expression, is_strict) = match operator.to_u32() {
@@ -54,7 +56,8 @@ impl Near {
             _ => return None,
         };
         let Distance { fingerprints, schema } = Distance::read(distance)?;
-        Some(Self { fingerprints, limit: Limit { expression, radii: None, is_strict }, schema })
+        let limit = Limit { expression, radii: None, is_strict };
+        Some(Self { fingerprints, limit, schema, is_estimated: false })
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Finder {
     /// The keys before the block.
     scope: Vec<pg_sys::ScanKeyData>,
     counts: Counts,
-    /// Whether scans stay open after a step. Each takes 45 kB, which is more than beginning it again costs, unless it
+    /// Whether scans stay open after a step or a pass. Each takes 45 kB, which is more than beginning it again costs, unless it
     /// is used again soon.
     keeps_open: bool,
 }
@@ -58,7 +58,6 @@ struct Index {
     of: IndexedBlock,
     block: Block,
     entries: Entries,
-    /// Null until the index is opened.
     relation: pg_sys::Relation,
     scan: Option<EntryScan>,
 }
@@ -121,11 +120,14 @@ const PLACES: usize = 1 << 16;
 const REMEMBERED: usize = 1 << 15;
 
 impl Finder {
-    /// A finder in a table of about `row_count` rows.
+    /// A finder in a table of about `row_count` rows. It opens the indexes, so that they cannot be dropped before it
+    /// ends.
     pub fn new(settings: &Settings, row_count: f64) -> Self {
         let index = |of: &IndexedBlock| {
             let block = Block::new(of.block, of.blocks)?;
-            Some(Index { of: *of, block, entries: of.entries(), relation: std::ptr::null_mut(), scan: None })
+            // SAFETY: the index is one of the plan, whose table is locked, so that the index exists.
+            let relation = unsafe { pg_sys::index_open(of.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+            Some(Index { of: *of, block, entries: of.entries(), relation, scan: None })
         };
         Self {
             layouts: settings.layouts.iter().map(|layout| layout.iter().filter_map(index).collect()).collect(),
@@ -200,12 +202,13 @@ impl Finder {
                 }
                 (None, Kind::Step(step)) => {
                     self.growth.complete(step);
-                    if !self.keeps_open {
-                        self.end_scan(task.index);
-                    }
+                    self.release(task.index);
                     return Next::Complete;
                 }
-                (None, Kind::Pass { .. }) => return Next::Complete,
+                (None, Kind::Pass { .. }) => {
+                    self.release(task.index);
+                    return Next::Complete;
+                }
             }
         }
     }
@@ -409,25 +412,23 @@ impl Finder {
         Some(radii)
     }
 
-    /// Ends the scan of an index.
-    fn end_scan(&mut self, place: (usize, usize)) {
-        if let Some(scan) = self.index(place).scan.take() {
+    /// Ends the scan of an index, unless scans stay open.
+    fn release(&mut self, place: (usize, usize)) {
+        let keeps_open = self.keeps_open;
+        if let Some(scan) = self.index(place).scan.take_if(|_| !keeps_open) {
             self.counts.entries += scan.entries;
             scan.end();
         }
     }
 
     /// Closes the indexes.
-    pub fn end(&mut self) {
-        for index in self.layouts.iter_mut().flatten() {
-            if let Some(scan) = index.scan.take() {
+    pub fn end(self) {
+        for index in self.layouts.into_iter().flatten() {
+            if let Some(scan) = index.scan {
                 scan.end();
             }
-            if !index.relation.is_null() {
-                // SAFETY: the index was opened by `open`, and is closed only here.
-                unsafe { pg_sys::index_close(index.relation, pg_sys::NoLock as pg_sys::LOCKMODE) };
-                index.relation = std::ptr::null_mut();
-            }
+            // SAFETY: the index was opened by `Finder::new`, and is closed only here.
+            unsafe { pg_sys::index_close(index.relation, pg_sys::NoLock as pg_sys::LOCKMODE) };
         }
     }
 }
@@ -435,10 +436,6 @@ impl Finder {
 impl Index {
     /// Begins a scan with so many keys, if that has not been done.
     fn open(&mut self, rows: &Rows, keys: usize) {
-        if self.relation.is_null() {
-            // SAFETY: the index is one of the plan, whose table is locked, so that the index cannot be dropped.
-            self.relation = unsafe { pg_sys::index_open(self.of.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
-        }
         let (table, index, snapshot, included) = (rows.table(), self.relation, rows.snapshot(), self.of.fingerprint);
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
         // bigint.

@@ -4,9 +4,11 @@ use pgrx::AnyArray;
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use simhash::distance::{self, share_within};
+use simhash::distance;
 
 use super::USUAL_DISTANCE;
+use super::condition::Limit;
+use super::estimate::Estimate;
 use crate::postgres::call::Call;
 use crate::postgres::nodes::expression::Expression;
 use crate::postgres::nodes::planner::Planner;
@@ -48,30 +50,25 @@ fn simhash_near_support(request: Internal) -> Result<Internal, ErrorReport> {
             }
             Ok(Answer::Nothing)
         }
-        Request::Selectivity { planner, arguments, answer } => match selectivity(planner, &arguments) {
-            Some(share) => {
-                *answer = share;
-                Ok(Answer::InRequest)
+        Request::Selectivity { planner, arguments, is_semi_join, answer } => {
+            match selectivity(planner, &arguments, is_semi_join) {
+                Some(share) => {
+                    *answer = share;
+                    Ok(Answer::InRequest)
+                }
+                None => Ok(Answer::Nothing),
             }
-            None => Ok(Answer::Nothing),
-        },
+        }
         Request::Cost { .. } => Ok(Answer::Nothing),
     })
 }
 
-/// The share of the rows, or of the pairs of rows in a join, that `simhash_near` with these arguments keeps.
-fn selectivity(planner: Planner, arguments: &[Expression]) -> Option<f64> {
-    let &[a, b, max_distance, ..] = arguments else { return None };
-    let relations = [a, b].into_iter().flat_map(|argument| planner.relations(argument));
-    let rows = relations.map(|relation| planner.rows(relation)).fold(1.0, f64::max);
-    Some(near_share(rows, max_distance.integer().unwrap_or(USUAL_DISTANCE)))
-}
-
-/// The number of near-duplicates of a fingerprint that the planner is told to expect, beside those by chance. If it
-/// expected more than one, it would prefer a sequential scan for `LIMIT 1`, hoping to meet one early.
-const NEAR_DUPLICATES: f64 = 1.0;
-
-/// The expected share of rows that are near a fingerprint: by chance, and as its near-duplicates.
-pub fn near_share(rows: f64, distance: i32) -> f64 {
-    if distance < 0 { 0.0 } else { (share_within(distance) + NEAR_DUPLICATES / rows.max(1.0)).min(1.0) }
+/// The share of the rows, or of the pairs of rows in a join, that `simhash_near` with these arguments keeps; in a
+/// semi-join, of the rows that have a near one.
+fn selectivity(planner: Planner, arguments: &[Expression], is_semi_join: bool) -> Option<f64> {
+    let (&[a, b, max_distance], radii) = arguments.split_first_chunk()?;
+    let limit = Limit { expression: max_distance, radii: radii.first().copied(), is_strict: false };
+    let estimate = Estimate::new(planner, [a, b], limit.expected());
+    let rows = planner.most_rows([a, b]);
+    Some(if is_semi_join { estimate.share_with_near_row(rows) } else { estimate.share(rows) })
 }

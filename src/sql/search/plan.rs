@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use pgrx::pg_sys::{self, Oid};
 
 use super::condition::{Limit, largest_distance};
-use crate::postgres::nodes::expression::{Expression, list, oids};
+use crate::postgres::nodes::expression::{Expression, oids};
 use crate::sql::indexed::layouts::{IndexedBlock, Layout};
 
 /// A search of a table: within a distance of a query, nearest first, or both.
@@ -37,6 +37,8 @@ pub struct Settings {
     pub rows: f64,
     /// The number of pages of the table, for that estimate.
     pub pages: f64,
+    /// The number of rows that the query is expected to read; None if that is not known.
+    pub expected: Option<f64>,
     pub scope: Vec<ScopeKey>,
     pub layouts: Vec<Layout>,
 }
@@ -50,13 +52,6 @@ pub struct ScopeKey {
 }
 
 impl Search {
-    /// The same search by another condition on the distance from the same fingerprint.
-    pub fn by(self, query: Expression, limit: Limit) -> Self {
-        let (is_strict, has_radii) = (limit.is_strict, limit.radii.is_some());
-        let settings = Settings { has_limit: true, has_radii, is_strict, ..self.settings };
-        Self { query, limit: Some(limit), settings, ..self }
-    }
-
     /// The expressions as a list: fingerprint, query, the limit and its radii if there are any, and the values of the
     /// scope.
     pub fn expressions(&self) -> *mut pg_sys::List {
@@ -64,33 +59,10 @@ impl Search {
         let all = [self.fingerprint, self.query].into_iter().chain(limit).chain(self.scope.iter().copied());
         all.fold(std::ptr::null_mut(), |list, expression| append(list, expression.as_ptr().cast()))
     }
-
-    /// The search that [`Search::to_list`] has written.
-    ///
-    /// # Safety
-    /// The list is one of `to_list`, or a copy.
-    pub unsafe fn from_list(written: *mut pg_sys::List) -> Option<Self> {
-        // SAFETY: the list has the expressions, then the lists of `Settings`.
-        unsafe {
-            let settings = Settings::from_list(pg_sys::list_nth(written, 1).cast())?;
-            let expressions = list(pg_sys::list_nth(written, 0).cast());
-            let &[fingerprint, query, ref rest @ ..] = &expressions[..] else { return None };
-            let (limit, rest) = rest.split_at_checked(settings.has_limit.into())?;
-            let (radii, scope) = rest.split_at_checked(settings.has_radii.into())?;
-            let (radii, is_strict) = (radii.first().copied(), settings.is_strict);
-            let limit = limit.first().map(|&expression| Limit { expression, radii, is_strict });
-            Some(Self { fingerprint, query, limit, scope: scope.to_vec(), settings })
-        }
-    }
-
-    pub fn to_list(&self) -> *mut pg_sys::List {
-        let list = append(std::ptr::null_mut(), self.expressions().cast());
-        append(list, self.settings.to_list().cast())
-    }
 }
 
 /// Number of integers that are written before those of the indexes, and for each index.
-const FIXED: usize = 8;
+const FIXED: usize = 9;
 const EACH: usize = 4;
 
 impl Settings {
@@ -119,10 +91,12 @@ impl Settings {
 
     /// A list of integers and a list of OIDs.
     pub fn to_list(&self) -> *mut pg_sys::List {
-        let [rows, pages] = [self.rows, self.pages].map(|number| number.min(f64::from(i32::MAX)) as i32);
+        let expected = self.expected.unwrap_or(0.0);
+        let [rows, pages, expected] =
+            [self.rows, self.pages, expected].map(|number| number.min(f64::from(i32::MAX)) as i32);
         let flags = [self.is_ordered, self.is_strict, self.has_limit, self.has_radii].map(i32::from);
         let mut numbers = flags.to_vec();
-        numbers.extend([self.only_column.unwrap_or(0).into(), rows, pages, self.scope.len() as i32]);
+        numbers.extend([self.only_column.unwrap_or(0).into(), rows, pages, expected, self.scope.len() as i32]);
         let blocks = || self.layouts.iter().flatten();
         for found in blocks() {
             let fingerprint = found.fingerprint.unwrap_or(0).into();
@@ -150,7 +124,7 @@ impl Settings {
             let numbers: Vec<i32> = (0..(*numbers).length).map(|i| pg_sys::list_nth_int(numbers, i)).collect();
             (numbers, oids(pg_sys::list_nth(written, 1).cast()))
         };
-        let (&[is_ordered, is_strict, has_limit, has_radii, only_column, rows, pages, scope], blocks) =
+        let (&[is_ordered, is_strict, has_limit, has_radii, only_column, rows, pages, expected, scope], blocks) =
             numbers.split_first_chunk::<FIXED>()?;
         let (scope, indexes) = oids.split_at_checked(3 * scope as usize)?;
         let scope =
@@ -173,6 +147,7 @@ impl Settings {
             is_strict: is_strict != 0,
             rows: rows.into(),
             pages: pages.into(),
+            expected: (expected != 0).then_some(expected.into()),
             scope: scope.collect(),
             layouts,
         })

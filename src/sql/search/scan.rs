@@ -10,15 +10,13 @@ use simhash::search::nearness::Nearness;
 
 use super::explain::{Done, explain};
 use super::finder::{Finder, Found, Next};
-use super::nearest::{Nearby, Nearest};
-use super::plan::{Search, Settings};
+use super::nearest::{Capacity, Nearby, Nearest};
+use super::plan::Settings;
 use super::rows::Rows;
 use super::scope::ScopeValues;
-use super::wanted::{Wanted, cheapest};
-use crate::postgres::custom_scan::{CustomScan, Plan};
+use crate::postgres::custom_scan::CustomScan;
 use crate::postgres::error::{raise, user_error};
-use crate::postgres::nodes::base_relation::BaseRelation;
-use crate::postgres::nodes::expression::{Expression, list};
+use crate::postgres::nodes::expression::list;
 use crate::sql::radii::check_radii;
 
 /// A scan that finds near rows, or reads rows nearest first.
@@ -80,20 +78,6 @@ enum Goal {
 
 impl CustomScan for NearScan {
     const NAME: &'static CStr = c"SimhashScan";
-
-    unsafe fn plan(relation: BaseRelation, private: *mut pg_sys::List, conditions: &[Expression]) -> Plan {
-        // SAFETY: the caller passes what the path was offered with, which `to_list` has made.
-        let mut search = unsafe { Search::from_list(private) }.unwrap_or_else(|| unreadable());
-        // If a join is planned partition by partition, the conditions name the partition of the other table, and the
-        // path still names the table itself.
-        if !search.settings.is_ordered {
-            let same = |wanted: &Wanted| wanted.fingerprint.equals(search.fingerprint);
-            if let Some(wanted) = cheapest(Wanted::among(relation, conditions).into_iter().filter(same)) {
-                search = search.by(wanted.query, wanted.limit);
-            }
-        }
-        Plan { expressions: search.expressions(), private: search.settings.to_list() }
-    }
 
     unsafe fn begin(node: &mut CustomScanState, is_explain_only: bool) -> Self {
         // SAFETY: the node is being initialised; its plan was made by `plan`.
@@ -166,9 +150,9 @@ impl CustomScan for NearScan {
     }
 
     unsafe fn end(&mut self) {
-        if let Some(mut running) = self.running.take() {
-            running.finder.end();
-            running.rows.end();
+        if let Some(Running { finder, mut rows, .. }) = self.running.take() {
+            finder.end();
+            rows.end();
         }
     }
 
@@ -282,7 +266,8 @@ impl Running {
                 if settings.is_ordered {
                     let needs_visibility = settings.only_column.is_some();
                     let pass = self.finder.pass_cost();
-                    let nearest = Nearest::new(near.max_distance(), self.finder.growth(), pass, needs_visibility);
+                    let (limit, capacity) = (near.max_distance(), Capacity::new(settings.expected));
+                    let nearest = Nearest::new(limit, self.finder.growth(), pass, capacity, needs_visibility);
                     State::Nearest { nearest: Box::new(nearest), and_nulls: matches!(goal, Goal::All) }
                 } else {
                     State::Near { is_pass: false }
@@ -334,7 +319,7 @@ impl Running {
                             return self.return_column(settings, Some(kept.fingerprint), kept.place);
                         }
                         if self.rows.visit(kept.place) {
-                            return self.return_visited(settings, Some(kept.fingerprint), kept.place);
+                            return self.return_visited(settings, Some(kept.fingerprint));
                         }
                     }
                     None if *and_nulls => self.begin_nulls(),
@@ -344,7 +329,7 @@ impl Running {
                     Some(place) => {
                         if self.rows.visit(place) {
                             let fingerprint = settings.only_column.and_then(|column| self.column_of_row(column));
-                            return self.return_visited(settings, fingerprint, place);
+                            return self.return_visited(settings, fingerprint);
                         }
                     }
                     None if matches!(self.state, State::All) => self.begin_nulls(),
@@ -371,18 +356,13 @@ impl Running {
                 return None;
             }
         }
-        Some(self.return_visited(settings, Some(fingerprint), place))
+        Some(self.return_visited(settings, Some(fingerprint)))
     }
 
     /// Returns the row that was visited last.
-    fn return_visited(
-        &mut self,
-        settings: &Settings,
-        fingerprint: Option<u64>,
-        place: pg_sys::ItemPointerData,
-    ) -> *mut TupleTableSlot {
+    fn return_visited(&mut self, settings: &Settings, fingerprint: Option<u64>) -> *mut TupleTableSlot {
         match settings.only_column {
-            Some(_) => self.return_column(settings, fingerprint, place),
+            Some(_) => self.return_column(settings, fingerprint, self.rows.tid()),
             None => self.slot,
         }
     }
