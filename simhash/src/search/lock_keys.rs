@@ -2,39 +2,40 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_secret;
 
-use super::blocks::{Block, LAYOUTS, radius};
+use super::blocks::{Block, LAYOUTS};
+use super::nearness::Nearness;
 
 /// The secret that keys are hashed with. PostgreSQL shows all locks to all users; without the secret, nobody can
 /// compute a row's fingerprint from its locks. It has the length of xxh3's own secret.
 pub struct Secret(pub [u8; 192]);
 
-/// Blocks with radii: near fingerprints differ in at most the radius of a block, in some of these blocks. Without
-/// blocks, any two fingerprints may be near.
-pub struct Radii(Vec<(Block, u32)>);
+/// The blocks that keys are made from: near fingerprints differ in at most the radius of a block, in some of these
+/// blocks. Without blocks, all fingerprints share one key.
+pub struct KeyBlocks {
+    near: Nearness,
+    blocks: Vec<(Block, u32)>,
+}
 
-impl Radii {
-    /// The cheapest blocks for fingerprints at a distance of at most `max_distance`.
-    pub fn of_distance(max_distance: i32) -> Self {
-        let blocks = |blocks| {
-            let block = |number| Block::new(number, blocks).zip(radius(number, blocks, max_distance));
-            Self((0..blocks).filter_map(block).collect())
-        };
-        let layouts = LAYOUTS.map(blocks).chain([Self(Vec::new())]);
-        layouts.min_by(|a, b| a.microseconds().total_cmp(&b.microseconds())).unwrap_or(Self(Vec::new()))
+impl KeyBlocks {
+    /// The cheapest blocks.
+    pub fn of(near: Nearness) -> Self {
+        let layouts = LAYOUTS.filter_map(|blocks| near.probed_blocks(blocks)).map(Iterator::collect);
+        let cost = |a: &Vec<_>, b: &Vec<_>| microseconds(a).total_cmp(&microseconds(b));
+        Self { near, blocks: layouts.chain([Vec::new()]).min_by(cost).unwrap_or_default() }
     }
+}
 
-    /// What a row costs: locks on its keys, look-ups of the keys that a near row may have, and, if a row that is not
-    /// near has one of these by chance, the reading of all locks. The last figure is for a busy server.
-    fn microseconds(&self) -> f64 {
-        const LOCK: f64 = 1.0;
-        const LOOK_UP: f64 = 0.2;
-        const READ_ALL: f64 = 100.0;
-        let of_block = |&(block, radius): &(Block, u32)| {
-            let probes = block.probe_count(Some(radius)) as f64;
-            LOCK + probes * (LOOK_UP + READ_ALL / f64::from(block.width()).exp2())
-        };
-        if self.0.is_empty() { READ_ALL } else { self.0.iter().map(of_block).sum() }
-    }
+/// What a row costs: locks on its keys, look-ups of the keys that a near row may have, and, if a row that is not near
+/// has one of these by chance, the reading of all locks. The last figure is for a busy server.
+fn microseconds(blocks: &[(Block, u32)]) -> f64 {
+    const LOCK: f64 = 1.0;
+    const LOOK_UP: f64 = 0.2;
+    const READ_ALL: f64 = 100.0;
+    let of_block = |&(block, radius): &(Block, u32)| {
+        let probes = block.probe_count(Some(radius)) as f64;
+        LOCK + probes * (LOOK_UP + READ_ALL / f64::from(block.width()).exp2())
+    };
+    if blocks.is_empty() { READ_ALL } else { blocks.iter().map(of_block).sum() }
 }
 
 /// The keys of the rows of one scope of a table.
@@ -43,33 +44,27 @@ pub struct LockKeys<'a> {
     pub secret: &'a Secret,
     /// A hash of the scope's values.
     pub scope: u64,
-    /// The blocks by which near rows are found.
-    pub radii: &'a Radii,
+    /// The blocks that keys are made from.
+    pub blocks: &'a KeyBlocks,
 }
 
 impl LockKeys<'_> {
     /// The keys of a row with this fingerprint.
     pub fn own(&self, fingerprint: u64) -> impl Iterator<Item = u32> {
-        let keys =
-            self.radii.0.iter().zip(0..).map(move |(&(block, _), number)| self.key(number, block.value(fingerprint)));
-        keys.chain(self.of_all())
+        self.keys(move |block, _| [block.value(fingerprint)])
     }
 
     /// The keys of which each row near this fingerprint has at least one.
     pub fn of_near(&self, fingerprint: u64) -> impl Iterator<Item = u32> {
-        let keys = self.radii.0.iter().zip(0..).flat_map(move |(&(block, radius), number)| {
-            block.probes(fingerprint, Some(radius)).map(move |value| self.key(number, value))
-        });
-        keys.chain(self.of_all())
+        self.keys(move |block, radius| block.probes(fingerprint, Some(radius)))
     }
 
-    /// The key that all rows have if there are no blocks.
-    fn of_all(&self) -> Option<u32> {
-        self.radii.0.is_empty().then(|| self.key(0, 0))
-    }
-
-    fn key(&self, block: u8, value: i32) -> u32 {
-        self.hash(block, value.cast_unsigned())
+    fn keys<V: IntoIterator<Item = i32>>(&self, values: impl Fn(Block, u32) -> V) -> impl Iterator<Item = u32> {
+        let of_all = self.blocks.blocks.is_empty().then(|| self.hash(0, 0));
+        let of_block = move |(number, &(block, radius)): (u8, &(Block, u32))| {
+            values(block, radius).into_iter().map(move |value| self.hash(number, value.cast_unsigned()))
+        };
+        (0..).zip(&self.blocks.blocks).flat_map(of_block).chain(of_all)
     }
 
     /// Encrypts a fingerprint, by a Feistel network of four rounds.
@@ -79,8 +74,13 @@ impl LockKeys<'_> {
         u64::from(left) << 32 | u64::from(right)
     }
 
-    /// Decrypts what [`LockKeys::encrypt`] has made. What was made with another secret or scope becomes a random number.
-    pub fn decrypt(&self, encrypted: u64) -> u64 {
+    /// Whether a fingerprint is near one that was encrypted. One that was encrypted with another secret or scope is
+    /// taken for a random number.
+    pub fn is_near(&self, encrypted: u64, fingerprint: u64) -> bool {
+        self.blocks.near.contains(self.decrypt(encrypted) ^ fingerprint)
+    }
+
+    fn decrypt(&self, encrypted: u64) -> u64 {
         let halves = ((encrypted >> 32) as u32, encrypted as u32);
         let mut rounds = Self::ROUNDS.rev();
         let (left, right) = rounds.by_ref().fold(halves, |(left, right), round| (right ^ self.hash(round, left), left));
@@ -108,17 +108,23 @@ mod tests {
         Secret(std::array::from_fn(|_| random() as u8))
     }
 
+    fn within(max_distance: i32) -> KeyBlocks {
+        KeyBlocks::of(Nearness::within(max_distance))
+    }
+
     #[test]
     fn near_fingerprints_find_a_key_of_each_other() {
         let (mut random, secret) = (random(), secret());
-        for max_distance in 0..=64 {
-            let radii = Radii::of_distance(max_distance);
-            let keys = LockKeys { secret: &secret, scope: random(), radii: &radii };
-            for _ in 0..200 {
+        let by_radii = [[1, 1, 1, 1], [1, -1, 0, 3], [-1; 4], [64; 4]].map(|radii| Nearness::by_radii(10, &radii));
+        for near in (-1..=64).map(Nearness::within).chain(by_radii.into_iter().flatten()) {
+            let blocks = KeyBlocks::of(near);
+            let keys = LockKeys { secret: &secret, scope: random(), blocks: &blocks };
+            for _ in 0..500 {
                 let a = random();
-                let b = (0..max_distance).fold(a, |b, _| b ^ 1 << (random() % 64));
+                let b = (0..near.max_distance()).fold(a, |b, _| b ^ 1 << (random() % 64));
                 let own: Vec<_> = keys.own(a).collect();
-                assert!(keys.of_near(b).any(|key| own.contains(&key)), "{a:x} {b:x} {max_distance}");
+                let is_found = keys.of_near(b).any(|key| own.contains(&key)) && keys.is_near(keys.encrypt(a), b);
+                assert!(is_found || !near.contains(a ^ b), "{a:x} {b:x} {near:?}");
             }
         }
     }
@@ -127,8 +133,8 @@ mod tests {
     fn other_fingerprints_rarely_do() {
         let (mut random, secret) = (random(), secret());
         for (max_distance, most) in [(3, 5), (6, 300), (8, 600)] {
-            let radii = Radii::of_distance(max_distance);
-            let keys = LockKeys { secret: &secret, scope: 0, radii: &radii };
+            let blocks = within(max_distance);
+            let keys = LockKeys { secret: &secret, scope: 0, blocks: &blocks };
             let own: Vec<_> = keys.own(random()).collect();
             let shares_one = |fingerprint| keys.of_near(fingerprint).any(|key| own.contains(&key));
             let count = (0..10_000).filter(|_| shares_one(random())).count();
@@ -138,34 +144,41 @@ mod tests {
 
     #[test]
     fn costs_are_bounded() {
-        let counts = |max_distance| {
-            let (secret, radii) = (secret(), Radii::of_distance(max_distance));
-            let keys = LockKeys { secret: &secret, scope: 0, radii: &radii };
+        let counts = |near| {
+            let (secret, blocks) = (secret(), KeyBlocks::of(near));
+            let keys = LockKeys { secret: &secret, scope: 0, blocks: &blocks };
             (keys.own(0).count(), keys.of_near(0).count())
         };
-        assert_eq!([0, 3, 6, 8, 10].map(counts), [(1, 1), (4, 4), (7, 7), (6, 39), (6, 60)]);
-        assert!((0..=64).map(counts).all(|(own, of_near)| own <= 8 && of_near <= 300));
-        assert_eq!(counts(64), (1, 1));
+        let of_distance = |max_distance| counts(Nearness::within(max_distance));
+        assert_eq!([0, 3, 6, 8, 10].map(of_distance), [(1, 1), (4, 4), (7, 7), (6, 39), (6, 60)]);
+        assert!((0..=64).map(of_distance).all(|(own, of_near)| own <= 8 && of_near <= 300));
+        assert_eq!(of_distance(64), (1, 1));
+        let by_radii = |radii: &[i32]| Nearness::by_radii(10, radii).map(counts);
+        assert_eq!(by_radii(&[1; 4]), Some((4, 68)));
+        assert_eq!(by_radii(&[0; 3]), Some((3, 3)));
+        assert_eq!(by_radii(&[64; 2]), Some((1, 1)));
     }
 
     #[test]
     fn scopes_and_secrets_have_other_keys() {
-        let radii = Radii::of_distance(3);
+        let blocks = within(3);
         let (secret, other) = (secret(), Secret([7; _]));
-        let keys = |secret, scope| LockKeys { secret, scope, radii: &radii };
+        let keys = |secret, scope| LockKeys { secret, scope, blocks: &blocks };
         let own: Vec<_> = keys(&secret, 1).own(0).collect();
+        let encrypted = keys(&secret, 1).encrypt(0);
+        assert!(keys(&secret, 1).is_near(encrypted, 7));
         for others in [keys(&secret, 2), keys(&other, 1)] {
             assert!(!others.own(0).any(|key| own.contains(&key)));
-            assert_ne!(others.encrypt(0), keys(&secret, 1).encrypt(0));
-            assert!(others.decrypt(keys(&secret, 1).encrypt(0)).count_ones() > 8);
+            assert_ne!(others.encrypt(0), encrypted);
+            assert!(!others.is_near(encrypted, 7));
         }
     }
 
     #[test]
-    fn fingerprints_are_decrypted() {
-        let (mut random, secret, radii) = (random(), secret(), Radii::of_distance(3));
+    fn fingerprints_are_encrypted() {
+        let (mut random, secret, blocks) = (random(), secret(), within(3));
         for _ in 0..1000 {
-            let (fingerprint, keys) = (random(), LockKeys { secret: &secret, scope: random(), radii: &radii });
+            let (fingerprint, keys) = (random(), LockKeys { secret: &secret, scope: random(), blocks: &blocks });
             let encrypted = keys.encrypt(fingerprint);
             assert_eq!(keys.decrypt(encrypted), fingerprint);
             // One bit of the fingerprint changes about half of all bits.

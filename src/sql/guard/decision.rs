@@ -474,10 +474,10 @@ impl Statement {
     }
 
     fn register(&self, row: &NewRow) -> Result<(), ErrorReport> {
-        let Guard { identity, secret, radii, near, .. } = &*self.guard;
+        let Guard { identity, secret, key_blocks, .. } = &*self.guard;
         let scope = self.guard.own(row.event)?.scope.hash(&row.scope);
-        let keys = LockKeys { secret, scope, radii };
-        self.locks.borrow_mut().register(identity.root, &keys, *near, row.fingerprint);
+        let keys = LockKeys { secret, scope, blocks: key_blocks };
+        self.locks.borrow_mut().register(identity.root, &keys, row.fingerprint);
         Ok(())
     }
 }

@@ -30,7 +30,6 @@ use pgrx::prelude::*;
 use pgrx::{IntoDatum, PgMemoryContexts, direct_function_call};
 use simhash::search::lock_keys::{LockKeys, Secret};
 
-use super::nearness::Nearness;
 use super::pending::Pending;
 use crate::postgres::error::user_error;
 
@@ -126,7 +125,7 @@ impl Locks {
     ///
     /// A row that is registered already remains so: a row that was checked in one partition and is being moved to
     /// another stays registered in between.
-    pub fn register(&mut self, table: Oid, keys: &LockKeys, near: Nearness, fingerprint: i64) {
+    pub fn register(&mut self, table: Oid, keys: &LockKeys, fingerprint: i64) {
         let fingerprint = fingerprint.cast_unsigned();
         let row = row_tag(keys.encrypt(fingerprint));
         // SAFETY: `row_tag` has built the tag.
@@ -140,11 +139,10 @@ impl Locks {
                 self.hold(row, ROW);
                 keys.own(fingerprint).for_each(|key| self.hold(key_tag(table, key), KEY));
             }
-            let is_near = |other: &pg_sys::LOCKTAG| near.relates(keys.decrypt(of_row(other)), fingerprint);
             let mut others = Vec::new();
             if keys.of_near(fingerprint).any(|key| is_held_elsewhere(&key_tag(table, key))) {
                 others = registered_elsewhere();
-                others.retain(is_near);
+                others.retain(|other| keys.is_near(of_row(other), fingerprint));
             }
             if others.is_empty() {
                 return;
@@ -248,10 +246,10 @@ fn tag(fields: [u32; 2], class: u16) -> pg_sys::LOCKTAG {
 /// The number of this session, which no other running session has.
 fn session() -> u32 {
     // SAFETY: a session has an entry among PostgreSQL's processes, with a number that stays.
-    #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
     return unsafe { (*pg_sys::MyProc).pgprocno } as u32;
     // SAFETY: a plain number, set when the session started.
-    #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
     return unsafe { pg_sys::MyProcNumber } as u32;
 }
 
@@ -306,10 +304,10 @@ fn unlock(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) {
 /// All fields of the tag are set.
 unsafe fn is_held(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) -> bool {
     // SAFETY: the caller passes a complete tag.
-    #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
     return unsafe { pg_sys::LockHeldByMe(tag, mode) };
     // SAFETY: the caller passes a complete tag.
-    #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
     return unsafe { pg_sys::LockHeldByMe(tag, mode, false) };
 }
 

@@ -4,7 +4,6 @@ use std::fmt;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use simhash::distance::hamming;
 
 use crate::postgres::error::{shorten, user_error};
 use crate::sql::arguments::{check_distance, check_resemblance};
@@ -40,11 +39,6 @@ impl Nearness {
             None => None,
         };
         Ok(Self { max_distance: check_distance(max_distance)?, resemblance })
-    }
-
-    /// Whether rows with these fingerprints are near, unless their texts refute it.
-    pub fn relates(self, a: u64, b: u64) -> bool {
-        hamming(a, b).cast_signed() <= self.max_distance
     }
 }
 
