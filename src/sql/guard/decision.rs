@@ -16,6 +16,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Datum, HeapTuple, ItemPointerData, Oid};
 use pgrx::prelude::*;
 use simhash::error::Error;
+use simhash::search::lock_keys::LockKeys;
 
 use super::action::Action;
 use super::confirmation::{NewText, TextReader};
@@ -171,14 +172,14 @@ impl Statement {
             } else {
                 // If the keys change, another session's INSERT may no longer collide with this row, and store its own.
                 // The locks prevent that while that session decides.
-                self.take_locks(row.fingerprint);
+                self.register(&row)?;
             }
             return Ok(event.new_tuple());
         }
         let mut waits = 0;
         loop {
             pgrx::check_for_interrupts!();
-            self.take_locks(row.fingerprint);
+            self.register(&row)?;
             // While this session waited, another transaction may have stored a near row in a new partition.
             // SAFETY: a trigger function runs in a transaction.
             unsafe { pg_sys::AcceptInvalidationMessages() };
@@ -205,6 +206,7 @@ impl Statement {
     /// Forgets the previous row, which is in the table by now. Returns whether the new row has already been checked in
     /// another partition, from which an UPDATE moves it here.
     fn begin_row(&self, event: &RowEvent) -> bool {
+        Locks::end_with_call(&self.locks);
         let mut locks = self.locks.borrow_mut();
         locks.pending.clear();
         std::mem::take(&mut locks.moves) && event.old_row().is_none()
@@ -471,9 +473,12 @@ impl Statement {
         !self.partition.as_ref().is_none_or(fulfils)
     }
 
-    fn take_locks(&self, fingerprint: i64) {
-        let Guard { identity, secret, near, .. } = &*self.guard;
-        self.locks.borrow_mut().take(identity.root, secret, fingerprint, near.max_distance);
+    fn register(&self, row: &NewRow) -> Result<(), ErrorReport> {
+        let Guard { identity, secret, key_blocks, .. } = &*self.guard;
+        let scope = self.guard.own(row.event)?.scope.hash(&row.scope);
+        let keys = LockKeys { secret, scope, blocks: key_blocks };
+        self.locks.borrow_mut().register(identity.root, &keys, row.fingerprint);
+        Ok(())
     }
 }
 

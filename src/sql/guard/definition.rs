@@ -7,7 +7,8 @@ use std::rc::Rc;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use simhash::search::lock_keys::Secret;
+use simhash::search::lock_keys::{KeyBlocks, Secret};
+use simhash::search::nearness;
 
 use super::action::Action;
 use super::cache::Cache;
@@ -45,8 +46,9 @@ pub struct Identity {
 /// What is needed to decide about the rows of a table and all its partitions.
 pub struct Guard {
     pub identity: Identity,
-    /// The secret with which lock keys are hashed.
+    /// The secret with which lock keys are hashed, and the blocks that they are made from.
     pub secret: Secret,
+    pub key_blocks: KeyBlocks,
     pub action: Action,
     pub near: Nearness,
     /// The table that gets a row for each row that is skipped or marked.
@@ -138,7 +140,8 @@ impl Guard {
         let places = with_rows.into_iter().enumerate().map(|(place, member)| (member, place)).collect();
         let tables = all.iter().copied().collect();
         let (identity, secret) = (identity.clone(), secret(identity.root)?);
-        let guard = Self { identity, secret, action, near, log, searched, places, marks, members: all };
+        let key_blocks = KeyBlocks::of(nearness::Nearness::within(near.max_distance));
+        let guard = Self { identity, secret, key_blocks, action, near, log, searched, places, marks, members: all };
         Ok((guard, tables))
     }
 
