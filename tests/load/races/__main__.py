@@ -212,19 +212,19 @@ def run(scenario, commands_wanted, renames_wanted):
         ).fetchone()
         started, failures = [], []
         superuser.execute("ALTER SEQUENCE evidence.renames RESTART")
-        thread = threading.Thread(target=flip, args=(started, failures), daemon=True)
+        thread = threading.Thread(target=flip, args=(started, failures))
         thread.start()
         ran, renames, failed = 0, 0, collections.Counter()
         deadline = time.monotonic() + PATIENCE
-        # In a session of its own each time, so that nothing is known yet.
-        while (ran < commands_wanted or renames < renames_wanted) and not evidence(superuser) and thread.is_alive():
-            if time.monotonic() > deadline:
-                raise NotReached(f"{scenario}: {ran} commands and {renames} renames within {PATIENCE} s")
-            (renames,) = superuser.execute("SELECT last_value FROM evidence.renames").fetchone()
-            with connect(options=LIMIT) as caller:
-                caller.execute("SET client_min_messages = warning")
-                for _ in range(20):
-                    for command in commands:
+        try:
+            # In a session of its own each time, so that nothing is known yet.
+            while (ran < commands_wanted or renames < renames_wanted) and not evidence(superuser) and thread.is_alive():
+                if time.monotonic() > deadline:
+                    raise NotReached(f"{scenario}: {ran} commands and {renames} renames within {PATIENCE} s")
+                (renames,) = superuser.execute("SELECT last_value FROM evidence.renames").fetchone()
+                with connect(options=LIMIT) as caller:
+                    caller.execute("SET client_min_messages = warning")
+                    for command in commands * 20:
                         try:
                             caller.execute(sql.SQL(command.replace("%(table)s", str(table))))
                             ran += 1
@@ -232,11 +232,11 @@ def run(scenario, commands_wanted, renames_wanted):
                             raise
                         except psycopg.Error as error:
                             failed[str(error).splitlines()[0]] += 1
-        while thread.is_alive():
-            for connection in started:
-                connection.cancel()
-            time.sleep(0.01)
-        thread.join()
+        finally:
+            while thread.is_alive():
+                for connection in started:
+                    connection.cancel()
+                time.sleep(0.01)
         return evidence(superuser) + failures, ran, renames, failed
 
 
