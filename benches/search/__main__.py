@@ -79,7 +79,7 @@ def measure_distribution(distribution, runs, rows, file, judge):
 
 
 def plain(distribution, sizes, runs, judge):
-    """Four plain indexes, searched by the scan and by hand, which is how version 0.2.0 searched them."""
+    """Four plain indexes, searched by the scan and by hand."""
     print(f"\n{distribution} fingerprints, 4 blocks, plain indexes")
     for table in sizes:
         psql(*create_indexes(table, 4, covering=False), f"VACUUM {table}")

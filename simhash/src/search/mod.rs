@@ -1,9 +1,10 @@
-//! Search by blocks: [`blocks`] cuts fingerprints into blocks and lists the values to look up, [`growth`] decides in
-//! which order to look them up, [`cost`] estimates what a search costs with each layout, and [`skew`] measures how
+//! Search by blocks: [`nearness`] says when two fingerprints are near, [`blocks`] cuts fingerprints into blocks and
+//! lists the values to look up, [`growth`] decides in which order to look them up, [`cost`] estimates what a search costs with each layout, and [`skew`] measures how
 //! uneven the blocks of a table are. [`lock_keys`] makes the keys that concurrent writers of near fingerprints lock.
 
 pub mod blocks;
 pub mod cost;
 pub mod growth;
 pub mod lock_keys;
+pub mod nearness;
 pub mod skew;

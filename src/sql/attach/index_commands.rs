@@ -34,30 +34,8 @@ fn simhash_index_commands_scoped(
     scope: Option<AnyArray>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
-    index_commands(target, blocks, prefix, covering, Scope::read(scope)?, fcinfo)
-}
-
-/// The function as databases declare it that are not yet updated: without a scope.
-#[pg_extern(sql = false)]
-fn simhash_index_commands(
-    target: Option<pg_sys::Oid>,
-    blocks: Option<i32>,
-    prefix: Option<&CStr>,
-    covering: Option<bool>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
-    index_commands(target, blocks, prefix, covering, Scope::default(), fcinfo)
-}
-
-fn index_commands(
-    target: Option<pg_sys::Oid>,
-    blocks: Option<i32>,
-    prefix: Option<&CStr>,
-    covering: Option<bool>,
-    scope: Scope,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<SetOfIterator<'static, AnyElement>, ErrorReport> {
     let target = required(target, "target")?;
+    let scope = Scope::read(scope)?;
     let blocks = layout(blocks)?;
     let covering = Covering(covering);
     // SAFETY: `fcinfo` belongs to the running call.

@@ -50,36 +50,6 @@ fn simhash_attach_scoped(
 ) -> Result<(), ErrorReport> {
     let scope = Scope::read(scope)?;
     let has_columns = required(columns, "columns")?;
-    attach(target, source, blocks, options, prefix, covering, scope, has_columns, fcinfo)
-}
-
-/// The function as databases declare it that are not yet updated: without a scope, and always with block columns.
-#[pg_extern(sql = false)]
-#[allow(clippy::too_many_arguments)]
-fn simhash_attach(
-    target: Option<pg_sys::Oid>,
-    source: Option<&CStr>,
-    blocks: Option<i32>,
-    options: Option<RawJsonb<'_>>,
-    prefix: Option<&CStr>,
-    covering: Option<bool>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<(), ErrorReport> {
-    attach(target, source, blocks, options, prefix, covering, Scope::default(), true, fcinfo)
-}
-
-#[allow(clippy::too_many_arguments)]
-fn attach(
-    target: Option<pg_sys::Oid>,
-    source: Option<&CStr>,
-    blocks: Option<i32>,
-    options: Option<RawJsonb<'_>>,
-    prefix: Option<&CStr>,
-    covering: Option<bool>,
-    scope: Scope,
-    has_columns: bool,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<(), ErrorReport> {
     let target = required(target, "target")?;
     let source = name(source, "source")?;
     let blocks = layout(blocks)?;

@@ -58,37 +58,6 @@ fn simhash_guard_texts(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     let log_columns = names(&required(log_columns, "log_columns")?, "log_columns")?;
-    guard(target, action, max_distance, scope, mark_column, fingerprint, resemblance, log_to, log_columns, fcinfo)
-}
-
-/// The function as databases declare it that are not yet updated: without a resemblance, and without a log.
-#[pg_extern(sql = false)]
-fn simhash_guard(
-    target: Option<pg_sys::Oid>,
-    action: Option<RawText<'_>>,
-    max_distance: Option<i32>,
-    scope: Option<AnyArray>,
-    mark_column: Option<&CStr>,
-    fingerprint: Option<&CStr>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<(), ErrorReport> {
-    let max_distance = Some(required(max_distance, "max_distance")?);
-    guard(target, action, max_distance, scope, mark_column, fingerprint, None, None, Vec::new(), fcinfo)
-}
-
-#[allow(clippy::too_many_arguments)] // The SQL function has as many.
-fn guard(
-    target: Option<pg_sys::Oid>,
-    action: Option<RawText<'_>>,
-    max_distance: Option<i32>,
-    scope: Option<AnyArray>,
-    mark_column: Option<&CStr>,
-    fingerprint: Option<&CStr>,
-    resemblance: Option<f64>,
-    log_to: Option<pg_sys::Oid>,
-    log_columns: Vec<String>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<(), ErrorReport> {
     let target = required(target, "target")?;
     let action = decode_copy(required(action, "action")?)?;
     let scope = required(scope, "scope")?;

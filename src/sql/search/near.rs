@@ -16,13 +16,6 @@ fn simhash_near(fingerprint: i64, query: i64, max_distance: i32) -> bool {
     distance::hamming(fingerprint.cast_unsigned(), query.cast_unsigned()).cast_signed() <= max_distance
 }
 
-/// A function of versions 0.1 and 0.2, whose planner support put it into plans. Databases have it until they are
-/// updated.
-#[pg_extern(sql = false)]
-fn simhash_within(fingerprint: i64, query: i64, max_distance: i32, _blocks: i32) -> bool {
-    simhash_near(fingerprint, query, max_distance)
-}
-
 /// The planner support function of `simhash_near` and `hamming`. It tells the planner how few rows `simhash_near`
 /// keeps. PostgreSQL calls it before it looks for ways to scan a table, and so loads this library, whose hook then
 /// offers the scan.

@@ -59,33 +59,6 @@ fn simhash_skew_scoped(
     Ok(TableIterator::new(layouts))
 }
 
-/// The function as databases declare it that are not yet updated: without a scope.
-#[allow(clippy::type_complexity)]
-#[pg_extern(sql = false)]
-fn simhash_skew(
-    target: pg_sys::Oid,
-    fingerprint: &CStr,
-    max_distance: i32,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<
-    TableIterator<
-        'static,
-        (
-            name!(blocks, i32),
-            name!(indexed, bool),
-            name!(probes, i64),
-            name!(commonest, Vec<f64>),
-            name!(candidates, f64),
-            name!(worst, f64),
-            name!(cost, f64),
-            name!(best, bool),
-        ),
-    >,
-    ErrorReport,
-> {
-    Ok(TableIterator::new(layouts(target, fingerprint, max_distance, &Scope::default(), fcinfo)?))
-}
-
 /// A row of the result.
 type Row = (i32, bool, i64, Vec<f64>, f64, f64, f64, bool);
 

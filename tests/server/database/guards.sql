@@ -39,16 +39,14 @@ ROLLBACK;
 DROP TABLE tried;
 
 \echo == what is made already, and taken away
-SELECT CASE WHEN 'resemblance' = ANY (proargnames) THEN ', resemblance => NULL' ELSE '' END AS no_texts
-FROM pg_catalog.pg_proc WHERE proname = 'simhash_guard' \gset
 BEGIN;
 SELECT extensions.simhash_attach('app.plain', 'body');
 SELECT extensions.simhash_attach('app.covering', 'body', 3, '{"ngram": 2, "weight": "tf"}', covering => true);
 SELECT extensions.simhash_attach_online('app.online', 'body');
 SELECT count(*) FROM extensions.simhash_index_commands('app.online');
 SELECT extensions.simhash_attach('app.parts', 'body');
-SELECT extensions.simhash_guard('app.rejected' :no_texts);
-SELECT extensions.simhash_guard('app.marked', 'mark', scope => '{Tenant,lang}', mark_column => 'like' :no_texts);
+SELECT extensions.simhash_guard('app.rejected', resemblance => NULL);
+SELECT extensions.simhash_guard('app.marked', 'mark', scope => '{Tenant,lang}', mark_column => 'like', resemblance => NULL);
 SET LOCAL client_min_messages = warning; -- The NOTICEs of what is dropped come in the order that it was made in.
 SELECT extensions.simhash_unguard('app.rejected');
 SELECT extensions.simhash_detach('app.rejected');

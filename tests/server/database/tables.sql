@@ -10,7 +10,7 @@ SET client_min_messages = warning;
 \o /dev/null
 
 CREATE SCHEMA extensions;
--- Another version than the newest, if one is named: psql -v version=0.1.0
+-- Another version than the newest, if one is named: psql -v version=0.3.0
 \if :{?version}
 CREATE EXTENSION pg_simhash SCHEMA extensions VERSION :'version';
 \else
@@ -51,9 +51,7 @@ SELECT extensions.simhash_attach_online('app.online', 'body');
 CALL extensions.simhash_fill('app.online');
 SELECT extensions.simhash_index_commands('app.online') \gexec
 
--- with a scope, and with blocks that are expressions; earlier versions cannot make these
-\if :{?version}
-\else
+-- with a scope, and with blocks that are expressions
 CREATE TABLE app.scoped (id bigint PRIMARY KEY, tenant integer, body text);
 INSERT INTO app.scoped SELECT id, id / 10, body FROM app.texts;
 SELECT extensions.simhash_attach('app.scoped', 'body', scope => '{tenant}');
@@ -61,7 +59,6 @@ CREATE TABLE app.lean (id bigint PRIMARY KEY, tenant integer, body text);
 INSERT INTO app.lean SELECT id, id / 10, body FROM app.texts;
 SELECT extensions.simhash_attach('app.lean', 'body', columns => false);
 SELECT extensions.simhash_attach('app.lean', 'simhash', 2, prefix => 'halves', scope => '{tenant}', columns => false);
-\endif
 
 -- partitioned; one partition of partitions, and one that nothing is in
 CREATE TABLE app.parts (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
@@ -111,14 +108,11 @@ INSERT INTO app.expressions SELECT id, extensions.simhash(body) FROM app.texts;
 
 -- Guarded, each with near-duplicates from before ---------------------------------
 
--- Guards by the distance alone, which is all that they could do before 0.3.0.
-SELECT CASE WHEN 'resemblance' = ANY (proargnames) THEN ', resemblance => NULL' ELSE '' END AS no_texts
-FROM pg_catalog.pg_proc WHERE proname = 'simhash_guard' \gset
 -- also where session_replication_role is replica
 CREATE TABLE app.rejected (id bigint PRIMARY KEY, body text);
 INSERT INTO app.rejected SELECT * FROM app.texts;
 SELECT extensions.simhash_attach('app.rejected', 'body', covering => true);
-SELECT extensions.simhash_guard('app.rejected' :no_texts);
+SELECT extensions.simhash_guard('app.rejected', resemblance => NULL);
 ALTER TABLE app.rejected ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 
 CREATE TABLE app.skipped (id bigint PRIMARY KEY, plain_id bigint REFERENCES app.plain ON UPDATE CASCADE, body text);
@@ -126,12 +120,12 @@ INSERT INTO app.skipped SELECT id, id, body FROM app.texts;
 SELECT extensions.simhash_attach_online('app.skipped', 'body', prefix => 'fp');
 CALL extensions.simhash_fill('app.skipped', prefix => 'fp');
 SELECT extensions.simhash_index_commands('app.skipped', prefix => 'fp') \gexec
-SELECT extensions.simhash_guard('app.skipped', 'skip', max_distance => 2, fingerprint => 'fp' :no_texts);
+SELECT extensions.simhash_guard('app.skipped', 'skip', max_distance => 2, fingerprint => 'fp', resemblance => NULL);
 
 CREATE TABLE app.marked (id bigint PRIMARY KEY, "Tenant" text, lang text, body text, "like" bigint);
 INSERT INTO app.marked SELECT id, 'tenant', CASE WHEN id > 400 THEN 'en' END, body FROM app.texts;
 SELECT extensions.simhash_attach('app.marked', 'body', blocks => 2);
-SELECT extensions.simhash_guard('app.marked', 'mark', scope => '{Tenant,lang}', mark_column => 'like' :no_texts);
+SELECT extensions.simhash_guard('app.marked', 'mark', scope => '{Tenant,lang}', mark_column => 'like', resemblance => NULL);
 -- A guard marks what comes, also by UPDATE: of each pair, the first.
 UPDATE app.marked SET body = body || ' ' WHERE id % 10 = 9;
 
@@ -140,13 +134,13 @@ CREATE TABLE app.guarded_parts_0 PARTITION OF app.guarded_parts FOR VALUES WITH 
 CREATE TABLE app.guarded_parts_1 PARTITION OF app.guarded_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 INSERT INTO app.guarded_parts SELECT * FROM app.texts;
 SELECT extensions.simhash_attach('app.guarded_parts', 'body');
-SELECT extensions.simhash_guard('app.guarded_parts', 'reject' :no_texts);
+SELECT extensions.simhash_guard('app.guarded_parts', 'reject', resemblance => NULL);
 
 -- a guard that does not fire now
 CREATE TABLE app.disabled (id bigint PRIMARY KEY, body text);
 INSERT INTO app.disabled SELECT * FROM app.texts;
 SELECT extensions.simhash_attach('app.disabled', 'body');
-SELECT extensions.simhash_guard('app.disabled' :no_texts);
+SELECT extensions.simhash_guard('app.disabled', resemblance => NULL);
 ALTER TABLE app.disabled DISABLE TRIGGER zzz_simhash_guard;
 
 -- Seen by some ------------------------------------------------------------------
@@ -154,7 +148,7 @@ ALTER TABLE app.disabled DISABLE TRIGGER zzz_simhash_guard;
 CREATE TABLE app.secured (id bigint PRIMARY KEY, body text);
 INSERT INTO app.secured SELECT * FROM app.texts;
 SELECT extensions.simhash_attach('app.secured', 'body');
-SELECT extensions.simhash_guard('app.secured' :no_texts);
+SELECT extensions.simhash_guard('app.secured', resemblance => NULL);
 ALTER TABLE app.secured ENABLE ROW LEVEL SECURITY;
 CREATE POLICY low ON app.secured TO reader
     USING (id <= 250 AND extensions.simhash_near(simhash, simhash)) WITH CHECK (true);

@@ -1,7 +1,8 @@
 -- The SQL objects of pg_simhash, by topic, in the order of their dependencies.
 --
--- No function finds another by search_path: each is one C function. Unless it is said, all are IMMUTABLE, PARALLEL SAFE
--- and STRICT. COST is in units of one operator call: a fingerprint takes as long as some hundred of these.
+-- No function looks up another by search_path: each is one C function. Unless noted otherwise, all are IMMUTABLE,
+-- PARALLEL SAFE and STRICT. COST is in units of one operator call: a fingerprint takes as long as some hundred operator
+-- calls.
 
 -- Fingerprints ---------------------------------------------------------------
 
@@ -15,9 +16,9 @@ CREATE FUNCTION simhash(content text, options jsonb) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_text_jsonb_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
 COMMENT ON FUNCTION simhash(text, jsonb) IS
-    'SimHash fingerprint of a text with the options tokens, ngram, weight, case_fold and top';
+    'SimHash fingerprint of a text with the options tokens, ngram, weight, weights, case_fold, top and seed';
 
--- Without this one, simhash('text', '{"ngram": 2}') and simhash($1, $2) would be ambiguous.
+-- Without this overload, simhash('text', '{"ngram": 2}') and simhash($1, $2) would be ambiguous.
 CREATE FUNCTION simhash(content text, options text) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_text_text_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 200;
@@ -41,6 +42,12 @@ CREATE FUNCTION simhash(document tsvector) RETURNS bigint
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION simhash(tsvector) IS
     'SimHash fingerprint of lexemes; each weighs the sum of its positions'' labels: D 0.1, C 0.2, B 0.4, A 1.0';
+
+CREATE FUNCTION simhash_wide(content text, words integer DEFAULT 2, options jsonb DEFAULT '{}') RETURNS bigint[]
+    AS 'MODULE_PATHNAME', 'simhash_wide_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_wide(text, integer, jsonb) IS
+    '1 to 16 fingerprints of a text, made in one pass: element i has the seed of the options + i - 1; NULL without a word';
 
 CREATE FUNCTION simhash_features(
     content text, options jsonb DEFAULT '{}',
@@ -97,11 +104,74 @@ CREATE AGGREGATE simhash_agg(feature text, weight double precision) (
 COMMENT ON AGGREGATE simhash_agg(text, double precision) IS
     'SimHash fingerprint of the features in a group of rows; rows with a NULL are left out';
 
+-- Weights of features ---------------------------------------------------------
+
+-- Not parallel: few texts are needed, and a worker's state would be its whole sample. The transition functions are
+-- IMMUTABLE but not STRICT: a text that is NULL is left out.
+
+CREATE FUNCTION simhash_weights_add(state internal, content text) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_weights_add_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_weights_add(internal, text) IS 'part of simhash_weights: adds a text';
+
+CREATE FUNCTION simhash_weights_add(state internal, content text, options jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_weights_add_options_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_weights_add(internal, text, jsonb) IS 'part of simhash_weights: adds a text';
+
+CREATE FUNCTION simhash_weights_add(state internal, content text, options jsonb, features integer, sample integer)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_weights_add_sized_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_weights_add(internal, text, jsonb, integer, integer) IS
+    'part of simhash_weights: adds a text';
+
+CREATE FUNCTION simhash_weights_final(state internal) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'simhash_weights_final_wrapper'
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000;
+COMMENT ON FUNCTION simhash_weights_final(internal) IS 'part of simhash_weights: learns weights from the sample';
+
+CREATE AGGREGATE simhash_weights(content text) (
+    SFUNC = simhash_weights_add,
+    STYPE = internal,
+    SSPACE = 10000000,
+    FINALFUNC = simhash_weights_final,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE simhash_weights(text) IS
+    'learns from texts how common features are, as the value of the option weights: 500 features, from 300 texts';
+
+CREATE AGGREGATE simhash_weights(content text, options jsonb) (
+    SFUNC = simhash_weights_add,
+    STYPE = internal,
+    SSPACE = 10000000,
+    FINALFUNC = simhash_weights_final,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE simhash_weights(text, jsonb) IS
+    'simhash_weights(text) for fingerprints with options';
+
+CREATE AGGREGATE simhash_weights(content text, options jsonb, features integer, sample integer) (
+    SFUNC = simhash_weights_add,
+    STYPE = internal,
+    SSPACE = 10000000,
+    FINALFUNC = simhash_weights_final,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE simhash_weights(text, jsonb, integer, integer) IS
+    'simhash_weights(text, jsonb) for that many features, from a sample of that many texts';
+
 -- Distance -------------------------------------------------------------------
+
+CREATE FUNCTION simhash_near_support(request internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'simhash_near_support_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION simhash_near_support(internal) IS
+    'part of hamming and simhash_near: lets the planner find near rows, and the nearest, by block indexes';
 
 CREATE FUNCTION hamming(a bigint, b bigint) RETURNS integer
     AS 'MODULE_PATHNAME', 'hamming_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF;
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
 COMMENT ON FUNCTION hamming(bigint, bigint) IS
     'Hamming distance: the number of bits, 0 to 64, in which two fingerprints differ';
 
@@ -113,13 +183,27 @@ CREATE OPERATOR <~> (
 );
 COMMENT ON OPERATOR <~> (bigint, bigint) IS 'Hamming distance';
 
+CREATE FUNCTION hamming(a bigint[], b bigint[]) RETURNS integer
+    AS 'MODULE_PATHNAME', 'hamming_arrays_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION hamming(bigint[], bigint[]) IS
+    'Hamming distance of wide fingerprints: the sum over their words; NULL for arrays without elements';
+
+CREATE OPERATOR <~> (
+    LEFTARG = bigint[],
+    RIGHTARG = bigint[],
+    FUNCTION = hamming,
+    COMMUTATOR = <~>
+);
+COMMENT ON OPERATOR <~> (bigint[], bigint[]) IS 'Hamming distance of wide fingerprints';
+
 CREATE FUNCTION simhash_similarity(a bigint, b bigint) RETURNS double precision
     AS 'MODULE_PATHNAME', 'simhash_similarity_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION simhash_similarity(bigint, bigint) IS
     'cosine similarity of two texts, 1 to -1, as the distance of their fingerprints estimates it: cos(pi * d / 64)';
 
--- It reads two texts, and takes as long as two fingerprints.
+-- This reads two texts, so it takes as long as two fingerprints.
 CREATE FUNCTION simhash_resemblance(a text, b text, options jsonb DEFAULT '{}') RETURNS double precision
     AS 'MODULE_PATHNAME', 'simhash_resemblance_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
@@ -149,18 +233,6 @@ COMMENT ON FUNCTION simhash_probes(bigint, integer, integer, integer) IS
 
 -- Search ---------------------------------------------------------------------
 
-CREATE FUNCTION simhash_near_support(request internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'simhash_near_support_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION simhash_near_support(internal) IS
-    'part of simhash_near: makes it a condition on the blocks that a table has indexed';
-
-CREATE FUNCTION simhash_within(fingerprint bigint, query bigint, max_distance integer, blocks integer) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'simhash_within_wrapper'
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
-COMMENT ON FUNCTION simhash_within(bigint, bigint, integer, integer) IS
-    'part of simhash_near, as plans show it: whether a row that a layout''s blocks have found is within the distance';
-
 CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance integer DEFAULT 3) RETURNS boolean
     AS 'MODULE_PATHNAME', 'simhash_near_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
@@ -171,12 +243,12 @@ COMMENT ON FUNCTION simhash_near(bigint, bigint, integer) IS
 
 CREATE FUNCTION simhash_attach(
     target regclass, source name, blocks integer DEFAULT 4, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash',
-    covering boolean DEFAULT false
+    covering boolean DEFAULT NULL, scope text[] DEFAULT '{}', columns boolean DEFAULT true
 ) RETURNS void
-    AS 'MODULE_PATHNAME', 'simhash_attach_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_attach_scoped_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name, boolean) IS
-    'gives a table the fingerprint column of a source column, its block columns and a btree on each';
+COMMENT ON FUNCTION simhash_attach(regclass, name, integer, jsonb, name, boolean, text[], boolean) IS
+    'gives a table the fingerprint column of a source column, its block columns and a covering btree on each';
 
 CREATE FUNCTION simhash_detach(target regclass, prefix name DEFAULT 'simhash') RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_detach_wrapper'
@@ -184,7 +256,8 @@ CREATE FUNCTION simhash_detach(target regclass, prefix name DEFAULT 'simhash') R
 COMMENT ON FUNCTION simhash_detach(regclass, name) IS
     'takes away what simhash_attach or simhash_attach_online made, and only that';
 
--- For tables that cannot be rewritten: a plain column, a trigger, a procedure that fills, and indexes on expressions.
+-- For tables that cannot be rewritten: a plain column, a trigger, a procedure that fills the column, and indexes on
+-- expressions.
 
 CREATE FUNCTION simhash_attach_online(
     target regclass, source name, options jsonb DEFAULT NULL, prefix name DEFAULT 'simhash'
@@ -201,12 +274,13 @@ COMMENT ON PROCEDURE simhash_fill(regclass, name, integer) IS
     'fills the column of simhash_attach_online, and commits after each batch; can be stopped and called again';
 
 CREATE FUNCTION simhash_index_commands(
-    target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash', covering boolean DEFAULT false
+    target regclass, blocks integer DEFAULT 4, prefix name DEFAULT 'simhash', covering boolean DEFAULT NULL,
+    scope text[] DEFAULT '{}'
 ) RETURNS SETOF text
-    AS 'MODULE_PATHNAME', 'simhash_index_commands_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_index_commands_scoped_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name, boolean) IS
-    'the commands that build the missing indexes on a fingerprint column''s blocks concurrently; for psql''s \gexec';
+COMMENT ON FUNCTION simhash_index_commands(regclass, integer, name, boolean, text[]) IS
+    'lists commands that build the missing block indexes concurrently, and runs none of them: psql''s \gexec does';
 
 CREATE FUNCTION simhash_update() RETURNS trigger
     AS 'MODULE_PATHNAME', 'simhash_update_wrapper'
@@ -216,16 +290,17 @@ COMMENT ON FUNCTION simhash_update() IS
 
 -- Layouts --------------------------------------------------------------------
 
--- It reads the table, so it is STABLE and not PARALLEL SAFE: as its caller, whose rights and row-level security apply.
+-- This reads the table as the calling user, with that user's rights and row-level security, so it is STABLE and not
+-- PARALLEL SAFE.
 CREATE FUNCTION simhash_skew(
-    target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3,
+    target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
     OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],
     OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean
 ) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'simhash_skew_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_skew_scoped_wrapper'
     LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 7;
-COMMENT ON FUNCTION simhash_skew(regclass, name, integer) IS
-    'what a search of a table costs by the number of blocks: share of the commonest values, rows visited, the best';
+COMMENT ON FUNCTION simhash_skew(regclass, name, integer, text[]) IS
+    'what a search of a table costs by the number of blocks: share of the commonest values, entries read, the best';
 
 -- Deduplication on insert ----------------------------------------------------
 
@@ -233,16 +308,36 @@ CREATE FUNCTION simhash_dedup() RETURNS trigger
     AS 'MODULE_PATHNAME', 'simhash_dedup_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_dedup() IS
-    'trigger that lets no near-duplicate in; its arguments: action, distance, fingerprint column, mark column, scope columns';
+    'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope, log';
 
 CREATE FUNCTION simhash_guard(
-    target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
-    mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash'
+    target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',
+    mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT '-1',
+    log_to regclass DEFAULT NULL, log_columns text[] DEFAULT '{}'
 ) RETURNS void
-    AS 'MODULE_PATHNAME', 'simhash_guard_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_guard_texts_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name) IS
+COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name, double precision, regclass, text[]) IS
     'lets no near-duplicate into a table from now on: reject, skip or mark';
+-- Counted where the rows are checked: in the leader, not in its workers.
+CREATE FUNCTION simhash_guard_counts(
+    OUT target regclass, OUT guard name, OUT checked bigint, OUT rejected bigint, OUT skipped bigint, OUT marked bigint
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_guard_counts_wrapper'
+    LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION simhash_guard_counts() IS
+    'how many rows each guard has checked, rejected, skipped and marked in this session, committed or not';
+
+CREATE FUNCTION simhash_preview(
+    target regclass, max_distance integer DEFAULT NULL, resemblance double precision DEFAULT '-1',
+    scope text[] DEFAULT '{}', fingerprint name DEFAULT 'simhash', sample integer DEFAULT 5000,
+    OUT distance integer, OUT duplicate boolean, OUT rows bigint, OUT share double precision,
+    OUT resemblance double precision, OUT example text, OUT earlier text, OUT example_text text, OUT earlier_text text
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_preview_wrapper'
+    LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
+COMMENT ON FUNCTION simhash_preview(regclass, integer, double precision, text[], name, integer) IS
+    'what a guard would find among a sample of a table''s rows, by distance, with examples';
 
 CREATE FUNCTION simhash_unguard(target regclass) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_unguard_wrapper'
@@ -259,7 +354,14 @@ CREATE FUNCTION simhash_pairs(
 COMMENT ON FUNCTION simhash_pairs(anyarray, bigint[], integer, boolean) IS
     'every pair of fingerprints within the distance, each once, by the ids that stand in the same places';
 
--- As a window function it is called for each row, with NULL or not: it is STRICT in what it computes.
+CREATE FUNCTION simhash_components(a anyarray, b anyarray, progress boolean DEFAULT false)
+    RETURNS TABLE (id anyelement, component anyelement)
+    AS 'MODULE_PATHNAME', 'simhash_components_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 ROWS 1000;
+COMMENT ON FUNCTION simhash_components(anyarray, anyarray, boolean) IS
+    'the connected components of pairs of ids: each id once, with the smallest id of its component';
+
+-- PostgreSQL calls a window function for every row, NULL or not, so this handles NULLs itself, as if it were STRICT.
 CREATE FUNCTION simhash_cluster(
     fingerprint bigint, max_distance integer DEFAULT 3, progress boolean DEFAULT false
 ) RETURNS bigint
@@ -267,3 +369,22 @@ CREATE FUNCTION simhash_cluster(
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION simhash_cluster(bigint, integer, boolean) IS
     'the cluster of near-duplicates that a row is in, named by the number of its first row in the partition';
+
+-- The same with texts. Beside the overload above, a second argument of unknown type is taken for the content.
+CREATE FUNCTION simhash_cluster(
+    fingerprint bigint, content text, max_distance integer DEFAULT 8, resemblance double precision DEFAULT .89,
+    options jsonb DEFAULT '{}', progress boolean DEFAULT false
+) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_cluster_verified_wrapper'
+    LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_cluster(bigint, text, integer, double precision, jsonb, boolean) IS
+    'the cluster of near-duplicates, confirmed by their texts, that a row is in, named by the number of its first row';
+
+CREATE FUNCTION simhash_duplicate_of(
+    fingerprint bigint, content text, max_distance integer DEFAULT 6, resemblance double precision DEFAULT .89,
+    options jsonb DEFAULT '{}', progress boolean DEFAULT false
+) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_duplicate_of_wrapper'
+    LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean) IS
+    'the number of the earlier row that stays and that a row duplicates; NULL if the row itself stays';

@@ -1,0 +1,147 @@
+//! When two fingerprints are near.
+
+use super::blocks::{Block, LAYOUTS, radius};
+
+/// When two fingerprints are near: they differ in at most `max_distance` bits, and, if there are radii, some block of
+/// the layout differs in at most as many bits as its radius.
+///
+/// Without radii, the distance alone decides. With radii, fewer values need to be looked up than an exact search
+/// within the same distance needs, and some pairs within the distance are not near. Both forms are symmetric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nearness {
+    max_distance: i32,
+    /// Number of blocks; 0 without radii.
+    blocks: u8,
+    /// The radius of each block, at most 64; -1 for a block that is not compared, and beyond the last block.
+    radii: [i8; *LAYOUTS.end() as usize],
+}
+
+impl Nearness {
+    /// All fingerprints within a distance. No fingerprints are near if the distance is negative.
+    pub const fn within(max_distance: i32) -> Self {
+        Self { max_distance, blocks: 0, radii: [-1; _] }
+    }
+
+    /// Fingerprints within a distance some block of which differs in at most as many bits as its radius. The layout has
+    /// as many blocks as there are radii; a block with radius -1 is not compared. [`Nearness::within`] if there are no
+    /// radii.
+    ///
+    /// None if there is no layout of so many blocks, or if a radius is less than -1.
+    pub fn by_radii(max_distance: i32, radii: &[i32]) -> Option<Self> {
+        let mut near = Self::within(max_distance);
+        if radii.is_empty() {
+            return Some(near);
+        }
+        let blocks = i32::try_from(radii.len()).ok().filter(|blocks| LAYOUTS.contains(blocks))?;
+        near.blocks = blocks as u8;
+        for (of_block, &radius) in near.radii.iter_mut().zip(radii) {
+            if radius < -1 {
+                return None;
+            }
+            *of_block = radius.min(64) as i8;
+        }
+        Some(near)
+    }
+
+    /// The largest distance.
+    pub fn max_distance(self) -> i32 {
+        self.max_distance
+    }
+
+    /// The number of blocks of the radii; None if the distance alone decides.
+    pub fn blocks(self) -> Option<i32> {
+        (self.blocks > 0).then_some(self.blocks.into())
+    }
+
+    /// The radii, one for each block; -1 for a block that is not compared. Empty if the distance alone decides.
+    pub fn radii(self) -> impl Iterator<Item = i32> + Clone {
+        self.radii.into_iter().take(self.blocks.into()).map(i32::from)
+    }
+
+    /// The blocks of a layout that a search must look up, each with its radius. None if the layout cannot serve the
+    /// search by these: radii are those of another layout.
+    ///
+    /// If the distance alone decides, every layout serves, by the smallest radii that miss nothing.
+    pub fn probed_blocks(self, blocks: i32) -> Option<impl Iterator<Item = (Block, u32)>> {
+        if !LAYOUTS.contains(&blocks) || self.blocks().is_some_and(|own| own != blocks) {
+            return None;
+        }
+        let radius = move |number: i32| match self.blocks() {
+            Some(_) => u32::try_from(self.radii[number as usize]).ok(),
+            None => radius(number, blocks, self.max_distance),
+        };
+        Some((0..blocks).filter_map(move |number| Some((Block::new(number, blocks)?, radius(number)?))))
+    }
+
+    /// Whether two fingerprints are near that differ in these bits.
+    #[inline]
+    pub fn contains(self, difference: u64) -> bool {
+        difference.count_ones().cast_signed() <= self.max_distance
+            && (self.blocks == 0 || self.has_block_within_radius(difference))
+    }
+
+    fn has_block_within_radius(self, difference: u64) -> bool {
+        let blocks = i32::from(self.blocks);
+        (0..blocks).zip(self.radii).any(|(number, radius)| {
+            Block::new(number, blocks).is_some_and(|block| block.ones(difference).cast_signed() <= radius.into())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::random;
+
+    /// The definition, by strings of bits.
+    fn oracle(a: u64, b: u64, max_distance: i32, radii: &[i32]) -> bool {
+        let bits = format!("{:064b}", a ^ b);
+        let ones = |bits: &str| bits.matches('1').count() as i32;
+        let widths = (0..radii.len()).map(|block| 64 / radii.len() + usize::from(block < 64 % radii.len()));
+        let mut start = 0;
+        let mut next_block = |width: usize| {
+            start += width;
+            &bits[start - width..start]
+        };
+        let blocks: Vec<_> = widths.map(&mut next_block).collect();
+        ones(&bits) <= max_distance
+            && (radii.is_empty() || blocks.iter().zip(radii).any(|(block, &radius)| ones(block) <= radius))
+    }
+
+    #[test]
+    fn near_fingerprints_are_those_of_the_definition() {
+        let mut random = random();
+        let mut near = 0;
+        for _ in 0..100_000 {
+            let max_distance = (random() % 24) as i32 - 1;
+            let blocks = [0, 2, 3, 4, 5, 6, 7, 8][(random() % 8) as usize];
+            let radii: Vec<_> = (0..blocks).map(|_| (random() % 5) as i32 - 1).collect();
+            let a = random();
+            let b = (0..random() % 24).fold(a, |b, _| b ^ 1 << (random() % 64));
+            let by_radii = Nearness::by_radii(max_distance, &radii).unwrap();
+            let expected = oracle(a, b, max_distance, &radii);
+            assert_eq!(by_radii.contains(a ^ b), expected, "{a:x} {b:x} {max_distance} {radii:?}");
+            near += u32::from(expected);
+            // What is near has a block that is looked up.
+            if let (true, Some(blocks)) = (expected, by_radii.blocks()) {
+                let mut probed = by_radii.probed_blocks(blocks).unwrap();
+                assert!(probed.any(|(block, radius)| block.ones(a ^ b) <= radius));
+            }
+        }
+        assert!(near > 10_000, "{near}");
+    }
+
+    #[test]
+    fn radii_that_are_no_layout_are_refused() {
+        for radii in [&[1][..], &[0; 9], &[1, -2], &[0, i32::MIN]] {
+            assert_eq!(Nearness::by_radii(3, radii), None, "{radii:?}");
+        }
+        let all = Nearness::by_radii(64, &[i32::MAX, -1]).unwrap();
+        assert!(all.contains(u64::MAX));
+        assert_eq!(all.radii().collect::<Vec<_>>(), [64, -1]);
+        assert!(!Nearness::by_radii(64, &[-1, -1]).unwrap().contains(0));
+        assert_eq!(Nearness::by_radii(3, &[]), Some(Nearness::within(3)));
+        assert!(!Nearness::within(-1).contains(0));
+        assert!(all.probed_blocks(3).is_none());
+    }
+}

@@ -1,1 +1,0 @@
--- What ALTER EXTENSION pg_simhash UPDATE does from 0.1.0 to 0.2.0: no object has changed.

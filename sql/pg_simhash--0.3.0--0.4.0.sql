@@ -1,0 +1,1 @@
+-- What ALTER EXTENSION pg_simhash UPDATE does from 0.3.0 to 0.4.0: no object has changed.
