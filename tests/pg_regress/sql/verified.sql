@@ -175,20 +175,3 @@ SELECT count(*) AS before, count(*) FILTER (WHERE x.by_duplicate_of AND y.by_dup
     count(*) FILTER (WHERE x.by_first_of_cluster AND y.by_first_of_cluster) AS by_first_of_cluster
 FROM verified_pairs JOIN verified_left AS x ON x.id = a JOIN verified_left AS y ON y.id = b;
 RESET work_mem;
-
--- Cancelled while texts are read, and while they are compared.
-CREATE FUNCTION pg_temp.cancelled(statement text) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-    EXECUTE statement;
-    RETURN false;
-EXCEPTION WHEN query_canceled THEN
-    RETURN true;
-END $$;
-SET statement_timeout = '300ms';
-SELECT pg_temp.cancelled($$SELECT simhash_duplicate_of(1, (SELECT n::text FROM pg_sleep(.001 + 0 * n))) OVER ()
-    FROM generate_series(1, 100000) AS n$$) AS while_reading;
-SELECT pg_temp.cancelled($$SELECT simhash_cluster(1, md5(n::text)) OVER () FROM generate_series(1, 100000) AS n$$)
-    AS while_clustering;
-SELECT pg_temp.cancelled($$SELECT simhash_duplicate_of(n, md5(n::text), 64) OVER () FROM generate_series(1, 100000) AS n$$)
-    AS while_finding_duplicates;
-RESET statement_timeout;
