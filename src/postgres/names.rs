@@ -106,7 +106,8 @@ fn is_trusted(role: Oid) -> bool {
         if role == database_owner {
             let cache = pg_sys::SysCacheIdentifier::DATABASEOID as i32;
             let row = pg_sys::SearchSysCache1(cache, pg_sys::MyDatabaseId.into());
-            let owner = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_database>(row).as_ref().map(|row| row.datdba);
+            let owner =
+                pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_database>(row).as_ref().map(|row| row.datdba);
             pg_sys::ReleaseSysCache(row);
             return owner.is_some_and(|owner| owner != database_owner && is_trusted(owner));
         }
