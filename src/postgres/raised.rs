@@ -61,9 +61,9 @@ pub fn unchanged<T>(f: impl FnOnce() -> T) -> T {
 
 /// Raises the last error again, with the message, the detail and the hint of `report`.
 pub fn raise_as(report: ErrorReport) -> ! {
-    // SAFETY: the copy is null or this module's.
-    if let Some(last) = unsafe { LAST.get().as_mut() } {
-        unsafe {
+    // SAFETY: the copy is null or this module's, and its memory context exists as long as the copy.
+    unsafe {
+        if let Some(last) = LAST.get().as_mut() {
             PgMemoryContexts::For(last.assoc_context).switch_to(|_| {
                 last.message = copy_text(Some(report.message()));
                 last.detail = copy_text(report.detail());
