@@ -151,9 +151,9 @@ unsafe extern "C-unwind" fn reparameterize(
     unsafe {
         pgrx_extern_c_guard(|| {
             let expressions = pg_sys::list_nth(private, EXPRESSIONS).cast();
-            #[cfg(any(feature = "pg14", feature = "pg15"))]
+            #[cfg(feature = "pg15")]
             let (child, parent) = ((*child).relids, (*child).top_parent_relids);
-            #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+            #[cfg(not(feature = "pg15"))]
             let parent = (*child).top_parent;
             let expressions = pg_sys::adjust_appendrel_attrs_multilevel(root, expressions, child, parent);
             path_lists(expressions.cast(), pg_sys::list_nth(private, PRIVATE).cast())

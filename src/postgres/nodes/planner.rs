@@ -69,7 +69,8 @@ impl Planner {
         (of_type == pg_sys::INT8OID).then_some(value.value() as i64)
     }
 
-    /// The most common values of a `bigint` expression of one relation's columns; none if they are not known.
+    /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. They may
+    /// only be compared by what is leakproof, because the role may lack the right to read them.
     pub fn common_values(self, expression: Expression) -> CommonValues {
         let mut found = CommonValues::default();
         let mut variable = pg_sys::VariableStatData::default();

@@ -1,6 +1,7 @@
 //! The planner's estimates of how many rows a relation has that fulfil the query's conditions.
 //!
-//! An operator's own estimate cannot be replaced, but what the planner has concluded from it can, before it plans joins.
+//! An operator's own estimate cannot be replaced, but what the planner has concluded from it can, before it plans
+//! joins.
 
 use pgrx::pg_sys;
 

@@ -37,8 +37,8 @@ pub struct Finder {
     /// The keys before the block.
     scope: Vec<pg_sys::ScanKeyData>,
     counts: Counts,
-    /// Whether scans stay open after a step or a pass. Each takes 45 kB, which is more than beginning it again costs, unless it
-    /// is used again soon.
+    /// Whether scans stay open after a step or a pass. Each takes 45 kB, which is more than beginning it again costs,
+    /// unless it is used again soon.
     keeps_open: bool,
 }
 

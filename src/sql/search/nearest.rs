@@ -2,8 +2,8 @@
 //!
 //! What is found is stored by its distance, until everything at that distance has been found. When the steps have cost
 //! as much as a full scan of an index, one full scan finds the rest. Memory is limited: if more is found, what is
-//! farthest is dropped, and another full scan finds it again. If the rows at one distance alone exceed the limit, a full
-//! scan returns them as it finds them.
+//! farthest is dropped, and another full scan finds it again. If the rows at one distance alone exceed the limit, a
+//! full scan returns them as it finds them.
 
 use pgrx::pg_sys::{self, ItemPointerData};
 use simhash::distance::share_within;
