@@ -161,8 +161,8 @@ class PsycopgMark(Guarded):
 
 
 class Progress(unittest.TestCase):
-    """Each statement takes more than three seconds, most of them in pg_sleep. On a slow machine, more reports follow the
-    first, but never more than one in three seconds."""
+    """Each statement takes more than three seconds, most of them in pg_sleep. On a slow machine, more reports follow,
+    but never more than one in three seconds."""
 
     def reports(self, statement):
         found = []

@@ -197,8 +197,8 @@ def flip(stop, failures):
 
 
 def run(scenario, commands_wanted, renames_wanted):
-    """Returns what has gone wrong, how many commands have run, how often the schema was renamed, and the errors of other
-    commands."""
+    """Returns what has gone wrong, how many commands have run, how often the schema was renamed, and the errors of the
+    other commands."""
     setup, commands = SCENARIOS[scenario]
     with connect() as superuser:
         superuser.execute("SET client_min_messages = warning")

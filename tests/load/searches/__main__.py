@@ -2,11 +2,11 @@
 
     python tests/load/searches [--times N] [--writers N] [--checkers N] [--seed N]
 
-Writers insert, update and delete near-duplicates, and roll some of that back. One session vacuums the tables and rebuilds
-their indexes. Checkers run statements at READ COMMITTED that compute each answer twice, by the scan and by a sequential
-scan. A statement has one snapshot, so both answers must be the same. Other statements lock or update the near rows: what
-they return must be near after they have waited for a writer. This goes on until each kind of statement has run at least
-N times, and VACUUM and REINDEX at least a thirtieth of that.
+Writers insert, update and delete near-duplicates, and roll some of that back. One session vacuums the tables and
+rebuilds their indexes. Checkers run statements at READ COMMITTED that compute each answer twice, by the scan and by a
+sequential scan. A statement has one snapshot, so both answers must be the same. Other statements lock or update the
+near rows: what they return must be near after they have waited for a writer. This goes on until each kind of statement
+has run at least N times, and VACUUM and REINDEX at least a thirtieth of that.
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
 tests/requirements.txt. The test makes its own database. The exit status is 1 if an answer is wrong, and 75 if a

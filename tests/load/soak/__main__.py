@@ -45,9 +45,10 @@ def main():
     if options.unguarded:
         table.unguard()
     print(
-        f"{action}: {options.partitions or 'no'} partitions, {options.clients} clients, {options.transactions} transactions, seed {seed}, {len(texts)} texts,"
-        f" {nearness.share():.1f} of which are near one of them, {nearness.refuted} pairs only by their fingerprints;"
-        f" {table.durability()}", flush=True,
+        f"{action}: {options.partitions or 'no'} partitions, {options.clients} clients, {options.transactions} transactions,"
+        f" seed {seed}, {len(texts)} texts, {nearness.share():.1f} of which are near one of them,"
+        f" {nearness.refuted} pairs only by their fingerprints; {table.durability()}",
+        flush=True,
     )
     if not nearness.refuted:
         sys.exit("no pair of texts is near only by its fingerprints: this proves less than it should")

@@ -25,7 +25,9 @@ SELECT is_cancelled(format('simhash(%s)', :'text')) AS simhash,
     is_cancelled(format('simhash_resemblance(%s, ''ab'')', :'text')) AS of_first;
 
 -- Pairs, components and clusters of numbers and of texts.
-\set many 'FROM (SELECT array_agg(n), array_agg(hashint8extended(n, 0)), array_agg(md5(n::text)) FROM generate_series(1, 100000) AS n) AS many (ids, fps, texts)'
+CREATE FUNCTION many(OUT ids bigint[], OUT fps bigint[], OUT texts text[]) LANGUAGE sql AS
+    'SELECT array_agg(n), array_agg(hashint8extended(n, 0)), array_agg(md5(n::text)) FROM generate_series(1, 100000) AS n';
+\set many 'FROM many()'
 SELECT is_cancelled('simhash_pairs(ids, CASE WHEN CANCEL THEN fps END, 19)', :'many') AS simhash_pairs,
     is_cancelled('simhash_pairs(texts, CASE WHEN CANCEL THEN fps END, 3)', :'many') AS of_texts,
     is_cancelled('simhash_components(ids, CASE WHEN CANCEL THEN ids END)', :'many') AS simhash_components,
@@ -35,5 +37,5 @@ SELECT is_cancelled('simhash_pairs(ids, CASE WHEN CANCEL THEN fps END, 19)', :'m
 SELECT is_cancelled('simhash_cluster(CASE WHEN n < 1000 OR CANCEL THEN n END) OVER ()', :'rows') AS simhash_cluster,
     is_cancelled('simhash_cluster(1, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows') AS of_texts,
     is_cancelled('simhash_duplicate_of(1, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows') AS simhash_duplicate_of;
-DROP FUNCTION is_cancelled;
+DROP FUNCTION is_cancelled, many;
 DROP SEQUENCE after_call;
