@@ -103,14 +103,13 @@ impl<'a> Call<'a> {
         Ok(Self { event, fingerprint, source, kind, options })
     }
 
-    /// Whether an UPDATE leaves the fingerprint as it was, and the source byte for byte. Then a long text need not even
-    /// be read from where it is stored.
+    /// Whether an UPDATE leaves the fingerprint and the value of the source as they were.
     fn is_unchanged(&self, old: Row<'_>) -> bool {
         let new = self.event.new_row();
         let fingerprint = |row: Row<'_>| row.value(self.fingerprint.number);
         fingerprint(new).is_some_and(|new| fingerprint(old) == Some(new))
             && new.value(self.source.number).is_some()
-            && new.has_same_bytes(old, iter::once(self.source.number))
+            && new.has_same_values(old, iter::once(self.source.number))
     }
 
     /// The fingerprint of the new row's source.

@@ -1,5 +1,6 @@
 //! `simhash_guard` and `simhash_unguard`: create the trigger on a table, and drop it.
 
+use std::collections::HashSet;
 use std::ffi::CStr;
 
 use pgrx::AnyArray;
@@ -11,15 +12,18 @@ use super::action::Action;
 use super::distribution::{check_allows_triggers, check_can_guard};
 use super::log::{Guarded, Log};
 use super::mark_column::{self, Mark};
-use super::members::Members;
+use super::members::{Members, check_is_whole};
 use super::nearness::{Asked, Nearness};
+use super::preview::tell_of_refuted;
 use super::scope::Scope;
 use super::search::SearchedTable;
 use crate::postgres::arrays::names;
 use crate::postgres::call::Call;
-use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::foreign_key::{ForeignKey, foreign_keys};
+use crate::postgres::catalog::primary_key::PrimaryKey;
+use crate::postgres::catalog::relation::{Relation, relation_name};
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::error::{tell, user_error};
+use crate::postgres::error::{sendable, tell, user_error, warn};
 use crate::postgres::owner::as_owner;
 use crate::postgres::raised::unchanged;
 use crate::postgres::spi::{execute, from_server};
@@ -62,9 +66,11 @@ fn simhash_guard_texts(
     let target = required(target, "target")?;
     let action = decode_copy(required(action, "action")?)?;
     let scope = required(scope, "scope")?;
+    // SAFETY: `fcinfo` belongs to the running call.
+    let call = unsafe { Call::new(fcinfo) };
     let guard = Guard {
-        // SAFETY: `fcinfo` belongs to the running call.
-        schema: ExtensionSchema::running(unsafe { Call::new(fcinfo) })?,
+        function: call.function(),
+        schema: ExtensionSchema::running(call)?,
         action: Action::named(&action)?,
         action_name: action,
         near: Asked::read(max_distance, resemblance)?,
@@ -112,6 +118,8 @@ fn asked_log(log_to: Option<pg_sys::Oid>, columns: Vec<String>) -> Result<Option
 
 /// The guard that the user asks for.
 struct Guard {
+    /// The running function.
+    function: pg_sys::Oid,
     schema: ExtensionSchema,
     action: Action,
     action_name: String,
@@ -125,13 +133,14 @@ struct Guard {
 impl Guard {
     fn install(&self, table: &Target) -> Result<(), ErrorReport> {
         let relation = table.open();
-        let near = self.check(table, &relation)?;
+        let (near, searched) = self.check(table, &relation)?;
         drop(relation);
         let arguments = self.arguments(near);
         let existing = existing(self.schema, table)?;
         let always = existing.as_ref().is_some_and(|existing| existing.always);
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
         warn_of_unfilled(self.schema, &self.fingerprint, table, &family, Look::ByIndex)?;
+        tell_of_refuted(self.function, table, &family, &self.fingerprint, near, searched)?;
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
             tell(format!("table \"{}\" is already guarded, skipping", table.name));
             return Ok(());
@@ -167,8 +176,8 @@ impl Guard {
     }
 
     /// Checks what would make the trigger fail, and what the trigger cannot check by itself. Returns what makes rows
-    /// near-duplicates.
-    fn check(&self, table: &Target, relation: &Relation) -> Result<Nearness, ErrorReport> {
+    /// near-duplicates, and the tables to search.
+    fn check(&self, table: &Target, relation: &Relation) -> Result<(Nearness, Vec<SearchedTable>), ErrorReport> {
         check_is_whole(table)?;
         let members = Members::read(table.oid)?;
         let can_guard =
@@ -182,6 +191,7 @@ impl Guard {
         let near = self.near.with_defaults(has_text)?;
         let searched = members.searched(&self.fingerprint, &self.scope, near, Some(self.schema))?;
         self.check_mark(relation, &searched)?;
+        self.check_half_objects(table, relation)?;
         self.check_log(table, relation)?;
         let visits: f64 = searched.iter().map(|member| member.visits).sum();
         if visits >= MANY_VISITS {
@@ -199,7 +209,7 @@ impl Guard {
                 table.name
             ));
         }
-        Ok(near)
+        Ok((near, searched))
     }
 
     fn check_mark(&self, relation: &Relation, searched: &[SearchedTable]) -> Result<(), ErrorReport> {
@@ -216,6 +226,27 @@ impl Guard {
         }
     }
 
+    /// Warns if skipped rows are halves of objects: each row belongs to a row of another table with the same key.
+    fn check_half_objects(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
+        if self.action != Action::Skip {
+            return Ok(());
+        }
+        let key: HashSet<_> = PrimaryKey::read(relation)?.columns().map(|column| column.number).collect();
+        let is_key = |foreign: &ForeignKey| foreign.columns.iter().copied().collect::<HashSet<_>>() == key;
+        let Some(half) = foreign_keys(relation).into_iter().find(is_key) else { return Ok(()) };
+        let other = relation_name(half.referenced)?.unwrap_or_default();
+        let message = format!("skipped rows of table \"{}\" leave rows of table \"{other}\" behind", table.name);
+        warn(
+            user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
+                .set_detail(sendable(format!(
+                    "The primary key is a foreign key too: applications store each object as a row of \"{other}\" and \
+                     a row with the same key here, and fail on objects that lack one of the two."
+                )))
+                .set_hint("Use the action reject or mark."),
+        );
+        Ok(())
+    }
+
     /// Prepares the log as the trigger does, so that whatever makes the trigger fail does so here.
     fn check_log(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
         let Some(log) = &self.log else { return Ok(()) };
@@ -226,16 +257,6 @@ impl Guard {
         }
         log.prepare(&Guarded { guard: TRIGGER, root: table.oid, table: relation, action: self.action }).map(drop)
     }
-}
-
-/// Refuses a table from which other tables inherit.
-pub fn check_is_whole(table: &Target) -> Result<(), ErrorReport> {
-    if table.is_partitioned() || table.family(pg_sys::AccessShareLock as Lock)?.len() == 1 {
-        return Ok(());
-    }
-    let message = format!("other tables inherit from table \"{}\"", table.name);
-    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-        .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."))
 }
 
 /// The guard that a table already has.

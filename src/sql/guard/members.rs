@@ -12,6 +12,7 @@ use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::foreign::{is_foreign, server_name};
 use crate::postgres::catalog::partition::{check_owner, with_inheritors};
 use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, user_error};
 use crate::postgres::spi::from_server;
 use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
@@ -81,6 +82,16 @@ impl Members {
         };
         self.with_rows.iter().map(searched).collect()
     }
+}
+
+/// Refuses a table from which other tables inherit.
+pub fn check_is_whole(table: &Target) -> Result<(), ErrorReport> {
+    if table.is_partitioned() || table.family(pg_sys::AccessShareLock as Lock)?.len() == 1 {
+        return Ok(());
+    }
+    let message = format!("other tables inherit from table \"{}\"", table.name);
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."))
 }
 
 /// A table or, for a partitioned one, the table and all its partitions, all of them locked.

@@ -5,6 +5,7 @@
 //! `sql::search::finder` does: it skips what it has found already, and visits rows in the order of their places. Here
 //! each version counts.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use pgrx::pg_sys::panic::ErrorReport;
@@ -19,7 +20,7 @@ use simhash::search::nearness::Nearness as Near;
 
 use super::nearness::Nearness;
 use super::scope::{Scope, ScopeValues};
-use crate::postgres::catalog::column::{Column, distinct_values, generation_of};
+use crate::postgres::catalog::column::{Column, distinct_values};
 use crate::postgres::catalog::partition::partition_columns;
 use crate::postgres::catalog::primary_key::PrimaryKey;
 use crate::postgres::catalog::relation::Relation;
@@ -30,6 +31,7 @@ use crate::postgres::moment::Moment;
 use crate::postgres::row::{Row, TableSlot, place_numbers};
 use crate::postgres::row_version::RowVersion;
 use crate::sql::attach::text_source::TextSource;
+use crate::sql::attach::update::UpdateTrigger;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{Fingerprint, Layout, Scoped, growing, indexed_blocks, is_covering, layouts_of};
 
@@ -42,6 +44,8 @@ pub struct SearchedTable {
     pub primary_key: PrimaryKey,
     /// What the fingerprints are made from; None if the texts do not matter.
     pub source: Option<SourceColumns>,
+    /// The plain columns that the fingerprint is made from, and its own if it is not generated.
+    pub made_from: Vec<i16>,
     /// For a partition, the columns that decide which partition a row belongs to.
     partition_columns: Vec<i16>,
     /// Rows that a search visits, most of them not near, if block values are evenly distributed; more if they are not.
@@ -80,7 +84,8 @@ pub type IsOwnRow<'a> = dyn Fn(Row<'_>, bool) -> bool + 'a;
 /// What to search for.
 pub struct Wanted<'a> {
     pub fingerprint: i64,
-    pub max_distance: i32,
+    /// The largest distance. Once a row is found, rows that are not nearer no longer matter.
+    pub max_distance: Cell<i32>,
     /// The new row's values of the scope columns.
     pub scope: &'a ScopeValues<'a>,
     /// The new row's table.
@@ -117,6 +122,7 @@ impl SearchedTable {
             Some(_) => Some(SourceColumns::read(table, fingerprint, schema)?),
             None => None,
         };
+        let made_from = made_from(table, fingerprint, schema)?;
         let fingerprint = fingerprint.number;
         let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint), simhash_block);
         let Some(indexes) = Indexes::cheapest(table, &found, &scope, near.max_distance) else { return Ok(None) };
@@ -127,6 +133,7 @@ impl SearchedTable {
             scope,
             primary_key: PrimaryKey::read(table)?,
             source,
+            made_from,
             partition_columns: partition_columns(table),
             visits: if is_covering { 0.0 } else { indexes.total.entries },
             probes: indexes.total.probes,
@@ -135,7 +142,8 @@ impl SearchedTable {
     }
 
     /// Shows each near row of the table, until told to stop, and each version of a near row that is gone without a
-    /// successor in its place. A row may be shown more than once. An error if out of memory.
+    /// successor in its place. A row may be shown more than once. `show` may reduce the wanted distance. An error if out
+    /// of memory.
     ///
     /// A concurrent UPDATE can hide a row: the scan has passed the place of the new version before it was written, and
     /// finds the old version gone. The scan then shows the old version as gone lately. If it shows no such version, it
@@ -154,7 +162,7 @@ impl SearchedTable {
         let mut growth = Growth::new(*rows, growing(layouts), Near::within(wanted.max_distance));
         // SAFETY: the indexes compare the scope columns as their types do, as `Indexes::cheapest` has checked.
         let before = unsafe { self.scope.keys(before, wanted.scope) };
-        while let Some(step) = growth.next(wanted.max_distance, f64::INFINITY) {
+        while let Some(step) = growth.next(wanted.max_distance.get(), f64::INFINITY) {
             let searched = &layouts[step.layout][step.place];
             let Some(block) = Block::new(searched.block, searched.blocks) else { break };
             let index = Relation::open(searched.index);
@@ -195,7 +203,7 @@ impl SearchedTable {
     ) -> ControlFlow<B> {
         let is_near = |fingerprint: i64| {
             let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());
-            distance.cast_signed() <= wanted.max_distance
+            distance.cast_signed() <= wanted.max_distance.get()
         };
         while let Some((version, state)) = scan.next(is_near) {
             let Some((fingerprint, distance)) = self.near(wanted, version.row()) else {
@@ -231,11 +239,6 @@ impl SearchedTable {
         new.has_same_values(old, self.scope.columns())
     }
 
-    /// Whether an UPDATE leaves the source of the fingerprint as it was stored; true if the texts do not matter.
-    pub fn has_same_source(&self, old: Row<'_>, new: Row<'_>) -> bool {
-        self.source.as_ref().is_none_or(|source| new.has_same_bytes(old, source.columns.iter().copied()))
-    }
-
     /// Whether two rows have equal values in the source of the fingerprint, however they are stored; true if the texts
     /// do not matter.
     pub fn has_equal_source(&self, a: Row<'_>, b: Row<'_>) -> bool {
@@ -248,14 +251,12 @@ impl SearchedTable {
     }
 
     /// Whether the search reads this column of a row.
-    pub fn depends_on(&self, table: &Relation, column: i16) -> bool {
+    pub fn depends_on(&self, column: i16) -> bool {
         column == self.fingerprint
             || self.primary_key.columns().any(|of_key| of_key.number == column)
             || self.scope.columns().any(|scope| scope == column)
             || self.partition_columns.contains(&column)
-            || self.source.as_ref().is_some_and(|source| source.columns.contains(&column))
-            || generation_of(table, self.fingerprint)
-                .is_some_and(|generation| generation.own_columns().contains(&column))
+            || self.made_from.contains(&column)
     }
 
     /// Whether a row is the updated row's old version.
@@ -268,7 +269,7 @@ impl SearchedTable {
     fn near(&self, wanted: &Wanted, row: Row<'_>) -> Option<(i64, u32)> {
         let fingerprint = row.value(self.fingerprint)?.value() as i64;
         let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());
-        if distance.cast_signed() > wanted.max_distance || !self.scope.has_values(row, wanted.scope) {
+        if distance.cast_signed() > wanted.max_distance.get() || !self.scope.has_values(row, wanted.scope) {
             return None;
         }
         Some((fingerprint, distance))
@@ -319,6 +320,16 @@ impl SourceColumns {
     pub fn columns(&self) -> &[i16] {
         &self.columns
     }
+}
+
+/// The plain columns that a fingerprint is made from, and its own if it is not generated.
+fn made_from(table: &Relation, fingerprint: &Column, schema: ExtensionSchema) -> Result<Vec<i16>, ErrorReport> {
+    if let Some(generation) = fingerprint.generation(table) {
+        return Ok(generation.own_columns());
+    }
+    let trigger = UpdateTrigger::of_column(schema, table, &fingerprint.name()?)?;
+    let source = trigger.map(|trigger| Column::find(table, &trigger.source)).transpose()?.flatten();
+    Ok(source.map(|source| source.number).into_iter().chain([fingerprint.number]).collect())
 }
 
 /// The error for fingerprints that cannot be confirmed by a text.
