@@ -18,7 +18,7 @@
 //!
 //! An UPDATE has locked its row before its trigger registers the new version. So an INSERT that finds its own row locked
 //! by another transaction ([`super::own_row`]) waits for that transaction unregistered, before ON CONFLICT waits for it
-//! registered. An UPDATE that changes neither the fingerprint and its source nor the unique keys registers nothing.
+//! registered, unless ON CONFLICT does not. An UPDATE that changes neither the fingerprint and its source nor the unique keys registers nothing.
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
