@@ -31,9 +31,9 @@ impl<'py> FromPyObject<'_, 'py> for Fingerprint {
 }
 
 /// A maximum distance; an exception unless it is from 0 to 64.
-pub fn check_distance(distance: i64) -> PyResult<u32> {
-    match u32::try_from(distance) {
-        Ok(distance) if distance <= 64 => Ok(distance),
+pub fn check_distance(distance: i64) -> PyResult<i32> {
+    match i32::try_from(distance) {
+        Ok(distance) if (0..=64).contains(&distance) => Ok(distance),
         _ => Err(PyValueError::new_err(format!(
             "maximum distance {distance} is out of range. Two fingerprints differ in 0 to 64 bits."
         ))),
