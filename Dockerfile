@@ -12,7 +12,7 @@
 ARG PG_MAJOR=18
 ARG DEBIAN=trixie
 ARG POSTGRES_IMAGE=docker.io/library/postgres:$PG_MAJOR-$DEBIAN
-ARG RUST_IMAGE=docker.io/library/rust:1.95-slim-$DEBIAN
+ARG RUST_IMAGE=docker.io/library/rust:1.96-slim-$DEBIAN
 
 FROM $RUST_IMAGE AS rust
 
@@ -29,11 +29,6 @@ COPY --from=rust $CARGO_HOME $CARGO_HOME
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates gcc libc6-dev postgresql-server-dev-$PG_MAJOR
 WORKDIR /pg_simhash
-# Before the source, so that only a change of these files compiles cargo-pgrx again.
-COPY Cargo.toml ./
-COPY tools/setup tools/setup
-COPY tools/lib tools/lib
-RUN tools/setup package
 COPY . .
 RUN tools/package \
     && mkdir /built \

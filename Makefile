@@ -13,7 +13,7 @@ help:
 	@echo 'make check    the SQL and isolation tests with TEST=name in their names; in seconds once the build exists'
 	@echo 'make unit     the tests of the algorithm, without a server'
 	@echo 'make test     all tests: format, lints, unit, SQL, isolation, drivers, load, upgrades, dumps, replication, crashes'
-	@echo 'make test-matrix    the tests on PostgreSQL 14 to 18, pg_upgrade, test-images and test-packages (as root)'
+	@echo 'make test-matrix    the tests on PostgreSQL 15 to 19, pg_upgrade, test-images and test-packages (as root)'
 	@echo 'make test-packages  builds the packages twice and uses them in a new Debian (as root)'
 	@echo 'make test-images    builds the container images with Buildah and uses them (as root)'
 	@echo 'make test-arm64     builds for arm64, and runs unit, SQL and package tests in an emulator (as root; takes long)'

@@ -1,7 +1,6 @@
 //! Compares pairs and clusters of random tables with their definitions in SQL; tests progress reports and a lack of
 //! memory.
 
-#[pgrx::pg_schema]
 mod tests {
     use std::ffi::c_int;
     use std::time::{Duration, Instant};
@@ -41,7 +40,7 @@ mod tests {
             USING (tenant, number)
         WHERE found.cluster IS DISTINCT FROM expected.cluster";
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn random_pairs_and_clusters() {
         let mut random = Random(5);
         Spi::run("CREATE TABLE docs (place integer, id text, tenant integer, fp bigint)").expect("a table");
@@ -119,7 +118,7 @@ mod tests {
             RETURN wrong;
         END $$";
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn random_verified_clusters_and_duplicates() {
         let mut random = Random(11);
         Spi::run("CREATE TABLE texts (place integer, tenant integer, fp bigint, body text)").expect("a table");
@@ -186,7 +185,7 @@ mod tests {
         assert!(duplicates > 100 && clustered > duplicates, "{clustered} {duplicates}");
     }
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn progress_is_reported_every_few_seconds_if_wanted() {
         let start = Instant::now();
         let progress = Progress { phase: Phase::Near, share: 0.426 };
@@ -246,7 +245,7 @@ mod tests {
         code.expect("a result")
     }
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
     fn a_lack_of_memory_is_an_ordinary_error() {
         create_sqlstate_of();
@@ -276,7 +275,7 @@ mod tests {
         }
     }
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
     fn a_lack_of_memory_for_components_is_an_ordinary_error() {
         create_sqlstate_of();
@@ -295,7 +294,7 @@ mod tests {
     }
 
     /// Half of the rows are near others and resemble few of them.
-    #[pg_test]
+    #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
     fn a_lack_of_memory_for_features_is_an_ordinary_error() {
         create_sqlstate_of();
@@ -315,7 +314,7 @@ mod tests {
     }
 
     /// The probes take a few MB, and PostgreSQL's array of them takes more.
-    #[pg_test]
+    #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
     fn a_lack_of_memory_for_probes_is_an_ordinary_error() {
         create_sqlstate_of();

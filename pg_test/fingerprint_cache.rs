@@ -1,7 +1,6 @@
 //! What is remembered of the last texts: a row costs one fingerprint, however many columns ask for it, and a text that
 //! is compared with many is read once.
 
-#[pgrx::pg_schema]
 mod tests {
     use crate::sql::fingerprint_cache::COMPUTED;
     use crate::sql::resemblance::PREPARED;
@@ -14,7 +13,7 @@ mod tests {
         COMPUTED.get() - before
     }
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn a_row_costs_one_fingerprint() {
         Spi::run(
             "CREATE TABLE docs (
@@ -41,7 +40,7 @@ mod tests {
         assert_eq!(computed("UPDATE docs SET body = body || ' again'"), 140);
     }
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn a_search_costs_one_fingerprint() {
         Spi::run("CREATE TABLE docs AS SELECT simhash('document ' || n) FROM generate_series(1, 100) AS n")
             .expect("a table");
@@ -58,7 +57,7 @@ mod tests {
         PREPARED.get() - before
     }
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn a_text_that_is_compared_with_many_is_prepared_once() {
         Spi::run(
             "CREATE TABLE docs (id integer, body text);

@@ -3,14 +3,13 @@
 #[path = "../simhash/tests/golden/entries.rs"]
 mod entries;
 
-#[pgrx::pg_schema]
 mod tests {
     use super::entries::{entries, text};
     use pgrx::JsonB;
     use pgrx::prelude::*;
     use serde_json::Value;
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn golden_texts() {
         let entries = entries(include_str!("../simhash/tests/golden/golden.jsonl"));
         assert!(entries.len() >= 60, "only {} golden texts", entries.len());
@@ -59,7 +58,7 @@ mod tests {
         }
     }
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn golden_blocks() {
         let entries = entries(include_str!("../simhash/tests/golden/blocks.jsonl"));
         assert!(entries.len() >= 60, "only {} golden blocks", entries.len());

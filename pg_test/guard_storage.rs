@@ -1,13 +1,11 @@
 //! Guards refuse tables that are not stored as heaps.
 
-#[pgrx::pg_schema]
 mod tests {
     use pgrx::datum::Internal;
     use pgrx::prelude::*;
 
     /// The handler of an access method that works as the heap does, but is another one.
-    #[pg_extern(sql = "CREATE FUNCTION tests.other_heap(internal) RETURNS table_am_handler \
-                       LANGUAGE c AS 'MODULE_PATHNAME', '@FUNCTION_NAME@';")]
+    #[pg_extern(sql = false)]
     fn other_heap(_fcinfo: pg_sys::FunctionCallInfo) -> Internal {
         // SAFETY: GetHeapamTableAmRoutine returns a static struct, which is copied. The copy is leaked, so that it
         // lives as long as the backend that uses it.
@@ -36,15 +34,22 @@ mod tests {
         0.0
     }
 
-    #[pg_test(error = "table \"other\" is not stored as a heap")]
-    fn a_guard_refuses_another_access_method() {
-        let statements = "CREATE ACCESS METHOD other_heap TYPE TABLE HANDLER tests.other_heap;
-            CREATE TABLE other (id integer PRIMARY KEY, f bigint) USING other_heap;
-            SELECT simhash_attach('other', 'f');
-            INSERT INTO other VALUES (1, 0), (2, 1);
-            SELECT simhash_guard('other', fingerprint => 'f')";
-        if let Err(error) = Spi::run(statements) {
-            error!("{error}");
-        }
+    #[pg_extern(sql = false)]
+    fn a_guard_refuses_another_access_method() -> spi::Result<()> {
+        Spi::run(
+            "CREATE FUNCTION other_heap(internal) RETURNS table_am_handler LANGUAGE c
+                 AS '$libdir/pg_simhash', 'other_heap_wrapper';
+             CREATE ACCESS METHOD other_heap TYPE TABLE HANDLER other_heap;
+             CREATE TABLE other (id integer PRIMARY KEY, f bigint) USING other_heap;
+             SELECT simhash_attach('other', 'f');
+             INSERT INTO other VALUES (1, 0), (2, 1);
+             DO $$
+             BEGIN
+                 PERFORM simhash_guard('other', fingerprint => 'f');
+                 RAISE 'the guard accepts the table';
+             EXCEPTION WHEN feature_not_supported THEN
+                 ASSERT SQLERRM = 'table \"other\" is not stored as a heap', SQLERRM;
+             END $$",
+        )
     }
 }

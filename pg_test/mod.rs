@@ -1,4 +1,5 @@
-//! Tests that run inside a server with `cargo pgrx test`.
+//! Tests that run inside a server: the stage "tests in the server" of `tools/test` calls each function with
+//! `#[pg_extern]` that takes no arguments.
 
 mod batch;
 mod fingerprint_cache;
@@ -13,12 +14,3 @@ mod random_queries;
 mod random_searches;
 mod random_tables;
 mod random_texts;
-
-/// Called once by the test framework.
-pub fn setup(_options: Vec<&str>) {}
-
-/// Settings of the test server.
-#[must_use]
-pub fn postgresql_conf_options() -> Vec<&'static str> {
-    vec![]
-}

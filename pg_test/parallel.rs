@@ -1,7 +1,6 @@
 //! Runs `simhash_agg` in parallel workers, and checks that they were launched: a plan does not show whether any was
 //! free.
 
-#[pgrx::pg_schema]
 mod tests {
     use pgrx::Json;
     use pgrx::prelude::*;
@@ -19,7 +18,7 @@ mod tests {
         }
     }
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn parallel_workers() -> spi::Result<()> {
         Spi::run(
             "CREATE TABLE terms AS SELECT n % 37 AS document, 'term' || n % 1009 AS term, n % 17 / 10.0::float8 AS weight

@@ -1,6 +1,5 @@
 //! Compares weighted features in SQL, as arrays and as rows, with a sum bit by bit.
 
-#[pgrx::pg_schema]
 mod tests {
     use pgrx::prelude::*;
 
@@ -25,7 +24,7 @@ mod tests {
         Some(fingerprint.cast_signed())
     }
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn random_arrays() {
         let mut random = Random(2);
         for _ in 0..500 {

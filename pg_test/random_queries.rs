@@ -551,7 +551,7 @@ impl<'a> Queries<'a> {
             .replace("{}", fp);
         let one_row = Alias { name: "b", expression: None };
         let joined_to_one = self.condition(&[t.clone(), one_row.clone()], 1);
-        match self.below(if cfg!(feature = "pg14") { 6 } else { 9 }) {
+        match self.below(9) {
             0 => (format!("DELETE FROM t AS x WHERE {condition} RETURNING x.id, x.tag, x.fp, {shown}"), None),
             1 => (format!("DELETE FROM t AS x USING {from} WHERE {joined} RETURNING x.id, x.tag, x.fp"), None),
             2 | 3 => (format!("UPDATE t AS x SET {set} WHERE {condition} RETURNING x.id, x.tag, x.fp, {shown}"), None),

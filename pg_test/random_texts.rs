@@ -1,6 +1,5 @@
 //! Compares texts and options in SQL with the algorithm.
 
-#[pgrx::pg_schema]
 mod tests {
     use pgrx::JsonB;
     use pgrx::prelude::*;
@@ -59,7 +58,7 @@ mod tests {
 
     /// Computes each fingerprint twice, with the previous one in between, so that a backend's cache cannot hide a
     /// mistake.
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn random_texts() {
         let (mut random, mut fingerprinter) = (Random(1), Fingerprinter::default());
         let mut last: Option<(String, Value, Option<i64>)> = None;
@@ -84,7 +83,7 @@ mod tests {
     }
 
     /// Computes each resemblance between two fingerprints, since they share a backend's scratch memory.
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn random_resemblances() {
         let (mut random, mut fingerprinter) = (Random(2), Fingerprinter::default());
         for _ in 0..1000 {

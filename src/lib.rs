@@ -23,6 +23,6 @@ pub extern "C-unwind" fn _PG_init() {
 
 pgrx::extension_sql_file!("../sql/pg_simhash.sql", name = "pg_simhash", finalize);
 
-#[cfg(any(test, feature = "pg_test"))]
+#[cfg(feature = "pg_test")]
 #[path = "../pg_test/mod.rs"]
-pub mod pg_test;
+mod pg_test;

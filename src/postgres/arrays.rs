@@ -60,6 +60,30 @@ pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>, Er
     }
 }
 
+/// The elements of a detoasted array of integers of at most one dimension. Fails with the place of the first NULL.
+///
+/// # Safety
+/// The array is valid for `'a`, and its elements are stored as `integer` is.
+pub unsafe fn integers<'a>(array: *const pg_sys::ArrayType) -> Result<&'a [i32], usize> {
+    // SAFETY: the header is followed by the length and the lower bound of each dimension, then, unless elements may be
+    // NULL, by the elements.
+    unsafe {
+        if (*array).ndim == 0 {
+            return Ok(&[]);
+        }
+        let lengths = array.add(1).cast::<i32>();
+        let count = *lengths as usize;
+        if (*array).dataoffset == 0 {
+            return Ok(slice::from_raw_parts(lengths.add(2), count));
+        }
+        let bitmap = slice::from_raw_parts(lengths.add(2).cast::<u8>(), count.div_ceil(8));
+        match (0..count).find(|place| bitmap[place / 8] & 1 << (place % 8) == 0) {
+            Some(place) => Err(place),
+            None => Ok(slice::from_raw_parts(array.byte_add((*array).dataoffset as usize).cast(), count)),
+        }
+    }
+}
+
 /// A Rust type that reads elements which are stored in one way, whatever their type is called.
 trait Element: FromDatum {
     /// `typlen` and `typbyval` of the types.

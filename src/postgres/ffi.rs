@@ -1,7 +1,7 @@
 //! PostgreSQL functions that pgrx does not bind, each guarded as pgrx guards its own: a PostgreSQL error becomes a Rust
 //! panic here, and an error again where PostgreSQL's call into this library ends.
 //!
-//! The declarations are the same in PostgreSQL 14 to 18.
+//! The declarations are the same in PostgreSQL 15 to 19.
 
 use std::ffi::c_int;
 

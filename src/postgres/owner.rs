@@ -11,9 +11,9 @@ pub fn is_owner(relation: pg_sys::Oid) -> bool {
     // SAFETY: the ownership check looks up system caches.
     unsafe {
         let user = pg_sys::GetUserId();
-        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        #[cfg(feature = "pg15")]
         return pg_sys::pg_class_ownercheck(relation, user);
-        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        #[cfg(not(feature = "pg15"))]
         return pg_sys::object_ownercheck(pg_sys::RelationRelationId, relation, user);
     }
 }

@@ -56,9 +56,6 @@ impl Query {
             let statement = pg_sys::list_nth(statements, 0).cast::<pg_sys::RawStmt>();
             let (types, count) = (parameters.as_ptr().cast_mut(), parameters.len() as c_int);
             let environment = std::ptr::null_mut();
-            #[cfg(feature = "pg14")]
-            let tree = pg_sys::parse_analyze(statement, text.as_ptr(), types, count, environment);
-            #[cfg(not(feature = "pg14"))]
             let tree = pg_sys::parse_analyze_fixedparams(statement, text.as_ptr(), types, count, environment);
             if (*tree).commandType != command {
                 return Err(not_one_statement());

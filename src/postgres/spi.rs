@@ -49,11 +49,7 @@ pub fn execute_and_commit<T>(statement: impl FnOnce() -> Result<T, ErrorReport>)
     connected(pg_sys::SPI_OPT_NONATOMIC, || {
         let result = statement()?;
         // SAFETY: SPI is connected. In an atomic context, PostgreSQL raises an error.
-        unsafe {
-            pg_sys::SPI_commit();
-            // SPI_commit also starts the next transaction, except before 14.3. From then on, this call has no effect.
-            pg_sys::SPI_start_transaction();
-        }
+        unsafe { pg_sys::SPI_commit() };
         Ok(result)
     })
 }

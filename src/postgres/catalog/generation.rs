@@ -31,7 +31,7 @@ pub fn definition(table: &Target, column: &Column) -> Result<String, ErrorReport
 /// Holds the names of all objects that the generation expression and the type refer to, so that the expression's text
 /// means the same when it is parsed again.
 pub fn hold_names(table: &Target, column: &Column) -> Result<(), ErrorReport> {
-    // PostgreSQL 14 keeps the dependencies with the column, later versions with its entry in pg_attrdef.
+    // The type belongs to the column, the expression to its entry in pg_attrdef.
     let query = format!(
         "SELECT DISTINCT pg_catalog.concat_ws(' ', refclassid, refobjid) FROM pg_catalog.pg_depend \
          WHERE (classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND objid = {table} AND objsubid = {column} \

@@ -158,9 +158,9 @@ impl Relation {
 
     /// The number of the file that holds the table's rows; a rewrite changes it.
     pub fn file_number(&self) -> Oid {
-        #[cfg(any(feature = "pg14", feature = "pg15"))]
+        #[cfg(feature = "pg15")]
         return self.rd_node.relNode;
-        #[cfg(not(any(feature = "pg14", feature = "pg15")))]
+        #[cfg(not(feature = "pg15"))]
         return self.rd_locator.relNumber;
     }
 }

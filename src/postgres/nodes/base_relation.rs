@@ -311,10 +311,7 @@ impl BaseRelation {
             if let Some(order) = order {
                 (*path).path.pathkeys = pg_sys::lappend(std::ptr::null_mut(), order.key.cast());
             }
-            #[cfg(not(feature = "pg14"))]
-            {
-                (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
-            }
+            (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
             (*path).custom_private = private;
             (*path).methods = methods;
             pg_sys::add_path(self.relation, path.cast());

@@ -5,6 +5,7 @@
 use std::ptr::NonNull;
 
 use pgrx::pg_sys::{self, NodeTag, Oid};
+use pgrx::{AnyArray, FromDatum};
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`), in the planner's memory.
 ///
@@ -124,8 +125,7 @@ impl Expression {
         let var = self.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
         // SAFETY: the node is a valid Var.
         let var = unsafe { var.as_ref() };
-        #[allow(clippy::unnecessary_cast)] // unsigned in PostgreSQL 14
-        Some(Variable { relation: var.varno as i32, number: var.varattno, levels_up: var.varlevelsup })
+        Some(Variable { relation: var.varno, number: var.varattno, levels_up: var.varlevelsup })
     }
 
     /// The number of the column, if a stored expression is nothing but a column of its table.
@@ -154,6 +154,13 @@ impl Expression {
     /// The value of an integer constant that is not NULL.
     pub fn integer(self) -> Option<i32> {
         self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4OID).map(|(_, datum)| datum.value() as i32)
+    }
+
+    /// The value of a constant `integer[]` that is not NULL.
+    pub fn array(self) -> Option<AnyArray> {
+        let (of_type, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4ARRAYOID)?;
+        // SAFETY: the constant is an array, and is not NULL.
+        unsafe { AnyArray::from_polymorphic_datum(datum, false, of_type) }
     }
 
     /// The type and the value of a constant that is not NULL.

@@ -182,10 +182,10 @@ impl Drop for Locks {
 /// All fields of the tag are set.
 unsafe fn is_held(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) -> bool {
     // SAFETY: the caller passes a complete tag.
-    #[cfg(any(feature = "pg14", feature = "pg15", feature = "pg16"))]
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
     return unsafe { pg_sys::LockHeldByMe(tag, mode) };
     // SAFETY: the caller passes a complete tag.
-    #[cfg(not(any(feature = "pg14", feature = "pg15", feature = "pg16")))]
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
     return unsafe { pg_sys::LockHeldByMe(tag, mode, false) };
 }
 

@@ -103,7 +103,7 @@ fn check_is_heap(table: &Relation) -> Result<(), ErrorReport> {
     let message = format!("table \"{}\" is not stored as a heap", table.name()?);
     Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
         .set_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
-        .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap (from PostgreSQL 15 on)."))
+        .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap."))
 }
 
 /// The error for a table that lacks the indexes for searches within a distance.

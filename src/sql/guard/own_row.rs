@@ -70,11 +70,7 @@ impl OwnRow {
                 let columns = &(&(*info).ii_IndexAttrNumbers)[..(*info).ii_NumIndexKeyAttrs as usize];
                 // An expression stands among the columns as number 0.
                 needed.extend(columns.iter().copied().filter(|&column| column != 0));
-                #[cfg(feature = "pg14")]
-                let nulls_are_equal = false;
-                #[cfg(not(feature = "pg14"))]
-                let nulls_are_equal = (*info).ii_NullsNotDistinct;
-                indexes.push(UniqueIndex { oid, info, nulls_are_equal });
+                indexes.push(UniqueIndex { oid, info, nulls_are_equal: (*info).ii_NullsNotDistinct });
             }
             // An expression of the whole row depends on column 0.
             let is_needed = |column: &i16| needed.contains(&0) || needed.contains(column);

@@ -15,6 +15,7 @@ use simhash::error::Error;
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::Block;
 use simhash::search::growth::{Growth, Total};
+use simhash::search::nearness::Nearness as Near;
 
 use super::nearness::Nearness;
 use super::scope::{Scope, ScopeValues};
@@ -150,7 +151,7 @@ impl SearchedTable {
         let fingerprint = wanted.fingerprint.cast_unsigned();
         // Each step is made once, so that no row is missed that a concurrent INSERT has put into some indexes only.
         let Indexes { before, rows, layouts, .. } = &self.indexes;
-        let mut growth = Growth::new(*rows, growing(layouts));
+        let mut growth = Growth::new(*rows, growing(layouts), Near::within(wanted.max_distance));
         // SAFETY: the indexes compare the scope columns as their types do, as `Indexes::cheapest` has checked.
         let before = unsafe { self.scope.keys(before, wanted.scope) };
         while let Some(step) = growth.next(wanted.max_distance, f64::INFINITY) {
@@ -293,7 +294,7 @@ impl Indexes {
             let layouts = layouts_of(usable.iter().filter(|found| found.scope == *before).map(|found| &found.block));
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
-            let total = Growth::new(rows, growing(&layouts)).total(max_distance)?;
+            let total = Growth::new(rows, growing(&layouts), Near::within(max_distance)).total(max_distance)?;
             let is_useful = total.probes <= MOST_PROBES && total.entries <= LARGEST_SHARE * rows.max(1.0);
             let place = |column: &i16| columns.iter().position(|found| found == column);
             let before = before.iter().map(place).collect::<Option<_>>()?;

@@ -12,6 +12,7 @@ use simhash::distance::hamming;
 use simhash::search::blocks::Block;
 use simhash::search::cost::Entries;
 use simhash::search::growth::{Growth, Step};
+use simhash::search::nearness::Nearness;
 
 use super::plan::Settings;
 use super::rows::Rows;
@@ -26,6 +27,8 @@ pub struct Finder {
     /// The estimated number of rows of the table, or within the scope.
     row_count: f64,
     query: u64,
+    /// Which fingerprints are near the query.
+    near: Nearness,
     task: Option<Task>,
     /// The places that steps found before they were given up.
     seen: HashSet<u64>,
@@ -108,6 +111,9 @@ pub enum Next {
     Exhausted,
 }
 
+/// What is near before a search has begun.
+const NONE_NEAR: Nearness = Nearness::within(-1);
+
 /// Places that are collected before they are visited, in half a megabyte.
 const PLACES: usize = 1 << 16;
 /// Places that are remembered of a step, in case that it is given up; and places of such steps after which no further
@@ -123,9 +129,10 @@ impl Finder {
         };
         Self {
             layouts: settings.layouts.iter().map(|layout| layout.iter().filter_map(index).collect()).collect(),
-            growth: Growth::new(row_count, growing(&settings.layouts)),
+            growth: Growth::new(row_count, growing(&settings.layouts), NONE_NEAR),
             row_count,
             query: 0,
+            near: NONE_NEAR,
             task: None,
             seen: HashSet::new(),
             values: Vec::new(),
@@ -140,13 +147,19 @@ impl Finder {
         self.scope = scope;
     }
 
-    /// Begins a search for a fingerprint. `is_again` says whether it is not the first one of the query.
-    pub fn begin(&mut self, settings: &Settings, query: u64, is_again: bool) {
+    /// Begins a search for what is near a fingerprint. `is_again` says whether it is not the first one of the query.
+    pub fn begin(&mut self, settings: &Settings, query: u64, near: Nearness, is_again: bool) {
         self.keeps_open = is_again;
-        self.growth = Growth::new(self.row_count, growing(&settings.layouts));
+        self.growth = Growth::new(self.row_count, growing(&settings.layouts), near);
         self.query = query;
+        self.near = near;
         self.task = None;
         self.seen.clear();
+    }
+
+    /// Which fingerprints are near the query.
+    pub fn near(&self) -> Nearness {
+        self.near
     }
 
     pub fn growth(&self) -> &Growth {
@@ -159,7 +172,7 @@ impl Finder {
         self.row_count * costs.fold(f64::INFINITY, f64::min)
     }
 
-    /// Reads on until a fingerprint at one of the distances `wanted`. Steps are made until everything within `target`
+    /// Reads on until a near fingerprint at one of the distances `wanted`. Steps are made until everything within `target`
     /// is found, as long as those that are left cost at most `otherwise` microseconds. A fingerprint that several steps
     /// find is returned once.
     pub fn next(&mut self, rows: &mut Rows, target: i32, wanted: &RangeInclusive<u32>, otherwise: f64) -> Next {
@@ -251,7 +264,11 @@ impl Finder {
     /// The next near fingerprint of a task, by entries that have it. None at the end of the task, or if it is to be
     /// given up.
     fn next_near(&mut self, task: &mut Task, wanted: &RangeInclusive<u32>) -> Option<Found> {
-        let query = self.query;
+        let Self { query, near, .. } = *self;
+        let is_wanted = |value: i64| {
+            let difference = value.cast_unsigned() ^ query;
+            wanted.contains(&difference.count_ones()) && near.contains(difference)
+        };
         loop {
             pgrx::check_for_interrupts!();
             if !self.look_up_next(task) {
@@ -259,7 +276,7 @@ impl Finder {
             }
             let scan = self.index(task.index).scan.as_mut()?;
             let before = scan.entries;
-            let read = scan.next(|value| wanted.contains(&hamming(value as u64, query)));
+            let read = scan.next(is_wanted);
             let place = scan.place();
             task.entries += scan.entries - before;
             match read {
@@ -290,7 +307,10 @@ impl Finder {
                 let fingerprint = if rows.visit(place) { rows.fingerprint() } else { None };
                 let Some(fingerprint) = fingerprint else { continue };
                 let distance = hamming(fingerprint, self.query);
-                if wanted.contains(&distance) && self.is_new(task, fingerprint, place) {
+                if wanted.contains(&distance)
+                    && self.near.contains(fingerprint ^ self.query)
+                    && self.is_new(task, fingerprint, place)
+                {
                     return Some(Found { fingerprint, distance, place, is_visited: true });
                 }
             }

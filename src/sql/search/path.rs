@@ -9,8 +9,8 @@ use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use simhash::search::growth::Growth;
+use simhash::search::nearness::Nearness;
 
-use super::USUAL_DISTANCE;
 use super::condition::{Distance, Limit};
 use super::near::near_share;
 use super::plan::{ScopeKey, Search, Settings};
@@ -214,11 +214,11 @@ impl<'a> Table<'a> {
 
     /// The way to find near rows; None if the layouts do not serve the distance.
     fn near(&'a self, wanted: &Wanted) -> Option<Way<'a>> {
-        let distance = wanted.distance();
+        let near = wanted.limit.expected();
         let only_column = self.covered.filter(|&column| self.relation.needs_only(column, wanted.outer));
         let (startup, each) = self.relation.condition_costs();
-        let found = self.rows * near_share(self.rows, distance);
-        let total = self.search_cost(distance)? + found * (each + self.visit_cost(only_column.is_some()));
+        let found = self.rows * near_share(self.rows, near.max_distance());
+        let total = self.search_cost(near)? + found * (each + self.visit_cost(only_column.is_some()));
         Some(Way { table: self, cost: PathCost { startup, total: startup + total }, only_column })
     }
 
@@ -229,14 +229,16 @@ impl<'a> Table<'a> {
         let visit = each + self.visit_cost(only_column.is_some());
         let (growth, rest) = match order.limit {
             Some(limit) => {
-                let distance = limit.constant().unwrap_or(USUAL_DISTANCE);
-                (self.search_cost(distance)?, self.rows * near_share(self.rows, distance) * visit)
+                let near = limit.expected();
+                (self.search_cost(near)?, self.rows * near_share(self.rows, near.max_distance()) * visit)
             }
             None => {
                 // The nearest row may be as far as chance puts it.
                 let nearest = (0..64).find(|&distance| self.rows * near_share(self.rows, distance) >= 2.0);
                 let pass = self.pass_cost();
-                let growth = nearest.and_then(|nearest| self.search_cost(nearest)).map_or(pass, |cost| cost.min(pass));
+                let growth = nearest
+                    .and_then(|nearest| self.search_cost(Nearness::within(nearest)))
+                    .map_or(pass, |cost| cost.min(pass));
                 (growth, pass + self.rows * visit)
             }
         };
@@ -244,10 +246,10 @@ impl<'a> Table<'a> {
         Some(Way { table: self, cost, only_column })
     }
 
-    /// The cost of finding everything within a distance, in the planner's units; None if the layouts do not serve it.
-    fn search_cost(&self, distance: i32) -> Option<f64> {
-        let growth = Growth::new(self.rows, growing(&self.layouts));
-        let total = growth.total(distance)?;
+    /// The cost of finding everything near, in the planner's units; None if the layouts do not serve it.
+    fn search_cost(&self, near: Nearness) -> Option<f64> {
+        let growth = Growth::new(self.rows, growing(&self.layouts), near);
+        let total = growth.total(near.max_distance())?;
         let (random, _) = self.relation.page_costs();
         let pages: f64 = self.index_pages().sum();
         // As PostgreSQL charges the descent of a btree, for a tree of this height (btcostestimate in selfuncs.c).
@@ -323,6 +325,7 @@ impl Way<'_> {
             is_ordered,
             only_column: self.only_column,
             has_limit: limit.is_some(),
+            has_radii: limit.is_some_and(|limit| limit.radii.is_some()),
             is_strict: limit.is_some_and(|limit| limit.is_strict),
             rows: *rows,
             pages: relation.pages(),

@@ -1,6 +1,5 @@
 //! The conditions on the distance that can be searched for in one table.
 
-use super::USUAL_DISTANCE;
 use super::condition::{Limit, Near};
 use crate::postgres::nodes::base_relation::{BaseRelation, Outer};
 use crate::postgres::nodes::expression::Expression;
@@ -25,20 +24,17 @@ impl Wanted {
             let [a, b] = near.fingerprints;
             [(a, b), (b, a)].into_iter().filter_map(move |(fingerprint, query)| {
                 let limit = near.limit;
-                let outer = relation.outer([query, limit.expression]).filter(|_| relation.owns(fingerprint))?;
+                let outer = relation
+                    .outer([query].into_iter().chain(limit.expressions()))
+                    .filter(|_| relation.owns(fingerprint))?;
                 Some(Self { fingerprint, query, limit, schema: near.schema, outer })
             })
         });
         sides.filter(|wanted| !wanted.fingerprint.is_volatile()).collect()
     }
-
-    /// The largest distance, or the usual one if it is not known.
-    pub fn distance(&self) -> i32 {
-        self.limit.constant().unwrap_or(USUAL_DISTANCE)
-    }
 }
 
 /// The condition that is cheapest to search for.
 pub fn cheapest(wanted: impl IntoIterator<Item = Wanted>) -> Option<Wanted> {
-    wanted.into_iter().min_by_key(Wanted::distance)
+    wanted.into_iter().min_by_key(|wanted| wanted.limit.expected().max_distance())
 }

@@ -71,7 +71,7 @@ class Client:
             rows, code = None, error.sqlstate
             if self.connection.closed or code is None:
                 raise Failure(f"the connection is lost: {error}") from error
-            if not errors.allowed(code, error.diag.message_primary):
+            if not errors.allowed(code):
                 where = f" {error.diag.message_detail or ''} {error.diag.context or ''}"
                 raise Failure(f"{code}: {error.diag.message_primary}{where}") from error
         except UnicodeDecodeError as error:

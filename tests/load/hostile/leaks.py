@@ -217,8 +217,7 @@ BATCH = 50_000
 
 class Backend:
     def __init__(self):
-        # The first minor versions of PostgreSQL 14 do not plan a prepared CALL anew when its table has been replaced.
-        self.connection = psycopg.connect(autocommit=True, prepare_threshold=None)
+        self.connection = psycopg.connect(autocommit=True)
         self.run("SET jit = off")
         self.pid = self.connection.info.backend_pid
 

@@ -55,11 +55,8 @@ SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (lower(url), n) WHER
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url) WHERE url <> ''x''', '(url) WHERE url <> ''x''', $$'x'$$, $$'x'$$);
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (lower(url))', '(lower(url))', $$'A'$$, $$'b'$$);
 SELECT * FROM upserts('url text UNIQUE', '', '(url)', 'NULL', 'NULL');
--- NULLs that are equal; before PostgreSQL 15, by an expression
-SELECT current_setting('server_version_num')::integer >= 150000 AS has_equal_nulls \gset
-SELECT * FROM upserts('url text', CASE WHEN :'has_equal_nulls' THEN 'CREATE UNIQUE INDEX ON t (url) NULLS NOT DISTINCT'
-    ELSE 'CREATE UNIQUE INDEX ON t (coalesce(url, '''')); CREATE UNIQUE INDEX ON t (url)' END,
-    CASE WHEN :'has_equal_nulls' THEN '(url)' ELSE '(coalesce(url, ''''))' END, 'NULL', 'NULL');
+-- NULLs that are equal
+SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url) NULLS NOT DISTINCT', '(url)', 'NULL', 'NULL');
 -- Operator classes and collations
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url text_pattern_ops)', '(url)', $$'a'$$, $$'a'$$);
 SELECT * FROM upserts('url text', 'CREATE UNIQUE INDEX ON t (url DESC)', '(url)', $$'a'$$, $$'a'$$);

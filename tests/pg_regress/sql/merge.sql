@@ -1,8 +1,4 @@
--- Guards and searches with MERGE, which exists since PostgreSQL 15.
-SELECT current_setting('server_version_num')::integer < 150000 AS without_merge \gset
-\if :without_merge
-\quit
-\endif
+-- Guards and searches with MERGE.
 SET client_min_messages = warning;
 CREATE TABLE merged (id integer PRIMARY KEY, f bigint);
 SELECT simhash_attach('merged', 'f');

@@ -231,11 +231,9 @@ class Test:
         self.options("DROP use_remote_estimate")
         self.all_forms("async")
         self.nearest("async")
-        # PostgreSQL 14 asks the parts of UNION ALL one after the other.
-        if self.hub.info.server_version >= 150000:
-            query = NEAREST_BY_HAND.replace("$1", "42").replace("%1$s", "5")
-            lines = self.hub.execute("EXPLAIN " + query).fetchall()
-            self.check("nearest, async", sum("Async Foreign Scan" in line for (line,) in lines) == 2, lines)
+        query = NEAREST_BY_HAND.replace("$1", "42").replace("%1$s", "5")
+        lines = self.hub.execute("EXPLAIN " + query).fetchall()
+        self.check("nearest, async", sum("Async Foreign Scan" in line for (line,) in lines) == 2, lines)
 
         # Servers that expect few rows of a cursor to be read need no limit.
         self.options("ADD options '-c cursor_tuple_fraction=0.0001'")
