@@ -21,7 +21,7 @@ pub struct Pair {
 /// Every pair of near rows, each once: an iterator whose `next` takes a tick.
 ///
 /// The order of the pairs has no meaning, but the same rows always give the same order. Needs 24 bytes for each row,
-/// the memory of the [`Rows`] included, 8 more for each distinct fingerprint if some rows have equal ones, and a few
+/// the memory of the [`Rows`] included, 8 more for each distinct fingerprint if some rows have equal ones, and up to 20
 /// megabytes. The number of pairs does not matter.
 ///
 /// The tick is called at least every few milliseconds, also in [`Pairs::new`]. If it panics, the only thing to do with

@@ -376,6 +376,9 @@ impl Search {
     /// cheaper.
     fn try_radii(&mut self, bucket: &Bucket, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
         let len = bucket.end - bucket.start;
+        if len < SMALL {
+            return Ok(false);
+        }
         let mut blocks: Vec<Block> = Vec::new();
         let (mut cost, mut bits) = (0.0, u32::MAX);
         let probed = self.near.blocks().and_then(|count| self.near.probed_blocks(count));
@@ -537,11 +540,13 @@ mod tests {
         distinct.sort_unstable();
         distinct.dedup();
         let len = distinct.len();
-        for max_distance in 1..=6i32 {
+        let by_radii = [&[0, 0, 0, 0][..], &[1, 1, 1, 1], &[2, 0, -1], &[0, 0, 0, 0, 0, 0, 0, 1]]
+            .map(|radii| Nearness::by_radii(6, radii).expect("a layout"));
+        for near in (1..=6).map(Nearness::within).chain(by_radii) {
             let mut buffers = [0, 0].map(|_| Numbered::zeroed(len, &|| ()).expect("memory suffices"));
             buffers[0].fingerprints[..len].copy_from_slice(&distinct);
             buffers[0].numbers.iter_mut().zip(0..).for_each(|(number, place)| *number = place);
-            let mut search = Search::new(buffers, len, Nearness::within(max_distance)).expect("memory suffices");
+            let mut search = Search::new(buffers, len, near).expect("memory suffices");
             search.cached = 40;
             let mut found: Vec<(u32, u32, u32)> = std::iter::from_fn(|| search.next(&|_| ()).expect("memory suffices"))
                 .map(|near| (near.a.min(near.b), near.a.max(near.b), near.distance))
@@ -549,12 +554,12 @@ mod tests {
             found.sort_unstable();
             let mut expected = Vec::new();
             for (b, &fingerprint) in distinct.iter().enumerate() {
-                let near = (0..b).map(|a| (a as u32, b as u32, hamming(distinct[a], fingerprint)));
-                expected.extend(near.filter(|&(_, _, distance)| distance.cast_signed() <= max_distance));
+                let near = (0..b).filter(|&a| near.contains(distinct[a] ^ fingerprint));
+                expected.extend(near.map(|a| (a as u32, b as u32, hamming(distinct[a], fingerprint))));
             }
             expected.sort_unstable();
-            assert_eq!(found.len(), expected.len(), "distance {max_distance}");
-            assert!(found == expected, "distance {max_distance}");
+            assert_eq!(found.len(), expected.len(), "{near:?}");
+            assert!(found == expected, "{near:?}");
         }
     }
 }
