@@ -378,19 +378,19 @@ COMMENT ON FUNCTION simhash_cluster(bigint, integer, boolean) IS
 
 -- The same with texts. Beside the overload above, a second argument of unknown type is taken for the content.
 CREATE FUNCTION simhash_cluster(
-    fingerprint bigint, content text, max_distance integer DEFAULT 8, resemblance double precision DEFAULT .89,
-    options jsonb DEFAULT '{}', progress boolean DEFAULT false
+    fingerprint bigint, content text, max_distance integer DEFAULT 10, resemblance double precision DEFAULT .89,
+    options jsonb DEFAULT '{}', progress boolean DEFAULT false, radii integer[] DEFAULT '{1,1,1,1}'
 ) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_cluster_verified_wrapper'
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
-COMMENT ON FUNCTION simhash_cluster(bigint, text, integer, double precision, jsonb, boolean) IS
+COMMENT ON FUNCTION simhash_cluster(bigint, text, integer, double precision, jsonb, boolean, integer[]) IS
     'the cluster of near-duplicates, confirmed by their texts, that a row is in, named by the number of its first row';
 
 CREATE FUNCTION simhash_duplicate_of(
-    fingerprint bigint, content text, max_distance integer DEFAULT 6, resemblance double precision DEFAULT .89,
-    options jsonb DEFAULT '{}', progress boolean DEFAULT false
+    fingerprint bigint, content text, max_distance integer DEFAULT 10, resemblance double precision DEFAULT .89,
+    options jsonb DEFAULT '{}', progress boolean DEFAULT false, radii integer[] DEFAULT '{1,1,1,1}'
 ) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_duplicate_of_wrapper'
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
-COMMENT ON FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean) IS
+COMMENT ON FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean, integer[]) IS
     'the number of the earlier row that stays and that a row duplicates; NULL if the row itself stays';
