@@ -161,9 +161,9 @@ impl Plan {
             );
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
             pg_sys::ExecutorStart(running, 0);
-            #[cfg(not(feature = "pg18"))]
+            #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             pg_sys::ExecutorRun(running, forward, 0, true);
-            #[cfg(feature = "pg18")]
+            #[cfg(any(feature = "pg18", feature = "pg19"))]
             pg_sys::ExecutorRun(running, forward, 0);
             pg_sys::ExecutorFinish(running);
             pg_sys::ExecutorEnd(running);
