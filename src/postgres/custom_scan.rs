@@ -15,6 +15,12 @@ use super::ffi::executor::ExecScan;
 use super::nodes::base_relation::BaseRelation;
 use super::nodes::expression::{Expression, list};
 
+/// What PostgreSQL counts of a node while EXPLAIN (ANALYZE) runs.
+#[cfg(not(feature = "pg19"))]
+pub use pg_sys::Instrumentation as NodeInstrumentation;
+#[cfg(feature = "pg19")]
+pub use pg_sys::NodeInstrumentation;
+
 /// The state of a scan node.
 pub trait CustomScan: Sized + 'static {
     /// The name of the node, as EXPLAIN shows it. It must be unique among all extensions.
