@@ -1,4 +1,4 @@
--- Finds groups of duplicates, and the near-duplicates of one document.
+-- Finds groups of duplicates, what differs between two of them, and the near-duplicates of one document.
 \pset footer off
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
@@ -8,6 +8,12 @@ CREATE FUNCTION pg_temp.some(paths text[]) RETURNS text
     LANGUAGE sql
     RETURN array_to_string(paths[1:3], ', ')
         || CASE WHEN cardinality(paths) > 3 THEN format(' and %s more', cardinality(paths) - 3) ELSE '' END;
+
+-- The words that the first text has and the second has not.
+CREATE FUNCTION pg_temp.words_of(text, text) RETURNS text
+    LANGUAGE sql
+    RETURN (SELECT string_agg(feature, ' ' ORDER BY feature)
+        FROM (SELECT feature FROM simhash_features($1) EXCEPT SELECT feature FROM simhash_features($2)) AS words);
 
 \echo
 \echo 'Exact duplicates: the same text, hence the same fingerprint. The largest groups:'
@@ -19,65 +25,65 @@ HAVING count(*) > 1
 ORDER BY 1 DESC, 3
 LIMIT 5;
 
--- From here on, near-duplicates among different fingerprints.
-CREATE TEMP TABLE fingerprints AS SELECT DISTINCT simhash FROM docs WHERE simhash IS NOT NULL;
-SELECT simhash_attach('fingerprints', 'simhash') \g /dev/null
-
+-- Clusters: documents that pairs connect whose fingerprints are near and whose texts resemble each other.
 SELECT clock_timestamp() AS start \gset
-CREATE TEMP TABLE pairs AS
-SELECT a, b FROM (SELECT array_agg(simhash) FROM fingerprints) AS x (f), simhash_pairs(f, f);
-ANALYZE pairs;
-SELECT format('Near-duplicates among %2$s different fingerprints, pairs at most 3 bits apart: %1$s (found in %3$s ms).',
-    (SELECT count(*) FROM pairs), (SELECT count(*) FROM fingerprints),
-    round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS near_duplicates \gset
+\set ECHO queries
+CREATE TEMP TABLE clustered AS
+SELECT id, simhash_cluster(simhash, body) OVER (ORDER BY id) AS cluster FROM docs;
+\set ECHO none
+SELECT format('Documents with a near-duplicate: %s; clusters of them: %s (found in %s ms).',
+    coalesce(sum(documents), 0), count(*), round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS clusters
+FROM (SELECT count(*) AS documents FROM clustered WHERE cluster IS NOT NULL GROUP BY cluster HAVING count(*) > 1) AS sizes
+\gset
 
--- A group consists of documents that pairs connect. A document could go if its text is like one that stays.
+-- Duplicates: which documents could go, because one that stays is like them.
 SELECT clock_timestamp() AS start \gset
-CREATE TEMP TABLE members AS
-SELECT id, simhash_cluster(simhash) OVER kept AS name, simhash_duplicate_of(simhash, body) OVER kept AS duplicate_of
-FROM docs WINDOW kept AS (ORDER BY id);
-ANALYZE members;
-SELECT format('Documents with a near-duplicate: %s; clusters of them: %s; documents that could go: %s (found in %s ms).',
-    coalesce(sum(documents), 0), count(*), (SELECT count(duplicate_of) FROM members),
-    round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS clusters
-FROM (SELECT count(*) AS documents FROM members WHERE name IS NOT NULL GROUP BY name HAVING count(*) > 1) AS sizes \gset
-
-CREATE TEMP TABLE groups AS
-SELECT name, count(*) AS documents, count(DISTINCT simhash) AS fingerprints, sum(octet_length(body)) AS bytes,
-    array_agg(DISTINCT simhash) AS members, array_agg(path ORDER BY path) AS paths
-FROM docs JOIN members USING (id)
-WHERE name IS NOT NULL
-GROUP BY name
-HAVING count(DISTINCT simhash) > 1
-ORDER BY documents DESC, name
-LIMIT 5;
+\set ECHO queries
+CREATE TEMP TABLE kept AS
+SELECT id, row_number() OVER oldest AS number, simhash_duplicate_of(simhash, body) OVER oldest AS duplicate_of
+FROM docs WINDOW oldest AS (ORDER BY id);
+\set ECHO none
+SELECT format('Documents that could go: %s of %s (found in %s ms).', count(duplicate_of), count(*),
+    round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS duplicates
+FROM kept \gset
 
 \echo
-\echo :near_duplicates
 \echo :clusters
-SELECT EXISTS (SELECT FROM pairs) AS found, (SELECT count(*) < 2000 FROM docs) AS small \gset
-\if :found
-\echo 'The largest groups that such pairs connect:'
-SELECT documents, pg_size_pretty(bytes) AS size, fingerprints, min(a <~> b) AS "nearest", max(a <~> b) AS "farthest",
-    pg_temp.some(paths) AS paths
-FROM groups, unnest(members) AS a, unnest(members) AS b
-WHERE a < b
-GROUP BY documents, bytes, fingerprints, name, paths
-ORDER BY documents DESC, name;
-\else
-\echo 'The nearest pairs:'
-SELECT a.simhash <~> b.simhash AS distance, (SELECT min(path) FROM docs WHERE simhash = a.simhash) AS path,
-    (SELECT min(path) FROM docs WHERE simhash = b.simhash) AS other_path
-FROM fingerprints a JOIN fingerprints b ON simhash_near(a.simhash, b.simhash, 7) AND a.simhash < b.simhash
-ORDER BY distance, path
+\echo :duplicates
+\echo 'The largest clusters of different texts:'
+SELECT count(*) AS documents, count(DISTINCT md5(body)) AS texts, pg_size_pretty(sum(octet_length(body))) AS size,
+    pg_temp.some(array_agg(path ORDER BY path)) AS paths
+FROM docs JOIN clustered USING (id)
+GROUP BY cluster
+HAVING count(DISTINCT md5(body)) > 1
+ORDER BY documents DESC, cluster
 LIMIT 5;
+
+-- The pair that resembles each other least.
+SELECT a.id AS first, b.id AS second FROM kept
+JOIN docs AS b ON b.id = kept.id
+JOIN kept AS original ON original.number = kept.duplicate_of
+JOIN docs AS a ON a.id = original.id
+WHERE a.body <> b.body
+ORDER BY simhash_resemblance(a.body, b.body), a.id, b.id
+LIMIT 1 \gset
+\if :{?first}
+\echo 'Of the documents that could go, this one is least like the one that stays. What differs:'
+SELECT a.path, left(pg_temp.words_of(a.body, b.body), 200) AS "only here", a.simhash <~> b.simhash AS distance,
+    round(simhash_resemblance(a.body, b.body)::numeric, 3) AS resemblance
+FROM docs AS a, docs AS b
+WHERE (a.id, b.id) IN ((:first, :second), (:second, :first))
+ORDER BY a.id;
 \endif
 
--- The document to search for is one of the largest group of near-duplicates, or else of exact duplicates.
-SELECT path, coalesce(docs.simhash, 0) AS simhash
-FROM docs LEFT JOIN groups ON simhash = ANY (members)
-ORDER BY groups.documents DESC NULLS LAST, docs.simhash IS NULL, count(*) OVER (PARTITION BY docs.simhash) DESC, docs.id
+-- The document to search for is the first of the cluster with most texts.
+SELECT (array_agg(path ORDER BY id))[1] AS path, (array_agg(simhash ORDER BY id))[1] AS simhash
+FROM docs JOIN clustered USING (id)
+WHERE simhash IS NOT NULL
+GROUP BY cluster
+ORDER BY count(DISTINCT md5(body)) DESC, count(*) DESC, min(id)
 LIMIT 1 \gset lookup_
+SELECT count(*) < 2000 AS small FROM docs \gset
 
 \echo
 \echo 'A search for documents like' :lookup_path
@@ -104,3 +110,11 @@ FROM docs
 WHERE simhash <> :lookup_simhash
 ORDER BY simhash <~> :lookup_simhash, id
 LIMIT 5;
+
+\set ECHO none
+\echo
+\echo 'What it takes:'
+SELECT pg_size_pretty(sum(octet_length(body))) AS texts, pg_size_pretty(pg_table_size('docs')) AS "table",
+    pg_size_pretty(pg_indexes_size('docs')) AS indexes, count(*) AS documents,
+    pg_size_pretty(pg_indexes_size('docs') / count(*)) AS "indexes, a document"
+FROM docs;

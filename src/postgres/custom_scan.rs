@@ -14,6 +14,12 @@ use pgrx::pg_sys::{self, CustomExecMethods, CustomPathMethods, CustomScanMethods
 use super::ffi::executor::ExecScan;
 use super::raised::unchanged;
 
+/// What PostgreSQL counts of a node while EXPLAIN (ANALYZE) runs.
+#[cfg(not(feature = "pg19"))]
+pub use pg_sys::Instrumentation as NodeInstrumentation;
+#[cfg(feature = "pg19")]
+pub use pg_sys::NodeInstrumentation;
+
 /// The state of a scan node.
 pub trait CustomScan: Sized + 'static {
     /// The name of the node, as EXPLAIN shows it. It must be unique among all extensions.

@@ -64,10 +64,12 @@ impl EntryScan {
         let keys = keys as i32;
         // SAFETY: the caller passes an open table, an open index of it and a valid snapshot.
         unsafe {
-            #[cfg(not(feature = "pg18"))]
+            #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             let description = pg_sys::index_beginscan(table, index, snapshot, keys, 0);
             #[cfg(feature = "pg18")]
             let description = pg_sys::index_beginscan(table, index, snapshot, std::ptr::null_mut(), keys, 0);
+            #[cfg(feature = "pg19")]
+            let description = pg_sys::index_beginscan(table, index, snapshot, std::ptr::null_mut(), keys, 0, 0);
             let included = included.map(|place| Included { place, offset: offset((*index).rd_att, place) });
             (*description).xs_want_itup = included.is_some();
             Self { description, included, array: Vec::new(), entries: 0 }

@@ -98,15 +98,33 @@ pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, number: i16) -> Optio
         if place >= count {
             return None;
         }
-        #[cfg(not(feature = "pg18"))]
+        #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         {
             let attributes = &(*descriptor).attrs;
             Some(&attributes.as_slice(count)[place])
         }
-        #[cfg(feature = "pg18")]
+        #[cfg(any(feature = "pg18", feature = "pg19"))]
         {
             Some(&*pg_sys::TupleDescAttr(descriptor, place as i32))
         }
+    }
+}
+
+/// Reads a page of a table under its lock. `read` does nothing that can fail.
+///
+/// # Safety
+/// The buffer is pinned and not locked.
+pub unsafe fn read_page<T>(buffer: pg_sys::Buffer, read: impl FnOnce() -> T) -> T {
+    #[cfg(not(feature = "pg19"))]
+    const MODES: (i32, i32) = (pg_sys::BUFFER_LOCK_SHARE as i32, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+    #[cfg(feature = "pg19")]
+    const MODES: (u32, u32) = (pg_sys::BufferLockMode::BUFFER_LOCK_SHARE, pg_sys::BufferLockMode::BUFFER_LOCK_UNLOCK);
+    // SAFETY: the caller passes a pinned buffer that is not locked, and `read` returns.
+    unsafe {
+        pg_sys::LockBuffer(buffer, MODES.0);
+        let found = read();
+        pg_sys::LockBuffer(buffer, MODES.1);
+        found
     }
 }
 

@@ -72,7 +72,11 @@ impl Query {
                 return Err(not_one_statement());
             }
             let query = pg_sys::list_nth(rewritten, 0).cast::<pg_sys::Query>();
-            let statement = pg_sys::pg_plan_query(query, self.text.as_ptr(), 0, std::ptr::null_mut());
+            let (text, parameter_values) = (self.text.as_ptr(), std::ptr::null_mut());
+            #[cfg(not(feature = "pg19"))]
+            let statement = pg_sys::pg_plan_query(query, text, 0, parameter_values);
+            #[cfg(feature = "pg19")]
+            let statement = pg_sys::pg_plan_query(query, text, 0, parameter_values, std::ptr::null_mut());
             Ok(Plan { text: self.text, statement, parameters })
         }
     }
@@ -161,9 +165,9 @@ impl Plan {
             );
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
             pg_sys::ExecutorStart(running, 0);
-            #[cfg(not(feature = "pg18"))]
+            #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             pg_sys::ExecutorRun(running, forward, 0, true);
-            #[cfg(feature = "pg18")]
+            #[cfg(any(feature = "pg18", feature = "pg19"))]
             pg_sys::ExecutorRun(running, forward, 0);
             pg_sys::ExecutorFinish(running);
             pg_sys::ExecutorEnd(running);

@@ -3,6 +3,7 @@
 use pgrx::pg_sys::{self, TransactionId};
 
 use super::catalog::relation::Relation;
+use super::ffi::read_page;
 
 /// What became of an attempt to lock a row.
 pub enum RowLock {
@@ -86,10 +87,7 @@ unsafe fn blocker(buffer: pg_sys::Buffer, row: pg_sys::HeapTupleHeader, place: p
     // SAFETY: the caller passes a row on a pinned page. GetMultiXactIdMembers returns an array with as many members as
     // it says, allocated in the current memory context; it is read only if there are any.
     unsafe {
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
-        let flags = u32::from((*row).t_infomask);
-        let holder = (*row).t_choice.t_heap.t_xmax;
-        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+        let (flags, holder) = read_page(buffer, || (u32::from((*row).t_infomask), (*row).t_choice.t_heap.t_xmax));
 
         let only_locks = flags & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
         let mut holders = Vec::new();

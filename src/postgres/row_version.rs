@@ -3,6 +3,7 @@
 
 use pgrx::pg_sys::{self, CommandId, TransactionId};
 
+use super::ffi::read_page;
 use super::row::Row;
 
 /// A row version that is stored in a heap table, in a slot that pins its page.
@@ -119,16 +120,15 @@ impl<'a> RowVersion<'a> {
         // SAFETY: `new` has checked that the slot is for stored heap rows. It pins the row's page.
         unsafe {
             let buffer = (*self.0.slot().cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
-            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
-            let header = self.header();
-            let head = Head {
-                inserter: header.t_choice.t_heap.t_xmin,
-                deleter_or_locker: header.t_choice.t_heap.t_xmax,
-                mask: header.t_infomask.into(),
-                mask2: header.t_infomask2.into(),
-            };
-            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
-            head
+            read_page(buffer, || {
+                let header = self.header();
+                Head {
+                    inserter: header.t_choice.t_heap.t_xmin,
+                    deleter_or_locker: header.t_choice.t_heap.t_xmax,
+                    mask: header.t_infomask.into(),
+                    mask2: header.t_infomask2.into(),
+                }
+            })
         }
     }
 }

@@ -46,9 +46,9 @@ impl PrimaryKey {
     pub fn read(table: &Relation) -> Result<Self, ErrorReport> {
         // SAFETY: the table and its index are open, and the index has a collation for each key.
         unsafe {
-            #[cfg(not(feature = "pg18"))]
+            #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             let index = pg_sys::RelationGetPrimaryKeyIndex(table.as_ptr());
-            #[cfg(feature = "pg18")]
+            #[cfg(any(feature = "pg18", feature = "pg19"))]
             let index = pg_sys::RelationGetPrimaryKeyIndex(table.as_ptr(), false);
             if index == Oid::INVALID {
                 return Ok(Self::default());

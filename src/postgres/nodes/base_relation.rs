@@ -182,9 +182,9 @@ impl BaseRelation {
                 return Vec::new();
             }
             let key = pg_sys::list_nth(keys, 0).cast::<pg_sys::PathKey>();
-            #[cfg(not(feature = "pg18"))]
+            #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             let is_ascending = (*key).pk_strategy == pg_sys::BTLessStrategyNumber as i32;
-            #[cfg(feature = "pg18")]
+            #[cfg(any(feature = "pg18", feature = "pg19"))]
             let is_ascending = (*key).pk_cmptype == pg_sys::CompareType::COMPARE_LT;
             let class = (*key).pk_eclass;
             let is_of_integers = (*key).pk_opfamily == pg_sys::INTEGER_BTREE_FAM_OID;
@@ -452,12 +452,12 @@ unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
 /// The class and the set are valid.
 unsafe fn members(class: *mut pg_sys::EquivalenceClass, relids: pg_sys::Relids) -> Vec<*mut pg_sys::EquivalenceMember> {
     // SAFETY: the caller passes a valid class and a valid set.
-    #[cfg(not(feature = "pg18"))]
+    #[cfg(not(any(feature = "pg18", feature = "pg19")))]
     unsafe {
         let _ = relids;
         list((*class).ec_members).into_iter().map(|member| member.as_ptr().cast()).collect()
     }
-    #[cfg(feature = "pg18")]
+    #[cfg(any(feature = "pg18", feature = "pg19"))]
     // SAFETY: the caller passes a valid class and a valid set.
     unsafe {
         let mut iterator = pg_sys::EquivalenceMemberIterator::default();

@@ -109,7 +109,7 @@ impl Expression {
 
     /// The column that this refers to; None for any other node, and for OLD and NEW in RETURNING.
     pub fn column(self) -> Option<Variable> {
-        #[cfg(feature = "pg18")]
+        #[cfg(any(feature = "pg18", feature = "pg19"))]
         {
             let var = self.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
             // SAFETY: the node is a valid Var.

@@ -6,6 +6,7 @@ use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 
 use super::finder::Counts;
 use super::plan::Settings;
+use crate::postgres::custom_scan::NodeInstrumentation;
 use crate::postgres::nodes::expression::{Expression, list};
 use crate::sql::indexed::layouts::is_covering;
 
@@ -79,7 +80,7 @@ fn key_name(settings: &Settings, number: usize) -> Vec<u8> {
 }
 
 /// Adds what a scan has done.
-unsafe fn show_counts(done: &Done, instrument: &pg_sys::Instrumentation, output: &Output) {
+unsafe fn show_counts(done: &Done, instrument: &NodeInstrumentation, output: &Output) {
     // SAFETY: the output is the running EXPLAIN's.
     unsafe {
         if let Some(radii) = &done.radii {

@@ -32,7 +32,11 @@ impl Rows {
         context: *mut pg_sys::ExprContext,
     ) -> Self {
         // SAFETY: the caller passes an open table.
+        #[cfg(not(feature = "pg19"))]
         let fetch = unsafe { pg_sys::table_index_fetch_begin(table) };
+        // SAFETY: the caller passes an open table.
+        #[cfg(feature = "pg19")]
+        let fetch = unsafe { pg_sys::table_index_fetch_begin(table, 0) };
         let map_page = pg_sys::InvalidBuffer as pg_sys::Buffer;
         Self { table, snapshot, fetch, slot, fingerprint, context, map_page, visits: 0 }
     }

@@ -14,7 +14,7 @@ use super::nearest::{Capacity, Nearby, Nearest};
 use super::plan::Settings;
 use super::rows::Rows;
 use super::scope::ScopeValues;
-use crate::postgres::custom_scan::CustomScan;
+use crate::postgres::custom_scan::{CustomScan, NodeInstrumentation};
 use crate::postgres::error::{raise, user_error};
 use crate::postgres::nodes::expression::list;
 use crate::sql::radii::check_radii;
@@ -204,7 +204,11 @@ unsafe fn prepare_slot(node: &mut CustomScanState, has_one_column: bool) -> *mut
     unsafe {
         let (table, plan) = (node.ss.ss_currentRelation, node.ss.ps.plan.cast::<pg_sys::CustomScan>());
         let kind = if has_one_column { &raw const pg_sys::TTSOpsVirtual } else { pg_sys::table_slot_callbacks(table) };
-        pg_sys::ExecInitScanTupleSlot(node.ss.ps.state, &mut node.ss, (*table).rd_att, kind);
+        let (state, columns) = (node.ss.ps.state, (*table).rd_att);
+        #[cfg(not(feature = "pg19"))]
+        pg_sys::ExecInitScanTupleSlot(state, &mut node.ss, columns, kind);
+        #[cfg(feature = "pg19")]
+        pg_sys::ExecInitScanTupleSlot(state, &mut node.ss, columns, kind, 0);
         if has_one_column {
             // Rows that another transaction has changed come in slots of another kind.
             node.ss.ps.scanopsfixed = false;
@@ -234,7 +238,7 @@ unsafe fn value(node: &CustomScanState, expression: *mut pg_sys::ExprState) -> O
 impl Running {
     /// Adds to PostgreSQL's counters of the node, which parallel workers report to their leader: entries as rows that
     /// were removed by an index, and visits as it counts them for index-only scans.
-    fn tell(&mut self, counters: &mut pg_sys::Instrumentation) {
+    fn tell(&mut self, counters: &mut NodeInstrumentation) {
         let now = (self.finder.counts().entries, self.rows.visits());
         counters.nfiltered2 += (now.0 - self.told.0) as f64;
         counters.ntuples2 += (now.1 - self.told.1) as f64;
