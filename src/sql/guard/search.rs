@@ -159,7 +159,7 @@ impl SearchedTable {
         let fingerprint = wanted.fingerprint.cast_unsigned();
         // Each step is made once, so that no row is missed that a concurrent INSERT has put into some indexes only.
         let Indexes { before, rows, layouts, .. } = &self.indexes;
-        let mut growth = Growth::new(*rows, growing(layouts), Near::within(wanted.max_distance));
+        let mut growth = Growth::new(*rows, growing(layouts), Near::within(wanted.max_distance.get()));
         // SAFETY: the indexes compare the scope columns as their types do, as `Indexes::cheapest` has checked.
         let before = unsafe { self.scope.keys(before, wanted.scope) };
         while let Some(step) = growth.next(wanted.max_distance.get(), f64::INFINITY) {
