@@ -116,7 +116,8 @@ fn is_trusted(role: Oid) -> bool {
 }
 
 /// Locks an object and its catalog row until the transaction ends, after waiting for all transactions that have changed
-/// the row. Returns a copy of the row; None if the object does not exist. Does not lock an object whose owner is trusted.
+/// the row. Returns a copy of the row; None if the object does not exist. Does not lock an object whose owner is
+/// trusted.
 ///
 /// A transaction may change the row and then lock the object, or the other way round. So neither lock is held during a
 /// wait for the other one.

@@ -13,9 +13,9 @@ use crate::postgres::raised::{Names, raise_with};
 use crate::postgres::spi::to_server;
 use crate::postgres::trigger::RowEvent;
 
-/// Raises an exclusion_violation with the table's schema and name, as the constraint the trigger's name, and as the data
-/// type what the user may be told about the near-duplicate: of the fields that drivers read, it is the only one that
-/// nothing reads for another purpose in an error about a constraint.
+/// Raises an exclusion_violation with the table's schema and name, as the constraint the trigger's name, and as the
+/// data type what the user may be told about the near-duplicate: of the fields that drivers read, it is the only one
+/// that nothing reads for another purpose in an error about a constraint.
 pub fn conflict(event: &RowEvent, near: &Disclosure) -> Result<Infallible, ErrorReport> {
     const CODE: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION;
     let (table, name) = known_names(&event.table(), event.trigger_name()?)?;

@@ -14,8 +14,8 @@ CREATE PROCEDURE make(schema name, relation name, one name, two name) LANGUAGE p
 BEGIN
     EXECUTE format('CREATE TABLE %1$I.%2$I (id integer PRIMARY KEY, %3$I text, %4$I text, mark integer)',
         schema, relation, one, two);
-    EXECUTE format('INSERT INTO %I.%I SELECT g, ''some words of text '' || g, ''same'' FROM generate_series(1, 20) AS g',
-        schema, relation);
+    EXECUTE format('INSERT INTO %I.%I SELECT g, ''some words of text '' || g, ''same''
+        FROM generate_series(1, 20) AS g', schema, relation);
 END $$;
 CALL make(:'one', :'one', :'one', :'two');
 CALL make(:'one', :'two', :'one', :'two');
@@ -30,9 +30,11 @@ WHERE relkind = 'r' AND oid >= 16384 AND oid NOT IN (:'target'::regclass, :'log'
 SELECT format('CREATE TRIGGER trap BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION trap()', name)
 FROM others \gexec
 CREATE VIEW state AS
-SELECT md5(string_agg(concat(name, (SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = name),
-    (SELECT string_agg(tgname, ',' ORDER BY tgname) FROM pg_trigger WHERE tgrelid = name),
-    (SELECT string_agg(indexrelid::text, ',' ORDER BY indexrelid) FROM pg_index WHERE indrelid = name)), ',' ORDER BY name)) AS of_others
+SELECT string_agg(concat(name::oid,
+        (SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = name),
+        (SELECT string_agg(tgname, ',' ORDER BY tgname) FROM pg_trigger WHERE tgrelid = name),
+        (SELECT string_agg(indexrelid::text, ',' ORDER BY indexrelid) FROM pg_index WHERE indrelid = name)),
+    ',' ORDER BY name) AS of_others
 FROM others;
 SELECT of_others FROM state \gset
 
@@ -44,13 +46,13 @@ SELECT simhash_attach(:'target', :'one', scope => ARRAY[:'two'], prefix => :'pre
 SELECT count(*) FROM pg_index WHERE indrelid = :'target'::regclass;
 \echo skew, preview
 SELECT count(*) FROM simhash_skew(:'target', :'prefix', scope => ARRAY[:'two']) WHERE indexed;
-SELECT distance IS NOT NULL, rows, example IS NULL FROM simhash_preview(:'target', fingerprint => :'prefix', scope => ARRAY[:'two'])
-ORDER BY 1, 2;
+SELECT distance IS NOT NULL, rows, example IS NULL
+FROM simhash_preview(:'target', fingerprint => :'prefix', scope => ARRAY[:'two']) ORDER BY 1, 2;
 \echo guard
 SELECT simhash_guard(:'target', 'mark', fingerprint => :'prefix', scope => ARRAY[:'two'], mark_column => 'mark',
     log_to => :'log', log_columns => ARRAY[:'one', :'two']);
-INSERT INTO :"one".:"one" VALUES (21, 'some other words of text here', 'same'), (22, 'some other words of text here', 'same'),
-    (23, 'some other words of text here', 'else');
+INSERT INTO :"one".:"one" VALUES (21, 'some other words of text here', 'same'),
+    (22, 'some other words of text here', 'same'), (23, 'some other words of text here', 'else');
 SELECT id, mark FROM :"one".:"one" WHERE id > 20 ORDER BY id;
 SELECT target = :'target', key, new_row = jsonb_build_object(:'one', 'some other words of text here', :'two', 'same')
 FROM :"one".log;
