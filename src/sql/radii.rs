@@ -15,17 +15,20 @@ pub fn check_radii(max_distance: i32, radii: &AnyArray) -> Result<Nearness, Erro
     let array = detoast(radii, "radii")?;
     // SAFETY: `detoast` returns a valid array, which lives as long as the argument.
     let radii = unsafe { integers(array) }.map_err(|place| null_element("radii", place))?;
-    Nearness::by_radii(max_distance, radii).ok_or_else(|| {
-        let (message, detail) = match radii.iter().find(|&&radius| radius < -1) {
-            Some(radius) => (
-                format!("radius {radius} is out of range"),
-                "A radius is a number of bits, or -1 for a block that is not compared.".to_owned(),
-            ),
-            None => (
-                format!("number of radii {} is out of range", radii.len()),
-                format!("There is one radius for each of {} to {} blocks, or none.", LAYOUTS.start(), LAYOUTS.end()),
-            ),
-        };
-        user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_detail(detail)
-    })
+    Nearness::by_radii(max_distance, radii).ok_or_else(|| wrong_radii(radii))
+}
+
+/// The error for radii that are not those of a layout.
+pub fn wrong_radii(radii: &[i32]) -> ErrorReport {
+    let (message, detail) = match radii.iter().find(|&&radius| radius < -1) {
+        Some(radius) => (
+            format!("radius {radius} is out of range"),
+            "A radius is a number of bits, or -1 for a block that is not compared.".to_owned(),
+        ),
+        None => (
+            format!("number of radii {} is out of range", radii.len()),
+            format!("There is one radius for each of {} to {} blocks, or none.", LAYOUTS.start(), LAYOUTS.end()),
+        ),
+    };
+    user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_detail(detail)
 }

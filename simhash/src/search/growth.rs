@@ -114,6 +114,11 @@ impl Growth {
         self.layouts.iter().map(|blocks| complete_within(blocks)).max().unwrap_or(-1)
     }
 
+    /// Whether all blocks are indexed that the radii of the search name; false without radii.
+    pub fn serves_radii(&self) -> bool {
+        self.by_radii.is_some()
+    }
+
     /// The next step of a search that is to find everything within `distance`; None if everything is found, or if it
     /// is cheaper to find it in another way, which costs `otherwise` microseconds.
     ///

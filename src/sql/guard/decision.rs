@@ -258,7 +258,8 @@ impl Statement {
         };
         let wanted = Wanted {
             fingerprint: row.fingerprint,
-            max_distance: Cell::new(guard.near.max_distance),
+            near: guard.criterion.near,
+            max_distance: Cell::new(guard.criterion.near.max_distance()),
             scope: &row.scope,
             table: event.table().oid(),
             except: event.old_row().map(Row::place),
@@ -266,7 +267,7 @@ impl Statement {
             since: &since,
         };
         let own = guard.own(event)?;
-        let new_text = guard.near.resemblance.map(|least| NewText::new(&self.texts, event.new_row(), own, least));
+        let new_text = guard.criterion.resemblance.map(|least| NewText::new(&self.texts, event.new_row(), own, least));
         let (tuple, near) = match self.look(&wanted, new_text.as_ref())? {
             Outcome::LookAgain => return Ok(Step::LookAgain),
             Outcome::Unique => (self.with_mark(event, None)?, None),
@@ -393,9 +394,7 @@ impl Statement {
         let Some(searched) = self.guard.searched.first() else { return Ok(()) };
         for other in unstored {
             let other = other.borrow();
-            let max_distance = wanted.max_distance.get();
-            let near = other.pending.near(wanted.fingerprint, max_distance, &searched.scope, wanted.scope);
-            if let Some(near) = near
+            if let Some(near) = other.pending.near(wanted, &searched.scope)
                 && self.is_confirmed(near, new_text)?
             {
                 let name = known_name(&Relation::open(self.guard.identity.root))?;

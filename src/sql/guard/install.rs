@@ -9,11 +9,11 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
 use super::action::Action;
+use super::criterion::{Asked, Criterion};
 use super::distribution::{check_allows_triggers, check_can_guard};
 use super::log::{Guarded, Log};
 use super::mark_column::{self, Mark};
 use super::members::{Members, check_is_whole};
-use super::nearness::{Asked, Nearness};
 use super::preview::tell_of_refuted;
 use super::scope::Scope;
 use super::search::SearchedTable;
@@ -50,6 +50,26 @@ const LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
+fn simhash_guard_radii(
+    target: Option<pg_sys::Oid>,
+    action: Option<RawText<'_>>,
+    max_distance: Option<i32>,
+    scope: Option<AnyArray>,
+    mark_column: Option<&CStr>,
+    fingerprint: Option<&CStr>,
+    resemblance: Option<f64>,
+    log_to: Option<pg_sys::Oid>,
+    log_columns: Option<AnyArray>,
+    radii: Option<AnyArray>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<(), ErrorReport> {
+    let asked = Asked::read(max_distance, radii, resemblance)?;
+    guard(target, action, asked, scope, mark_column, fingerprint, log_to, log_columns, fcinfo)
+}
+
+/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii.
+#[pg_extern(sql = false)]
+#[allow(clippy::too_many_arguments)] // The SQL function has as many.
 fn simhash_guard_texts(
     target: Option<pg_sys::Oid>,
     action: Option<RawText<'_>>,
@@ -58,6 +78,22 @@ fn simhash_guard_texts(
     mark_column: Option<&CStr>,
     fingerprint: Option<&CStr>,
     resemblance: Option<f64>,
+    log_to: Option<pg_sys::Oid>,
+    log_columns: Option<AnyArray>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<(), ErrorReport> {
+    let asked = Asked::read(max_distance, None, resemblance)?.exactly();
+    guard(target, action, asked, scope, mark_column, fingerprint, log_to, log_columns, fcinfo)
+}
+
+#[allow(clippy::too_many_arguments)] // The SQL function has as many.
+fn guard(
+    target: Option<pg_sys::Oid>,
+    action: Option<RawText<'_>>,
+    asked: Asked,
+    scope: Option<AnyArray>,
+    mark_column: Option<&CStr>,
+    fingerprint: Option<&CStr>,
     log_to: Option<pg_sys::Oid>,
     log_columns: Option<AnyArray>,
     fcinfo: pg_sys::FunctionCallInfo,
@@ -73,7 +109,7 @@ fn simhash_guard_texts(
         schema: ExtensionSchema::running(call)?,
         action: Action::named(&action)?,
         action_name: action,
-        near: Asked::read(max_distance, resemblance)?,
+        asked,
         scope: names(&scope, "scope")?,
         // SAFETY: a `name` argument is NUL-terminated.
         mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
@@ -123,7 +159,7 @@ struct Guard {
     schema: ExtensionSchema,
     action: Action,
     action_name: String,
-    near: Asked,
+    asked: Asked,
     scope: Vec<String>,
     mark_column: Option<String>,
     fingerprint: String,
@@ -133,14 +169,14 @@ struct Guard {
 impl Guard {
     fn install(&self, table: &Target) -> Result<(), ErrorReport> {
         let relation = table.open();
-        let (near, searched) = self.check(table, &relation)?;
+        let (criterion, searched) = self.check(table, &relation)?;
         drop(relation);
-        let arguments = self.arguments(near);
+        let arguments = self.arguments(criterion);
         let existing = existing(self.schema, table)?;
         let always = existing.as_ref().is_some_and(|existing| existing.always);
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
         warn_of_unfilled(self.schema, &self.fingerprint, table, &family, Look::ByIndex)?;
-        tell_of_refuted(self.function, table, &family, &self.fingerprint, near, searched)?;
+        tell_of_refuted(self.function, table, &family, &self.fingerprint, criterion, searched)?;
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
             tell(format!("table \"{}\" is already guarded, skipping", table.name));
             return Ok(());
@@ -165,8 +201,8 @@ impl Guard {
     }
 
     /// Arguments for CREATE TRIGGER.
-    fn arguments(&self, near: Nearness) -> Vec<String> {
-        let mut arguments = vec![self.action_name.clone(), near.to_string(), self.fingerprint.clone()];
+    fn arguments(&self, criterion: Criterion) -> Vec<String> {
+        let mut arguments = vec![self.action_name.clone(), criterion.to_string(), self.fingerprint.clone()];
         if self.mark_column.is_some() || !self.scope.is_empty() || self.log.is_some() {
             arguments.push(self.mark_column.clone().unwrap_or_default());
         }
@@ -177,7 +213,7 @@ impl Guard {
 
     /// Checks what would make the trigger fail, and what the trigger cannot check by itself. Returns what makes rows
     /// near-duplicates, and the tables to search.
-    fn check(&self, table: &Target, relation: &Relation) -> Result<(Nearness, Vec<SearchedTable>), ErrorReport> {
+    fn check(&self, table: &Target, relation: &Relation) -> Result<(Criterion, Vec<SearchedTable>), ErrorReport> {
         check_is_whole(table)?;
         let members = Members::read(table.oid)?;
         let can_guard =
@@ -188,8 +224,9 @@ impl Guard {
         check_is_stored(relation, &fingerprint)?;
         Scope::new(relation, &self.scope)?;
         let has_text = || Ok(TextSource::of_column(relation, &fingerprint, self.schema)?.is_some());
-        let near = self.near.with_defaults(has_text)?;
-        let searched = members.searched(&self.fingerprint, &self.scope, near, Some(self.schema))?;
+        let criteria = self.asked.with_defaults(has_text)?;
+        let (criterion, searched) =
+            members.searched_by_layout(&self.fingerprint, &self.scope, criteria, self.schema)?;
         self.check_mark(relation, &searched)?;
         self.check_half_objects(table, relation)?;
         self.check_log(table, relation)?;
@@ -209,7 +246,7 @@ impl Guard {
                 table.name
             ));
         }
-        Ok((near, searched))
+        Ok((criterion, searched))
     }
 
     fn check_mark(&self, relation: &Relation, searched: &[SearchedTable]) -> Result<(), ErrorReport> {

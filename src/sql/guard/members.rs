@@ -5,7 +5,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
-use super::nearness::Nearness;
+use super::criterion::{Criteria, Criterion};
 use super::scope::Scope;
 use super::search::SearchedTable;
 use crate::postgres::catalog::column::Column;
@@ -62,7 +62,7 @@ impl Members {
         &self,
         fingerprint: &str,
         names: &[String],
-        near: Nearness,
+        criterion: Criterion,
         schema: Option<ExtensionSchema>,
     ) -> Result<Vec<SearchedTable>, ErrorReport> {
         let block = |schema: ExtensionSchema| Some((schema, schema.simhash_block()?));
@@ -76,11 +76,29 @@ impl Members {
             let column = fingerprint_column(&table, fingerprint)?;
             let scope = Scope::new(&table, names)?;
             check_is_stored(&table, &column)?;
-            SearchedTable::new(&table, &column, scope, near, schema, simhash_block)?
-                .ok_or(())
-                .or_else(|()| Err(no_usable_index(&table, &column, names, near.max_distance, simhash_block)?))
+            SearchedTable::new(&table, &column, scope, criterion, schema, simhash_block)?.ok_or(()).or_else(|()| {
+                Err(no_usable_index(&table, &column, names, criterion.near.max_distance(), simhash_block)?)
+            })
         };
         self.with_rows.iter().map(searched).collect()
+    }
+
+    /// The first of the criteria whose layout all these tables have indexed, and the tables to search by it. If there is
+    /// none, the first criterion, or the error for it.
+    pub fn searched_by_layout(
+        &self,
+        fingerprint: &str,
+        names: &[String],
+        criteria: Criteria,
+        schema: ExtensionSchema,
+    ) -> Result<(Criterion, Vec<SearchedTable>), ErrorReport> {
+        let search = |criterion| Ok((criterion, self.searched(fingerprint, names, criterion, Some(schema))?));
+        let is_served = |(_, searched): &(_, Vec<SearchedTable>)| searched.iter().all(|table| table.serves_radii);
+        let first = search(criteria.first);
+        if first.as_ref().is_ok_and(is_served) {
+            return first;
+        }
+        criteria.others.into_iter().filter_map(|other| search(other).ok()).find(is_served).map_or(first, Ok)
     }
 }
 

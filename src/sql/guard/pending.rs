@@ -5,7 +5,6 @@
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, CommandId, Oid};
-use simhash::distance::hamming;
 
 use super::scope::{Scope, ScopeValues};
 use super::search::{Candidate, SearchedTable};
@@ -70,18 +69,11 @@ impl Pending {
         }
     }
 
-    /// The pending row, if it is near the given fingerprint and has the same scope values.
-    pub fn near(
-        &self,
-        fingerprint: i64,
-        max_distance: i32,
-        scope: &Scope,
-        values: &ScopeValues<'_>,
-    ) -> Option<&PendingRow> {
+    /// The pending row, if it is near and has the same scope values.
+    pub fn near(&self, wanted: &Wanted, scope: &Scope) -> Option<&PendingRow> {
         let row = self.row.as_ref()?;
-        let distance = hamming(row.fingerprint.cast_unsigned(), fingerprint.cast_unsigned()).cast_signed();
-        let is_in_scope = row.scope.as_ref().is_none_or(|own| scope.are_equal(own, values));
-        (distance <= max_distance && is_in_scope).then_some(row)
+        let is_in_scope = row.scope.as_ref().is_none_or(|own| scope.are_equal(own, wanted.scope));
+        (wanted.distance(row.fingerprint).is_some() && is_in_scope).then_some(row)
     }
 }
 

@@ -15,9 +15,9 @@ use pgrx::spi::quote_identifier;
 use pgrx::{AnyArray, AnyElement, PgMemoryContexts};
 
 use super::confirmation::{NewText, TextReader};
+use super::criterion::{Asked, Criterion};
 use super::disclosure::hides_rows;
 use super::members::{Members, check_is_whole};
-use super::nearness::{Asked, Nearness};
 use super::search::{Candidate, SearchedTable, Wanted};
 use crate::postgres::arrays::names;
 use crate::postgres::call::Call;
@@ -54,6 +54,39 @@ const SHOWN: usize = 80;
 
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
+fn simhash_preview_radii(
+    target: Option<pg_sys::Oid>,
+    max_distance: Option<i32>,
+    resemblance: Option<f64>,
+    scope: Option<AnyArray>,
+    fingerprint: Option<&CStr>,
+    sample: Option<i32>,
+    radii: Option<AnyArray>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(distance, Option<i32>),
+            name!(duplicate, bool),
+            name!(rows, i64),
+            name!(share, f64),
+            name!(resemblance, Option<f64>),
+            name!(example, Option<AnyElement>),
+            name!(earlier, Option<AnyElement>),
+            name!(example_text, Option<AnyElement>),
+            name!(earlier_text, Option<AnyElement>),
+        ),
+    >,
+    ErrorReport,
+> {
+    let asked = Asked::read(max_distance, radii, resemblance)?;
+    Ok(TableIterator::new(preview(target, asked, scope, fingerprint, sample, fcinfo)?))
+}
+
+/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii.
+#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+#[pg_extern(sql = false)]
 fn simhash_preview(
     target: Option<pg_sys::Oid>,
     max_distance: Option<i32>,
@@ -79,7 +112,31 @@ fn simhash_preview(
     >,
     ErrorReport,
 > {
-    let asked = Asked::read(max_distance, resemblance)?;
+    let asked = Asked::read(max_distance, None, resemblance)?.exactly();
+    Ok(TableIterator::new(preview(target, asked, scope, fingerprint, sample, fcinfo)?))
+}
+
+/// A row of the result.
+type PreviewRow = (
+    Option<i32>,
+    bool,
+    i64,
+    f64,
+    Option<f64>,
+    Option<AnyElement>,
+    Option<AnyElement>,
+    Option<AnyElement>,
+    Option<AnyElement>,
+);
+
+fn preview(
+    target: Option<pg_sys::Oid>,
+    asked: Asked,
+    scope: Option<AnyArray>,
+    fingerprint: Option<&CStr>,
+    sample: Option<i32>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<impl Iterator<Item = PreviewRow> + 'static, ErrorReport> {
     let scope = names(&required(scope, "scope")?, "scope")?;
     let fingerprint = name(fingerprint, "fingerprint")?;
     let sample = required(sample, "sample")?;
@@ -107,7 +164,7 @@ fn simhash_preview(
     })?;
     let total: i64 = groups.values().map(|group| group.rows).sum();
     let text = |text: Option<String>| text.and_then(|text| to_text(&text).unwrap_or_else(|error| raise(error)));
-    Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
+    Ok(groups.into_iter().map(move |(key, group)| {
         let round = |value: f64, units: f64| (value * units).round() / units;
         let share = round(group.rows as f64 / total as f64, 1e4);
         // As in the error of a guard, nothing is told about single rows if some of them are hidden.
@@ -124,7 +181,7 @@ fn simhash_preview(
             text(example_text),
             text(earlier_text),
         )
-    })))
+    }))
 }
 
 /// Looks up some rows as a guard looks up new rows, and reports if it compares many texts for each that are refuted.
@@ -133,13 +190,13 @@ pub fn tell_of_refuted(
     table: &Target,
     family: &[Target],
     fingerprint: &str,
-    near: Nearness,
+    criterion: Criterion,
     searched: Vec<SearchedTable>,
 ) -> Result<(), ErrorReport> {
-    if near.resemblance.is_none() || !can_be_read(table) {
+    if criterion.resemblance.is_none() || !can_be_read(table) {
         return Ok(());
     }
-    let preview = Preview { compares_all: true, ..Preview::of_tables(function, near, true, searched) };
+    let preview = Preview { compares_all: true, ..Preview::of_tables(function, criterion, true, searched) };
     preview.of_sample(family, fingerprint, SOME_ROWS, MOST_COMPARISONS)?;
     preview.tell(table);
     Ok(())
@@ -147,7 +204,7 @@ pub fn tell_of_refuted(
 
 /// Finds what is near sampled rows.
 struct Preview {
-    near: Nearness,
+    criterion: Criterion,
     /// Whether the fingerprints are made from texts.
     has_text: bool,
     searched: Vec<SearchedTable>,
@@ -231,18 +288,20 @@ impl Preview {
         let relation = table.open();
         let column = fingerprint_column(&relation, fingerprint)?;
         let has_text = TextSource::of_column(&relation, &column, schema)?.is_some();
-        let near = asked.with_defaults(|| Ok(has_text))?;
-        // Resemblances are shown even if they do not matter.
-        let resemblance = near.resemblance.or_else(|| has_text.then_some(0.0));
-        let read = Nearness { resemblance, ..near };
-        let searched = Members::read(table.oid)?.searched(fingerprint, scope, read, Some(schema))?;
-        Ok(Self::of_tables(call.function(), near, has_text, searched))
+        let (members, criteria) = (Members::read(table.oid)?, asked.with_defaults(|| Ok(has_text))?);
+        let (criterion, mut searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
+        if has_text && criterion.resemblance.is_none() {
+            // Resemblances are shown even if they do not matter.
+            let with_texts = Criterion { resemblance: Some(0.0), ..criterion };
+            searched = members.searched(fingerprint, scope, with_texts, Some(schema))?;
+        }
+        Ok(Self::of_tables(call.function(), criterion, has_text, searched))
     }
 
-    fn of_tables(function: Oid, near: Nearness, has_text: bool, searched: Vec<SearchedTable>) -> Self {
+    fn of_tables(function: Oid, criterion: Criterion, has_text: bool, searched: Vec<SearchedTable>) -> Self {
         // SAFETY: the memory context of the running call.
         let texts = unsafe { TextReader::new(function, PgMemoryContexts::CurrentMemoryContext.value()) };
-        Self { near, has_text, searched, texts, compares_all: false, rows: Cell::new(0), refuted: Cell::new(0) }
+        Self { criterion, has_text, searched, texts, compares_all: false, rows: Cell::new(0), refuted: Cell::new(0) }
     }
 
     /// Reports if many texts were compared and refuted.
@@ -326,7 +385,7 @@ impl Preview {
         let group = groups.entry(key).or_insert_with(|| Group { rows: 0, example: Example::default() });
         group.rows += 1;
         let Some(found) = found else { return Ok(()) };
-        let limit = self.near.resemblance.unwrap_or(1.0);
+        let limit = self.criterion.resemblance.unwrap_or(1.0);
         let gap = |resemblance: Option<f64>| resemblance.map_or(f64::MAX, |resemblance| (resemblance - limit).abs());
         if group.rows == 1 || gap(found.resemblance) < gap(group.example.resemblance) {
             group.example = Example {
@@ -345,7 +404,8 @@ impl Preview {
         let (since, scope) = (Moment::now(), own.scope.of_row(row));
         let wanted = Wanted {
             fingerprint: fingerprint.value() as i64,
-            max_distance: Cell::new(self.near.max_distance),
+            near: self.criterion.near,
+            max_distance: Cell::new(self.criterion.near.max_distance()),
             scope: &scope,
             table: own.oid,
             except: Some(row.place()),
@@ -367,7 +427,7 @@ impl Preview {
                         Some(Found { is_confirmed: true, distance: 0, .. }) => return ControlFlow::Break(Ok(())),
                         Some(Found { is_confirmed: true, distance, .. }) => {
                             wanted.max_distance.set(distance.cast_signed() - 1);
-                            sampled.text.least.set(self.near.resemblance.unwrap_or(0.0));
+                            sampled.text.least.set(self.criterion.resemblance.unwrap_or(0.0));
                         }
                         Some(Found { resemblance: Some(resemblance), .. }) => {
                             sampled.text.least.set(resemblance.next_up());
@@ -403,7 +463,7 @@ impl Preview {
         }
         let resemblance = if self.has_text { sampled.text.confirm_present(searched, row)? } else { None };
         let is_confirmed =
-            self.near.resemblance.is_none_or(|least| resemblance.is_some_and(|resemblance| resemblance >= least));
+            self.criterion.resemblance.is_none_or(|least| resemblance.is_some_and(|resemblance| resemblance >= least));
         if has_found && !is_confirmed && resemblance.is_none() {
             return Ok(None);
         }

@@ -11,14 +11,13 @@ use std::ops::ControlFlow;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
-use simhash::distance::hamming;
 use simhash::error::Error;
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::Block;
 use simhash::search::growth::{Growth, Total};
-use simhash::search::nearness::Nearness as Near;
+use simhash::search::nearness::Nearness;
 
-use super::nearness::Nearness;
+use super::criterion::Criterion;
 use super::scope::{Scope, ScopeValues};
 use crate::postgres::catalog::column::{Column, distinct_values};
 use crate::postgres::catalog::partition::partition_columns;
@@ -52,6 +51,8 @@ pub struct SearchedTable {
     pub visits: f64,
     /// Values that a search looks up in the indexes.
     pub probes: f64,
+    /// Whether the layout of the criterion's radii is indexed; true without radii.
+    pub serves_radii: bool,
     indexes: Indexes,
 }
 
@@ -62,6 +63,8 @@ struct Indexes {
     /// An estimate of the number of rows that agree in these columns with a new row.
     rows: f64,
     layouts: Vec<Layout>,
+    /// Whether the layout of the criterion's radii is indexed, if it has radii.
+    serves_radii: bool,
     /// What a search is expected to do.
     total: Total,
 }
@@ -84,7 +87,9 @@ pub type IsOwnRow<'a> = dyn Fn(Row<'_>, bool) -> bool + 'a;
 /// What to search for.
 pub struct Wanted<'a> {
     pub fingerprint: i64,
-    /// The largest distance. Once a row is found, rows that are not nearer no longer matter.
+    /// Which fingerprints are near.
+    pub near: Nearness,
+    /// The largest distance that still matters: once a row is found, only nearer ones do.
     pub max_distance: Cell<i32>,
     /// The new row's values of the scope columns.
     pub scope: &'a ScopeValues<'a>,
@@ -96,6 +101,15 @@ pub struct Wanted<'a> {
     pub is_own_row: Option<&'a IsOwnRow<'a>>,
     /// The time at which the search began.
     pub since: &'a Moment,
+}
+
+impl Wanted<'_> {
+    /// The distance of a fingerprint; None if it is not near, or too far to matter.
+    pub fn distance(&self, fingerprint: i64) -> Option<u32> {
+        let difference = (fingerprint ^ self.fingerprint).cast_unsigned();
+        let distance = difference.count_ones();
+        (distance.cast_signed() <= self.max_distance.get() && self.near.contains(difference)).then_some(distance)
+    }
 }
 
 /// A version of a near row.
@@ -114,18 +128,18 @@ impl SearchedTable {
         table: &Relation,
         fingerprint: &Column,
         scope: Scope,
-        near: Nearness,
+        criterion: Criterion,
         schema: ExtensionSchema,
         simhash_block: Oid,
     ) -> Result<Option<Self>, ErrorReport> {
-        let source = match near.resemblance {
+        let source = match criterion.resemblance {
             Some(_) => Some(SourceColumns::read(table, fingerprint, schema)?),
             None => None,
         };
         let made_from = made_from(table, fingerprint, schema)?;
         let fingerprint = fingerprint.number;
         let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint), simhash_block);
-        let Some(indexes) = Indexes::cheapest(table, &found, &scope, near.max_distance) else { return Ok(None) };
+        let Some(indexes) = Indexes::cheapest(table, &found, &scope, criterion.near) else { return Ok(None) };
         let is_covering = indexes.layouts.iter().all(is_covering);
         Ok(Some(Self {
             oid: table.oid(),
@@ -137,6 +151,7 @@ impl SearchedTable {
             partition_columns: partition_columns(table),
             visits: if is_covering { 0.0 } else { indexes.total.entries },
             probes: indexes.total.probes,
+            serves_radii: criterion.near.blocks().is_none() || indexes.serves_radii,
             indexes,
         }))
     }
@@ -159,7 +174,7 @@ impl SearchedTable {
         let fingerprint = wanted.fingerprint.cast_unsigned();
         // Each step is made once, so that no row is missed that a concurrent INSERT has put into some indexes only.
         let Indexes { before, rows, layouts, .. } = &self.indexes;
-        let mut growth = Growth::new(*rows, growing(layouts), Near::within(wanted.max_distance.get()));
+        let mut growth = Growth::new(*rows, growing(layouts), wanted.near);
         // SAFETY: the indexes compare the scope columns as their types do, as `Indexes::cheapest` has checked.
         let before = unsafe { self.scope.keys(before, wanted.scope) };
         while let Some(step) = growth.next(wanted.max_distance.get(), f64::INFINITY) {
@@ -201,10 +216,7 @@ impl SearchedTable {
         wanted: &Wanted,
         show: &mut impl FnMut(&Candidate) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        let is_near = |fingerprint: i64| {
-            let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());
-            distance.cast_signed() <= wanted.max_distance.get()
-        };
+        let is_near = |fingerprint| wanted.distance(fingerprint).is_some();
         while let Some((version, state)) = scan.next(is_near) {
             let Some((fingerprint, distance)) = self.near(wanted, version.row()) else {
                 scan.refuse();
@@ -268,11 +280,8 @@ impl SearchedTable {
     /// The fingerprint and the distance of a row, if it is near and within the scope.
     fn near(&self, wanted: &Wanted, row: Row<'_>) -> Option<(i64, u32)> {
         let fingerprint = row.value(self.fingerprint)?.value() as i64;
-        let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());
-        if distance.cast_signed() > wanted.max_distance.get() || !self.scope.has_values(row, wanted.scope) {
-            return None;
-        }
-        Some((fingerprint, distance))
+        let distance = wanted.distance(fingerprint)?;
+        self.scope.has_values(row, wanted.scope).then_some((fingerprint, distance))
     }
 }
 
@@ -282,7 +291,7 @@ impl Indexes {
     ///
     /// An index that has a column beside the scope before the block is of no use: the search would have to look up each
     /// value of this column.
-    fn cheapest(table: &Relation, found: &[Scoped], scope: &Scope, max_distance: i32) -> Option<Self> {
+    fn cheapest(table: &Relation, found: &[Scoped], scope: &Scope, near: Nearness) -> Option<Self> {
         let columns: Vec<_> = scope.columns().collect();
         let is_usable =
             |found: &&Scoped| !found.block.is_partial && found.has_own_equality && found.is_within(&columns);
@@ -295,11 +304,12 @@ impl Indexes {
             let layouts = layouts_of(usable.iter().filter(|found| found.scope == *before).map(|found| &found.block));
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
-            let total = Growth::new(rows, growing(&layouts), Near::within(max_distance)).total(max_distance)?;
+            let growth = Growth::new(rows, growing(&layouts), near);
+            let (serves_radii, total) = (growth.serves_radii(), growth.total(near.max_distance())?);
             let is_useful = total.probes <= MOST_PROBES && total.entries <= LARGEST_SHARE * rows.max(1.0);
             let place = |column: &i16| columns.iter().position(|found| found == column);
             let before = before.iter().map(place).collect::<Option<_>>()?;
-            is_useful.then_some(Self { before, rows, layouts, total })
+            is_useful.then_some(Self { before, rows, layouts, serves_radii, total })
         };
         // If two cost the same, as in an empty table, take the one with more columns.
         before.into_iter().rev().filter_map(of_scope).min_by(|a, b| {
