@@ -96,7 +96,6 @@ pub struct Wanted<'a> {
 pub struct Candidate<'a> {
     pub table: &'a Relation,
     pub version: RowVersion<'a>,
-    pub fingerprint: i64,
     pub distance: u32,
     pub state: State,
 }
@@ -197,19 +196,15 @@ impl SearchedTable {
             distance.cast_signed() <= wanted.max_distance
         };
         while let Some((version, state)) = scan.next(is_near) {
-            let Some((fingerprint, distance)) = self.near(wanted, version.row()) else {
+            let Some(distance) = self.near(wanted, version.row()) else {
                 scan.refuse();
                 continue;
             };
             if self.is_own_row(wanted, version, state) {
                 continue;
             }
-            let state = if self.is_old(wanted, version.row()) {
-                State::Gone { lately: false, stored_by: version.own_command() }
-            } else {
-                state
-            };
-            show(&Candidate { table, version, fingerprint, distance, state })?;
+            let state = if self.is_old(wanted, version.row()) { State::Gone { lately: false } } else { state };
+            show(&Candidate { table, version, distance, state })?;
         }
         ControlFlow::Continue(())
     }
@@ -235,12 +230,6 @@ impl SearchedTable {
         self.source.as_ref().is_none_or(|source| new.has_same_bytes(old, source.columns.iter().copied()))
     }
 
-    /// Whether two rows have equal values in the source of the fingerprint, however they are stored; true if the texts
-    /// do not matter.
-    pub fn has_equal_source(&self, a: Row<'_>, b: Row<'_>) -> bool {
-        self.source.as_ref().is_none_or(|source| a.has_same_values(b, source.columns.iter().copied()))
-    }
-
     /// Whether a row's text, or a part of it, is stored out of line.
     pub fn has_source_out_of_line(&self, row: Row<'_>) -> bool {
         self.source.as_ref().is_some_and(|source| source.columns.iter().any(|&column| row.is_out_of_line(column)))
@@ -263,14 +252,14 @@ impl SearchedTable {
         wanted.table == self.oid && wanted.except.is_some_and(same)
     }
 
-    /// The fingerprint and the distance of a row, if it is near and within the scope.
-    fn near(&self, wanted: &Wanted, row: Row<'_>) -> Option<(i64, u32)> {
-        let fingerprint = row.value(self.fingerprint)?.value() as i64;
-        let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());
+    /// The distance of a row, if it is near and within the scope.
+    fn near(&self, wanted: &Wanted, row: Row<'_>) -> Option<u32> {
+        let fingerprint = row.value(self.fingerprint)?.value() as u64;
+        let distance = hamming(fingerprint, wanted.fingerprint.cast_unsigned());
         if distance.cast_signed() > wanted.max_distance || !self.scope.has_values(row, wanted.scope) {
             return None;
         }
-        Some((fingerprint, distance))
+        Some(distance)
     }
 }
 
