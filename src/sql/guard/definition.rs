@@ -139,7 +139,7 @@ impl Guard {
         let marks = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;
         let places = with_rows.into_iter().enumerate().map(|(place, member)| (member, place)).collect();
         let tables = all.iter().copied().collect();
-        let (identity, secret) = (identity.clone(), secret(identity.root)?);
+        let (identity, secret) = (identity.clone(), secret(identity.root, &identity.arguments)?);
         let key_blocks = KeyBlocks::of(nearness::Nearness::within(near.max_distance));
         let guard = Self { identity, secret, key_blocks, action, near, log, searched, places, marks, members: all };
         Ok((guard, tables))

@@ -102,7 +102,6 @@ pub struct Wanted<'a> {
 pub struct Candidate<'a> {
     pub table: &'a Relation,
     pub version: RowVersion<'a>,
-    pub fingerprint: i64,
     pub distance: u32,
     pub state: State,
 }
@@ -206,19 +205,15 @@ impl SearchedTable {
             distance.cast_signed() <= wanted.max_distance.get()
         };
         while let Some((version, state)) = scan.next(is_near) {
-            let Some((fingerprint, distance)) = self.near(wanted, version.row()) else {
+            let Some(distance) = self.near(wanted, version.row()) else {
                 scan.refuse();
                 continue;
             };
             if self.is_own_row(wanted, version, state) {
                 continue;
             }
-            let state = if self.is_old(wanted, version.row()) {
-                State::Gone { lately: false, stored_by: version.own_command() }
-            } else {
-                state
-            };
-            show(&Candidate { table, version, fingerprint, distance, state })?;
+            let state = if self.is_old(wanted, version.row()) { State::Gone { lately: false } } else { state };
+            show(&Candidate { table, version, distance, state })?;
         }
         ControlFlow::Continue(())
     }
@@ -265,14 +260,14 @@ impl SearchedTable {
         wanted.table == self.oid && wanted.except.is_some_and(same)
     }
 
-    /// The fingerprint and the distance of a row, if it is near and within the scope.
-    fn near(&self, wanted: &Wanted, row: Row<'_>) -> Option<(i64, u32)> {
-        let fingerprint = row.value(self.fingerprint)?.value() as i64;
-        let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());
+    /// The distance of a row, if it is near and within the scope.
+    fn near(&self, wanted: &Wanted, row: Row<'_>) -> Option<u32> {
+        let fingerprint = row.value(self.fingerprint)?.value() as u64;
+        let distance = hamming(fingerprint, wanted.fingerprint.cast_unsigned());
         if distance.cast_signed() > wanted.max_distance.get() || !self.scope.has_values(row, wanted.scope) {
             return None;
         }
-        Some((fingerprint, distance))
+        Some(distance)
     }
 }
 
