@@ -5,11 +5,11 @@
 #
 # Arguments:
 #
-#   PG_MAJOR=18       the major version of PostgreSQL
+#   PG_MAJOR=19       the major version of PostgreSQL
 #   DEBIAN=trixie     the Debian release of both images below
 #   POSTGRES_IMAGE    the image with PostgreSQL: any that has Debian's or PGDG's packages
 #   RUST_IMAGE        the image with Rust, in /usr/local/rustup and /usr/local/cargo
-ARG PG_MAJOR=18
+ARG PG_MAJOR=19
 ARG DEBIAN=trixie
 ARG POSTGRES_IMAGE=docker.io/library/postgres:$PG_MAJOR-$DEBIAN
 ARG RUST_IMAGE=docker.io/library/rust:1.96-slim-$DEBIAN

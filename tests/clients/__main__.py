@@ -96,6 +96,26 @@ class Psycopg(Guarded):
         self.check_fields(caught.exception.diag)
         self.assertEqual(self.ids(), [1])
 
+    def test_idle_copy(self):
+        """A COPY that waits for its client has released the locks on its last row."""
+        client = psycopg.connect(autocommit=True)
+        self.addCleanup(client.close)
+        client.pgconn.exec_(f"COPY {TABLE} (id, body) FROM STDIN".encode())
+        client.pgconn.put_copy_data(f"2\t{OTHER}\n".encode())
+        client.pgconn.flush()
+        state = """
+            SELECT count(*) FROM pg_stat_progress_copy JOIN pg_stat_activity USING (pid)
+            WHERE pid = %s AND tuples_processed = 1 AND wait_event = 'ClientRead'
+        """
+        locks = "SELECT count(*) FROM pg_locks WHERE pid = %s AND locktype = 'advisory' AND objsubid > 2"
+        pid = client.info.backend_pid
+        while self.execute(state, pid).fetchone() == (0,):
+            pass
+        self.assertEqual(self.execute(locks, pid).fetchone(), (0,))
+        client.pgconn.put_copy_end()
+        self.assertEqual(client.pgconn.get_result().status, psycopg.pq.ExecStatus.COMMAND_OK)
+        self.assertEqual(self.ids(), [1, 2])
+
     def test_pipeline(self):
         with self.assertRaises(psycopg.errors.ExclusionViolation) as caught, self.connection.pipeline():
             self.insert(2, OTHER)

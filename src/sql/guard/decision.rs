@@ -310,9 +310,9 @@ impl Statement {
         }
         // A row whose own row exists is not stored. Any other row is, and later rows may be near to it.
         if is_pending {
-            let accepted = own.source.is_some().then_some((own.oid, tuple));
+            let tuple = own.source.is_some().then_some(tuple);
             // SAFETY: the memory of the statement, with which the locks and their pending row go.
-            unsafe { locks.pending.set(self.memory, row.fingerprint, &own.scope, &row.scope, accepted) };
+            unsafe { locks.pending.set(self.memory, row.event, row.fingerprint, &own.scope, &row.scope, tuple) };
         }
         locks.moves = row.moves;
         Ok(())
@@ -342,9 +342,7 @@ impl Statement {
     /// Searches for near rows, which the new text confirms if it is given. If the outcome depends on another
     /// transaction, releases the locks and waits for it.
     fn look(&self, wanted: &Wanted, new_text: Option<&NewText>) -> Result<Outcome<'_>, ErrorReport> {
-        let identity = self.guard.identity.without_detached();
-        let unstored = RUNNING.with(|running| Locks::of_other_statements(running, self.memory, &identity));
-        let mut found = Near { unstored, ..Near::default() };
+        let mut found = Near::default();
         for searched in &self.guard.searched {
             let mark = self.guard.mark(searched.oid).map(|mark| mark.column);
             let flow = searched
@@ -376,23 +374,19 @@ impl Statement {
                 Outcome::LookAgain
             }
             Near { may_have_moved: true, .. } => Outcome::LookAgain,
-            Near { unstored, .. } => {
-                self.check_pending(wanted, &unstored, new_text)?;
+            Near { .. } => {
+                self.check_pending(wanted, new_text)?;
                 Outcome::Unique
             }
         })
     }
 
-    /// An error if the new row is near a row that one of the `unstored` statements is about to store, which no search
+    /// An error if the new row is near a row that another statement of this session is about to store, which no search
     /// can find yet.
-    fn check_pending(
-        &self,
-        wanted: &Wanted,
-        unstored: &[Rc<RefCell<Locks>>],
-        new_text: Option<&NewText>,
-    ) -> Result<(), ErrorReport> {
+    fn check_pending(&self, wanted: &Wanted, new_text: Option<&NewText>) -> Result<(), ErrorReport> {
         let Some(searched) = self.guard.searched.first() else { return Ok(()) };
-        for other in unstored {
+        let identity = self.guard.identity.without_detached();
+        for other in RUNNING.with(|running| Locks::of_other_statements(running, self.memory, &identity)) {
             let other = other.borrow();
             if let Some(near) = other.pending.near(wanted, &searched.scope)
                 && self.is_confirmed(near, new_text)?
@@ -506,9 +500,6 @@ struct Near<'a> {
     /// A transaction that decides whether a near row is present, with that row's table and place.
     awaited: Option<(Transaction, Oid, ItemPointerData)>,
     may_have_moved: bool,
-    /// The other running statements of this session with the same guard, without those whose accepted row was found
-    /// stored, and changed or deleted since.
-    unstored: Vec<Rc<RefCell<Locks>>>,
 }
 
 impl<'a> Near<'a> {
@@ -536,16 +527,7 @@ impl<'a> Near<'a> {
                     self.awaited = Some((on, searched.oid, row.place()));
                 }
             }
-            State::Gone { lately, stored_by } => {
-                self.may_have_moved |= lately;
-                if let Some(command) = stored_by {
-                    let is_stored = |other: &Rc<RefCell<Locks>>| {
-                        let other = other.borrow();
-                        other.pending.row().is_some_and(|row| row.is_stored_as(searched, candidate, command))
-                    };
-                    self.unstored.retain(|other| !is_stored(other));
-                }
-            }
+            State::Gone { lately } => self.may_have_moved |= lately,
             State::Present => {
                 let resemblance = new_text.map(|text| text.confirm_present(searched, row)).transpose()?;
                 if resemblance != Some(None) {

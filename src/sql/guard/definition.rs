@@ -138,7 +138,7 @@ impl Guard {
         let marks = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;
         let places = with_rows.into_iter().enumerate().map(|(place, member)| (member, place)).collect();
         let tables = all.iter().copied().collect();
-        let (identity, secret) = (identity.clone(), secret(identity.root)?);
+        let (identity, secret) = (identity.clone(), secret(identity.root, &identity.arguments)?);
         let key_blocks = KeyBlocks::of(criterion.near);
         let guard =
             Self { identity, secret, key_blocks, action, criterion, log, searched, places, marks, members: all };

@@ -16,11 +16,13 @@
 //! The locks are advisory locks in classes of their own, which no SQL function can take. In pg_locks, `objsubid` is 3
 //! for a key, with the table's OID as `classid`, and greater for a row.
 //!
-//! An UPDATE has locked its row before its trigger registers the new version. So an INSERT that finds its own row locked
-//! by another transaction ([`super::own_row`]) waits for that transaction unregistered, before ON CONFLICT waits for it
-//! registered, unless ON CONFLICT does not. An UPDATE that changes neither the fingerprint and its source nor the unique keys registers nothing.
+//! An UPDATE has locked its row before its trigger registers the new version. So an INSERT that finds its own row changed
+//! or locked by another transaction ([`super::own_row`]), for which ON CONFLICT would wait, waits for that transaction
+//! first, while it is not registered. An UPDATE that changes neither the fingerprint and its source nor the unique keys
+//! registers nothing.
 
 use std::cell::RefCell;
+use std::ffi::CString;
 use std::rc::{Rc, Weak};
 use std::slice;
 
@@ -33,10 +35,11 @@ use simhash::search::lock_keys::{LockKeys, Secret};
 use super::pending::Pending;
 use crate::postgres::error::user_error;
 
-/// The secret of a table: SHA-256 of the table and of a random number of the database cluster. Only users with access
-/// to the cluster's files can read that number (PostgreSQL derives from it the salts of roles that do not exist). As
-/// each table has its own secret, the locks on a user's own table reveal nothing about another's.
-pub fn secret(table: Oid) -> Result<Secret, ErrorReport> {
+/// The secret of a guard: SHA-256 of its table, its arguments, and a random number of the database cluster. Only users
+/// with access to the cluster's files can read that number (PostgreSQL derives from it the salts of roles that do not
+/// exist). As each guard has its own secret, the locks on a user's own table reveal nothing about another's, and two
+/// guards of one table do not wait for each other's rows.
+pub fn secret(table: Oid, arguments: &[CString]) -> Result<Secret, ErrorReport> {
     // SAFETY: the number has this length, and stays in shared memory as long as the server runs.
     let nonce = unsafe {
         let nonce = pg_sys::GetMockAuthenticationNonce().cast::<u8>();
@@ -45,7 +48,8 @@ pub fn secret(table: Oid) -> Result<Secret, ErrorReport> {
     let mut secret = [0; _];
     for (number, part) in (0u32..).zip(secret.chunks_mut(32)) {
         let numbers = [database().to_u32(), table.to_u32(), number].map(u32::to_le_bytes);
-        let hashed = [nonce, numbers.as_flattened()].concat();
+        let mut hashed = [nonce, numbers.as_flattened()].concat();
+        hashed.extend(arguments.iter().flat_map(|argument| argument.to_bytes_with_nul()));
         // SAFETY: sha256 takes a bytea and returns one, never NULL.
         let hash: Option<Vec<u8>> = unsafe { direct_function_call(pg_sys::sha256_bytea, &[hashed.into_datum()]) };
         let hash = hash.ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "sha256 gives no result"))?;
@@ -162,7 +166,7 @@ impl Locks {
         self.held.push((tag, mode));
     }
 
-    /// Releases the locks on keys, and then that on the row: who finds a key, finds the row.
+    /// Releases the locks on keys, and then that on the row: the lock on a row is held whenever one on its keys is.
     pub fn release(&mut self) {
         while let Some((tag, mode)) = self.held.pop() {
             unlock(&tag, mode);

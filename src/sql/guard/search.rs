@@ -116,7 +116,6 @@ impl Wanted<'_> {
 pub struct Candidate<'a> {
     pub table: &'a Relation,
     pub version: RowVersion<'a>,
-    pub fingerprint: i64,
     pub distance: u32,
     pub state: State,
 }
@@ -218,19 +217,15 @@ impl SearchedTable {
     ) -> ControlFlow<B> {
         let is_near = |fingerprint| wanted.distance(fingerprint).is_some();
         while let Some((version, state)) = scan.next(is_near) {
-            let Some((fingerprint, distance)) = self.near(wanted, version.row()) else {
+            let Some(distance) = self.near(wanted, version.row()) else {
                 scan.refuse();
                 continue;
             };
             if self.is_own_row(wanted, version, state) {
                 continue;
             }
-            let state = if self.is_old(wanted, version.row()) {
-                State::Gone { lately: false, stored_by: version.own_command() }
-            } else {
-                state
-            };
-            show(&Candidate { table, version, fingerprint, distance, state })?;
+            let state = if self.is_old(wanted, version.row()) { State::Gone { lately: false } } else { state };
+            show(&Candidate { table, version, distance, state })?;
         }
         ControlFlow::Continue(())
     }
@@ -277,11 +272,10 @@ impl SearchedTable {
         wanted.table == self.oid && wanted.except.is_some_and(same)
     }
 
-    /// The fingerprint and the distance of a row, if it is near and within the scope.
-    fn near(&self, wanted: &Wanted, row: Row<'_>) -> Option<(i64, u32)> {
-        let fingerprint = row.value(self.fingerprint)?.value() as i64;
-        let distance = wanted.distance(fingerprint)?;
-        self.scope.has_values(row, wanted.scope).then_some((fingerprint, distance))
+    /// The distance of a row, if it is near and within the scope.
+    fn near(&self, wanted: &Wanted, row: Row<'_>) -> Option<u32> {
+        let distance = wanted.distance(row.value(self.fingerprint)?.value() as i64)?;
+        self.scope.has_values(row, wanted.scope).then_some(distance)
     }
 }
 

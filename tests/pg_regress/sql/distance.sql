@@ -38,8 +38,12 @@ SELECT hamming(NULL, 1) IS NULL AND hamming(1, NULL) IS NULL AND NULL <~> 1::big
     AND simhash_similarity(NULL, 1) IS NULL AND simhash_similarity(1, NULL) IS NULL AS nulls;
 
 -- Unsigned fingerprints of other programs, from 2^63 on, are beyond bigint: subtract 2^64.
+\set VERBOSITY terse
 SELECT hamming(simhash('a text'), 14697741594938196837) = 0;
+\set VERBOSITY default
+\set VERBOSITY terse
 SELECT simhash_near(simhash('a text'), 14697741594938196837);
+\set VERBOSITY default
 SELECT unsigned, (CASE WHEN unsigned < 9223372036854775808 THEN unsigned ELSE unsigned - 18446744073709551616 END)::bigint AS signed
 FROM unnest(ARRAY[0, 9223372036854775807, 9223372036854775808, 14697741594938196837, 18446744073709551615]) AS unsigned;
 -- Literals and integers of every kind mean bigint.

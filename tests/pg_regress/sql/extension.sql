@@ -5,7 +5,9 @@ CREATE DATABASE regress_simhash_extension;
 \c regress_simhash_extension
 CREATE SCHEMA fingerprints;
 CREATE EXTENSION pg_simhash SCHEMA fingerprints;
+\set VERBOSITY terse
 SELECT simhash('off the search path');
+\set VERBOSITY default
 
 -- Every function, with only pg_catalog on the search path.
 SET search_path = pg_catalog;
@@ -56,7 +58,9 @@ SELECT count(*), count(DISTINCT simhash) AS distinct, bool_and(simhash = "Other 
     bool_and(block = "Other schema".simhash_block("Other schema".simhash(body), 0)) AS block
 FROM public.docs;
 SELECT count(*) FROM public.near WHERE a < b;
+\set VERBOSITY terse
 SELECT fingerprints.simhash('gone from there');
+\set VERBOSITY default
 -- Attached in one schema, still recognised after the move to another.
 CREATE TABLE public.attached (body text);
 SELECT "Other schema".simhash_attach('public.attached', 'body', 2, '{"ngram": 2}');

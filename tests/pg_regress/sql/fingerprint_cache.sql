@@ -62,6 +62,7 @@ SELECT bool_and(simhash(content) = simhash(ARRAY[content]) AND simhash(content) 
 FROM (SELECT repeat('x', (8 << 20) + n) FROM generate_series(-1, 1) n) AS texts (content);
 
 -- Texts in all kinds of storage: whole, compressed, out of line, and both; the rows grouped and alternating.
+SET default_toast_compression = 'pglz';
 CREATE TABLE stored (id int, storage text, body text);
 INSERT INTO stored
 SELECT id, storage, repeat((SELECT string_agg(md5((n * id)::text), ' ') FROM generate_series(1, words) AS n), times)

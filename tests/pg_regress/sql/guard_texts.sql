@@ -121,6 +121,7 @@ SELECT simhash_guard('long');
 CREATE FUNCTION words(first integer, last integer) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(md5(n::text), ' ') FROM generate_series(first, last) AS n
 $$;
+SET default_toast_compression = 'pglz';
 INSERT INTO long VALUES (1, words(1, 1000), 0, 1), (2, words(1001, 2000), 0, 2);
 SELECT tableoid::regclass, pg_column_size(body) FROM long WHERE id IN (1, 2) ORDER BY id;
 INSERT INTO long VALUES (3, words(1031, 2000), 1, 1);
@@ -254,7 +255,9 @@ BEGIN
 END
 $$;
 SET search_path = mine, guard_texts, public;
+\set VERBOSITY terse
 INSERT INTO made VALUES (3, 'A hidden text that is there!');
+\set VERBOSITY default
 RESET ROLE;
 SET search_path = guard_texts, public;
 -- Many probes.

@@ -7,17 +7,17 @@ SET jit = off;
 \pset format unaligned
 \pset tuples_only on
 
--- A plan without the differences between versions of PostgreSQL: the names of sub-plans' results, which become
--- parameters here; the marks on disabled nodes; and the form of conditions that follow from others.
+-- A plan without the differences between versions of PostgreSQL: the names of sub-plans and of their results,
+-- which become parameters here; the marks on disabled and replaced nodes; and the form of conditions that follow from others.
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     line text;
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        line = regexp_replace(line, '(InitPlan \d+) \(returns \$\d+\)', '\1');
-        line = regexp_replace(line, '\$\d+|\(InitPlan \d+\)\.col1', '$n', 'g');
+        line = regexp_replace(line, '(InitPlan|SubPlan) \w+( \(returns \$\d+\))?', '\1');
+        line = regexp_replace(line, '\$\d+|\(InitPlan\)\.col1', '$n', 'g');
         line = replace(line, '(s.id = d.id)', '(d.id = s.id)');
-        IF line !~ '^ *Disabled: true$' THEN
+        IF line !~ '^ *(Disabled: true|Replaces: .*)$' THEN
             RETURN NEXT line;
         END IF;
     END LOOP;

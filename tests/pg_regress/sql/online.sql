@@ -168,7 +168,7 @@ CALL simhash_fill('online_parent');
 SELECT simhash_index_commands('online_parent', 2) \gexec
 SELECT tableoid::regclass, body, simhash = simhash(body) AS correct FROM online_parent ORDER BY 1, 2;
 SELECT simhash_detach('online_parent');
-\d online_child
+SELECT described('online_child');
 
 -- Errors.
 \pset format unaligned

@@ -104,8 +104,8 @@ DROP INDEX renamed_parts_simhash_block1_idx, renamed_child_simhash_block1_idx;
 RESET client_min_messages;
 SELECT simhash_attach('renamed_parts', 'body', 2), simhash_attach('renamed_parent', 'body', 2);
 \d renamed_parts_1
-\d renamed_child
+SELECT described('renamed_child');
 SELECT simhash_detach('renamed_parts'), simhash_detach('renamed_parent');
 \d renamed_parts_1
-\d renamed_child
+SELECT described('renamed_child');
 DROP TABLE renamed, renamed_parts, renamed_parent, renamed_child;

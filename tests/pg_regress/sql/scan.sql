@@ -183,7 +183,7 @@ DECLARE
     plan json;
     node json;
 BEGIN
-    EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) SELECT count(prints.id) FROM queries JOIN prints ON simhash_near(fp, q, 0)' INTO plan;
+    EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) SELECT max(prints.id) FROM queries JOIN prints ON simhash_near(fp, q, 0)' INTO plan;
     node = plan #> '{0,Plan}';
     WHILE node ->> 'Custom Plan Provider' IS NULL LOOP
         node = coalesce(node #> '{Plans,1}', node #> '{Plans,0}');

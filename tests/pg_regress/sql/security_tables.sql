@@ -206,14 +206,19 @@ BEGIN
     RETURN format('%s rows, %s commands, marked with %s', rows, commands, mark);
 END $$;
 SELECT run(names) FROM names;
--- The same with backslash escapes.
+-- The same with backslash escapes, which PostgreSQL 19 no longer has.
+SELECT current_setting('server_version_num')::integer < 190000 AS has_escapes \gset
 UPDATE names SET schema_name = schema_name || '2';
+\if :has_escapes
 SET standard_conforming_strings = off;
 SET escape_string_warning = off;
+\endif
 SET backslash_quote = on;
 SELECT run(names) FROM names;
+\if :has_escapes
 RESET standard_conforming_strings;
 RESET escape_string_warning;
+\endif
 RESET backslash_quote;
 -- Typed one by one: neither CREATE INDEX CONCURRENTLY nor the fill can run in a function.
 SELECT format('%I.%I', schema_name, table_name) AS target, source, prefix FROM names WHERE prefix LIKE E'p\r%' \gset

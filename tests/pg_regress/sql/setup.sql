@@ -22,3 +22,13 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- The columns of a table with their expressions, and its indexes. Versions of psql print tables that have parents
+-- differently.
+CREATE FUNCTION described(relation regclass) RETURNS SETOF text LANGUAGE sql AS $$
+    (SELECT concat_ws(' ', attname, pg_get_expr(adbin, adrelid))
+    FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+    WHERE attrelid = relation AND attnum > 0 AND NOT attisdropped ORDER BY attnum)
+    UNION ALL
+    (SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = relation ORDER BY 1)
+$$;
