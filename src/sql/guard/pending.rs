@@ -96,7 +96,7 @@ impl PendingRow {
         let place = unsafe { Row::new(self.slot) }.place();
         let table = Relation::open(self.table);
         let slot = TableSlot::new(&table);
-        let command = slot.fetch_any(&table, place).and_then(RowVersion::own_command);
+        let command = RowVersion::fetch(&table, place, &slot).and_then(RowVersion::own_command);
         command.is_some_and(|command| command >= self.command)
     }
 
