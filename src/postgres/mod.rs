@@ -6,8 +6,9 @@
 //! has written, committed or not; [`moment`] tells which transactions committed after a point in time, and waits for
 //! others. [`spi`] and [`query`] run statements, [`owner`] runs code with the rights of a table's owner, and [`names`]
 //! keeps what statements name from being renamed, by [`row_lock`]s among others. [`lock_wait`] locks tables, and says
-//! who is in the way. [`portal`] reads the client's statement. [`error`] makes errors and notices, [`json`] writes JSON, and [`report`] says when a progress
-//! report is due. [`ordering`] compares values of any type. [`ffi`] declares what pgrx does not bind.
+//! who is in the way. [`portal`] reads the client's statement. [`error`] makes errors and notices, [`json`] writes JSON,
+//! and [`report`] says when a progress report is due. [`ordering`] compares values of any type. [`ffi`] declares what
+//! pgrx does not bind.
 
 pub mod arrays;
 pub mod call;
