@@ -8,7 +8,6 @@ use pgrx::varlena::{varatt_is_1b_e, varsize_any};
 
 use super::catalog::relation::Relation;
 use super::ffi::{attribute, datum_image_eq};
-use super::row_version::RowVersion;
 
 /// A row of a table, in a slot, for as long as the slot holds it.
 ///
@@ -122,18 +121,6 @@ impl TableSlot {
             let snapshot = pg_sys::GetActiveSnapshot();
             let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut place, snapshot, self.0);
             found.then(|| Row::new(self.0))
-        }
-    }
-
-    /// Fetches the row version at a place of the table, whoever sees it; None if there is none.
-    pub fn fetch_any(&self, table: &Relation, mut place: pg_sys::ItemPointerData) -> Option<RowVersion<'_>> {
-        // SAFETY: the table is open and the slot is for its stored rows. The page of the place exists.
-        unsafe {
-            let pages = pg_sys::RelationGetNumberOfBlocksInFork(table.as_ptr(), pg_sys::ForkNumber::MAIN_FORKNUM);
-            let snapshot = &raw mut pg_sys::SnapshotAnyData;
-            let found = place_numbers(place).0 < pages
-                && pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut place, snapshot, self.0);
-            found.then(|| RowVersion::new(Row::new(self.0))).flatten()
         }
     }
 

@@ -4,10 +4,10 @@
 //! row. So a row is registered from before the search until it is in the table and its indexes, where others find it,
 //! committed or not. A statement of a million rows registers one row at a time.
 //!
-//! A registration is a lock on the row, whose tag holds the fingerprint and the number of the session, and locks on the
-//! row's keys ([`LockKeys`]). No other session locks the row before it is registered, and locks on keys do not conflict,
-//! so that nobody waits to be registered. Then the row looks whether another session has locked a key that near rows
-//! have. Only if it finds one, which is rare, it reads the locks on rows, and compares fingerprints.
+//! A registration is a lock on the row, whose tag holds the encrypted fingerprint and the number of the session, and
+//! locks on the row's keys ([`LockKeys`]). The locks on keys do not conflict with each other, and those on rows are each
+//! of one session. So registering a row does not wait. Then the session looks up the keys that near rows may have. Only
+//! if another session has locked one, which is rare, it reads the locks on rows, and compares fingerprints.
 //!
 //! Of two near rows that are registered, at least one finds the other, and waits for it. It remains registered while it
 //! waits only if its session has a smaller number than all that it waits for. So no two wait for each other, and one of
@@ -16,10 +16,10 @@
 //! The locks are advisory locks in classes of their own, which no SQL function can take. In pg_locks, `objsubid` is 3
 //! for a key, with the table's OID as `classid`, and greater for a row.
 //!
-//! An UPDATE has locked its row before its trigger registers the new version. So an INSERT that finds its own row changed
-//! or locked by another transaction ([`super::own_row`]), for which ON CONFLICT would wait, waits for that transaction
-//! first, while it is not registered. An UPDATE that changes neither the fingerprint and its source nor the unique keys
-//! registers nothing.
+//! An UPDATE has locked its row before its trigger registers the new version. So an INSERT that finds its own row
+//! changed or locked by another transaction ([`super::own_row`]), for which ON CONFLICT would wait, waits for that
+//! transaction first, while it is not registered. An UPDATE that changes neither the fingerprint and its source nor the
+//! unique keys registers nothing.
 
 use std::cell::RefCell;
 use std::ffi::CString;
@@ -63,8 +63,8 @@ fn database() -> Oid {
     unsafe { pg_sys::MyDatabaseId }
 }
 
-/// The row that a statement is storing: its registration and, if it was accepted, the row. PostgreSQL releases the locks
-/// at the end of the transaction in any case.
+/// The row that a statement is storing: its registration and, if it was accepted, the row. PostgreSQL releases the
+/// locks at the end of the transaction in any case.
 #[derive(Default)]
 pub struct Locks {
     /// The locks of the registration: that on the row, then those on its keys.
@@ -119,8 +119,8 @@ impl Locks {
         }
     }
 
-    /// Ends the row with the memory of the call: PostgreSQL calls BEFORE triggers in memory that it resets when a row has
-    /// been stored, or dropped by a later trigger, before it fetches the statement's next row.
+    /// Ends the row with the memory of the call. PostgreSQL calls BEFORE triggers in memory that it resets after the row
+    /// has been stored, or dropped by a later trigger, and before it fetches the statement's next row.
     pub fn end_with_call(locks: &Rc<RefCell<Self>>) {
         PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(Row(Rc::downgrade(locks)));
     }
@@ -226,7 +226,8 @@ fn key_tag(table: Oid, key: u32) -> pg_sys::LOCKTAG {
 }
 
 fn row_tag(encrypted: u64) -> pg_sys::LOCKTAG {
-    // Beyond 65,532 sessions, some share a class: then one of two rows with the same fingerprint waits to be registered.
+    // Beyond 65,532 sessions, some share a class: then one of two rows with the same fingerprint waits to be
+    // registered.
     let class = ROWS + (session() % u32::from(u16::MAX - ROWS + 1)) as u16;
     tag([(encrypted >> 32) as u32, encrypted as u32], class)
 }

@@ -54,8 +54,8 @@ pub enum Found {
 }
 
 impl OwnRow {
-    /// Reads the unique indexes of a table. The result lives in the current memory context, in a statement that may update
-    /// rows by ON CONFLICT or not.
+    /// Reads the unique indexes of a table. The result lives in the current memory context. `waits_for_locks` says
+    /// whether the statement may update rows by ON CONFLICT.
     pub fn new(table: &Relation, waits_for_locks: bool) -> Self {
         let (mut indexes, mut needed) = (Vec::new(), Vec::new());
         // SAFETY: the table and its indexes are open. The lists of an IndexInfo hold valid expressions of the table's

@@ -1,8 +1,8 @@
 //! The last row that a guard accepted, until it is stored: no search can find it yet.
 //!
 //! Between the guard's decision and the storing of the row, other triggers and functions run. They may write a row near
-//! it into the same table. The row ends with its memory ([`super::locks::Locks::end_with_call`]), also if a later trigger
-//! drops it.
+//! it into the same table. The row ends with its memory, also if a later trigger drops it
+//! ([`super::locks::Locks::end_with_call`]).
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, CommandId, Oid};
@@ -41,8 +41,8 @@ impl Pending {
         self.row = None;
     }
 
-    /// Replaces the row. `statement` is the memory context of the statement that stores the new one, and `tuple` the row,
-    /// if the texts matter.
+    /// Replaces the row. `statement` is the memory context of the statement that stores the new one, and `tuple` the
+    /// row, if the texts matter.
     ///
     /// # Safety
     /// The memory context is valid, and lives as long as this. The row is valid.
@@ -82,14 +82,14 @@ impl Pending {
 }
 
 impl PendingRow {
-    /// Whether the row has been stored, changed by a later trigger or not. Its slot then has the place of a version that
-    /// this transaction has written since the guard accepted the row.
+    /// Whether the row has been stored, changed by a later trigger or not. Its slot then has the place of a version
+    /// that this transaction has written since the guard accepted the row.
     fn is_stored(&self) -> bool {
         // SAFETY: the slot lives until the statement ends, and the row is forgotten before.
         let place = unsafe { Row::new(self.slot) }.place();
         let table = Relation::open(self.table);
         let slot = TableSlot::new(&table);
-        let command = slot.fetch_any(&table, place).and_then(RowVersion::own_command);
+        let command = RowVersion::fetch(&table, place, &slot).and_then(RowVersion::own_command);
         command.is_some_and(|command| command >= self.command)
     }
 

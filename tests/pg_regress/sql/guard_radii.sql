@@ -19,7 +19,6 @@ SELECT layout, criterion(NULL, layout, NULL, -1) FROM generate_series(2, 8) AS l
 SELECT criterion('{}', 4, NULL, -1) AS by_distance, criterion('{0,0,0,0}', 4, NULL, -1) AS equal_block,
     criterion('{1,1,-1,0}', 4, 8, .5) AS given, criterion('{1,1,1}', 4, 5, .9) AS other_layout;
 SELECT criterion(NULL, 4, NULL, NULL) AS no_texts, criterion('{1,0,0,0}', 4, 4, NULL) AS radii_without_texts;
-RESET client_min_messages;
 SELECT criterion('{1}', 4, NULL, -1);
 SELECT criterion('{1,-2}', 4, NULL, -1);
 -- No layout of this table serves three blocks, nor a search within 30 bits.
@@ -28,11 +27,10 @@ SELECT criterion('{1,1,1}', 4, 30, -1);
 
 -- The same rows stay as with simhash_duplicate_of, which finds pairs in another way.
 CREATE TABLE texts AS
-SELECT n AS id, (SELECT string_agg(CASE WHEN (word + n) % 23 = 0 THEN 'edit' || n % 40
-        ELSE substr(md5(n / 6 || ' ' || word), 1, 5) END, ' ' ORDER BY word) FROM generate_series(1, 22) AS word) AS body
+SELECT n AS id, (SELECT string_agg(CASE WHEN (word + n * 7) % 37 = 0 THEN 'edit' || n % 40
+        ELSE substr(md5(n / 6 || ' ' || word), 1, 5) END, ' ' ORDER BY word) FROM generate_series(1, 60) AS word) AS body
 FROM generate_series(1, 1200) AS n;
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
-SET client_min_messages = warning;
 SELECT simhash_attach('docs', 'body');
 CREATE FUNCTION differences(radii integer[], max_distance integer) RETURNS TABLE (kept bigint, differing bigint)
 LANGUAGE plpgsql AS $$
@@ -48,7 +46,6 @@ END $$;
 SELECT radii, kept, differing
 FROM (VALUES ('{}'::integer[], 6), ('{0,0,0,0}', 10), ('{1,1,0,0}', 10), ('{1,1,1,1}', 10)) AS v (radii, max_distance),
     differences(radii, max_distance);
-RESET client_min_messages;
 -- Radii find copies that a distance of 6 misses; the texts confirm them all.
 TRUNCATE docs;
 SELECT simhash_unguard('docs');
@@ -72,3 +69,4 @@ INSERT INTO docs VALUES (2000, 'a text');
 \echo :LAST_ERROR_SQLSTATE
 DROP TABLE docs, texts;
 DROP FUNCTION criterion, differences;
+RESET client_min_messages;
