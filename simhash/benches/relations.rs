@@ -6,7 +6,8 @@
 //!
 //! A pair is found if the fingerprints are near and the texts confirm it, by a resemblance of their features of .89 or
 //! more. Precision is the share of the found pairs whose J is .8 or more. Recall is the share of the pairs whose J is .9
-//! or more that are found. A pair is in the class of its shorter text, and in the language that the ids begin with.
+//! or more that are found; "confirmed" is the share that the texts confirm, which no recall can exceed. A pair is in the
+//! class of its shorter text, and in the language that the ids begin with.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A pair of documents: those that are found by some relation or have J of .9 or more.
+/// A pair of documents that may be near, or whose J is .9 or more.
 struct Pair {
     a: usize,
     /// The bits in which the fingerprints differ; None if a document has no fingerprint.
@@ -65,13 +66,16 @@ struct Pair {
     features: usize,
 }
 
+/// A name, and which pairs belong to it.
+type Group<'a> = (&'a str, Box<dyn Fn(&Pair) -> bool + 'a>);
+
 fn report(set: &Set) {
     let pairs = pairs(set);
     println!("{}: {} documents", set.name, set.texts.len());
     let languages: BTreeSet<&str> = set.ids.iter().filter_map(|id| language(id)).collect();
     let mut first = 0;
     let of_class = CLASSES.map(|(name, end)| (name, std::mem::replace(&mut first, end)..end));
-    let mut groups: Vec<(&str, Box<dyn Fn(&Pair) -> bool>)> = vec![("all", Box::new(|_| true))];
+    let mut groups: Vec<Group<'_>> = vec![("all", Box::new(|_| true))];
     for (name, range) in of_class {
         groups.push((name, Box::new(move |pair| range.contains(&pair.features))));
     }
@@ -85,6 +89,11 @@ fn report(set: &Set) {
     print!("\n{:<14}", "J >= .9");
     for (_, is_in) in &groups {
         print!(" {:>11}", pairs.iter().filter(|pair| is_in(pair) && pair.j >= NEAR).count());
+    }
+    print!("\n{:<14}", "confirmed");
+    for (_, is_in) in &groups {
+        let near = || pairs.iter().filter(|pair| is_in(pair) && pair.j >= NEAR);
+        print!(" {:>11}", share(near().filter(|pair| pair.confirmed).count(), near().count()));
     }
     println!();
     for (name, near) in relations() {
