@@ -129,7 +129,9 @@ class Verified(unittest.TestCase):
                         pa.array(texts),
                         pa.chunked_array([texts[:9], texts[9:]]),
                     ]:
-                        found = clusters(fingerprints, max_distance, texts=column, resemblance=least, radii=[], **options)
+                        found = clusters(
+                            fingerprints, max_distance, texts=column, resemblance=least, radii=[], **options
+                        )
                         self.assertEqual(found.tolist(), expected)
 
     def test_defaults_are_those_of_sql(self):
@@ -143,7 +145,11 @@ class Verified(unittest.TestCase):
 
     def test_errors(self):
         for keywords, error, message in [
-            ({"resemblance": 0.5}, TypeError, "^resemblance, radii and options are those of texts. Pass the texts too.$"),
+            (
+                {"resemblance": 0.5},
+                TypeError,
+                "^resemblance, radii and options are those of texts. Pass the texts too.$",
+            ),
             ({"radii": []}, TypeError, "^resemblance, radii and options are those of texts. Pass the texts too.$"),
             ({"texts": ["a", "b"], "radii": [1]}, ValueError, "^number of radii 1 is out of range."),
             ({"texts": ["a", "b"], "radii": [0] * 9}, ValueError, "^number of radii 9 is out of range."),

@@ -241,9 +241,7 @@ class Server(unittest.TestCase):
             rows = pg_simhash.simhash(texts, **options)
             theirs = self.rows(query, distance, least, json.dumps(options), radii, rows, texts)
             theirs = [-1 if number is None else number - 1 for (number,) in theirs]
-            ours = pg_simhash.clusters(
-                rows, distance, texts=texts, resemblance=least, radii=radii, **options
-            ).tolist()
+            ours = pg_simhash.clusters(rows, distance, texts=texts, resemblance=least, radii=radii, **options).tolist()
             self.compare(ours, theirs)
             self.assertGreater(sum(cluster not in (-1, row) for row, cluster in enumerate(ours)), 300)
         query = """
