@@ -214,7 +214,7 @@ proptest! {
         for _ in 0..2 {
             prop_assert_eq!(prepared.resemblance(&mut fingerprinter, &a, &|| ()), resemblance);
         }
-        let exact = resemblance.clone().expect("memory suffices");
+        let exact = resemblance.expect("memory suffices");
         for least in [least, exact.unwrap_or(least), exact.unwrap_or(least).next_up()] {
             let found = prepared.resemblance_from(least, &mut fingerprinter, &a, &|| ());
             prop_assert_eq!(found, Ok(exact.filter(|exact| *exact >= least)), "{}", least);
