@@ -71,15 +71,15 @@ mod tests {
     }
 
     /// Counts the rows whose verified cluster is not the first row that confirmed pairs lead to. $1 is the distance, $2
-    /// the resemblance, $3 the options.
+    /// the resemblance, $3 the options, $4 the radii.
     const VERIFIED: &str = "
         WITH RECURSIVE found AS (
             SELECT place, tenant, fp, body, row_number() OVER w AS number,
-                simhash_cluster(fp, body, $1, $2, $3::jsonb) OVER w AS cluster
+                simhash_cluster(fp, body, $1, $2, $3::jsonb, radii => $4) OVER w AS cluster
             FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY place)
         ), edges AS (
             SELECT a.tenant, a.number AS a, b.number AS b FROM found AS a JOIN found AS b
-                ON a.tenant = b.tenant AND hamming(a.fp, b.fp) <= $1
+                ON a.tenant = b.tenant AND simhash_near(a.fp, b.fp, $1, $4)
                     AND ($2 IS NULL OR simhash_resemblance(a.body, b.body, $3::jsonb) >= $2)
         ), reached AS (
             SELECT tenant, number AS start, number FROM found WHERE fp IS NOT NULL
@@ -93,7 +93,7 @@ mod tests {
 
     /// Inserts row by row, as a guard does, and counts the rows for which `simhash_duplicate_of` says something else.
     const ROW_BY_ROW: &str = "
-        CREATE FUNCTION row_by_row(distance integer, bound double precision, options jsonb) RETURNS bigint
+        CREATE FUNCTION row_by_row(distance integer, bound double precision, options jsonb, radii integer[]) RETURNS bigint
         LANGUAGE plpgsql AS $$
         DECLARE
             this record;
@@ -102,11 +102,11 @@ mod tests {
         BEGIN
             CREATE TEMP TABLE kept (tenant integer, number bigint, fp bigint, body text) ON COMMIT DROP;
             FOR this IN SELECT tenant, fp, body, row_number() OVER w AS number,
-                    simhash_duplicate_of(fp, body, distance, bound, options) OVER w AS duplicate_of
+                    simhash_duplicate_of(fp, body, distance, bound, options, radii => radii) OVER w AS duplicate_of
                 FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY place)
             LOOP
                 SELECT number INTO earlier FROM kept
-                WHERE tenant = this.tenant AND hamming(fp, this.fp) <= distance
+                WHERE tenant = this.tenant AND simhash_near(fp, this.fp, distance, radii)
                     AND (bound IS NULL OR simhash_resemblance(body, this.body, options) >= bound)
                 ORDER BY hamming(fp, this.fp), number LIMIT 1;
                 IF earlier IS NULL THEN
@@ -158,6 +158,7 @@ mod tests {
                 r#"{"weight": "log", "ngram": 2}"#,
                 r#"{"top": 20, "tokens": "chars"}"#,
             ]);
+            let radii = random.one_of(&[&[][..], &[0, 0, 0, 0], &[1, 1, 1, 1], &[1, -1, 0]]).to_vec();
             Spi::run("TRUNCATE texts").expect("an empty table");
             Spi::run_with_args(
                 "INSERT INTO texts SELECT n, tenant, fp, body
@@ -165,15 +166,16 @@ mod tests {
                 &[fingerprints.into(), tenants.into(), bodies.into()],
             )
             .expect("rows");
-            let arguments = [distance.into(), least.into(), options.into()];
-            for query in [VERIFIED, "SELECT row_by_row($1, $2, $3::jsonb)"] {
+            let arguments = [distance.into(), least.into(), options.into(), radii.clone().into()];
+            for query in [VERIFIED, "SELECT row_by_row($1, $2, $3::jsonb, $4)"] {
                 let wrong = Spi::get_one_with_args::<i64>(query, &arguments);
-                assert_eq!(wrong, Ok(Some(0)), "{query}, {distance}, {least:?}, {options}");
+                assert_eq!(wrong, Ok(Some(0)), "{query}, {distance}, {radii:?}, {least:?}, {options}");
             }
             let found = Spi::get_two_with_args::<i64, i64>(
                 "SELECT count(*) FILTER (WHERE cluster < number), count(duplicate_of)
-                 FROM (SELECT row_number() OVER w AS number, simhash_cluster(fp, body, $1, $2, $3::jsonb) OVER w AS cluster,
-                           simhash_duplicate_of(fp, body, $1, $2, $3::jsonb) OVER w AS duplicate_of
+                 FROM (SELECT row_number() OVER w AS number,
+                           simhash_cluster(fp, body, $1, $2, $3::jsonb, radii => $4) OVER w AS cluster,
+                           simhash_duplicate_of(fp, body, $1, $2, $3::jsonb, radii => $4) OVER w AS duplicate_of
                        FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY place)) AS found",
                 &arguments,
             );

@@ -10,6 +10,7 @@ mod parallel;
 mod progress;
 mod random;
 mod random_arrays;
+mod random_marks;
 mod random_queries;
 mod random_searches;
 mod random_tables;

@@ -219,8 +219,9 @@ impl<'a> Queries<'a> {
             return self.near(aliases);
         }
         let name = self.random.one_of(aliases).name;
+        let other = self.random.one_of(aliases).name;
         let first = self.condition(aliases, depth - 1);
-        match self.below(12) {
+        match self.below(14) {
             0 => format!("({first} AND {})", self.condition(aliases, depth - 1)),
             1 => format!("({first} OR {})", self.condition(aliases, depth - 1)),
             2 => format!("(NOT {first})"),
@@ -231,7 +232,13 @@ impl<'a> Queries<'a> {
             4 => format!("CASE WHEN {first} THEN {name}.tag > 0 ELSE {name}.id % 5 = 0 END"),
             5 => format!("coalesce({first}, {name}.id % 2 = 0)"),
             6 => format!("({first} = ({}))", self.condition(aliases, depth - 1)),
-            7 => format!("({name}.tag = 1 AND {first})"),
+            7 => {
+                let value = self.one_of(&["1", "ANY ('{1}')", "ANY (ARRAY[NULL, 1])", "ANY (ARRAY[1 + (SELECT 1)])"]);
+                format!("({name}.tag = {value} AND {first})")
+            }
+            // A scope whose value comes from a join.
+            11 => format!("({name}.tag = {other}.tag AND {first})"),
+            12 => format!("({name}.tag = {other}.tag AND {name}.k = {other}.k + 1 AND {first})"),
             8 => format!("({name}.id < 4 OR {first})"),
             9 => format!("({first} OR {name}.fp IS NULL)"),
             10 => format!(

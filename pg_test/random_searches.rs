@@ -53,7 +53,23 @@ mod tests {
                 RETURN array_to_json(answers);
         END $$";
 
+    /// The radii of a condition, if it has some.
+    fn radii(fingerprint: &str, query: &str, distance: &str) -> Option<&'static str> {
+        match (fingerprint.len() + query.len() + distance.len()) % 12 {
+            0 => Some("'{1,1,1,1}'"),
+            1 => Some("'{0,0,0,0}'"),
+            2 => Some("'{1,0,0}'"),
+            3 => Some("'{2,-1,1,0}'"),
+            4 => Some("'{0,1,0,0,1}'"),
+            5 => Some("'{}'"),
+            _ => None,
+        }
+    }
+
     fn near(fingerprint: &str, query: &str, distance: &str) -> String {
+        if let Some(radii) = radii(fingerprint, query, distance) {
+            return format!("simhash_near({fingerprint}, {query}, {distance}, {radii})");
+        }
         let is_small = distance.parse::<i32>().is_ok_and(|distance| distance.unsigned_abs() < 1000);
         match (distance, (fingerprint.len() + query.len()) % 9) {
             (_, 4) => format!("({fingerprint} <~> {query} <= {distance})"),
@@ -69,8 +85,24 @@ mod tests {
     }
 
     fn hamming(fingerprint: &str, query: &str, distance: &str) -> String {
-        format!("(hamming({fingerprint}, {query}) <= {distance})")
+        match radii(fingerprint, query, distance) {
+            Some(radii) => format!("near_by_radii({fingerprint}, {query}, {distance}, {radii})"),
+            None => format!("(hamming({fingerprint}, {query}) <= {distance})"),
+        }
     }
+
+    /// What `simhash_near` with radii of up to 22 bits means.
+    const NEAR_BY_RADII: &str = "
+        CREATE FUNCTION near_by_radii(f bigint, q bigint, d integer, radii integer[]) RETURNS boolean
+        IMMUTABLE STRICT LANGUAGE plpgsql AS $$
+        DECLARE
+            blocks integer = cardinality(radii);
+        BEGIN
+            RETURN public.hamming(f, q) <= d AND (blocks = 0 OR EXISTS (
+                SELECT FROM generate_series(1, blocks) AS i
+                WHERE public.hamming(public.simhash_block(f, i - 1, blocks), public.simhash_block(q, i - 1, blocks))
+                    <= radii[i]));
+        END $$";
 
     fn statements(settings: &[&str], case: &Case, explain: bool) -> Vec<String> {
         let mut statements: Vec<_> = settings.iter().map(|setting| (*setting).to_owned()).collect();
@@ -176,6 +208,7 @@ mod tests {
                  'SELECT public.simhash_near(f, q, d)'",
                 "CREATE FUNCTION twice_wrapped(q bigint, d integer, f bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS \
                  'SELECT public.wrapped(f, q, d)'",
+                NEAR_BY_RADII,
                 ANSWER,
                 ANSWERS,
             ] {

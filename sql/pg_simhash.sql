@@ -239,6 +239,12 @@ CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance inte
 COMMENT ON FUNCTION simhash_near(bigint, bigint, integer) IS
     'whether two fingerprints differ in at most max_distance bits; a table with indexed blocks is searched by them';
 
+CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance integer, radii integer[]) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'simhash_near_radii_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE LEAKPROOF SUPPORT simhash_near_support;
+COMMENT ON FUNCTION simhash_near(bigint, bigint, integer, integer[]) IS
+    'whether two fingerprints differ in at most max_distance bits, and some block in at most as many as its radius; a table with these blocks indexed is searched by them';
+
 -- Attach ---------------------------------------------------------------------
 
 CREATE FUNCTION simhash_attach(
@@ -313,11 +319,13 @@ COMMENT ON FUNCTION simhash_dedup() IS
 CREATE FUNCTION simhash_guard(
     target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',
     mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT '-1',
-    log_to regclass DEFAULT NULL, log_columns text[] DEFAULT '{}'
+    log_to regclass DEFAULT NULL, log_columns text[] DEFAULT '{}', radii integer[] DEFAULT '{}'
 ) RETURNS void
-    AS 'MODULE_PATHNAME', 'simhash_guard_texts_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_guard_radii_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION simhash_guard(regclass, text, integer, text[], name, name, double precision, regclass, text[]) IS
+COMMENT ON FUNCTION simhash_guard(
+    regclass, text, integer, text[], name, name, double precision, regclass, text[], integer[]
+) IS
     'lets no near-duplicate into a table from now on: reject, skip or mark';
 -- Counted where the rows are checked: in the leader, not in its workers.
 CREATE FUNCTION simhash_guard_counts(
@@ -331,12 +339,13 @@ COMMENT ON FUNCTION simhash_guard_counts() IS
 CREATE FUNCTION simhash_preview(
     target regclass, max_distance integer DEFAULT NULL, resemblance double precision DEFAULT '-1',
     scope text[] DEFAULT '{}', fingerprint name DEFAULT 'simhash', sample integer DEFAULT 5000,
+    radii integer[] DEFAULT '{}',
     OUT distance integer, OUT duplicate boolean, OUT rows bigint, OUT share double precision,
     OUT resemblance double precision, OUT example text, OUT earlier text, OUT example_text text, OUT earlier_text text
 ) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'simhash_preview_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_preview_radii_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
-COMMENT ON FUNCTION simhash_preview(regclass, integer, double precision, text[], name, integer) IS
+COMMENT ON FUNCTION simhash_preview(regclass, integer, double precision, text[], name, integer, integer[]) IS
     'what a guard would find among a sample of a table''s rows, by distance, with examples';
 
 CREATE FUNCTION simhash_unguard(target regclass) RETURNS void
@@ -372,19 +381,19 @@ COMMENT ON FUNCTION simhash_cluster(bigint, integer, boolean) IS
 
 -- The same with texts. Beside the overload above, a second argument of unknown type is taken for the content.
 CREATE FUNCTION simhash_cluster(
-    fingerprint bigint, content text, max_distance integer DEFAULT 8, resemblance double precision DEFAULT .89,
-    options jsonb DEFAULT '{}', progress boolean DEFAULT false
+    fingerprint bigint, content text, max_distance integer DEFAULT 10, resemblance double precision DEFAULT .89,
+    options jsonb DEFAULT '{}', progress boolean DEFAULT false, radii integer[] DEFAULT '{1,1,1,1}'
 ) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_cluster_verified_wrapper'
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
-COMMENT ON FUNCTION simhash_cluster(bigint, text, integer, double precision, jsonb, boolean) IS
+COMMENT ON FUNCTION simhash_cluster(bigint, text, integer, double precision, jsonb, boolean, integer[]) IS
     'the cluster of near-duplicates, confirmed by their texts, that a row is in, named by the number of its first row';
 
 CREATE FUNCTION simhash_duplicate_of(
-    fingerprint bigint, content text, max_distance integer DEFAULT 6, resemblance double precision DEFAULT .89,
-    options jsonb DEFAULT '{}', progress boolean DEFAULT false
+    fingerprint bigint, content text, max_distance integer DEFAULT 10, resemblance double precision DEFAULT .89,
+    options jsonb DEFAULT '{}', progress boolean DEFAULT false, radii integer[] DEFAULT '{1,1,1,1}'
 ) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_duplicate_of_wrapper'
     LANGUAGE c WINDOW IMMUTABLE PARALLEL SAFE COST 400;
-COMMENT ON FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean) IS
+COMMENT ON FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean, integer[]) IS
     'the number of the earlier row that stays and that a row duplicates; NULL if the row itself stays';

@@ -18,7 +18,25 @@ pgrx::pg_module_magic!(name, version = VERSION);
 #[pgrx::pg_guard]
 #[allow(non_snake_case)]
 pub extern "C-unwind" fn _PG_init() {
+    turn_off_backtraces();
     sql::search::path::initialise();
+}
+
+/// Turns off Rust's backtraces in this library, whatever `RUST_BACKTRACE` says. pgrx would show them to users in the
+/// DETAIL of errors, and making one while memory is short can hang the backend.
+fn turn_off_backtraces() {
+    const SETTING: &str = "RUST_LIB_BACKTRACE";
+    let before = std::env::var_os(SETTING);
+    // SAFETY: a backend has one thread.
+    unsafe {
+        std::env::set_var(SETTING, "0");
+        // The first capture decides for all later ones.
+        let _ = std::backtrace::Backtrace::capture();
+        match before {
+            Some(before) => std::env::set_var(SETTING, before),
+            None => std::env::remove_var(SETTING),
+        }
+    }
 }
 
 pgrx::extension_sql_file!("../sql/pg_simhash.sql", name = "pg_simhash", finalize);

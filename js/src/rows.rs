@@ -1,6 +1,7 @@
 //! `pairs` and `clusters`: functions of many fingerprints.
 
 use simhash::pairs::{Pairs, Rows, clusters as clusters_of};
+use simhash::search::nearness::Nearness;
 
 use crate::input::with_inputs;
 use crate::output::{Failed, answer};
@@ -10,9 +11,9 @@ use crate::output::{Failed, answer};
 #[unsafe(no_mangle)]
 pub extern "C" fn pairs(max_distance: i32) -> u32 {
     answer(|output| {
-        let max_distance = check_distance(max_distance)?;
+        let near = check_distance(max_distance)?;
         let rows = with_inputs(|[fingerprints, missing, _]| rows(fingerprints, missing))?;
-        let mut pairs = Pairs::new(rows, max_distance, &|_| ())?;
+        let mut pairs = Pairs::new(rows, near, &|_| ())?;
         while let Some(pair) = pairs.next(&|_| ())? {
             for number in [pair.a, pair.b, pair.distance] {
                 output.push(&number.to_le_bytes())?;
@@ -27,9 +28,9 @@ pub extern "C" fn pairs(max_distance: i32) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn clusters(max_distance: i32) -> u32 {
     answer(|output| {
-        let max_distance = check_distance(max_distance)?;
+        let near = check_distance(max_distance)?;
         with_inputs(|[fingerprints, missing, _]| {
-            let firsts = clusters_of(rows(fingerprints, missing)?, max_distance, &|_| ())?;
+            let firsts = clusters_of(rows(fingerprints, missing)?, near, &|_| ())?;
             for (row, first) in firsts.into_iter().enumerate() {
                 // A module has 4 GB of memory, and a row takes 40 bytes: a position fits 31 bits.
                 let cluster = if is_missing(missing, row) { -1 } else { first.cast_signed() };
@@ -40,8 +41,8 @@ pub extern "C" fn clusters(max_distance: i32) -> u32 {
     })
 }
 
-fn check_distance(max_distance: i32) -> Result<u32, Failed> {
-    u32::try_from(max_distance).ok().filter(|distance| *distance <= 64).ok_or_else(|| {
+fn check_distance(max_distance: i32) -> Result<Nearness, Failed> {
+    (0..=64).contains(&max_distance).then(|| Nearness::within(max_distance)).ok_or_else(|| {
         Failed::Range(format!(
             "maximum distance {max_distance} is out of range. Two fingerprints differ in 0 to 64 bits."
         ))

@@ -84,6 +84,7 @@ def clusters(
     *,
     texts: _Texts | None = None,
     resemblance: float = 0.89,
+    radii: Iterable[int] = (1, 1, 1, 1),
     **options: Unpack[Options],
 ) -> NDArray[np.int64]: ...
 def format() -> int: ...

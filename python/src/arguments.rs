@@ -2,6 +2,8 @@
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use simhash::search::blocks::LAYOUTS;
+use simhash::search::nearness::Nearness;
 
 use crate::error::wrong_type;
 
@@ -31,13 +33,32 @@ impl<'py> FromPyObject<'_, 'py> for Fingerprint {
 }
 
 /// A maximum distance; an exception unless it is from 0 to 64.
-pub fn check_distance(distance: i64) -> PyResult<u32> {
-    match u32::try_from(distance) {
-        Ok(distance) if distance <= 64 => Ok(distance),
+pub fn check_distance(distance: i64) -> PyResult<i32> {
+    match i32::try_from(distance) {
+        Ok(distance) if (0..=64).contains(&distance) => Ok(distance),
         _ => Err(PyValueError::new_err(format!(
             "maximum distance {distance} is out of range. Two fingerprints differ in 0 to 64 bits."
         ))),
     }
+}
+
+/// When fingerprints are near, by a distance and radii; an exception unless the radii are those of a layout.
+pub fn check_radii(max_distance: i32, radii: &[i64]) -> PyResult<Nearness> {
+    // Radii beyond 64 are as good as 64.
+    let narrow: Vec<i32> = radii.iter().take(9).map(|radius| (*radius).clamp(-2, 64) as i32).collect();
+    Nearness::by_radii(max_distance, &narrow).ok_or_else(|| {
+        PyValueError::new_err(match radii.iter().find(|radius| **radius < -1) {
+            Some(radius) => format!(
+                "radius {radius} is out of range. A radius is a number of bits, or -1 for a block that is not compared."
+            ),
+            None => format!(
+                "number of radii {} is out of range. There is one radius for each of {} to {} blocks, or none.",
+                radii.len(),
+                LAYOUTS.start(),
+                LAYOUTS.end()
+            ),
+        })
+    })
 }
 
 /// A least resemblance; an exception unless it is from 0 to 1.

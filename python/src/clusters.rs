@@ -7,8 +7,9 @@ use simhash::error::Error;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::Options;
 use simhash::pairs::{Confirmed, Rows, Rule, Verification, clusters as clusters_of};
+use simhash::search::nearness::Nearness;
 
-use crate::arguments::{check_distance, check_resemblance};
+use crate::arguments::{check_distance, check_radii, check_resemblance};
 use crate::cancel::{Signals, detached};
 use crate::error::algorithm_error;
 use crate::fingerprint::{Failed, with_fingerprinter};
@@ -19,7 +20,9 @@ use crate::texts;
 
 /// The default distances, as in SQL: without and with texts.
 const MAX_DISTANCE: i64 = 3;
-const MAX_DISTANCE_OF_TEXTS: i64 = 8;
+const MAX_DISTANCE_OF_TEXTS: i64 = 10;
+/// The default radii, with texts, as in SQL.
+const RADII: [i64; 4] = [1; 4];
 /// The default resemblance of texts, as in SQL.
 const RESEMBLANCE: f64 = 0.89;
 /// Bytes of features that are kept at once.
@@ -31,8 +34,10 @@ const BUDGET: usize = 256 << 20;
 /// name is one less than that of SQL's simhash_cluster, which counts rows from 1. A row without a fingerprint is in no
 /// cluster: -1.
 ///
-/// With texts, a step also needs texts of this resemblance, and max_distance is 8 by default. They are read with the
-/// options, which are those of the fingerprints. A text that is None resembles none.
+/// With texts, a step also needs texts of this resemblance, and max_distance is 10 by default. Some block of the
+/// fingerprints must also differ in at most as many bits as its radius: radii has one for each of 2 to 8 blocks, or is
+/// empty if the distance alone decides. Texts are read with the options, which are those of the fingerprints. A text
+/// that is None resembles none.
 ///
 /// The fingerprints are a NumPy array of int64, whose masked elements are missing, Arrow data of int64, or an iterable
 /// of int or None; the texts are a NumPy array, Arrow data, or an iterable of str or None.
@@ -41,19 +46,21 @@ const BUDGET: usize = 256 << 20;
 /// those of the largest cluster. The GIL is released.
 #[pyfunction]
 #[pyo3(
-    signature = (fingerprints, max_distance = None, *, texts = None, resemblance = None, **options),
-    text_signature = "(fingerprints, max_distance=None, *, texts=None, resemblance=0.89, **options)",
+    signature = (fingerprints, max_distance = None, *, texts = None, resemblance = None, radii = None, **options),
+    text_signature = "(fingerprints, max_distance=None, *, texts=None, resemblance=0.89, radii=(1, 1, 1, 1), **options)",
 )]
 pub fn clusters<'py>(
     fingerprints: &Bound<'py, PyAny>,
     max_distance: Option<i64>,
     texts: Option<&Bound<'py, PyAny>>,
     resemblance: Option<f64>,
+    radii: Option<Vec<i64>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = fingerprints.py();
-    if texts.is_none() && (resemblance.is_some() || options.is_some_and(|options| !options.is_empty())) {
-        return Err(PyTypeError::new_err("resemblance and options are those of texts. Pass the texts too."));
+    let of_texts = resemblance.is_some() || radii.is_some() || options.is_some_and(|options| !options.is_empty());
+    if texts.is_none() && of_texts {
+        return Err(PyTypeError::new_err("resemblance, radii and options are those of texts. Pass the texts too."));
     }
     let default = if texts.is_some() { MAX_DISTANCE_OF_TEXTS } else { MAX_DISTANCE };
     let max_distance = check_distance(max_distance.unwrap_or(default))?;
@@ -63,7 +70,8 @@ pub fn clusters<'py>(
     let Column { rows, missing } = Column::read(fingerprints)?;
     let firsts = match texts {
         None => {
-            detached(py, |signals| clusters_of(rows, max_distance, &|_| signals.tick()))?.map_err(algorithm_error)?
+            let near = Nearness::within(max_distance);
+            detached(py, |signals| clusters_of(rows, near, &|_| signals.tick()))?.map_err(algorithm_error)?
         }
         Some(texts) => {
             let texts = texts::Column::read(texts)?;
@@ -74,7 +82,8 @@ pub fn clusters<'py>(
                     texts.len()
                 )));
             }
-            let rule = Rule { max_distance, resemblance: Some(resemblance) };
+            let near = check_radii(max_distance, radii.as_deref().unwrap_or(&RADII))?;
+            let rule = Rule { near, resemblance: Some(resemblance) };
             detached(py, |signals| verified(rows, rule, &texts, &options, signals))?.map_err(Failed::exception)?
         }
     };

@@ -129,7 +129,7 @@ class Verified(unittest.TestCase):
                         pa.array(texts),
                         pa.chunked_array([texts[:9], texts[9:]]),
                     ]:
-                        found = clusters(fingerprints, max_distance, texts=column, resemblance=least, **options)
+                        found = clusters(fingerprints, max_distance, texts=column, resemblance=least, radii=[], **options)
                         self.assertEqual(found.tolist(), expected)
 
     def test_defaults_are_those_of_sql(self):
@@ -143,8 +143,13 @@ class Verified(unittest.TestCase):
 
     def test_errors(self):
         for keywords, error, message in [
-            ({"resemblance": 0.5}, TypeError, "^resemblance and options are those of texts. Pass the texts too.$"),
-            ({"ngram": 2}, TypeError, "^resemblance and options are those of texts. Pass the texts too.$"),
+            ({"resemblance": 0.5}, TypeError, "^resemblance, radii and options are those of texts. Pass the texts too.$"),
+            ({"radii": []}, TypeError, "^resemblance, radii and options are those of texts. Pass the texts too.$"),
+            ({"texts": ["a", "b"], "radii": [1]}, ValueError, "^number of radii 1 is out of range."),
+            ({"texts": ["a", "b"], "radii": [0] * 9}, ValueError, "^number of radii 9 is out of range."),
+            ({"texts": ["a", "b"], "radii": [0, -2]}, ValueError, "^radius -2 is out of range."),
+            ({"texts": ["a", "b"], "radii": [-(2**40), 0]}, ValueError, "^radius -1099511627776 is out of range."),
+            ({"ngram": 2}, TypeError, "^resemblance, radii and options are those of texts. Pass the texts too.$"),
             ({"texts": ["a"]}, ValueError, r"^numbers of fingerprints \(2\) and of texts \(1\) differ$"),
             ({"texts": "ab"}, TypeError, "^texts must be a sequence of str or None, not str$"),
             ({"texts": b"ab"}, TypeError, "^texts must be a sequence of str or None, not bytes$"),

@@ -230,16 +230,29 @@ class Server(unittest.TestCase):
             texts.append(" ".join(words))
         texts[7] = None
         query = """
-            SELECT simhash_cluster(f, t, %s, %s, %s) OVER (ORDER BY i)
+            SELECT simhash_cluster(f, t, %s, %s, %s, radii => %s) OVER (ORDER BY i)
             FROM unnest(%s::bigint[], %s::text[]) WITH ORDINALITY AS u(f, t, i) ORDER BY i
         """
-        for distance, least, options in [(8, 0.89, {}), (12, 0.6, {"ngram": 2}), (6, 0.9, {"weight": "tf"})]:
+        for distance, radii, least, options in [
+            (10, [1, 1, 1, 1], 0.89, {}),
+            (12, [], 0.6, {"ngram": 2}),
+            (10, [0, -1, 0], 0.9, {"weight": "tf"}),
+        ]:
             rows = pg_simhash.simhash(texts, **options)
-            theirs = self.rows(query, distance, least, json.dumps(options), rows, texts)
+            theirs = self.rows(query, distance, least, json.dumps(options), radii, rows, texts)
             theirs = [-1 if number is None else number - 1 for (number,) in theirs]
-            ours = pg_simhash.clusters(rows, distance, texts=texts, resemblance=least, **options).tolist()
+            ours = pg_simhash.clusters(
+                rows, distance, texts=texts, resemblance=least, radii=radii, **options
+            ).tolist()
             self.compare(ours, theirs)
             self.assertGreater(sum(cluster not in (-1, row) for row, cluster in enumerate(ours)), 300)
+        query = """
+            SELECT simhash_cluster(f, t) OVER (ORDER BY i)
+            FROM unnest(%s::bigint[], %s::text[]) WITH ORDINALITY AS u(f, t, i) ORDER BY i
+        """
+        rows = pg_simhash.simhash(texts)
+        theirs = [-1 if number is None else number - 1 for (number,) in self.rows(query, rows, texts)]
+        self.compare(pg_simhash.clusters(rows, texts=texts).tolist(), theirs)
 
     def test_wrong_options_have_the_same_message(self):
         for options in [

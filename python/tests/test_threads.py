@@ -43,9 +43,9 @@ INTERRUPTED = """
 import signal
 import pg_simhash
 
-signal.setitimer(signal.ITIMER_REAL, 0.3)
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 try:
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
     {call}
 except KeyboardInterrupt:
     print("interrupted")
@@ -65,7 +65,7 @@ CALLS = {
 
 def run(program, call):
     program = ENDLESS + program.format(call=call)
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
 
 
 class Threads(unittest.TestCase):

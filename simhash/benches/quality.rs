@@ -28,8 +28,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -43,14 +42,13 @@ use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weight_map::WeightMap;
 
 mod documents;
+mod sets;
+
+use sets::{NEAR, SIMILAR, Set, read_sets};
 
 /// Distances of two words of 64 bits are from 0 to 128.
 const DISTANCES: usize = 129;
 const SHOWN: std::ops::RangeInclusive<usize> = 1..=8;
-/// A found pair counts as right if it has at least this resemblance.
-const SIMILAR: f64 = 0.8;
-/// A pair of at least this resemblance should be found.
-const NEAR: f64 = 0.9;
 
 /// The precision and recall that a set must reach at k = 5.
 const BARS_AT_5: [(&str, f64, f64); 3] = [("reuters", 0.92, 0.85), ("licences", 0.85, 0.68), ("laws", 0.85, 0.85)];
@@ -83,13 +81,6 @@ fn variants() -> Vec<(&'static str, Options)> {
         ("log, top 256", json!({"weight": "log", "top": 256})),
     ];
     variants.map(|(name, options)| (name, Options::from_json(&options.to_string()).expect("valid options"))).into()
-}
-
-struct Set {
-    name: String,
-    texts: Vec<String>,
-    /// Pairs of documents, with their resemblance J.
-    resembling: Vec<(usize, usize, f64)>,
 }
 
 fn main() -> ExitCode {
@@ -128,34 +119,6 @@ fn arguments() -> (Option<PathBuf>, u64) {
         }
     }
     (folder, seeds)
-}
-
-fn read_sets(folder: &Path) -> io::Result<Vec<Set>> {
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let mut names: Vec<String> = std::fs::read_dir(folder)?
-        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".jsonl.gz")?.to_owned()))
-        .filter(|name| folder.join(format!("{name}.pairs.tsv.gz")).is_file())
-        .collect();
-    names.sort();
-    names.into_iter().map(|name| read_set(folder, name)).collect()
-}
-
-fn read_set(folder: &Path, name: String) -> io::Result<Set> {
-    let documents = documents::read(&folder.join(format!("{name}.jsonl.gz")))?;
-    let pairs = documents::read_text(&folder.join(format!("{name}.pairs.tsv.gz")))?;
-    let number: HashMap<&str, usize> = documents.iter().enumerate().map(|(i, d)| (d.id.as_str(), i)).collect();
-    let pair = |line: &str| {
-        let mut fields = line.split('\t');
-        let a = *number.get(fields.next()?)?;
-        let b = *number.get(fields.next()?)?;
-        Some((a, b, fields.next()?.parse().ok()?))
-    };
-    let resembling: Option<Vec<_>> = pairs.lines().map(pair).collect();
-    let resembling =
-        resembling.ok_or_else(|| io::Error::other(format!("{name}: pairs that do not fit the documents")))?;
-    Ok(Set { name, texts: documents.into_iter().map(|d| d.text).collect(), resembling })
 }
 
 /// Prints the table of a set, and returns how many bars the default misses.

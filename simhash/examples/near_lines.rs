@@ -8,6 +8,7 @@ use std::io::stdin;
 
 use simhash::fingerprint::Fingerprinter;
 use simhash::pairs::{Pairs, Rows};
+use simhash::search::nearness::Nearness;
 use simhash::{Options, Pair};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -17,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // A line without words has no fingerprint, and is near to no other line.
         rows.push(fingerprinter.fingerprint(&line?, &Options::default(), &|| ())?)?;
     }
-    let mut pairs = Pairs::new(rows, max_distance, &|_| ())?;
+    let mut pairs = Pairs::new(rows, Nearness::within(max_distance), &|_| ())?;
     while let Some(Pair { a, b, distance }) = pairs.next(&|_| ())? {
         println!("{distance}\t{}\t{}", a + 1, b + 1);
     }

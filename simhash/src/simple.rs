@@ -5,6 +5,7 @@ use crate::fingerprint::Fingerprinter;
 use crate::fingerprint::feature_list::FeatureList;
 use crate::fingerprint::options::Options;
 use crate::pairs::{self, Pair, Pairs, Rows};
+use crate::search::nearness::Nearness;
 
 /// The fingerprint of a text with the default [`Options`]; None if the text has no feature, for example because it is
 /// empty.
@@ -98,7 +99,7 @@ pub fn resemblance(a: &str, b: &str, options: &Options) -> Result<Option<f64>, E
 ///
 /// Memory is refused, or there are more than [`crate::error::MAX_ROWS`] fingerprints.
 pub fn near_pairs(fingerprints: impl IntoIterator<Item = u64>, max_distance: u32) -> Result<Vec<Pair>, Error> {
-    let mut pairs = Pairs::new(rows(fingerprints)?, max_distance, &|_| ())?;
+    let mut pairs = Pairs::new(rows(fingerprints)?, within(max_distance), &|_| ())?;
     let mut found = Vec::new();
     while let Some(pair) = pairs.next(&|_| ())? {
         found.try_reserve(1)?;
@@ -119,7 +120,11 @@ pub fn near_pairs(fingerprints: impl IntoIterator<Item = u64>, max_distance: u32
 ///
 /// As for [`near_pairs`].
 pub fn clusters(fingerprints: impl IntoIterator<Item = u64>, max_distance: u32) -> Result<Vec<u32>, Error> {
-    pairs::clusters(rows(fingerprints)?, max_distance, &|_| ())
+    pairs::clusters(rows(fingerprints)?, within(max_distance), &|_| ())
+}
+
+fn within(max_distance: u32) -> Nearness {
+    Nearness::within(max_distance.min(64).cast_signed())
 }
 
 fn rows(fingerprints: impl IntoIterator<Item = u64>) -> Result<Rows, Error> {

@@ -5,9 +5,12 @@ use proptest::sample::select;
 use simhash::distance::hamming;
 use simhash::search::blocks::{Block, LAYOUTS, radius};
 use simhash::search::cost::Entries;
-use simhash::search::growth::{Growth, IndexedBlock, Step};
+use simhash::search::growth::{Growth, IndexedBlock, LARGEST_DISTANCE, Step};
+use simhash::search::nearness::Nearness;
 
 const PASS: f64 = f64::INFINITY;
+/// The distance decides, and [`Growth::next`] says which.
+const ANY: Nearness = Nearness::within(64);
 
 fn layout(blocks: i32, entries: Entries) -> Vec<IndexedBlock> {
     let block = |number| Block::new(number, blocks).expect("a block of the layout");
@@ -46,7 +49,7 @@ proptest! {
             let blocks = layout(blocks, Entries::Covering).into_iter().enumerate();
             blocks.filter(|(place, _)| *place == 0 || indexed >> place & 1 == 1).map(|(_, block)| block).collect()
         }).collect();
-        let mut growth = Growth::new(rows, layouts.clone());
+        let mut growth = Growth::new(rows, layouts.clone(), ANY);
         let mut given_up = given_up.into_iter();
         let mut all = Vec::new();
         while let Some(step) = growth.next(distance, PASS) {
@@ -73,8 +76,50 @@ proptest! {
     }
 
     #[test]
+    fn what_is_near_by_radii_is_found_once(
+        fingerprints in fingerprints(),
+        layouts in prop::collection::vec(4i32..=8, 1..3),
+        radii in prop::collection::vec(-1i32..=2, 4..=8),
+        rows in 1.0f64..1e9,
+        distance in -1i32..=14,
+        given_up in prop::collection::vec(any::<bool>(), 0..8),
+    ) {
+        let query = fingerprints[0];
+        let near = Nearness::by_radii(distance, &radii).expect("radii of a layout");
+        let layouts: Vec<_> = layouts.into_iter().map(|blocks| layout(blocks, Entries::Covering)).collect();
+        let has_layout = layouts.iter().any(|layout| layout.len() == radii.len());
+        let mut growth = Growth::new(rows, layouts.clone(), near);
+        let gives_up = given_up.contains(&true);
+        let mut given_up = given_up.into_iter();
+        let mut all = Vec::new();
+        let mut is_cut_short = false;
+        while let Some(step) = growth.next(distance, PASS) {
+            if layouts[step.layout][step.place].block.ring_count(step.radius) > 10_000 {
+                is_cut_short = true;
+                break;
+            }
+            if given_up.next() == Some(true) {
+                growth.give_up(step);
+                continue;
+            }
+            let step_found = found(&layouts, &fingerprints, query, step);
+            all.extend(step_found.into_iter().filter(|&place| growth.is_new(fingerprints[place] ^ query)));
+            growth.complete(step);
+        }
+        prop_assert!(!is_cut_short || !has_layout || gives_up, "the radii need no such step");
+        prop_assert!(is_cut_short || growth.complete_within() >= distance.min(LARGEST_DISTANCE));
+        let is_near = |place: &usize| near.contains(fingerprints[*place] ^ query);
+        let missed = (0..fingerprints.len()).find(|place| is_near(place) && !all.contains(place));
+        prop_assert!(is_cut_short || missed.is_none(), "missed {:?}", missed);
+        let mut once = all.clone();
+        once.sort_unstable();
+        once.dedup();
+        prop_assert_eq!(once.len(), all.len());
+    }
+
+    #[test]
     fn limits_leave_room_and_double(rows in 1.0f64..1e9, blocks in 2i32..=8, distance in 0i32..=8) {
-        let mut growth = Growth::new(rows, [layout(blocks, Entries::Covering)]);
+        let mut growth = Growth::new(rows, [layout(blocks, Entries::Covering)], ANY);
         let first = growth.next(distance, PASS).expect("a step");
         growth.give_up(first);
         let mut given_up = 1;
@@ -94,7 +139,7 @@ proptest! {
 fn the_radii_are_those_of_the_definition() {
     for blocks in LAYOUTS {
         for distance in 0..=9 {
-            let mut growth = Growth::new(1e7, [layout(blocks, Entries::Covering)]);
+            let mut growth = Growth::new(1e7, [layout(blocks, Entries::Covering)], ANY);
             while let Some(step) = growth.next(distance, PASS) {
                 growth.complete(step);
             }
@@ -108,23 +153,43 @@ fn the_radii_are_those_of_the_definition() {
 }
 
 #[test]
+fn radii_need_fewer_steps_than_their_distance() {
+    for (radii, distance, probes) in [
+        (&[1, 1, 1, 1][..], 10, 68.0),
+        (&[0, 0, 0, 0], 10, 4.0),
+        (&[1, 1, 0, 0], 10, 36.0),
+        (&[1, 1, 1], 10, 67.0),
+        // The distance alone needs less.
+        (&[1, 1, 1, 1], 3, 4.0),
+        // There is no such layout.
+        (&[0, 0, 0, 0, 0], 3, 4.0),
+        (&[-1, -1, -1, -1], 10, 0.0),
+    ] {
+        let near = Nearness::by_radii(distance, radii).expect("radii of a layout");
+        let layouts = [4, 3].map(|blocks| layout(blocks, Entries::Covering));
+        let total = Growth::new(1e7, layouts, near).total(distance).expect("a layout that serves");
+        assert_eq!(total.probes, probes, "{radii:?}, {distance}");
+    }
+}
+
+#[test]
 fn the_cheapest_layout_is_searched() {
     // Blocks of the layout that is searched, by the distance, among 10 million rows with both layouts.
     for (layouts, distance, expected) in
         [([4, 2], 3, 4), ([4, 2], 1, 2), ([4, 3], 3, 4), ([4, 3], 5, 3), ([4, 3], 8, 3)]
     {
-        let growth = Growth::new(1e7, layouts.map(|blocks| layout(blocks, Entries::Covering)));
+        let growth = Growth::new(1e7, layouts.map(|blocks| layout(blocks, Entries::Covering)), ANY);
         let step = growth.next(distance, PASS).expect("a step");
         assert_eq!(layouts[step.layout], expected, "distance {distance}");
     }
     // Without the fingerprint in the index, each candidate costs a visit.
-    let growth = Growth::new(1e7, [4, 2].map(|blocks| layout(blocks, Entries::Plain)));
+    let growth = Growth::new(1e7, [4, 2].map(|blocks| layout(blocks, Entries::Plain)), ANY);
     assert_eq!(growth.next(3, PASS).expect("a step").layout, 1);
 }
 
 #[test]
 fn a_pass_is_cheaper_if_the_distance_is_large() {
-    let growth = Growth::new(1e6, [layout(4, Entries::Covering)]);
+    let growth = Growth::new(1e6, [layout(4, Entries::Covering)], ANY);
     let pass = 1e6 * Entries::Covering.microseconds();
     assert!(growth.next(8, pass).is_some());
     assert!(growth.next(40, pass).is_none());
@@ -133,7 +198,7 @@ fn a_pass_is_cheaper_if_the_distance_is_large() {
 
 #[test]
 fn a_common_value_is_given_up_for_other_blocks() {
-    let mut growth = Growth::new(1e7, [layout(4, Entries::Covering)]);
+    let mut growth = Growth::new(1e7, [layout(4, Entries::Covering)], ANY);
     let first = growth.next(3, PASS).expect("a step");
     // One more radius in another block has 16 probes, and finds 16 * 153 entries.
     assert!((100.0..300.0).contains(&first.limit), "{first:?}");
@@ -149,7 +214,7 @@ fn a_common_value_is_given_up_for_other_blocks() {
 
 #[test]
 fn totals_are_the_sums() {
-    let growth = Growth::new(1e7, [layout(4, Entries::Covering)]);
+    let growth = Growth::new(1e7, [layout(4, Entries::Covering)], ANY);
     for (distance, probes, entries) in [(3, 4.0, 610.4), (4, 20.0, 3051.8), (5, 36.0, 5493.2), (8, 188.0, 28686.5)] {
         let total = growth.total(distance).expect("there are blocks");
         assert_eq!(total.probes, probes);
@@ -157,5 +222,5 @@ fn totals_are_the_sums() {
         assert!((total.microseconds - probes * 2.2 - total.entries * 0.05).abs() < 1e-6, "{total:?}");
     }
     assert_eq!(growth.total(-1).expect("there are blocks").probes, 0.0);
-    assert!(Growth::new(1e7, [Vec::new()]).total(3).is_none());
+    assert!(Growth::new(1e7, [Vec::new()], ANY).total(3).is_none());
 }

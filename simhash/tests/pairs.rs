@@ -5,6 +5,7 @@ mod oracle;
 mod random;
 
 use std::cell::{Cell, RefCell};
+use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use oracle::{check, found, rows};
@@ -13,6 +14,7 @@ use proptest::sample::select;
 use random::Random;
 use simhash::error::{Error, MAX_ROWS};
 use simhash::pairs::{Pair, Pairs, Phase, Progress, Rows, clusters};
+use simhash::search::nearness::Nearness;
 
 /// The names of the shapes of fingerprints.
 const SHAPES: [&str; 14] = [
@@ -79,12 +81,22 @@ fn fingerprints() -> impl Strategy<Value = Vec<Option<u64>>> {
     prop::collection::vec(prop::option::weighted(0.9, fingerprint), 0..120)
 }
 
+/// A distance alone, or with radii of any layout.
+fn nearness(distances: RangeInclusive<i32>) -> impl Strategy<Value = Nearness> {
+    let radii = prop_oneof![1 => Just(vec![]), 2 => prop::collection::vec(-1..=3, 2..=8)];
+    (distances, radii).prop_map(|(max_distance, radii)| by_radii(max_distance, &radii))
+}
+
+fn by_radii(max_distance: i32, radii: &[i32]) -> Nearness {
+    Nearness::by_radii(max_distance, radii).expect("a layout")
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn few_rows_have_the_pairs_of_the_definition(fingerprints in fingerprints(), max_distance in 0u32..=70) {
-        check(&fingerprints, max_distance, "few rows");
+    fn few_rows_have_the_pairs_of_the_definition(fingerprints in fingerprints(), near in nearness(0..=70)) {
+        check(&fingerprints, near, "few rows");
     }
 }
 
@@ -95,12 +107,12 @@ proptest! {
     fn shaped_fingerprints_have_the_pairs_of_the_definition(
         shape in select(SHAPES.to_vec()),
         count in 100usize..2500,
-        max_distance in prop_oneof![4 => 0u32..=9, 1 => 10u32..=64],
+        near in prop_oneof![4 => nearness(0..=9), 1 => nearness(10..=64)],
         seed in any::<u64>(),
     ) {
-        let count = if max_distance > 9 { count.min(400) } else { count };
+        let count = if near.max_distance() > 9 { count.min(400) } else { count };
         let fingerprints = present(shaped(shape, count, &mut Random(seed)));
-        check(&fingerprints, max_distance, shape);
+        check(&fingerprints, near, shape);
     }
 }
 
@@ -109,10 +121,16 @@ fn many_rows_have_the_pairs_of_the_definition() {
     for shape in SHAPES {
         // Some shapes have millions of pairs at larger distances.
         let dense = ["duplicates", "all equal", "a subcube", "balls of radius 2", "ascending numbers"].contains(&shape);
-        let (count, distances): (usize, &[u32]) = if dense { (3000, &[1, 3]) } else { (10_000, &[1, 3, 5]) };
+        let (count, distances): (usize, &[i32]) = if dense { (3000, &[1, 3]) } else { (10_000, &[1, 3, 5]) };
         for &max_distance in distances {
-            let fingerprints = shaped(shape, count, &mut Random(u64::from(max_distance)));
-            check(&present(fingerprints), max_distance, shape);
+            let fingerprints = shaped(shape, count, &mut Random(max_distance as u64));
+            check(&present(fingerprints), Nearness::within(max_distance), shape);
+        }
+        if !dense {
+            let fingerprints = present(shaped(shape, 2_500, &mut Random(8)));
+            for radii in [&[0, 0, 0, 0][..], &[1, 1, 1, 1], &[1, 1, 1], &[0, -1, 2], &[1, 1], &[0, 0, 0, 0, 0]] {
+                check(&fingerprints, by_radii(10, radii), shape);
+            }
         }
     }
 }
@@ -127,50 +145,62 @@ fn large_slices_within_large_ones_lose_nothing() {
     }
     let fingerprints = present(fingerprints);
     // At this distance, every fingerprint is compared with every other.
-    let all = found(&fingerprints, 17, &|_| ());
-    for max_distance in 1..=5 {
-        let mut pairs = found(&fingerprints, max_distance, &|_| ());
-        let mut expected: Vec<Pair> = all.iter().copied().filter(|pair| pair.distance <= max_distance).collect();
+    let all = found(&fingerprints, Nearness::within(17), &|_| ());
+    let by_radii = [&[0, 0, 0, 0][..], &[1, 1, 1, 1], &[1, 1]].map(|radii| by_radii(10, radii));
+    for near in (1..=5).map(Nearness::within).chain(by_radii) {
+        let mut pairs = found(&fingerprints, near, &|_| ());
+        let differing =
+            |pair: &Pair| fingerprints[pair.a as usize].zip(fingerprints[pair.b as usize]).map(|(a, b)| a ^ b);
+        let mut expected = all.clone();
+        expected.retain(|pair| differing(pair).is_some_and(|differing| near.contains(differing)));
         pairs.sort_unstable();
         expected.sort_unstable();
-        assert!(expected.len() > 1_000 && pairs == expected, "distance {max_distance}: {} pairs", pairs.len());
+        assert!(expected.len() > 1_000 && pairs == expected, "{near:?}: {} pairs", pairs.len());
     }
 }
 
 #[test]
 fn any_tick_may_panic() {
-    let fingerprints = present(shaped("half share a block", 40_000, &mut Random(5)));
-    let ticks = Cell::new(0);
-    let count = |_: Progress| ticks.set(ticks.get() + 1);
-    found(&fingerprints, 3, &count);
-    let all = ticks.get();
-    assert!(all >= 30, "{all} ticks");
-    for nth in 0..all {
-        ticks.set(0);
-        let panics = |_: Progress| {
-            ticks.set(ticks.get() + 1);
-            if ticks.get() > nth {
-                // Unlike a panic, this prints no message.
-                std::panic::resume_unwind(Box::new(()));
-            }
-        };
-        assert!(catch_unwind(AssertUnwindSafe(|| found(&fingerprints, 3, &panics))).is_err(), "tick {nth}");
-        ticks.set(0);
-        let clustered = catch_unwind(AssertUnwindSafe(|| clusters(rows(&fingerprints), 3, &panics).map(|_| ())));
-        assert!(clustered.is_err(), "tick {nth}");
+    for (count, near) in [(40_000, Nearness::within(3)), (5_000, by_radii(10, &[1, 1, 1, 1]))] {
+        let fingerprints = present(shaped("half share a block", count, &mut Random(5)));
+        let ticks = Cell::new(0);
+        let count = |_: Progress| ticks.set(ticks.get() + 1);
+        found(&fingerprints, near, &count);
+        let all = ticks.get();
+        assert!(all >= 30, "{all} ticks");
+        for nth in 0..all {
+            ticks.set(0);
+            let panics = |_: Progress| {
+                ticks.set(ticks.get() + 1);
+                if ticks.get() > nth {
+                    // Unlike a panic, this prints no message.
+                    std::panic::resume_unwind(Box::new(()));
+                }
+            };
+            assert!(catch_unwind(AssertUnwindSafe(|| found(&fingerprints, near, &panics))).is_err(), "tick {nth}");
+            ticks.set(0);
+            let clustered = catch_unwind(AssertUnwindSafe(|| clusters(rows(&fingerprints), near, &panics).map(|_| ())));
+            assert!(clustered.is_err(), "tick {nth}");
+        }
     }
 }
 
 #[test]
 fn shares_ascend_to_the_end() {
-    for (shape, count, max_distance) in
-        [("uniform", 200_000, 3), ("uniform", 5_000, 30), ("all equal", 3000, 3), ("half share a block", 100_000, 5)]
-    {
+    let by_radii = by_radii(10, &[1, 1, 1, 1]);
+    for (shape, count, near) in [
+        ("uniform", 200_000, Nearness::within(3)),
+        ("uniform", 5_000, Nearness::within(30)),
+        ("uniform", 200_000, by_radii),
+        ("all equal", 3000, Nearness::within(3)),
+        ("half share a block", 100_000, Nearness::within(5)),
+        ("half share a block", 50_000, by_radii),
+    ] {
         let fingerprints = present(shaped(shape, count, &mut Random(3)));
         let told = RefCell::new(Vec::new());
-        found(&fingerprints, max_distance, &|progress| told.borrow_mut().push((progress.phase, progress.share)));
+        found(&fingerprints, near, &|progress| told.borrow_mut().push((progress.phase, progress.share)));
         let told = told.into_inner();
-        assert!(told.is_sorted(), "{shape}, distance {max_distance}");
+        assert!(told.is_sorted(), "{shape}, {near:?}");
         assert!(told.iter().all(|(_, share)| (0.0..=1.0).contains(share)), "{shape}");
         let last = if shape == "all equal" { Phase::Equal } else { Phase::Near };
         assert!(told.last().is_some_and(|&(phase, share)| phase == last && share > 0.9), "{shape}: {:?}", told.last());
@@ -179,38 +209,42 @@ fn shares_ascend_to_the_end() {
 
 #[test]
 fn long_work_ticks() {
-    let ticks = |fingerprints: Vec<u64>, max_distance: u32, most: usize| {
+    let ticks = |fingerprints: Vec<u64>, near: Nearness, most: usize| {
         let fingerprints = present(fingerprints);
         let count = Cell::new(0u64);
         let tick = |_: Progress| count.set(count.get() + 1);
-        let mut pairs = Pairs::new(rows(&fingerprints), max_distance, &tick).expect("memory suffices");
+        let mut pairs = Pairs::new(rows(&fingerprints), near, &tick).expect("memory suffices");
         let sorting = count.take();
         let found = std::iter::from_fn(|| pairs.next(&tick).expect("memory suffices")).take(most).count();
         assert!(found == most || most == usize::MAX);
         (sorting, count.take())
     };
     // At least one tick in a million comparisons or pairs, and in a hundred thousand copied fingerprints.
-    let (sorting, searching) = ticks(shaped("uniform", 1_000_000, &mut Random(1)), 3, usize::MAX);
+    let (sorting, searching) = ticks(shaped("uniform", 1_000_000, &mut Random(1)), Nearness::within(3), usize::MAX);
     assert!(sorting >= 3 * 10, "{sorting}");
     assert!(searching >= 8 * 10, "{searching}");
-    let (_, comparing) = ticks(shaped("uniform", 20_000, &mut Random(1)), 17, usize::MAX);
+    let (_, comparing) = ticks(shaped("uniform", 20_000, &mut Random(1)), Nearness::within(17), usize::MAX);
+    assert!(comparing >= 180, "{comparing}");
+    // Within and between the buckets of a block with one value.
+    let (_, comparing) =
+        ticks(shaped("a shared block", 20_000, &mut Random(1)), by_radii(10, &[0, 1, -1, -1]), usize::MAX);
     assert!(comparing >= 180, "{comparing}");
     // Within a group, and between the rows of two near groups.
-    let (_, listing) = ticks(vec![7; 1_000_000], 3, 5_000_000);
+    let (_, listing) = ticks(vec![7; 1_000_000], Nearness::within(3), 5_000_000);
     assert!(listing >= 5, "{listing}");
-    let (_, listing) = ticks([vec![7; 3000], vec![8; 3000]].concat(), 1, usize::MAX);
+    let (_, listing) = ticks([vec![7; 3000], vec![8; 3000]].concat(), Nearness::within(1), usize::MAX);
     assert!(listing >= 18, "{listing}");
     // A million groups of one row come before the group that has pairs.
-    let (_, passing) = ticks((0..1_000_000).chain([999_999]).collect(), 0, usize::MAX);
+    let (_, passing) = ticks((0..1_000_000).chain([999_999]).collect(), Nearness::within(0), usize::MAX);
     assert!(passing >= 10, "{passing}");
 }
 
 #[test]
 fn a_million_equal_rows_are_one_fingerprint() {
     let equal = vec![Some(7); 1_000_000];
-    let clusters = clusters(rows(&equal), 3, &|_| ()).expect("memory suffices");
+    let clusters = clusters(rows(&equal), Nearness::within(3), &|_| ()).expect("memory suffices");
     assert!(clusters.iter().all(|&first| first == 0));
-    let mut pairs = Pairs::new(rows(&equal), 3, &|_| ()).expect("memory suffices");
+    let mut pairs = Pairs::new(rows(&equal), Nearness::within(3), &|_| ()).expect("memory suffices");
     assert_eq!(pairs.next(&|_| ()), Ok(Some(Pair { a: 0, b: 1, distance: 0 })));
     assert_eq!(
         (1..3_000_000).filter_map(|_| pairs.next(&|_| ()).expect("memory suffices")).last().map(|pair| pair.distance),
@@ -221,11 +255,11 @@ fn a_million_equal_rows_are_one_fingerprint() {
 #[test]
 fn rows_without_a_fingerprint_count() {
     let fingerprints = [None, Some(1), None, Some(7), Some(3), None, Some(1), None];
-    let mut pairs = found(&fingerprints, 1, &|_| ());
+    let mut pairs = found(&fingerprints, Nearness::within(1), &|_| ());
     pairs.sort_unstable();
     let expected = [(1, 4, 1), (1, 6, 0), (3, 4, 1), (4, 6, 1)].map(|(a, b, distance)| Pair { a, b, distance });
     assert_eq!(pairs, expected);
-    let clusters = clusters(rows(&fingerprints), 1, &|_| ()).expect("memory suffices");
+    let clusters = clusters(rows(&fingerprints), Nearness::within(1), &|_| ()).expect("memory suffices");
     assert_eq!(clusters, [0, 1, 2, 1, 1, 5, 1, 7]);
 }
 
@@ -233,7 +267,8 @@ fn rows_without_a_fingerprint_count() {
 fn the_end_stays_the_end() {
     for fingerprints in [vec![], vec![None; 3], vec![Some(0)], vec![Some(0), Some(u64::MAX)], vec![Some(5), Some(5)]] {
         for max_distance in [0, 1, 3, 63] {
-            let mut pairs = Pairs::new(rows(&fingerprints), max_distance, &|_| ()).expect("memory suffices");
+            let mut pairs =
+                Pairs::new(rows(&fingerprints), Nearness::within(max_distance), &|_| ()).expect("memory suffices");
             let equal = fingerprints.len() == 2 && fingerprints[0] == fingerprints[1];
             let expected = equal.then_some(Pair { a: 0, b: 1, distance: 0 });
             assert_eq!(pairs.next(&|_| ()), Ok(expected));
@@ -242,8 +277,17 @@ fn the_end_stays_the_end() {
         }
     }
     let opposite = [Some(0), Some(u64::MAX)];
-    for max_distance in [64, 65, u32::MAX] {
-        assert_eq!(found(&opposite, max_distance, &|_| ()), [Pair { a: 0, b: 1, distance: 64 }]);
+    for max_distance in [64, 65, i32::MAX] {
+        assert_eq!(found(&opposite, Nearness::within(max_distance), &|_| ()), [Pair { a: 0, b: 1, distance: 64 }]);
+    }
+}
+
+#[test]
+fn without_a_near_block_nothing_is_near() {
+    let equal = [Some(7), None, Some(7)];
+    for near in [Nearness::within(-1), by_radii(64, &[-1, -1])] {
+        assert_eq!(found(&equal, near, &|_| ()), []);
+        assert_eq!(clusters(rows(&equal), near, &|_| ()), Ok(vec![0, 1, 2]));
     }
 }
 

@@ -197,7 +197,13 @@ proptest! {
     }
 
     #[test]
-    fn resemblance_is_the_oracle_s(a in text(), common in text(), b in text(), options in options()) {
+    fn resemblance_is_the_oracle_s(
+        a in text(),
+        common in text(),
+        b in text(),
+        options in options(),
+        least in 0.0..1.0,
+    ) {
         let (a, b) = (format!("{a} {common}"), format!("{common} {b}"));
         let resemblance = resemblance(&mut Fingerprinter::default(), &a, &b, &options, &|| ());
         // The features of one text, compared with several others: with itself, with the other one, and again.
@@ -207,6 +213,11 @@ proptest! {
         prop_assert!(matches!(itself, Ok(None | Some(1.0))), "{itself:?}");
         for _ in 0..2 {
             prop_assert_eq!(prepared.resemblance(&mut fingerprinter, &a, &|| ()), resemblance);
+        }
+        let exact = resemblance.clone().expect("memory suffices");
+        for least in [least, exact.unwrap_or(least), exact.unwrap_or(least).next_up()] {
+            let found = prepared.resemblance_from(least, &mut fingerprinter, &a, &|| ());
+            prop_assert_eq!(found, Ok(exact.filter(|exact| *exact >= least)), "{}", least);
         }
         let [a, b] = [a, b].map(|text| oracle::weighted_features(&text, &options));
         prop_assert_eq!(resemblance, Ok(oracle::resemblance(&a, &b)));

@@ -15,6 +15,7 @@ use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::pairs::{Pairs, Rows, clusters};
 use simhash::search::blocks::Block;
+use simhash::search::nearness::Nearness;
 use simhash::search::skew::{Sample, skew};
 
 /// Largest allocation that is never refused: an allocator usually has this much left in its last page.
@@ -144,17 +145,27 @@ fn pairs_and_clusters() {
         fingerprints(count).try_for_each(|fingerprint| rows.push(Some(fingerprint)))?;
         Ok(rows)
     };
-    for (count, max_distance) in [(10, 3), (3_000, 3), (3_000, 12), (3_000, 40), (100_000, 3), (100_000, 1)] {
+    let by_radii = Nearness::by_radii(10, &[1, 1, 1, 1]).expect("a layout");
+    let within = Nearness::within;
+    for (count, near) in [
+        (10, within(3)),
+        (3_000, within(3)),
+        (3_000, within(12)),
+        (3_000, within(40)),
+        (100_000, within(3)),
+        (100_000, within(1)),
+        (100_000, by_radii),
+    ] {
         let pairs = refusals(|| {
-            let mut pairs = Pairs::new(read(count)?, max_distance, &|_| ())?;
+            let mut pairs = Pairs::new(read(count)?, near, &|_| ())?;
             let mut found = 0;
             while pairs.next(&|_| ())?.is_some() {
                 found += 1;
             }
             Ok(found)
         });
-        let clusters = refusals(|| clusters(read(count)?, max_distance, &|_| ()));
-        assert!(count == 10 || pairs.min(clusters) > 5, "{count} {max_distance}");
+        let clusters = refusals(|| clusters(read(count)?, near, &|_| ()));
+        assert!(count == 10 || pairs.min(clusters) > 5, "{count} {near:?}");
     }
 }
 

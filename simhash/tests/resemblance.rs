@@ -1,5 +1,6 @@
 //! Resemblance: simple cases by hand, and texts that share features, compared with sets of features.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 
@@ -10,7 +11,7 @@ use simhash::error::Error;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::feature_table::FeatureTable;
 use simhash::fingerprint::options::{Options, Tokens, Weight};
-use simhash::fingerprint::resemblance::resemblance;
+use simhash::fingerprint::resemblance::{Prepared, resemblance};
 
 fn compare(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
     resemblance(&mut Fingerprinter::default(), a, b, options, &|| ())
@@ -102,6 +103,23 @@ proptest! {
             prop_assert_eq!(fingerprint, Fingerprinter::default().fingerprint(&a, &options, &|| ()));
         }
     }
+}
+
+/// Of a million words that the first text lacks, few are read.
+#[test]
+fn reading_ends_once_the_resemblance_is_out_of_reach() {
+    let (mut fingerprinter, options) = (Fingerprinter::default(), Options::default());
+    let prepared = Prepared::new(&mut fingerprinter, "a b c", &options, &|| ()).expect("memory suffices");
+    let other: String = (0..1_000_000).map(|n| format!("w{n} ")).collect();
+    let mut ticks = |least| {
+        let ticks = Cell::new(0);
+        let tick = || ticks.set(ticks.get() + 1);
+        let found = prepared.resemblance_from(least, &mut fingerprinter, &other, &tick).expect("memory suffices");
+        (ticks.get(), found)
+    };
+    let [(all, exact), (few, none)] = [0.0, 0.5].map(&mut ticks);
+    assert_eq!((exact, none), (Some(0.0), None));
+    assert!(few < all / 2, "{few} ticks of {all}");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use pgrx::prelude::*;
 use pgrx::{AnyArray, Array, FromDatum};
 
 use super::error::user_error;
-use super::text::{RawText, decode_copy};
+use super::spi::from_bytes;
+use super::text::RawText;
 
 /// The elements of a `text[]`, with an error in place of each NULL. An array of several dimensions is refused.
 pub fn features(
@@ -23,7 +24,7 @@ pub fn weights(array: &AnyArray) -> Result<impl ExactSizeIterator<Item = Result<
     elements(array, "weights")
 }
 
-/// Column names in a `text[]`, decoded. A NULL is an error, and so are more names, or longer ones, than a table can
+/// Column names in a `text[]`. A NULL is an error, and so are more names, or longer ones, than a table can
 /// have.
 pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorReport> {
     let names = elements(array, what)?;
@@ -39,7 +40,7 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorR
             return Err(user_error(PgSqlErrorCode::ERRCODE_NAME_TOO_LONG, message)
                 .set_detail(format!("Names have at most {} bytes.", pg_sys::NAMEDATALEN - 1)));
         }
-        decode_copy(name)
+        from_bytes(name)
     };
     names.map(name).collect()
 }
@@ -57,6 +58,30 @@ pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>, Er
         Array::from_datum(pg_sys::Datum::from(detoasted), false).ok_or_else(|| {
             user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not be NULL"))
         })
+    }
+}
+
+/// The elements of a detoasted array of integers of at most one dimension. Fails with the place of the first NULL.
+///
+/// # Safety
+/// The array is valid for `'a`, and its elements are stored as `integer` is.
+pub unsafe fn integers<'a>(array: *const pg_sys::ArrayType) -> Result<&'a [i32], usize> {
+    // SAFETY: the header is followed by the length and the lower bound of each dimension, then, unless elements may be
+    // NULL, by the elements.
+    unsafe {
+        if (*array).ndim == 0 {
+            return Ok(&[]);
+        }
+        let lengths = array.add(1).cast::<i32>();
+        let count = *lengths as usize;
+        if (*array).dataoffset == 0 {
+            return Ok(slice::from_raw_parts(lengths.add(2), count));
+        }
+        let bitmap = slice::from_raw_parts(lengths.add(2).cast::<u8>(), count.div_ceil(8));
+        match (0..count).find(|place| bitmap[place / 8] & 1 << (place % 8) == 0) {
+            Some(place) => Err(place),
+            None => Ok(slice::from_raw_parts(array.byte_add((*array).dataoffset as usize).cast(), count)),
+        }
     }
 }
 

@@ -12,8 +12,7 @@ use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{self, CustomExecMethods, CustomPathMethods, CustomScanMethods, CustomScanState};
 
 use super::ffi::executor::ExecScan;
-use super::nodes::base_relation::BaseRelation;
-use super::nodes::expression::{Expression, list};
+use super::raised::unchanged;
 
 /// What PostgreSQL counts of a node while EXPLAIN (ANALYZE) runs.
 #[cfg(not(feature = "pg19"))]
@@ -25,13 +24,6 @@ pub use pg_sys::NodeInstrumentation;
 pub trait CustomScan: Sized + 'static {
     /// The name of the node, as EXPLAIN shows it. It must be unique among all extensions.
     const NAME: &'static CStr;
-
-    /// Completes the plan of a path: returns the expressions that are evaluated when the scan begins, and what else the
-    /// plan keeps.
-    ///
-    /// # Safety
-    /// `private` is what the path was offered with.
-    unsafe fn plan(relation: BaseRelation, private: *mut pg_sys::List, conditions: &[Expression]) -> Plan;
 
     /// Begins a scan. It does not read anything yet.
     ///
@@ -61,18 +53,23 @@ pub trait CustomScan: Sized + 'static {
     unsafe fn explain(&self, node: &CustomScanState, ancestors: *mut pg_sys::List, output: *mut pg_sys::ExplainState);
 }
 
-/// What [`CustomScan::plan`] returns: lists for `custom_exprs` and `custom_private`.
-pub struct Plan {
-    pub expressions: *mut pg_sys::List,
-    pub private: *mut pg_sys::List,
-}
-
 /// A node in the executor's memory.
 #[repr(C)]
 struct Node<T> {
     node: CustomScanState,
     /// Null until the scan has begun.
     scan: *mut T,
+}
+
+/// The positions of the lists in [`path_lists`].
+const EXPRESSIONS: i32 = 0;
+const PRIVATE: i32 = 1;
+
+/// What a path keeps for its plan: the expressions that the scan evaluates (`custom_exprs`), and a list of what else it
+/// needs (`custom_private`). Both are valid lists of nodes that PostgreSQL can copy.
+pub fn path_lists(expressions: *mut pg_sys::List, private: *mut pg_sys::List) -> *mut pg_sys::List {
+    // SAFETY: the list is made here.
+    unsafe { pg_sys::lappend(pg_sys::lappend(std::ptr::null_mut(), expressions.cast()), private.cast()) }
 }
 
 /// The tables of functions by which PostgreSQL calls a node.
@@ -82,7 +79,7 @@ impl<T: CustomScan> Methods<T> {
     pub const PATH: &'static CustomPathMethods = &CustomPathMethods {
         CustomName: T::NAME.as_ptr(),
         PlanCustomPath: Some(plan::<T>),
-        ReparameterizeCustomPathByChild: None,
+        ReparameterizeCustomPathByChild: Some(reparameterize),
     };
     const SCAN: &'static CustomScanMethods =
         &CustomScanMethods { CustomName: T::NAME.as_ptr(), CreateCustomScanState: Some(create::<T>) };
@@ -113,8 +110,17 @@ impl<T: CustomScan> Methods<T> {
     }
 }
 
+/// Runs `f` so that panics become errors of PostgreSQL, and that errors of PostgreSQL pass unchanged.
+///
+/// # Safety
+/// PostgreSQL has called the function that this is called in.
+unsafe fn guard<R>(f: impl FnOnce() -> R) -> R {
+    // SAFETY: the caller says that PostgreSQL's handler of errors surrounds the call.
+    unsafe { pgrx_extern_c_guard(|| unchanged(f)) }
+}
+
 unsafe extern "C-unwind" fn plan<T: CustomScan>(
-    root: *mut pg_sys::PlannerInfo,
+    _root: *mut pg_sys::PlannerInfo,
     relation: *mut pg_sys::RelOptInfo,
     path: *mut pg_sys::CustomPath,
     targets: *mut pg_sys::List,
@@ -124,21 +130,39 @@ unsafe extern "C-unwind" fn plan<T: CustomScan>(
     // SAFETY: the planner passes the path that was offered, its relation and its conditions. The new node is all zeros,
     // which is valid in each of its fields, with the tag of its type.
     unsafe {
-        pgrx_extern_c_guard(|| {
-            let conditions = pg_sys::extract_actual_clauses(clauses, false);
-            let read = list(conditions);
-            let plan = T::plan(BaseRelation::of_path(root, relation), (*path).custom_private, &read);
+        guard(|| {
             let scan = pg_sys::palloc0(size_of::<pg_sys::CustomScan>()).cast::<pg_sys::CustomScan>();
             (*scan).scan.plan.type_ = pg_sys::NodeTag::T_CustomScan;
             (*scan).scan.plan.targetlist = targets;
             // All conditions stay, so that a row that another transaction has changed is checked by all of them.
-            (*scan).scan.plan.qual = conditions;
+            (*scan).scan.plan.qual = pg_sys::extract_actual_clauses(clauses, false);
             (*scan).scan.scanrelid = (*relation).relid;
             (*scan).flags = (*path).flags;
-            (*scan).custom_exprs = plan.expressions;
-            (*scan).custom_private = plan.private;
+            (*scan).custom_exprs = pg_sys::list_nth((*path).custom_private, EXPRESSIONS).cast();
+            (*scan).custom_private = pg_sys::list_nth((*path).custom_private, PRIVATE).cast();
             (*scan).methods = Methods::<T>::SCAN;
             scan.cast()
+        })
+    }
+}
+
+/// Makes a path's expressions refer to a partition of another table, where they refer to that table: a join may be
+/// planned partition by partition.
+unsafe extern "C-unwind" fn reparameterize(
+    root: *mut pg_sys::PlannerInfo,
+    private: *mut pg_sys::List,
+    child: *mut pg_sys::RelOptInfo,
+) -> *mut pg_sys::List {
+    // SAFETY: the planner passes the lists of a path that was offered, and a partition of a table.
+    unsafe {
+        pgrx_extern_c_guard(|| {
+            let expressions = pg_sys::list_nth(private, EXPRESSIONS).cast();
+            #[cfg(feature = "pg15")]
+            let (child, parent) = ((*child).relids, (*child).top_parent_relids);
+            #[cfg(not(feature = "pg15"))]
+            let parent = (*child).top_parent;
+            let expressions = pg_sys::adjust_appendrel_attrs_multilevel(root, expressions, child, parent);
+            path_lists(expressions.cast(), pg_sys::list_nth(private, PRIVATE).cast())
         })
     }
 }
@@ -146,7 +170,7 @@ unsafe extern "C-unwind" fn plan<T: CustomScan>(
 unsafe extern "C-unwind" fn create<T: CustomScan>(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node {
     // SAFETY: a node of all zeros, with its tag and its methods, is valid before it begins.
     unsafe {
-        pgrx_extern_c_guard(|| {
+        guard(|| {
             let node = pg_sys::palloc0(size_of::<Node<T>>()).cast::<Node<T>>();
             (*node).node.ss.ps.type_ = pg_sys::NodeTag::T_CustomScanState;
             (*node).node.methods = Methods::<T>::EXEC;
@@ -162,7 +186,7 @@ unsafe extern "C-unwind" fn begin<T: CustomScan>(
 ) {
     // SAFETY: `create` made the node. What the scan allocates lives in the query's memory, as the node does.
     unsafe {
-        pgrx_extern_c_guard(|| {
+        guard(|| {
             let is_explain_only = flags as u32 & pg_sys::EXEC_FLAG_EXPLAIN_ONLY != 0;
             let mut memory = PgMemoryContexts::For((*state).es_query_cxt);
             let scan = T::begin(&mut *node, is_explain_only);
@@ -181,7 +205,7 @@ unsafe extern "C-unwind" fn execute<T: CustomScan>(node: *mut CustomScanState) -
 unsafe extern "C-unwind" fn access<T: CustomScan>(node: *mut pg_sys::ScanState) -> *mut pg_sys::TupleTableSlot {
     let node = node.cast::<Node<T>>();
     // SAFETY: `begin` made the scan. A node begins with its ScanState.
-    unsafe { pgrx_extern_c_guard(|| (*(*node).scan).next(&mut (*node).node)) }
+    unsafe { guard(|| (*(*node).scan).next(&mut (*node).node)) }
 }
 
 /// PostgreSQL checks all conditions of the scan itself.
@@ -192,7 +216,7 @@ unsafe extern "C-unwind" fn recheck(_node: *mut pg_sys::ScanState, _slot: *mut p
 unsafe extern "C-unwind" fn rescan<T: CustomScan>(node: *mut CustomScanState) {
     // SAFETY: `begin` made the scan.
     unsafe {
-        pgrx_extern_c_guard(|| {
+        guard(|| {
             (*(*node.cast::<Node<T>>()).scan).rescan();
             pg_sys::ExecScanReScan(&mut (*node).ss);
         });
@@ -202,7 +226,7 @@ unsafe extern "C-unwind" fn rescan<T: CustomScan>(node: *mut CustomScanState) {
 unsafe extern "C-unwind" fn end<T: CustomScan>(node: *mut CustomScanState) {
     // SAFETY: `begin` made the scan, unless it failed.
     unsafe {
-        pgrx_extern_c_guard(|| {
+        guard(|| {
             if let Some(scan) = (*node.cast::<Node<T>>()).scan.as_mut() {
                 scan.end();
             }
@@ -216,5 +240,5 @@ unsafe extern "C-unwind" fn explain<T: CustomScan>(
     output: *mut pg_sys::ExplainState,
 ) {
     // SAFETY: `begin` made the scan.
-    unsafe { pgrx_extern_c_guard(|| (*(*node.cast::<Node<T>>()).scan).explain(&*node, ancestors, output)) }
+    unsafe { guard(|| (*(*node.cast::<Node<T>>()).scan).explain(&*node, ancestors, output)) }
 }

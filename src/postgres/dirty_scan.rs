@@ -22,8 +22,6 @@ pub enum State {
     Gone {
         /// Whether another transaction did this, and committed after the search began.
         lately: bool,
-        /// The command of this transaction that inserted the version; None if another transaction did.
-        stored_by: Option<pg_sys::CommandId>,
     },
 }
 
@@ -154,7 +152,7 @@ impl<'a> DirtyScan<'a> {
     fn gone(&self) -> Option<State> {
         let version = self.version()?;
         let lately = version.deleter().is_some_and(|deleter| self.since.precedes_commit_of(deleter));
-        Some(State::Gone { lately, stored_by: version.own_command() })
+        Some(State::Gone { lately })
     }
 }
 

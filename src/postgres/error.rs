@@ -5,6 +5,8 @@ use pgrx::prelude::*;
 use simhash::error::Error;
 pub use simhash::error::shorten;
 
+use super::server_text::{encoding, readable};
+
 /// An error with a SQLSTATE and a message; `set_detail` and `set_hint` add to it.
 #[track_caller]
 pub fn user_error(code: PgSqlErrorCode, message: impl Into<String>) -> ErrorReport {
@@ -41,13 +43,12 @@ pub fn warn(warning: ErrorReport) {
 /// Makes a message one that the server can send. The server takes messages to be in its own encoding, and fails if they
 /// are not. So in encodings other than UTF-8 and SQL_ASCII, characters other than ASCII are escaped.
 pub fn sendable(message: String) -> String {
-    // SAFETY: no arguments, no conditions.
-    let encoding = unsafe { pg_sys::GetDatabaseEncoding() } as u32;
-    if matches!(encoding, pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) || message.is_ascii() {
-        return message;
+    let readable = readable(&message);
+    if readable.is_ascii() || matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) {
+        return readable.into_owned();
     }
     let escape = |c: char| if c.is_ascii() { c.to_string() } else { c.escape_unicode().to_string() };
-    message.chars().map(escape).collect()
+    readable.chars().map(escape).collect()
 }
 
 /// Converts an error of the crate `simhash` to a user error with its SQLSTATE.

@@ -3,7 +3,7 @@
 //!
 //! The declarations are the same in PostgreSQL 15 to 19.
 
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 
 pub use pgrx::pg_sys::ffi::pg_guard_ffi_boundary as guarded;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -19,7 +19,6 @@ mod unguarded {
             parents: *mut *mut pg_sys::List,
         ) -> *mut pg_sys::List;
         pub fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List;
-        pub fn RelationGetPartitionKey(table: pg_sys::Relation) -> pg_sys::PartitionKey;
         pub fn RelationGetPartitionQual(table: pg_sys::Relation) -> *mut pg_sys::List;
 
         // utils/datum.h
@@ -29,6 +28,13 @@ mod unguarded {
         // storage/predicate.h
         pub fn PredicateLockPage(table: pg_sys::Relation, page: pg_sys::BlockNumber, snapshot: pg_sys::Snapshot);
     }
+}
+
+// utils/elog.h. They set fields of the error that is being raised, and raise none themselves.
+unsafe extern "C-unwind" {
+    pub fn errcode(code: c_int) -> c_int;
+    pub fn errhint(format: *const c_char, ...) -> c_int;
+    pub fn errcontext_msg(format: *const c_char, ...) -> c_int;
 }
 
 /// A table and all tables that inherit from it; the latter are locked. The list is palloc'd.
@@ -41,15 +47,6 @@ pub fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE) -> *mut pg_sys::
 pub fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List {
     // SAFETY: get_partition_ancestors accepts any OID.
     unsafe { guarded(|| unguarded::get_partition_ancestors(partition)) }
-}
-
-/// Reads a table's partition key into the relation cache.
-///
-/// # Safety
-/// The table is open.
-pub unsafe fn read_partition_key(table: pg_sys::Relation) {
-    // SAFETY: the caller passes an open table.
-    unsafe { guarded(|| unguarded::RelationGetPartitionKey(table)) };
 }
 
 /// The condition that a partition's rows fulfil, as a list of expressions.

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::server_text::readable;
+
 /// The largest integers that every reader of JSON keeps exact: many read numbers as double precision.
 const MOST_EXACT: u64 = (1 << 53) - 1;
 
@@ -13,7 +15,7 @@ pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -> Strin
 }
 
 pub fn string(text: &str) -> String {
-    Value::from(text).to_string()
+    Value::from(readable(text)).to_string()
 }
 
 /// An integer as a number or, if a reader may not keep it exact, as a string.

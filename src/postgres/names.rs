@@ -12,6 +12,9 @@
 //! leaves the key alone removes such a lock if it is taken while the UPDATE compresses the row or looks for another page
 //! (heap_update in PostgreSQL 17.11 and 18.6).
 //!
+//! What belongs to a superuser, or to the current user, is not locked: nobody gains rights by renaming it, and the lock
+//! would keep administrators waiting until the transaction ends.
+//!
 //! These locks do not bind the transaction itself, in which a command may evaluate the functions of others. Therefore
 //! statements take the current names ([`Target::sql`](super::catalog::target::Target::sql)).
 
@@ -72,20 +75,49 @@ fn no_such_schema(schema: Oid) -> ErrorReport {
 /// nothing if the object does not exist.
 pub fn hold(catalog: Oid, object: Oid) -> Result<(), ErrorReport> {
     let Some(row) = hold_row(catalog, object)? else { return Ok(()) };
-    // SAFETY: the row was found in this catalog, which has the schema column if its number is positive.
-    let schema = unsafe {
-        let column = pg_sys::get_object_attnum_namespace(catalog);
-        let opened = Relation::open(catalog);
-        let mut is_null = true;
-        let value =
-            (column > 0).then(|| pgrx::pg_sys::htup::heap_getattr(row, column.into(), opened.rd_att, &mut is_null));
-        value.filter(|_| !is_null).map(|schema| Oid::from_u32(schema.value() as u32))
-    };
+    // SAFETY: the row was found in this catalog, whose column for the schema has an OID.
+    let schema = unsafe { oid_in(&Relation::open(catalog), row, pg_sys::get_object_attnum_namespace(catalog)) };
     schema.map_or(Ok(()), |schema| hold_schema(schema).map(drop))
 }
 
+/// The owner of an object; None if objects of its kind have none.
+fn owner(catalog: &Relation, row: pg_sys::HeapTuple) -> Option<Oid> {
+    // SAFETY: the row was found in this catalog, whose column for the owner has an OID.
+    unsafe { oid_in(catalog, row, pg_sys::get_object_attnum_owner(catalog.oid())) }
+}
+
+/// The OID in a column of a catalog's row; None if it is NULL, or if the column's number is not positive.
+///
+/// # Safety
+/// The row is one of the catalog, and the column has OIDs.
+unsafe fn oid_in(catalog: &Relation, row: pg_sys::HeapTuple, column: i16) -> Option<Oid> {
+    let mut is_null = true;
+    // SAFETY: the caller passes a row of the catalog, and a column of it if the number is positive.
+    let value = (column > 0)
+        .then(|| unsafe { pgrx::pg_sys::htup::heap_getattr(row, column.into(), catalog.rd_att, &mut is_null) });
+    value.filter(|_| !is_null).map(|value| Oid::from_u32(value.value() as u32))
+}
+
+/// Whether the current user has nothing to fear from a role: a superuser, or the user itself.
+fn is_trusted(role: Oid) -> bool {
+    let database_owner = Oid::from_u32(pg_sys::ROLE_PG_DATABASE_OWNER);
+    // SAFETY: look-ups in system caches. The session's database exists, and its row is copied from before its release.
+    unsafe {
+        if role == database_owner {
+            let cache = pg_sys::SysCacheIdentifier::DATABASEOID as i32;
+            let row = pg_sys::SearchSysCache1(cache, pg_sys::MyDatabaseId.into());
+            let owner =
+                pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_database>(row).as_ref().map(|row| row.datdba);
+            pg_sys::ReleaseSysCache(row);
+            return owner.is_some_and(|owner| owner != database_owner && is_trusted(owner));
+        }
+        role == pg_sys::GetUserId() || pg_sys::superuser_arg(role)
+    }
+}
+
 /// Locks an object and its catalog row until the transaction ends, after waiting for all transactions that have changed
-/// the row. Returns a copy of the row; None if the object does not exist.
+/// the row. Returns a copy of the row; None if the object does not exist. Does not lock an object whose owner is
+/// trusted.
 ///
 /// A transaction may change the row and then lock the object, or the other way round. So neither lock is held during a
 /// wait for the other one.
@@ -102,11 +134,15 @@ fn hold_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, Erro
             pg_sys::LockDatabaseObject(catalog, object, 0, lock);
             pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
             let row = find(&opened, object);
+            let has_trusted_owner = row.and_then(|row| owner(&opened, row)).is_some_and(is_trusted);
             let locked = match row {
-                Some(row) if !pg_sys::XactReadOnly => lock_row(&opened, row),
+                Some(row) if !pg_sys::XactReadOnly && !has_trusted_owner => lock_row(&opened, row),
                 _ => RowLock::Held,
             };
             pg_sys::PopActiveSnapshot();
+            if has_trusted_owner {
+                pg_sys::UnlockDatabaseObject(catalog, object, 0, lock);
+            }
             match locked {
                 RowLock::Held => {
                     forget_names();

@@ -44,27 +44,20 @@ impl<'a> Row<'a> {
         unsafe { (*self.slot).tts_tid }
     }
 
-    /// Whether two rows of one table have the same values, byte for byte, in some columns.
+    /// Whether two rows of one table have the same values in some columns, byte for byte and however they are stored.
     pub fn has_same_values(self, other: Row<'_>, mut columns: impl Iterator<Item = i16>) -> bool {
         columns.all(|column| match (self.value(column), other.value(column)) {
             (None, None) => true,
             (Some(a), Some(b)) => match (self.attribute(column), other.attribute(column)) {
                 (Some(ours), Some(theirs)) if ours.atttypid == theirs.atttypid => {
+                    // Values that are stored alike are equal, and need not be read from where they are stored.
+                    let are_alike = || self.varlena(column).is_some_and(|ours| other.varlena(column) == Some(ours));
                     // SAFETY: both values are of the attribute's type.
-                    unsafe { datum_image_eq(a, b, ours.attbyval, ours.attlen) }
+                    are_alike() || unsafe { datum_image_eq(a, b, ours.attbyval, ours.attlen) }
                 }
                 _ => false,
             },
             _ => false,
-        })
-    }
-
-    /// Whether two rows of one table store the same bytes in some columns. Values that are stored out of line are not
-    /// read: equal references mean equal values, and different references are taken for different values.
-    pub fn has_same_bytes(self, other: Row<'_>, mut columns: impl Iterator<Item = i16>) -> bool {
-        columns.all(|column| match (self.varlena(column), other.varlena(column)) {
-            (Some(a), Some(b)) => a == b,
-            _ => self.has_same_values(other, std::iter::once(column)),
         })
     }
 

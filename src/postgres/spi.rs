@@ -1,15 +1,18 @@
 //! SQL statements run in the server. Tables are attached by SQL commands, so that PostgreSQL checks, locks, logs and
 //! replicates them as if the owner had typed them.
 //!
-//! Text is UTF-8 here and in the server's encoding there. Whatever is put into a statement is quoted.
+//! Whatever is put into a statement is quoted, and its names are those of the server ([`super::server_text`]).
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, NulError, c_char};
 
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
+use pgrx::{AnyElement, FromDatum};
 
 use super::error::{sendable, user_error};
-use super::text::decode_copy;
+use super::raised::raise_as;
+use super::server_text::{Part, each_part, encoding, keep};
+use super::text::{RawText, decode_copy};
 
 /// Runs a statement, and returns the number of rows it processed.
 ///
@@ -33,7 +36,7 @@ pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
                             "The command runs as the table's owner, \"{user}\", in a security-restricted operation. Event \
                              triggers that it fires run as that user too."
                         )));
-                    Err(match error.detail() {
+                    raise_as(match error.detail() {
                         Some(detail) => report.set_detail(detail.to_owned()),
                         None => report,
                     })
@@ -100,19 +103,51 @@ fn check(code: i32) -> Result<(), ErrorReport> {
     Ok(())
 }
 
-/// Decodes a name or a text of the server to UTF-8.
+/// A name or a text of the server, with the bytes that it has there.
 ///
 /// # Safety
 ///
 /// `text` is NUL-terminated.
 pub unsafe fn from_server(text: *const c_char) -> Result<String, ErrorReport> {
     // SAFETY: the caller passes a NUL-terminated text.
-    decode_copy(unsafe { CStr::from_ptr(text) }.to_bytes())
+    from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
-/// Encodes a text in the server's encoding; an error if it contains a NUL or is too long.
+/// The same for bytes that are not NUL-terminated.
+pub fn from_bytes(text: RawText<'_>) -> Result<String, ErrorReport> {
+    if encoding() == pg_sys::pg_enc::PG_UTF8 { decode_copy(text) } else { Ok(keep(text)) }
+}
+
+/// The text for the server: what came from there as it was, all else in the server's encoding. An error if it contains
+/// a NUL or is too long.
 pub fn to_server(text: &str) -> Result<CString, ErrorReport> {
-    let contains_nul = |_| user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text contains a NUL");
+    let mut bytes = Vec::with_capacity(text.len());
+    each_part(text, |part| {
+        match part {
+            Part::Plain(text) => bytes.extend(encode(text)?.to_bytes()),
+            Part::Kept(kept) => bytes.extend(kept),
+        }
+        Ok(())
+    })?;
+    CString::new(bytes).map_err(contains_nul)
+}
+
+/// The text as a `text` value; never None.
+pub fn to_text(text: &str) -> Result<Option<AnyElement>, ErrorReport> {
+    let text = to_server(text)?;
+    // SAFETY: the string is NUL-terminated, and its copy is a `text`.
+    Ok(unsafe {
+        let datum = pg_sys::Datum::from(pg_sys::cstring_to_text(text.as_ptr()));
+        AnyElement::from_polymorphic_datum(datum, false, pg_sys::TEXTOID)
+    })
+}
+
+fn contains_nul(_: NulError) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text contains a NUL")
+}
+
+/// Encodes UTF-8 in the server's encoding; an error if it contains a NUL or is too long.
+fn encode(text: &str) -> Result<CString, ErrorReport> {
     let utf8 = CString::new(text).map_err(contains_nul)?;
     let Ok(length) = i32::try_from(text.len()) else {
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, "text is too long"));

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::ffi::CStr;
 use std::slice;
 use std::str;
-use std::sync::OnceLock;
 
 use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::pg_sys::panic::ErrorReport;
@@ -17,6 +16,7 @@ use pgrx::{AnyElement, FromDatum, direct_function_call_as_datum};
 use simhash::error::Error;
 
 use super::error::{algorithm_error, user_error};
+use super::server_text::encoding;
 
 /// The bytes of a text, in the server's encoding, detoasted.
 ///
@@ -187,15 +187,9 @@ pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
     check(converted).map(Cow::Borrowed)
 }
 
-/// Whether the server's texts are in UTF-8, or are taken for that. A backend stays in one database, whose encoding does
-/// not change.
+/// Whether the server's texts are in UTF-8, or are taken for that.
 fn is_utf8_server() -> bool {
-    static IS_UTF8: OnceLock<bool> = OnceLock::new();
-    *IS_UTF8.get_or_init(|| {
-        // SAFETY: no arguments, no conditions.
-        let encoding = unsafe { pg_sys::GetDatabaseEncoding() } as u32;
-        matches!(encoding, pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII)
-    })
+    matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII)
 }
 
 /// For a shorter text, which probably is ASCII, simdutf8 takes longer than this check.

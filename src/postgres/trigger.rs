@@ -61,6 +61,13 @@ impl<'a> RowEvent<'a> {
         self.is_update().then(|| unsafe { Row::new(self.data.tg_trigslot) })
     }
 
+    /// Whether the UPDATE writes this column, as the statement says: another trigger may write others.
+    pub fn writes(&self, column: i16) -> bool {
+        let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
+        // SAFETY: the trigger manager passes the columns of the table that the UPDATE writes.
+        unsafe { pg_sys::bms_is_member(member, self.data.tg_updatedcols) }
+    }
+
     pub fn table(&self) -> Relation {
         // SAFETY: the trigger's table is open until the call ends.
         unsafe { Relation::opened_by_server(self.data.tg_relation) }
@@ -87,7 +94,7 @@ impl<'a> RowEvent<'a> {
         }
     }
 
-    /// The trigger's name, decoded.
+    /// The trigger's name.
     pub fn trigger_name(&self) -> Result<String, ErrorReport> {
         // SAFETY: the data of a call points to its trigger, which has a NUL-terminated name.
         unsafe { from_server((*self.data.tg_trigger).tgname) }

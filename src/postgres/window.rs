@@ -3,10 +3,10 @@
 use std::ffi::c_int;
 use std::{ptr, slice};
 
-use pgrx::FromDatum;
 use pgrx::pg_sys::NodeTag;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use pgrx::{AnyArray, FromDatum};
 
 use crate::postgres::call::Call;
 use crate::postgres::error::user_error;
@@ -72,12 +72,23 @@ impl Window {
 
     /// An argument at the current row.
     pub fn argument<T: FromDatum>(&self, argument: c_int) -> Option<T> {
+        let (datum, is_null) = self.datum(argument);
+        // SAFETY: the argument is of the type that the SQL declaration says.
+        unsafe { T::from_datum(datum, is_null) }
+    }
+
+    /// An `integer[]` argument at the current row.
+    pub fn array(&self, argument: c_int) -> Option<AnyArray> {
+        let (datum, is_null) = self.datum(argument);
+        // SAFETY: the SQL declaration makes the argument an integer[].
+        unsafe { AnyArray::from_polymorphic_datum(datum, is_null, pg_sys::INT4ARRAYOID) }
+    }
+
+    fn datum(&self, argument: c_int) -> (pg_sys::Datum, bool) {
         let mut is_null = false;
-        // SAFETY: the window is the running call's; the argument is of the type that the SQL declaration says.
-        unsafe {
-            let datum = guarded(|| WinGetFuncArgCurrent(self.object, argument, &mut is_null));
-            T::from_datum(datum, is_null)
-        }
+        // SAFETY: the window is the running call's.
+        let datum = unsafe { guarded(|| WinGetFuncArgCurrent(self.object, argument, &mut is_null)) };
+        (datum, is_null)
     }
 
     /// Reads a `bigint` argument at consecutive rows of the partition, from `position`, at most 2^31 - 1, on. The

@@ -15,7 +15,7 @@ pub fn required<T>(value: Option<T>, argument: &str) -> Result<T, ErrorReport> {
     })
 }
 
-/// A name given as an argument, decoded; an error if it is NULL.
+/// A name given as an argument; an error if it is NULL.
 pub fn name(name: Option<&CStr>, argument: &str) -> Result<String, ErrorReport> {
     let name = required(name, argument)?;
     // SAFETY: a `CStr` is NUL-terminated.

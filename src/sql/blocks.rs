@@ -85,7 +85,7 @@ fn layout_of(call: Expression) -> Option<Vec<i32>> {
 }
 
 /// NULL while a query runs; the error if all arguments are constants, because then the planner is computing the result.
-fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Option<T>, ErrorReport> {
+pub fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Option<T>, ErrorReport> {
     let all_constant = call
         .expression()
         .and_then(Expression::call)

@@ -26,6 +26,8 @@ fn simhash_features(
     let one = features.one() as f64;
     // Each feature becomes a `text` only when its row is fetched, in that row's memory.
     Ok(TableIterator::new((0..features.places()).filter_map(move |place| {
+        // A feature may be as long as the text.
+        tick();
         let feature = features.get(place)?;
         Some((to_datum(feature.text), feature.weight as f64 / one, to_bigint(feature.hash)))
     })))

@@ -19,6 +19,7 @@ mod functions;
 mod guard;
 mod indexed;
 mod options;
+mod radii;
 mod recognise;
 pub(crate) mod resemblance;
 pub(crate) mod rewrite_progress;

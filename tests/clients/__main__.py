@@ -6,6 +6,8 @@ Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and 
 
 import json
 import sys
+import threading
+import time
 import unittest
 
 import psycopg
@@ -94,6 +96,26 @@ class Psycopg(Guarded):
         self.check_fields(caught.exception.diag)
         self.assertEqual(self.ids(), [1])
 
+    def test_idle_copy(self):
+        """A COPY that waits for its client has released the locks on its last row."""
+        client = psycopg.connect(autocommit=True)
+        self.addCleanup(client.close)
+        client.pgconn.exec_(f"COPY {TABLE} (id, body) FROM STDIN".encode())
+        client.pgconn.put_copy_data(f"2\t{OTHER}\n".encode())
+        client.pgconn.flush()
+        state = """
+            SELECT count(*) FROM pg_stat_progress_copy JOIN pg_stat_activity USING (pid)
+            WHERE pid = %s AND tuples_processed = 1 AND wait_event = 'ClientRead'
+        """
+        locks = "SELECT count(*) FROM pg_locks WHERE pid = %s AND locktype = 'advisory' AND objsubid > 2"
+        pid = client.info.backend_pid
+        while self.execute(state, pid).fetchone() == (0,):
+            pass
+        self.assertEqual(self.execute(locks, pid).fetchone(), (0,))
+        client.pgconn.put_copy_end()
+        self.assertEqual(client.pgconn.get_result().status, psycopg.pq.ExecStatus.COMMAND_OK)
+        self.assertEqual(self.ids(), [1, 2])
+
     def test_pipeline(self):
         with self.assertRaises(psycopg.errors.ExclusionViolation) as caught, self.connection.pipeline():
             self.insert(2, OTHER)
@@ -159,14 +181,17 @@ class PsycopgMark(Guarded):
 
 
 class Progress(unittest.TestCase):
-    """Each statement takes more than three seconds, most of them in pg_sleep."""
+    """Each statement takes more than three seconds, most of them in pg_sleep. On a slow machine, more reports follow,
+    but never more than one in three seconds."""
 
     def reports(self, statement):
         found = []
         with psycopg.connect(autocommit=True) as connection:
             connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
             connection.add_notice_handler(lambda notice: found.append(notice.message_primary))
+            start = time.monotonic()
             connection.execute(statement)
+            self.assertLessEqual(3 * len(found), time.monotonic() - start)
         return found
 
     def clusters(self, arguments, window):
@@ -176,20 +201,20 @@ class Progress(unittest.TestCase):
         )
 
     def test_reading(self):
-        (report,) = self.clusters("progress => true", "")
-        self.assertRegex(report, r"^simhash_cluster: reading fingerprints of 100 rows, [1-9]\d %$")
+        first, *_ = self.clusters("progress => true", "")
+        self.assertRegex(first, r"^simhash_cluster: reading fingerprints of 100 rows, \d+ %$")
 
     def test_small_partitions(self):
-        (report,) = self.clusters("progress => true", "PARTITION BY fp % 5")
-        self.assertRegex(report, r"^simhash_cluster: (reading|sorting) fingerprints of 20 rows, \d+ %$")
+        first, *_ = self.clusters("progress => true", "PARTITION BY fp % 5")
+        self.assertRegex(first, r"^simhash_cluster: [a-z ]+ of 20 rows, \d+ %$")
 
     def test_texts(self):
         for call in "simhash_cluster", "simhash_duplicate_of":
             slow = "(SELECT 'text ' || fp FROM pg_sleep(0.04 + 0 * fp))"
-            (report,) = self.reports(
+            first, *_ = self.reports(
                 f"SELECT {call}(1, {slow}, progress => true) OVER () FROM generate_series(1, 100) AS fp"
             )
-            self.assertRegex(report, rf"^{call}: comparing texts of 100 rows, [1-9]\d %$")
+            self.assertRegex(first, rf"^{call}: comparing texts of 100 rows, \d+ %$")
 
     def test_none_unless_wanted(self):
         self.assertEqual(self.clusters("3", ""), [])
@@ -200,7 +225,7 @@ class Progress(unittest.TestCase):
             " FROM (SELECT array_agg(n), array_agg(1::bigint) FROM generate_series(1, 1000) AS n) AS x (ids, fps)"
             " LIMIT 33000) AS pairs"
         )
-        self.assertEqual(reports[0], "simhash_pairs: listing equal fingerprints of 1000 rows, 7 %")
+        self.assertIn("simhash_pairs: listing equal fingerprints of 1000 rows, 7 %", reports)
 
 
 class Interrupted(unittest.TestCase):
@@ -223,10 +248,16 @@ class Interrupted(unittest.TestCase):
     def interrupt(self, command):
         with psycopg.connect() as holder, psycopg.connect(autocommit=True) as builder:
             holder.execute("UPDATE interrupted SET id = id WHERE id = 1")
-            builder.execute("SET statement_timeout = '300ms'")
+            threading.Thread(target=self.cancel_waiting, args=(builder.info.backend_pid,), daemon=True).start()
             with self.assertRaises(psycopg.errors.QueryCanceled):
                 builder.execute(command)
             holder.rollback()
+
+    def cancel_waiting(self, pid):
+        """Cancels what this backend runs as soon as it waits for another session."""
+        waiting = "SELECT pg_cancel_backend(%(pid)s) WHERE pg_blocking_pids(%(pid)s) <> '{}'"
+        while not self.connection.execute(waiting, {"pid": pid}).fetchone():
+            time.sleep(0.01)
 
     def interrupt_all(self, rounds):
         for _ in range(rounds):

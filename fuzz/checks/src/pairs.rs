@@ -1,10 +1,11 @@
 //! Pairs and clusters are what the definition says, each pair once.
 //!
-//! An input is the largest distance, whether the rows are shuffled, and groups of rows: a digit for the kind of group,
-//! the number of its rows, a fingerprint, and a mask.
+//! An input is the largest distance, whether the rows are shuffled and how many radii there are, the radii, and groups
+//! of rows: a digit for the kind of group, the number of its rows, a fingerprint, and a mask.
 
 use super::input::Input;
 use super::random::Random;
+use simhash::search::nearness::Nearness;
 
 #[path = "../../../simhash/tests/oracle/pairs.rs"]
 mod oracle;
@@ -14,8 +15,14 @@ const MOST_ROWS: usize = 300;
 
 pub fn check(input: &[u8]) {
     let mut input = Input(input);
-    let max_distance = u32::from(input.number() % 72);
-    let shuffled = input.number() % 2 == 1;
+    let max_distance = i32::from(input.number() % 72);
+    let shuffled_and_radii = input.number();
+    let shuffled = shuffled_and_radii % 2 == 1;
+    let radii = match shuffled_and_radii / 2 % 8 {
+        0 => 0,
+        more => more + 1,
+    };
+    let radii: Vec<i32> = (0..radii.min(8)).map(|_| i32::from(input.number() % 5) - 1).collect();
     let mut rows: Vec<Option<u64>> = Vec::new();
     let mut random = Random(0);
     while !input.is_empty() && rows.len() < MOST_ROWS {
@@ -37,5 +44,6 @@ pub fn check(input: &[u8]) {
             rows.swap(n, random.below(n as u64 + 1) as usize);
         }
     }
-    oracle::check(&rows, max_distance, "rows of the input");
+    let near = Nearness::by_radii(max_distance, &radii).expect("a layout");
+    oracle::check(&rows, near, "rows of the input");
 }

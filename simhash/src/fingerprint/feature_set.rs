@@ -78,16 +78,14 @@ fn plain(
     options: &Options,
     tick: &impl Fn(),
 ) -> Result<Vec<u64>, Error> {
-    let (mut found, mut refused) = (Vec::new(), Ok(()));
+    let mut found = Vec::new();
     fingerprinter.count_distinct(text, options, tick, |hash, new| {
-        if new && refused.is_ok() {
-            refused = found.try_reserve(1);
-            if refused.is_ok() {
-                found.push(hash);
-            }
+        if new {
+            found.try_reserve(1)?;
+            found.push(hash);
         }
+        Ok(())
     })?;
-    refused?;
     sort(&mut found, &|hash| *hash, u64::BITS, tick);
     collect(found.len(), found.iter().copied(), tick)
 }

@@ -85,20 +85,20 @@ impl Fingerprinter {
         options: &Options,
         tick: &impl Fn(),
     ) -> Result<FeatureTable, Error> {
-        let collected = self.collector.collect(text, options, tick, |_, _| ());
+        let collected = self.collector.collect(text, options, tick, |_, _| Ok(()));
         let features = std::mem::take(&mut self.collector.distinct);
         self.shrink();
         collected.map(|()| features)
     }
 
     /// The number of distinct features of a text. Calls `each` with the hash of each first occurrence and true, and
-    /// with those of some others and false.
+    /// with those of some others and false, until it returns an error.
     pub(super) fn count_distinct(
         &mut self,
         text: &str,
         options: &Options,
         tick: &impl Fn(),
-        each: impl FnMut(u64, bool),
+        each: impl FnMut(u64, bool) -> Result<(), Error>,
     ) -> Result<usize, Error> {
         let counted = self.collector.collect(text, options, tick, each).map(|()| self.collector.distinct.distinct());
         self.shrink();
@@ -137,7 +137,11 @@ impl Fingerprinter {
             self.tally.clear();
             if !vote_for_line(text, options, &mut self.tally)? {
                 self.tally.clear();
-                self.collector.collect(text, options, tick, |hash, new| self.tally.vote(hash, new))?;
+                let vote = |hash, new| {
+                    self.tally.vote(hash, new);
+                    Ok(())
+                };
+                self.collector.collect(text, options, tick, vote)?;
             }
             return Ok(self.tally.fingerprint());
         }
@@ -198,7 +202,7 @@ impl Fingerprinter {
     }
 
     fn weigh_features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<WeightedFeatures, Error> {
-        self.collector.collect(text, options, tick, |_, _| ())?;
+        self.collector.collect(text, options, tick, |_, _| Ok(()))?;
         Ok(WeightedFeatures::new(std::mem::take(&mut self.collector.distinct), options, tick))
     }
 }
@@ -218,7 +222,7 @@ impl Collector {
         text: &str,
         options: &Options,
         tick: &impl Fn(),
-        each: impl FnMut(u64, bool),
+        each: impl FnMut(u64, bool) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let counted = !options.is_plain_set();
         let Self { normal, distinct, seen, .. } = self;
@@ -263,11 +267,10 @@ struct Collecting<'a, E, T> {
     tick: &'a T,
 }
 
-impl<E: FnMut(u64, bool), T: Fn()> FeatureSink for Collecting<'_, E, T> {
+impl<E: FnMut(u64, bool) -> Result<(), Error>, T: Fn()> FeatureSink for Collecting<'_, E, T> {
     #[inline(always)]
     fn feature(&mut self, _: &[u8], hash: u64) -> Result<(), Error> {
         let new = self.distinct.insert(hash, self.tick)?;
-        (self.each)(hash, new);
-        Ok(())
+        (self.each)(hash, new)
     }
 }

@@ -62,20 +62,26 @@ impl Prepared {
         other: &str,
         tick: &impl Fn(),
     ) -> Result<Option<f64>, Error> {
-        match &self.features {
-            Features::Set(features) => {
-                // Features are looked up as they are read. To visit the slots of a finished table would take longer:
-                // most of them are free, and each branch on that is mispredicted.
-                let mut common = 0;
-                let count_common = |hash, new| common += usize::from(new & features.contains(hash));
-                let of_other = fingerprinter.count_distinct(other, &self.options, tick, count_common)?;
-                Ok(share(common as u128, features.distinct() as u128, of_other as u128))
-            }
+        self.resemblance_from(0.0, fingerprinter, other, tick)
+    }
+
+    /// The same if it is at least `least`, and None otherwise. If all weights are 1, the other text is read only until
+    /// it has so many features of its own that its resemblance is smaller.
+    pub fn resemblance_from(
+        &self,
+        least: f64,
+        fingerprinter: &mut Fingerprinter,
+        other: &str,
+        tick: &impl Fn(),
+    ) -> Result<Option<f64>, Error> {
+        let found = match &self.features {
+            Features::Set(features) => of_sets(features, least, fingerprinter, other, &self.options, tick)?,
             Features::Weighted(features) => {
                 let other = fingerprinter.weighted_features(other, &self.options, tick)?;
-                Ok(of_weighted(features, &other, tick))
+                of_weighted(features, &other, tick)
             }
-        }
+        };
+        Ok(found.filter(|found| *found >= least))
     }
 
     /// The options with which both texts are read.
@@ -90,6 +96,40 @@ impl Prepared {
             Features::Weighted(features) => features.memory(),
         }
     }
+}
+
+/// The resemblance of a text with these features and another one, or None if it is seen to be smaller than `least`.
+fn of_sets(
+    features: &FeatureTable,
+    least: f64,
+    fingerprinter: &mut Fingerprinter,
+    other: &str,
+    options: &Options,
+    tick: &impl Fn(),
+) -> Result<Option<f64>, Error> {
+    let of_self = features.distinct() as u128;
+    let (mut common, mut others, mut is_out_of_reach) = (0u128, 0u128, false);
+    // Features are looked up as they are read. To visit the slots of a finished table would take longer: most of them
+    // are free, and each branch on that is mispredicted.
+    let count = |hash, new| {
+        let is_common = features.contains(hash);
+        common += u128::from(new & is_common);
+        if new && !is_common {
+            others += 1;
+            // At best, the rest of the other text has all features of this one.
+            is_out_of_reach = share(of_self, of_self, of_self + others).is_none_or(|most| most < least);
+            if is_out_of_reach {
+                // Any error ends the reading. This one is not reported.
+                return Err(Error::TooManyFeatures);
+            }
+        }
+        Ok(())
+    };
+    let counted = fingerprinter.count_distinct(other, options, tick, count);
+    if is_out_of_reach {
+        return Ok(None);
+    }
+    Ok(share(common, of_self, counted? as u128))
 }
 
 fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &impl Fn()) -> Option<f64> {

@@ -5,6 +5,7 @@ use super::groups::Rows;
 use super::memory::resize;
 use super::progress::{Phase, Progress};
 use crate::error::Error;
+use crate::search::nearness::Nearness;
 use crate::ticking::{CHUNK, ticking};
 
 /// The rows that are in a component of several rows, in ascending order.
@@ -22,9 +23,9 @@ impl Candidates {
     /// Finds the components of all rows. Fails if memory is refused.
     ///
     /// Needs 8 bytes a row more than [`clusters`], and afterwards 16 bytes for each row of a component.
-    pub fn new(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
+    pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
         let fingerprints = rows.by_position(&|| tick(Progress { phase: Phase::Read, share: 1.0 }))?;
-        let firsts = clusters(rows, max_distance, tick)?;
+        let firsts = clusters(rows, near, tick)?;
         let tick = || tick(Progress { phase: Phase::Near, share: 1.0 });
         let mut sizes = Vec::new();
         for start in (0..firsts.len()).step_by(CHUNK) {

@@ -3,29 +3,33 @@
 use super::forest::Forest;
 use super::groups::{Groups, Rows, ascending};
 use super::progress::{Phase, Progress};
-use super::search::Search;
+use super::search::{Near, Search};
 use crate::error::Error;
+use crate::search::nearness::Nearness;
 use crate::ticking::CHUNK;
 
 /// For each row, the position of the first row of its cluster, which consists of all rows that can be reached from it
-/// by steps of at most `max_distance`. A row without a fingerprint is alone and gets its own position. Fails if memory
-/// is refused.
+/// by steps from a row to a near one. A row without a fingerprint is alone and gets its own position. Fails if memory is
+/// refused.
 ///
 /// Searches pairs only among distinct fingerprints, however many rows share one. Needs 4 bytes more for each distinct
 /// fingerprint than [`super::near_pairs::Pairs`].
-pub fn clusters(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Result<Vec<u32>, Error> {
+pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<Vec<u32>, Error> {
     let len = rows.len();
+    if !near.contains(0) {
+        return ascending(len, &|| tick(Progress { phase: Phase::Near, share: 1.0 }));
+    }
     let (groups, buffers, count) = Groups::new(rows, tick)?;
     let mut forest = Forest::new(groups.numbers(len), &|| tick(Progress { phase: Phase::Sort, share: 1.0 }))?;
-    let mut search = Search::new(buffers, count, max_distance)?;
+    let mut search = Search::new(buffers, count, near)?;
     let mut done = 0;
-    while let Some(near) = search.next(tick)? {
+    while let Some(Near { a, b, .. }) = search.next(tick)? {
         // In a large forest, joins take much longer than the comparisons for which the search ticks.
         done += 1;
         if done % CHUNK == 0 {
             tick(Progress { phase: Phase::Near, share: search.share() });
         }
-        forest.join(near.a, near.b, |group| first(&groups, group));
+        forest.join(a, b, |group| first(&groups, group));
     }
     drop(search);
 

@@ -1,7 +1,9 @@
-//! Compares every fingerprint of a slice with every other, or with one.
+//! Compares every fingerprint of a slice with every other, with those of another slice, or with one.
 //!
 //! Each loop is compiled for several CPUs, since the code that the compiler makes of `count_ones` depends on the CPU.
 //! The baseline of x86-64 has no instruction to count bits.
+
+use std::ops::Range;
 
 /// Number of fingerprints that are compared with another one at once. As many must be readable after the end of a
 /// slice.
@@ -9,10 +11,14 @@ pub const LANES: usize = 8;
 /// Number of fingerprints that stay in the first-level cache (16 of its 32 KB) while all others are compared with them.
 const TILE: usize = 2048;
 
-/// How far the comparison of all pairs in `start..end` has come.
+/// How far the comparison of all pairs of a slice, or of two slices, has come.
 #[derive(Default)]
 pub struct Cursor {
+    /// The rows, which are compared with the columns after them.
     start: usize,
+    rows_end: usize,
+    /// The columns.
+    first: usize,
     end: usize,
     /// The tile: columns that are compared with all rows before `tile_end` before the next tile begins.
     tile: usize,
@@ -30,8 +36,16 @@ pub struct Found {
 }
 
 impl Cursor {
-    pub fn new(start: usize, end: usize) -> Self {
-        Self { start, end, tile: start, tile_end: end.min(start + TILE), row: start, column: start + 1 }
+    /// All pairs in a slice.
+    pub fn within(slice: Range<usize>) -> Self {
+        Self::between(slice.clone(), slice)
+    }
+
+    /// All pairs of a row and a column after it.
+    pub fn between(rows: Range<usize>, columns: Range<usize>) -> Self {
+        let (Range { start, end: rows_end }, Range { start: first, end }) = (rows, columns);
+        let column = first.max(start + 1);
+        Self { start, rows_end, first, end, tile: first, tile_end: end.min(first + TILE), row: start, column }
     }
 
     pub fn is_done(&self) -> bool {
@@ -40,13 +54,17 @@ impl Cursor {
 
     /// The share of the pairs that have been compared, from 0 to 1.
     pub fn share(&self) -> f64 {
-        let of_start = |place: usize| place.saturating_sub(self.start) as f64;
-        let (tile, tile_end, all) = (of_start(self.tile), of_start(self.tile_end), of_start(self.end));
         if self.is_done() {
             return 1.0;
         }
-        let in_tile = of_start(self.row) / tile_end;
-        (tile * tile + in_tile * (tile_end * tile_end - tile * tile)) / (all * all)
+        // Number of pairs of the columns before a place. Columns are also rows, or come after all rows.
+        let pairs = |place: usize| {
+            let (columns, rows) = ((place - self.first) as f64, (place.min(self.rows_end) - self.start) as f64);
+            columns * rows
+        };
+        let (tile, tile_end) = (pairs(self.tile), pairs(self.tile_end));
+        let in_tile = (self.row - self.start) as f64 / (self.tile_end.min(self.rows_end) - self.start) as f64;
+        (tile + in_tile * (tile_end - tile)) / pairs(self.end)
     }
 }
 
@@ -210,7 +228,7 @@ fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: 
     while cursor.tile < cursor.end {
         let (tile, tile_end) = (cursor.tile, cursor.tile_end);
         let (mut row, mut column) = (cursor.row, cursor.column);
-        while row < tile_end {
+        while row < tile_end.min(cursor.rows_end) {
             if *pairs == 0 {
                 (cursor.row, cursor.column) = (row, column);
                 return None;
@@ -256,7 +274,7 @@ mod tests {
 
     /// All pairs in the range that the kernel finds, in calls that end after about `pairs` pairs.
     fn near(kernel: Kernel, all: &[u64], start: usize, end: usize, k: u32, pairs: usize) -> Vec<(usize, usize)> {
-        let mut cursor = Cursor::new(start, end);
+        let mut cursor = Cursor::within(start..end);
         let mut near = Vec::new();
         let mut share = 0.0;
         while !cursor.is_done() {

@@ -59,7 +59,7 @@ impl Component for Confirmed {
         for group in 0..numbers {
             joining.whole[group as usize] = joining.within(groups.rows(&group), &|| tick(0.0))?;
         }
-        let mut search = Search::new(buffers, count, rule.max_distance)?;
+        let mut search = Search::new(buffers, count, rule.near)?;
         while let Some(near) = search.next(&|progress| tick(progress.share))? {
             let share = search.share();
             joining.between(&groups, near.a, near.b, &|| tick(share))?;

@@ -80,14 +80,16 @@ impl Kept {
                 return Ok(Some(place));
             }
         }
+        let max_distance = rule.near.max_distance().max(0).cast_unsigned();
         let mut near = Vec::new();
         for (number, fingerprints) in self.fingerprints.chunks(CHUNK).enumerate() {
             if number > 0 {
                 tick();
             }
             near.try_reserve(fingerprints.len())?;
-            Kernel::detect().near(fingerprints, number * CHUNK, candidate.fingerprint, rule.max_distance, &mut near);
+            Kernel::detect().near(fingerprints, number * CHUNK, candidate.fingerprint, max_distance, &mut near);
         }
+        near.retain(|&(_, place)| rule.near.contains(self.fingerprints[place as usize] ^ candidate.fingerprint));
         near.sort_unstable();
         for (number, &(_, place)) in near.iter().enumerate() {
             if number % CONFIRMED == CONFIRMED - 1 {

@@ -4,6 +4,7 @@ use super::groups::{Groups, Rows};
 use super::progress::{Phase, Progress};
 use super::search::{Near, Search};
 use crate::error::Error;
+use crate::search::nearness::Nearness;
 use crate::ticking::CHUNK;
 
 /// Two rows and their distance.
@@ -17,10 +18,10 @@ pub struct Pair {
     pub distance: u32,
 }
 
-/// Every pair of rows at a distance of at most `max_distance`, each once: an iterator whose `next` takes a tick.
+/// Every pair of near rows, each once: an iterator whose `next` takes a tick.
 ///
 /// The order of the pairs has no meaning, but the same rows always give the same order. Needs 24 bytes for each row,
-/// the memory of the [`Rows`] included, 8 more for each distinct fingerprint if some rows have equal ones, and a few
+/// the memory of the [`Rows`] included, 8 more for each distinct fingerprint if some rows have equal ones, and up to 20
 /// megabytes. The number of pairs does not matter.
 ///
 /// The tick is called at least every few milliseconds, also in [`Pairs::new`]. If it panics, the only thing to do with
@@ -43,16 +44,17 @@ pub struct Pairs {
 
 impl Pairs {
     /// Sorts the rows, which takes little of the whole time. Fails if memory is refused.
-    pub fn new(rows: Rows, max_distance: u32, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
+    pub fn new(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
         let (groups, buffers, count) = Groups::new(rows, tick)?;
-        let equal = groups.pairs(&|| tick(Progress { phase: Phase::Sort, share: 1.0 }));
+        let end = || tick(Progress { phase: Phase::Sort, share: 1.0 });
+        let equal = if near.contains(0) { groups.pairs(&end) } else { 0 };
         Ok(Self {
             groups,
             group: 0,
             places: (0, 1),
             listed: 0,
             equal,
-            search: Search::new(buffers, count, max_distance)?,
+            search: Search::new(buffers, count, near)?,
             near: None,
             near_places: (0, 0),
             untold: 0,

@@ -2,6 +2,7 @@
 
 use super::compare::LANES;
 use crate::error::Error;
+use crate::search::blocks::words_of_weight;
 use crate::ticking::CHUNK;
 
 /// Number of fingerprints whose places are looked up before any is copied. A CPU that does not know yet where it will
@@ -15,6 +16,8 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct Block {
     /// The lowest bit of the block.
     pub low: u32,
+    /// Number of bits in which the block of two near fingerprints may differ.
+    pub radius: u32,
     mask: u64,
     bits: u32,
     factor: u64,
@@ -27,7 +30,18 @@ impl Block {
     pub fn new(low: u32, width: u32, bits: u32) -> Self {
         let mask = if width < 64 { (1 << width) - 1 } else { u64::MAX };
         let (factor, shift) = if width <= bits { (1, 0) } else { (GOLDEN, 64 - bits) };
-        Self { low, mask, bits: bits.min(width), factor, shift }
+        Self { low, radius: 0, mask, bits: bits.min(width), factor, shift }
+    }
+
+    /// The block of `width` bits whose lowest is bit `low` of the fingerprint, within a radius. The highest `bits` of
+    /// its bits number the buckets, so that the numbers of two buckets differ in at most as many bits as the values.
+    pub fn within(low: u32, width: u32, bits: u32, radius: u32) -> Self {
+        Self { radius, bits, factor: 1, shift: width - bits, ..Self::new(low, width, width) }
+    }
+
+    /// The bits in which the numbers of two different buckets of near values may differ.
+    pub fn masks(self) -> impl Iterator<Item = u32> {
+        (1..=self.radius.min(self.bits)).flat_map(move |ones| words_of_weight(ones, self.bits))
     }
 
     /// Number of buckets.
@@ -40,10 +54,10 @@ impl Block {
         self.factor == 1 && self.mask << self.low | ((1 << self.low) - 1) == u64::MAX
     }
 
-    /// Whether two fingerprints that differ in the bits `differing` are equal in the block.
+    /// Whether two fingerprints that differ in the bits `differing` are within the radius in the block.
     #[inline]
     pub fn agrees(self, differing: u64) -> bool {
-        differing >> self.low & self.mask == 0
+        (differing >> self.low & self.mask).count_ones() <= self.radius
     }
 
     #[inline]

@@ -23,6 +23,8 @@ const SLICE: f64 = 200.0;
 
 /// Largest worth, in bits, of the blocks that a slice is split by.
 pub const MAX_BITS: u32 = 13;
+/// Most bits of a block that number the buckets of a search within a radius: the counts of three blocks take 12 MB.
+const MAX_WITHIN_BITS: u32 = 20;
 /// Largest distance at which a slice is split. Beyond it, blocks are too narrow to tell fingerprints apart.
 pub const MAX_DISTANCE: u32 = 16;
 /// Slices smaller than this are never split.
@@ -104,6 +106,49 @@ impl Plan {
 /// Cost of comparing all pairs of `len` fingerprints.
 pub fn compare_all(len: f64) -> f64 {
     len * ROW + len * len / 2.0 * COMPARE
+}
+
+/// Cost of comparing the fingerprints of any two buckets whose numbers differ in the bits of `mask`; `counts` has the
+/// sizes of the buckets.
+pub fn compare_masked(counts: &[u32], mask: usize) -> f64 {
+    let cost = |(bucket, &rows): (usize, &u32)| {
+        let other = bucket ^ mask;
+        if other < bucket || rows == 0 { 0.0 } else { compare_between(rows.into(), counts[other].into()) }
+    };
+    counts.iter().enumerate().map(cost).sum()
+}
+
+/// Cost of comparing all of `rows` fingerprints with all of `columns` others.
+fn compare_between(rows: f64, columns: f64) -> f64 {
+    rows * (ROW + columns * COMPARE)
+}
+
+/// How to find the pairs that are within a radius in a block.
+pub struct Within {
+    /// The expected cost.
+    pub cost: f64,
+    /// Bits of the block that number the buckets.
+    pub bits: u32,
+}
+
+/// The cheapest way to find the pairs among `len` fingerprints that are within a radius in a block of `width` bits:
+/// each bucket is compared with all buckets whose numbers differ in at most `radius` bits, each pair of buckets once.
+pub fn within(len: usize, width: u32, radius: u32) -> Within {
+    let mut best = Within { cost: f64::INFINITY, bits: 1 };
+    for bits in 1..=width.min(MAX_WITHIN_BITS) {
+        let (buckets, mut masks, mut binomial) = (f64::from(bits).exp2(), 0.0, 1.0);
+        for ones in 1..=radius.min(bits) {
+            binomial *= f64::from(bits + 1 - ones) / f64::from(ones);
+            masks += binomial;
+        }
+        let rows = len as f64 / buckets;
+        let between = masks / 2.0 * (BUCKET + compare_between(rows, rows));
+        let cost = scatter(len as f64) + buckets * (BUCKET + compare_all(rows) + between);
+        if cost < best.cost {
+            best = Within { cost, bits };
+        }
+    }
+    best
 }
 
 /// Cost of partitioning `len` fingerprints by one block.

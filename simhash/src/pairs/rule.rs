@@ -1,13 +1,14 @@
 //! The rule by which two rows are near-duplicates.
 
 use crate::fingerprint::feature_set::FeatureSet;
+use crate::search::nearness::Nearness;
 
 /// When two rows are near-duplicates: their fingerprints are near and, if the rule asks for it, their texts resemble
 /// each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Number of bits in which the fingerprints may differ.
-    pub max_distance: u32,
+    /// When two fingerprints are near.
+    pub near: Nearness,
     /// The least [resemblance](crate::fingerprint::resemblance::resemblance) of the texts; None to leave texts out of
     /// account.
     pub resemblance: Option<f64>,

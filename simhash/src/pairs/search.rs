@@ -1,5 +1,7 @@
 //! The search over distinct fingerprints that finds every near pair once.
 //!
+//! # By distance
+//!
 //! If two fingerprints differ in at most k bits, they agree on at least one of k + 1 blocks (Manku, Jain, Das Sarma,
 //! WWW 2007, section 3). So a slice of fingerprints is partitioned by each of k + 1 blocks in turn, and pairs are
 //! searched within the buckets. A pair in a bucket of block i (from 0) that also agrees on an earlier block has been
@@ -15,6 +17,15 @@
 //! all, if its own bits were sampled), the slice is not partitioned. So no set of fingerprints costs much more than the
 //! comparison of all pairs; the excess is near pairs that are found again in the buckets of other blocks
 //! (benches/pairs.rs, uneven bytes).
+//!
+//! # By radii
+//!
+//! All fingerprints are partitioned by each block of the radii in turn. Pairs are searched within each bucket as above,
+//! and between any two buckets whose values differ in at most the radius of the block, where all pairs are compared. A
+//! pair that is within the radius of an earlier block has been found there. Every other pair differs in more bits than
+//! the radius in each earlier block, so that fewer can differ in the others.
+
+use std::ops::Range;
 
 use super::bits::Worths;
 use super::compare::{Cursor, Found, Kernel};
@@ -24,6 +35,7 @@ use super::plan::{self, MAX_DISTANCE, Plan, SMALL};
 use super::progress::{Phase, Progress};
 use crate::distance::hamming;
 use crate::error::Error;
+use crate::search::nearness::Nearness;
 
 /// Most levels of slices within slices. Uniform fingerprints need three or four.
 const MAX_DEPTH: usize = 16;
@@ -51,6 +63,7 @@ pub struct Near {
 pub struct Search {
     /// All fingerprints, until the search begins.
     all: Option<Bucket>,
+    near: Nearness,
     max_distance: u32,
     kernel: Kernel,
     plan: Plan,
@@ -89,6 +102,12 @@ struct Level {
     /// Sizes of the buckets; the buckets of block i begin at i * `stride`.
     counts: Vec<u32>,
     stride: usize,
+    /// Where the buckets of the current block begin, from `to_start`, and the bits in which the numbers of two near
+    /// buckets may differ. Both are empty if the block has radius 0.
+    begins: Vec<u32>,
+    masks: Vec<u32>,
+    /// The next mask, by which the bucket before the next one has a near bucket.
+    mask: usize,
     /// The block that the slice is partitioned by, its next bucket, and where that bucket begins.
     block: usize,
     bucket: usize,
@@ -109,6 +128,14 @@ struct Bucket {
     budget: u32,
 }
 
+/// What to search next in a partitioned slice.
+enum Part {
+    /// A bucket.
+    Within(Bucket),
+    /// The pairs of a bucket and a later one whose values are near.
+    Between(Range<usize>, Range<usize>),
+}
+
 impl Level {
     fn new() -> Self {
         Self {
@@ -123,6 +150,9 @@ impl Level {
             blocks: Vec::new(),
             counts: Vec::new(),
             stride: 0,
+            begins: Vec::new(),
+            masks: Vec::new(),
+            mask: 0,
             block: 0,
             bucket: 0,
             place: 0,
@@ -131,22 +161,34 @@ impl Level {
         }
     }
 
-    /// The next bucket of the block with at least two fingerprints.
-    fn next_bucket(&mut self) -> Option<Bucket> {
+    /// The next part of the block that has pairs.
+    fn next_part(&mut self) -> Option<Part> {
         let block = self.blocks[self.block];
         let first = self.block * self.stride;
         let counts = &self.counts[first..first + block.buckets()];
-        while let Some(&count) = counts.get(self.bucket) {
-            let start = self.place;
+        loop {
+            while let Some(&mask) = self.masks.get(self.mask) {
+                self.mask += 1;
+                let other = (self.bucket - 1) ^ mask as usize;
+                if other >= self.bucket && counts[other] > 0 {
+                    let start = self.to_start + self.begins[other] as usize;
+                    return Some(Part::Between(self.entered..self.place, start..start + counts[other] as usize));
+                }
+            }
+            let count = *counts.get(self.bucket)?;
             self.bucket += 1;
+            if count == 0 {
+                continue;
+            }
+            self.entered = self.place;
             self.place += count as usize;
+            self.mask = 0;
             if count > 1 {
-                self.entered = start;
-                let budget = self.budget - self.block as u32;
-                return Some(Bucket { start, end: self.place, buffer: self.to, rest: block.low, budget });
+                let budget = self.budget - least_distance(&self.blocks[..self.block]);
+                let (start, end) = (self.entered, self.place);
+                return Some(Part::Within(Bucket { start, end, buffer: self.to, rest: block.low, budget }));
             }
         }
-        None
     }
 
     /// Counts the fingerprints in each bucket of all blocks. Returns what partitioning and comparing them costs.
@@ -157,16 +199,27 @@ impl Level {
         for (block, counts) in self.blocks.iter().zip(self.counts.chunks_mut(self.stride)) {
             block.count(fingerprints, counts, tick);
         }
-        let compare = self.counts.iter().map(|&count| plan::compare_all(f64::from(count))).sum::<f64>();
+        let mut compare = self.counts.iter().map(|&count| plan::compare_all(f64::from(count))).sum::<f64>();
+        for (block, counts) in self.blocks.iter().zip(self.counts.chunks(self.stride)) {
+            for mask in block.masks() {
+                tick();
+                compare += plan::compare_masked(counts, mask as usize);
+            }
+        }
         Ok(compare + self.blocks.len() as f64 * plan::scatter(fingerprints.len() as f64))
     }
 
-    /// Whether a pair that differs in these bits is to be reported from the current block: it agrees on this block, and
-    /// on no earlier one.
+    /// Whether a pair that differs in these bits is to be reported from the current block: it is within the radius of
+    /// this block, and of no earlier one.
     fn finds(&self, differing: u64) -> bool {
         self.blocks[self.block].agrees(differing)
             && !self.blocks[..self.block].iter().any(|block| block.agrees(differing))
     }
+}
+
+/// The least distance of two fingerprints that are in none of these blocks within the radius.
+fn least_distance(blocks: &[Block]) -> u32 {
+    blocks.iter().map(|block| block.radius + 1).sum()
 }
 
 /// How to split a slice.
@@ -184,11 +237,13 @@ struct Split {
 impl Search {
     /// A search in the first buffer, which holds `len` distinct fingerprints in ascending order. The second buffer is
     /// spare memory of the same size. Fails if memory is refused.
-    pub fn new(buffers: [Numbered; 2], len: usize, max_distance: u32) -> Result<Self, Error> {
+    pub fn new(buffers: [Numbered; 2], len: usize, near: Nearness) -> Result<Self, Error> {
+        let max_distance = near.max_distance().clamp(0, 64).cast_unsigned();
         // Distinct fingerprints have no distance of 0.
         let all = Bucket { start: 0, end: len, buffer: 0, rest: 64, budget: max_distance };
         Ok(Self {
-            all: (max_distance > 0).then_some(all),
+            all: (max_distance > 0 && near.contains(0)).then_some(all),
+            near,
             max_distance,
             kernel: Kernel::detect(),
             plan: Plan::new(len, max_distance)?,
@@ -211,7 +266,8 @@ impl Search {
             for (row, column) in self.found.by_ref() {
                 let Numbered { fingerprints, numbers } = &self.buffers[self.compared];
                 let differing = fingerprints[row] ^ fingerprints[column];
-                if self.levels[..self.depth].iter().all(|level| level.finds(differing)) {
+                let levels = &self.levels[..self.depth];
+                if self.near.contains(differing) && levels.iter().all(|level| level.finds(differing)) {
                     let distance = hamming(differing, 0);
                     return Ok(Some(Near { a: numbers[row], b: numbers[column], distance }));
                 }
@@ -242,9 +298,13 @@ impl Search {
                 continue;
             }
             let Some(level) = self.levels[..self.depth].last_mut() else { return Ok(false) };
-            match level.next_bucket() {
-                Some(bucket) if bucket.end - bucket.start < SMALL => self.compare(&bucket),
-                Some(bucket) => self.enter(bucket, tick)?,
+            match level.next_part() {
+                Some(Part::Within(bucket)) if bucket.end - bucket.start < SMALL => self.compare(&bucket),
+                Some(Part::Within(bucket)) => self.enter(bucket, tick)?,
+                Some(Part::Between(rows, columns)) => {
+                    self.compared = level.to;
+                    self.cursor = Cursor::between(rows, columns);
+                }
                 None if level.block + 1 < level.blocks.len() => {
                     level.block += 1;
                     self.partition(tick)?;
@@ -257,12 +317,19 @@ impl Search {
 
     /// Begins to compare all pairs of a slice.
     fn compare(&mut self, bucket: &Bucket) {
-        self.cursor = Cursor::new(bucket.start, bucket.end);
+        self.cursor = Cursor::within(bucket.start..bucket.end);
         self.compared = bucket.buffer;
     }
 
     /// Begins to search a slice: splits it if that is cheaper than comparing its pairs.
     fn enter(&mut self, bucket: Bucket, tick: &dyn Fn(Progress)) -> Result<(), Error> {
+        if self.depth == 0 && self.near.blocks().is_some() {
+            match self.try_radii(&bucket, tick)? {
+                true => self.partition(tick)?,
+                false => self.compare(&bucket),
+            }
+            return Ok(());
+        }
         if self.depth == MAX_DEPTH || self.max_distance > MAX_DISTANCE {
             self.compare(&bucket);
             return Ok(());
@@ -305,12 +372,57 @@ impl Search {
         Split { worths, anew, width: choice.width, rest, budget }
     }
 
-    /// Prepares a level that splits a slice, and counts its buckets. Enters the level and returns true if partitioning
-    /// and comparing the buckets costs less than half of comparing all pairs or, if the bits were sampled, less than
-    /// all of it.
+    /// Enters a level that splits all fingerprints by the blocks of the radii. Returns false if comparing all pairs is
+    /// cheaper.
+    fn try_radii(&mut self, bucket: &Bucket, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
+        let len = bucket.end - bucket.start;
+        if len < SMALL {
+            return Ok(false);
+        }
+        let mut blocks: Vec<Block> = Vec::new();
+        let (mut cost, mut bits) = (0.0, u32::MAX);
+        let probed = self.near.blocks().and_then(|count| self.near.probed_blocks(count));
+        for (block, radius) in probed.into_iter().flatten() {
+            // Near fingerprints are within the radius of an earlier block.
+            if least_distance(&blocks) > self.max_distance {
+                break;
+            }
+            let within = plan::within(len, block.width(), radius);
+            (cost, bits) = (cost + within.cost, bits.min(within.bits));
+            push(&mut blocks, Block::within(block.low(), block.width(), within.bits, radius))?;
+        }
+        if cost >= plan::compare_all(len as f64) || self.prepare(bucket, blocks, tick)? >= 1.0 {
+            return Ok(false);
+        }
+        self.open_level(bucket.budget, len >> bits, Worths::uniform());
+        Ok(true)
+    }
+
+    /// Enters a level that splits a slice if partitioning and comparing the buckets costs less than half of comparing
+    /// all pairs or, if the bits were sampled, less than all of it. Returns whether it does.
     fn try_split(&mut self, bucket: &Bucket, split: &mut Split, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
-        let Bucket { start, end, buffer, .. } = *bucket;
         let Some(width) = split.width else { return Ok(false) };
+        let wanted = split.budget as usize + 1;
+        let mut blocks = Vec::new();
+        blocks.try_reserve(wanted)?;
+        let cuts = split.worths.cut(split.rest, split.budget + 1, width);
+        blocks.extend(cuts.map(|(low, wide)| Block::new(low, wide, width + SPARE_BITS)));
+        if blocks.len() != wanted {
+            return Ok(false);
+        }
+        let share = self.prepare(bucket, blocks, tick)?;
+        if !(share < 0.5 || split.anew && share < 1.0) {
+            return Ok(false);
+        }
+        let worths = std::mem::replace(&mut split.worths, Worths::uniform());
+        self.open_level(split.budget, (bucket.end - bucket.start) >> width, worths);
+        Ok(true)
+    }
+
+    /// Prepares a level that splits a slice, and counts its buckets. Returns the cost of partitioning and comparing the
+    /// buckets as a share of the cost of comparing all pairs.
+    fn prepare(&mut self, bucket: &Bucket, blocks: Vec<Block>, tick: &dyn Fn(Progress)) -> Result<f64, Error> {
+        let Bucket { start, end, buffer, .. } = *bucket;
         let len = end - start;
         let (to, to_start) = if len > self.cached { (1 - buffer, start) } else { (LARGE_BUFFERS + self.depth, 0) };
         while to >= self.buffers.len() {
@@ -322,28 +434,21 @@ impl Search {
         }
         let progress = self.progress();
         let level = &mut self.levels[self.depth];
-        let wanted = split.budget as usize + 1;
-        level.blocks.clear();
-        level.blocks.try_reserve(wanted)?;
-        let cuts = split.worths.cut(split.rest, split.budget + 1, width);
-        level.blocks.extend(cuts.map(|(low, wide)| Block::new(low, wide, width + SPARE_BITS)));
-        if level.blocks.len() != wanted {
-            return Ok(false);
-        }
+        level.blocks = blocks;
+        (level.home, level.start, level.end, level.from) = (buffer, start, end, buffer);
+        (level.to, level.to_start) = (to, to_start);
         let fingerprints = &self.buffers[buffer].fingerprints[start..end];
         let cost = level.count(fingerprints, &|| tick(progress))?;
         self.left = self.left.saturating_sub(len);
-        let share = cost / plan::compare_all(len as f64);
-        if !(share < 0.5 || split.anew && share < 1.0) {
-            return Ok(false);
-        }
-        (level.home, level.start, level.end, level.from) = (buffer, start, end, buffer);
-        (level.to, level.to_start) = (to, to_start);
-        (level.budget, level.block) = (split.budget, 0);
-        level.expected = 2 * (len >> width) + SMALL;
-        level.worths = std::mem::replace(&mut split.worths, Worths::uniform());
+        Ok(cost / plan::compare_all(len as f64))
+    }
+
+    /// Enters the level that is prepared.
+    fn open_level(&mut self, budget: u32, bucket_len: usize, worths: Worths) {
+        let level = &mut self.levels[self.depth];
+        (level.budget, level.block, level.worths) = (budget, 0, worths);
+        level.expected = 2 * bucket_len + SMALL;
         self.depth += 1;
-        Ok(true)
     }
 
     /// Partitions the innermost slice by its current block.
@@ -358,16 +463,28 @@ impl Search {
             std::mem::swap(&mut level.from, &mut level.to);
         }
         (level.bucket, level.place, level.entered) = (0, level.to_start, level.to_start);
+        let first = level.block * level.stride;
+        let counts = &level.counts[first..first + block.buckets()];
+        level.masks.clear();
+        if block.radius > 0 {
+            for mask in block.masks() {
+                push(&mut level.masks, mask)?;
+            }
+            resize(&mut level.begins, counts.len(), 0)?;
+            begins(counts, &mut level.begins);
+        }
+        // No bucket comes before the first.
+        level.mask = level.masks.len();
         if sorted && level.to < LARGE_BUFFERS {
             return Ok(());
         }
         let progress = self.progress();
         let level = &self.levels[self.depth - 1];
-        let first = level.block * level.stride;
+        let counts = &level.counts[first..first + block.buckets()];
         if self.ends.len() < block.buckets() {
             resize(&mut self.ends, block.buckets(), 0)?;
         }
-        begins(&level.counts[first..first + block.buckets()], &mut self.ends);
+        begins(counts, &mut self.ends);
         let Ok([from, to]) = self.buffers.get_disjoint_mut([level.from, level.to]) else { return Ok(()) };
         let (from, to) = (from.slice(level.start, level.end), to.slice_mut(level.to_start, level.to_start + len));
         block.scatter(from, to, &mut self.ends, &|| tick(progress));
@@ -423,11 +540,13 @@ mod tests {
         distinct.sort_unstable();
         distinct.dedup();
         let len = distinct.len();
-        for max_distance in 1..=6 {
+        let by_radii = [&[0, 0, 0, 0][..], &[1, 1, 1, 1], &[2, 0, -1], &[0, 0, 0, 0, 0, 0, 0, 1]]
+            .map(|radii| Nearness::by_radii(6, radii).expect("a layout"));
+        for near in (1..=6).map(Nearness::within).chain(by_radii) {
             let mut buffers = [0, 0].map(|_| Numbered::zeroed(len, &|| ()).expect("memory suffices"));
             buffers[0].fingerprints[..len].copy_from_slice(&distinct);
             buffers[0].numbers.iter_mut().zip(0..).for_each(|(number, place)| *number = place);
-            let mut search = Search::new(buffers, len, max_distance).expect("memory suffices");
+            let mut search = Search::new(buffers, len, near).expect("memory suffices");
             search.cached = 40;
             let mut found: Vec<(u32, u32, u32)> = std::iter::from_fn(|| search.next(&|_| ()).expect("memory suffices"))
                 .map(|near| (near.a.min(near.b), near.a.max(near.b), near.distance))
@@ -435,12 +554,12 @@ mod tests {
             found.sort_unstable();
             let mut expected = Vec::new();
             for (b, &fingerprint) in distinct.iter().enumerate() {
-                let near = (0..b).map(|a| (a as u32, b as u32, hamming(distinct[a], fingerprint)));
-                expected.extend(near.filter(|&(_, _, distance)| distance <= max_distance));
+                let near = (0..b).filter(|&a| near.contains(distinct[a] ^ fingerprint));
+                expected.extend(near.map(|a| (a as u32, b as u32, hamming(distinct[a], fingerprint))));
             }
             expected.sort_unstable();
-            assert_eq!(found.len(), expected.len(), "distance {max_distance}");
-            assert!(found == expected, "distance {max_distance}");
+            assert_eq!(found.len(), expected.len(), "{near:?}");
+            assert!(found == expected, "{near:?}");
         }
     }
 }

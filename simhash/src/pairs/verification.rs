@@ -100,7 +100,7 @@ impl<C: Component> Verification<C> {
     /// Finds the rows whose texts are to be read. `budget` is in bytes. Fails if memory is refused.
     pub fn new(rows: Rows, rule: Rule, budget: usize, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
         let len = rows.len();
-        let candidates = Candidates::new(rows, rule.max_distance, tick)?;
+        let candidates = Candidates::new(rows, rule.near, tick)?;
         let mut states = Vec::new();
         resize(&mut states, candidates.sizes.len(), UNREAD)?;
         Ok(Self {

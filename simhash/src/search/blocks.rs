@@ -38,6 +38,11 @@ impl Block {
         Some(Self { shift: 64 - end, width: narrow + u32::from(number < wider) })
     }
 
+    /// The lowest bit of the block.
+    pub fn low(self) -> u32 {
+        self.shift
+    }
+
     /// The width of the block in bits, 8 to 32.
     pub fn width(self) -> u32 {
         self.width
@@ -118,7 +123,7 @@ pub fn radius(number: i32, blocks: i32, max_distance: i32) -> Option<u32> {
 
 /// The words of `width` bits, at most 32, of which `ones` bits are 1, in ascending order (Gosper's hack: HAKMEM, item
 /// 175).
-fn words_of_weight(ones: u32, width: u32) -> impl Iterator<Item = u32> {
+pub fn words_of_weight(ones: u32, width: u32) -> impl Iterator<Item = u32> {
     let end = 1u64 << width;
     let first = (ones <= width).then(|| (1u64 << ones) - 1);
     std::iter::successors(first, move |&word| {

@@ -6,6 +6,9 @@
 //! sum of all n_i bits. So everything at a distance below that sum has been found ([`Growth::complete_within`]). This
 //! is the pigeonhole principle of multi-index hashing (Norouzi, Punjani, Fleet, CVPR 2012), for any radii.
 //!
+//! If [`Nearness`] has radii, everything near has also been found when each block of its layout has had the steps up to
+//! its radius, whatever the distance.
+//!
 //! The next step is the cheapest one on the cheapest way to the wanted distance. Costs rise with the radius, so the
 //! cheapest step each time gives the cheapest radii. Costs are estimated for uniform fingerprints. If a value turns out
 //! to be much more common, the caller gives the step up ([`Growth::give_up`]), and the search goes on with other
@@ -13,6 +16,7 @@
 
 use super::blocks::Block;
 use super::cost::{Entries, PROBE_MICROSECONDS};
+use super::nearness::Nearness;
 
 /// The largest distance of two fingerprints.
 pub const LARGEST_DISTANCE: i32 = 64;
@@ -33,6 +37,8 @@ pub struct IndexedBlock {
 pub struct Growth {
     rows: f64,
     layouts: Vec<Vec<Progress>>,
+    /// The layout that has indexed all blocks that the radii of the search name; None without radii.
+    by_radii: Option<usize>,
     /// The expected cost of the steps so far, in microseconds.
     spent: f64,
 }
@@ -43,6 +49,8 @@ struct Progress {
     of: IndexedBlock,
     /// Number of radii that have been looked at, from 0 on.
     radii: u32,
+    /// Number of radii to look at if the radii of the search decide.
+    wanted: u32,
     /// What the next step is known to cost at least, in microseconds; 0 if nothing is known.
     at_least: f64,
 }
@@ -84,15 +92,31 @@ struct Way {
 
 impl Growth {
     /// The beginning of a search among `rows` rows by the indexed blocks of one or more layouts.
-    pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<IndexedBlock>>) -> Self {
-        let progress = |of| Progress { of, radii: 0, at_least: 0.0 };
+    pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<IndexedBlock>>, near: Nearness) -> Self {
+        let progress = |of| Progress { of, radii: 0, wanted: 0, at_least: 0.0 };
         let layouts = layouts.into_iter().map(|blocks| blocks.into_iter().map(progress).collect()).collect();
-        Self { rows: rows.max(1.0), layouts, spent: 0.0 }
+        let mut growth = Self { rows: rows.max(1.0), layouts, by_radii: None, spent: 0.0 };
+        if let Some(probed) = near.blocks().and_then(|blocks| near.probed_blocks(blocks)) {
+            let probed: Vec<_> = probed.collect();
+            growth.by_radii = growth.layouts.iter_mut().position(|blocks| want_radii(blocks, &probed));
+        }
+        growth
     }
 
-    /// The largest distance within which everything has been found; -1 at the beginning.
+    /// The largest distance within which everything near has been found; -1 at the beginning.
     pub fn complete_within(&self) -> i32 {
+        let by_radii = self
+            .by_radii
+            .is_some_and(|layout| self.layouts[layout].iter().all(|progress| progress.radii >= progress.wanted));
+        if by_radii {
+            return LARGEST_DISTANCE;
+        }
         self.layouts.iter().map(|blocks| complete_within(blocks)).max().unwrap_or(-1)
+    }
+
+    /// Whether all blocks are indexed that the radii of the search name; false without radii.
+    pub fn serves_radii(&self) -> bool {
+        self.by_radii.is_some()
     }
 
     /// The next step of a search that is to find everything within `distance`; None if everything is found, or if it
@@ -108,6 +132,9 @@ impl Growth {
                 let except = except.filter(|(of, _)| *of == layout).map(|(_, place)| place);
                 Some((layout, self.cheapest_way(blocks, distance, except)?))
             });
+            let by_radii = self.by_radii.filter(|layout| except.is_none_or(|(of, _)| of != *layout));
+            let ways =
+                ways.chain(by_radii.and_then(|layout| Some((layout, self.way_by_radii(&self.layouts[layout])?))));
             ways.min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))
         };
         let (layout, way) = ways(None).filter(|(_, way)| way.cost <= otherwise)?;
@@ -150,7 +177,7 @@ impl Growth {
         self.layouts.iter().map(|blocks| blocks.iter().map(|progress| progress.radii.checked_sub(1)).collect())
     }
 
-    /// The largest distance within which steps find everything before they cost more than `otherwise` microseconds.
+    /// The largest distance within which steps find everything near before they cost more than `otherwise` microseconds.
     pub fn reach(&self, otherwise: f64) -> i32 {
         let mut growth = self.clone();
         while let Some(step) = growth.next(growth.complete_within() + 1, otherwise - growth.spent) {
@@ -201,6 +228,17 @@ impl Growth {
         way
     }
 
+    /// The steps that the radii of the search leave; None if none is left.
+    fn way_by_radii(&self, blocks: &[Progress]) -> Option<Way> {
+        let cost = |progress: &Progress, radii: std::ops::Range<u32>| -> f64 {
+            radii.map(|radius| self.step_cost(progress, radius)).sum()
+        };
+        let left = blocks.iter().enumerate().filter(|(_, progress)| progress.radii < progress.wanted);
+        let first_cost = |progress: &Progress| cost(progress, progress.radii..progress.radii + 1);
+        let (first, _) = left.clone().min_by(|(_, a), (_, b)| first_cost(a).total_cmp(&first_cost(b)))?;
+        Some(Way { cost: left.map(|(_, progress)| cost(progress, progress.radii..progress.wanted)).sum(), first })
+    }
+
     fn step_cost(&self, progress: &Progress, radius: u32) -> f64 {
         let IndexedBlock { block, entries } = progress.of;
         let (probes, found) = self.expected(block, radius);
@@ -213,6 +251,20 @@ impl Growth {
         let probes = block.ring_count(radius) as f64;
         (probes, probes * self.rows / f64::from(block.width()).exp2())
     }
+}
+
+/// Notes the radii of a search with the blocks of its layout, if these are all indexed; false if they are not.
+fn want_radii(blocks: &mut [Progress], probed: &[(Block, u32)]) -> bool {
+    let is_indexed = |(block, _): &(Block, u32)| blocks.iter().any(|progress| progress.of.block == *block);
+    if !probed.iter().all(is_indexed) {
+        return false;
+    }
+    for &(block, radius) in probed {
+        for progress in blocks.iter_mut().filter(|progress| progress.of.block == block) {
+            progress.wanted = radius.min(block.width()) + 1;
+        }
+    }
+    true
 }
 
 fn complete_within(blocks: &[Progress]) -> i32 {

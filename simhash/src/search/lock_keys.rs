@@ -1,43 +1,101 @@
-//! Lock keys: near-duplicates share one, so that their writers can exclude each other.
+//! Lock keys: near fingerprints share one, so that their writers find each other in a table of locks.
 
 use xxhash_rust::xxh3::xxh3_64_with_secret;
 
+use super::blocks::{Block, LAYOUTS};
+use super::nearness::Nearness;
+
 /// The secret that keys are hashed with. PostgreSQL shows all locks to all users; without the secret, nobody can
-/// compute a row's fingerprint from its keys. It has the length of xxh3's own secret.
+/// compute a row's fingerprint from its locks. It has the length of xxh3's own secret.
 pub struct Secret(pub [u8; 192]);
 
-/// Largest distance at which keys tell fingerprints apart. Beyond it, all fingerprints have the same key.
-const LARGEST_DISTANCE: u32 = 8;
+/// The blocks that keys are made from: near fingerprints differ in at most the radius of a block, in some of these
+/// blocks. Without blocks, all fingerprints share one key.
+pub struct KeyBlocks {
+    near: Nearness,
+    blocks: Vec<(Block, u32)>,
+}
 
-/// Lock keys of a fingerprint, sorted and each once: any two fingerprints at a distance of at most `max_distance` share
-/// a key.
-///
-/// Cut into `max_distance` + 2 pieces, such fingerprints agree on at least two pieces (Manku, Jain, Das Sarma, WWW
-/// 2007, section 3), so each pair of pieces is a key. A key has two pieces because the fingerprints of texts made from
-/// one template often share one piece, but rarely two. At distance 3 there are ten keys, of 25 or 26 bits of the
-/// fingerprint each.
-pub fn shared_keys(fingerprint: u64, max_distance: u32, secret: &Secret) -> Vec<u32> {
-    if max_distance > LARGEST_DISTANCE {
-        return vec![0];
+impl KeyBlocks {
+    /// The cheapest blocks.
+    pub fn of(near: Nearness) -> Self {
+        let layouts = LAYOUTS.filter_map(|blocks| near.probed_blocks(blocks)).map(Iterator::collect);
+        let cost = |a: &Vec<_>, b: &Vec<_>| microseconds(a).total_cmp(&microseconds(b));
+        Self { near, blocks: layouts.chain([Vec::new()]).min_by(cost).unwrap_or_default() }
     }
-    let pieces = max_distance + 2;
-    let piece = |number: u32| {
-        let (start, end) = (number * 64 / pieces, (number + 1) * 64 / pieces);
-        fingerprint << start >> (64 - (end - start))
+}
+
+/// What a row costs: locks on its keys, look-ups of the keys that a near row may have, and, if a row that is not near
+/// has one of these by chance, the reading of all locks. The last figure is for a busy server.
+fn microseconds(blocks: &[(Block, u32)]) -> f64 {
+    const LOCK: f64 = 1.0;
+    const LOOK_UP: f64 = 0.2;
+    const READ_ALL: f64 = 100.0;
+    let of_block = |&(block, radius): &(Block, u32)| {
+        let probes = block.probe_count(Some(radius)) as f64;
+        LOCK + probes * (LOOK_UP + READ_ALL / f64::from(block.width()).exp2())
     };
-    let mut keys: Vec<_> = (0..pieces)
-        .flat_map(|a| (a + 1..pieces).map(move |b| (a, b)))
-        .map(|(a, b)| {
-            let mut bytes = [0; 18];
-            bytes[..8].copy_from_slice(&piece(a).to_le_bytes());
-            bytes[8..16].copy_from_slice(&piece(b).to_le_bytes());
-            bytes[16..].copy_from_slice(&[a as u8, b as u8]);
-            xxh3_64_with_secret(&bytes, &secret.0) as u32
-        })
-        .collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys
+    if blocks.is_empty() { READ_ALL } else { blocks.iter().map(of_block).sum() }
+}
+
+/// The keys of the rows of one scope of a table.
+pub struct LockKeys<'a> {
+    /// The table's secret.
+    pub secret: &'a Secret,
+    /// A hash of the scope's values.
+    pub scope: u64,
+    /// The blocks that keys are made from.
+    pub blocks: &'a KeyBlocks,
+}
+
+impl LockKeys<'_> {
+    /// The keys of a row with this fingerprint.
+    pub fn own(&self, fingerprint: u64) -> impl Iterator<Item = u32> {
+        self.keys(move |block, _| [block.value(fingerprint)])
+    }
+
+    /// The keys of which each row near this fingerprint has at least one.
+    pub fn of_near(&self, fingerprint: u64) -> impl Iterator<Item = u32> {
+        self.keys(move |block, radius| block.probes(fingerprint, Some(radius)))
+    }
+
+    fn keys<V: IntoIterator<Item = i32>>(&self, values: impl Fn(Block, u32) -> V) -> impl Iterator<Item = u32> {
+        let of_all = self.blocks.blocks.is_empty().then(|| self.hash(0, 0));
+        let of_block = move |(number, &(block, radius)): (u8, &(Block, u32))| {
+            values(block, radius).into_iter().map(move |value| self.hash(number, value.cast_unsigned()))
+        };
+        (0..).zip(&self.blocks.blocks).flat_map(of_block).chain(of_all)
+    }
+
+    /// Encrypts a fingerprint, by a Feistel network of four rounds.
+    pub fn encrypt(&self, fingerprint: u64) -> u64 {
+        let halves = ((fingerprint >> 32) as u32, fingerprint as u32);
+        let (left, right) = Self::ROUNDS.fold(halves, |(left, right), round| (right, left ^ self.hash(round, right)));
+        u64::from(left) << 32 | u64::from(right)
+    }
+
+    /// Whether a fingerprint is near one that was encrypted. One that was encrypted with another secret or scope is
+    /// taken for a random number.
+    pub fn is_near(&self, encrypted: u64, fingerprint: u64) -> bool {
+        self.blocks.near.contains(self.decrypt(encrypted) ^ fingerprint)
+    }
+
+    fn decrypt(&self, encrypted: u64) -> u64 {
+        let halves = ((encrypted >> 32) as u32, encrypted as u32);
+        let mut rounds = Self::ROUNDS.rev();
+        let (left, right) = rounds.by_ref().fold(halves, |(left, right), round| (right ^ self.hash(round, left), left));
+        u64::from(left) << 32 | u64::from(right)
+    }
+
+    /// The numbers of the rounds, which are no numbers of blocks.
+    const ROUNDS: std::ops::Range<u8> = 8..12;
+
+    fn hash(&self, purpose: u8, value: u32) -> u32 {
+        let mut bytes = [purpose; 13];
+        bytes[..4].copy_from_slice(&value.to_le_bytes());
+        bytes[4..12].copy_from_slice(&self.scope.to_le_bytes());
+        xxh3_64_with_secret(&bytes, &self.secret.0) as u32
+    }
 }
 
 #[cfg(test)]
@@ -50,34 +108,82 @@ mod tests {
         Secret(std::array::from_fn(|_| random() as u8))
     }
 
+    fn within(max_distance: i32) -> KeyBlocks {
+        KeyBlocks::of(Nearness::within(max_distance))
+    }
+
     #[test]
-    fn near_fingerprints_share_a_key() {
+    fn near_fingerprints_find_a_key_of_each_other() {
         let (mut random, secret) = (random(), secret());
-        for max_distance in 0..=12 {
-            for _ in 0..2000 {
+        let by_radii = [[1, 1, 1, 1], [1, -1, 0, 3], [-1; 4], [64; 4]].map(|radii| Nearness::by_radii(10, &radii));
+        for near in (-1..=64).map(Nearness::within).chain(by_radii.into_iter().flatten()) {
+            let blocks = KeyBlocks::of(near);
+            let keys = LockKeys { secret: &secret, scope: random(), blocks: &blocks };
+            for _ in 0..500 {
                 let a = random();
-                let b = (0..max_distance).fold(a, |b, _| b ^ 1 << (random() % 64));
-                let [keys, others] = [a, b].map(|fingerprint| shared_keys(fingerprint, max_distance, &secret));
-                assert!(keys.iter().any(|key| others.contains(key)), "{a:x} {b:x} {max_distance}");
-                assert!(keys.is_sorted_by(|a, b| a < b));
+                let b = (0..near.max_distance()).fold(a, |b, _| b ^ 1 << (random() % 64));
+                let own: Vec<_> = keys.own(a).collect();
+                let is_found = keys.of_near(b).any(|key| own.contains(&key)) && keys.is_near(keys.encrypt(a), b);
+                assert!(is_found || !near.contains(a ^ b), "{a:x} {b:x} {near:?}");
             }
         }
     }
 
     #[test]
-    fn other_fingerprints_rarely_share_one() {
-        let secret = secret();
-        let keys = |fingerprint: u64| shared_keys(fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15), 3, &secret);
-        assert_eq!(keys(1).len(), 10);
-        let first = keys(1);
-        assert!((2..10_000).all(|other| !keys(other).iter().any(|key| first.contains(key))));
-        // Fingerprints that share only a 16-bit block, as texts of one template do, have different keys.
-        assert_ne!(shared_keys(0x1234_0000_1111_2222, 3, &secret), shared_keys(0x1234_ffff_8888_9999, 3, &secret));
+    fn other_fingerprints_rarely_do() {
+        let (mut random, secret) = (random(), secret());
+        for (max_distance, most) in [(3, 5), (6, 300), (8, 600)] {
+            let blocks = within(max_distance);
+            let keys = LockKeys { secret: &secret, scope: 0, blocks: &blocks };
+            let own: Vec<_> = keys.own(random()).collect();
+            let shares_one = |fingerprint| keys.of_near(fingerprint).any(|key| own.contains(&key));
+            let count = (0..10_000).filter(|_| shares_one(random())).count();
+            assert!(count <= most, "{count} of 10,000 at distance {max_distance}");
+        }
     }
 
     #[test]
-    fn with_another_secret_keys_are_others() {
-        let others = shared_keys(0, 3, &Secret([7; _]));
-        assert!(!shared_keys(0, 3, &secret()).iter().any(|key| others.contains(key)));
+    fn costs_are_bounded() {
+        let counts = |near| {
+            let (secret, blocks) = (secret(), KeyBlocks::of(near));
+            let keys = LockKeys { secret: &secret, scope: 0, blocks: &blocks };
+            (keys.own(0).count(), keys.of_near(0).count())
+        };
+        let of_distance = |max_distance| counts(Nearness::within(max_distance));
+        assert_eq!([0, 3, 6, 8, 10].map(of_distance), [(1, 1), (4, 4), (7, 7), (6, 39), (6, 60)]);
+        assert!((0..=64).map(of_distance).all(|(own, of_near)| own <= 8 && of_near <= 300));
+        assert_eq!(of_distance(64), (1, 1));
+        let by_radii = |radii: &[i32]| Nearness::by_radii(10, radii).map(counts);
+        assert_eq!(by_radii(&[1; 4]), Some((4, 68)));
+        assert_eq!(by_radii(&[0; 3]), Some((3, 3)));
+        assert_eq!(by_radii(&[64; 2]), Some((1, 1)));
+    }
+
+    #[test]
+    fn scopes_and_secrets_have_other_keys() {
+        let blocks = within(3);
+        let (secret, other) = (secret(), Secret([7; _]));
+        let keys = |secret, scope| LockKeys { secret, scope, blocks: &blocks };
+        let own: Vec<_> = keys(&secret, 1).own(0).collect();
+        let encrypted = keys(&secret, 1).encrypt(0);
+        assert!(keys(&secret, 1).is_near(encrypted, 7));
+        for others in [keys(&secret, 2), keys(&other, 1)] {
+            assert!(!others.own(0).any(|key| own.contains(&key)));
+            assert_ne!(others.encrypt(0), encrypted);
+            assert!(!others.is_near(encrypted, 7));
+        }
+    }
+
+    #[test]
+    fn fingerprints_are_encrypted() {
+        let (mut random, secret, blocks) = (random(), secret(), within(3));
+        for _ in 0..1000 {
+            let (fingerprint, keys) = (random(), LockKeys { secret: &secret, scope: random(), blocks: &blocks });
+            let encrypted = keys.encrypt(fingerprint);
+            assert_eq!(keys.decrypt(encrypted), fingerprint);
+            // One bit of the fingerprint changes about half of all bits.
+            let changed = (keys.encrypt(fingerprint ^ 1 << (random() % 64)) ^ encrypted).count_ones();
+            assert!((8..=56).contains(&changed), "{changed}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Pairs and clusters as they are defined: every pair is compared, and nothing is sorted or split.
 
 use simhash::pairs::{Pair, Pairs, Progress, Rows, clusters};
+use simhash::search::nearness::Nearness;
 
 pub fn rows(fingerprints: &[Option<u64>]) -> Rows {
     let mut rows = Rows::with_capacity(fingerprints.len()).expect("memory suffices");
@@ -9,21 +10,21 @@ pub fn rows(fingerprints: &[Option<u64>]) -> Rows {
 }
 
 /// All pairs that [`Pairs`] finds, in its order.
-pub fn found(fingerprints: &[Option<u64>], max_distance: u32, tick: &dyn Fn(Progress)) -> Vec<Pair> {
-    let mut pairs = Pairs::new(rows(fingerprints), max_distance, tick).expect("memory suffices");
+pub fn found(fingerprints: &[Option<u64>], near: Nearness, tick: &dyn Fn(Progress)) -> Vec<Pair> {
+    let mut pairs = Pairs::new(rows(fingerprints), near, tick).expect("memory suffices");
     std::iter::from_fn(|| pairs.next(tick).expect("memory suffices")).collect()
 }
 
 /// All near pairs by definition, in ascending order.
-fn near(fingerprints: &[Option<u64>], max_distance: u32) -> Vec<Pair> {
+fn near_pairs(fingerprints: &[Option<u64>], near: Nearness) -> Vec<Pair> {
     let present: Vec<(u32, u64)> =
         (0..).zip(fingerprints).filter_map(|(position, &fingerprint)| Some((position, fingerprint?))).collect();
     let mut pairs = Vec::new();
     for (i, &(a, first)) in present.iter().enumerate() {
         for &(b, second) in &present[i + 1..] {
-            let distance = (first ^ second).count_ones();
-            if distance <= max_distance {
-                pairs.push(Pair { a, b, distance });
+            let difference = first ^ second;
+            if near.contains(difference) {
+                pairs.push(Pair { a, b, distance: difference.count_ones() });
             }
         }
     }
@@ -47,17 +48,17 @@ fn connected(rows: usize, pairs: &[Pair]) -> Vec<u32> {
 }
 
 /// Checks that pairs and clusters are what the definition says.
-pub fn check(fingerprints: &[Option<u64>], max_distance: u32, context: &str) {
-    let in_order = found(fingerprints, max_distance, &|_| ());
+pub fn check(fingerprints: &[Option<u64>], near: Nearness, context: &str) {
+    let in_order = found(fingerprints, near, &|_| ());
     let mut sorted = in_order.clone();
     sorted.sort_unstable();
-    let expected = near(fingerprints, max_distance);
+    let expected = near_pairs(fingerprints, near);
     let rows = fingerprints.len();
     if sorted != expected {
         let missing = expected.iter().filter(|pair| sorted.binary_search(pair).is_err()).count();
-        panic!("{context}, distance {max_distance}: {} pairs of {}, {missing} missing", sorted.len(), expected.len());
+        panic!("{context}, {near:?}: {} pairs of {}, {missing} missing", sorted.len(), expected.len());
     }
-    assert!(found(fingerprints, max_distance, &|_| ()) == in_order, "{context}: another order");
-    let clusters = clusters(self::rows(fingerprints), max_distance, &|_| ()).expect("memory suffices");
-    assert!(clusters == connected(rows, &expected), "{context}, distance {max_distance}: other clusters");
+    assert!(found(fingerprints, near, &|_| ()) == in_order, "{context}: another order");
+    let clusters = clusters(self::rows(fingerprints), near, &|_| ()).expect("memory suffices");
+    assert!(clusters == connected(rows, &expected), "{context}, {near:?}: other clusters");
 }

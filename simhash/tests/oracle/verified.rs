@@ -10,14 +10,14 @@ pub type Row<'a> = (Option<u64>, Option<&'a str>);
 
 /// Whether the rule takes two rows for near-duplicates, and their distance.
 fn edge(a: Row<'_>, b: Row<'_>, rule: &Rule, options: &Options) -> Option<u32> {
-    let distance = (a.0? ^ b.0?).count_ones();
+    let difference = a.0? ^ b.0?;
     let confirmed = match rule.resemblance {
         None => true,
         Some(least) => resemblance(&mut Fingerprinter::default(), a.1?, b.1?, options, &|| ())
             .expect("memory suffices")
             .is_some_and(|found| found >= least),
     };
-    (distance <= rule.max_distance && confirmed).then_some(distance)
+    (rule.near.contains(difference) && confirmed).then_some(difference.count_ones())
 }
 
 /// For each row, the first row that it is connected to: the smallest position spreads along the edges until nothing

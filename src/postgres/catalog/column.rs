@@ -77,7 +77,7 @@ impl Column {
         }
     }
 
-    /// The name, decoded.
+    /// The name.
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }

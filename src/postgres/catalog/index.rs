@@ -7,7 +7,6 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::relation::Relation;
 use crate::postgres::nodes::expression::{Expression, list};
-use crate::postgres::owner::as_owner;
 use crate::postgres::spi::from_server;
 
 /// An index.
@@ -93,7 +92,7 @@ impl Index {
         }
     }
 
-    /// The name, decoded.
+    /// The name.
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }
@@ -128,31 +127,9 @@ pub fn is_inferable(index: &Relation) -> bool {
 }
 
 /// The expressions among an index's keys, in order.
-///
-/// They are read as the index's owner, because PostgreSQL folds their constants when it reads them, which calls
-/// functions.
 fn expressions(index: &Relation) -> Vec<Expression> {
-    if !has_in_pg_index(index, pg_sys::Anum_pg_index_indexprs) {
-        return Vec::new();
-    }
     // SAFETY: the index is open; the list is a copy and holds valid expressions.
-    let read = || unsafe { list(pg_sys::RelationGetIndexExpressions(index.as_ptr())) };
-    // Once read, they stay in the relation cache, and reading them again calls no function.
-    if index.rd_indexprs.is_null() { as_owner(index.owner(), read) } else { read() }
-}
-
-/// What an INSERT needs to know about an index, including its expressions and predicate, in the current memory context.
-///
-/// They are read as the index's owner, as in [`expressions`].
-///
-/// # Safety
-/// The relation is an index.
-pub unsafe fn index_info(index: &Relation) -> *mut pg_sys::IndexInfo {
-    let is_unread = index.rd_indexprs.is_null() && has_in_pg_index(index, pg_sys::Anum_pg_index_indexprs)
-        || index.rd_indpred.is_null() && has_in_pg_index(index, pg_sys::Anum_pg_index_indpred);
-    // SAFETY: the index is open.
-    let read = || unsafe { pg_sys::BuildIndexInfo(index.as_ptr()) };
-    if is_unread { as_owner(index.owner(), read) } else { read() }
+    unsafe { list(pg_sys::RelationGetIndexExpressions(index.as_ptr())) }
 }
 
 /// Whether a column of the index's row of pg_index is not NULL.

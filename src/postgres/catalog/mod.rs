@@ -6,6 +6,7 @@
 pub mod citus;
 pub mod column;
 pub mod foreign;
+pub mod foreign_key;
 pub mod generation;
 pub mod index;
 pub mod partition;

@@ -1,11 +1,15 @@
 //! Partitions and inheritance among tables.
 
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
 
 use super::relation::Relation;
+use crate::postgres::error::{sendable, user_error};
 use crate::postgres::ffi;
+use crate::postgres::names::{relation_sql, role_name};
 use crate::postgres::nodes::expression::{Expression, list, oids};
-use crate::postgres::owner::as_owner;
 
 /// A table and all its inheritors and partitions, at all levels: each once, level by level from `root`. They are locked
 /// in mode `lock`, except `root`, which the caller has locked.
@@ -23,24 +27,34 @@ pub fn ancestors(table: &Relation) -> Vec<Oid> {
     unsafe { oids(ffi::get_partition_ancestors(table.oid())) }
 }
 
+/// Refuses a family of tables that belong to several roles: the tables above a locked table, and its inheritors
+/// `members`, which are locked too.
+///
+/// PostgreSQL evaluates what is on one table when it plans or writes to another one: keys, constraints, indexes,
+/// triggers. A command that runs as one owner would lend that owner's rights to the others.
+pub fn check_owner(table: Oid, members: &[Oid]) -> Result<(), ErrorReport> {
+    let above = ancestors(&Relation::open(table));
+    let top = Relation::open(above.last().copied().unwrap_or(table));
+    above.iter().chain(members).try_for_each(|&member| check_same_owner(&top, &Relation::open(member)))
+}
+
+/// Refuses an inheritor or a partition of a table, `member`, that does not belong to the table's owner.
+pub fn check_same_owner(table: &Relation, member: &Relation) -> Result<(), ErrorReport> {
+    let (owner, other) = (table.owner(), member.owner());
+    if owner == other {
+        return Ok(());
+    }
+    let (owner, other, name) = (role_name(owner)?, role_name(other)?, member.name()?);
+    let message = format!("table \"{name}\" belongs to \"{other}\", not to the owner of table \"{}\"", table.name()?);
+    let target = relation_sql(member.oid())?.unwrap_or(name);
+    Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .set_detail("What one owner has put on a table would run with the rights of the other one.")
+        .set_hint(sendable(format!("ALTER TABLE {target} OWNER TO {}", quote_identifier(owner)))))
+}
+
 /// The condition that a partition's rows fulfil, with the conditions of the partitions above it: a list of expressions;
 /// null if the table is not a partition, or takes all rows.
-///
-/// Partition keys are read as their tables' owners, because PostgreSQL folds their constants when it reads them, which
-/// calls functions.
 pub fn partition_constraint(table: &Relation) -> *mut pg_sys::List {
-    let mut opened = Vec::new();
-    if !table.rd_partcheckvalid {
-        for ancestor in ancestors(table) {
-            let ancestor = Relation::open(ancestor);
-            if ancestor.rd_partkey.is_null() {
-                // SAFETY: the table is open.
-                as_owner(ancestor.owner(), || unsafe { ffi::read_partition_key(ancestor.as_ptr()) });
-            }
-            // The relation cache keeps the key as long as the table is open.
-            opened.push(ancestor);
-        }
-    }
     // SAFETY: the table is open.
     unsafe { ffi::partition_qual(table.as_ptr()) }
 }

@@ -52,6 +52,11 @@ impl Relation {
         Some(Self { relation, on_close: OnClose::KeepLock })
     }
 
+    /// Opens a relation that is locked already, as a query's tables and their indexes are while it is planned.
+    pub fn open_locked(relation: Oid) -> Self {
+        Self::open_in_mode(relation, pg_sys::NoLock as pg_sys::LOCKMODE)
+    }
+
     /// A relation that PostgreSQL has opened.
     ///
     /// # Safety
@@ -75,7 +80,7 @@ impl Relation {
         unsafe { &*self.rd_rel }
     }
 
-    /// The name, decoded.
+    /// The name.
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: `relname` is NUL-terminated.
         unsafe { from_server(self.class().relname.data.as_ptr()) }
@@ -131,6 +136,11 @@ impl Relation {
     pub fn indexes(&self) -> Vec<Oid> {
         // SAFETY: the table is open. The list is a copy.
         unsafe { oids(pg_sys::RelationGetIndexList(self.as_ptr())) }
+    }
+
+    /// The indexes of a table, except those that are being dropped, opened as the planner opens them.
+    pub fn open_indexes(&self) -> impl Iterator<Item = Self> {
+        self.indexes().into_iter().filter_map(Self::open_for_planning)
     }
 
     /// The planner's estimate of the rows in the table itself, without inheritors.

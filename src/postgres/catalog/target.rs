@@ -1,11 +1,13 @@
 //! The table that a command works on: locked, and owned by the current user.
 
+use std::ffi::CStr;
+
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::spi::quote_qualified_identifier;
+use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 
 use super::citus::{distribution, is_coordinator};
-use super::partition::with_inheritors;
+use super::partition::{check_owner, with_inheritors};
 use super::relation::{Relation, no_such_relation};
 use crate::postgres::error::user_error;
 use crate::postgres::lock_wait::lock_relation;
@@ -22,7 +24,7 @@ pub type Lock = pg_sys::LOCKMODE;
 pub struct Target {
     pub oid: pg_sys::Oid,
     pub owner: pg_sys::Oid,
-    pub schema: String,
+    pub schema: pg_sys::Oid,
     pub name: String,
     kind: u8,
     is_held: bool,
@@ -34,7 +36,7 @@ impl Target {
     /// family.
     pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
         // A user who may not change a table must not be able to lock it either.
-        check_owner(oid)?;
+        check_is_owner(oid)?;
         lock_relation(oid, lock)?;
         // SAFETY: the relation is closed again; its lock stays until the transaction ends.
         unsafe {
@@ -45,7 +47,7 @@ impl Target {
             pg_sys::relation_close(relation, pg_sys::NoLock as Lock);
         }
         // The owner may have changed while we waited for the lock.
-        check_owner(oid)?;
+        check_is_owner(oid)?;
         let target = Self::locked(oid, lock > pg_sys::AccessShareLock as Lock)?;
         target.check_kind()?;
         if target.is_held {
@@ -58,14 +60,10 @@ impl Target {
     fn locked(oid: pg_sys::Oid, is_held: bool) -> Result<Self, ErrorReport> {
         let relation = Relation::open(oid);
         let schema = relation.schema();
-        Ok(Self {
-            oid,
-            owner: relation.owner(),
-            schema: if is_held { hold_schema(schema)? } else { schema_name(schema)? },
-            name: relation.name()?,
-            kind: relation.kind(),
-            is_held,
-        })
+        if is_held {
+            hold_schema(schema)?;
+        }
+        Ok(Self { oid, owner: relation.owner(), schema, name: relation.name()?, kind: relation.kind(), is_held })
     }
 
     /// The same relation with its names held, for a target that was locked as a SELECT locks it.
@@ -73,13 +71,16 @@ impl Target {
         Self::locked(self.oid, true)
     }
 
-    /// This relation, which comes first, and all its inheritors, all locked in mode `lock`.
+    /// This relation, which comes first, and all its inheritors, all locked in mode `lock`. An error if another role
+    /// owns one of them.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
         for member in with_inheritors(self.oid, pg_sys::NoLock as Lock).into_iter().filter(|&member| member != self.oid)
         {
             lock_relation(member, lock)?;
         }
-        with_inheritors(self.oid, lock).into_iter().map(|member| Self::locked(member, self.is_held)).collect()
+        let members = with_inheritors(self.oid, lock);
+        check_owner(self.oid, &members)?;
+        members.into_iter().map(|member| Self::locked(member, self.is_held)).collect()
     }
 
     /// Opens the relation. Drop the result before a command changes the table: PostgreSQL refuses to change a table
@@ -91,8 +92,18 @@ impl Target {
     /// The qualified, quoted name, as it is now. A statement that is run here may use it only if the names are held, or
     /// must check which table the name has found.
     pub fn sql(&self) -> String {
-        let current = relation_sql(self.oid).ok().flatten();
-        current.unwrap_or_else(|| quote_qualified_identifier(&self.schema, &self.name))
+        relation_sql(self.oid).ok().flatten().unwrap_or_else(|| quote_identifier(&self.name))
+    }
+
+    /// The qualified, quoted name of an index of the table, as it is now.
+    pub fn index_sql(&self, index: &str) -> Result<String, ErrorReport> {
+        Ok(quote_qualified_identifier(schema_name(self.schema)?, index.to_owned()))
+    }
+
+    /// Whether a relation in the table's schema has this name.
+    pub fn has_beside(&self, name: &CStr) -> bool {
+        // SAFETY: a look-up in a system cache; the name is NUL-terminated.
+        unsafe { pg_sys::get_relname_relid(name.as_ptr(), self.schema) != pg_sys::InvalidOid }
     }
 
     pub fn is_partitioned(&self) -> bool {
@@ -156,7 +167,7 @@ impl Target {
     }
 }
 
-fn check_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {
+fn check_is_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {
     // SAFETY: the functions look up system caches; aclcheck_error only raises an error.
     unsafe {
         let name = pg_sys::get_rel_name(oid);

@@ -1,22 +1,29 @@
-//! A table of a query, while the planner collects the ways to scan it.
-
-use std::cmp::Ordering;
+//! A relation of a query, while the planner collects the ways to scan it.
 
 use pgrx::pg_sys::{self, Oid};
 
-use super::expression::{Expression, list};
+use super::equality::Comparison;
+use super::expression::{Expression, Variable, list};
+use super::planner::Planner;
 
-/// A table that the planner plans to scan.
+/// A relation that the planner plans to scan: mostly a table, or a family of tables.
 #[derive(Clone, Copy)]
 pub struct BaseRelation {
-    root: *mut pg_sys::PlannerInfo,
-    relation: *mut pg_sys::RelOptInfo,
-    table: Oid,
+    pub(super) root: *mut pg_sys::PlannerInfo,
+    pub(super) relation: *mut pg_sys::RelOptInfo,
+    entry: *const pg_sys::RangeTblEntry,
 }
 
 /// The relations of a query that an expression needs besides the scanned one; a set of the planner, perhaps null.
 #[derive(Clone, Copy)]
 pub struct Outer(pg_sys::Relids);
+
+/// A condition of the query on rows of a table.
+#[derive(Clone, Copy)]
+pub struct Condition {
+    pub(super) info: *mut pg_sys::RestrictInfo,
+    pub expression: Expression,
+}
 
 /// An order that the query needs first of all.
 #[derive(Clone, Copy)]
@@ -36,11 +43,9 @@ pub struct UsableIndex {
 /// A condition that a column of the table equals a value, which does not depend on the table.
 #[derive(Clone, Copy)]
 pub struct Equality {
-    pub value: Expression,
-    /// The function of the operator, which belongs to the index's operator family, and the type of its right operand.
-    pub function: Oid,
-    pub right_type: Oid,
-    pub collation: Oid,
+    comparison: Comparison,
+    /// The other relations that the value needs.
+    pub outer: Outer,
     /// The share of rows that fulfil the condition, as the planner estimates it.
     pub share: f64,
 }
@@ -53,8 +58,7 @@ pub struct PathCost {
 }
 
 impl BaseRelation {
-    /// The table of `relation`; None unless it is an ordinary table or a materialized view that is scanned by itself
-    /// and completely.
+    /// The relation that the planner has just planned to scan; None if it has found that there are no rows.
     ///
     /// # Safety
     /// The arguments are those of the planner's `set_rel_pathlist_hook`, while it runs.
@@ -64,26 +68,15 @@ impl BaseRelation {
         entry: *const pg_sys::RangeTblEntry,
     ) -> Option<Self> {
         // SAFETY: the caller passes valid nodes.
-        unsafe {
-            let (entry, found) = (&*entry, &*relation);
-            let kinds = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_MATVIEW];
-            let is_scanned = found.reloptkind == pg_sys::RelOptKind::RELOPT_BASEREL
-                || found.reloptkind == pg_sys::RelOptKind::RELOPT_OTHER_MEMBER_REL;
-            let is_table = entry.rtekind == pg_sys::RTEKind::RTE_RELATION && kinds.contains(&(entry.relkind as u8));
-            let is_whole = !entry.inh && entry.tablesample.is_null();
-            let is_wanted = is_scanned && is_table && is_whole && !pg_sys::is_dummy_rel(relation);
-            is_wanted.then_some(Self { root, relation, table: entry.relid })
-        }
+        unsafe { (!pg_sys::is_dummy_rel(relation)).then_some(Self { root, relation, entry }) }
     }
 
-    /// The scanned relation, given to the function that makes a plan of a path.
-    ///
-    /// # Safety
-    /// The arguments are those of `PlanCustomPath`, while it runs.
-    pub unsafe fn of_path(root: *mut pg_sys::PlannerInfo, relation: *mut pg_sys::RelOptInfo) -> Self {
-        // SAFETY: the caller passes the planner at work, which has an entry for each relation that it scans.
-        let table = unsafe { (**(*root).simple_rte_array.add((*relation).relid as usize)).relid };
-        Self { root, relation, table }
+    /// Whether this is an ordinary table or a materialized view that is scanned by itself and completely.
+    pub fn is_table(&self) -> bool {
+        let entry = self.entry();
+        let kinds = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_MATVIEW];
+        let is_table = entry.rtekind == pg_sys::RTEKind::RTE_RELATION && kinds.contains(&(entry.relkind as u8));
+        is_table && !entry.inh && entry.tablesample.is_null()
     }
 
     fn found(&self) -> &pg_sys::RelOptInfo {
@@ -91,8 +84,18 @@ impl BaseRelation {
         unsafe { &*self.relation }
     }
 
+    pub(super) fn entry(&self) -> &pg_sys::RangeTblEntry {
+        // SAFETY: the planner keeps the query's range table while it plans.
+        unsafe { &*self.entry }
+    }
+
+    /// The planner at work on the query.
+    pub fn planner(&self) -> Planner {
+        Planner(self.root)
+    }
+
     pub fn table(&self) -> Oid {
-        self.table
+        self.entry().relid
     }
 
     /// The table's number in the query's range table.
@@ -115,6 +118,14 @@ impl BaseRelation {
         self.found().allvisfrac
     }
 
+    /// The number of rows that the query reads if other conditions refuse as many as the planner expects; None if the
+    /// query has no LIMIT, or it is not known.
+    pub fn expected_rows(&self) -> Option<f64> {
+        // SAFETY: the planner is at work on the query.
+        let limit = unsafe { (*self.root).limit_tuples };
+        (limit > 0.0).then(|| limit * (self.rows() / self.found().rows).max(1.0))
+    }
+
     /// The costs of reading a page in random order and in sequence.
     pub fn page_costs(&self) -> (f64, f64) {
         let (mut random, mut sequential) = (0.0, 0.0);
@@ -123,19 +134,42 @@ impl BaseRelation {
         (random, sequential)
     }
 
+    /// The number of pages that a scan fetches if it needs `needed` of `pages` pages, each one at random. A scan that
+    /// is run for each row of other relations finds some of them in memory (PostgreSQL's index_pages_fetched).
+    pub fn pages_fetched(&self, needed: f64, pages: f64, outer: Outer) -> f64 {
+        let loops = self.loops(outer);
+        if loops <= 1.0 {
+            return needed;
+        }
+        // SAFETY: the planner is at work, and knows the size of each table.
+        let fetched = unsafe { pg_sys::index_pages_fetched(needed * loops, pages as u32, pages, self.root) };
+        fetched / loops
+    }
+
+    /// How often a scan is run that is given rows of `outer`, as PostgreSQL assumes: for each row of the smallest one.
+    fn loops(&self, outer: Outer) -> f64 {
+        // SAFETY: the planner has an array of all relations; joins have no entry there.
+        let rows = |relation: i32| unsafe {
+            (*(*self.root).simple_rel_array.add(relation as usize)).as_ref().map(|relation| relation.rows)
+        };
+        outer.members().filter_map(rows).reduce(f64::min).unwrap_or(1.0)
+    }
+
     /// The conditions on rows of the table alone, then those that rows of other tables take part in, and that may be
     /// evaluated before others that protect the table's rows (as row-level security does).
-    pub fn conditions(&self) -> Vec<Expression> {
-        // SAFETY: both are lists of RestrictInfo nodes, whose clauses are valid expressions.
+    pub fn conditions(&self) -> Vec<Condition> {
+        // SAFETY: both are lists of RestrictInfo nodes.
         unsafe {
-            let own = list(self.found().baserestrictinfo).into_iter();
-            let joins = list(self.found().joininfo).into_iter();
-            let joins = joins.filter(|join| pg_sys::join_clause_is_movable_to(join.as_ptr().cast(), self.relation));
-            own.chain(joins)
-                .filter(|info| pg_sys::restriction_is_securely_promotable(info.as_ptr().cast(), self.relation))
-                .filter_map(|info| Expression::new((*info.as_ptr().cast::<pg_sys::RestrictInfo>()).clause))
-                .collect()
+            let own = conditions(self.found().baserestrictinfo).into_iter();
+            let joins = conditions(self.found().joininfo).into_iter();
+            let joins = joins.filter(|join| pg_sys::join_clause_is_movable_to(join.info, self.relation));
+            own.chain(joins).filter(|condition| self.may_come_first(condition)).collect()
         }
+    }
+
+    fn may_come_first(&self, condition: &Condition) -> bool {
+        // SAFETY: the condition is one of the relation.
+        unsafe { pg_sys::restriction_is_securely_promotable(condition.info, self.relation) }
     }
 
     /// The first order that the query needs, if it is that of ascending integers with NULLs last, and if there are
@@ -185,43 +219,57 @@ impl BaseRelation {
         }
     }
 
-    /// A condition that lets an index look up one value of its key at this place, from 0, which is this column; None if
-    /// the query has no such condition.
-    pub fn equality(&self, index: Oid, place: usize, column: i16) -> Option<Equality> {
-        // SAFETY: the lists have valid IndexOptInfo and RestrictInfo nodes. An index has an operator family and a
-        // collation for each key.
+    /// The conditions that a column of the table equals a value: of the table alone, of joins, and those that follow
+    /// from other equalities of the query.
+    pub fn equalities(&self, column: i16) -> Vec<Equality> {
+        let is_column = |side: Expression| self.owns(side) && side.as_own_column() == Some(column);
+        let equality = |condition: Condition| {
+            let comparison = Comparison::read(condition.expression, is_column)?;
+            let outer = self.outer([comparison.value])?;
+            Some(Equality { comparison, outer, share: self.share(&condition) })
+        };
+        self.conditions().into_iter().chain(self.implied(column)).filter_map(equality).collect()
+    }
+
+    /// The conditions of joins on a column of the table that follow from the equalities of the query. PostgreSQL takes
+    /// these out of the other conditions.
+    fn implied(&self, mut column: i16) -> Vec<Condition> {
+        if !self.found().has_eclass_joins {
+            return Vec::new();
+        }
+        // SAFETY: the planner is at work on this relation. `is_member_column` gets the pointer to the number.
+        unsafe {
+            let implied = pg_sys::generate_implied_equalities_for_column(
+                self.root,
+                self.relation,
+                Some(is_member_column),
+                (&raw mut column).cast(),
+                self.found().lateral_referencers,
+            );
+            let mut implied = conditions(implied);
+            implied.retain(|condition| self.may_come_first(condition));
+            implied
+        }
+    }
+
+    /// The share of the rows that fulfil a condition, as the planner estimates it, given a row of other relations.
+    pub(super) fn share(&self, condition: &Condition) -> f64 {
+        let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
+        // SAFETY: the planner is at work on this relation, and the condition is one of the relation.
+        unsafe { pg_sys::clause_selectivity(self.root, condition.info.cast(), self.number(), inner, no_join) }
+    }
+
+    /// Whether an index can look up the value of an equality in its key at this place, from 0.
+    pub fn looks_up(&self, index: Oid, place: usize, equality: &Equality) -> bool {
+        let Comparison { operator, collation, .. } = equality.comparison;
+        // SAFETY: the list has valid IndexOptInfo nodes. An index has an operator family and a collation for each key.
         unsafe {
             let indexes = list(self.found().indexlist).into_iter();
             let mut indexes = indexes.map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>());
-            let index = indexes.find(|found| found.indexoid == index && place < found.nkeycolumns as usize)?;
-            let (family, collation) = (*index.opfamily.add(place), *index.indexcollations.add(place));
-            list(self.found().baserestrictinfo).into_iter().find_map(|info| {
-                let info = info.as_ptr().cast::<pg_sys::RestrictInfo>();
-                let condition = Expression::new((*info).clause)?;
-                let (operator, _, [left, right]) = condition.operation()?;
-                let is_key = |side: Expression| self.owns(side) && side.as_own_column() == Some(column);
-                let (operator, value) = match (is_key(left), is_key(right)) {
-                    (true, false) => (operator, right),
-                    (false, true) => (pg_sys::get_commutator(operator), left),
-                    _ => return None,
-                };
-                let is_equality = operator != Oid::INVALID
-                    && pg_sys::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32;
-                let same_collation = collation == Oid::INVALID || condition.input_collation() == Some(collation);
-                let is_known = self.outer([value]).is_some_and(Outer::is_empty);
-                if !is_equality
-                    || !same_collation
-                    || !is_known
-                    || !pg_sys::restriction_is_securely_promotable(info, self.relation)
-                {
-                    return None;
-                }
-                let (mut left_type, mut right_type) = (Oid::INVALID, Oid::INVALID);
-                pg_sys::op_input_types(operator, &mut left_type, &mut right_type);
-                let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
-                let share = pg_sys::clause_selectivity(self.root, info.cast(), 0, inner, no_join);
-                let function = pg_sys::get_opcode(operator);
-                Some(Equality { value, function, right_type, collation, share })
+            indexes.find(|found| found.indexoid == index && place < found.nkeycolumns as usize).is_some_and(|index| {
+                let (family, of_key) = (*index.opfamily.add(place), *index.indexcollations.add(place));
+                (of_key == Oid::INVALID || of_key == collation)
+                    && pg_sys::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32
             })
         }
     }
@@ -286,7 +334,7 @@ impl BaseRelation {
     /// Offers a way to scan the table to the planner.
     ///
     /// # Safety
-    /// `private` is a list of lists of nodes, integers or OIDs, and `methods` makes a plan of it.
+    /// `private` is what `methods` makes a plan of.
     pub unsafe fn offer(
         &self,
         outer: Outer,
@@ -320,17 +368,20 @@ impl BaseRelation {
 }
 
 impl Equality {
-    /// Whether both look up the same values in the same order.
-    pub fn is_same(&self, other: &Self) -> bool {
-        (self.function, self.right_type, self.collation) == (other.function, other.right_type, other.collation)
-            && self.value.equals(other.value)
+    pub fn value(&self) -> Expression {
+        self.comparison.value
     }
-}
 
-impl PathCost {
-    /// Compares costs of ways that return the same rows, of which perhaps not all are wanted.
-    pub fn compare(&self, other: &Self) -> Ordering {
-        (self.startup + self.total).total_cmp(&(other.startup + other.total))
+    /// The function of the operator, the type of its right operand, and the collation.
+    pub fn key(&self) -> (Oid, Oid, Oid) {
+        let Comparison { operator, collation, .. } = self.comparison;
+        let (mut left, mut right) = (Oid::INVALID, Oid::INVALID);
+        // SAFETY: both functions look up a system cache.
+        let function = unsafe {
+            pg_sys::op_input_types(operator, &mut left, &mut right);
+            pg_sys::get_opcode(operator)
+        };
+        (function, right, collation)
     }
 }
 
@@ -338,6 +389,60 @@ impl Outer {
     pub fn is_empty(self) -> bool {
         // SAFETY: the set is valid, or null.
         unsafe { pg_sys::bms_next_member(self.0, -1) < 0 }
+    }
+
+    pub fn is_within(self, others: Self) -> bool {
+        // SAFETY: both sets are valid, or null.
+        unsafe { pg_sys::bms_is_subset(self.0, others.0) }
+    }
+
+    pub fn with(self, others: Self) -> Self {
+        // SAFETY: both sets are valid, or null; the result is a new set.
+        Self(unsafe { pg_sys::bms_union(self.0, others.0) })
+    }
+
+    fn members(self) -> impl Iterator<Item = i32> {
+        // SAFETY: the set is valid, or null.
+        let next = move |last| unsafe { pg_sys::bms_next_member(self.0, last) };
+        std::iter::successors(Some(next(-1)), move |&last| Some(next(last))).take_while(|&member| member >= 0)
+    }
+}
+
+impl PartialEq for Outer {
+    fn eq(&self, other: &Self) -> bool {
+        // SAFETY: both sets are valid, or null.
+        unsafe { pg_sys::bms_equal(self.0, other.0) }
+    }
+}
+
+/// Whether a member of an equivalence class is the column of the relation whose number is at `column`.
+///
+/// # Safety
+/// The planner calls it with a relation, a valid member and the pointer that it was given.
+unsafe extern "C-unwind" fn is_member_column(
+    _root: *mut pg_sys::PlannerInfo,
+    relation: *mut pg_sys::RelOptInfo,
+    _class: *mut pg_sys::EquivalenceClass,
+    member: *mut pg_sys::EquivalenceMember,
+    column: *mut std::ffi::c_void,
+) -> bool {
+    // SAFETY: the caller passes a relation, a valid member and a pointer to an i16.
+    unsafe {
+        let (number, column) = ((*relation).relid as i32, *column.cast::<i16>());
+        let found = Expression::new((*member).em_expr).and_then(|found| found.without_relabelling().column());
+        found == Some(Variable { relation: number, number: column, levels_up: 0 })
+    }
+}
+
+/// The elements of a list of RestrictInfo nodes.
+///
+/// # Safety
+/// `infos` is such a list of the running planner, or null.
+unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
+    // SAFETY: the caller passes a list of nodes, each of which has an expression.
+    unsafe {
+        let infos = list(infos).into_iter().map(|info| info.as_ptr().cast::<pg_sys::RestrictInfo>());
+        infos.filter_map(|info| Some(Condition { info, expression: Expression::new((*info).clause)? })).collect()
     }
 }
 

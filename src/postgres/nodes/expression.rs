@@ -5,6 +5,7 @@
 use std::ptr::NonNull;
 
 use pgrx::pg_sys::{self, NodeTag, Oid};
+use pgrx::{AnyArray, FromDatum};
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`), in the planner's memory.
 ///
@@ -36,7 +37,7 @@ impl Expression {
     }
 
     /// The node as a `T`, whose tag is `tag`; None if the node has another tag.
-    fn as_node<T>(self, tag: NodeTag) -> Option<NonNull<T>> {
+    pub(super) fn as_node<T>(self, tag: NodeTag) -> Option<NonNull<T>> {
         // SAFETY: every node starts with its tag, which tells its type.
         (unsafe { self.0.as_ref() }.type_ == tag).then_some(self.0.cast())
     }
@@ -153,6 +154,13 @@ impl Expression {
     /// The value of an integer constant that is not NULL.
     pub fn integer(self) -> Option<i32> {
         self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4OID).map(|(_, datum)| datum.value() as i32)
+    }
+
+    /// The value of a constant `integer[]` that is not NULL.
+    pub fn array(self) -> Option<AnyArray> {
+        let (of_type, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4ARRAYOID)?;
+        // SAFETY: the constant is an array, and is not NULL.
+        unsafe { AnyArray::from_polymorphic_datum(datum, false, of_type) }
     }
 
     /// The type and the value of a constant that is not NULL.

@@ -5,13 +5,15 @@ use pgrx::pg_sys::{self, Datum, NodeTag};
 
 use super::expression::{Expression, list};
 use super::planner::Planner;
+use crate::postgres::raised::unchanged;
 
 /// A request from the planner to a support function.
 pub enum Request<'a> {
     /// A request for an expression that is equivalent to the call, and may be cheaper.
     Simplify { call: Expression },
-    /// A request for the share of rows for which a condition with these arguments is true.
-    Selectivity { planner: Planner, arguments: Vec<Expression>, answer: &'a mut f64 },
+    /// A request for the share of rows, or of pairs of rows, for which a condition with these arguments is true; for a
+    /// semi-join, of the rows for which another row exists.
+    Selectivity { planner: Planner, arguments: Vec<Expression>, is_semi_join: bool, answer: &'a mut f64 },
     /// A request for the cost of a call: before the first row, and for each row.
     Cost { call: Option<Expression>, start: &'a mut f64, each: &'a mut f64 },
 }
@@ -37,10 +39,15 @@ pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer
             Some(NodeTag::T_SupportRequestSelectivity) => {
                 let request = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();
                 let arguments = list(request.args);
+                // An anti-join keeps the other rows.
+                let semi_joins = [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI];
+                let is_semi_join = request.is_join && semi_joins.contains(&request.jointype);
+                let answer = &mut request.selectivity;
                 Planner::new(request.root).map(|planner| Request::Selectivity {
                     planner,
                     arguments,
-                    answer: &mut request.selectivity,
+                    is_semi_join,
+                    answer,
                 })
             }
             Some(NodeTag::T_SupportRequestCost) => {
@@ -52,7 +59,7 @@ pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer
         }
     };
     let answered = match asked {
-        Some(asked) => f(asked)?,
+        Some(asked) => unchanged(|| f(asked))?,
         None => Answer::Nothing,
     };
     // A null pointer, returned as a value that is not NULL, means no answer.

@@ -10,6 +10,7 @@ use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::distribution;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::owner::{as_owner, set, setting};
+use crate::postgres::raised::unchanged;
 use crate::sql::functions::ExtensionSchema;
 
 /// A command on a table and its descendants (children or partitions), all of them locked.
@@ -33,15 +34,17 @@ pub fn run<T>(
     lock: Lock,
     f: impl FnOnce(Command) -> Result<T, ErrorReport>,
 ) -> Result<T, ErrorReport> {
-    let prefix = Prefix::read(prefix)?;
-    let schema = ExtensionSchema::running(call)?;
-    let table = Target::lock(target, lock)?;
-    as_owner(table.owner, || {
-        // Citus refuses to run a command on all servers after it has run another on this server alone.
-        if distribution(table.oid)?.is_some() && setting(LOCAL_EXECUTION).is_some() {
-            set(LOCAL_EXECUTION, c"off");
-        }
-        let family = table.family(lock)?;
-        f(Command { schema, prefix, table: &table, family: &family })
+    unchanged(|| {
+        let prefix = Prefix::read(prefix)?;
+        let schema = ExtensionSchema::running(call)?;
+        let table = Target::lock(target, lock)?;
+        as_owner(table.owner, || {
+            // Citus refuses to run a command on all servers after it has run another on this server alone.
+            if distribution(table.oid)?.is_some() && setting(LOCAL_EXECUTION).is_some() {
+                set(LOCAL_EXECUTION, c"off");
+            }
+            let family = table.family(lock)?;
+            f(Command { schema, prefix, table: &table, family: &family })
+        })
     })
 }

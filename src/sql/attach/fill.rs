@@ -16,10 +16,12 @@ use super::prefix::Prefix;
 use super::unfilled::Kept;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::check_has_rows;
-use crate::postgres::catalog::relation::{exists, relation_name};
+use crate::postgres::catalog::partition::check_same_owner;
+use crate::postgres::catalog::relation::{Relation, exists, relation_name};
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, tick, user_error};
 use crate::postgres::owner::{as_owner_with_triggers, set};
+use crate::postgres::raised::unchanged;
 use crate::postgres::report::{Schedule, out_of_about};
 use crate::postgres::spi::{execute, execute_and_commit, strings};
 use crate::sql::arguments::required;
@@ -42,39 +44,41 @@ fn simhash_fill(
         let message = format!("batch_pages {batch_pages} is out of range");
         user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_hint("It must be 1 or more.")
     })?;
-    // SAFETY: `fcinfo` belongs to the running call.
-    let call = unsafe { Call::new(fcinfo) };
-    let schema = ExtensionSchema::running(call)?;
-    // Check before anything is planned: a read-only transaction cannot hold names.
-    // SAFETY: the name is NUL-terminated.
-    unsafe { pg_sys::PreventCommandIfReadOnly(c"UPDATE".as_ptr()) };
-    if !may_commit(call) {
-        let message = "simhash_fill cannot run inside a transaction block";
-        return Err(user_error(PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION, message)
-            .set_detail("It commits after each batch.")
-            .set_hint("CALL it by itself."));
-    }
+    unchanged(|| {
+        // SAFETY: `fcinfo` belongs to the running call.
+        let call = unsafe { Call::new(fcinfo) };
+        let schema = ExtensionSchema::running(call)?;
+        // Check before anything is planned: a read-only transaction cannot hold names.
+        // SAFETY: the name is NUL-terminated.
+        unsafe { pg_sys::PreventCommandIfReadOnly(c"UPDATE".as_ptr()) };
+        if !may_commit(call) {
+            let message = "simhash_fill cannot run inside a transaction block";
+            return Err(user_error(PgSqlErrorCode::ERRCODE_ACTIVE_SQL_TRANSACTION, message)
+                .set_detail("It commits after each batch.")
+                .set_hint("CALL it by itself."));
+        }
 
-    let mut fill = Fill { schema, prefix: &prefix, root: target, batch_pages, progress: Progress::new() };
-    let mut left_before = None;
-    loop {
-        let pass = fill.pass()?;
-        let Some(left) = execute_and_commit(|| with_snapshot(|| fill.left()))? else {
-            tell("fill: the table was dropped meanwhile".to_owned());
-            break;
-        };
-        if left.rows == 0 {
-            break;
+        let mut fill = Fill { schema, prefix: &prefix, root: target, batch_pages, progress: Progress::new() };
+        let mut left_before = None;
+        loop {
+            let pass = fill.pass()?;
+            let Some(left) = execute_and_commit(|| with_snapshot(|| fill.left()))? else {
+                tell("fill: the table was dropped meanwhile".to_owned());
+                break;
+            };
+            if left.rows == 0 {
+                break;
+            }
+            // Stop if a pass leaves as many rows unfilled: something keeps them NULL, such as a trigger of the user's.
+            let is_getting_less = pass.rows > 0 && left_before.is_none_or(|before| left.rows < before);
+            if !is_getting_less && !pass.tables_changed && !fill.has_more_tables(&pass)? {
+                return Err(left.error());
+            }
+            left_before = Some(left.rows);
         }
-        // Stop if a pass leaves as many rows unfilled: something keeps them NULL, such as a trigger of the user's.
-        let is_getting_less = pass.rows > 0 && left_before.is_none_or(|before| left.rows < before);
-        if !is_getting_less && !pass.tables_changed && !fill.has_more_tables(&pass)? {
-            return Err(left.error());
-        }
-        left_before = Some(left.rows);
-    }
-    tell(format!("fill: done, {} rows got a fingerprint", fill.progress.rows));
-    Ok(())
+        tell(format!("fill: done, {} rows got a fingerprint", fill.progress.rows));
+        Ok(())
+    })
 }
 
 /// Whether the procedure was called in a way that allows it to end transactions.
@@ -244,9 +248,10 @@ impl Fill<'_> {
             }
             Err(error) => return Err(error),
         };
-        // It may have been detached while we waited for the lock.
-        if !self.has_member(walk.table)? {
-            return self.has_left(walk.table);
+        // It may have been detached, or have got another owner, while we waited for the lock.
+        match Relation::open_for_planning(self.root) {
+            Some(root) if self.has_member(walk.table)? => check_same_owner(&root, &table.open())?,
+            _ => return self.has_left(walk.table),
         }
         let file = Some(table.open().file_number());
         if walk.file != file {

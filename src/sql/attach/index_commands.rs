@@ -19,7 +19,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::tell;
 use crate::postgres::names::schema_name;
-use crate::postgres::text::to_datum;
+use crate::postgres::spi::{strings, to_text};
 use crate::sql::arguments::required;
 use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::indexed::scope::Scope;
@@ -58,7 +58,8 @@ fn simhash_index_commands_scoped(
         };
         tell(format!("{number} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
     }
-    Ok(SetOfIterator::new(commands.into_iter().filter_map(|command| to_datum(&command))))
+    let commands = commands.iter().map(|command| to_text(command)).collect::<Result<Vec<_>, _>>()?;
+    Ok(SetOfIterator::new(commands.into_iter().flatten()))
 }
 
 /// The commands that build indexes without blocking writers.
@@ -132,7 +133,7 @@ impl IndexCommands<'_> {
                 && existing.as_ref().is_none_or(|existing| existing.oid != index.oid)
                 && self.is_ours(table, &index)?
             {
-                self.commands.push(format!("DROP INDEX CONCURRENTLY {}", index.sql()));
+                self.commands.push(format!("DROP INDEX CONCURRENTLY {}", table.index_sql(&index.name)?));
             }
         }
         let Some(index) = existing else {
@@ -141,21 +142,21 @@ impl IndexCommands<'_> {
         // The index is left by a failed CREATE INDEX CONCURRENTLY, or by one still running. Neither has reached its
         // COMMENT.
         if !index.is_valid {
-            self.commands.push(format!("REINDEX INDEX CONCURRENTLY {}", index.sql()));
+            self.commands.push(format!("REINDEX INDEX CONCURRENTLY {}", table.index_sql(&index.name)?));
         }
         if !has_comment(index.oid) && (!index.is_valid || self.lacks_comment(table, &index)?) {
-            self.comment(&index.sql(), block);
+            self.comment(&table.index_sql(&index.name)?, block);
         }
-        Ok(Built { table: table.oid, name: index.sql(), oid: Some(index.oid) })
+        Ok(Built { table: table.oid, name: table.index_sql(&index.name)?, oid: Some(index.oid) })
     }
 
     fn on_partitioned(&mut self, table: &Target, block: i32, built: &[Built]) -> Result<Built, ErrorReport> {
         let index = match self.existing(table, block)? {
             Some(index) => {
                 if self.lacks_comment(table, &index)? {
-                    self.comment(&index.sql(), block);
+                    self.comment(&table.index_sql(&index.name)?, block);
                 }
-                Built { table: table.oid, name: index.sql(), oid: Some(index.oid) }
+                Built { table: table.oid, name: table.index_sql(&index.name)?, oid: Some(index.oid) }
             }
             None => self.create("CREATE INDEX", "ONLY ", table, block)?,
         };
@@ -185,11 +186,16 @@ impl IndexCommands<'_> {
     }
 
     fn create(&mut self, create: &str, only: &str, table: &Target, block: i32) -> Result<Built, ErrorReport> {
-        let name = quote_identifier(self.wanted.name(&mut self.names, table, block)?);
-        let qualified = format!("{}.{name}", quote_identifier(&table.schema));
+        let name = self.wanted.name(&mut self.names, table, block)?;
+        let qualified = table.index_sql(&name)?;
         let function = quote_qualified_identifier(schema_name(self.wanted.schema.oid())?, "simhash_block".to_owned());
         let key = self.wanted.expression(&function, table, block)?;
-        self.commands.push(self.wanted.create(create, &name, &format!("{only}{}", table.sql()), &key));
+        self.commands.push(self.wanted.create(
+            create,
+            &quote_identifier(&name),
+            &format!("{only}{}", table.sql()),
+            &key,
+        ));
         self.comment(&qualified, block);
         Ok(Built { table: table.oid, name: qualified, oid: None })
     }
@@ -238,6 +244,6 @@ impl IndexCommands<'_> {
 fn parent_of(relation: pg_sys::Oid) -> Result<Option<pg_sys::Oid>, ErrorReport> {
     let query =
         format!("SELECT inhparent::pg_catalog.oid FROM pg_catalog.pg_inherits WHERE inhrelid = {}", relation.to_u32());
-    let parent = crate::postgres::spi::strings(&query)?.pop().and_then(|oid| oid.parse().ok());
+    let parent = strings(&query)?.pop().and_then(|oid| oid.parse().ok());
     Ok(parent.map(pg_sys::Oid::from_u32))
 }

@@ -31,25 +31,20 @@ fn object_name(table: &CStr, column: Option<&CStr>, label: &str) -> Result<CStri
 /// Chooses index names as PostgreSQL would, avoiding existing ones and those chosen before.
 #[derive(Default)]
 pub struct IndexNames {
-    given: HashSet<(String, String)>,
+    given: HashSet<(pg_sys::Oid, String)>,
 }
 
 impl IndexNames {
     /// A name for the index of a block, which is as [`name_of_block`] gives it.
     pub fn choose(&mut self, table: &Target, block: &str) -> Result<String, ErrorReport> {
         let (table_name, block) = (spi::to_server(&table.name)?, spi::to_server(block)?);
-        let schema = spi::to_server(&table.schema)?;
         for number in 0u32.. {
             let label = if number == 0 { "idx".to_owned() } else { format!("idx{number}") };
             let name = object_name(&table_name, Some(&block), &label)?;
-            // SAFETY: look-ups in system caches by NUL-terminated names.
-            let exists = unsafe {
-                let schema = pg_sys::get_namespace_oid(schema.as_ptr(), false);
-                pg_sys::get_relname_relid(name.as_ptr(), schema) != pg_sys::InvalidOid
-            };
+            let exists = table.has_beside(&name);
             // SAFETY: the name is a CString, and so NUL-terminated.
             let name = unsafe { spi::from_server(name.as_ptr()) }?;
-            if !exists && self.given.insert((table.schema.clone(), name.clone())) {
+            if !exists && self.given.insert((table.schema, name.clone())) {
                 return Ok(name);
             }
         }

@@ -4,7 +4,6 @@ use std::ops::Deref;
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::spi::quote_qualified_identifier;
 
 use super::index_names::{IndexNames, leftover_label, name_of_block};
 use super::prefix::Prefix;
@@ -20,7 +19,6 @@ use crate::sql::indexed::layouts::BlockKey;
 /// An index with its name.
 pub struct NamedIndex {
     index: Index,
-    schema: String,
     pub name: String,
 }
 
@@ -35,8 +33,7 @@ impl NamedIndex {
         for index in live.iter().copied().map(Relation::open).chain(dead) {
             let Some(index) = Index::read(&index) else { continue };
             let name = index.name()?;
-            // An index is in the schema of its table.
-            found.push(Self { index, schema: table.schema.clone(), name });
+            found.push(Self { index, name });
         }
         Ok(found)
     }
@@ -81,11 +78,6 @@ impl NamedIndex {
     /// Whether the index is named like a leftover of an interrupted REINDEX CONCURRENTLY.
     pub fn is_named_as_leftover(&self) -> bool {
         leftover_label(&self.name).is_some()
-    }
-
-    /// The quoted name for a statement.
-    pub fn sql(&self) -> String {
-        quote_qualified_identifier(&self.schema, &self.name)
     }
 }
 

@@ -24,4 +24,4 @@ mod source;
 mod table;
 pub mod text_source;
 pub mod unfilled;
-mod update;
+pub mod update;

@@ -6,6 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::postgres::error::user_error;
+use crate::postgres::spi::to_server;
 use crate::sql::arguments::name;
 
 /// What the longest of these names, the trigger's, adds to the prefix.
@@ -21,7 +22,7 @@ impl Prefix {
         if prefix.is_empty() {
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_NAME, "prefix must not be empty"));
         }
-        if prefix.len() > longest {
+        if to_server(&prefix)?.count_bytes() > longest {
             return Err(user_error(PgSqlErrorCode::ERRCODE_NAME_TOO_LONG, format!("prefix \"{prefix}\" is too long"))
                 .set_detail(format!("A prefix has at most {longest} bytes.")));
         }

@@ -429,7 +429,6 @@ impl Attachment {
             let name = wanted.name(&mut names, member, block)?;
             let number = number + 1;
             tell(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
-            let name = quote_identifier(name);
             let mut description = wanted.description(block);
             let key = match column {
                 Some(column) => quote_identifier(column),
@@ -438,8 +437,8 @@ impl Attachment {
                     wanted.expression(&self.schema.held_name(c"simhash_block", SIMHASH_BLOCK)?, member, block)?
                 }
             };
-            execute(&wanted.create("CREATE INDEX", &name, &member.sql(), &key))?;
-            let object = format!("INDEX {}.{name}", quote_identifier(&member.schema));
+            execute(&wanted.create("CREATE INDEX", &quote_identifier(&name), &member.sql(), &key))?;
+            let object = format!("INDEX {}", member.index_sql(&name)?);
             execute(&Maker::Attach.comment(&object, &description))?;
         }
         // The new indexes serve every search that these do.

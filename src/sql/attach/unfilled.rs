@@ -104,7 +104,7 @@ pub fn warn_of_unfilled(
 
 /// Whether the rows can be read, and names can be held, which a read-only transaction cannot. Otherwise, or if a policy
 /// hides rows from the owner, simhash_fill reports it.
-fn can_be_read(table: &Target) -> bool {
+pub fn can_be_read(table: &Target) -> bool {
     let is_temporary_elsewhere = table.open().is_temporary_elsewhere();
     // SAFETY: look-ups in system caches, and a setting that is a plain variable.
     unsafe {

@@ -18,6 +18,7 @@ use crate::postgres::call::Call as FunctionCall;
 use crate::postgres::catalog::column::{Column, no_such_column};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
+use crate::postgres::raised::unchanged;
 use crate::postgres::row::Row;
 use crate::postgres::spi::from_server;
 use crate::postgres::text::TextArgument;
@@ -32,19 +33,21 @@ const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW
 
 #[pg_extern(sql = false)]
 fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
-    // SAFETY: `fcinfo` belongs to the running call.
-    let event = RowEvent::from_call(unsafe { FunctionCall::new(fcinfo) }, "simhash_update", USAGE)?;
-    let call = Call::new(event)?;
-    // SAFETY: the fingerprint column belongs to the trigger's table and is a bigint, as `Call::new` has checked.
-    let row = unsafe {
-        match call.event.old_row() {
-            Some(old) if call.is_unchanged(old) => call.event.new_tuple(),
-            _ => call
-                .event
-                .with_value(call.fingerprint.number.into(), call.fingerprint()?.and_then(IntoDatum::into_datum)),
-        }
-    };
-    Ok(Internal::from(Some(row.into())))
+    unchanged(|| {
+        // SAFETY: `fcinfo` belongs to the running call.
+        let event = RowEvent::from_call(unsafe { FunctionCall::new(fcinfo) }, "simhash_update", USAGE)?;
+        let call = Call::new(event)?;
+        // SAFETY: the fingerprint column belongs to the trigger's table and is a bigint, as `Call::new` has checked.
+        let row = unsafe {
+            match call.event.old_row() {
+                Some(old) if call.is_unchanged(old) => call.event.new_tuple(),
+                _ => call
+                    .event
+                    .with_value(call.fingerprint.number.into(), call.fingerprint()?.and_then(IntoDatum::into_datum)),
+            }
+        };
+        Ok(Internal::from(Some(row.into())))
+    })
 }
 
 /// A call of the trigger with checked arguments: the table has both columns, of types that fit.
@@ -100,14 +103,13 @@ impl<'a> Call<'a> {
         Ok(Self { event, fingerprint, source, kind, options })
     }
 
-    /// Whether an UPDATE leaves the fingerprint as it was, and the source byte for byte. Then a long text need not even
-    /// be read from where it is stored.
+    /// Whether an UPDATE leaves the fingerprint and the value of the source as they were.
     fn is_unchanged(&self, old: Row<'_>) -> bool {
         let new = self.event.new_row();
         let fingerprint = |row: Row<'_>| row.value(self.fingerprint.number);
         fingerprint(new).is_some_and(|new| fingerprint(old) == Some(new))
             && new.value(self.source.number).is_some()
-            && new.has_same_bytes(old, iter::once(self.source.number))
+            && new.has_same_values(old, iter::once(self.source.number))
     }
 
     /// The fingerprint of the new row's source.

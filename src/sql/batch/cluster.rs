@@ -6,6 +6,7 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use simhash::pairs::{Confirmed, Rows, clusters};
+use simhash::search::nearness::Nearness;
 
 use super::partition::{number_of_current_row, read_fingerprints};
 use super::progress::Reporter;
@@ -34,7 +35,7 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, Erro
         let Some(max_distance) = window.argument(MAX_DISTANCE).map(check_distance).transpose()? else { return Ok(()) };
         let reporter = Reporter::new(NAME, window.rows, window.argument(PROGRESS).unwrap_or(false));
         let rows = read_fingerprints(window, &reporter)?;
-        name(window, &unverified(rows, max_distance.cast_unsigned(), &reporter)?);
+        name(window, &unverified(rows, Nearness::within(max_distance), &reporter)?);
         Ok(())
     })
 }
@@ -45,7 +46,7 @@ fn simhash_cluster_verified(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     number_of_current_row(call, TASK, |window| {
-        let Some(verified) = Verified::read(window)? else { return Ok(()) };
+        let Some(verified) = Verified::read(call, window)? else { return Ok(()) };
         // As in the other overload, where NULL is the distance.
         if verified.rule.resemblance.is_some() && !has_content(call, window)? {
             return Ok(());
@@ -54,15 +55,15 @@ fn simhash_cluster_verified(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i
         let rows = read_fingerprints(window, &reporter)?;
         let firsts = match verified.rule.resemblance {
             Some(_) => verified.verify::<Confirmed>(window, rows, &reporter)?,
-            None => unverified(rows, verified.rule.max_distance, &reporter)?,
+            None => unverified(rows, verified.rule.near, &reporter)?,
         };
         name(window, &firsts);
         Ok(())
     })
 }
 
-fn unverified(rows: Rows, max_distance: u32, reporter: &Reporter) -> Result<Vec<u32>, ErrorReport> {
-    clusters(rows, max_distance, &|progress| reporter.tick(progress)).map_err(algorithm_error)
+fn unverified(rows: Rows, near: Nearness, reporter: &Reporter) -> Result<Vec<u32>, ErrorReport> {
+    clusters(rows, near, &|progress| reporter.tick(progress)).map_err(algorithm_error)
 }
 
 /// Numbers the rows that have a fingerprint by the first rows of their clusters.

@@ -13,6 +13,7 @@ use super::ids::Ids;
 use super::progress::Reporter;
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::ordering::TypeOrder;
+use crate::postgres::raised::unchanged;
 
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
@@ -43,11 +44,15 @@ fn simhash_components(
         let key = ids.datum(position).map_or(0, |id| unsafe { key.of(id) });
         keys.push(Some(key)).map_err(algorithm_error)?;
     }
-    // SAFETY: the ids are of the type, and not NULL.
-    let compare =
-        |x, y| ids.datum(x).zip(ids.datum(y)).map_or(Ordering::Equal, |(x, y)| unsafe { order.compare(x, y) });
+    let compare = |x, y| {
+        // Ids may be long texts.
+        tick();
+        // SAFETY: the ids are of the type, and not NULL.
+        ids.datum(x).zip(ids.datum(y)).map_or(Ordering::Equal, |(x, y)| unsafe { order.compare(x, y) })
+    };
     let compare: Option<Compare> = if key.is_whole() { None } else { Some(&compare) };
-    let components = Components::new(keys, compare, &|progress| reporter.tick(progress)).map_err(algorithm_error)?;
+    let components = unchanged(|| Components::new(keys, compare, &|progress| reporter.tick(progress)));
+    let components = components.map_err(algorithm_error)?;
     Ok(TableIterator::new(components.map(move |(id, component)| (ids.get(id), ids.get(component)))))
 }
 

@@ -14,8 +14,9 @@ use crate::postgres::call::Call;
 #[pg_extern(sql = false)]
 fn simhash_duplicate_of(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
-    number_of_current_row(unsafe { Call::new(fcinfo) }, "duplicates", |window| {
-        let Some(verified) = Verified::read(window)? else { return Ok(()) };
+    let call = unsafe { Call::new(fcinfo) };
+    number_of_current_row(call, "duplicates", |window| {
+        let Some(verified) = Verified::read(call, window)? else { return Ok(()) };
         let reporter = Reporter::new("simhash_duplicate_of", window.rows, verified.progress);
         let rows = read_fingerprints(window, &reporter)?;
         let kept = verified.verify::<Kept>(window, rows, &reporter)?;

@@ -6,6 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement};
 use simhash::pairs::{Pairs, Rows};
+use simhash::search::nearness::Nearness;
 use simhash::ticking::ticking;
 
 use super::ids::Ids;
@@ -25,7 +26,7 @@ fn simhash_pairs(
     TableIterator<'static, (name!(a, Option<AnyElement>), name!(b, Option<AnyElement>), name!(distance, i32))>,
     ErrorReport,
 > {
-    let max_distance = check_distance(max_distance)?.cast_unsigned();
+    let near = Nearness::within(check_distance(max_distance)?);
     // PostgreSQL does not check for interrupts while it makes arrays, which takes tens of milliseconds for ten million
     // elements.
     tick();
@@ -43,7 +44,7 @@ fn simhash_pairs(
     for fingerprint in ticking(fingerprints.iter(), tick) {
         rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
     }
-    let mut pairs = Pairs::new(rows, max_distance, &|progress| reporter.tick(progress)).map_err(algorithm_error)?;
+    let mut pairs = Pairs::new(rows, near, &|progress| reporter.tick(progress)).map_err(algorithm_error)?;
     Ok(TableIterator::new(iter::from_fn(move || {
         let pair =
             pairs.next(&|progress| reporter.tick(progress)).unwrap_or_else(|error| raise(algorithm_error(error)))?;

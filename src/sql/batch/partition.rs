@@ -10,6 +10,7 @@ use simhash::pairs::{Phase, Progress, Rows};
 use super::progress::Reporter;
 use crate::postgres::call::Call;
 use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::raised::unchanged;
 use crate::postgres::window::Window;
 
 /// The limit on the rows in a partition: their numbers are one palloc'd array, of up to 1 GB.
@@ -38,16 +39,18 @@ pub fn number_of_current_row(
             .set_detail(format!("A partition has at most {MAX_ROWS} rows."))
             .set_hint("Partition the window, or leave out rows that have no fingerprint.")
     };
-    let mut window = Window::from_call(call, MAX_ROWS, too_many)?;
-    if window.numbers()[0] == 0 {
-        compute(&mut window)?;
-        window.numbers()[0] = 1;
-    }
-    let current = window.current;
-    match window.numbers().get(current + 1) {
-        None | Some(0) => Ok(None),
-        Some(&number) => Ok(Some(number.into())),
-    }
+    unchanged(|| {
+        let mut window = Window::from_call(call, MAX_ROWS, too_many)?;
+        if window.numbers()[0] == 0 {
+            compute(&mut window)?;
+            window.numbers()[0] = 1;
+        }
+        let current = window.current;
+        match window.numbers().get(current + 1) {
+            None | Some(0) => Ok(None),
+            Some(&number) => Ok(Some(number.into())),
+        }
+    })
 }
 
 /// Reads the fingerprints of all rows. Sets the number of each row that has one to 1.

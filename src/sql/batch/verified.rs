@@ -8,14 +8,17 @@ use pgrx::pg_sys::panic::ErrorReport;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::Options;
 use simhash::pairs::{Component, Rows, Rule, Verification};
+use simhash::search::nearness::Nearness;
 
 use super::progress::Reporter;
+use crate::postgres::call::Call;
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::decode;
 use crate::postgres::window::Window;
 use crate::sql::arguments::{check_distance, check_resemblance};
 use crate::sql::fingerprint_cache::with_fingerprinter;
 use crate::sql::options::{Document, RawJsonb, read};
+use crate::sql::radii::check_radii;
 
 /// The positions of the arguments, after the fingerprint.
 pub const CONTENT: c_int = 1;
@@ -23,6 +26,8 @@ const MAX_DISTANCE: c_int = 2;
 const RESEMBLANCE: c_int = 3;
 const OPTIONS: c_int = 4;
 const PROGRESS: c_int = 5;
+/// Only since version 0.4.0.
+const RADII: c_int = 6;
 
 /// Bytes of features that are kept at once, unless `work_mem` is larger. A tenth of it would need ten passes over the
 /// rows of a window where this needs one.
@@ -36,16 +41,19 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Reads the arguments; None if the distance or the options are NULL.
-    pub fn read(window: &Window) -> Result<Option<Self>, ErrorReport> {
+    /// Reads the arguments; None if the distance, the radii or the options are NULL.
+    pub fn read(call: Call<'_>, window: &Window) -> Result<Option<Self>, ErrorReport> {
         let max_distance = window.argument(MAX_DISTANCE).map(check_distance).transpose()?;
         let resemblance = window.argument(RESEMBLANCE).map(check_resemblance).transpose()?;
         let options = window.argument::<RawJsonb<'_>>(OPTIONS).map(Document::Jsonb).map(read).transpose()?;
         let progress = window.argument(PROGRESS).unwrap_or(false);
-        Ok(max_distance.zip(options).map(|(max_distance, options)| {
-            let rule = Rule { max_distance: max_distance.cast_unsigned(), resemblance };
-            Self { rule, progress, options }
-        }))
+        let near = match max_distance {
+            Some(distance) if call.has_argument(RADII) => {
+                window.array(RADII).map(|radii| check_radii(distance, &radii)).transpose()?
+            }
+            distance => distance.map(Nearness::within),
+        };
+        Ok(near.zip(options).map(|(near, options)| Self { rule: Rule { near, resemblance }, progress, options }))
     }
 
     /// For each row, the position of the row that stands for it.

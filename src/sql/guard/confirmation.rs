@@ -3,14 +3,15 @@
 //! A fingerprint is 64 votes, which now and then agree for texts that have little in common. So a guard may ask, of
 //! each row within the distance, whether its text resembles the new one ([`simhash::fingerprint::resemblance`]).
 
-use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use simhash::error::Error;
 use simhash::fingerprint::resemblance::Prepared;
 
 use super::search::{SearchedTable, not_from_text};
@@ -19,7 +20,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::nodes::computed::Computed;
 use crate::postgres::owner::as_owner;
-use crate::postgres::row::Row;
+use crate::postgres::row::{Row, place_numbers};
 use crate::postgres::text::{TextArgument, decode};
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::fingerprint_cache::with_fingerprinter;
@@ -113,29 +114,53 @@ impl TextReader {
     }
 }
 
-/// The text of a new row, with which near rows are compared. Its features are computed once, when first needed.
+/// The text of a new row, with which near rows are compared during one search. Its features are computed once, when
+/// first needed.
 pub struct NewText<'a> {
-    pub reader: &'a TextReader,
-    pub row: Row<'a>,
+    reader: &'a TextReader,
+    row: Row<'a>,
     /// The new row's table.
-    pub own: &'a SearchedTable,
-    /// The smallest resemblance of near-duplicates.
-    pub least: f64,
-    pub features: OnceCell<Option<Prepared>>,
+    own: &'a SearchedTable,
+    /// The smallest resemblance that matters. It may grow during the search.
+    pub least: Cell<f64>,
+    features: OnceCell<Option<Prepared>>,
+    /// Stored rows that do not resemble the new one, by table and tid.
+    refuted: RefCell<HashSet<(u32, (u32, u16))>>,
 }
 
-impl NewText<'_> {
-    /// The resemblance of a row's text to the new one; None if they do not resemble each other enough. Costs as much as
-    /// the fingerprint of the row's text.
-    pub fn confirm(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
-        Ok(self.resemblance(searched, row)?.filter(|&resemblance| resemblance >= self.least))
+impl<'a> NewText<'a> {
+    pub fn new(reader: &'a TextReader, row: Row<'a>, own: &'a SearchedTable, least: f64) -> Self {
+        Self { reader, row, own, least: Cell::new(least), features: OnceCell::new(), refuted: RefCell::default() }
     }
 
-    /// The resemblance of a row's text to the new one; None if one of them is NULL or has no feature.
-    pub fn resemblance(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
+    /// The number of rows that do not resemble the new one.
+    pub fn refuted(&self) -> usize {
+        self.refuted.borrow().len()
+    }
+
+    /// The resemblance of the text of a row that is present. The search finds the row in several indexes, and its text
+    /// is compared once if it is refuted. No other row gets its tid during the search: VACUUM keeps what this
+    /// transaction may see.
+    pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
+        let tid = (searched.oid.to_u32(), place_numbers(row.place()));
+        if self.refuted.borrow().contains(&tid) {
+            return Ok(None);
+        }
+        let resemblance = self.confirm(searched, row)?;
+        if resemblance.is_none() {
+            let mut refuted = self.refuted.borrow_mut();
+            refuted.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
+            refuted.insert(tid);
+        }
+        Ok(resemblance)
+    }
+
+    /// The resemblance of a row's text to the new one; None if it is smaller than `least`, or if one of the texts is
+    /// NULL or has no feature. Costs at most as much as the fingerprint of the row's text.
+    pub fn confirm(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
         let Some(features) = self.features()? else { return Ok(None) };
         let resemblance = self.reader.with_stored_text(searched, row, |text| {
-            with_fingerprinter(|fingerprinter| features.resemblance(fingerprinter, text, &tick))
+            with_fingerprinter(|fingerprinter| features.resemblance_from(self.least.get(), fingerprinter, text, &tick))
                 .map_err(algorithm_error)
         })?;
         Ok(resemblance.flatten())

@@ -6,7 +6,6 @@
 //! or locked that row, and leaves the rest to ON CONFLICT.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashSet;
 use std::ffi::c_void;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -15,7 +14,7 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{Datum, HeapTuple, ItemPointerData, Oid};
 use pgrx::prelude::*;
-use simhash::error::Error;
+use simhash::search::lock_keys::LockKeys;
 
 use super::action::Action;
 use super::confirmation::{NewText, TextReader};
@@ -31,12 +30,14 @@ use super::own_row::{Found, OwnRow};
 use super::pending::PendingRow;
 use super::scope::ScopeValues;
 use super::search::{Candidate, SearchedTable, Wanted};
+use crate::postgres::catalog::foreign_key::foreign_keys;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::dirty_scan::State;
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::moment::{Moment, Transaction};
 use crate::postgres::nodes::computed::Computed;
-use crate::postgres::row::{Row, TableSlot, place_numbers};
+use crate::postgres::portal::may_update_on_conflict;
+use crate::postgres::row::{Row, TableSlot};
 use crate::postgres::trigger::RowEvent;
 
 /// How often an INSERT waits, without locks, for transactions that have written or locked its own row. After that it
@@ -171,14 +172,14 @@ impl Statement {
             } else {
                 // If the keys change, another session's INSERT may no longer collide with this row, and store its own.
                 // The locks prevent that while that session decides.
-                self.take_locks(row.fingerprint);
+                self.register(&row)?;
             }
-            return Ok(event.new_tuple());
+            return Ok(self.with_old_mark(event, old)?.unwrap_or_else(|| event.new_tuple()));
         }
         let mut waits = 0;
         loop {
             pgrx::check_for_interrupts!();
-            self.take_locks(row.fingerprint);
+            self.register(&row)?;
             // While this session waited, another transaction may have stored a near row in a new partition.
             // SAFETY: a trigger function runs in a transaction.
             unsafe { pg_sys::AcceptInvalidationMessages() };
@@ -205,6 +206,7 @@ impl Statement {
     /// Forgets the previous row, which is in the table by now. Returns whether the new row has already been checked in
     /// another partition, from which an UPDATE moves it here.
     fn begin_row(&self, event: &RowEvent) -> bool {
+        Locks::end_with_call(&self.locks);
         let mut locks = self.locks.borrow_mut();
         locks.pending.clear();
         std::mem::take(&mut locks.moves) && event.old_row().is_none()
@@ -239,7 +241,7 @@ impl Statement {
         let own = self.guard.own(row.event)?;
         Ok(old.value(own.fingerprint).map(|old| old.value() as i64) == Some(row.fingerprint)
             && own.has_same_scope(old, row.event.new_row())
-            && own.has_same_source(old, row.event.new_row())
+            && own.has_equal_source(old, row.event.new_row())
             && !row.moves)
     }
 
@@ -256,7 +258,8 @@ impl Statement {
         };
         let wanted = Wanted {
             fingerprint: row.fingerprint,
-            max_distance: guard.near.max_distance,
+            near: guard.criterion.near,
+            max_distance: Cell::new(guard.criterion.near.max_distance()),
             scope: &row.scope,
             table: event.table().oid(),
             except: event.old_row().map(Row::place),
@@ -264,9 +267,7 @@ impl Statement {
             since: &since,
         };
         let own = guard.own(event)?;
-        let new_text =
-            |least| NewText { reader: &self.texts, row: event.new_row(), own, least, features: OnceCell::new() };
-        let new_text = guard.near.resemblance.map(new_text);
+        let new_text = guard.criterion.resemblance.map(|least| NewText::new(&self.texts, event.new_row(), own, least));
         let (tuple, near) = match self.look(&wanted, new_text.as_ref())? {
             Outcome::LookAgain => return Ok(Step::LookAgain),
             Outcome::Unique => (self.with_mark(event, None)?, None),
@@ -285,7 +286,8 @@ impl Statement {
             return Ok(Step::OwnRowIsBusy(transaction, place));
         }
         let is_stored = !tuple.is_null() && matches!(own_row, Found::None);
-        self.prepare_to_store(row, tuple, is_stored && waits < MOST_WAITS)?;
+        // A marked row does not count as a near-duplicate of later rows.
+        self.prepare_to_store(row, tuple, is_stored && waits < MOST_WAITS && near.is_none())?;
         // A row that moves is decided about again where it moves to. A row whose own row exists is not stored: if ON
         // CONFLICT updates the own row, the guard decides about that UPDATE.
         if tuple.is_null() || is_stored && !row.moves {
@@ -308,9 +310,9 @@ impl Statement {
         }
         // A row whose own row exists is not stored. Any other row is, and later rows may be near to it.
         if is_pending {
-            let accepted = own.source.is_some().then_some((own.oid, tuple));
+            let tuple = own.source.is_some().then_some(tuple);
             // SAFETY: the memory of the statement, with which the locks and their pending row go.
-            unsafe { locks.pending.set(self.memory, row.fingerprint, &own.scope, &row.scope, accepted) };
+            unsafe { locks.pending.set(self.memory, row.event, row.fingerprint, &own.scope, &row.scope, tuple) };
         }
         locks.moves = row.moves;
         Ok(())
@@ -340,9 +342,7 @@ impl Statement {
     /// Searches for near rows, which the new text confirms if it is given. If the outcome depends on another
     /// transaction, releases the locks and waits for it.
     fn look(&self, wanted: &Wanted, new_text: Option<&NewText>) -> Result<Outcome<'_>, ErrorReport> {
-        let identity = self.guard.identity.without_detached();
-        let unstored = RUNNING.with(|running| Locks::of_other_statements(running, self.memory, &identity));
-        let mut found = Near { unstored, ..Near::default() };
+        let mut found = Near::default();
         for searched in &self.guard.searched {
             let mark = self.guard.mark(searched.oid).map(|mark| mark.column);
             let flow = searched
@@ -350,13 +350,14 @@ impl Statement {
                     if let Err(error) = found.add(searched, candidate, mark, new_text) {
                         return ControlFlow::Break(Err(error));
                     }
+                    let Some(nearest) = &found.nearest else { return ControlFlow::Continue(()) };
                     // Any near row suffices to skip the new one, but a log has the nearest.
-                    let suffices = self.guard.action == Action::Skip && self.guard.log.is_none();
-                    if suffices && found.nearest.is_some() {
-                        ControlFlow::Break(Ok(()))
-                    } else {
-                        ControlFlow::Continue(())
+                    let any_suffices = self.guard.action == Action::Skip && self.guard.log.is_none();
+                    if any_suffices || nearest.distance == 0 {
+                        return ControlFlow::Break(Ok(()));
                     }
+                    wanted.max_distance.set(nearest.distance.cast_signed() - 1);
+                    ControlFlow::Continue(())
                 })
                 .map_err(algorithm_error)?;
             if let ControlFlow::Break(stopped) = flow {
@@ -373,26 +374,21 @@ impl Statement {
                 Outcome::LookAgain
             }
             Near { may_have_moved: true, .. } => Outcome::LookAgain,
-            Near { unstored, .. } => {
-                self.check_pending(wanted, &unstored, new_text)?;
+            Near { .. } => {
+                self.check_pending(wanted, new_text)?;
                 Outcome::Unique
             }
         })
     }
 
-    /// An error if the new row is near a row that one of the `unstored` statements is about to store, which no search
+    /// An error if the new row is near a row that another statement of this session is about to store, which no search
     /// can find yet.
-    fn check_pending(
-        &self,
-        wanted: &Wanted,
-        unstored: &[Rc<RefCell<Locks>>],
-        new_text: Option<&NewText>,
-    ) -> Result<(), ErrorReport> {
+    fn check_pending(&self, wanted: &Wanted, new_text: Option<&NewText>) -> Result<(), ErrorReport> {
         let Some(searched) = self.guard.searched.first() else { return Ok(()) };
-        for other in unstored {
+        let identity = self.guard.identity.without_detached();
+        for other in RUNNING.with(|running| Locks::of_other_statements(running, self.memory, &identity)) {
             let other = other.borrow();
-            let near = other.pending.near(wanted.fingerprint, wanted.max_distance, &searched.scope, wanted.scope);
-            if let Some(near) = near
+            if let Some(near) = other.pending.near(wanted, &searched.scope)
                 && self.is_confirmed(near, new_text)?
             {
                 let name = known_name(&Relation::open(self.guard.identity.root))?;
@@ -429,6 +425,20 @@ impl Statement {
         Ok(unsafe { event.with_value(own.column.into(), value) })
     }
 
+    /// If an UPDATE leaves the text and writes both the text and the mark column, the new row with the old mark. An
+    /// application that saves whole rows writes the mark that it has read before, or none. An UPDATE that writes the
+    /// mark column but not the text sets the mark.
+    fn with_old_mark(&self, event: &RowEvent, old: Row<'_>) -> Result<Option<HeapTuple>, ErrorReport> {
+        let (own, table) = (self.guard.own(event)?, event.table().oid());
+        let Some(mark) = self.guard.mark(table).map(|mark| mark.column) else { return Ok(None) };
+        let writes_text = || own.made_from.iter().any(|&column| event.writes(column));
+        if event.new_row().has_same_values(old, std::iter::once(mark)) || !writes_text() {
+            return Ok(None);
+        }
+        // SAFETY: the trigger's table has this column, and the value is of the same column.
+        Ok(Some(unsafe { event.with_value(mark.into(), old.value(mark)) }))
+    }
+
     /// Takes the guard's action for a row that is near another one.
     fn act(&self, event: &RowEvent, nearest: &Nearest) -> Result<HeapTuple, ErrorReport> {
         let action = self.guard.action;
@@ -447,7 +457,7 @@ impl Statement {
             Action::Mark => self.with_mark(event, Some(nearest)),
             Action::Skip | Action::Reject => {
                 self.counts.add(Some(Action::Reject));
-                Err(conflict(event, &Disclosure::new(nearest)?)?)
+                match conflict(event, &Disclosure::new(nearest)?)? {}
             }
         }
     }
@@ -456,7 +466,10 @@ impl Statement {
     fn own_row(&self, event: &RowEvent) -> &OwnRow {
         self.own_row.get_or_init(|| {
             // SAFETY: the statement's memory context lives as long as the statement, and so as long as the result.
-            unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| OwnRow::new(&event.table())) }
+            unsafe {
+                let own_row = |_: &mut _| OwnRow::new(&event.table(), may_update_on_conflict(self.memory));
+                PgMemoryContexts::For(self.memory).switch_to(own_row)
+            }
         })
     }
 
@@ -471,9 +484,12 @@ impl Statement {
         !self.partition.as_ref().is_none_or(fulfils)
     }
 
-    fn take_locks(&self, fingerprint: i64) {
-        let Guard { identity, secret, near, .. } = &*self.guard;
-        self.locks.borrow_mut().take(identity.root, secret, fingerprint, near.max_distance);
+    fn register(&self, row: &NewRow) -> Result<(), ErrorReport> {
+        let Guard { identity, secret, key_blocks, .. } = &*self.guard;
+        let scope = self.guard.own(row.event)?.scope.hash(&row.scope);
+        let keys = LockKeys { secret, scope, blocks: key_blocks };
+        self.locks.borrow_mut().register(identity.root, &keys, row.fingerprint);
+        Ok(())
     }
 }
 
@@ -484,16 +500,11 @@ struct Near<'a> {
     /// A transaction that decides whether a near row is present, with that row's table and place.
     awaited: Option<(Transaction, Oid, ItemPointerData)>,
     may_have_moved: bool,
-    /// Present rows whose texts do not resemble the new one, by table and place.
-    refuted: HashSet<(u32, (u32, u16))>,
-    /// The other running statements of this session with the same guard, without those whose accepted row was found
-    /// stored, and changed or deleted since.
-    unstored: Vec<Rc<RefCell<Locks>>>,
 }
 
 impl<'a> Near<'a> {
-    /// Adds a row within the distance, unless its text refutes that it is near. `mark` is the mark column of its table,
-    /// if the guard marks.
+    /// Adds a row within the distance, unless it is marked or its text refutes that it is near. `mark` is the mark
+    /// column of its table, if the guard marks. A row that is present is nearer than those added before.
     fn add(
         &mut self,
         searched: &'a SearchedTable,
@@ -502,7 +513,10 @@ impl<'a> Near<'a> {
         new_text: Option<&NewText>,
     ) -> Result<(), ErrorReport> {
         let row = candidate.version.row();
+        let is_marked = || mark.is_some_and(|mark| row.value(mark).is_some());
         match candidate.state {
+            // Only unmarked rows count. So marks form no circle, and of rows that are near each other one is unmarked.
+            State::Depends { .. } | State::Present if is_marked() => {}
             State::Depends { on, inserts } => {
                 // If an inserting transaction rolls back, VACUUM may at once remove what it has stored out of line. So
                 // such a text is not read before the transaction has ended.
@@ -513,36 +527,12 @@ impl<'a> Near<'a> {
                     self.awaited = Some((on, searched.oid, row.place()));
                 }
             }
-            State::Gone { lately, stored_by } => {
-                self.may_have_moved |= lately;
-                if let Some(command) = stored_by {
-                    let is_stored = |other: &Rc<RefCell<Locks>>| {
-                        let other = other.borrow();
-                        other.pending.row().is_some_and(|row| row.is_stored_as(searched, candidate, command))
-                    };
-                    self.unstored.retain(|other| !is_stored(other));
-                }
-            }
+            State::Gone { lately } => self.may_have_moved |= lately,
             State::Present => {
-                let mut found = Nearest::new(searched, candidate, mark);
-                if self.nearest.as_ref().is_some_and(|nearest| !found.comes_before(nearest)) {
-                    return Ok(());
+                let resemblance = new_text.map(|text| text.confirm_present(searched, row)).transpose()?;
+                if resemblance != Some(None) {
+                    self.nearest = Some(Nearest::new(searched, candidate, resemblance.flatten()));
                 }
-                if let Some(new_text) = new_text {
-                    // The row has an entry in each index. No other row takes its place while this search lasts: VACUUM
-                    // keeps what this transaction may see.
-                    let place = (searched.oid.to_u32(), place_numbers(row.place()));
-                    if self.refuted.contains(&place) {
-                        return Ok(());
-                    }
-                    found.resemblance = new_text.confirm(searched, row)?;
-                    if found.resemblance.is_none() {
-                        self.refuted.try_reserve(1).map_err(Error::from).map_err(algorithm_error)?;
-                        self.refuted.insert(place);
-                        return Ok(());
-                    }
-                }
-                self.nearest = Some(found);
             }
         }
         Ok(())
@@ -552,18 +542,6 @@ impl<'a> Near<'a> {
 /// Whether the event is an UPDATE that changes a column of a foreign key.
 fn changes_foreign_key(event: &RowEvent) -> bool {
     let Some(old) = event.old_row() else { return false };
-    let table = event.table();
-    // SAFETY: the table is open, and its list of foreign keys is valid until its definition changes; `nkeys` of each
-    // key's columns are set.
-    let columns: Vec<i16> = unsafe {
-        let keys = pg_sys::RelationGetFKeyList(table.as_ptr());
-        let count = if keys.is_null() { 0 } else { (*keys).length };
-        (0..count)
-            .flat_map(|place| {
-                let key = &*pg_sys::list_nth(keys, place).cast::<pg_sys::ForeignKeyCacheInfo>();
-                key.conkey[..key.nkeys as usize].to_vec()
-            })
-            .collect()
-    };
-    !event.new_row().has_same_values(old, columns.into_iter())
+    let columns = foreign_keys(&event.table()).into_iter().flat_map(|key| key.columns);
+    !event.new_row().has_same_values(old, columns)
 }

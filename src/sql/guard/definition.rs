@@ -7,21 +7,22 @@ use std::rc::Rc;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use simhash::search::lock_keys::Secret;
+use simhash::search::lock_keys::{KeyBlocks, Secret};
 
 use super::action::Action;
 use super::cache::Cache;
+use super::criterion::Criterion;
 use super::distribution::{check_sees_all, known_names};
 use super::locks::secret;
 use super::log::Log;
 use super::mark_column::Mark;
 use super::members::{Members, no_index};
-use super::nearness::Nearness;
 use super::search::SearchedTable;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
+use crate::postgres::owner::as_owner;
 use crate::postgres::spi::from_server;
 use crate::postgres::trigger::{RowEvent, protocol_violated, table_of_original};
 use crate::sql::functions::ExtensionSchema;
@@ -44,10 +45,11 @@ pub struct Identity {
 /// What is needed to decide about the rows of a table and all its partitions.
 pub struct Guard {
     pub identity: Identity,
-    /// The secret with which lock keys are hashed.
+    /// The secret with which lock keys are hashed, and the blocks that they are made from.
     pub secret: Secret,
+    pub key_blocks: KeyBlocks,
     pub action: Action,
-    pub near: Nearness,
+    pub criterion: Criterion,
     /// The table that gets a row for each row that is skipped or marked.
     pub log: Option<Log>,
     /// The tables to search: the table, or all partitions of a partitioned table. `places` has the position of each.
@@ -99,14 +101,14 @@ impl Guard {
     /// Makes a guard, and returns with it the tables that it depends on.
     fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<(Self, HashSet<Oid>), ErrorReport> {
         // SAFETY: a CString is NUL-terminated.
-        let decoded = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
-        let arguments = identity.arguments.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
-        let [action, near, fingerprint, columns @ ..] = &arguments[..] else {
+        let text = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
+        let arguments = identity.arguments.iter().map(text).collect::<Result<Vec<_>, _>>()?;
+        let [action, criterion, fingerprint, columns @ ..] = &arguments[..] else {
             return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
                 .set_detail(format!("The trigger has {}.", identity.arguments.len())));
         };
         let action = Action::named(action)?;
-        let near = Nearness::parse(near)?;
+        let criterion = Criterion::parse(criterion)?;
         let (mark, following) = match columns {
             [] => (None, &[][..]),
             [mark, following @ ..] => (Some(mark).filter(|mark| !mark.is_empty()), following),
@@ -127,14 +129,19 @@ impl Guard {
         let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), scope, has_log);
         members.all.iter().try_for_each(sees_all)?;
         let schema = ExtensionSchema::from_function(function);
-        let searched = members.searched(fingerprint, scope, near, schema)?;
+        // PostgreSQL folds the constants of index expressions when it reads them. The writer's rights are not for
+        // partitions that the writer does not write to.
+        let owner = Relation::open(identity.root).owner();
+        let searched = as_owner(owner, || members.searched(fingerprint, scope, criterion, schema))?;
         let Members { all, with_rows } = members;
         let mark_of = |own: &SearchedTable| mark.map(|mark| Mark::of(own, mark, &searched));
         let marks = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;
         let places = with_rows.into_iter().enumerate().map(|(place, member)| (member, place)).collect();
         let tables = all.iter().copied().collect();
-        let (identity, secret) = (identity.clone(), secret(identity.root)?);
-        let guard = Self { identity, secret, action, near, log, searched, places, marks, members: all };
+        let (identity, secret) = (identity.clone(), secret(identity.root, &identity.arguments)?);
+        let key_blocks = KeyBlocks::of(criterion.near);
+        let guard =
+            Self { identity, secret, key_blocks, action, criterion, log, searched, places, marks, members: all };
         Ok((guard, tables))
     }
 
@@ -148,7 +155,7 @@ impl Guard {
         match self.searched(table.oid()) {
             Some(own) => Ok(own),
             // Reached only for a kind of table that has row triggers but no rows of its own.
-            None => Err(no_index(&table, self.near.max_distance)),
+            None => Err(no_index(&table, self.criterion.near.max_distance())),
         }
     }
 

@@ -1,5 +1,6 @@
 //! `simhash_guard` and `simhash_unguard`: create the trigger on a table, and drop it.
 
+use std::collections::HashSet;
 use std::ffi::CStr;
 
 use pgrx::AnyArray;
@@ -8,19 +9,23 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
 use super::action::Action;
+use super::criterion::{Asked, Criterion};
 use super::distribution::{check_allows_triggers, check_can_guard};
 use super::log::{Guarded, Log};
 use super::mark_column::{self, Mark};
-use super::members::Members;
-use super::nearness::{Asked, Nearness};
+use super::members::{Members, check_is_whole};
+use super::preview::tell_of_refuted;
 use super::scope::Scope;
 use super::search::SearchedTable;
 use crate::postgres::arrays::names;
 use crate::postgres::call::Call;
-use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::foreign_key::{ForeignKey, foreign_keys};
+use crate::postgres::catalog::primary_key::PrimaryKey;
+use crate::postgres::catalog::relation::{Relation, relation_name};
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::error::{tell, user_error};
+use crate::postgres::error::{sendable, tell, user_error, warn};
 use crate::postgres::owner::as_owner;
+use crate::postgres::raised::unchanged;
 use crate::postgres::spi::{execute, from_server};
 use crate::postgres::text::{RawText, decode_copy};
 use crate::postgres::trigger::{arguments, is_before_each_row, triggers};
@@ -45,6 +50,26 @@ const LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
+fn simhash_guard_radii(
+    target: Option<pg_sys::Oid>,
+    action: Option<RawText<'_>>,
+    max_distance: Option<i32>,
+    scope: Option<AnyArray>,
+    mark_column: Option<&CStr>,
+    fingerprint: Option<&CStr>,
+    resemblance: Option<f64>,
+    log_to: Option<pg_sys::Oid>,
+    log_columns: Option<AnyArray>,
+    radii: Option<AnyArray>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<(), ErrorReport> {
+    let asked = Asked::read(max_distance, radii, resemblance)?;
+    guard(target, action, asked, scope, mark_column, fingerprint, log_to, log_columns, fcinfo)
+}
+
+/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii.
+#[pg_extern(sql = false)]
+#[allow(clippy::too_many_arguments)] // The SQL function has as many.
 fn simhash_guard_texts(
     target: Option<pg_sys::Oid>,
     action: Option<RawText<'_>>,
@@ -57,41 +82,63 @@ fn simhash_guard_texts(
     log_columns: Option<AnyArray>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
+    let asked = Asked::read(max_distance, None, resemblance)?.exactly();
+    guard(target, action, asked, scope, mark_column, fingerprint, log_to, log_columns, fcinfo)
+}
+
+#[allow(clippy::too_many_arguments)] // The SQL function has as many.
+fn guard(
+    target: Option<pg_sys::Oid>,
+    action: Option<RawText<'_>>,
+    asked: Asked,
+    scope: Option<AnyArray>,
+    mark_column: Option<&CStr>,
+    fingerprint: Option<&CStr>,
+    log_to: Option<pg_sys::Oid>,
+    log_columns: Option<AnyArray>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<(), ErrorReport> {
     let log_columns = names(&required(log_columns, "log_columns")?, "log_columns")?;
     let target = required(target, "target")?;
     let action = decode_copy(required(action, "action")?)?;
     let scope = required(scope, "scope")?;
+    // SAFETY: `fcinfo` belongs to the running call.
+    let call = unsafe { Call::new(fcinfo) };
     let guard = Guard {
-        // SAFETY: `fcinfo` belongs to the running call.
-        schema: ExtensionSchema::running(unsafe { Call::new(fcinfo) })?,
+        function: call.function(),
+        schema: ExtensionSchema::running(call)?,
         action: Action::named(&action)?,
         action_name: action,
-        near: Asked::read(max_distance, resemblance)?,
+        asked,
         scope: names(&scope, "scope")?,
         // SAFETY: a `name` argument is NUL-terminated.
         mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
         fingerprint: name(fingerprint, "fingerprint")?,
         log: asked_log(log_to, log_columns)?,
     };
-    let table = Target::lock(target, LOCK)?;
-    as_owner(table.owner, || guard.install(&table))
+    unchanged(|| {
+        let table = Target::lock(target, LOCK)?;
+        as_owner(table.owner, || guard.install(&table))
+    })
 }
 
 #[pg_extern(sql = false)]
 fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo) -> Result<(), ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
     let schema = ExtensionSchema::running(unsafe { Call::new(fcinfo) })?;
-    // DROP TRIGGER takes the same lock.
-    let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
-    as_owner(table.owner, || {
-        if existing(schema, &table)?.is_none() {
-            let message = format!("table \"{}\" has no guard", table.name);
-            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
-        }
-        check_allows_triggers(&table.open())?;
-        tell(format!("dropping trigger {TRIGGER} on table \"{}\"", table.name));
-        execute(&format!("DROP TRIGGER {TRIGGER} ON {}", table.sql()))?;
-        Ok(())
+    unchanged(|| {
+        // DROP TRIGGER takes the same lock.
+        let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
+        as_owner(table.owner, || {
+            if existing(schema, &table)?.is_none() {
+                let message = format!("table \"{}\" has no guard", table.name);
+                return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
+            }
+            check_allows_triggers(&table.open())?;
+            tell(format!("dropping trigger {TRIGGER} on table \"{}\"", table.name));
+            execute(&format!("DROP TRIGGER {TRIGGER} ON {}", table.sql()))?;
+            Ok(())
+        })
     })
 }
 
@@ -107,10 +154,12 @@ fn asked_log(log_to: Option<pg_sys::Oid>, columns: Vec<String>) -> Result<Option
 
 /// The guard that the user asks for.
 struct Guard {
+    /// The running function.
+    function: pg_sys::Oid,
     schema: ExtensionSchema,
     action: Action,
     action_name: String,
-    near: Asked,
+    asked: Asked,
     scope: Vec<String>,
     mark_column: Option<String>,
     fingerprint: String,
@@ -120,13 +169,14 @@ struct Guard {
 impl Guard {
     fn install(&self, table: &Target) -> Result<(), ErrorReport> {
         let relation = table.open();
-        let near = self.check(table, &relation)?;
+        let (criterion, searched) = self.check(table, &relation)?;
         drop(relation);
-        let arguments = self.arguments(near);
+        let arguments = self.arguments(criterion);
         let existing = existing(self.schema, table)?;
         let always = existing.as_ref().is_some_and(|existing| existing.always);
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
         warn_of_unfilled(self.schema, &self.fingerprint, table, &family, Look::ByIndex)?;
+        tell_of_refuted(self.function, table, &family, &self.fingerprint, criterion, searched)?;
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
             tell(format!("table \"{}\" is already guarded, skipping", table.name));
             return Ok(());
@@ -151,8 +201,8 @@ impl Guard {
     }
 
     /// Arguments for CREATE TRIGGER.
-    fn arguments(&self, near: Nearness) -> Vec<String> {
-        let mut arguments = vec![self.action_name.clone(), near.to_string(), self.fingerprint.clone()];
+    fn arguments(&self, criterion: Criterion) -> Vec<String> {
+        let mut arguments = vec![self.action_name.clone(), criterion.to_string(), self.fingerprint.clone()];
         if self.mark_column.is_some() || !self.scope.is_empty() || self.log.is_some() {
             arguments.push(self.mark_column.clone().unwrap_or_default());
         }
@@ -162,8 +212,8 @@ impl Guard {
     }
 
     /// Checks what would make the trigger fail, and what the trigger cannot check by itself. Returns what makes rows
-    /// near-duplicates.
-    fn check(&self, table: &Target, relation: &Relation) -> Result<Nearness, ErrorReport> {
+    /// near-duplicates, and the tables to search.
+    fn check(&self, table: &Target, relation: &Relation) -> Result<(Criterion, Vec<SearchedTable>), ErrorReport> {
         check_is_whole(table)?;
         let members = Members::read(table.oid)?;
         let can_guard =
@@ -174,9 +224,11 @@ impl Guard {
         check_is_stored(relation, &fingerprint)?;
         Scope::new(relation, &self.scope)?;
         let has_text = || Ok(TextSource::of_column(relation, &fingerprint, self.schema)?.is_some());
-        let near = self.near.with_defaults(has_text)?;
-        let searched = members.searched(&self.fingerprint, &self.scope, near, Some(self.schema))?;
+        let criteria = self.asked.with_defaults(has_text)?;
+        let (criterion, searched) =
+            members.searched_by_layout(&self.fingerprint, &self.scope, criteria, self.schema)?;
         self.check_mark(relation, &searched)?;
+        self.check_half_objects(table, relation)?;
         self.check_log(table, relation)?;
         let visits: f64 = searched.iter().map(|member| member.visits).sum();
         if visits >= MANY_VISITS {
@@ -194,7 +246,7 @@ impl Guard {
                 table.name
             ));
         }
-        Ok(near)
+        Ok((criterion, searched))
     }
 
     fn check_mark(&self, relation: &Relation, searched: &[SearchedTable]) -> Result<(), ErrorReport> {
@@ -211,6 +263,27 @@ impl Guard {
         }
     }
 
+    /// Warns if skipped rows are halves of objects: each row belongs to a row of another table with the same key.
+    fn check_half_objects(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
+        if self.action != Action::Skip {
+            return Ok(());
+        }
+        let key: HashSet<_> = PrimaryKey::read(relation)?.columns().map(|column| column.number).collect();
+        let is_key = |foreign: &ForeignKey| foreign.columns.iter().copied().collect::<HashSet<_>>() == key;
+        let Some(half) = foreign_keys(relation).into_iter().find(is_key) else { return Ok(()) };
+        let other = relation_name(half.referenced)?.unwrap_or_default();
+        let message = format!("skipped rows of table \"{}\" leave rows of table \"{other}\" behind", table.name);
+        warn(
+            user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
+                .set_detail(sendable(format!(
+                    "The primary key is a foreign key too: applications store each object as a row of \"{other}\" and \
+                     a row with the same key here, and fail on objects that lack one of the two."
+                )))
+                .set_hint("Use the action reject or mark."),
+        );
+        Ok(())
+    }
+
     /// Prepares the log as the trigger does, so that whatever makes the trigger fail does so here.
     fn check_log(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
         let Some(log) = &self.log else { return Ok(()) };
@@ -221,16 +294,6 @@ impl Guard {
         }
         log.prepare(&Guarded { guard: TRIGGER, root: table.oid, table: relation, action: self.action }).map(drop)
     }
-}
-
-/// Refuses a table from which other tables inherit.
-pub fn check_is_whole(table: &Target) -> Result<(), ErrorReport> {
-    if table.is_partitioned() || table.family(pg_sys::AccessShareLock as Lock)?.len() == 1 {
-        return Ok(());
-    }
-    let message = format!("other tables inherit from table \"{}\"", table.name);
-    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
-        .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."))
 }
 
 /// The guard that a table already has.

@@ -19,6 +19,7 @@ use crate::postgres::error::{sendable, user_error};
 use crate::postgres::names::{role_name, schema_name};
 use crate::postgres::owner::as_owner;
 use crate::postgres::query::{Plan, Query};
+use crate::postgres::raised::raise_as;
 use crate::postgres::row::Row;
 use crate::postgres::spi::to_server;
 use crate::postgres::trigger::triggers;
@@ -293,7 +294,7 @@ impl Writer {
                 // The detail shows values of the log's row, because its owner may see them. The writer may not.
                 CaughtError::PostgresError(error) if is_about_values(error.sql_error_code()) => {
                     let message = format!("{}: {}", self.message, error.message());
-                    Err(user_error(error.sql_error_code(), message))
+                    raise_as(user_error(error.sql_error_code(), message))
                 }
                 error => error.rethrow(),
             })

@@ -100,7 +100,7 @@ pub fn check(
     if let Some(other) = searched.iter().find(|searched| Content::of(searched, &column).is_none()) {
         return Err(wrong_type(table, &column, other)?);
     }
-    if own.is_some_and(|own| own.depends_on(table, column.number)) {
+    if own.is_some_and(|own| own.depends_on(column.number)) {
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, unfit()?)
             .set_detail(
                 "It is a column of the primary key, the fingerprint, its source, the scope, or the partition key.",

@@ -5,13 +5,14 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
-use super::nearness::Nearness;
+use super::criterion::{Criteria, Criterion};
 use super::scope::Scope;
 use super::search::SearchedTable;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::foreign::{is_foreign, server_name};
-use crate::postgres::catalog::partition::with_inheritors;
+use crate::postgres::catalog::partition::{check_owner, with_inheritors};
 use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, user_error};
 use crate::postgres::spi::from_server;
 use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
@@ -27,7 +28,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Lists the tables. An error if one of them cannot be searched.
+    /// Lists the tables. An error if one of them cannot be searched, or belongs to another role.
     pub fn read(root: Oid) -> Result<Self, ErrorReport> {
         Self::read_with(root, None)
     }
@@ -37,6 +38,7 @@ impl Members {
         // SAFETY: a look-up in a system cache, for a table that is locked.
         let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
         let all = all_of(root, detached);
+        check_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
             // SAFETY: the table is locked, so that it has a name, which is NUL-terminated.
             let name = unsafe { from_server(pg_sys::get_rel_name(foreign)) }?;
@@ -60,7 +62,7 @@ impl Members {
         &self,
         fingerprint: &str,
         names: &[String],
-        near: Nearness,
+        criterion: Criterion,
         schema: Option<ExtensionSchema>,
     ) -> Result<Vec<SearchedTable>, ErrorReport> {
         let block = |schema: ExtensionSchema| Some((schema, schema.simhash_block()?));
@@ -74,12 +76,40 @@ impl Members {
             let column = fingerprint_column(&table, fingerprint)?;
             let scope = Scope::new(&table, names)?;
             check_is_stored(&table, &column)?;
-            SearchedTable::new(&table, &column, scope, near, schema, simhash_block)?
-                .ok_or(())
-                .or_else(|()| Err(no_usable_index(&table, &column, names, near.max_distance, simhash_block)?))
+            SearchedTable::new(&table, &column, scope, criterion, schema, simhash_block)?.ok_or(()).or_else(|()| {
+                Err(no_usable_index(&table, &column, names, criterion.near.max_distance(), simhash_block)?)
+            })
         };
         self.with_rows.iter().map(searched).collect()
     }
+
+    /// The first of the criteria whose layout all these tables have indexed, and the tables to search by it. If there is
+    /// none, the first criterion, or the error for it.
+    pub fn searched_by_layout(
+        &self,
+        fingerprint: &str,
+        names: &[String],
+        criteria: Criteria,
+        schema: ExtensionSchema,
+    ) -> Result<(Criterion, Vec<SearchedTable>), ErrorReport> {
+        let search = |criterion| Ok((criterion, self.searched(fingerprint, names, criterion, Some(schema))?));
+        let is_served = |(_, searched): &(_, Vec<SearchedTable>)| searched.iter().all(|table| table.serves_radii);
+        let first = search(criteria.first);
+        if first.as_ref().is_ok_and(is_served) {
+            return first;
+        }
+        criteria.others.into_iter().filter_map(|other| search(other).ok()).find(is_served).map_or(first, Ok)
+    }
+}
+
+/// Refuses a table from which other tables inherit.
+pub fn check_is_whole(table: &Target) -> Result<(), ErrorReport> {
+    if table.is_partitioned() || table.family(pg_sys::AccessShareLock as Lock)?.len() == 1 {
+        return Ok(());
+    }
+    let message = format!("other tables inherit from table \"{}\"", table.name);
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."))
 }
 
 /// A table or, for a partitioned one, the table and all its partitions, all of them locked.
@@ -124,7 +154,7 @@ fn no_usable_index(
     max_distance: i32,
     simhash_block: Oid,
 ) -> Result<ErrorReport, ErrorReport> {
-    let found = indexed_blocks(table, &table.indexes(), Fingerprint::Column(fingerprint.number), simhash_block);
+    let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint.number), simhash_block);
     let names = |found: &Scoped| -> Result<Vec<String>, ErrorReport> {
         found.scope.iter().filter_map(|&column| Column::at(table, column)).map(|column| column.name()).collect()
     };

@@ -3,7 +3,7 @@
 //! [`install`] creates the trigger on a table. [`trigger`] is the trigger function; [`definition`] reads what it does
 //! from its arguments, and [`cache`] keeps that between statements. [`decision`] decides about each new row, by the
 //! guard's [`action`]. [`members`] lists the tables to search, [`search`] finds near rows in them within the [`scope`],
-//! and [`locks`] keeps two writers from overlooking each other. [`nearness`] says what makes two rows near-duplicates,
+//! and [`locks`] keeps two writers from overlooking each other. [`criterion`] says what makes two rows near-duplicates,
 //! and [`confirmation`] confirms it by their texts. [`own_row`] is the row that INSERT .. ON CONFLICT finds in place of
 //! the new one, [`pending`] the row that was accepted and is not stored yet. [`nearest`] is the near-duplicate that was
 //! found, which [`conflict`] reports and [`mark_column`] stores; [`disclosure`] says what the user may be told about it.
@@ -16,6 +16,7 @@ mod cache;
 mod confirmation;
 mod conflict;
 mod counts;
+mod criterion;
 mod decision;
 mod definition;
 mod disclosure;
@@ -26,7 +27,6 @@ mod log;
 mod mark_column;
 mod members;
 mod nearest;
-mod nearness;
 mod own_row;
 mod pending;
 mod preview;

@@ -5,14 +5,11 @@ use pgrx::prelude::*;
 use super::search::{Candidate, SearchedTable};
 use crate::postgres::catalog::primary_key::KeyValue;
 
-/// The nearest row found: one that is not marked, if there is one; of several at the same distance, the one with the
-/// first key.
+/// The nearest row found; of several at the same distance, the first one found.
 pub struct Nearest<'a> {
     pub distance: u32,
     /// The resemblance of the texts; None if the texts do not matter.
     pub resemblance: Option<f64>,
-    /// Whether the row is marked itself.
-    is_marked: bool,
     /// The table that the row is in.
     pub searched: &'a SearchedTable,
     pub key: KeyValue,
@@ -20,23 +17,14 @@ pub struct Nearest<'a> {
 }
 
 impl<'a> Nearest<'a> {
-    /// `mark` is the mark column, if the guard marks.
-    pub fn new(searched: &'a SearchedTable, candidate: &Candidate, mark: Option<i16>) -> Self {
-        let row = candidate.version.row();
+    pub fn new(searched: &'a SearchedTable, candidate: &Candidate, resemblance: Option<f64>) -> Self {
         Self {
             distance: candidate.distance,
-            resemblance: None,
-            is_marked: mark.is_some_and(|mark| row.value(mark).is_some()),
+            resemblance,
             searched,
-            key: searched.primary_key.of_row(row),
+            key: searched.primary_key.of_row(candidate.version.row()),
             is_visible: is_visible(candidate),
         }
-    }
-
-    pub fn comes_before(&self, other: &Self) -> bool {
-        let order = (self.is_marked, self.distance).cmp(&(other.is_marked, other.distance));
-        let keys = || self.searched.primary_key.compare(&self.key, &other.searched.primary_key, &other.key);
-        order.then_with(keys).is_lt()
     }
 }
 

@@ -11,7 +11,7 @@
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::postgres::catalog::column::{Column, generation_of};
-use crate::postgres::catalog::index::{index_info, is_inferable};
+use crate::postgres::catalog::index::is_inferable;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::dirty_scan::{DirtyScan, State};
 use crate::postgres::moment::{Moment, Transaction};
@@ -24,6 +24,8 @@ pub struct OwnRow {
     indexes: Vec<UniqueIndex>,
     /// The executor state in which expressions of the indexes are evaluated.
     executor: *mut pg_sys::EState,
+    /// Whether the INSERT may have to wait for a row that is only locked, to update it by ON CONFLICT.
+    waits_for_locks: bool,
     /// The generated columns that the indexes depend on: PostgreSQL computes them after the trigger.
     generated: Vec<(i16, Computed)>,
     /// The columns that the indexes depend on, directly or through generated columns; 0 for the whole row.
@@ -52,8 +54,9 @@ pub enum Found {
 }
 
 impl OwnRow {
-    /// Reads the unique indexes of a table. The result lives in the current memory context.
-    pub fn new(table: &Relation) -> Self {
+    /// Reads the unique indexes of a table. The result lives in the current memory context. `waits_for_locks` says
+    /// whether the statement may update rows by ON CONFLICT.
+    pub fn new(table: &Relation, waits_for_locks: bool) -> Self {
         let (mut indexes, mut needed) = (Vec::new(), Vec::new());
         // SAFETY: the table and its indexes are open. The lists of an IndexInfo hold valid expressions of the table's
         // columns.
@@ -63,7 +66,7 @@ impl OwnRow {
                 if !is_inferable(&index) {
                     continue;
                 }
-                let info = index_info(&index);
+                let info = pg_sys::BuildIndexInfo(index.as_ptr());
                 pg_sys::BuildSpeculativeIndexInfo(index.as_ptr(), info);
                 let expressions = list((*info).ii_Expressions).into_iter().chain(list((*info).ii_Predicate));
                 needed.extend(expressions.flat_map(Expression::own_columns));
@@ -92,7 +95,14 @@ impl OwnRow {
             columns.extend(needed.iter().copied().filter(|column| !is_generated(column)));
             // An expression can have only one system column, the table's OID, which is the same for all rows.
             columns.retain(|column| *column >= 0);
-            Self { indexes, executor: pg_sys::CreateExecutorState(), generated, columns, with_generated }
+            Self {
+                indexes,
+                waits_for_locks,
+                executor: pg_sys::CreateExecutorState(),
+                generated,
+                columns,
+                with_generated,
+            }
         }
     }
 
@@ -116,7 +126,7 @@ impl OwnRow {
             let mut found = Found::None;
             for index in &self.indexes {
                 let Some(key) = index.values_of(new, self.executor, context) else { continue };
-                match index.find(table, &key, &slot, since) {
+                match index.find(table, &key, &slot, since, self.waits_for_locks) {
                     Found::None => {}
                     depends @ Found::Depends(..) => {
                         found = depends;
@@ -254,11 +264,19 @@ impl UniqueIndex {
         }
     }
 
-    /// Whether the table has a row with these values in the index.
+    /// Whether the table has a row with these values in the index. A row that is only locked depends on the transaction
+    /// that has locked it if `waits_for_locks` is set.
     ///
     /// # Safety
     /// The index belongs to the open table, the values are a key of it, and the slot is for rows of that table.
-    unsafe fn find(&self, table: &Relation, values: &IndexValues, slot: &TableSlot, since: &Moment) -> Found {
+    unsafe fn find(
+        &self,
+        table: &Relation,
+        values: &IndexValues,
+        slot: &TableSlot,
+        since: &Moment,
+        waits_for_locks: bool,
+    ) -> Found {
         // SAFETY: the caller passes the index's table and a key of it. A unique index has a collation and an operator
         // for each of its keys.
         unsafe {
@@ -284,10 +302,10 @@ impl UniqueIndex {
             while let Some((version, state)) = scan.next(|_| true) {
                 match state {
                     State::Depends { on, .. } => return Found::Depends(on, version.row().place()),
-                    State::Gone { lately: false, .. } => {}
+                    State::Gone { lately: false } => {}
                     // It may have moved to a place that the scan has passed.
-                    State::Gone { lately: true, .. } => found = Found::Present,
-                    State::Present => match version.locker() {
+                    State::Gone { lately: true } => found = Found::Present,
+                    State::Present => match waits_for_locks.then(|| version.locker()).flatten() {
                         Some(id) => {
                             return Found::Depends(Transaction { id, speculation: 0 }, version.row().place());
                         }

@@ -1,15 +1,18 @@
 //! The last row that a guard accepted, until it is stored: no search can find it yet.
 //!
 //! Between the guard's decision and the storing of the row, other triggers and functions run. They may write a row near
-//! it into the same table.
+//! it into the same table. The row ends with its memory, also if a later trigger drops it
+//! ([`super::locks::Locks::end_with_call`]).
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, CommandId, Oid};
-use simhash::distance::hamming;
 
 use super::scope::{Scope, ScopeValues};
-use super::search::{Candidate, SearchedTable};
-use crate::postgres::row::TableSlot;
+use super::search::Wanted;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::row::{Row, TableSlot};
+use crate::postgres::row_version::RowVersion;
+use crate::postgres::trigger::RowEvent;
 
 /// The last row that was accepted in a statement.
 #[derive(Default)]
@@ -22,41 +25,42 @@ pub struct Pending {
 /// A row that was accepted and is not stored yet.
 pub struct PendingRow {
     fingerprint: i64,
+    /// The row's table, and the slot from which PostgreSQL stores it.
+    table: Oid,
+    slot: *mut pg_sys::TupleTableSlot,
     /// The command that will store it, or an earlier one of the same transaction.
     command: CommandId,
     /// The row's scope values; None if the guard has no scope.
     scope: Option<ScopeValues<'static>>,
-    /// The row's table and a copy of the row; None if the texts do not matter.
-    tuple: Option<(Oid, pg_sys::HeapTuple)>,
+    /// A copy of the row; None if the texts do not matter.
+    tuple: Option<pg_sys::HeapTuple>,
 }
 
 impl Pending {
-    pub fn row(&self) -> Option<&PendingRow> {
-        self.row.as_ref()
-    }
-
     pub fn clear(&mut self) {
         self.row = None;
     }
 
-    /// Replaces the row. `statement` is the memory context of the statement that stores the new one, and `tuple` its
-    /// table and the row, if the texts matter.
+    /// Replaces the row. `statement` is the memory context of the statement that stores the new one, and `tuple` the
+    /// row, if the texts matter.
     ///
     /// # Safety
     /// The memory context is valid, and lives as long as this. The row is valid.
     pub unsafe fn set(
         &mut self,
         statement: pg_sys::MemoryContext,
+        event: &RowEvent,
         fingerprint: i64,
         scope: &Scope,
         values: &ScopeValues<'_>,
-        tuple: Option<(Oid, pg_sys::HeapTuple)>,
+        tuple: Option<pg_sys::HeapTuple>,
     ) {
         self.row = None;
         // SAFETY: a BEFORE trigger runs under its statement's snapshot, which has the statement's command.
         let command = unsafe { (*pg_sys::GetActiveSnapshot()).curcid };
+        let (table, slot) = (event.table().oid(), event.new_row().slot());
         if scope.is_empty() && tuple.is_none() {
-            self.row = Some(PendingRow { fingerprint, command, scope: None, tuple });
+            self.row = Some(PendingRow { fingerprint, table, slot, command, scope: None, tuple });
             return;
         }
         let memory = *self.memory.get_or_insert_with(|| new_memory(statement));
@@ -65,46 +69,33 @@ impl Pending {
             pg_sys::MemoryContextReset(memory);
             let scope = (!scope.is_empty()).then(|| scope.copy(values, memory));
             let copy = |tuple| PgMemoryContexts::For(memory).switch_to(|_| pg_sys::heap_copytuple(tuple));
-            let tuple = tuple.map(|(table, tuple)| (table, copy(tuple)));
-            self.row = Some(PendingRow { fingerprint, command, scope, tuple });
+            self.row = Some(PendingRow { fingerprint, table, slot, command, scope, tuple: tuple.map(copy) });
         }
     }
 
-    /// The pending row, if it is near the given fingerprint and has the same scope values.
-    pub fn near(
-        &self,
-        fingerprint: i64,
-        max_distance: i32,
-        scope: &Scope,
-        values: &ScopeValues<'_>,
-    ) -> Option<&PendingRow> {
+    /// The row, if it is near, has the same scope values, and is not stored yet.
+    pub fn near(&self, wanted: &Wanted, scope: &Scope) -> Option<&PendingRow> {
         let row = self.row.as_ref()?;
-        let distance = hamming(row.fingerprint.cast_unsigned(), fingerprint.cast_unsigned()).cast_signed();
-        let is_in_scope = row.scope.as_ref().is_none_or(|own| scope.are_equal(own, values));
-        (distance <= max_distance && is_in_scope).then_some(row)
+        let is_in_scope = row.scope.as_ref().is_none_or(|own| scope.are_equal(own, wanted.scope));
+        (wanted.distance(row.fingerprint).is_some() && is_in_scope && !row.is_stored()).then_some(row)
     }
 }
 
 impl PendingRow {
-    /// Whether a version that `command` of this transaction has stored is this row: it was stored after all.
-    pub fn is_stored_as(&self, searched: &SearchedTable, version: &Candidate, command: CommandId) -> bool {
-        if version.fingerprint != self.fingerprint || command < self.command {
-            return false;
-        }
-        let Some((table, tuple)) = self.tuple else { return true };
-        if table != searched.oid {
-            return false;
-        }
-        // SAFETY: the row is a copy of a row of this table, and lives as long as this.
-        unsafe {
-            let slot = TableSlot::holding(version.table, tuple);
-            searched.has_equal_source(slot.row(), version.version.row())
-        }
+    /// Whether the row has been stored, changed by a later trigger or not. Its slot then has the place of a version
+    /// that this transaction has written since the guard accepted the row.
+    fn is_stored(&self) -> bool {
+        // SAFETY: the slot lives until the statement ends, and the row is forgotten before.
+        let place = unsafe { Row::new(self.slot) }.place();
+        let table = Relation::open(self.table);
+        let slot = TableSlot::new(&table);
+        let command = RowVersion::fetch(&table, place, &slot).and_then(RowVersion::own_command);
+        command.is_some_and(|command| command >= self.command)
     }
 
     /// The row's table and a copy of the row; None if the texts do not matter.
     pub fn tuple(&self) -> Option<(Oid, pg_sys::HeapTuple)> {
-        self.tuple
+        self.tuple.map(|tuple| (self.table, tuple))
     }
 }
 

@@ -3,22 +3,21 @@
 //! It looks up a sample of the rows as the guard looks up new rows, by the same search and the same comparison of
 //! texts, and counts those that are near an earlier row. A row is earlier if its primary key is smaller.
 
-use std::cell::OnceCell;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
-use pgrx::pg_sys::ItemPointerData;
 use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use pgrx::{AnyArray, PgMemoryContexts};
+use pgrx::{AnyArray, AnyElement, PgMemoryContexts};
 
 use super::confirmation::{NewText, TextReader};
+use super::criterion::{Asked, Criterion};
 use super::disclosure::hides_rows;
-use super::install::check_is_whole;
-use super::members::Members;
-use super::nearness::{Asked, Nearness};
+use super::members::{Members, check_is_whole};
 use super::search::{Candidate, SearchedTable, Wanted};
 use crate::postgres::arrays::names;
 use crate::postgres::call::Call;
@@ -26,23 +25,66 @@ use crate::postgres::catalog::citus::check_has_rows;
 use crate::postgres::catalog::primary_key::KeyValue;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::dirty_scan::State;
-use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::error::{algorithm_error, raise, tell, user_error};
 use crate::postgres::moment::Moment;
 use crate::postgres::owner::as_owner;
 use crate::postgres::query::{Query, renamed};
+use crate::postgres::raised::unchanged;
 use crate::postgres::row::{Row, TableSlot, place_numbers};
-use crate::postgres::spi::to_server;
+use crate::postgres::spi::{to_server, to_text};
 use crate::sql::arguments::{name, required};
 use crate::sql::attach::text_source::TextSource;
+use crate::sql::attach::unfilled::can_be_read;
 use crate::sql::fingerprint_column::fingerprint_column;
 use crate::sql::functions::ExtensionSchema;
 
 /// The most rows that are looked up, as a multiple of the sample that is asked for.
 const MOST_TIMES: i64 = 4;
 
+/// From this many texts on that are compared with each new row and refuted, say so: a comparison takes some
+/// microseconds for a page of text, and an insert a hundred.
+const MANY_REFUTED: f64 = 100.0;
+
+/// About how many rows [`tell_of_refuted`] looks up: some pages. It stops after so many comparisons.
+const SOME_ROWS: i32 = 500;
+const MOST_COMPARISONS: usize = 10_000;
+
 /// Characters of a text that are shown.
 const SHOWN: usize = 80;
 
+#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+#[pg_extern(sql = false)]
+fn simhash_preview_radii(
+    target: Option<pg_sys::Oid>,
+    max_distance: Option<i32>,
+    resemblance: Option<f64>,
+    scope: Option<AnyArray>,
+    fingerprint: Option<&CStr>,
+    sample: Option<i32>,
+    radii: Option<AnyArray>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(distance, Option<i32>),
+            name!(duplicate, bool),
+            name!(rows, i64),
+            name!(share, f64),
+            name!(resemblance, Option<f64>),
+            name!(example, Option<AnyElement>),
+            name!(earlier, Option<AnyElement>),
+            name!(example_text, Option<AnyElement>),
+            name!(earlier_text, Option<AnyElement>),
+        ),
+    >,
+    ErrorReport,
+> {
+    let asked = Asked::read(max_distance, radii, resemblance)?;
+    Ok(TableIterator::new(preview(target, asked, scope, fingerprint, sample, fcinfo)?))
+}
+
+/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii.
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
 fn simhash_preview(
@@ -62,15 +104,39 @@ fn simhash_preview(
             name!(rows, i64),
             name!(share, f64),
             name!(resemblance, Option<f64>),
-            name!(example, Option<String>),
-            name!(earlier, Option<String>),
-            name!(example_text, Option<String>),
-            name!(earlier_text, Option<String>),
+            name!(example, Option<AnyElement>),
+            name!(earlier, Option<AnyElement>),
+            name!(example_text, Option<AnyElement>),
+            name!(earlier_text, Option<AnyElement>),
         ),
     >,
     ErrorReport,
 > {
-    let asked = Asked::read(max_distance, resemblance)?;
+    let asked = Asked::read(max_distance, None, resemblance)?.exactly();
+    Ok(TableIterator::new(preview(target, asked, scope, fingerprint, sample, fcinfo)?))
+}
+
+/// A row of the result.
+type PreviewRow = (
+    Option<i32>,
+    bool,
+    i64,
+    f64,
+    Option<f64>,
+    Option<AnyElement>,
+    Option<AnyElement>,
+    Option<AnyElement>,
+    Option<AnyElement>,
+);
+
+fn preview(
+    target: Option<pg_sys::Oid>,
+    asked: Asked,
+    scope: Option<AnyArray>,
+    fingerprint: Option<&CStr>,
+    sample: Option<i32>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<impl Iterator<Item = PreviewRow> + 'static, ErrorReport> {
     let scope = names(&required(scope, "scope")?, "scope")?;
     let fingerprint = name(fingerprint, "fingerprint")?;
     let sample = required(sample, "sample")?;
@@ -81,18 +147,24 @@ fn simhash_preview(
     }
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
-    check_has_rows(&table.open())?;
-    check_is_whole(&table)?;
-    let family = table.family(pg_sys::AccessShareLock as Lock)?;
-    let hides = || family.iter().any(|member| hides_rows(member.oid));
-    let is_hidden = hides() || as_owner(table.owner, hides);
-    let groups = as_owner(table.owner, || {
-        let preview = Preview::new(call, &table, &asked, &fingerprint, &scope)?;
-        preview.of_sample(&family, &fingerprint, sample)
+    let (is_hidden, groups) = unchanged(|| {
+        let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
+        check_has_rows(&table.open())?;
+        check_is_whole(&table)?;
+        let family = table.family(pg_sys::AccessShareLock as Lock)?;
+        let hides = || family.iter().any(|member| hides_rows(member.oid));
+        let is_hidden = hides() || as_owner(table.owner, hides);
+        let groups = as_owner(table.owner, || {
+            let preview = Preview::new(call, &table, &asked, &fingerprint, &scope)?;
+            let groups = preview.of_sample(&family, &fingerprint, sample, usize::MAX)?;
+            preview.tell(&table);
+            Ok(groups)
+        })?;
+        Ok::<_, ErrorReport>((is_hidden, groups))
     })?;
     let total: i64 = groups.values().map(|group| group.rows).sum();
-    Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
+    let text = |text: Option<String>| text.and_then(|text| to_text(&text).unwrap_or_else(|error| raise(error)));
+    Ok(groups.into_iter().map(move |(key, group)| {
         let round = |value: f64, units: f64| (value * units).round() / units;
         let share = round(group.rows as f64 / total as f64, 1e4);
         // As in the error of a guard, nothing is told about single rows if some of them are hidden.
@@ -104,21 +176,45 @@ fn simhash_preview(
             group.rows,
             share,
             resemblance.map(|resemblance| round(resemblance, 1e3)),
-            example,
-            earlier,
-            example_text,
-            earlier_text,
+            text(example),
+            text(earlier),
+            text(example_text),
+            text(earlier_text),
         )
-    })))
+    }))
+}
+
+/// Looks up some rows as a guard looks up new rows, and reports if it compares many texts for each that are refuted.
+pub fn tell_of_refuted(
+    function: Oid,
+    table: &Target,
+    family: &[Target],
+    fingerprint: &str,
+    criterion: Criterion,
+    searched: Vec<SearchedTable>,
+) -> Result<(), ErrorReport> {
+    if criterion.resemblance.is_none() || !can_be_read(table) {
+        return Ok(());
+    }
+    let preview = Preview { compares_all: true, ..Preview::of_tables(function, criterion, true, searched) };
+    preview.of_sample(family, fingerprint, SOME_ROWS, MOST_COMPARISONS)?;
+    preview.tell(table);
+    Ok(())
 }
 
 /// Finds what is near sampled rows.
 struct Preview {
-    near: Nearness,
+    criterion: Criterion,
     /// Whether the fingerprints are made from texts.
     has_text: bool,
     searched: Vec<SearchedTable>,
     texts: TextReader,
+    /// Whether a row is compared with all others, as a new row is, and not only with earlier ones.
+    compares_all: bool,
+    /// The number of rows that were looked up.
+    rows: Cell<usize>,
+    /// The number of texts that were compared with them and refuted.
+    refuted: Cell<usize>,
 }
 
 /// The rows of the result, in their order.
@@ -192,22 +288,43 @@ impl Preview {
         let relation = table.open();
         let column = fingerprint_column(&relation, fingerprint)?;
         let has_text = TextSource::of_column(&relation, &column, schema)?.is_some();
-        let near = asked.with_defaults(|| Ok(has_text))?;
-        // Resemblances are shown even if they do not matter.
-        let resemblance = near.resemblance.or_else(|| has_text.then_some(0.0));
-        let read = Nearness { resemblance, ..near };
-        let searched = Members::read(table.oid)?.searched(fingerprint, scope, read, Some(schema))?;
-        // SAFETY: the memory context of the running call.
-        let texts = unsafe { TextReader::new(call.function(), PgMemoryContexts::CurrentMemoryContext.value()) };
-        Ok(Self { near, has_text, searched, texts })
+        let (members, criteria) = (Members::read(table.oid)?, asked.with_defaults(|| Ok(has_text))?);
+        let (criterion, mut searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
+        if has_text && criterion.resemblance.is_none() {
+            // Resemblances are shown even if they do not matter.
+            let with_texts = Criterion { resemblance: Some(0.0), ..criterion };
+            searched = members.searched(fingerprint, scope, with_texts, Some(schema))?;
+        }
+        Ok(Self::of_tables(call.function(), criterion, has_text, searched))
     }
 
-    /// Looks up about `sample` rows of a table and its partitions.
+    fn of_tables(function: Oid, criterion: Criterion, has_text: bool, searched: Vec<SearchedTable>) -> Self {
+        // SAFETY: the memory context of the running call.
+        let texts = unsafe { TextReader::new(function, PgMemoryContexts::CurrentMemoryContext.value()) };
+        Self { criterion, has_text, searched, texts, compares_all: false, rows: Cell::new(0), refuted: Cell::new(0) }
+    }
+
+    /// Reports if many texts were compared and refuted.
+    fn tell(&self, table: &Target) {
+        // Half of all rows are earlier, on average.
+        let share = if self.compares_all { 1.0 } else { 0.5 };
+        let refuted = self.refuted.get() as f64 / share / self.rows.get().max(1) as f64;
+        if refuted >= MANY_REFUTED {
+            tell(format!(
+                "for each new row, about {refuted:.0} texts of table \"{}\" will be compared that do not resemble it; \
+                 with a smaller max_distance they are fewer",
+                table.name
+            ));
+        }
+    }
+
+    /// Looks up about `sample` rows of a table and its partitions, until so many texts are refuted.
     fn of_sample(
         &self,
         family: &[Target],
         fingerprint: &str,
         sample: i32,
+        most_refuted: usize,
     ) -> Result<BTreeMap<GroupKey, Group>, ErrorReport> {
         let members = family.iter().filter(|member| member.is_ordinary());
         let rows: f64 = members.clone().map(|member| member.estimated_rows().max(0.0)).sum();
@@ -238,6 +355,9 @@ impl Preview {
             let slot = TableSlot::new(&table);
             for place in places {
                 pgrx::check_for_interrupts!();
+                if self.refuted.get() >= most_refuted {
+                    return Ok(groups);
+                }
                 let Some(row) = slot.fetch(&table, place) else { continue };
                 // SAFETY: what is kept of a row is not in this memory.
                 unsafe {
@@ -265,7 +385,7 @@ impl Preview {
         let group = groups.entry(key).or_insert_with(|| Group { rows: 0, example: Example::default() });
         group.rows += 1;
         let Some(found) = found else { return Ok(()) };
-        let limit = self.near.resemblance.unwrap_or(1.0);
+        let limit = self.criterion.resemblance.unwrap_or(1.0);
         let gap = |resemblance: Option<f64>| resemblance.map_or(f64::MAX, |resemblance| (resemblance - limit).abs());
         if group.rows == 1 || gap(found.resemblance) < gap(group.example.resemblance) {
             group.example = Example {
@@ -284,57 +404,67 @@ impl Preview {
         let (since, scope) = (Moment::now(), own.scope.of_row(row));
         let wanted = Wanted {
             fingerprint: fingerprint.value() as i64,
-            max_distance: self.near.max_distance,
+            near: self.criterion.near,
+            max_distance: Cell::new(self.criterion.near.max_distance()),
             scope: &scope,
             table: own.oid,
             except: Some(row.place()),
             is_own_row: None,
             since: &since,
         };
-        let least = self.near.resemblance.unwrap_or(0.0);
-        let text = NewText { reader: &self.texts, row, own, least, features: OnceCell::new() };
+        let text = NewText::new(&self.texts, row, own, 0.0);
         let sampled = Sampled { own, row, key: own.primary_key.of_row(row), text };
         let mut best: Option<Found> = None;
         for searched in &self.searched {
             let flow = searched
-                .each_near(&wanted, |candidate| match self.judge(&sampled, searched, candidate, best.as_ref()) {
-                    Ok(found) => {
-                        best = found.or_else(|| best.take());
-                        ControlFlow::Continue(())
+                .each_near(&wanted, |candidate| {
+                    match self.judge(&sampled, searched, candidate, best.is_some()) {
+                        Ok(None) => return ControlFlow::Continue(()),
+                        Ok(found) => best = found,
+                        Err(error) => return ControlFlow::Break(Err(error)),
                     }
-                    Err(error) => ControlFlow::Break(error),
+                    match &best {
+                        Some(Found { is_confirmed: true, distance: 0, .. }) => return ControlFlow::Break(Ok(())),
+                        Some(Found { is_confirmed: true, distance, .. }) => {
+                            wanted.max_distance.set(distance.cast_signed() - 1);
+                            sampled.text.least.set(self.criterion.resemblance.unwrap_or(0.0));
+                        }
+                        Some(Found { resemblance: Some(resemblance), .. }) => {
+                            sampled.text.least.set(resemblance.next_up());
+                        }
+                        _ => {}
+                    }
+                    ControlFlow::Continue(())
                 })
                 .map_err(algorithm_error)?;
-            if let ControlFlow::Break(error) = flow {
-                return Err(error);
+            if let ControlFlow::Break(stopped) = flow {
+                stopped?;
+                break;
             }
         }
+        self.rows.set(self.rows.get() + 1);
+        self.refuted.set(self.refuted.get() + sampled.text.refuted());
         Ok(best)
     }
 
-    /// A candidate, if it is earlier than the sampled row and decides rather than the best one so far.
+    /// A candidate, if it is earlier than the sampled row and decides rather than those before, if there are any.
     fn judge(
         &self,
         sampled: &Sampled<'_>,
         searched: &SearchedTable,
         candidate: &Candidate,
-        best: Option<&Found>,
+        has_found: bool,
     ) -> Result<Option<Found>, ErrorReport> {
         let row = candidate.version.row();
         let key = searched.primary_key.of_row(row);
-        if candidate.state != State::Present || !sampled.comes_after(searched, row, &key) {
+        let is_compared = || self.compares_all || sampled.comes_after(searched, row, &key);
+        if candidate.state != State::Present || !is_compared() {
             return Ok(None);
         }
-        if best.is_some_and(|best| best.is_confirmed && best.distance <= candidate.distance) {
-            return Ok(None);
-        }
-        let resemblance = if self.has_text { sampled.text.resemblance(searched, row)? } else { None };
-        let is_confirmed = match self.near.resemblance {
-            Some(least) => resemblance.is_some_and(|resemblance| resemblance >= least),
-            None => true,
-        };
-        let decides = |best: &Found| is_confirmed || !best.is_confirmed && best.resemblance < resemblance;
-        if !best.is_none_or(decides) {
+        let resemblance = if self.has_text { sampled.text.confirm_present(searched, row)? } else { None };
+        let is_confirmed =
+            self.criterion.resemblance.is_none_or(|least| resemblance.is_some_and(|resemblance| resemblance >= least));
+        if has_found && !is_confirmed && resemblance.is_none() {
             return Ok(None);
         }
         Ok(Some(Found {

@@ -21,6 +21,8 @@ struct ScopeColumn {
     column: Column,
     /// The equality function of the column's type.
     equality: Oid,
+    /// The hash function of the column's type; None if the type is the user's own, who could change it.
+    hash: Option<Oid>,
 }
 
 /// The values that a row has in the scope columns.
@@ -44,7 +46,7 @@ impl Scope {
     pub unsafe fn keys(&self, places: &[usize], values: &ScopeValues<'_>) -> Vec<pg_sys::ScanKeyData> {
         let key = |(number, &place): (i16, &usize)| {
             let mut key = pg_sys::ScanKeyData::default();
-            let ScopeColumn { column, equality } = &self.0[place];
+            let ScopeColumn { column, equality, .. } = &self.0[place];
             let (flags, strategy, function, value) = match values.0[place] {
                 Some(value) => (0, pg_sys::BTEqualStrategyNumber, *equality, value),
                 // A test for NULL has no operator.
@@ -92,6 +94,19 @@ impl Scope {
         })
     }
 
+    /// A hash of scope values: equal values have the same. Values whose type has no hash function are not told apart.
+    pub fn hash(&self, values: &ScopeValues<'_>) -> u64 {
+        let hash = |(scope, value): (&ScopeColumn, &Option<Datum>)| match (scope.hash, value) {
+            // SAFETY: a value of the column's type, and the function is that type's hash function.
+            (Some(hash), Some(value)) => unsafe {
+                pg_sys::OidFunctionCall1Coll(hash, scope.column.collation, *value).value() as u32
+            },
+            (_, value) => u32::from(value.is_some()),
+        };
+        let hashes = self.0.iter().zip(&values.0).map(hash);
+        hashes.fold(0, |all: u64, hash| (all ^ u64::from(hash)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32))
+    }
+
     /// Copies scope values into a memory context.
     ///
     /// # Safety
@@ -120,13 +135,19 @@ impl ScopeColumn {
                 .set_detail("Generated columns are computed after BEFORE triggers.")
                 .set_hint("Name the columns that it is computed from."));
         }
+        let wanted = pg_sys::TYPECACHE_EQ_OPR | pg_sys::TYPECACHE_HASH_PROC;
         // SAFETY: the type of an existing column exists.
-        let found = unsafe { &*pg_sys::lookup_type_cache(column.data_type, pg_sys::TYPECACHE_EQ_OPR as i32) };
+        let found = unsafe { &*pg_sys::lookup_type_cache(column.data_type, wanted as i32) };
         if found.eq_opr == Oid::INVALID {
             let message = format!("column \"{name}\" of table \"{}\" has a type without equality", table.name()?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message));
         }
-        // SAFETY: the type cache returned this operator, so it exists.
-        Ok(Self { equality: unsafe { pg_sys::get_opcode(found.eq_opr) }, column })
+        // SAFETY: the type exists, and the type cache returned this operator, so it exists too.
+        let (base, equality) = unsafe { (pg_sys::getBaseType(column.data_type), pg_sys::get_opcode(found.eq_opr)) };
+        // SAFETY: as above.
+        let is_fixed = base.to_u32() < pg_sys::FirstNormalObjectId || unsafe { pg_sys::type_is_enum(base) };
+        // The type cache knows a hash function only if it agrees with the equality.
+        let hash = (is_fixed && found.hash_proc != Oid::INVALID).then_some(found.hash_proc);
+        Ok(Self { column, equality, hash })
     }
 }

@@ -5,20 +5,21 @@
 //! `sql::search::finder` does: it skips what it has found already, and visits rows in the order of their places. Here
 //! each version counts.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
-use simhash::distance::hamming;
 use simhash::error::Error;
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::Block;
 use simhash::search::growth::{Growth, Total};
+use simhash::search::nearness::Nearness;
 
-use super::nearness::Nearness;
+use super::criterion::Criterion;
 use super::scope::{Scope, ScopeValues};
-use crate::postgres::catalog::column::{Column, distinct_values, generation_of};
+use crate::postgres::catalog::column::{Column, distinct_values};
 use crate::postgres::catalog::partition::partition_columns;
 use crate::postgres::catalog::primary_key::PrimaryKey;
 use crate::postgres::catalog::relation::Relation;
@@ -29,6 +30,7 @@ use crate::postgres::moment::Moment;
 use crate::postgres::row::{Row, TableSlot, place_numbers};
 use crate::postgres::row_version::RowVersion;
 use crate::sql::attach::text_source::TextSource;
+use crate::sql::attach::update::UpdateTrigger;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{Fingerprint, Layout, Scoped, growing, indexed_blocks, is_covering, layouts_of};
 
@@ -41,12 +43,16 @@ pub struct SearchedTable {
     pub primary_key: PrimaryKey,
     /// What the fingerprints are made from; None if the texts do not matter.
     pub source: Option<SourceColumns>,
+    /// The plain columns that the fingerprint is made from, and its own if it is not generated.
+    pub made_from: Vec<i16>,
     /// For a partition, the columns that decide which partition a row belongs to.
     partition_columns: Vec<i16>,
     /// Rows that a search visits, most of them not near, if block values are evenly distributed; more if they are not.
     pub visits: f64,
     /// Values that a search looks up in the indexes.
     pub probes: f64,
+    /// Whether the layout of the criterion's radii is indexed; true without radii.
+    pub serves_radii: bool,
     indexes: Indexes,
 }
 
@@ -57,6 +63,8 @@ struct Indexes {
     /// An estimate of the number of rows that agree in these columns with a new row.
     rows: f64,
     layouts: Vec<Layout>,
+    /// Whether the layout of the criterion's radii is indexed, if it has radii.
+    serves_radii: bool,
     /// What a search is expected to do.
     total: Total,
 }
@@ -79,7 +87,10 @@ pub type IsOwnRow<'a> = dyn Fn(Row<'_>, bool) -> bool + 'a;
 /// What to search for.
 pub struct Wanted<'a> {
     pub fingerprint: i64,
-    pub max_distance: i32,
+    /// Which fingerprints are near.
+    pub near: Nearness,
+    /// The largest distance that still matters: once a row is found, only nearer ones do.
+    pub max_distance: Cell<i32>,
     /// The new row's values of the scope columns.
     pub scope: &'a ScopeValues<'a>,
     /// The new row's table.
@@ -92,11 +103,19 @@ pub struct Wanted<'a> {
     pub since: &'a Moment,
 }
 
+impl Wanted<'_> {
+    /// The distance of a fingerprint; None if it is not near, or too far to matter.
+    pub fn distance(&self, fingerprint: i64) -> Option<u32> {
+        let difference = (fingerprint ^ self.fingerprint).cast_unsigned();
+        let distance = difference.count_ones();
+        (distance.cast_signed() <= self.max_distance.get() && self.near.contains(difference)).then_some(distance)
+    }
+}
+
 /// A version of a near row.
 pub struct Candidate<'a> {
     pub table: &'a Relation,
     pub version: RowVersion<'a>,
-    pub fingerprint: i64,
     pub distance: u32,
     pub state: State,
 }
@@ -108,17 +127,18 @@ impl SearchedTable {
         table: &Relation,
         fingerprint: &Column,
         scope: Scope,
-        near: Nearness,
+        criterion: Criterion,
         schema: ExtensionSchema,
         simhash_block: Oid,
     ) -> Result<Option<Self>, ErrorReport> {
-        let source = match near.resemblance {
+        let source = match criterion.resemblance {
             Some(_) => Some(SourceColumns::read(table, fingerprint, schema)?),
             None => None,
         };
+        let made_from = made_from(table, fingerprint, schema)?;
         let fingerprint = fingerprint.number;
-        let found = indexed_blocks(table, &table.indexes(), Fingerprint::Column(fingerprint), simhash_block);
-        let Some(indexes) = Indexes::cheapest(table, &found, &scope, near.max_distance) else { return Ok(None) };
+        let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint), simhash_block);
+        let Some(indexes) = Indexes::cheapest(table, &found, &scope, criterion.near) else { return Ok(None) };
         let is_covering = indexes.layouts.iter().all(is_covering);
         Ok(Some(Self {
             oid: table.oid(),
@@ -126,15 +146,18 @@ impl SearchedTable {
             scope,
             primary_key: PrimaryKey::read(table)?,
             source,
+            made_from,
             partition_columns: partition_columns(table),
             visits: if is_covering { 0.0 } else { indexes.total.entries },
             probes: indexes.total.probes,
+            serves_radii: criterion.near.blocks().is_none() || indexes.serves_radii,
             indexes,
         }))
     }
 
     /// Shows each near row of the table, until told to stop, and each version of a near row that is gone without a
-    /// successor in its place. A row may be shown more than once. An error if out of memory.
+    /// successor in its place. A row may be shown more than once. `show` may reduce the wanted distance. An error if out
+    /// of memory.
     ///
     /// A concurrent UPDATE can hide a row: the scan has passed the place of the new version before it was written, and
     /// finds the old version gone. The scan then shows the old version as gone lately. If it shows no such version, it
@@ -150,10 +173,10 @@ impl SearchedTable {
         let fingerprint = wanted.fingerprint.cast_unsigned();
         // Each step is made once, so that no row is missed that a concurrent INSERT has put into some indexes only.
         let Indexes { before, rows, layouts, .. } = &self.indexes;
-        let mut growth = Growth::new(*rows, growing(layouts));
+        let mut growth = Growth::new(*rows, growing(layouts), wanted.near);
         // SAFETY: the indexes compare the scope columns as their types do, as `Indexes::cheapest` has checked.
         let before = unsafe { self.scope.keys(before, wanted.scope) };
-        while let Some(step) = growth.next(wanted.max_distance, f64::INFINITY) {
+        while let Some(step) = growth.next(wanted.max_distance.get(), f64::INFINITY) {
             let searched = &layouts[step.layout][step.place];
             let Some(block) = Block::new(searched.block, searched.blocks) else { break };
             let index = Relation::open(searched.index);
@@ -192,24 +215,17 @@ impl SearchedTable {
         wanted: &Wanted,
         show: &mut impl FnMut(&Candidate) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        let is_near = |fingerprint: i64| {
-            let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());
-            distance.cast_signed() <= wanted.max_distance
-        };
+        let is_near = |fingerprint| wanted.distance(fingerprint).is_some();
         while let Some((version, state)) = scan.next(is_near) {
-            let Some((fingerprint, distance)) = self.near(wanted, version.row()) else {
+            let Some(distance) = self.near(wanted, version.row()) else {
                 scan.refuse();
                 continue;
             };
             if self.is_own_row(wanted, version, state) {
                 continue;
             }
-            let state = if self.is_old(wanted, version.row()) {
-                State::Gone { lately: false, stored_by: version.own_command() }
-            } else {
-                state
-            };
-            show(&Candidate { table, version, fingerprint, distance, state })?;
+            let state = if self.is_old(wanted, version.row()) { State::Gone { lately: false } } else { state };
+            show(&Candidate { table, version, distance, state })?;
         }
         ControlFlow::Continue(())
     }
@@ -230,11 +246,6 @@ impl SearchedTable {
         new.has_same_values(old, self.scope.columns())
     }
 
-    /// Whether an UPDATE leaves the source of the fingerprint as it was stored; true if the texts do not matter.
-    pub fn has_same_source(&self, old: Row<'_>, new: Row<'_>) -> bool {
-        self.source.as_ref().is_none_or(|source| new.has_same_bytes(old, source.columns.iter().copied()))
-    }
-
     /// Whether two rows have equal values in the source of the fingerprint, however they are stored; true if the texts
     /// do not matter.
     pub fn has_equal_source(&self, a: Row<'_>, b: Row<'_>) -> bool {
@@ -247,14 +258,12 @@ impl SearchedTable {
     }
 
     /// Whether the search reads this column of a row.
-    pub fn depends_on(&self, table: &Relation, column: i16) -> bool {
+    pub fn depends_on(&self, column: i16) -> bool {
         column == self.fingerprint
             || self.primary_key.columns().any(|of_key| of_key.number == column)
             || self.scope.columns().any(|scope| scope == column)
             || self.partition_columns.contains(&column)
-            || self.source.as_ref().is_some_and(|source| source.columns.contains(&column))
-            || generation_of(table, self.fingerprint)
-                .is_some_and(|generation| generation.own_columns().contains(&column))
+            || self.made_from.contains(&column)
     }
 
     /// Whether a row is the updated row's old version.
@@ -263,14 +272,10 @@ impl SearchedTable {
         wanted.table == self.oid && wanted.except.is_some_and(same)
     }
 
-    /// The fingerprint and the distance of a row, if it is near and within the scope.
-    fn near(&self, wanted: &Wanted, row: Row<'_>) -> Option<(i64, u32)> {
-        let fingerprint = row.value(self.fingerprint)?.value() as i64;
-        let distance = hamming(fingerprint.cast_unsigned(), wanted.fingerprint.cast_unsigned());
-        if distance.cast_signed() > wanted.max_distance || !self.scope.has_values(row, wanted.scope) {
-            return None;
-        }
-        Some((fingerprint, distance))
+    /// The distance of a row, if it is near and within the scope.
+    fn near(&self, wanted: &Wanted, row: Row<'_>) -> Option<u32> {
+        let distance = wanted.distance(row.value(self.fingerprint)?.value() as i64)?;
+        self.scope.has_values(row, wanted.scope).then_some(distance)
     }
 }
 
@@ -280,7 +285,7 @@ impl Indexes {
     ///
     /// An index that has a column beside the scope before the block is of no use: the search would have to look up each
     /// value of this column.
-    fn cheapest(table: &Relation, found: &[Scoped], scope: &Scope, max_distance: i32) -> Option<Self> {
+    fn cheapest(table: &Relation, found: &[Scoped], scope: &Scope, near: Nearness) -> Option<Self> {
         let columns: Vec<_> = scope.columns().collect();
         let is_usable =
             |found: &&Scoped| !found.block.is_partial && found.has_own_equality && found.is_within(&columns);
@@ -293,11 +298,12 @@ impl Indexes {
             let layouts = layouts_of(usable.iter().filter(|found| found.scope == *before).map(|found| &found.block));
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
-            let total = Growth::new(rows, growing(&layouts)).total(max_distance)?;
+            let growth = Growth::new(rows, growing(&layouts), near);
+            let (serves_radii, total) = (growth.serves_radii(), growth.total(near.max_distance())?);
             let is_useful = total.probes <= MOST_PROBES && total.entries <= LARGEST_SHARE * rows.max(1.0);
             let place = |column: &i16| columns.iter().position(|found| found == column);
             let before = before.iter().map(place).collect::<Option<_>>()?;
-            is_useful.then_some(Self { before, rows, layouts, total })
+            is_useful.then_some(Self { before, rows, layouts, serves_radii, total })
         };
         // If two cost the same, as in an empty table, take the one with more columns.
         before.into_iter().rev().filter_map(of_scope).min_by(|a, b| {
@@ -318,6 +324,16 @@ impl SourceColumns {
     pub fn columns(&self) -> &[i16] {
         &self.columns
     }
+}
+
+/// The plain columns that a fingerprint is made from, and its own if it is not generated.
+fn made_from(table: &Relation, fingerprint: &Column, schema: ExtensionSchema) -> Result<Vec<i16>, ErrorReport> {
+    if let Some(generation) = fingerprint.generation(table) {
+        return Ok(generation.own_columns());
+    }
+    let trigger = UpdateTrigger::of_column(schema, table, &fingerprint.name()?)?;
+    let source = trigger.map(|trigger| Column::find(table, &trigger.source)).transpose()?.flatten();
+    Ok(source.map(|source| source.number).into_iter().chain([fingerprint.number]).collect())
 }
 
 /// The error for fingerprints that cannot be confirmed by a text.

@@ -11,13 +11,16 @@ use pgrx::prelude::*;
 use super::decision::Statement;
 use super::definition::USAGE;
 use crate::postgres::call::Call;
+use crate::postgres::raised::unchanged;
 use crate::postgres::trigger::RowEvent;
 
 #[pg_extern(sql = false)]
 fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
-    // SAFETY: `fcinfo` belongs to the running call.
-    let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_dedup", USAGE)?;
-    // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.
-    let row = unsafe { Statement::from_call(fcinfo, &event)?.decide(&event)? };
-    Ok(Internal::from(Some(Datum::from(row))))
+    unchanged(|| {
+        // SAFETY: `fcinfo` belongs to the running call.
+        let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_dedup", USAGE)?;
+        // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.
+        let row = unsafe { Statement::from_call(fcinfo, &event)?.decide(&event)? };
+        Ok(Internal::from(Some(Datum::from(row))))
+    })
 }

@@ -67,7 +67,7 @@ pub type Layout = Vec<IndexedBlock>;
 impl Indexed {
     /// What an open table has indexed within the scope of these columns, in any order.
     fn read(table: &Relation, fingerprint: i16, scope: &[i16], simhash_block: Oid) -> Self {
-        let found = indexed_blocks(table, &table.indexes(), Fingerprint::Column(fingerprint), simhash_block);
+        let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint), simhash_block);
         let is_of_scope =
             |found: &Scoped| found.has_own_equality && found.scope.len() == scope.len() && found.is_within(scope);
         let blocks = found.into_iter().filter(is_of_scope).map(|found| found.block).collect();
@@ -199,10 +199,14 @@ pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> boo
 }
 
 /// The blocks of a fingerprint that are keys of these indexes of a table.
-pub fn indexed_blocks(table: &Relation, indexes: &[Oid], fingerprint: Fingerprint, simhash_block: Oid) -> Vec<Scoped> {
+pub fn indexed_blocks(
+    table: &Relation,
+    indexes: impl IntoIterator<Item = Relation>,
+    fingerprint: Fingerprint,
+    simhash_block: Oid,
+) -> Vec<Scoped> {
     let is_wanted = fingerprint.recogniser(table);
-    let open = indexes.iter().filter_map(|&index| Relation::open_for_planning(index));
-    let found = open.filter_map(|index| Index::read_usable(&index)).filter_map(|index| {
+    let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index)).filter_map(|index| {
         let key = block_keys(table, &index, simhash_block).find(|key| is_wanted(key.call.fingerprint))?;
         let place = match fingerprint {
             Fingerprint::Column(number) => index.place_of(number),

@@ -1,12 +1,15 @@
-//! Recognises conditions on the distance of two fingerprints: `simhash_near(a, b, k)`, `hamming(a, b) <= k` and
-//! `a <~> b <= k`.
+//! Recognises conditions on the distance of two fingerprints: `simhash_near(a, b, k)`, `simhash_near(a, b, k, radii)`,
+//! `hamming(a, b) <= k` and `a <~> b <= k`.
 
 use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Oid};
+use simhash::search::nearness::Nearness;
 
+use super::USUAL_DISTANCE;
 use crate::postgres::nodes::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::radii::check_radii;
 
 /// A condition that two fingerprints are near each other.
 #[derive(Clone, Copy)]
@@ -14,12 +17,15 @@ pub struct Near {
     pub fingerprints: [Expression; 2],
     pub limit: Limit,
     pub schema: ExtensionSchema,
+    /// Whether PostgreSQL asks this extension how many rows fulfil the condition.
+    pub is_estimated: bool,
 }
 
-/// The largest distance that a condition allows.
+/// The largest distance that a condition allows, and the radii of blocks if it has some.
 #[derive(Clone, Copy)]
 pub struct Limit {
     pub expression: Expression,
+    pub radii: Option<Expression>,
     /// Whether the distance must be less than the expression.
     pub is_strict: bool,
 }
@@ -35,11 +41,11 @@ impl Near {
     /// Reads a condition; None if it is another one.
     pub fn read(condition: Expression) -> Option<Self> {
         if let Some((function, arguments)) = condition.call() {
-            let &[a, b, limit] = &arguments[..] else { return None };
-            let arguments = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
-            let schema = schema_of(function, c"simhash_near", &arguments)?;
-            let limit = Limit { expression: limit, is_strict: false };
-            return Some(Self { fingerprints: [a, b], limit, schema });
+            let (&[a, b, limit], radii) = arguments.split_first_chunk()?;
+            let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4ARRAYOID];
+            let schema = schema_of(function, c"simhash_near", types.get(..arguments.len())?)?;
+            let limit = Limit { expression: limit, radii: radii.first().copied(), is_strict: false };
+            return Some(Self { fingerprints: [a, b], limit, schema, is_estimated: true });
         }
         let (operator, _, [left, right]) = condition.operation()?;
         let (distance, expression, is_strict) = match operator.to_u32() {
@@ -50,14 +56,25 @@ impl Near {
             _ => return None,
         };
         let Distance { fingerprints, schema } = Distance::read(distance)?;
-        Some(Self { fingerprints, limit: Limit { expression, is_strict }, schema })
+        let limit = Limit { expression, radii: None, is_strict };
+        Some(Self { fingerprints, limit, schema, is_estimated: false })
     }
 }
 
 impl Limit {
-    /// The largest distance, if it is a constant.
-    pub fn constant(self) -> Option<i32> {
-        self.expression.integer().map(|limit| largest_distance(limit, self.is_strict))
+    /// When two fingerprints are near, as far as it is known when the query is planned: with the usual distance if that
+    /// is not a constant, and with any radii if these are not constants.
+    pub fn expected(self) -> Nearness {
+        let limit = self.expression.integer();
+        let max_distance = limit.map_or(USUAL_DISTANCE, |limit| largest_distance(limit, self.is_strict));
+        let radii = self.radii.and_then(Expression::array);
+        let near = radii.and_then(|radii| check_radii(max_distance, &radii).ok());
+        near.unwrap_or(Nearness::within(max_distance))
+    }
+
+    /// The expressions of the limit.
+    pub fn expressions(self) -> impl Iterator<Item = Expression> {
+        [self.expression].into_iter().chain(self.radii)
     }
 }
 

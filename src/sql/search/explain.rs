@@ -43,6 +43,9 @@ pub unsafe fn explain(
         if let Some(limit) = settings.limit_place().and_then(shown) {
             output.text(if settings.is_strict { c"Nearer Than" } else { c"Within" }, &limit);
         }
+        if let Some(radii) = settings.radii_place().and_then(shown) {
+            output.text(c"Within Radii", &radii);
+        }
         if !settings.scope.is_empty() {
             let equality = |number| {
                 let value = shown(settings.scope_place() + number)?;

@@ -12,6 +12,7 @@ use simhash::distance::hamming;
 use simhash::search::blocks::Block;
 use simhash::search::cost::Entries;
 use simhash::search::growth::{Growth, Step};
+use simhash::search::nearness::Nearness;
 
 use super::plan::Settings;
 use super::rows::Rows;
@@ -26,6 +27,8 @@ pub struct Finder {
     /// The estimated number of rows of the table, or within the scope.
     row_count: f64,
     query: u64,
+    /// Which fingerprints are near the query.
+    near: Nearness,
     task: Option<Task>,
     /// The places that steps found before they were given up.
     seen: HashSet<u64>,
@@ -34,8 +37,8 @@ pub struct Finder {
     /// The keys before the block.
     scope: Vec<pg_sys::ScanKeyData>,
     counts: Counts,
-    /// Whether scans stay open after a step. Each takes 45 kB, which is more than beginning it again costs, unless it
-    /// is used again soon.
+    /// Whether scans stay open after a step or a pass. Each takes 45 kB, which is more than beginning it again costs,
+    /// unless it is used again soon.
     keeps_open: bool,
 }
 
@@ -55,7 +58,6 @@ struct Index {
     of: IndexedBlock,
     block: Block,
     entries: Entries,
-    /// Null until the index is opened.
     relation: pg_sys::Relation,
     scan: Option<EntryScan>,
 }
@@ -108,6 +110,9 @@ pub enum Next {
     Exhausted,
 }
 
+/// What is near before a search has begun.
+const NONE_NEAR: Nearness = Nearness::within(-1);
+
 /// Places that are collected before they are visited, in half a megabyte.
 const PLACES: usize = 1 << 16;
 /// Places that are remembered of a step, in case that it is given up; and places of such steps after which no further
@@ -115,17 +120,21 @@ const PLACES: usize = 1 << 16;
 const REMEMBERED: usize = 1 << 15;
 
 impl Finder {
-    /// A finder in a table of about `row_count` rows.
+    /// A finder in a table of about `row_count` rows. It opens the indexes, so that they cannot be dropped before it
+    /// ends.
     pub fn new(settings: &Settings, row_count: f64) -> Self {
         let index = |of: &IndexedBlock| {
             let block = Block::new(of.block, of.blocks)?;
-            Some(Index { of: *of, block, entries: of.entries(), relation: std::ptr::null_mut(), scan: None })
+            // SAFETY: the index is one of the plan, whose table is locked, so that the index exists.
+            let relation = unsafe { pg_sys::index_open(of.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+            Some(Index { of: *of, block, entries: of.entries(), relation, scan: None })
         };
         Self {
             layouts: settings.layouts.iter().map(|layout| layout.iter().filter_map(index).collect()).collect(),
-            growth: Growth::new(row_count, growing(&settings.layouts)),
+            growth: Growth::new(row_count, growing(&settings.layouts), NONE_NEAR),
             row_count,
             query: 0,
+            near: NONE_NEAR,
             task: None,
             seen: HashSet::new(),
             values: Vec::new(),
@@ -140,13 +149,19 @@ impl Finder {
         self.scope = scope;
     }
 
-    /// Begins a search for a fingerprint. `is_again` says whether it is not the first one of the query.
-    pub fn begin(&mut self, settings: &Settings, query: u64, is_again: bool) {
+    /// Begins a search for what is near a fingerprint. `is_again` says whether it is not the first one of the query.
+    pub fn begin(&mut self, settings: &Settings, query: u64, near: Nearness, is_again: bool) {
         self.keeps_open = is_again;
-        self.growth = Growth::new(self.row_count, growing(&settings.layouts));
+        self.growth = Growth::new(self.row_count, growing(&settings.layouts), near);
         self.query = query;
+        self.near = near;
         self.task = None;
         self.seen.clear();
+    }
+
+    /// Which fingerprints are near the query.
+    pub fn near(&self) -> Nearness {
+        self.near
     }
 
     pub fn growth(&self) -> &Growth {
@@ -159,7 +174,7 @@ impl Finder {
         self.row_count * costs.fold(f64::INFINITY, f64::min)
     }
 
-    /// Reads on until a fingerprint at one of the distances `wanted`. Steps are made until everything within `target`
+    /// Reads on until a near fingerprint at one of the distances `wanted`. Steps are made until everything within `target`
     /// is found, as long as those that are left cost at most `otherwise` microseconds. A fingerprint that several steps
     /// find is returned once.
     pub fn next(&mut self, rows: &mut Rows, target: i32, wanted: &RangeInclusive<u32>, otherwise: f64) -> Next {
@@ -187,12 +202,13 @@ impl Finder {
                 }
                 (None, Kind::Step(step)) => {
                     self.growth.complete(step);
-                    if !self.keeps_open {
-                        self.end_scan(task.index);
-                    }
+                    self.release(task.index);
                     return Next::Complete;
                 }
-                (None, Kind::Pass { .. }) => return Next::Complete,
+                (None, Kind::Pass { .. }) => {
+                    self.release(task.index);
+                    return Next::Complete;
+                }
             }
         }
     }
@@ -251,7 +267,11 @@ impl Finder {
     /// The next near fingerprint of a task, by entries that have it. None at the end of the task, or if it is to be
     /// given up.
     fn next_near(&mut self, task: &mut Task, wanted: &RangeInclusive<u32>) -> Option<Found> {
-        let query = self.query;
+        let Self { query, near, .. } = *self;
+        let is_wanted = |value: i64| {
+            let difference = value.cast_unsigned() ^ query;
+            wanted.contains(&difference.count_ones()) && near.contains(difference)
+        };
         loop {
             pgrx::check_for_interrupts!();
             if !self.look_up_next(task) {
@@ -259,7 +279,7 @@ impl Finder {
             }
             let scan = self.index(task.index).scan.as_mut()?;
             let before = scan.entries;
-            let read = scan.next(|value| wanted.contains(&hamming(value as u64, query)));
+            let read = scan.next(is_wanted);
             let place = scan.place();
             task.entries += scan.entries - before;
             match read {
@@ -290,7 +310,10 @@ impl Finder {
                 let fingerprint = if rows.visit(place) { rows.fingerprint() } else { None };
                 let Some(fingerprint) = fingerprint else { continue };
                 let distance = hamming(fingerprint, self.query);
-                if wanted.contains(&distance) && self.is_new(task, fingerprint, place) {
+                if wanted.contains(&distance)
+                    && self.near.contains(fingerprint ^ self.query)
+                    && self.is_new(task, fingerprint, place)
+                {
                     return Some(Found { fingerprint, distance, place, is_visited: true });
                 }
             }
@@ -389,25 +412,23 @@ impl Finder {
         Some(radii)
     }
 
-    /// Ends the scan of an index.
-    fn end_scan(&mut self, place: (usize, usize)) {
-        if let Some(scan) = self.index(place).scan.take() {
+    /// Ends the scan of an index, unless scans stay open.
+    fn release(&mut self, place: (usize, usize)) {
+        let keeps_open = self.keeps_open;
+        if let Some(scan) = self.index(place).scan.take_if(|_| !keeps_open) {
             self.counts.entries += scan.entries;
             scan.end();
         }
     }
 
     /// Closes the indexes.
-    pub fn end(&mut self) {
-        for index in self.layouts.iter_mut().flatten() {
-            if let Some(scan) = index.scan.take() {
+    pub fn end(self) {
+        for index in self.layouts.into_iter().flatten() {
+            if let Some(scan) = index.scan {
                 scan.end();
             }
-            if !index.relation.is_null() {
-                // SAFETY: the index was opened by `open`, and is closed only here.
-                unsafe { pg_sys::index_close(index.relation, pg_sys::NoLock as pg_sys::LOCKMODE) };
-                index.relation = std::ptr::null_mut();
-            }
+            // SAFETY: the index was opened by `Finder::new`, and is closed only here.
+            unsafe { pg_sys::index_close(index.relation, pg_sys::NoLock as pg_sys::LOCKMODE) };
         }
     }
 }
@@ -415,10 +436,6 @@ impl Finder {
 impl Index {
     /// Begins a scan with so many keys, if that has not been done.
     fn open(&mut self, rows: &Rows, keys: usize) {
-        if self.relation.is_null() {
-            // SAFETY: the index is one of the plan, whose table is locked, so that the index cannot be dropped.
-            self.relation = unsafe { pg_sys::index_open(self.of.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
-        }
         let (table, index, snapshot, included) = (rows.table(), self.relation, rows.snapshot(), self.of.fingerprint);
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
         // bigint.

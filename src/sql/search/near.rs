@@ -1,55 +1,74 @@
 //! `simhash_near` and the planner support function of it and of `hamming`.
 
-use std::convert::Infallible;
-
+use pgrx::AnyArray;
 use pgrx::datum::Internal;
+use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use simhash::distance::{self, share_within};
+use simhash::distance;
 
 use super::USUAL_DISTANCE;
+use super::condition::Limit;
+use super::estimate::Estimate;
+use crate::postgres::call::Call;
 use crate::postgres::nodes::expression::Expression;
 use crate::postgres::nodes::planner::Planner;
 use crate::postgres::nodes::support::{Answer, Request, answer};
+use crate::sql::blocks::null_unless_planning;
+use crate::sql::radii::check_radii;
 
 #[pg_extern(sql = false)]
 fn simhash_near(fingerprint: i64, query: i64, max_distance: i32) -> bool {
     distance::hamming(fingerprint.cast_unsigned(), query.cast_unsigned()).cast_signed() <= max_distance
 }
 
-/// The planner support function of `simhash_near` and `hamming`. It tells the planner how few rows `simhash_near`
-/// keeps. PostgreSQL calls it before it looks for ways to scan a table, and so loads this library, whose hook then
+/// With radii. Leakproof functions never fail while a query runs, so radii of no layout give NULL then; they are an
+/// error if they are written in the query.
+#[pg_extern(sql = false)]
+fn simhash_near_radii(
+    fingerprint: i64,
+    query: i64,
+    max_distance: i32,
+    radii: AnyArray,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<Option<bool>, ErrorReport> {
+    match check_radii(max_distance, &radii) {
+        Ok(near) => Ok(Some(near.contains((fingerprint ^ query).cast_unsigned()))),
+        // SAFETY: `fcinfo` belongs to the running call.
+        Err(error) => null_unless_planning(error, unsafe { Call::new(fcinfo) }),
+    }
+}
+
+/// The planner support function of `simhash_near` and `hamming`. It estimates how few rows `simhash_near` keeps, and
+/// reports radii of no layout that are written in the query. PostgreSQL calls it before it looks for ways to scan a table, and so loads this library, whose hook then
 /// offers the scan.
 #[pg_extern(sql = false)]
-fn simhash_near_support(request: Internal) -> Internal {
-    let answered = answer(request, |request| {
-        Ok::<_, Infallible>(match request {
-            Request::Selectivity { planner, arguments, answer } => match selectivity(planner, &arguments) {
+fn simhash_near_support(request: Internal) -> Result<Internal, ErrorReport> {
+    answer(request, |request| match request {
+        Request::Simplify { call } => {
+            if let Some(radii) = call.call().and_then(|(_, arguments)| arguments.get(3)?.array()) {
+                check_radii(USUAL_DISTANCE, &radii)?;
+            }
+            Ok(Answer::Nothing)
+        }
+        Request::Selectivity { planner, arguments, is_semi_join, answer } => {
+            match selectivity(planner, &arguments, is_semi_join) {
                 Some(share) => {
                     *answer = share;
-                    Answer::InRequest
+                    Ok(Answer::InRequest)
                 }
-                None => Answer::Nothing,
-            },
-            Request::Simplify { .. } | Request::Cost { .. } => Answer::Nothing,
-        })
-    });
-    let Ok(answered) = answered;
-    answered
+                None => Ok(Answer::Nothing),
+            }
+        }
+        Request::Cost { .. } => Ok(Answer::Nothing),
+    })
 }
 
-/// The share of the rows, or of the pairs of rows in a join, that `simhash_near` with these arguments keeps.
-fn selectivity(planner: Planner, arguments: &[Expression]) -> Option<f64> {
-    let &[a, b, max_distance] = arguments else { return None };
-    let relations = [a, b].into_iter().flat_map(|argument| planner.relations(argument));
-    let rows = relations.map(|relation| planner.rows(relation)).fold(1.0, f64::max);
-    Some(near_share(rows, max_distance.integer().unwrap_or(USUAL_DISTANCE)))
-}
-
-/// The number of near-duplicates of a fingerprint that the planner is told to expect, beside those by chance. If it
-/// expected more than one, it would prefer a sequential scan for `LIMIT 1`, hoping to meet one early.
-const NEAR_DUPLICATES: f64 = 1.0;
-
-/// The expected share of rows that are near a fingerprint: by chance, and as its near-duplicates.
-pub fn near_share(rows: f64, distance: i32) -> f64 {
-    if distance < 0 { 0.0 } else { (share_within(distance) + NEAR_DUPLICATES / rows.max(1.0)).min(1.0) }
+/// The share of the rows, or of the pairs of rows in a join, that `simhash_near` with these arguments keeps; in a
+/// semi-join, of the rows that have a near one.
+fn selectivity(planner: Planner, arguments: &[Expression], is_semi_join: bool) -> Option<f64> {
+    let (&[a, b, max_distance], radii) = arguments.split_first_chunk()?;
+    let limit = Limit { expression: max_distance, radii: radii.first().copied(), is_strict: false };
+    let estimate = Estimate::new(planner, [a, b], limit.expected());
+    let rows = planner.most_rows([a, b]);
+    Some(if is_semi_join { estimate.share_with_near_row(rows) } else { estimate.share(rows) })
 }

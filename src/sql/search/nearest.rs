@@ -1,11 +1,12 @@
 //! The nearest rows first.
 //!
-//! What is found is kept by its distance, until everything at that distance has been found. When the steps have cost as
-//! much as a pass over an index, one pass finds the rest. What is kept has room in a limited memory: if there is more,
-//! what is farthest is dropped, and another pass finds it again. If even the rows at one distance have no room, a pass
-//! returns them as it finds them.
+//! What is found is stored by its distance, until everything at that distance has been found. When the steps have cost
+//! as much as a full scan of an index, one full scan finds the rest. Memory is limited: if more is found, what is
+//! farthest is dropped, and another full scan finds it again. If the rows at one distance alone exceed the limit, a
+//! full scan returns them as it finds them.
 
 use pgrx::pg_sys::{self, ItemPointerData};
+use simhash::distance::share_within;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 
 use super::USUAL_DISTANCE;
@@ -20,8 +21,7 @@ pub struct Nearest {
     /// What is kept, by distance.
     kept: Vec<Vec<Kept>>,
     count: usize,
-    /// The most that is kept.
-    room: usize,
+    capacity: Capacity,
     /// The distance whose rows are being returned.
     current: i32,
     /// Everything within this distance has been found and kept.
@@ -59,18 +59,62 @@ pub enum Nearby {
     Found(Found),
 }
 
-impl Nearest {
-    /// Begins a search for what is within `limit`. A pass is expected to cost `pass` microseconds.
-    pub fn new(limit: i32, growth: &Growth, pass: f64, needs_visibility: bool) -> Self {
-        let limit = limit.min(LARGEST_DISTANCE);
+/// How many fingerprints are stored at once.
+#[derive(Clone, Copy)]
+pub struct Capacity {
+    now: usize,
+    /// The capacity of `work_mem`.
+    largest: usize,
+}
+
+impl Capacity {
+    /// The capacity for a query that is expected to want so many rows; None if that is not known.
+    pub fn new(expected: Option<f64>) -> Self {
         // SAFETY: the setting is a plain number, of kilobytes.
         let memory = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(64).saturating_mul(1024);
+        // While a vector grows, it takes three times what it holds.
+        let largest = memory / (3 * size_of::<Kept>());
+        // Only whole distances are stored, and the last one may have several times as many rows as those before it.
+        let now = expected.map_or(largest, |rows| (8.0 * rows).max(256.0) as usize).min(largest);
+        Self { now, largest }
+    }
+
+    /// Grows, if it is not the largest capacity, because more is wanted than was expected.
+    fn grow(&mut self) -> bool {
+        let before = self.now;
+        self.now = self.now.saturating_mul(8).min(self.largest);
+        self.now > before
+    }
+
+    /// The number of full scans that return everything within a distance, of so many uniform fingerprints.
+    pub fn full_scans(mut self, rows: f64, distance: i32) -> f64 {
+        let at = |distance| rows * (share_within(distance) - share_within(distance - 1));
+        let (mut scans, mut current) = (0.0, 0);
+        while current <= distance.min(LARGEST_DISTANCE) {
+            scans += 1.0;
+            let (first, mut stored) = (current, at(current));
+            while current <= LARGEST_DISTANCE && stored <= self.now as f64 {
+                current += 1;
+                stored += at(current);
+            }
+            if !self.grow() && current == first {
+                scans += 1.0;
+                current += 1;
+            }
+        }
+        scans
+    }
+}
+
+impl Nearest {
+    /// Begins a search for what is within `limit`. A pass is expected to cost `pass` microseconds.
+    pub fn new(limit: i32, growth: &Growth, pass: f64, capacity: Capacity, needs_visibility: bool) -> Self {
+        let limit = limit.min(LARGEST_DISTANCE);
         Self {
             limit,
             kept: vec![Vec::new(); LARGEST_DISTANCE as usize + 1],
             count: 0,
-            // While a vector grows, it takes three times what it holds.
-            room: memory / (3 * size_of::<Kept>()),
+            capacity,
             current: 0,
             complete: -1,
             // If steps do not reach a distance before a pass is cheaper, the pass finds it again.
@@ -134,7 +178,7 @@ impl Nearest {
         }
     }
 
-    /// Makes a pass that finds everything from the current distance on, as far as there is room.
+    /// Makes a pass that finds everything from the current distance on, up to the limit of memory.
     fn make_pass(&mut self, finder: &mut Finder, rows: &mut Rows) {
         self.kept.iter_mut().for_each(|of_distance| *of_distance = Vec::new());
         self.count = 0;
@@ -145,13 +189,16 @@ impl Nearest {
                 Next::Found(found) => self.keep(found, rows),
                 Next::Complete | Next::Exhausted => {
                     self.complete = self.farthest;
+                    self.capacity.grow();
                     return;
                 }
             }
         }
-        // There is no room for the rows at the current distance.
-        finder.begin_pass(rows, false);
-        self.reading = Reading::Current;
+        // The rows at the current distance exceed the limit.
+        if !self.capacity.grow() {
+            finder.begin_pass(rows, false);
+            self.reading = Reading::Current;
+        }
     }
 
     fn keep(&mut self, found: Found, rows: &mut Rows) {
@@ -159,7 +206,7 @@ impl Nearest {
         let is_visible_to_all = self.needs_visibility && rows.is_visible_to_all(place);
         push(&mut self.kept[distance as usize], Kept { fingerprint, place, is_visible_to_all });
         self.count += 1;
-        while self.count > self.room && self.farthest >= 0 {
+        while self.count > self.capacity.now && self.farthest >= 0 {
             let dropped = std::mem::take(&mut self.kept[self.farthest as usize]);
             self.count -= dropped.len();
             self.farthest -= 1;

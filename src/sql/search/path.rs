@@ -8,20 +8,22 @@ use std::cell::Cell;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::pg_sys;
 use pgrx::prelude::*;
-use simhash::search::growth::Growth;
+use simhash::distance::share_within;
+use simhash::search::growth::{Growth, LARGEST_DISTANCE};
+use simhash::search::nearness::Nearness;
 
-use super::USUAL_DISTANCE;
 use super::condition::{Distance, Limit};
-use super::near::near_share;
+use super::nearest::Capacity;
 use super::plan::{ScopeKey, Search, Settings};
 use super::scan::NearScan;
 use super::wanted::{Wanted, cheapest};
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::custom_scan::Methods;
+use crate::postgres::custom_scan::{Methods, path_lists};
 use crate::postgres::nodes::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
 use crate::postgres::nodes::expression::Expression;
+use crate::postgres::raised::unchanged;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::layouts::{Fingerprint, Layout, growing, indexed_blocks, is_covering, layouts_of};
+use crate::sql::indexed::layouts::{Fingerprint, Layout, Scoped, growing, indexed_blocks, is_covering, layouts_of};
 
 static IS_ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
 
@@ -56,36 +58,49 @@ unsafe extern "C-unwind" fn offer_scans(
 ) {
     // SAFETY: the planner passes what the hook is documented to get.
     unsafe {
-        if let Some(previous) = PREVIOUS_HOOK.get() {
-            pgrx::pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
-        }
-        if IS_ENABLED.get()
-            && let Some(relation) = BaseRelation::new(root, relation, entry)
-        {
-            offer(relation);
-        }
+        unchanged(|| {
+            if let Some(previous) = PREVIOUS_HOOK.get() {
+                pgrx::pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
+            }
+            if let Some(relation) = BaseRelation::new(root, relation, entry) {
+                let wanted = Wanted::of(relation);
+                if IS_ENABLED.get() && relation.is_table() {
+                    offer(relation, &wanted);
+                }
+                estimate(relation, &wanted);
+            }
+        });
     }
 }
 
-fn offer(relation: BaseRelation) {
-    let wanted = Wanted::among(relation, &relation.conditions());
-    let order = relation.orders().into_iter().find_map(|order| ByDistance::read(relation, order, &wanted));
+fn offer(relation: BaseRelation, wanted: &[Wanted]) {
+    let order = relation.orders().into_iter().find_map(|order| ByDistance::read(relation, order, wanted));
     if wanted.is_empty() && order.is_none() {
         return;
     }
     let usable = relation.indexes();
-    let mut tables = Tables { relation, usable: &usable, known: Vec::new() };
-    for wanted in &wanted {
-        let ways = tables.of(wanted.fingerprint, wanted.schema).iter().filter_map(|table| table.near(wanted));
-        if let Some(way) = ways.min_by(|a, b| a.cost.compare(&b.cost)) {
-            way.offer_near(wanted);
-        }
+    let mut indexes = Indexes { relation, usable: &usable, known: Vec::new() };
+    for wanted in wanted {
+        let tables = indexes.tables(wanted.fingerprint, wanted.schema, wanted.outer);
+        tables.iter().filter_map(|table| table.near(wanted)).for_each(|way| way.offer_near(wanted));
     }
     if let Some(order) = &order {
-        let ways = tables.of(order.fingerprint, order.schema).iter().filter_map(|table| table.nearest(order));
-        if let Some(way) = ways.min_by(|a, b| a.cost.compare(&b.cost)) {
-            way.offer_nearest(order);
-        }
+        let tables = indexes.tables(order.fingerprint, order.schema, order.outer);
+        let alone = tables.iter().filter(|table| table.outer.is_empty());
+        alone.filter_map(|table| table.nearest(order)).for_each(|way| way.offer_nearest(order));
+    }
+}
+
+/// Corrects the planner's estimates of rows: for `<=`, it assumes that a third of the rows fulfils the condition.
+fn estimate(relation: BaseRelation, wanted: &[Wanted]) {
+    let mut shares = Vec::new();
+    for Wanted { condition, fingerprint, query, estimate, .. } in wanted.iter().filter(|wanted| !wanted.is_estimated) {
+        let rows = relation.planner().most_rows([*fingerprint, *query]);
+        relation.set_share(condition, estimate.share(rows), estimate.share_with_near_row(rows));
+        shares.push((*condition, estimate.share(rows)));
+    }
+    if !shares.is_empty() {
+        relation.estimate_rows(&shares);
     }
 }
 
@@ -95,10 +110,12 @@ struct ByDistance {
     fingerprint: Expression,
     query: Expression,
     schema: ExtensionSchema,
-    /// The largest distance that is wanted.
-    limit: Option<Limit>,
+    /// The condition that limits the distance.
+    limit: Option<Wanted>,
     /// The other relations that the scan needs.
     outer: Outer,
+    /// The number of rows that the query is expected to read, if the distance is not limited.
+    expected: Option<f64>,
 }
 
 impl ByDistance {
@@ -117,28 +134,17 @@ impl ByDistance {
         let same = |wanted: &&Wanted| {
             wanted.outer.is_empty() && wanted.fingerprint.equals(fingerprint) && wanted.query.equals(query)
         };
-        let limit = cheapest(wanted.iter().filter(same).copied()).map(|wanted| wanted.limit);
-        Some(Self { order, fingerprint, query, schema, limit, outer })
+        let limit = cheapest(wanted.iter().filter(same).copied());
+        let expected = relation.expected_rows().filter(|_| limit.is_none());
+        Some(Self { order, fingerprint, query, schema, limit, outer, expected })
     }
 }
 
-/// What the scanned table has indexed of each fingerprint of the query.
-struct Tables<'a> {
+/// The indexed blocks of each fingerprint of the query.
+struct Indexes<'a> {
     relation: BaseRelation,
     usable: &'a [UsableIndex],
-    known: Vec<(Expression, ExtensionSchema, Vec<Table<'a>>)>,
-}
-
-impl<'a> Tables<'a> {
-    fn of(&mut self, fingerprint: Expression, schema: ExtensionSchema) -> &[Table<'a>] {
-        let mut known = self.known.iter();
-        let place = known.position(|(known, of, _)| known.equals(fingerprint) && *of == schema).unwrap_or_else(|| {
-            let tables = Table::read(self.relation, self.usable, fingerprint, schema);
-            self.known.push((fingerprint, schema, tables));
-            self.known.len() - 1
-        });
-        &self.known[place].2
-    }
+    known: Vec<(Expression, ExtensionSchema, Vec<Scoped>)>,
 }
 
 /// A table with layouts that it has indexed, within one scope.
@@ -147,10 +153,94 @@ struct Table<'a> {
     usable: &'a [UsableIndex],
     layouts: Vec<Layout>,
     scope: Vec<Equality>,
+    /// The other relations that the search and its scope need.
+    outer: Outer,
     /// The number of the fingerprint's column, if it is one and all these indexes have it.
     covered: Option<i16>,
     /// The number of rows within the scope.
     rows: f64,
+}
+
+impl<'a> Indexes<'a> {
+    /// The ways to see the table as one that has indexed a fingerprint, for a search that needs the relations `outer`:
+    /// one for each scope that the query has. If some of the layouts are covering, they also come by themselves.
+    fn tables(&mut self, fingerprint: Expression, schema: ExtensionSchema, outer: Outer) -> Vec<Table<'a>> {
+        let Self { relation, usable, .. } = *self;
+        let column = fingerprint.as_own_column().filter(|&column| column > 0);
+        let found = self.blocks(fingerprint, column, schema);
+        let mut scopes: Vec<&Vec<i16>> = found.iter().map(|found| &found.scope).collect();
+        scopes.sort();
+        scopes.dedup();
+        let mut tables = Vec::new();
+        for columns in scopes {
+            let equalities: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
+            for outer in outers(outer, &equalities) {
+                let value = |index, place: usize| {
+                    let of_column = equalities[place].iter();
+                    of_column.clone().position(|equality| {
+                        equality.outer.is_within(outer) && relation.looks_up(index, place, equality)
+                    })
+                };
+                // All indexes are searched with the same keys.
+                let mut scope: Option<Vec<usize>> = None;
+                let mut blocks = Vec::new();
+                for found in found.iter().filter(|found| found.scope == *columns) {
+                    let of_index = (0..columns.len()).map(|place| value(found.block.index, place));
+                    let Some(of_index) = of_index.collect::<Option<Vec<_>>>() else { continue };
+                    if *scope.get_or_insert_with(|| of_index.clone()) == of_index {
+                        blocks.push(found.block);
+                    }
+                }
+                let Some(scope) = scope else { continue };
+                let scope: Vec<_> = scope.into_iter().zip(&equalities).map(|(number, of)| of[number]).collect();
+                let rows = (relation.rows() * scope.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
+                let layouts = layouts_of(blocks.iter());
+                let covering: Vec<_> = layouts.iter().filter(|layout| is_covering(layout)).cloned().collect();
+                let covered = column.filter(|_| covering.len() == layouts.len());
+                let has_both = column.is_some() && !covering.is_empty() && covered.is_none();
+                tables.push(Table { relation, usable, layouts, scope: scope.clone(), outer, covered, rows });
+                if has_both {
+                    tables.push(Table { relation, usable, layouts: covering, scope, outer, covered: column, rows });
+                }
+            }
+        }
+        tables
+    }
+
+    /// The indexed blocks of a fingerprint, which is this column if it is one.
+    fn blocks(&mut self, fingerprint: Expression, column: Option<i16>, schema: ExtensionSchema) -> &[Scoped] {
+        let mut known = self.known.iter();
+        let place = known.position(|(known, of, _)| known.equals(fingerprint) && *of == schema).unwrap_or_else(|| {
+            let of = match column {
+                Some(column) => Fingerprint::Column(column),
+                None => Fingerprint::Expression(fingerprint.moved(self.relation.number(), 1)),
+            };
+            let indexes = self.usable.iter().map(|index| Relation::open_locked(index.oid));
+            let table = Relation::open_locked(self.relation.table());
+            let found = schema.simhash_block().map(|block| indexed_blocks(&table, indexes, of, block));
+            self.known.push((fingerprint, schema, found.unwrap_or_default()));
+            self.known.len() - 1
+        });
+        &self.known[place].2
+    }
+}
+
+/// The sets of relations, each with those of `outer`, by which all columns of a scope are known, given the equalities
+/// of each column.
+fn outers(outer: Outer, scope: &[Vec<Equality>]) -> Vec<Outer> {
+    scope.iter().fold(vec![outer], |outers, equalities| {
+        let mut larger = Vec::new();
+        for outer in outers {
+            let is_known = equalities.iter().any(|equality| equality.outer.is_within(outer));
+            let with = equalities.iter().filter(|_| !is_known).map(|equality| outer.with(equality.outer));
+            for outer in with.chain(is_known.then_some(outer)) {
+                if !larger.contains(&outer) {
+                    larger.push(outer);
+                }
+            }
+        }
+        larger
+    })
 }
 
 /// A way to search a table.
@@ -162,100 +252,55 @@ struct Way<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Reads what a table has indexed of a fingerprint, for each scope that the query has. If some of the layouts are
-    /// covering, they also come by themselves.
-    fn read(
-        relation: BaseRelation,
-        usable: &'a [UsableIndex],
-        fingerprint: Expression,
-        schema: ExtensionSchema,
-    ) -> Vec<Self> {
-        let Some(table) = Relation::open_for_planning(relation.table()) else { return Vec::new() };
-        let Some(simhash_block) = schema.simhash_block() else { return Vec::new() };
-        let column = fingerprint.as_own_column().filter(|&column| column > 0);
-        let of = match column {
-            Some(column) => Fingerprint::Column(column),
-            None => Fingerprint::Expression(fingerprint.moved(relation.number(), 1)),
-        };
-        let indexes: Vec<_> = usable.iter().map(|index| index.oid).collect();
-        let found = indexed_blocks(&table, &indexes, of, simhash_block);
-        let mut scopes: Vec<&Vec<i16>> = found.iter().map(|found| &found.scope).collect();
-        scopes.sort();
-        scopes.dedup();
-        let mut tables = Vec::new();
-        for columns in scopes {
-            let equalities = |index| -> Option<Vec<Equality>> {
-                let equality = |(place, &column)| relation.equality(index, place, column);
-                columns.iter().enumerate().map(equality).collect()
-            };
-            let mut scope: Option<Vec<Equality>> = None;
-            let mut blocks = Vec::new();
-            for found in found.iter().filter(|found| found.scope == *columns) {
-                // All indexes are searched with the same keys, so they must have the same collations and operators.
-                let Some(of_index) = equalities(found.block.index) else { continue };
-                let scope = scope.get_or_insert_with(|| of_index.clone());
-                if scope.iter().zip(&of_index).all(|(a, b)| a.is_same(b)) {
-                    blocks.push(found.block);
-                }
-            }
-            let Some(scope) = scope else { continue };
-            let rows = (relation.rows() * scope.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
-            let layouts = layouts_of(blocks.iter());
-            let covering: Vec<_> = layouts.iter().filter(|layout| is_covering(layout)).cloned().collect();
-            let covered = column.filter(|_| covering.len() == layouts.len());
-            let has_both = column.is_some() && !covering.is_empty() && covered.is_none();
-            tables.push(Self { relation, usable, layouts, scope: scope.clone(), covered, rows });
-            if has_both {
-                tables.push(Self { relation, usable, layouts: covering, scope, covered: column, rows });
-            }
-        }
-        tables
-    }
-
     /// The way to find near rows; None if the layouts do not serve the distance.
     fn near(&'a self, wanted: &Wanted) -> Option<Way<'a>> {
-        let distance = wanted.distance();
-        let only_column = self.covered.filter(|&column| self.relation.needs_only(column, wanted.outer));
-        let (startup, each) = self.relation.condition_costs();
-        let found = self.rows * near_share(self.rows, distance);
-        let total = self.search_cost(distance)? + found * (each + self.visit_cost(only_column.is_some()));
+        let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
+        let (startup, _) = self.relation.condition_costs();
+        let found = self.rows * wanted.estimate.share(self.rows);
+        let total = self.search_cost(wanted.limit.expected())? + self.visit_cost(found, only_column.is_some());
         Some(Way { table: self, cost: PathCost { startup, total: startup + total }, only_column })
     }
 
     /// The way to read rows nearest first.
     fn nearest(&'a self, order: &ByDistance) -> Option<Way<'a>> {
-        let only_column = self.covered.filter(|&column| self.relation.needs_only(column, order.outer));
-        let (startup, each) = self.relation.condition_costs();
-        let visit = each + self.visit_cost(only_column.is_some());
+        let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
+        let (startup, _) = self.relation.condition_costs();
+        let visits = |rows| self.visit_cost(rows, only_column.is_some());
+        let pass = self.pass_cost();
+        // The cost of the full scans after the first one.
+        let capacity = Capacity::new(order.expected);
+        let full_scans = |distance| pass * (capacity.full_scans(self.rows, distance) - 1.0);
         let (growth, rest) = match order.limit {
             Some(limit) => {
-                let distance = limit.constant().unwrap_or(USUAL_DISTANCE);
-                (self.search_cost(distance)?, self.rows * near_share(self.rows, distance) * visit)
+                let found = self.rows * limit.estimate.share(self.rows);
+                let near = limit.limit.expected();
+                (self.search_cost(near)?, full_scans(near.max_distance()) + visits(found))
             }
             None => {
                 // The nearest row may be as far as chance puts it.
-                let nearest = (0..64).find(|&distance| self.rows * near_share(self.rows, distance) >= 2.0);
-                let pass = self.pass_cost();
-                let growth = nearest.and_then(|nearest| self.search_cost(nearest)).map_or(pass, |cost| cost.min(pass));
-                (growth, pass + self.rows * visit)
+                let nearest = (0..64).find(|&distance| self.rows * share_within(distance) >= 1.0);
+                let growth = nearest.and_then(|nearest| self.search_cost(Nearness::within(nearest)));
+                let growth = growth.map_or(pass, |cost| cost.min(pass));
+                (growth, pass + full_scans(LARGEST_DISTANCE) + visits(self.rows))
             }
         };
         let cost = PathCost { startup: startup + growth, total: startup + growth + rest };
         Some(Way { table: self, cost, only_column })
     }
 
-    /// The cost of finding everything within a distance, in the planner's units; None if the layouts do not serve it.
-    fn search_cost(&self, distance: i32) -> Option<f64> {
-        let growth = Growth::new(self.rows, growing(&self.layouts));
-        let total = growth.total(distance)?;
+    /// The cost of finding everything near, in the planner's units; None if the layouts do not serve it.
+    fn search_cost(&self, near: Nearness) -> Option<f64> {
+        let growth = Growth::new(self.rows, growing(&self.layouts), near);
+        let total = growth.total(near.max_distance())?;
         let (random, _) = self.relation.page_costs();
         let pages: f64 = self.index_pages().sum();
+        let leaves = self.relation.pages_fetched(total.probes.min(pages), pages, self.outer);
         // As PostgreSQL charges the descent of a btree, for a tree of this height (btcostestimate in selfuncs.c).
         // SAFETY: the settings are plain numbers.
         let (operator, entry) = unsafe { (pg_sys::cpu_operator_cost, pg_sys::cpu_index_tuple_cost) };
         let descent = operator * (self.rows.log2().ceil().max(0.0) + PAGES_OF_DESCENT * PAGE_OPERATORS);
         let entries = total.entries.min(self.rows);
-        let mut cost = total.probes * descent + total.probes.min(pages) * random + entries * (entry + operator);
+        let mut cost = total.probes * descent + leaves * random + entries * (entry + operator);
         let visits = total.visits.min(self.rows);
         if visits > 0.0 {
             cost += visits * cpu_tuple_cost() + self.heap_cost(visits);
@@ -266,7 +311,8 @@ impl<'a> Table<'a> {
     /// The cost of reading all entries of one index.
     fn pass_cost(&self) -> f64 {
         let (_, sequential) = self.relation.page_costs();
-        let pages = self.index_pages().fold(f64::INFINITY, f64::min);
+        let share = self.rows / self.relation.rows();
+        let pages = share * self.index_pages().fold(f64::INFINITY, f64::min);
         // SAFETY: the settings are plain numbers.
         let entry = unsafe { pg_sys::cpu_operator_cost + pg_sys::cpu_index_tuple_cost };
         let has_covering = self.layouts.iter().flatten().any(|found| found.fingerprint.is_some());
@@ -283,11 +329,12 @@ impl<'a> Table<'a> {
         visited * (random - (random - sequential) * (visited / pages).sqrt())
     }
 
-    /// The cost of returning a row.
-    fn visit_cost(&self, is_only_index: bool) -> f64 {
+    /// The cost of returning rows.
+    fn visit_cost(&self, rows: f64, is_only_index: bool) -> f64 {
         let (random, _) = self.relation.page_costs();
         let visited = if is_only_index { 1.0 - self.relation.visible_share() } else { 1.0 };
-        visited * random + cpu_tuple_cost()
+        let pages = self.relation.pages_fetched(rows * visited, self.relation.pages(), self.outer);
+        pages * random + rows * (cpu_tuple_cost() + self.relation.condition_costs().1)
     }
 
     fn index_pages(&self) -> impl Iterator<Item = f64> {
@@ -298,38 +345,48 @@ impl<'a> Table<'a> {
 
 impl Way<'_> {
     fn offer_near(&self, wanted: &Wanted) {
-        let search = self.search(false, wanted.fingerprint, wanted.query, Some(wanted.limit));
-        self.offer(wanted.outer, None, &search);
+        self.offer(None, &self.search(false, wanted.fingerprint, wanted.query, Some(wanted.limit), None));
     }
 
     fn offer_nearest(&self, order: &ByDistance) {
-        let search = self.search(true, order.fingerprint, order.query, order.limit);
-        self.offer(order.outer, Some(order.order), &search);
+        let limit = order.limit.map(|wanted| wanted.limit);
+        let search = self.search(true, order.fingerprint, order.query, limit, order.expected);
+        self.offer(Some(order.order), &search);
     }
 
-    fn offer(&self, outer: Outer, order: Option<Order>, search: &Search) {
-        let relation = self.table.relation;
-        // SAFETY: the lists hold expressions, integers and OIDs, of which the node's methods make a plan.
-        unsafe { relation.offer(outer, order, self.cost, search.to_list(), Methods::<NearScan>::PATH) };
+    fn offer(&self, order: Option<Order>, search: &Search) {
+        let Table { relation, outer, .. } = *self.table;
+        let lists = path_lists(search.expressions(), search.settings.to_list());
+        // SAFETY: the node's methods make a plan of these lists.
+        unsafe { relation.offer(outer, order, self.cost, lists, Methods::<NearScan>::PATH) };
     }
 
-    fn search(&self, is_ordered: bool, fingerprint: Expression, query: Expression, limit: Option<Limit>) -> Search {
+    fn search(
+        &self,
+        is_ordered: bool,
+        fingerprint: Expression,
+        query: Expression,
+        limit: Option<Limit>,
+        expected: Option<f64>,
+    ) -> Search {
         let Table { relation, layouts, scope, rows, .. } = self.table;
         let key = |equality: &Equality| {
-            let Equality { function, right_type, collation, .. } = *equality;
-            ScopeKey { function, value_type: right_type, collation }
+            let (function, value_type, collation) = equality.key();
+            ScopeKey { function, value_type, collation }
         };
         let settings = Settings {
             is_ordered,
             only_column: self.only_column,
             has_limit: limit.is_some(),
+            has_radii: limit.is_some_and(|limit| limit.radii.is_some()),
             is_strict: limit.is_some_and(|limit| limit.is_strict),
             rows: *rows,
             pages: relation.pages(),
+            expected,
             scope: scope.iter().map(key).collect(),
             layouts: layouts.clone(),
         };
-        let scope = scope.iter().map(|equality| equality.value).collect();
+        let scope = scope.iter().map(Equality::value).collect();
         Search { fingerprint, query, limit, scope, settings }
     }
 }

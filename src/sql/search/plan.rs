@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use pgrx::pg_sys::{self, Oid};
 
 use super::condition::{Limit, largest_distance};
-use crate::postgres::nodes::expression::{Expression, list, oids};
+use crate::postgres::nodes::expression::{Expression, oids};
 use crate::sql::indexed::layouts::{IndexedBlock, Layout};
 
 /// A search of a table: within a distance of a query, nearest first, or both.
@@ -29,12 +29,16 @@ pub struct Settings {
     /// Whether the query needs nothing but the fingerprint, which is this column.
     pub only_column: Option<i16>,
     pub has_limit: bool,
+    /// Whether the limit has radii.
+    pub has_radii: bool,
     /// Whether the distance must be less than the limit.
     pub is_strict: bool,
     /// The planner's estimate of the number of rows in the table, or within the scope.
     pub rows: f64,
     /// The number of pages of the table, for that estimate.
     pub pages: f64,
+    /// The number of rows that the query is expected to read; None if that is not known.
+    pub expected: Option<f64>,
     pub scope: Vec<ScopeKey>,
     pub layouts: Vec<Layout>,
 }
@@ -48,43 +52,17 @@ pub struct ScopeKey {
 }
 
 impl Search {
-    /// The same search by another condition on the distance from the same fingerprint.
-    pub fn by(self, query: Expression, limit: Limit) -> Self {
-        let settings = Settings { has_limit: true, is_strict: limit.is_strict, ..self.settings };
-        Self { query, limit: Some(limit), settings, ..self }
-    }
-
-    /// The expressions as a list: fingerprint, query, the limit if there is one, and the values of the scope.
+    /// The expressions as a list: fingerprint, query, the limit and its radii if there are any, and the values of the
+    /// scope.
     pub fn expressions(&self) -> *mut pg_sys::List {
-        let limit = self.limit.map(|limit| limit.expression);
+        let limit = self.limit.into_iter().flat_map(Limit::expressions);
         let all = [self.fingerprint, self.query].into_iter().chain(limit).chain(self.scope.iter().copied());
         all.fold(std::ptr::null_mut(), |list, expression| append(list, expression.as_ptr().cast()))
-    }
-
-    /// The search that [`Search::to_list`] has written.
-    ///
-    /// # Safety
-    /// The list is one of `to_list`, or a copy.
-    pub unsafe fn from_list(written: *mut pg_sys::List) -> Option<Self> {
-        // SAFETY: the list has the expressions, then the lists of `Settings`.
-        unsafe {
-            let settings = Settings::from_list(pg_sys::list_nth(written, 1).cast())?;
-            let expressions = list(pg_sys::list_nth(written, 0).cast());
-            let &[fingerprint, query, ref rest @ ..] = &expressions[..] else { return None };
-            let (limit, scope) = rest.split_at_checked(settings.has_limit.into())?;
-            let limit = limit.first().map(|&expression| Limit { expression, is_strict: settings.is_strict });
-            Some(Self { fingerprint, query, limit, scope: scope.to_vec(), settings })
-        }
-    }
-
-    pub fn to_list(&self) -> *mut pg_sys::List {
-        let list = append(std::ptr::null_mut(), self.expressions().cast());
-        append(list, self.settings.to_list().cast())
     }
 }
 
 /// Number of integers that are written before those of the indexes, and for each index.
-const FIXED: usize = 7;
+const FIXED: usize = 9;
 const EACH: usize = 4;
 
 impl Settings {
@@ -98,21 +76,27 @@ impl Settings {
         (self.rows * pages / self.pages.max(1.0)).max(1.0)
     }
 
-    /// The places of the expressions in the plan: of the limit, and of the first value of the scope.
+    /// The places of the expressions in the plan: of the limit, of its radii, and of the first value of the scope.
     pub fn limit_place(&self) -> Option<usize> {
         self.has_limit.then_some(2)
     }
 
+    pub fn radii_place(&self) -> Option<usize> {
+        self.has_radii.then_some(3)
+    }
+
     pub fn scope_place(&self) -> usize {
-        2 + usize::from(self.has_limit)
+        2 + usize::from(self.has_limit) + usize::from(self.has_radii)
     }
 
     /// A list of integers and a list of OIDs.
     pub fn to_list(&self) -> *mut pg_sys::List {
-        let [rows, pages] = [self.rows, self.pages].map(|number| number.min(f64::from(i32::MAX)) as i32);
-        let [is_ordered, is_strict, has_limit] = [self.is_ordered, self.is_strict, self.has_limit].map(i32::from);
-        let only_column = self.only_column.unwrap_or(0).into();
-        let mut numbers = vec![is_ordered, only_column, is_strict, has_limit, rows, pages, self.scope.len() as i32];
+        let expected = self.expected.unwrap_or(0.0);
+        let [rows, pages, expected] =
+            [self.rows, self.pages, expected].map(|number| number.min(f64::from(i32::MAX)) as i32);
+        let flags = [self.is_ordered, self.is_strict, self.has_limit, self.has_radii].map(i32::from);
+        let mut numbers = flags.to_vec();
+        numbers.extend([self.only_column.unwrap_or(0).into(), rows, pages, expected, self.scope.len() as i32]);
         let blocks = || self.layouts.iter().flatten();
         for found in blocks() {
             let fingerprint = found.fingerprint.unwrap_or(0).into();
@@ -140,7 +124,7 @@ impl Settings {
             let numbers: Vec<i32> = (0..(*numbers).length).map(|i| pg_sys::list_nth_int(numbers, i)).collect();
             (numbers, oids(pg_sys::list_nth(written, 1).cast()))
         };
-        let (&[is_ordered, only_column, is_strict, has_limit, rows, pages, scope], blocks) =
+        let (&[is_ordered, is_strict, has_limit, has_radii, only_column, rows, pages, expected, scope], blocks) =
             numbers.split_first_chunk::<FIXED>()?;
         let (scope, indexes) = oids.split_at_checked(3 * scope as usize)?;
         let scope =
@@ -159,9 +143,11 @@ impl Settings {
             is_ordered: is_ordered != 0,
             only_column: (only_column != 0).then_some(only_column as i16),
             has_limit: has_limit != 0,
+            has_radii: has_radii != 0,
             is_strict: is_strict != 0,
             rows: rows.into(),
             pages: pages.into(),
+            expected: (expected != 0).then_some(expected.into()),
             scope: scope.collect(),
             layouts,
         })

@@ -53,6 +53,13 @@ impl Rows {
         self.slot
     }
 
+    /// The tid of the row version that was visited last. The index has the tid of the first version, if later ones are
+    /// on the same page.
+    pub fn tid(&self) -> pg_sys::ItemPointerData {
+        // SAFETY: the slot holds a row of the table.
+        unsafe { (*self.slot).tts_tid }
+    }
+
     /// Number of visits to the table.
     pub fn visits(&self) -> u64 {
         self.visits

@@ -2,29 +2,27 @@
 
 use std::ffi::CStr;
 
-use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::TupleTableSlot;
 use pgrx::pg_sys::{self, CustomScanState, Datum};
+use pgrx::{AnyArray, FromDatum, PgSqlErrorCode};
+use simhash::search::growth::LARGEST_DISTANCE;
+use simhash::search::nearness::Nearness;
 
 use super::explain::{Done, explain};
 use super::finder::{Finder, Found, Next};
-use super::nearest::{Nearby, Nearest};
-use super::plan::{Search, Settings};
+use super::nearest::{Capacity, Nearby, Nearest};
+use super::plan::Settings;
 use super::rows::Rows;
 use super::scope::ScopeValues;
-use super::wanted::{Wanted, cheapest};
-use crate::postgres::custom_scan::{CustomScan, NodeInstrumentation, Plan};
+use crate::postgres::custom_scan::{CustomScan, NodeInstrumentation};
 use crate::postgres::error::{raise, user_error};
-use crate::postgres::nodes::base_relation::BaseRelation;
-use crate::postgres::nodes::expression::{Expression, list};
+use crate::postgres::nodes::expression::list;
+use crate::sql::radii::check_radii;
 
 /// A scan that finds near rows, or reads rows nearest first.
 pub struct NearScan {
     settings: Settings,
-    /// Computes the query.
-    query: *mut pg_sys::ExprState,
-    /// Computes the largest distance; null if all rows are wanted.
-    limit: *mut pg_sys::ExprState,
+    expressions: Expressions,
     /// The conditions on the columns before the block.
     scope: Option<ScopeValues>,
     /// None in EXPLAIN without ANALYZE, and after the end.
@@ -47,9 +45,7 @@ struct Running {
 enum State {
     /// The query and the limit have not been computed.
     New,
-    /// Everything within this distance is wanted.
     Near {
-        limit: i32,
         is_pass: bool,
     },
     Nearest {
@@ -63,22 +59,25 @@ enum State {
     Done,
 }
 
+/// Expressions that are computed when a search begins.
+struct Expressions {
+    query: *mut pg_sys::ExprState,
+    /// The largest distance; null if all rows are wanted.
+    limit: *mut pg_sys::ExprState,
+    /// The radii; null without radii.
+    radii: *mut pg_sys::ExprState,
+}
+
+/// The rows that a search is for.
+enum Goal {
+    All,
+    Near(Nearness),
+    /// The limit or the radii are NULL, or there is no such layout: the condition is NULL for every row.
+    None,
+}
+
 impl CustomScan for NearScan {
     const NAME: &'static CStr = c"SimhashScan";
-
-    unsafe fn plan(relation: BaseRelation, private: *mut pg_sys::List, conditions: &[Expression]) -> Plan {
-        // SAFETY: the caller passes what the path was offered with, which `to_list` has made.
-        let mut search = unsafe { Search::from_list(private) }.unwrap_or_else(|| unreadable());
-        // If a join is planned partition by partition, the conditions name the partition of the other table, and the
-        // path still names the table itself.
-        if !search.settings.is_ordered {
-            let same = |wanted: &Wanted| wanted.fingerprint.equals(search.fingerprint);
-            if let Some(wanted) = cheapest(Wanted::among(relation, conditions).into_iter().filter(same)) {
-                search = search.by(wanted.query, wanted.limit);
-            }
-        }
-        Plan { expressions: search.expressions(), private: search.settings.to_list() }
-    }
 
     unsafe fn begin(node: &mut CustomScanState, is_explain_only: bool) -> Self {
         // SAFETY: the node is being initialised; its plan was made by `plan`.
@@ -94,7 +93,8 @@ impl CustomScan for NearScan {
                 None => std::ptr::null_mut(),
             };
             let (fingerprint, query) = (compile(0), compile(1));
-            let limit = settings.limit_place().map_or(std::ptr::null_mut(), compile);
+            let [limit, radii] = [settings.limit_place(), settings.radii_place()]
+                .map(|place| place.map_or(std::ptr::null_mut(), compile));
             let values = expressions.get(settings.scope_place()..).unwrap_or_default();
             let scope = (!values.is_empty()).then(|| ScopeValues::new(&settings.scope, values, parent));
             let running = (!is_explain_only).then(|| {
@@ -110,20 +110,16 @@ impl CustomScan for NearScan {
                 let finder = Finder::new(&settings, settings.rows_in(pages.into()));
                 Running { finder, rows, slot, state: State::New, searches: 0, told: (0, 0) }
             });
-            Self { settings, query, limit, scope, running }
+            Self { settings, expressions: Expressions { query, limit, radii }, scope, running }
         }
     }
 
     unsafe fn next(&mut self, node: &mut CustomScanState) -> *mut TupleTableSlot {
         let Some(running) = &mut self.running else { return std::ptr::null_mut() };
         if matches!(running.state, State::New) {
-            // SAFETY: the node is running.
-            let [query, limit] = [self.query, self.limit].map(|expression| unsafe { value(node, expression) });
-            let limit = if self.limit.is_null() {
-                Some(None)
-            } else {
-                limit.map(|limit| Some(self.settings.largest_distance(limit.value() as i32)))
-            };
+            // SAFETY: the node is running. The query, a bigint, is passed by value.
+            let (query, goal) =
+                unsafe { (value(node, self.expressions.query), self.expressions.goal(&self.settings, node)) };
             if let Some(scope) = &mut self.scope {
                 // SAFETY: the node is running.
                 match unsafe { scope.keys(node) } {
@@ -136,7 +132,7 @@ impl CustomScan for NearScan {
                     }
                 }
             }
-            running.begin(&self.settings, query.map(|query| query.value() as u64), limit);
+            running.begin(&self.settings, query.map(|query| query.value() as u64), goal);
         }
         let slot = running.next(&self.settings);
         // SAFETY: the counters are null, or the node's.
@@ -154,15 +150,40 @@ impl CustomScan for NearScan {
     }
 
     unsafe fn end(&mut self) {
-        if let Some(mut running) = self.running.take() {
-            running.finder.end();
-            running.rows.end();
+        if let Some(Running { finder, mut rows, .. }) = self.running.take() {
+            finder.end();
+            rows.end();
         }
     }
 
     unsafe fn explain(&self, node: &CustomScanState, ancestors: *mut pg_sys::List, output: *mut pg_sys::ExplainState) {
         // SAFETY: the caller passes the arguments of `ExplainCustomScan`.
         unsafe { explain(&self.settings, self.running.as_ref().map(Running::done), node, ancestors, output) };
+    }
+}
+
+impl Expressions {
+    /// Computes what the search is for.
+    ///
+    /// # Safety
+    /// The node is running.
+    unsafe fn goal(&self, settings: &Settings, node: &CustomScanState) -> Goal {
+        if self.limit.is_null() {
+            return Goal::All;
+        }
+        // SAFETY: the caller passes the running node of the expressions. The radii, an `integer[]`, are read before
+        // anything else is computed.
+        unsafe {
+            let Some(limit) = value(node, self.limit) else { return Goal::None };
+            let max_distance = settings.largest_distance(limit.value() as i32);
+            if self.radii.is_null() {
+                return Goal::Near(Nearness::within(max_distance));
+            }
+            let radii = value(node, self.radii)
+                .and_then(|radii| AnyArray::from_polymorphic_datum(radii, false, pg_sys::INT4ARRAYOID))
+                .and_then(|radii| check_radii(max_distance, &radii).ok());
+            radii.map_or(Goal::None, Goal::Near)
+        }
     }
 }
 
@@ -202,7 +223,8 @@ unsafe fn prepare_slot(node: &mut CustomScanState, has_one_column: bool) -> *mut
 /// The value of an expression that does not depend on the scanned row; None for NULL or no expression.
 ///
 /// # Safety
-/// The node is running, and the expression belongs to it. The value is of a type that is passed by value.
+/// The node is running, and the expression belongs to it. A value that is not passed by value is valid until the next
+/// row.
 unsafe fn value(node: &CustomScanState, expression: *mut pg_sys::ExprState) -> Option<Datum> {
     if expression.is_null() {
         return None;
@@ -228,26 +250,31 @@ impl Running {
         Done { radii: self.finder.radii(), counts: self.finder.counts(), searches: self.searches }
     }
 
-    /// Begins a search. `limit` is None if it is NULL, and has None if all rows are wanted.
-    fn begin(&mut self, settings: &Settings, query: Option<u64>, limit: Option<Option<i32>>) {
+    /// Begins a search.
+    fn begin(&mut self, settings: &Settings, query: Option<u64>, goal: Goal) {
         self.searches += 1;
-        self.state = match (query, limit) {
-            (None, Some(None)) => {
+        let near = match goal {
+            Goal::All => Some(Nearness::within(LARGEST_DISTANCE)),
+            Goal::Near(near) => Some(near),
+            Goal::None => None,
+        };
+        self.state = match (query, near) {
+            (None, _) if matches!(goal, Goal::All) => {
                 // All distances are NULL, so any order is right.
                 self.finder.begin_pass(&self.rows, false);
                 State::All
             }
             (None, _) | (_, None) => State::Done,
-            (Some(query), Some(limit)) => {
-                self.finder.begin(settings, query, self.searches > 1);
+            (Some(query), Some(near)) => {
+                self.finder.begin(settings, query, near, self.searches > 1);
                 if settings.is_ordered {
                     let needs_visibility = settings.only_column.is_some();
                     let pass = self.finder.pass_cost();
-                    let distance = limit.unwrap_or(i32::MAX);
-                    let nearest = Nearest::new(distance, self.finder.growth(), pass, needs_visibility);
-                    State::Nearest { nearest: Box::new(nearest), and_nulls: limit.is_none() }
+                    let (limit, capacity) = (near.max_distance(), Capacity::new(settings.expected));
+                    let nearest = Nearest::new(limit, self.finder.growth(), pass, capacity, needs_visibility);
+                    State::Nearest { nearest: Box::new(nearest), and_nulls: matches!(goal, Goal::All) }
                 } else {
-                    State::Near { limit: limit.unwrap_or(i32::MAX), is_pass: false }
+                    State::Near { is_pass: false }
                 }
             }
         };
@@ -262,20 +289,23 @@ impl Running {
                     // SAFETY: the slot is the node's.
                     return unsafe { pg_sys::ExecClearTuple(self.slot) };
                 }
-                State::Near { limit, is_pass } => {
-                    let Ok(most) = u32::try_from(*limit) else {
+                State::Near { is_pass } => {
+                    let limit = self.finder.near().max_distance();
+                    let Ok(most) = u32::try_from(limit) else {
                         self.state = State::Done;
                         continue;
                     };
                     let pass = self.finder.pass_cost();
-                    match self.finder.next(&mut self.rows, *limit, &(0..=most), pass) {
+                    match self.finder.next(&mut self.rows, limit, &(0..=most), pass) {
                         Next::Found(found) => {
                             if let Some(slot) = self.return_found(settings, found) {
                                 return slot;
                             }
                         }
                         Next::Complete if !*is_pass => {}
-                        Next::Exhausted if !*is_pass && self.finder.growth().complete_within() < (*limit).min(64) => {
+                        Next::Exhausted
+                            if !*is_pass && self.finder.growth().complete_within() < limit.min(LARGEST_DISTANCE) =>
+                        {
                             *is_pass = true;
                             self.finder.begin_pass(&self.rows, true);
                         }
@@ -293,7 +323,7 @@ impl Running {
                             return self.return_column(settings, Some(kept.fingerprint), kept.place);
                         }
                         if self.rows.visit(kept.place) {
-                            return self.return_visited(settings, Some(kept.fingerprint), kept.place);
+                            return self.return_visited(settings, Some(kept.fingerprint));
                         }
                     }
                     None if *and_nulls => self.begin_nulls(),
@@ -303,7 +333,7 @@ impl Running {
                     Some(place) => {
                         if self.rows.visit(place) {
                             let fingerprint = settings.only_column.and_then(|column| self.column_of_row(column));
-                            return self.return_visited(settings, fingerprint, place);
+                            return self.return_visited(settings, fingerprint);
                         }
                     }
                     None if matches!(self.state, State::All) => self.begin_nulls(),
@@ -330,18 +360,13 @@ impl Running {
                 return None;
             }
         }
-        Some(self.return_visited(settings, Some(fingerprint), place))
+        Some(self.return_visited(settings, Some(fingerprint)))
     }
 
     /// Returns the row that was visited last.
-    fn return_visited(
-        &mut self,
-        settings: &Settings,
-        fingerprint: Option<u64>,
-        place: pg_sys::ItemPointerData,
-    ) -> *mut TupleTableSlot {
+    fn return_visited(&mut self, settings: &Settings, fingerprint: Option<u64>) -> *mut TupleTableSlot {
         match settings.only_column {
-            Some(_) => self.return_column(settings, fingerprint, place),
+            Some(_) => self.return_column(settings, fingerprint, self.rows.tid()),
             None => self.slot,
         }
     }

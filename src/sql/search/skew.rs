@@ -21,6 +21,7 @@ use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::names::schema_name;
 use crate::postgres::nodes::expression::Variable;
 use crate::postgres::query::{Query, renamed};
+use crate::postgres::raised::unchanged;
 use crate::postgres::spi::{from_server, to_server};
 use crate::sql::arguments::check_distance;
 use crate::sql::fingerprint_column::fingerprint_column;
@@ -70,11 +71,13 @@ fn layouts(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<impl Iterator<Item = Row> + 'static, ErrorReport> {
     let max_distance = check_distance(max_distance)?;
-    let table = Table::lock(target, fingerprint, scope)?;
-    let (sample, rows) = table.sample()?;
     // SAFETY: `fcinfo` is the running call's, which always knows its function.
     let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
-    let indexed = indexed_layouts(&table, max_distance, function);
+    let (sample, rows, indexed) = unchanged(|| {
+        let table = Table::lock(target, fingerprint, scope)?;
+        let (sample, rows) = table.sample()?;
+        Ok::<_, ErrorReport>((sample, rows, indexed_layouts(&table, max_distance, function)))
+    })?;
     let layouts = skew(sample, rows, max_distance, &tick).map_err(algorithm_error)?;
     Ok(layouts.into_iter().map(move |layout| {
         (

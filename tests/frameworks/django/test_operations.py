@@ -2,6 +2,8 @@
 
 import os
 import subprocess
+import threading
+import time
 
 import psycopg
 from django.db import (
@@ -321,6 +323,13 @@ class TestAttachOnline(Laboratory):
         self.forwards(AttachOnline("Text", "body"), atomic=False)
         self.assertAttached("simhash")
 
+    def cancel_waiting(self, pid):
+        """Cancels what this backend runs as soon as it waits for another session."""
+        waiting = "SELECT pg_cancel_backend(%(pid)s) WHERE pg_blocking_pids(%(pid)s) <> '{}'"
+        with psycopg.connect(dbname=connection.settings_dict["NAME"], autocommit=True) as other:
+            while not other.execute(waiting, {"pid": pid}).fetchone():
+                time.sleep(0.01)
+
     def test_interrupted_in_index_build(self):
         """The invalid index that an interrupted CREATE INDEX CONCURRENTLY leaves is completed."""
         self.insert(TEXT, OTHER, NEAR)
@@ -329,15 +338,15 @@ class TestAttachOnline(Laboratory):
             if str(sql).startswith("CREATE INDEX CONCURRENTLY"):
                 with psycopg.connect(dbname=connection.settings_dict["NAME"]) as writer:
                     writer.execute(f'UPDATE "{self.table}" SET "The tenant" = 2')
-                    run("SET statement_timeout = '300ms'", None, many, context)
+                    pid = connection.connection.info.backend_pid
+                    threading.Thread(target=self.cancel_waiting, args=(pid,), daemon=True).start()
                     try:
                         return run(sql, params, many, context)
                     finally:
-                        run("RESET statement_timeout", None, many, context)
                         writer.rollback()
             return run(sql, params, many, context)
 
-        message = "canceling statement due to statement timeout"
+        message = "canceling statement due to user request"
         with self.assertRaisesMessage(OperationalError, message), connection.execute_wrapper(execute):
             self.forwards(AttachOnline("Text", "body"), atomic=False)
         self.assertEqual(

@@ -65,11 +65,13 @@ WITH c AS (SELECT n, simhash_cluster(f, {distance:d}) OVER (ORDER BY n) AS c FRO
 WITH u AS MATERIALIZED (SELECT n, f, ({text:t}) || CASE WHEN n % 2 = 0 THEN ' and more' ELSE '' END AS t FROM
     unnest({few:f}) WITH ORDINALITY AS u (f, n)), d AS (SELECT n, f, t, simhash_duplicate_of(f, t, {distance:d}, .8,
     {jsonb:o}) OVER (ORDER BY n) AS d FROM u) SELECT bool_and((a.d IS NOT NULL OR b.d IS NOT NULL OR a.n = b.n OR
-    hamming(a.f, b.f) > {distance:d} OR simhash_resemblance(a.t, b.t, {jsonb:o}) >= .8 IS NOT TRUE) IS NOT FALSE AND
-    (a.d = b.n AND (b.d IS NOT NULL OR hamming(a.f, b.f) > {distance:d})) IS NOT TRUE) FROM d a, d b
+    NOT simhash_near(a.f, b.f, {distance:d}, '{{1,1,1,1}}') OR simhash_resemblance(a.t, b.t, {jsonb:o}) >= .8 IS NOT TRUE) IS NOT FALSE AND
+    (a.d = b.n AND (b.d IS NOT NULL OR NOT simhash_near(a.f, b.f, {distance:d}, '{{1,1,1,1}}'))) IS NOT TRUE) FROM d a,
+    d b
 WITH u AS MATERIALIZED (SELECT n, f, ({text:t}) || CASE WHEN n % 2 = 0 THEN ' and more' ELSE '' END AS t FROM
     unnest({few:f}) WITH ORDINALITY AS u (f, n)), c AS (SELECT n, f, t, simhash_cluster(f, t, {distance:d}, .8,
-    {jsonb:o}) OVER (ORDER BY n) AS c FROM u) SELECT bool_and((a.c = b.c OR hamming(a.f, b.f) > {distance:d} OR
+    {jsonb:o}) OVER (ORDER BY n) AS c FROM u) SELECT bool_and((a.c = b.c OR
+    NOT simhash_near(a.f, b.f, {distance:d}, '{{1,1,1,1}}') OR
     simhash_resemblance(a.t, b.t, {jsonb:o}) >= .8 IS NOT TRUE) IS NOT FALSE AND (a.c > a.n) IS NOT TRUE) FROM c a, c b
 SELECT (SELECT count(*) FROM hostile.attached WHERE simhash_near(simhash, {bigint:a}, {distance:d})) = (SELECT
     count(*) FROM hostile.attached WHERE hamming(simhash, {bigint:a}) <= {distance:d})

@@ -1,11 +1,12 @@
 """Commands resolve names once. While a superuser runs the extension's commands on a table, the owner of its schema
 keeps renaming the schema and gives its name to another schema, which is full of the owner's code.
 
-    python tests/load/races [--seconds N] [--only SCENARIO]
+    python tests/load/races [--commands N] [--renames N] [--only SCENARIO]
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
-tests/requirements.txt. The test makes its own database. It fails if the owner's code has run with the superuser's
-rights, or if a command has changed the owner's table.
+tests/requirements.txt. The test makes its own database. In each scenario, at least N commands succeed while the schema
+is renamed at least N times. The test fails if the owner's code has run with the superuser's rights, or if a command has
+changed the owner's table. The exit status is 75 if a scenario hangs (patience.py).
 """
 
 import argparse
@@ -16,6 +17,9 @@ import time
 
 import psycopg
 from psycopg import sql
+
+sys.path.append(f"{sys.path[0]}/..")
+from patience import LIMIT, PATIENCE, NotReached, not_reached
 
 DATABASE = "races"
 ATTACKER = "regress_simhash_attacker"
@@ -28,6 +32,8 @@ CREATE SCHEMA evidence;
 GRANT USAGE ON SCHEMA evidence TO public;
 CREATE TABLE evidence.log (what text, who text);
 GRANT ALL ON evidence.log TO public;
+CREATE SEQUENCE evidence.renames;
+GRANT ALL ON evidence.renames TO public;
 CREATE FUNCTION evidence.ran(what text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF current_user <> '{ATTACKER}' THEN
@@ -74,6 +80,7 @@ BEGIN
         ALTER SCHEMA good RENAME TO evil;
         ALTER SCHEMA away RENAME TO good;
         COMMIT;
+        PERFORM nextval('evidence.renames');
     END LOOP;
 END $$;
 RESET ROLE;
@@ -189,8 +196,9 @@ def flip(stop, failures):
             failures.append(f"the attacker has failed: {error}")
 
 
-def run(scenario, seconds):
-    """Gives what has gone wrong, how many commands have run, and the errors of others."""
+def run(scenario, commands_wanted, renames_wanted):
+    """Returns what has gone wrong, how many commands have run, how often the schema was renamed, and the errors of the
+    other commands."""
     setup, commands = SCENARIOS[scenario]
     with connect() as superuser:
         superuser.execute("SET client_min_messages = warning")
@@ -203,27 +211,33 @@ def run(scenario, seconds):
             "SELECT oid FROM pg_class WHERE relname = 't' AND relowner = current_user::regrole AND relkind = 'r'"
         ).fetchone()
         started, failures = [], []
+        superuser.execute("ALTER SEQUENCE evidence.renames RESTART")
         thread = threading.Thread(target=flip, args=(started, failures))
         thread.start()
-        ran, failed = 0, collections.Counter()
-        end = time.monotonic() + seconds
-        # In a session of its own each time, so that nothing is known yet.
-        while time.monotonic() < end and not evidence(superuser):
-            with connect() as caller:
-                caller.execute("SET client_min_messages = warning")
-                for _ in range(20):
-                    for command in commands:
+        ran, renames, failed = 0, 0, collections.Counter()
+        deadline = time.monotonic() + PATIENCE
+        try:
+            # In a session of its own each time, so that nothing is known yet.
+            while (ran < commands_wanted or renames < renames_wanted) and not evidence(superuser) and thread.is_alive():
+                if time.monotonic() > deadline:
+                    raise NotReached(f"{scenario}: {ran} commands and {renames} renames within {PATIENCE} s")
+                (renames,) = superuser.execute("SELECT last_value FROM evidence.renames").fetchone()
+                with connect(options=LIMIT) as caller:
+                    caller.execute("SET client_min_messages = warning")
+                    for command in commands * 20:
                         try:
                             caller.execute(sql.SQL(command.replace("%(table)s", str(table))))
                             ran += 1
+                        except psycopg.errors.QueryCanceled:
+                            raise
                         except psycopg.Error as error:
                             failed[str(error).splitlines()[0]] += 1
-        while thread.is_alive():
-            for connection in started:
-                connection.cancel()
-            time.sleep(0.01)
-        thread.join()
-        return evidence(superuser) + failures, ran, failed
+        finally:
+            while thread.is_alive():
+                for connection in started:
+                    connection.cancel()
+                time.sleep(0.01)
+        return evidence(superuser) + failures, ran, renames, failed
 
 
 def evidence(superuser):
@@ -234,24 +248,26 @@ def evidence(superuser):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--commands", type=int, default=200)
+    parser.add_argument("--renames", type=int, default=2000)
     parser.add_argument("--only", choices=SCENARIOS)
     options = parser.parse_args()
     with psycopg.connect(autocommit=True) as superuser:
-        superuser.execute(f"DROP DATABASE IF EXISTS {DATABASE}")
+        superuser.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
         superuser.execute(f"DROP ROLE IF EXISTS {ATTACKER}")
         superuser.execute(f"CREATE DATABASE {DATABASE}")
     with connect() as superuser:
         superuser.execute(SETUP)
     failed = False
     for scenario in [options.only] if options.only else SCENARIOS:
-        wrong, ran, refused = run(scenario, options.seconds)
-        print(f"{scenario}: {ran} commands ran, {refused.total()} failed")
+        with not_reached(psycopg.errors.QueryCanceled):
+            wrong, ran, renames, refused = run(scenario, options.commands, options.renames)
+        print(f"{scenario}: {ran} commands ran, {refused.total()} failed; {renames} renames")
         for message, times in refused.most_common(3):
             print(f"    {times} {message}")
-        if wrong or not ran:
+        if wrong:
             failed = True
-            print(f"FAILED: {scenario}: {'; '.join(wrong) or 'no command ran'}", file=sys.stderr)
+            print(f"FAILED: {scenario}: {'; '.join(wrong)}", file=sys.stderr)
     with psycopg.connect(autocommit=True) as superuser:
         superuser.execute(f"DROP DATABASE {DATABASE}")
         superuser.execute(f"DROP ROLE {ATTACKER}")

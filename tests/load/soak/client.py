@@ -5,11 +5,12 @@ unless it was about to commit: then it is not known."""
 import random
 import re
 from contextlib import contextmanager
-from time import monotonic, sleep
+from time import monotonic
 
 import psycopg
 
 from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
+from patience import until
 
 KNOWN_ROWS = 600
 ROWS_OF_A_CLIENT = 100_000_000
@@ -18,17 +19,18 @@ HOT_ROWS = 5
 RETRIES = 5
 LEVELS = ("READ COMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 
-# Rows that are in the table, or were: an array that the clients share.
-known_rows = None
+# Shared by the clients: an array of rows that are in the table, or were; the number of committed transactions; and an
+# event at which the clients end.
+known_rows = committed = over = None
 
 
 def run(*arguments):
     return Client(*arguments).run()
 
 
-def share(known):
-    global known_rows
-    known_rows = known
+def share(*shared):
+    global known_rows, committed, over
+    known_rows, committed, over = shared
 
 
 class Lost(Exception):
@@ -36,8 +38,8 @@ class Lost(Exception):
 
 
 class Client:
-    def __init__(self, number, action, texts, seed, until):
-        self.number, self.action, self.texts, self.until = number, action, texts, until
+    def __init__(self, number, action, texts, seed):
+        self.number, self.action, self.texts = number, action, texts
         self.rng = random.Random(f"{seed} {number}")
         self.last_id = number * ROWS_OF_A_CLIENT
         self.last_transaction = 0
@@ -45,10 +47,10 @@ class Client:
         self.connection = None
 
     def run(self):
-        while monotonic() < self.until:
+        while not over.is_set():
             plan = self.rng.random()
             for _ in range(RETRIES):
-                if self.try_transaction(random.Random(plan)) or monotonic() > self.until:
+                if self.try_transaction(random.Random(plan)):
                     break
         if self.connection:
             self.connection.close()
@@ -93,15 +95,15 @@ class Client:
             return True
 
     def connect(self):
-        """For as long as the server may take to start again."""
-        deadline = monotonic() + 60
-        while self.connection is None:
-            try:
-                self.connection = psycopg.connect(autocommit=True, application_name="soak")
-            except psycopg.OperationalError:
-                if monotonic() > deadline:
-                    raise
-                sleep(0.05)
+        if self.connection is None:
+            self.connection = until(self.try_to_connect, "a connection to the server")
+
+    def try_to_connect(self):
+        """None while the server starts again."""
+        try:
+            return psycopg.connect(autocommit=True, application_name="soak")
+        except psycopg.OperationalError:
+            return None
 
     @contextmanager
     def losing(self):
@@ -129,6 +131,8 @@ class Client:
             return
         self.transaction.end(COMMITTED)
         self.journal.count("committed")
+        with committed.get_lock():
+            committed.value += 1
         for id in filter(lambda id: id > HOT_ROWS, written):
             known_rows[self.rng.randrange(KNOWN_ROWS)] = id
 

@@ -1,55 +1,49 @@
 """Ends backends while they work, and vacuums the table, which removes what undone transactions have stored."""
 
+import collections
+import itertools
 import os
-import random
 import signal
 import subprocess
-from time import monotonic, sleep
 
 import psycopg
 
 import table
+from patience import until
 
+# One disturbance comes after so many committed transactions.
+PACE = 100
 BACKEND = "SELECT pid FROM pg_stat_activity WHERE application_name = 'soak' ORDER BY random() LIMIT 1"
 
 
-def run(until, seed, start_command):
-    rng = random.Random(seed)
-    crashes = plan_crashes(until, rng) if start_command else []
-    planned = len(crashes) // 2
-    terminated = killed = restarted = 0
-    while monotonic() < until:
-        sleep(rng.uniform(0.1, 0.4))
-        try:
-            if crashes and monotonic() > crashes[0][0]:
-                if crashes[0][1] == "server":
-                    kill_server(start_command)
-                    restarted += 1
-                    crashes.pop(0)
-                elif kill_backend():
-                    killed += 1
-                    crashes.pop(0)
-            else:
-                terminated += terminate_backend()
-                if rng.random() < 0.3:
-                    vacuum()
-        except psycopg.OperationalError:
-            pass  # The server is starting again.
-    # The last of either may have come too late.
-    if start_command and min(killed, restarted) < max(1, planned - 1):
-        raise RuntimeError(f"only {killed} backends and {restarted} times the server were killed, not {planned} each")
-    return f"{terminated} backends terminated, {killed} killed, server killed {restarted} times"
+def run(transactions, start_command, committed):
+    """Returns after so many more transactions. `committed` returns their number."""
+    terminated, vacuumed, killed = "terminated backends", "VACUUMs", "killed backends"
+    turns = [(terminated, terminate_backend), (vacuumed, vacuum)]
+    if start_command:
+        turns += [(killed, kill_backend), *turns, ("killed servers", lambda: kill_server(start_command))]
+    done = collections.Counter()
+    for name, disturb in itertools.islice(itertools.cycle(turns), transactions // PACE):
+        wait_for(PACE, committed)
+        until(lambda: attempt(disturb), f"a disturbance ({name})")
+        done[name] += 1
+    wait_for(PACE, committed)
+    return ", ".join(f"{count} {name}" for name, count in done.items())
 
 
-def plan_crashes(until, rng):
-    """A backend and the server in turns, each every sixth second, and once more: ten times a minute and more."""
-    now = monotonic()
-    count = 2 * (int((until - now) / 6) + 1)
-    step = (until - now) / count
-    planned = []
-    for number in range(count):
-        planned.append((now + step * (number + rng.uniform(0.2, 0.7)), "server" if number % 2 else "backend"))
-    return planned
+def wait_for(transactions, committed):
+    goal = committed() + transactions
+    until(lambda: committed() >= goal, f"{transactions} transactions")
+
+
+def attempt(disturb):
+    """None if the server takes no connections because it is starting again."""
+    try:
+        return disturb()
+    except psycopg.OperationalError as error:
+        if isinstance(error, psycopg.errors.QueryCanceled):
+            raise
+        return None
 
 
 def terminate_backend():
@@ -59,7 +53,9 @@ def terminate_backend():
 
 def vacuum():
     with table.connect() as connection:
-        connection.execute("VACUUM soak")
+        # To truncate a table, VACUUM waits for up to five seconds until no other session uses the table.
+        connection.execute("VACUUM (TRUNCATE false) soak")
+    return True
 
 
 def kill_backend():
@@ -67,16 +63,15 @@ def kill_backend():
         found = connection.execute(BACKEND).fetchone()
     if found:
         os.kill(found[0], signal.SIGKILL)
-    return bool(found)
+    return found
 
 
 def kill_server(start_command):
     with table.connect() as connection:
         (first,) = connection.execute("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int").fetchone()
     os.kill(first, signal.SIGKILL)
-    # Backends notice, each in its time; until the last is gone, its shared memory forbids a new server.
-    deadline = monotonic() + 60
-    while subprocess.run([start_command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
-        if monotonic() > deadline:
-            raise RuntimeError("the server cannot be started again")
-        sleep(0.2)
+    # Until the last backend has noticed, its shared memory prevents the start of a new server.
+    return until(
+        lambda: not subprocess.run([start_command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode,
+        "the start of the killed server",
+    )

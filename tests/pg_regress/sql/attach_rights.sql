@@ -162,6 +162,28 @@ UPDATE rights.secured SET simhash = NULL;
 CALL simhash_fill('rights.secured');
 \echo :LAST_ERROR_SQLSTATE
 
+-- A cast of the owner renames the table's schema while the table is rewritten.
+SELECT format('GRANT CREATE ON DATABASE %I TO regress_attach_owner', current_database()) \gexec
+CREATE SCHEMA moving AUTHORIZATION regress_attach_owner;
+SET ROLE regress_attach_owner;
+CREATE TYPE rights.wrapped AS (body text);
+CREATE FUNCTION rights.move() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF to_regnamespace('moving') IS NOT NULL THEN
+        ALTER SCHEMA moving RENAME TO moved;
+    END IF;
+END $$;
+CREATE FUNCTION rights.unwrap(rights.wrapped) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM rights.move(); RETURN $1.body; END $$;
+CREATE CAST (rights.wrapped AS text) WITH FUNCTION rights.unwrap(rights.wrapped) AS IMPLICIT;
+CREATE TABLE moving.docs (body rights.wrapped);
+INSERT INTO moving.docs VALUES (ROW('a text'));
+RESET ROLE;
+SELECT simhash_attach('moving.docs', 'body', 2);
+SELECT indexrelid::regclass, obj_description(indexrelid, 'pg_class') FROM pg_index
+WHERE indrelid = 'moved.docs'::regclass ORDER BY 1;
+
 SET client_min_messages = warning;
-DROP SCHEMA rights CASCADE;
+DROP SCHEMA rights, moved CASCADE;
+SELECT format('REVOKE CREATE ON DATABASE %I FROM regress_attach_owner', current_database()) \gexec
 DROP ROLE regress_attach_member, regress_attach_owner, regress_attach_other;

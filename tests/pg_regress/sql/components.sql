@@ -127,17 +127,9 @@ FETCH 1 FROM components;
 MOVE ALL FROM components;
 ROLLBACK;
 
--- A timeout ends it, whether it sorts numbers, compares ids or joins pairs.
-CREATE TEMP TABLE components_many AS
-SELECT array_agg(hashint8extended(n, 0)) AS a, array_agg(hashint8extended(n, 1)) AS b, array_agg(md5(n::text)) AS c
-FROM generate_series(1, 1000000) AS n;
-SELECT count(*) FROM components_many, simhash_components(a, b);
-\set VERBOSITY sqlstate
-SET statement_timeout = '40ms';
-SELECT count(*) FROM components_many, simhash_components(a, b);
-SELECT count(*) FROM components_many, simhash_components(c, c);
-RESET statement_timeout;
-\set VERBOSITY default
+-- A million different ids.
+SELECT count(*) FROM (SELECT array_agg(hashint8extended(n, 0)), array_agg(hashint8extended(n, 1))
+    FROM generate_series(1, 1000000) AS n) AS many (a, b), simhash_components(a, b);
 
 -- A comparison that fails, and one that contradicts itself: an error, and some components.
 CREATE FUNCTION components_compare(a components_row, b components_row) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
@@ -165,7 +157,7 @@ SELECT errors($$SELECT * FROM simhash_components(ARRAY[1, 2], ARRAY[1])$$,
     $$SELECT * FROM simhash_components('{}'::json[], '{}')$$,
     $$SELECT count(*) FROM simhash_components(ARRAY[ROW(1, point(1, 2))], ARRAY[ROW(1, point(1, 1))]) AS c (id, component)$$,
     $$SELECT * FROM simhash_components(ARRAY['a' COLLATE "C"], ARRAY['b' COLLATE "POSIX"])$$);
-DROP TABLE components_docs, components_true, components_pairs, components_keyed, components_of_groups, components_arrays, components_many;
+DROP TABLE components_docs, components_true, components_pairs, components_keyed, components_of_groups, components_arrays;
 DROP FUNCTION components_differ;
 DROP OPERATOR CLASS components_order USING btree CASCADE;
 DROP OPERATOR <<< (components_row, components_row);

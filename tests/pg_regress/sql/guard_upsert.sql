@@ -227,7 +227,7 @@ BEGIN
     BEGIN
         stored = store(1, 0);
     EXCEPTION WHEN check_violation THEN
-        RAISE WARNING 'caught, % locks', (SELECT count(*) FROM pg_locks WHERE objsubid = 3 AND pid = pg_backend_pid());
+        RAISE WARNING 'caught, % locks', (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid > 2 AND pid = pg_backend_pid());
     END;
     INSERT INTO checked VALUES (2, 1);
 END

@@ -109,20 +109,28 @@ INSERT INTO tenants VALUES (2, 'another tenant', 1);
 INSERT INTO tenants VALUES (2, 'another tenant', 255);
 RESET ROLE;
 
--- All users see the locks of a guard. Their numbers reveal no fingerprint, even to a user with a guarded table of their
--- own: there, the same fingerprint has other numbers.
-CREATE TABLE locked (f bigint);
-CREATE TABLE own (f bigint);
-SELECT simhash_attach('locked', 'f', 4), simhash_guard('locked', fingerprint => 'f');
-SELECT simhash_attach('own', 'f', 4), simhash_guard('own', fingerprint => 'f');
-WITH locked AS (
-    INSERT INTO locked VALUES (42) RETURNING (
-        SELECT array_agg(objid) FROM pg_locks WHERE classid = 'locked'::regclass AND objsubid = 3) AS keys
-), own AS (
-    INSERT INTO own VALUES (42) RETURNING (
-        SELECT array_agg(objid) FROM pg_locks WHERE classid = 'own'::regclass AND objsubid = 3) AS keys
-)
-SELECT cardinality(locked.keys) AS locks, cardinality(own.keys) AS own, locked.keys && own.keys AS same FROM locked, own;
+-- All users see the locks of a guard: on a row, and on its keys. Their numbers reveal no fingerprint, even to a user
+-- with a guarded table of their own, or with rows of another scope: there, the same fingerprint has other numbers.
+CREATE TABLE locked (tenant integer, f bigint);
+CREATE TABLE own (tenant integer, f bigint);
+SELECT simhash_attach(t, 'f', 4), simhash_guard(t, scope => '{tenant}', fingerprint => 'f')
+FROM unnest('{locked, own}'::regclass[]) AS t;
+CREATE TABLE locks (row text, kind text, number oid);
+CREATE FUNCTION note_locks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO guards.locks
+    SELECT TG_TABLE_NAME || ' ' || new.tenant, kind, number
+    FROM pg_locks,
+        LATERAL (VALUES ('key', objid), ('row', objid), ('row', classid)) AS n (kind, number)
+    WHERE locktype = 'advisory' AND objsubid > 2 AND kind = CASE objsubid WHEN 3 THEN 'key' ELSE 'row' END;
+    RETURN new;
+END $$;
+CREATE TRIGGER zzzz_note_locks BEFORE INSERT ON locked FOR EACH ROW EXECUTE FUNCTION note_locks();
+CREATE TRIGGER zzzz_note_locks BEFORE INSERT ON own FOR EACH ROW EXECUTE FUNCTION note_locks();
+INSERT INTO locked VALUES (1, 42), (2, 42);
+INSERT INTO own VALUES (1, 42);
+SELECT row, kind, count(DISTINCT number) FROM locks GROUP BY row, kind ORDER BY row, kind;
+SELECT number FROM locks WHERE number = 42 OR number IN (SELECT l.number FROM locks AS l WHERE l.row <> locks.row);
 
 DROP SCHEMA guards CASCADE;
 DROP ROLE regress_security_owner, regress_security_writer;

@@ -29,8 +29,19 @@ SELECT id, row_number() OVER w AS row, simhash_cluster(fp, body, 8, .8) OVER w A
 FROM verified_docs WINDOW w AS (ORDER BY id DESC) ORDER BY row;
 -- The distance counts too: 0 leaves the rows of one fingerprint.
 SELECT id, fp, simhash_cluster(fp, body, 0, .8) OVER w AS cluster, simhash_duplicate_of(fp, body, 0, .8) OVER w AS duplicate_of,
-    simhash_cluster(fp, body, max_distance => 64, resemblance => 0) OVER w AS all
+    simhash_cluster(fp, body, max_distance => 64, resemblance => 0, radii => '{}') OVER w AS all
 FROM verified_docs WINDOW w AS (ORDER BY id) ORDER BY id;
+-- Within the distance, some block of the radii is near. Without radii, the distance alone decides. By default, it is 10,
+-- and each of four blocks has radius 1.
+SELECT n, fp <~> 0 AS distance, simhash_cluster(fp, 'a') OVER w AS by_default,
+    simhash_duplicate_of(fp, 'a') OVER w AS duplicate_of,
+    simhash_duplicate_of(fp, 'a', radii => '{0,0,0,0}') OVER w AS equal_block,
+    simhash_duplicate_of(fp, 'a', radii => '{-1,1,-1,-1}') OVER w AS second_block,
+    simhash_duplicate_of(fp, 'a', 9, radii => '{}') OVER w AS within_9,
+    simhash_cluster(fp, NULL, resemblance => NULL, radii => '{0,-1}') OVER w AS without_texts
+FROM (VALUES (1, 0), (2, x'0001000100010001'::bigint), (3, x'0003000300030003'::bigint),
+    (4, x'000f00000000000f'::bigint), (5, x'00ff0000000003ff'::bigint), (6, NULL), (7, x'00ff0000000001fe'::bigint)) AS docs (n, fp)
+WINDOW w AS (ORDER BY n) ORDER BY n;
 -- Partitions, and NULL as one; frames make no difference.
 SELECT tenant, id, row_number() OVER w AS row, simhash_cluster(fp, body) OVER w AS cluster,
     simhash_duplicate_of(fp, body) OVER w AS duplicate_of,
@@ -51,9 +62,10 @@ FROM (SELECT id, simhash_duplicate_of((1::bigint << id) - 1, 'a', 3) OVER (ORDER
 SELECT id, simhash_duplicate_of(fp, NULL, 1, NULL) OVER w AS duplicate_of, simhash_cluster(fp, body, 1, NULL) OVER w AS cluster,
     simhash_cluster(fp, 1) OVER w AS unverified
 FROM verified_docs WINDOW w AS (ORDER BY id) ORDER BY id;
--- A distance or options of NULL: NULL.
+-- A distance, radii or options of NULL: NULL.
 SELECT DISTINCT simhash_cluster(fp, body, NULL) OVER () AS a, simhash_duplicate_of(fp, body, NULL) OVER () AS b,
-    simhash_cluster(fp, body, options => NULL) OVER () AS c, simhash_duplicate_of(fp, body, options => NULL) OVER () AS d
+    simhash_cluster(fp, body, options => NULL) OVER () AS c, simhash_duplicate_of(fp, body, options => NULL) OVER () AS d,
+    simhash_cluster(fp, body, radii => NULL) OVER () AS e, simhash_duplicate_of(fp, body, radii => NULL) OVER () AS f
 FROM verified_docs;
 SELECT id, simhash_cluster(fp, body, progress => NULL) OVER (ORDER BY id) AS cluster FROM verified_docs ORDER BY id LIMIT 2;
 -- Options change what the texts have in common.
@@ -110,6 +122,11 @@ SELECT errors($$SELECT simhash_duplicate_of(1, 'a')$$, $$SELECT simhash_cluster(
     $$SELECT simhash_duplicate_of(fp, body, 3, 'Infinity') OVER () FROM verified_docs$$,
     $$SELECT simhash_duplicate_of(fp, body, options => '{"ngrams": 2}') OVER () FROM verified_docs WHERE id = 1$$,
     $$SELECT simhash_cluster(fp, body, options => '{"ngram": 17}') OVER () FROM verified_docs$$,
+    $$SELECT simhash_duplicate_of(fp, body, radii => '{1}') OVER () FROM verified_docs WHERE id = 1$$,
+    $$SELECT simhash_cluster(fp, body, radii => '{0,0,0,0,0,0,0,0,0}') OVER () FROM verified_docs$$,
+    $$SELECT simhash_cluster(fp, body, radii => '{1,1,1,-2}') OVER () FROM verified_docs$$,
+    $$SELECT simhash_duplicate_of(fp, body, radii => '{1,NULL}') OVER () FROM verified_docs$$,
+    $$SELECT simhash_duplicate_of(fp, body, radii => '{{1,1},{1,1}}') OVER () FROM verified_docs$$,
     $$SELECT simhash_cluster(fp, body || repeat(U&'\0301', 600000)) OVER () FROM verified_docs$$,
     $$SELECT max(simhash_duplicate_of(fp, body)) FROM verified_docs$$,
     $$SELECT id FROM verified_docs WHERE simhash_duplicate_of(fp, body) OVER () = 1$$);
@@ -131,9 +148,9 @@ UNION ALL SELECT 3000 + n, NULL, 'no fingerprint' FROM generate_series(1, 10) AS
 ALTER TABLE verified_many ALTER body SET STORAGE EXTERNAL;
 UPDATE verified_many SET body = body || '' WHERE id % 500 = 0;
 CREATE TEMP TABLE verified_found AS
-SELECT id, simhash_cluster(fp, body, 12, .75) OVER (ORDER BY id) AS cluster, simhash_cluster(fp, 12) OVER (ORDER BY id) AS near,
-    simhash_duplicate_of(fp, body, 12, .75) OVER (ORDER BY id) AS duplicate_of
-FROM verified_many;
+SELECT id, simhash_cluster(fp, body, 12, .75, radii => '{}') OVER w AS cluster, simhash_cluster(fp, 12) OVER w AS near,
+    simhash_duplicate_of(fp, body, 12, .75, radii => '{}') OVER w AS duplicate_of
+FROM verified_many WINDOW w AS (ORDER BY id);
 -- Numbers of rows are ids here.
 CREATE TEMP TABLE verified_pairs AS
 SELECT a, b, distance FROM (SELECT array_agg(id ORDER BY id) AS ids, array_agg(fp ORDER BY id) AS fps FROM verified_many) AS docs,
@@ -177,20 +194,3 @@ SELECT count(*) AS before, count(*) FILTER (WHERE x.by_duplicate_of AND y.by_dup
     count(*) FILTER (WHERE x.by_first_of_cluster AND y.by_first_of_cluster) AS by_first_of_cluster
 FROM verified_pairs JOIN verified_left AS x ON x.id = a JOIN verified_left AS y ON y.id = b;
 RESET work_mem;
-
--- Cancelled while texts are read, and while they are compared.
-CREATE FUNCTION pg_temp.cancelled(statement text) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-    EXECUTE statement;
-    RETURN false;
-EXCEPTION WHEN query_canceled THEN
-    RETURN true;
-END $$;
-SET statement_timeout = '300ms';
-SELECT pg_temp.cancelled($$SELECT simhash_duplicate_of(1, (SELECT n::text FROM pg_sleep(.001 + 0 * n))) OVER ()
-    FROM generate_series(1, 100000) AS n$$) AS while_reading;
-SELECT pg_temp.cancelled($$SELECT simhash_cluster(1, md5(n::text)) OVER () FROM generate_series(1, 100000) AS n$$)
-    AS while_clustering;
-SELECT pg_temp.cancelled($$SELECT simhash_duplicate_of(n, md5(n::text), 64) OVER () FROM generate_series(1, 100000) AS n$$)
-    AS while_finding_duplicates;
-RESET statement_timeout;

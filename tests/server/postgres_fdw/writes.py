@@ -233,10 +233,12 @@ class Guards(Hub):
                     for step in range(40):
                         tenant, n = chance.randrange(1, 5), chance.randrange(30)
                         row = (10_000 * number + step, tenant, n, " more" * chance.randrange(3))
-                        try:
-                            outcomes[session.execute(INSERT, row).statusmessage] += 1
-                        except (psycopg.errors.SerializationFailure, psycopg.errors.LockNotAvailable) as error:
-                            outcomes[error.sqlstate] += 1
+                        while True:
+                            try:
+                                outcomes[session.execute(INSERT, row).statusmessage] += 1
+                                break
+                            except (psycopg.errors.SerializationFailure, psycopg.errors.LockNotAvailable) as error:
+                                outcomes[error.sqlstate] += 1
             except psycopg.Error as error:
                 failures.append(error)
 

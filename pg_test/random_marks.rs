@@ -1,0 +1,173 @@
+//! Random sequences of INSERT, UPDATE and whole-row saves under a guard that marks rows, compared with a model.
+
+#[pgrx::pg_schema]
+mod tests {
+    use pgrx::prelude::*;
+    use simhash::distance::hamming;
+    use simhash::fingerprint::Fingerprinter;
+    use simhash::fingerprint::options::Options;
+    use simhash::fingerprint::resemblance::resemblance;
+
+    use crate::pg_test::random::Random;
+
+    const MAX_DISTANCE: u32 = 6;
+    const LEAST: f64 = 0.89;
+
+    #[derive(Clone, Debug)]
+    struct ModelRow {
+        id: i32,
+        text: String,
+        fingerprint: u64,
+        mark: Option<i32>,
+    }
+
+    fn run(statement: &str) {
+        if let Err(error) = Spi::run(statement) {
+            error!("{error}: {statement}");
+        }
+    }
+
+    /// A text of one of a few groups, with up to three words replaced. Some are stored compressed or out of line.
+    fn text(random: &mut Random) -> String {
+        let group = random.below(4);
+        let (count, times) = [(60, 1), (60, 20), (700, 1), (20, 1)][group as usize];
+        let mut words: Vec<_> = (0..count).map(|n| format!("{:x}", Random(group << 32 | n).next())).collect();
+        for _ in 0..random.below(4) {
+            words[random.below(count) as usize] = format!("{:x}", random.below(8));
+        }
+        vec![words.join(" "); times].join(" ")
+    }
+
+    fn are_near(a: &ModelRow, b: &ModelRow) -> bool {
+        let resembles = || {
+            resemblance(&mut Fingerprinter::default(), &a.text, &b.text, &Options::default(), &|| ())
+                .expect("memory suffices")
+                .is_some_and(|resemblance| resemblance >= LEAST)
+        };
+        hamming(a.fingerprint, b.fingerprint) <= MAX_DISTANCE && resembles()
+    }
+
+    /// What a row may be marked with: the nearest of the unmarked rows near it. None if there is none.
+    fn marks(rows: &[ModelRow], new: &ModelRow) -> Vec<Option<i32>> {
+        let near = rows.iter().filter(|row| row.id != new.id && row.mark.is_none() && are_near(row, new));
+        let near: Vec<_> = near.map(|row| (hamming(row.fingerprint, new.fingerprint), row.id)).collect();
+        match near.iter().min() {
+            None => vec![None],
+            Some(&(nearest, _)) => near.iter().filter(|near| near.0 == nearest).map(|near| Some(near.1)).collect(),
+        }
+    }
+
+    fn sql(mark: Option<i32>) -> String {
+        mark.map_or("NULL".to_owned(), |mark| mark.to_string())
+    }
+
+    /// A random mark, as a statement may have it.
+    fn any_mark(random: &mut Random, rows: &[ModelRow]) -> Option<i32> {
+        if rows.is_empty() || random.below(2) == 0 { None } else { Some(random.one_of(rows).id) }
+    }
+
+    /// Runs random statements. With `by_hand`, some of them set marks or delete rows. Without, at any time no two
+    /// unmarked rows are near each other, and each mark leads to an unmarked row.
+    fn random_statements(seed: u64, by_hand: bool) {
+        run("DROP TABLE IF EXISTS marked;
+            CREATE TABLE marked (id integer PRIMARY KEY, title integer, body text, near integer);
+            SELECT simhash_attach('marked', 'body');
+            SELECT simhash_guard('marked', 'mark', mark_column => 'near')");
+        let (mut random, mut fingerprinter) = (Random(seed), Fingerprinter::default());
+        let (mut rows, mut last) = (Vec::<ModelRow>::new(), 0);
+        for title in 0..400 {
+            let place = random.below(rows.len().max(1) as u64) as usize;
+            let text = text(&mut random);
+            let fingerprint = fingerprinter.fingerprint(&text, &Options::default(), &|| ()).expect("memory suffices");
+            let fingerprint = fingerprint.expect("the text has words");
+            let mark = any_mark(&mut random, &rows);
+            let action = if rows.len() < 3 { 0 } else { random.below(if by_hand { 9 } else { 6 }) };
+            let (statement, row, allowed) = match action {
+                0 | 1 if rows.len() < 40 => {
+                    last += 1;
+                    let row = ModelRow { id: last, text, fingerprint, mark };
+                    let statement =
+                        format!("INSERT INTO marked VALUES ({last}, {title}, '{}', {})", row.text, sql(mark));
+                    let allowed = marks(&rows, &row);
+                    (statement, row, allowed)
+                }
+                // An UPDATE of the text, which may be the same.
+                0..=3 => {
+                    let old = rows[place].clone();
+                    let row = ModelRow { text, fingerprint, ..old.clone() };
+                    let mut set = format!("body = '{}'", row.text);
+                    if random.below(2) == 0 {
+                        set += &format!(", near = {}", sql(mark));
+                    }
+                    let allowed = if row.text == old.text { vec![old.mark] } else { marks(&rows, &row) };
+                    (format!("UPDATE marked SET {set} WHERE id = {}", row.id), row, allowed)
+                }
+                // An application saves a whole row, with the same text.
+                4 => {
+                    let row = rows[place].clone();
+                    let allowed = vec![row.mark];
+                    let statement = format!(
+                        "INSERT INTO marked VALUES ({}, {title}, '{}', {}) ON CONFLICT (id) DO UPDATE
+                         SET title = excluded.title, body = excluded.body, near = excluded.near",
+                        row.id,
+                        row.text,
+                        sql(mark)
+                    );
+                    // The row with this key decides nothing, but others do, before ON CONFLICT finds the row.
+                    (statement, row, allowed)
+                }
+                5 => {
+                    let row = rows[place].clone();
+                    let allowed = vec![row.mark];
+                    (format!("UPDATE marked SET title = {title} WHERE id = {}", row.id), row, allowed)
+                }
+                6 | 7 => {
+                    let row = rows[place].clone();
+                    (format!("UPDATE marked SET near = {} WHERE id = {}", sql(mark), row.id), row, vec![mark])
+                }
+                _ => {
+                    let row = rows.swap_remove(place);
+                    run(&format!("DELETE FROM marked WHERE id = {}", row.id));
+                    continue;
+                }
+            };
+            run(&statement);
+            let query = format!("SELECT near FROM marked WHERE id = {}", row.id);
+            let found = Spi::get_one::<i32>(&query).expect("the row is stored");
+            assert!(allowed.contains(&found), "{found:?}, not {allowed:?}, seed {seed}: {statement}");
+            rows.retain(|other| other.id != row.id);
+            rows.push(ModelRow { mark: found, ..row });
+            if !by_hand {
+                check(&rows);
+            }
+        }
+        // The test has seen rows of each kind.
+        assert!(rows.iter().any(|row| row.mark.is_some()) && rows.iter().any(|row| row.mark.is_none()));
+    }
+
+    fn check(rows: &[ModelRow]) {
+        let unmarked: Vec<_> = rows.iter().filter(|row| row.mark.is_none()).collect();
+        for (place, row) in unmarked.iter().enumerate() {
+            let near = unmarked[..place].iter().find(|other| are_near(row, other));
+            assert!(near.is_none(), "{row:?} and {near:?} are unmarked");
+        }
+        for row in rows {
+            let (mut at, mut steps) = (row, 0);
+            while let Some(mark) = at.mark {
+                at = rows.iter().find(|row| row.id == mark).expect("no row was deleted");
+                steps += 1;
+                assert!(steps <= rows.len(), "the mark of row {} leads to no unmarked row", row.id);
+            }
+        }
+    }
+
+    #[pg_test]
+    fn random_marks() {
+        (0..4).for_each(|seed| random_statements(seed, false));
+    }
+
+    #[pg_test]
+    fn random_marks_by_hand() {
+        (10..14).for_each(|seed| random_statements(seed, true));
+    }
+}

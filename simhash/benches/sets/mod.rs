@@ -1,0 +1,54 @@
+//! Reads the sets of documents whose near-duplicates are known: `NAME.jsonl.gz` and `NAME.pairs.tsv.gz` (see
+//! quality.rs).
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+use crate::documents;
+
+/// A found pair counts as right if it has at least this resemblance.
+pub const SIMILAR: f64 = 0.8;
+/// A pair of at least this resemblance should be found.
+pub const NEAR: f64 = 0.9;
+
+/// Documents with their true near-duplicates.
+pub struct Set {
+    pub name: String,
+    /// The names of the documents.
+    #[allow(dead_code, reason = "not every benchmark names its documents")]
+    pub ids: Vec<String>,
+    pub texts: Vec<String>,
+    /// Pairs of documents, with their resemblance J.
+    pub resembling: Vec<(usize, usize, f64)>,
+}
+
+/// The sets in a folder, by name.
+pub fn read_sets(folder: &Path) -> io::Result<Vec<Set>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut names: Vec<String> = std::fs::read_dir(folder)?
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".jsonl.gz")?.to_owned()))
+        .filter(|name| folder.join(format!("{name}.pairs.tsv.gz")).is_file())
+        .collect();
+    names.sort();
+    names.into_iter().map(|name| read_set(folder, name)).collect()
+}
+
+fn read_set(folder: &Path, name: String) -> io::Result<Set> {
+    let documents = documents::read(&folder.join(format!("{name}.jsonl.gz")))?;
+    let pairs = documents::read_text(&folder.join(format!("{name}.pairs.tsv.gz")))?;
+    let number: HashMap<&str, usize> = documents.iter().enumerate().map(|(i, d)| (d.id.as_str(), i)).collect();
+    let pair = |line: &str| {
+        let mut fields = line.split('\t');
+        let a = *number.get(fields.next()?)?;
+        let b = *number.get(fields.next()?)?;
+        Some((a, b, fields.next()?.parse().ok()?))
+    };
+    let resembling: Option<Vec<_>> = pairs.lines().map(pair).collect();
+    let resembling =
+        resembling.ok_or_else(|| io::Error::other(format!("{name}: pairs that do not fit the documents")))?;
+    let (ids, texts) = documents.into_iter().map(|document| (document.id, document.text)).unzip();
+    Ok(Set { name, ids, texts, resembling })
+}

@@ -1,0 +1,206 @@
+//! Errors that PostgreSQL, or a function of others, raises while a function of this library runs.
+//!
+//! pgrx makes a panic of such an error, and reports it anew where the panic leaves the library. Its report lacks the
+//! context, the names of objects and the position, knows only PostgreSQL's own SQLSTATEs, and takes all text to be
+//! UTF-8. So an error context callback copies each error when it is raised, and another one sets the fields of the copy
+//! when pgrx reports the error.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
+
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys::AsPgCStr;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport, ErrorReportWithLevel};
+use pgrx::prelude::*;
+
+use super::error::{raise, sendable};
+use super::ffi::{errcode, errcontext_msg, errhint};
+
+thread_local! {
+    /// A copy of the last error, in a memory context of its own (`assoc_context`); null if there is none.
+    static LAST: Cell<*mut pg_sys::ErrorData> = const { Cell::new(ptr::null_mut()) };
+    /// The callback that sets the fields of the last error in the report.
+    static RESTORE: UnsafeCell<pg_sys::ErrorContextCallback> = const {
+        UnsafeCell::new(pg_sys::ErrorContextCallback {
+            previous: ptr::null_mut(),
+            callback: Some(restore),
+            arg: ptr::null_mut(),
+        })
+    };
+}
+
+/// Runs `f`, and lets errors that are not this library's pass unchanged.
+///
+/// It must be the outermost call in a function that PostgreSQL calls: its effect lasts until pgrx reports the error.
+pub fn unchanged<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: the first callback is in the stack as long as this function runs, and the second one is never freed.
+    unsafe {
+        forget();
+        let previous = pg_sys::error_context_stack;
+        let mut callback = pg_sys::ErrorContextCallback { previous, callback: Some(copy), arg: ptr::null_mut() };
+        pg_sys::error_context_stack = &raw mut callback;
+        let result = catch_unwind(AssertUnwindSafe(f));
+        pg_sys::error_context_stack = previous;
+        result.unwrap_or_else(|panic| {
+            let report = match panic.downcast_ref() {
+                Some(CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)) => Some(report),
+                _ => panic.downcast_ref::<ErrorReportWithLevel>(),
+            };
+            if report.is_some_and(is_last) {
+                RESTORE.with(|callback| {
+                    (*callback.get()).previous = previous;
+                    pg_sys::error_context_stack = callback.get();
+                });
+            }
+            resume_unwind(panic)
+        })
+    }
+}
+
+/// Raises the last error again, with the message, the detail and the hint of `report`.
+pub fn raise_as(report: ErrorReport) -> ! {
+    // SAFETY: the copy is null or this module's, and its memory context exists as long as the copy.
+    unsafe {
+        if let Some(last) = LAST.get().as_mut() {
+            PgMemoryContexts::For(last.assoc_context).switch_to(|_| {
+                last.message = copy_text(Some(report.message()));
+                last.detail = copy_text(report.detail());
+                last.hint = copy_text(report.hint());
+            });
+        }
+    }
+    raise(report)
+}
+
+/// What an error says about its objects, for drivers to read; in the server's encoding.
+pub struct Names {
+    pub schema: CString,
+    pub table: CString,
+    pub constraint: CString,
+    pub data_type: CString,
+}
+
+/// Raises an error of this library with names, which pgrx's reports lack.
+pub fn raise_with(code: PgSqlErrorCode, report: ErrorReport, names: &Names) -> ! {
+    forget();
+    // SAFETY: an error of all zeros has no fields. The strings are NUL-terminated, and copied.
+    unsafe {
+        PgMemoryContexts::For(new_context()).switch_to(|context| {
+            let error = pg_sys::palloc0(size_of::<pg_sys::ErrorData>()).cast::<pg_sys::ErrorData>();
+            (*error).assoc_context = context.value();
+            (*error).sqlerrcode = code as c_int;
+            (*error).message = copy_text(Some(report.message()));
+            (*error).schema_name = pg_sys::pstrdup(names.schema.as_ptr());
+            (*error).table_name = pg_sys::pstrdup(names.table.as_ptr());
+            (*error).constraint_name = pg_sys::pstrdup(names.constraint.as_ptr());
+            (*error).datatype_name = pg_sys::pstrdup(names.data_type.as_ptr());
+            LAST.set(error);
+        });
+    }
+    raise(report)
+}
+
+/// Whether a report is about the last error.
+fn is_last(report: &ErrorReportWithLevel) -> bool {
+    // SAFETY: the copy is null or this module's, and its message is NUL-terminated.
+    unsafe {
+        LAST.get().as_ref().is_some_and(|last| {
+            let message = CStr::from_ptr(last.message).to_string_lossy().into_owned();
+            report.sql_error_code() == last.sqlerrcode.into()
+                && sendable(message) == sendable(report.message().to_owned())
+        })
+    }
+}
+
+fn forget() {
+    let last = LAST.replace(ptr::null_mut());
+    if !last.is_null() {
+        // SAFETY: the copy is this module's, and nothing else is in its memory context.
+        unsafe { pg_sys::MemoryContextDelete((*last).assoc_context) };
+    }
+}
+
+/// A memory context for one error, which lives until [`forget`].
+fn new_context() -> pg_sys::MemoryContext {
+    let [minimum, initial, maximum] =
+        [pg_sys::ALLOCSET_SMALL_MINSIZE, pg_sys::ALLOCSET_SMALL_INITSIZE, pg_sys::ALLOCSET_SMALL_MAXSIZE];
+    // SAFETY: the parent lives as long as the process, and so does the name.
+    unsafe {
+        pg_sys::AllocSetContextCreateInternal(
+            pg_sys::TopMemoryContext,
+            c"pg_simhash error".as_ptr(),
+            minimum as usize,
+            initial as usize,
+            maximum as usize,
+        )
+    }
+}
+
+/// A copy of a text in the current memory context.
+fn copy_text(text: Option<&str>) -> *mut c_char {
+    text.as_pg_cstr()
+}
+
+/// Copies an error that is being raised.
+#[pg_guard]
+unsafe extern "C-unwind" fn copy(_argument: *mut c_void) {
+    // SAFETY: PostgreSQL calls this while it raises an error or a notice. A copy takes memory, so pgrx's report must do
+    // if there is none left.
+    unsafe {
+        if pg_sys::geterrcode() == PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as c_int {
+            return forget();
+        }
+        let context = new_context();
+        let raised = PgMemoryContexts::For(context).switch_to(|_| pg_sys::CopyErrorData());
+        if (*raised).elevel < PgLogLevel::ERROR as c_int {
+            pg_sys::MemoryContextDelete(context);
+        } else {
+            forget();
+            LAST.set(raised);
+        }
+    }
+}
+
+/// Sets the fields of the last error in the error that is being raised.
+#[pg_guard]
+unsafe extern "C-unwind" fn restore(_argument: *mut c_void) {
+    const TEXT: *const c_char = c"%s".as_ptr();
+    // SAFETY: PostgreSQL calls this while it raises an error, whose fields these functions set. The copy is null or
+    // this module's, and its strings are null or NUL-terminated.
+    unsafe {
+        let Some(last) = LAST.get().as_ref() else { return };
+        let is_set = |text: *mut c_char| !text.is_null();
+        errcode(last.sqlerrcode);
+        pg_sys::errmsg_internal(TEXT, last.message);
+        if is_set(last.detail) {
+            pg_sys::errdetail_internal(TEXT, last.detail);
+        }
+        if is_set(last.detail_log) {
+            pg_sys::errdetail_log(TEXT, last.detail_log);
+        }
+        if is_set(last.hint) {
+            errhint(TEXT, last.hint);
+        }
+        if is_set(last.context) {
+            errcontext_msg(TEXT, last.context);
+        }
+        if is_set(last.internalquery) {
+            pg_sys::internalerrquery(last.internalquery);
+        }
+        pg_sys::internalerrposition(last.internalpos);
+        pg_sys::errposition(last.cursorpos);
+        for (field, name) in [
+            (pg_sys::PG_DIAG_SCHEMA_NAME, last.schema_name),
+            (pg_sys::PG_DIAG_TABLE_NAME, last.table_name),
+            (pg_sys::PG_DIAG_COLUMN_NAME, last.column_name),
+            (pg_sys::PG_DIAG_DATATYPE_NAME, last.datatype_name),
+            (pg_sys::PG_DIAG_CONSTRAINT_NAME, last.constraint_name),
+        ] {
+            if is_set(name) {
+                pg_sys::err_generic_string(field as c_int, name);
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Names, commands and comments of the server as a `String`.
+//!
+//! Conversion to UTF-8 cannot always be reversed: two codes of EUC_JP are U+2252. A name that has changed on the way
+//! names another object. So in a database of another encoding than UTF-8, such a `String` has a private character for
+//! each byte beyond ASCII, and nothing is converted. Characters of other origin may stand beside them.
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::sync::OnceLock;
+
+use pgrx::pg_sys;
+use pgrx::pg_sys::pg_enc;
+
+/// The character that stands for byte 0. No encoding of a server but UTF-8 has such characters.
+const FIRST: u32 = 0xF_0000;
+
+/// A part of a text.
+pub enum Part<'a> {
+    /// UTF-8.
+    Plain(&'a str),
+    /// Bytes of the server.
+    Kept(&'a [u8]),
+}
+
+/// The encoding of the database. A backend stays in one database, whose encoding does not change.
+pub fn encoding() -> pg_enc::Type {
+    static ENCODING: OnceLock<pg_enc::Type> = OnceLock::new();
+    // SAFETY: no arguments, no conditions.
+    *ENCODING.get_or_init(|| unsafe { pg_sys::GetDatabaseEncoding() } as pg_enc::Type)
+}
+
+/// Keeps the bytes of a text of the server, which is not in UTF-8.
+pub fn keep(text: &[u8]) -> String {
+    let kept = |byte: u8| char::from_u32(FIRST + u32::from(byte)).filter(|_| !byte.is_ascii());
+    text.iter().map(|&byte| kept(byte).unwrap_or(char::from(byte))).collect()
+}
+
+/// Calls `f` with the parts of a text, in order.
+pub fn each_part<E>(text: &str, mut f: impl FnMut(Part<'_>) -> Result<(), E>) -> Result<(), E> {
+    let byte = |c: char| u32::from(c).checked_sub(FIRST).and_then(|byte| u8::try_from(byte).ok());
+    let is_kept = |c: char| encoding() != pg_enc::PG_UTF8 && byte(c).is_some();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (plain, following) = rest.split_at(rest.find(is_kept).unwrap_or(rest.len()));
+        let end = following.find(|c| !is_kept(c)).unwrap_or(following.len());
+        let kept: Vec<u8> = following[..end].chars().filter_map(byte).collect();
+        f(Part::Plain(plain))?;
+        f(Part::Kept(&kept))?;
+        rest = &following[end..];
+    }
+    Ok(())
+}
+
+/// The text in UTF-8, for people and programs to read. It may differ from what the server has, so it must not name an
+/// object.
+pub fn readable(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || encoding() == pg_enc::PG_UTF8 {
+        return Cow::Borrowed(text);
+    }
+    let mut readable = String::with_capacity(text.len());
+    let Ok(()) = each_part(text, |part| {
+        match part {
+            Part::Plain(text) => readable.push_str(text),
+            Part::Kept(bytes) => readable.push_str(&convert(bytes)),
+        }
+        Ok::<_, std::convert::Infallible>(())
+    });
+    Cow::Owned(readable)
+}
+
+/// Converts a text of the server to UTF-8. SQL_ASCII is taken for UTF-8.
+fn convert(text: &[u8]) -> Cow<'_, str> {
+    if encoding() == pg_enc::PG_SQL_ASCII {
+        return String::from_utf8_lossy(text);
+    }
+    // SAFETY: the text is as many readable bytes, which fit into an i32. The result is either the text or a palloc'd,
+    // NUL-terminated string.
+    let converted = unsafe {
+        let converted = pg_sys::pg_server_to_any(text.as_ptr().cast(), text.len() as i32, pg_enc::PG_UTF8 as i32);
+        if converted.cast_const() == text.as_ptr().cast() { text } else { CStr::from_ptr(converted).to_bytes() }
+    };
+    String::from_utf8_lossy(converted)
+}

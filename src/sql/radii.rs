@@ -1,0 +1,34 @@
+//! Radii of blocks as SQL passes them: an `integer[]` with one radius for each block of a layout.
+
+use pgrx::AnyArray;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use simhash::search::blocks::LAYOUTS;
+use simhash::search::nearness::Nearness;
+
+use crate::postgres::arrays::{detoast, integers, null_element};
+use crate::postgres::error::user_error;
+
+/// When two fingerprints are near, by a distance and the radii in an `integer[]`; an error if the radii are not those of
+/// a layout.
+pub fn check_radii(max_distance: i32, radii: &AnyArray) -> Result<Nearness, ErrorReport> {
+    let array = detoast(radii, "radii")?;
+    // SAFETY: `detoast` returns a valid array, which lives as long as the argument.
+    let radii = unsafe { integers(array) }.map_err(|place| null_element("radii", place))?;
+    Nearness::by_radii(max_distance, radii).ok_or_else(|| wrong_radii(radii))
+}
+
+/// The error for radii that are not those of a layout.
+pub fn wrong_radii(radii: &[i32]) -> ErrorReport {
+    let (message, detail) = match radii.iter().find(|&&radius| radius < -1) {
+        Some(radius) => (
+            format!("radius {radius} is out of range"),
+            "A radius is a number of bits, or -1 for a block that is not compared.".to_owned(),
+        ),
+        None => (
+            format!("number of radii {} is out of range", radii.len()),
+            format!("There is one radius for each of {} to {} blocks, or none.", LAYOUTS.start(), LAYOUTS.end()),
+        ),
+    };
+    user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_detail(detail)
+}

@@ -1,0 +1,55 @@
+//! How many rows the planner is told to expect within a distance.
+
+use simhash::distance::share_within;
+use simhash::search::nearness::Nearness;
+
+use crate::postgres::nodes::expression::Expression;
+use crate::postgres::nodes::planner::Planner;
+
+/// The number of near-duplicates of a fingerprint that the planner is told to expect, beside those by chance. If it
+/// expected more than one, it would prefer a sequential scan for `LIMIT 1`, hoping to meet one early.
+const NEAR_DUPLICATES: f64 = 1.0;
+/// The share of rows that are told to have a near-duplicate. PostgreSQL's own guess for a semi-join is the same.
+const DUPLICATED: f64 = 0.5;
+
+/// The rows whose fingerprint is near another one.
+#[derive(Clone, Copy)]
+pub struct Estimate {
+    distance: i32,
+    /// The share of rows with a common value within the distance.
+    common: f64,
+    /// The share of rows with other values.
+    rest: f64,
+}
+
+impl Estimate {
+    /// The estimate for a condition on two fingerprints. If one of them is known, it counts the common values of the
+    /// other that are near.
+    pub fn new(planner: Planner, [a, b]: [Expression; 2], near: Nearness) -> Self {
+        let distance = near.max_distance();
+        let sides = [(a, b), (b, a)].into_iter();
+        let found = sides.filter_map(|(fingerprint, query)| Some((fingerprint, planner.known_bigint(query)?))).next();
+        let Some((fingerprint, query)) = found else { return Self { distance, common: 0.0, rest: 1.0 } };
+        let statistics = planner.common_values(fingerprint);
+        let is_near = |value: i64| near.contains((value ^ query).cast_unsigned());
+        let share = |of: &dyn Fn(i64) -> bool| -> f64 {
+            statistics.values.iter().filter(|(value, _)| of(*value)).map(|(_, share)| share).sum()
+        };
+        let (common, all) = (share(&is_near), share(&|_| true));
+        Self { distance, common, rest: (1.0 - all - statistics.nulls).max(0.0) }
+    }
+
+    /// The share of the rows of a table, or within a scope, that has so many of them.
+    pub fn share(&self, rows: f64) -> f64 {
+        if self.distance < 0 {
+            return 0.0;
+        }
+        let by_chance = share_within(self.distance) + NEAR_DUPLICATES / rows.max(1.0);
+        (self.common + self.rest * by_chance).min(1.0)
+    }
+
+    /// The share of rows for which a near row exists among so many rows.
+    pub fn share_with_near_row(&self, rows: f64) -> f64 {
+        if self.distance < 0 { 0.0 } else { (rows * share_within(self.distance)).clamp(DUPLICATED, 1.0) }
+    }
+}

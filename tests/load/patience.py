@@ -1,0 +1,44 @@
+"""Load tests end when they have done their work, however long that takes. A time limit only ends what hangs. A test that
+has not done its work proves nothing about the extension: it exits with status 75 (EX_TEMPFAIL), and tools/test runs it
+once more, alone."""
+
+import os
+import sys
+import time
+from contextlib import contextmanager
+
+# In seconds. No step takes a tenth of this, even on a slow and busy machine.
+PATIENCE = 600
+# For libpq: the server cancels statements that hang.
+LIMIT = f"-c statement_timeout={PATIENCE}s"
+
+
+class NotReached(Exception):
+    """A test has not reached a state that it needs."""
+
+
+def until(condition, what):
+    """Waits until the condition returns something true, and returns that."""
+    deadline = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        if time.monotonic() > deadline:
+            raise NotReached(f"{what}: not within {PATIENCE} s")
+        time.sleep(0.02)
+    return found
+
+
+def until_ended(ended, progress, what):
+    """Waits until `ended` returns true, as long as the number that `progress` returns grows."""
+    while not ended():
+        before = progress()
+        until(lambda: ended() or progress() > before, what)
+
+
+@contextmanager
+def not_reached(*errors):
+    """Ends the program with the status of a test that has not done its work, at NotReached and at these errors."""
+    try:
+        yield
+    except (NotReached, *errors) as error:
+        print(f"NOT REACHED: the test has not done its work, and proves nothing: {error}", file=sys.stderr)
+        sys.exit(os.EX_TEMPFAIL)

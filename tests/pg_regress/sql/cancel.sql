@@ -1,0 +1,41 @@
+-- Functions that may take long notice that the query is cancelled. PostgreSQL itself only looks between rows.
+--
+-- An argument of the call cancels the query. The function that follows the call in the same row must not be reached.
+CREATE SEQUENCE after_call;
+CREATE FUNCTION is_cancelled(call text, source text DEFAULT '') RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM setval('after_call', 1, false);
+    call := replace(call, 'CANCEL', 'pg_cancel_backend(pg_backend_pid())');
+    EXECUTE format('SELECT %s, nextval(''after_call'') %s', call, source);
+    RETURN NULL;
+EXCEPTION WHEN query_canceled THEN
+    RETURN (SELECT NOT is_called FROM after_call);
+END $$;
+SELECT is_cancelled('upper(CASE WHEN CANCEL THEN ''text'' END)') AS short_function,
+    is_cancelled('generate_series(1, CASE WHEN CANCEL THEN 1 END)') AS short_set,
+    is_cancelled('last_value(CASE WHEN n < 9 OR CANCEL THEN n END) OVER ()', 'FROM generate_series(1, 9) AS n') AS short_window;
+
+\set text 'CASE WHEN CANCEL THEN repeat(''ab '', 1000000) END'
+SELECT is_cancelled(format('simhash(%s)', :'text')) AS simhash,
+    is_cancelled(format('simhash(%s, ''{"tokens": "chars", "ngram": 16}'')', :'text')) AS chars,
+    is_cancelled(format('simhash(%s, ''{"tokens": "dictionary"}'')', replace(:'text', 'ab ', '数据库的法律'))) AS dictionary,
+    is_cancelled(format('simhash_wide(%s)', :'text')) AS simhash_wide,
+    is_cancelled(format('simhash_features(%s)', :'text')) AS simhash_features,
+    is_cancelled(format('simhash_resemblance(''ab'', %s)', :'text')) AS simhash_resemblance,
+    is_cancelled(format('simhash_resemblance(%s, ''ab'')', :'text')) AS of_first;
+
+-- Pairs, components and clusters of numbers and of texts.
+CREATE FUNCTION many(OUT ids bigint[], OUT fps bigint[], OUT texts text[]) LANGUAGE sql AS
+    'SELECT array_agg(n), array_agg(hashint8extended(n, 0)), array_agg(md5(n::text)) FROM generate_series(1, 100000) AS n';
+\set many 'FROM many()'
+SELECT is_cancelled('simhash_pairs(ids, CASE WHEN CANCEL THEN fps END, 19)', :'many') AS simhash_pairs,
+    is_cancelled('simhash_pairs(texts, CASE WHEN CANCEL THEN fps END, 3)', :'many') AS of_texts,
+    is_cancelled('simhash_components(ids, CASE WHEN CANCEL THEN ids END)', :'many') AS simhash_components,
+    is_cancelled('simhash_components(texts, CASE WHEN CANCEL THEN texts END)', :'many') AS of_texts;
+-- The last fingerprint, or the last text, that is read cancels the query.
+\set rows 'FROM generate_series(1, 1000) AS n'
+SELECT is_cancelled('simhash_cluster(CASE WHEN n < 1000 OR CANCEL THEN n END) OVER ()', :'rows') AS simhash_cluster,
+    is_cancelled('simhash_cluster(1, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows') AS of_texts,
+    is_cancelled('simhash_duplicate_of(1, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows') AS simhash_duplicate_of;
+DROP FUNCTION is_cancelled, many;
+DROP SEQUENCE after_call;

@@ -1,0 +1,133 @@
+-- Errors of other functions pass unchanged, with all their fields.
+\set VERBOSITY terse
+\pset format unaligned
+CREATE SCHEMA others;
+SET search_path = others, public;
+SET client_min_messages = warning;
+SET jit = off;
+
+CREATE FUNCTION fail(what text) RETURNS bigint STABLE LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'failed: %', what USING ERRCODE = 'TN404', DETAIL = 'the detail', HINT = 'the hint',
+        COLUMN = 'the column', CONSTRAINT = 'the constraint', DATATYPE = 'the type', TABLE = 'the table',
+        SCHEMA = 'the schema';
+END $$;
+-- The error of each statement with all its fields. The context ends where this function calls the statement.
+CREATE FUNCTION fields(VARIADIC statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    statement text; detail text; hint text; context text;
+    column_name text; constraint_name text; type_name text; table_name text; schema_name text;
+BEGIN
+    FOREACH statement IN ARRAY statements LOOP
+        RETURN NEXT statement;
+        BEGIN
+            EXECUTE statement;
+            RETURN NEXT '  no error';
+        EXCEPTION WHEN OTHERS THEN
+            GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT,
+                context = PG_EXCEPTION_CONTEXT, column_name = COLUMN_NAME, constraint_name = CONSTRAINT_NAME,
+                type_name = PG_DATATYPE_NAME, table_name = TABLE_NAME, schema_name = SCHEMA_NAME;
+            context = split_part(context, format('SQL statement "%s"', statement), 1);
+            context = regexp_replace(context, '(SQL statement "[A-Z ]+)[^"]*', '\1...', 'g');
+            RETURN NEXT format('  %s: %s', SQLSTATE, SQLERRM);
+            RETURN QUERY SELECT format('  %s: %s', name, replace(rtrim(value, E'\n'), E'\n', ' | '))
+                FROM unnest('{DETAIL,HINT,CONTEXT,COLUMN,CONSTRAINT,TYPE,TABLE,SCHEMA}'::text[],
+                        ARRAY[detail, hint, context, column_name, constraint_name, type_name, table_name, schema_name])
+                    AS field (name, value)
+                WHERE value <> '';
+        END;
+    END LOOP;
+END $$;
+
+-- As PostgreSQL shows it.
+SELECT fields($$ SELECT fail('in a query') $$);
+
+-- Expressions of a search.
+CREATE TABLE docs (id integer PRIMARY KEY, f bigint, tenant integer);
+CREATE TABLE scoped (LIKE docs);
+SELECT simhash_attach('docs', 'f');
+SELECT simhash_attach('scoped', 'f', scope => '{tenant}');
+SET enable_seqscan = off;
+SELECT fields(
+    $$ SELECT id FROM docs WHERE simhash_near(f, (SELECT fail('query'))) $$,
+    $$ SELECT id FROM docs WHERE simhash_near(f, fail('constant')) $$,
+    $$ SELECT id FROM docs WHERE simhash_near(f, 5, (SELECT fail('distance'))::integer) $$,
+    $$ SELECT id FROM scoped WHERE tenant = (SELECT fail('scope'))::integer AND simhash_near(f, 5) $$,
+    $$ SELECT id FROM docs ORDER BY f <~> (SELECT fail('nearest')) LIMIT 1 $$,
+    $$ SELECT id FROM docs WHERE simhash_near(f, 1 / (SELECT 0)) $$);
+
+-- An application catches the error by its SQLSTATE.
+DO $$
+BEGIN
+    PERFORM id FROM others.docs WHERE simhash_near(f, (SELECT others.fail('caught')));
+EXCEPTION WHEN SQLSTATE 'TN404' THEN
+    RAISE WARNING 'caught';
+END $$;
+
+-- Arguments of window functions.
+SELECT fields(
+    $$ SELECT simhash_cluster(fail('window' || id)) OVER () FROM generate_series(1, 3) AS g (id) $$,
+    $$ SELECT simhash_duplicate_of(0, fail('text' || id)::text) OVER () FROM generate_series(1, 3) AS g (id) $$);
+
+-- Event triggers that a command fires.
+CREATE TABLE plain (id integer PRIMARY KEY, body text);
+CREATE FUNCTION forbid_ddl() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM others.fail(tg_tag); END $$;
+CREATE EVENT TRIGGER forbid_ddl ON ddl_command_start WHEN TAG IN ('ALTER TABLE', 'CREATE TRIGGER') EXECUTE FUNCTION forbid_ddl();
+SELECT fields($$ ALTER TABLE plain ADD x integer $$, $$ SELECT simhash_attach('plain', 'body') $$);
+DROP EVENT TRIGGER forbid_ddl;
+SELECT simhash_attach('plain', 'body');
+CREATE EVENT TRIGGER forbid_ddl ON ddl_command_start WHEN TAG IN ('CREATE TRIGGER') EXECUTE FUNCTION forbid_ddl();
+SELECT fields($$ SELECT simhash_guard('plain') $$);
+DROP EVENT TRIGGER forbid_ddl;
+
+-- A privilege that the owner lacks: the hint is added to PostgreSQL's error.
+CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE insufficient_privilege USING MESSAGE = 'refused', DETAIL = 'a detail', CONSTRAINT = 'a constraint';
+END $$;
+CREATE ROLE regress_others_owner;
+GRANT USAGE, CREATE ON SCHEMA others TO regress_others_owner;
+CREATE TABLE owned (id integer PRIMARY KEY, body text);
+ALTER TABLE owned OWNER TO regress_others_owner;
+CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse();
+SELECT fields($$ SELECT simhash_attach('owned', 'body') $$);
+DROP EVENT TRIGGER refuse;
+
+-- The guard's own error has its fields, also after another error was caught.
+SELECT simhash_guard('plain');
+INSERT INTO plain VALUES (1, 'the quick brown fox jumps over the lazy dog');
+CREATE FUNCTION try() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM others.fail('caught');
+EXCEPTION WHEN OTHERS THEN
+    RETURN new;
+END $$;
+CREATE TRIGGER a_try BEFORE INSERT ON plain FOR EACH ROW EXECUTE FUNCTION try();
+SELECT fields($$ INSERT INTO plain VALUES (2, 'the quick brown fox jumps over the lazy dog') $$);
+
+-- The log of a guard. Constraints do not show the values of its rows.
+CREATE TABLE logged (id integer PRIMARY KEY, body text);
+CREATE TABLE log (logged_at timestamptz, target text, action text, key jsonb, distance integer, resemblance float8,
+    new_row jsonb, CONSTRAINT one_per_key UNIQUE (key));
+SELECT simhash_attach('logged', 'body');
+SELECT simhash_guard('logged', 'skip', log_to => 'log');
+INSERT INTO logged SELECT id, 'the quick brown fox jumps over the lazy dog' FROM generate_series(1, 2) AS g (id);
+SELECT fields($$ INSERT INTO logged VALUES (3, 'the quick brown fox jumps over the lazy dog') $$,
+    $$ INSERT INTO log (key) VALUES ('{"id": 1}') $$);
+CREATE FUNCTION quota() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM others.fail('log'); RETURN new; END $$;
+CREATE TRIGGER quota BEFORE INSERT ON log FOR EACH ROW EXECUTE FUNCTION quota();
+SELECT fields($$ INSERT INTO logged VALUES (3, 'the quick brown fox jumps over the lazy dog') $$);
+
+-- The trigger of the table, while simhash_fill updates it.
+CREATE TABLE filled (id integer PRIMARY KEY, body text);
+INSERT INTO filled VALUES (1, 'a b');
+SELECT simhash_attach_online('filled', 'body');
+CREATE FUNCTION forbid() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM others.fail('fill'); RETURN new; END $$;
+CREATE TRIGGER forbid BEFORE UPDATE ON filled FOR EACH ROW EXECUTE FUNCTION forbid();
+\set VERBOSITY default
+\set SHOW_CONTEXT always
+CALL simhash_fill('filled');
+\echo :LAST_ERROR_SQLSTATE
+
+DROP SCHEMA others CASCADE;
+DROP ROLE regress_others_owner;

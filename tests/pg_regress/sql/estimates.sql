@@ -1,0 +1,97 @@
+-- How many rows the planner expects within a distance, and the plans that follow.
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+CREATE FUNCTION random_fingerprint(n integer) RETURNS bigint IMMUTABLE LANGUAGE sql
+    RETURN ('x' || left(md5(n::text), 16))::bit(64)::bigint;
+-- A tenth of the rows has one fingerprint, another tenth none.
+CREATE TABLE docs (id integer PRIMARY KEY, author integer, created_at integer, fp bigint);
+INSERT INTO docs SELECT n, n % 1000, -n, CASE n % 10 WHEN 0 THEN 42 WHEN 1 THEN NULL ELSE random_fingerprint(n) END
+FROM generate_series(1, 20000) n;
+CREATE INDEX ON docs (author);
+CREATE INDEX ON docs (created_at);
+SELECT simhash_attach('docs', 'fp');
+CREATE TABLE news AS SELECT id, fp # 1 AS fp FROM docs WHERE id % 100 = 7;
+VACUUM ANALYZE docs, news;
+-- The rows that the plan's top node, or its first node of a kind, is expected to return, to a power of ten.
+CREATE FUNCTION expected(query text, node text DEFAULT '') RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+        IF line ~ node AND line ~ 'rows=' THEN
+            RETURN round(10 ^ round(log(substring(line FROM 'rows=(\d+)')::numeric)));
+        END IF;
+    END LOOP;
+END $$;
+CREATE FUNCTION nodes(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    found text[] = '{}';
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        IF line ~ '^( *->|\w)' THEN
+            found = found || regexp_replace(line, '^[ >-]+', '');
+        END IF;
+    END LOOP;
+    RETURN array_to_string(found, '; ');
+END $$;
+
+-- Whichever way the condition is written, few rows are expected: also without a scan, and in each kind of path.
+SELECT expected('SELECT FROM docs WHERE simhash_near(fp, 7)') AS near, expected('SELECT FROM docs WHERE fp <~> 7 <= 3') AS distance,
+    expected('SELECT FROM docs WHERE 4 > hamming(7, fp)') AS hamming, expected('SELECT FROM docs WHERE fp <~> 7 <= 30') AS far;
+SELECT expected('SELECT FROM docs WHERE fp <~> 7 <= 3 AND author < 500 ORDER BY author', 'Index Scan|SimhashScan');
+SET pg_simhash.enable_scan = off;
+SELECT nodes('SELECT FROM docs WHERE fp <~> 7 <= 3'), expected('SELECT FROM docs WHERE fp <~> 7 <= 3');
+RESET pg_simhash.enable_scan;
+-- Pages of a list: the few near rows are sorted, and the order's index is not read in the hope of meeting them.
+SELECT nodes('SELECT id FROM docs WHERE fp <~> 7 <= 3 ORDER BY created_at LIMIT 20');
+-- Common values are counted, in any position, also of a parameter that is known.
+SELECT expected('SELECT FROM docs WHERE simhash_near(fp, 42)') AS near, expected('SELECT FROM docs WHERE fp <~> 40 <= 1') AS distance,
+    expected('SELECT FROM docs WHERE 4 > hamming(40, fp)') AS hamming, expected('SELECT FROM docs WHERE simhash_near(fp, 40, 0)') AS others;
+SELECT nodes('SELECT id FROM docs WHERE author = 110 AND simhash_near(fp, 42)');
+SELECT nodes('SELECT id FROM docs WHERE fp <~> 42 <= 3 ORDER BY created_at LIMIT 20');
+SET plan_cache_mode = force_custom_plan;
+PREPARE near (bigint) AS SELECT FROM docs WHERE simhash_near(fp, $1);
+SELECT expected('EXECUTE near (42)'), expected('EXECUTE near (7)');
+SET plan_cache_mode = force_generic_plan;
+SELECT expected('EXECUTE near (42)');
+RESET plan_cache_mode;
+DEALLOCATE near;
+-- With another condition beside it.
+SELECT expected('SELECT FROM docs WHERE fp <~> 42 <= 3 AND author < 100');
+
+-- Joins: as many near pairs as rows; half of the rows have a near one.
+SELECT expected('SELECT FROM news n JOIN docs d ON simhash_near(d.fp, n.fp)') AS near,
+    expected('SELECT FROM news n JOIN docs d ON d.fp <~> n.fp <= 3') AS distance,
+    expected('SELECT FROM news n LEFT JOIN docs d ON d.fp <~> n.fp <= 3') AS outer;
+SELECT expected('SELECT FROM news n JOIN docs d ON d.fp <~> n.fp <= 3', 'SimhashScan');
+SELECT expected('SELECT FROM news n WHERE EXISTS (SELECT FROM docs d WHERE simhash_near(d.fp, n.fp))') AS near,
+    expected('SELECT FROM news n WHERE EXISTS (SELECT FROM docs d WHERE d.fp <~> n.fp <= 3)') AS distance,
+    expected('SELECT FROM news n WHERE NOT EXISTS (SELECT FROM docs d WHERE simhash_near(d.fp, n.fp))') AS not_near,
+    expected('SELECT FROM news n WHERE NOT EXISTS (SELECT FROM docs d WHERE d.fp <~> n.fp <= 3)') AS not_distance;
+
+-- Families of tables: the whole, and each member.
+CREATE TABLE parts (id integer, fp bigint) PARTITION BY LIST ((id % 3));
+SELECT format('CREATE TABLE parts%s PARTITION OF parts FOR VALUES IN (%1$s)%s', n, CASE n WHEN 2 THEN ' PARTITION BY RANGE (id)' END)
+FROM generate_series(0, 2) n \gexec
+CREATE TABLE parts2_1 PARTITION OF parts2 DEFAULT;
+INSERT INTO parts SELECT id, fp FROM docs;
+ANALYZE parts;
+SELECT expected('SELECT FROM parts WHERE fp <~> 7 <= 3') AS whole, expected('SELECT FROM parts WHERE fp <~> 7 <= 3', 'parts1') AS part,
+    expected('SELECT FROM parts p JOIN docs d USING (id) WHERE p.fp <~> 7 <= 3') AS joined,
+    expected('SELECT FROM parts p JOIN docs d USING (id) WHERE p.fp <~> 42 <= 3') AS joined_common,
+    expected('SELECT FROM (SELECT fp FROM docs UNION ALL SELECT fp FROM parts) u WHERE fp <~> 7 <= 3') AS of_union;
+DROP TABLE parts;
+
+-- The nearest rows without LIMIT: what exceeds work_mem is read again, so that a sort is cheaper.
+SET enable_seqscan = off;
+SELECT nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7');
+SET work_mem = '64kB';
+SELECT nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7');
+SELECT nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7 LIMIT 5');
+RESET work_mem;
+RESET enable_seqscan;
+
+DROP TABLE docs, news;
+DROP FUNCTION expected, nodes, random_fingerprint;

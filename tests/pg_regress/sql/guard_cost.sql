@@ -1,0 +1,57 @@
+-- The cost of a search: it ends at a row that no other can be nearer than, and reports say if it compares many texts.
+CREATE SCHEMA guard_cost;
+SET search_path = guard_cost, public;
+SET client_min_messages = warning;
+-- Pages that a statement reads.
+CREATE FUNCTION pages(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || statement INTO plan;
+    RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
+END
+$$;
+CREATE TABLE docs (id integer PRIMARY KEY, body text, near integer);
+CREATE TABLE log (logged_at timestamptz, target text, action text, key jsonb, distance integer,
+    resemblance double precision, new_row jsonb);
+CREATE FUNCTION words() RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(md5(n::text), ' ') FROM generate_series(1, 50) AS n
+$$;
+-- The same with a word more, at a distance of 1 to 3.
+CREATE FUNCTION more_words(which integer) RETURNS text LANGUAGE sql AS $$
+    SELECT words() || ' ' || n FROM generate_series(1, 1000) AS n
+    WHERE simhash(words() || ' ' || n) <~> simhash(words()) BETWEEN 1 AND 3 ORDER BY n LIMIT 1 OFFSET which
+$$;
+SELECT simhash_attach('docs', 'body');
+INSERT INTO docs SELECT n, words() FROM generate_series(1, 2000) AS n;
+ANALYZE docs;
+
+-- 2,000 equal rows are on 500 pages. A search that read all of them would read more.
+SELECT simhash_guard('docs', 'mark', mark_column => 'near');
+SELECT pages('INSERT INTO docs VALUES (2001, words())') < 250 AS equal,
+    pages('INSERT INTO docs VALUES (2002, more_words(1))') < 250 AS near;
+SELECT simhash_guard('docs', 'skip', log_to => 'log');
+SELECT pages('INSERT INTO docs VALUES (2003, words())') < 250 AS equal,
+    pages('INSERT INTO docs VALUES (2004, more_words(2))') < 250 AS near;
+SELECT pages('SELECT * FROM simhash_preview(''docs'', sample => 10000)') < 100000 AS preview;
+SELECT simhash_guard('docs', 'mark', mark_column => 'near');
+INSERT INTO docs VALUES (2005, more_words(3)) RETURNING near IS NOT NULL AS is_marked;
+
+-- Texts whose fingerprints are near, but which do not resemble each other.
+CREATE TABLE others (id integer PRIMARY KEY, body text, f bigint);
+CREATE TRIGGER zz_simhash_update BEFORE INSERT OR UPDATE ON others
+    FOR EACH ROW EXECUTE FUNCTION simhash_update('f', 'body');
+SELECT simhash_attach('others', 'f');
+ALTER TABLE others DISABLE TRIGGER zz_simhash_update;
+INSERT INTO others SELECT n, 'word' || n, 0 FROM generate_series(1, 150) AS n;
+ALTER TABLE others ENABLE TRIGGER zz_simhash_update;
+SET client_min_messages = notice;
+SELECT simhash_guard('others', 'skip', fingerprint => 'f');
+SELECT duplicate, distance, rows FROM simhash_preview('others', fingerprint => 'f');
+-- There are no texts to compare, or too few to report.
+SELECT simhash_guard('others', 'skip', fingerprint => 'f', resemblance => NULL);
+DELETE FROM others WHERE id > 100;
+SELECT simhash_guard('others', 'skip', fingerprint => 'f');
+SELECT duplicate, distance, rows FROM simhash_preview('others', fingerprint => 'f');
+SET client_min_messages = warning;
+DROP SCHEMA guard_cost CASCADE;

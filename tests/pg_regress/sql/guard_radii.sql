@@ -1,0 +1,72 @@
+-- Guards that propose candidates by radii, and let the texts decide.
+
+-- The radii are written into the trigger: those that are given or, for NULL, 1 in each block of the table's layout, and
+-- 0 where that would read a tenth of the rows.
+CREATE FUNCTION criterion(radii integer[], layout integer, max_distance integer, resemblance double precision)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    definition text;
+BEGIN
+    CREATE TABLE docs (id integer PRIMARY KEY, body text);
+    PERFORM simhash_attach('docs', 'body', layout);
+    PERFORM simhash_guard('docs', radii => radii, max_distance => max_distance, resemblance => resemblance);
+    SELECT pg_get_triggerdef(oid) INTO definition FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
+    DROP TABLE docs;
+    RETURN substring(definition FROM $re$'reject', '([^']*)'$re$);
+END $$;
+SET client_min_messages = warning;
+SELECT layout, criterion(NULL, layout, NULL, -1) FROM generate_series(2, 8) AS layout;
+SELECT criterion('{}', 4, NULL, -1) AS by_distance, criterion('{0,0,0,0}', 4, NULL, -1) AS equal_block,
+    criterion('{1,1,-1,0}', 4, 8, .5) AS given, criterion('{1,1,1}', 4, 5, .9) AS other_layout;
+SELECT criterion(NULL, 4, NULL, NULL) AS no_texts, criterion('{1,0,0,0}', 4, 4, NULL) AS radii_without_texts;
+SELECT criterion('{1}', 4, NULL, -1);
+SELECT criterion('{1,-2}', 4, NULL, -1);
+-- No layout of this table serves three blocks, nor a search within 30 bits.
+SELECT criterion('{1,1,1}', 4, 30, -1);
+\echo :LAST_ERROR_SQLSTATE
+
+-- The same rows stay as with simhash_duplicate_of, which finds pairs in another way.
+CREATE TABLE texts AS
+SELECT n AS id, (SELECT string_agg(CASE WHEN (word + n * 7) % 37 = 0 THEN 'edit' || n % 40
+        ELSE substr(md5(n / 6 || ' ' || word), 1, 5) END, ' ' ORDER BY word) FROM generate_series(1, 60) AS word) AS body
+FROM generate_series(1, 1200) AS n;
+CREATE TABLE docs (id integer PRIMARY KEY, body text);
+SELECT simhash_attach('docs', 'body');
+CREATE FUNCTION differences(radii integer[], max_distance integer) RETURNS TABLE (kept bigint, differing bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+    TRUNCATE docs;
+    PERFORM simhash_guard('docs', 'skip', max_distance, radii => radii);
+    INSERT INTO docs SELECT * FROM texts ORDER BY id;
+    RETURN QUERY EXECUTE format('
+        SELECT count(d.id), count(*) FILTER (WHERE (d.id IS NULL) = (t.duplicate_of IS NULL))
+        FROM (SELECT id, simhash_duplicate_of(simhash(body), body, %s, radii => %L) OVER (ORDER BY id) AS duplicate_of
+              FROM texts) AS t LEFT JOIN docs AS d USING (id)', max_distance, radii);
+END $$;
+SELECT radii, kept, differing
+FROM (VALUES ('{}'::integer[], 6), ('{0,0,0,0}', 10), ('{1,1,0,0}', 10), ('{1,1,1,1}', 10)) AS v (radii, max_distance),
+    differences(radii, max_distance);
+-- Radii find copies that a distance of 6 misses; the texts confirm them all.
+TRUNCATE docs;
+SELECT simhash_unguard('docs');
+INSERT INTO docs SELECT * FROM texts;
+SELECT sum(rows) FILTER (WHERE duplicate AND distance <= 6) AS within_6, sum(rows) FILTER (WHERE duplicate) AS all
+FROM simhash_preview('docs', radii => NULL);
+
+-- The trigger by hand.
+CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
+    EXECUTE FUNCTION simhash_dedup('reject', '10 radii 1,1,1,1 resemblance 0.89', 'simhash');
+INSERT INTO docs SELECT 2000, body || ' and' FROM docs WHERE id = 77;
+DROP TRIGGER by_hand ON docs;
+CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
+    EXECUTE FUNCTION simhash_dedup('reject', '10 radii 1,one,1,1 resemblance 0.89', 'simhash');
+INSERT INTO docs VALUES (2000, 'a text');
+\echo :LAST_ERROR_SQLSTATE
+DROP TRIGGER by_hand ON docs;
+CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
+    EXECUTE FUNCTION simhash_dedup('reject', '10 radii 1', 'simhash');
+INSERT INTO docs VALUES (2000, 'a text');
+\echo :LAST_ERROR_SQLSTATE
+DROP TABLE docs, texts;
+DROP FUNCTION criterion, differences;
+RESET client_min_messages;

@@ -1,0 +1,79 @@
+-- Names of objects keep their bytes. The variables `one` and `two` are the bytes of two names in hexadecimal; in some
+-- encodings both are the same character in UTF-8. All that is done here is done with objects named `one`. The others
+-- must stay as they are: a trigger refuses to write to them.
+\pset format unaligned
+\pset tuples_only on
+\set VERBOSITY sqlstate
+SET client_min_messages = warning;
+SELECT convert_from(decode(:'one', 'hex'), :'encoding') AS one,
+    convert_from(decode(:'two', 'hex'), :'encoding') AS two \gset
+CREATE SCHEMA :"one";
+CREATE SCHEMA :"two";
+CREATE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'trapped'; END $$;
+CREATE PROCEDURE make(schema name, relation name, one name, two name) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('CREATE TABLE %1$I.%2$I (id integer PRIMARY KEY, %3$I text, %4$I text, mark integer)',
+        schema, relation, one, two);
+    EXECUTE format('INSERT INTO %I.%I SELECT g, ''some words of text '' || g, ''same''
+        FROM generate_series(1, 20) AS g', schema, relation);
+END $$;
+CALL make(:'one', :'one', :'one', :'two');
+CALL make(:'one', :'two', :'one', :'two');
+CALL make(:'two', :'one', :'one', :'two');
+CREATE TABLE :"one".log (logged_at timestamptz, target text, action text, key jsonb, distance integer,
+    resemblance float8, new_row jsonb);
+CREATE TABLE :"two".log (LIKE :"one".log);
+SELECT format('%I.%I', :'one', :'one') AS target, format('%I.log', :'one') AS log \gset
+CREATE VIEW others AS
+SELECT oid::regclass AS name FROM pg_class
+WHERE relkind = 'r' AND oid >= 16384 AND oid NOT IN (:'target'::regclass, :'log'::regclass);
+SELECT format('CREATE TRIGGER trap BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION trap()', name)
+FROM others \gexec
+CREATE VIEW state AS
+SELECT string_agg(concat(name::oid,
+        (SELECT string_agg(attname, ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = name),
+        (SELECT string_agg(tgname, ',' ORDER BY tgname) FROM pg_trigger WHERE tgrelid = name),
+        (SELECT string_agg(indexrelid::text, ',' ORDER BY indexrelid) FROM pg_index WHERE indrelid = name)),
+    ',' ORDER BY name) AS of_others
+FROM others;
+SELECT of_others FROM state \gset
+
+\echo attach
+SELECT simhash_attach(:'target', :'one', prefix => :'one'); -- the source itself
+SELECT :'one' || 'f' AS prefix \gset
+SELECT simhash_attach(:'target', :'one', scope => ARRAY[:'two'], prefix => :'prefix');
+SELECT simhash_attach(:'target', :'one', scope => ARRAY[:'two'], prefix => :'prefix');
+SELECT count(*) FROM pg_index WHERE indrelid = :'target'::regclass;
+\echo skew, preview
+SELECT count(*) FROM simhash_skew(:'target', :'prefix', scope => ARRAY[:'two']) WHERE indexed;
+SELECT distance IS NOT NULL, rows, example IS NULL
+FROM simhash_preview(:'target', fingerprint => :'prefix', scope => ARRAY[:'two']) ORDER BY 1, 2;
+\echo guard
+SELECT simhash_guard(:'target', 'mark', fingerprint => :'prefix', scope => ARRAY[:'two'], mark_column => 'mark',
+    log_to => :'log', log_columns => ARRAY[:'one', :'two']);
+INSERT INTO :"one".:"one" VALUES (21, 'some other words of text here', 'same'),
+    (22, 'some other words of text here', 'same'), (23, 'some other words of text here', 'else');
+SELECT id, mark FROM :"one".:"one" WHERE id > 20 ORDER BY id;
+SELECT target = :'target', key, new_row = jsonb_build_object(:'one', 'some other words of text here', :'two', 'same')
+FROM :"one".log;
+SELECT simhash_guard(:'target', fingerprint => :'prefix', scope => ARRAY[:'two']);
+CREATE FUNCTION table_of_error(target regclass) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE name text;
+BEGIN
+    EXECUTE format('INSERT INTO %s VALUES (24, ''some other words of text here'', ''same'')', target);
+EXCEPTION WHEN exclusion_violation THEN
+    GET STACKED DIAGNOSTICS name = TABLE_NAME;
+    RETURN name;
+END $$;
+SELECT table_of_error(:'target') = :'one';
+SELECT simhash_unguard(:'target');
+SELECT simhash_detach(:'target', :'prefix');
+\echo attach online
+SELECT simhash_attach_online(:'target', :'one', prefix => :'prefix');
+CALL simhash_fill(:'target', :'prefix');
+SELECT simhash_index_commands(:'target', prefix => :'prefix', scope => ARRAY[:'two']) \gexec
+SELECT simhash_index_commands(:'target', prefix => :'prefix', scope => ARRAY[:'two']);
+SELECT count(*) FROM :"one".:"one" WHERE :"prefix" IS NULL;
+SELECT simhash_detach(:'target', :'prefix');
+\echo the others are unchanged
+SELECT of_others = :'of_others' FROM state;
