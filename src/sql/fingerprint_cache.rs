@@ -32,7 +32,7 @@ struct Last {
     fingerprint: Option<u64>,
 }
 
-#[cfg(any(test, feature = "pg_test"))]
+#[cfg(feature = "pg_test")]
 thread_local! {
     /// The number of fingerprints that were computed, for `pg_test/fingerprint_cache.rs`.
     pub(crate) static COMPUTED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
@@ -56,7 +56,7 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
         // Clear the cache first: after an error or a cancelled query it must not pair this text with the last
         // fingerprint.
         backend.last = None;
-        #[cfg(any(test, feature = "pg_test"))]
+        #[cfg(feature = "pg_test")]
         COMPUTED.set(COMPUTED.get() + 1);
         let text = decode(content.detoast())?;
         let fingerprint = backend

@@ -28,7 +28,7 @@ struct Last {
     other: RememberedText,
 }
 
-#[cfg(any(test, feature = "pg_test"))]
+#[cfg(feature = "pg_test")]
 thread_local! {
     /// The number of texts whose features were prepared, for `pg_test/fingerprint_cache.rs`.
     pub(crate) static PREPARED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
@@ -57,7 +57,7 @@ impl Last {
         let (side, prepared) = match known.zip(which(&self.text)) {
             Some((prepared, side)) => (side, prepared),
             None => {
-                #[cfg(any(test, feature = "pg_test"))]
+                #[cfg(feature = "pg_test")]
                 PREPARED.set(PREPARED.get() + 1);
                 let side = which(&self.other).unwrap_or(0);
                 let text = decode(texts[side].detoast())?;

@@ -61,7 +61,7 @@ impl Drop for Watch {
 }
 
 /// Whether calls are being counted, for `pg_test/progress.rs`.
-#[cfg(any(test, feature = "pg_test"))]
+#[cfg(feature = "pg_test")]
 pub fn is_watching() -> bool {
     WATCHED.load(Ordering::Relaxed) != NONE
 }
