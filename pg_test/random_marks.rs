@@ -1,6 +1,5 @@
 //! Random sequences of INSERT, UPDATE and whole-row saves under a guard that marks rows, compared with a model.
 
-#[pgrx::pg_schema]
 mod tests {
     use pgrx::prelude::*;
     use simhash::distance::hamming;
@@ -161,12 +160,12 @@ mod tests {
         }
     }
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn random_marks() {
         (0..4).for_each(|seed| random_statements(seed, false));
     }
 
-    #[pg_test]
+    #[pg_extern(sql = false)]
     fn random_marks_by_hand() {
         (10..14).for_each(|seed| random_statements(seed, true));
     }

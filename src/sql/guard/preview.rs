@@ -53,6 +53,7 @@ const MOST_COMPARISONS: usize = 10_000;
 const SHOWN: usize = 80;
 
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+#[allow(clippy::too_many_arguments)] // The SQL function has as many.
 #[pg_extern(sql = false)]
 fn simhash_preview_radii(
     target: Option<pg_sys::Oid>,
