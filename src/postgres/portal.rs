@@ -2,25 +2,27 @@
 
 use pgrx::pg_sys;
 
-/// Whether the statement that runs in this memory may update a row by ON CONFLICT. True for statements of functions,
-/// whose plans are not known.
-pub fn may_update_on_conflict(memory: pg_sys::MemoryContext) -> bool {
+/// Whether the statement that runs in this memory may lock a row by ON CONFLICT. True for statements of functions, and
+/// of commands such as EXPLAIN, whose plans are not known.
+pub fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
     // SAFETY: the memory is valid, as is the active portal, if there is one. Its statements have plans, or are utility
     // statements such as COPY.
     unsafe {
         let Some(portal) = pg_sys::ActivePortal.as_ref() else { return true };
         // The executor's memory for a statement of the portal is below the portal's; COPY uses the portal's own.
         let is_its_statement = [memory, (*memory).parent].contains(&portal.portalContext);
-        let updates = |plan: *mut pg_sys::Plan| {
+        let locks = |plan: *mut pg_sys::Plan| {
+            use pg_sys::OnConflictAction::{ONCONFLICT_NONE, ONCONFLICT_NOTHING};
             !plan.is_null()
                 && (*plan).type_ == pg_sys::NodeTag::T_ModifyTable
-                && (*plan.cast::<pg_sys::ModifyTable>()).onConflictAction == pg_sys::OnConflictAction::ONCONFLICT_UPDATE
+                && ![ONCONFLICT_NONE, ONCONFLICT_NOTHING]
+                    .contains(&(*plan.cast::<pg_sys::ModifyTable>()).onConflictAction)
         };
-        let may_update = |statement: *mut pg_sys::PlannedStmt| {
-            let with = elements((*statement).subplans).any(|plan| updates(plan.cast()));
-            with || updates((*statement).planTree)
+        let may_lock = |statement: *mut pg_sys::PlannedStmt| match (*statement).utilityStmt.as_ref() {
+            Some(utility) => utility.type_ != pg_sys::NodeTag::T_CopyStmt,
+            None => elements((*statement).subplans).any(|plan| locks(plan.cast())) || locks((*statement).planTree),
         };
-        !is_its_statement || elements(portal.stmts).any(|statement| may_update(statement.cast()))
+        !is_its_statement || elements(portal.stmts).any(|statement| may_lock(statement.cast()))
     }
 }
 

@@ -138,7 +138,7 @@ impl Asked {
         let mut radii = self.radii.clone().map_or(by_layout, |radii| vec![radii]).into_iter();
         let criterion = |radii: Vec<i32>| {
             let default = match (resemblance, &radii[..]) {
-                (None, []) => DISTANCE_ALONE,
+                (None, _) => DISTANCE_ALONE,
                 (Some(_), []) => DISTANCE_WITH_TEXTS,
                 _ => DISTANCE_BY_RADII,
             };

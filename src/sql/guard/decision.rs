@@ -36,7 +36,7 @@ use crate::postgres::dirty_scan::State;
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::moment::{Moment, Transaction};
 use crate::postgres::nodes::computed::Computed;
-use crate::postgres::portal::may_update_on_conflict;
+use crate::postgres::portal::may_lock_on_conflict;
 use crate::postgres::row::{Row, TableSlot};
 use crate::postgres::trigger::RowEvent;
 
@@ -467,7 +467,7 @@ impl Statement {
         self.own_row.get_or_init(|| {
             // SAFETY: the statement's memory context lives as long as the statement, and so as long as the result.
             unsafe {
-                let own_row = |_: &mut _| OwnRow::new(&event.table(), may_update_on_conflict(self.memory));
+                let own_row = |_: &mut _| OwnRow::new(&event.table(), may_lock_on_conflict(self.memory));
                 PgMemoryContexts::For(self.memory).switch_to(own_row)
             }
         })

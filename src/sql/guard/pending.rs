@@ -10,7 +10,7 @@ use pgrx::pg_sys::{self, CommandId, Oid};
 use super::scope::{Scope, ScopeValues};
 use super::search::Wanted;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::row::{Row, TableSlot};
+use crate::postgres::row::{Row, TableSlot, place_numbers};
 use crate::postgres::row_version::RowVersion;
 use crate::postgres::trigger::RowEvent;
 
@@ -28,6 +28,8 @@ pub struct PendingRow {
     /// The row's table, and the slot from which PostgreSQL stores it.
     table: Oid,
     slot: *mut pg_sys::TupleTableSlot,
+    /// The tid in the slot before the row is stored: that of the row of another table, if it comes from one.
+    before: (u32, u16),
     /// The command that will store it, or an earlier one of the same transaction.
     command: CommandId,
     /// The row's scope values; None if the guard has no scope.
@@ -58,9 +60,10 @@ impl Pending {
         self.row = None;
         // SAFETY: a BEFORE trigger runs under its statement's snapshot, which has the statement's command.
         let command = unsafe { (*pg_sys::GetActiveSnapshot()).curcid };
-        let (table, slot) = (event.table().oid(), event.new_row().slot());
+        let (table, new) = (event.table().oid(), event.new_row());
+        let (slot, before) = (new.slot(), place_numbers(new.place()));
         if scope.is_empty() && tuple.is_none() {
-            self.row = Some(PendingRow { fingerprint, table, slot, command, scope: None, tuple });
+            self.row = Some(PendingRow { fingerprint, table, slot, before, command, scope: None, tuple });
             return;
         }
         let memory = *self.memory.get_or_insert_with(|| new_memory(statement));
@@ -69,7 +72,7 @@ impl Pending {
             pg_sys::MemoryContextReset(memory);
             let scope = (!scope.is_empty()).then(|| scope.copy(values, memory));
             let copy = |tuple| PgMemoryContexts::For(memory).switch_to(|_| pg_sys::heap_copytuple(tuple));
-            self.row = Some(PendingRow { fingerprint, table, slot, command, scope, tuple: tuple.map(copy) });
+            self.row = Some(PendingRow { fingerprint, table, slot, before, command, scope, tuple: tuple.map(copy) });
         }
     }
 
@@ -82,11 +85,15 @@ impl Pending {
 }
 
 impl PendingRow {
-    /// Whether the row has been stored, changed by a later trigger or not. Its slot then has the place of a version
-    /// that this transaction has written since the guard accepted the row.
+    /// Whether the row has been stored, changed by a later trigger or not. Its slot then has a new tid: that of a
+    /// version that this transaction has written since the guard accepted the row. (A row that gets the tid that was
+    /// there before counts as not stored, which is safe.)
     fn is_stored(&self) -> bool {
         // SAFETY: the slot lives until the statement ends, and the row is forgotten before.
         let place = unsafe { Row::new(self.slot) }.place();
+        if place_numbers(place) == self.before {
+            return false;
+        }
         let table = Relation::open(self.table);
         let slot = TableSlot::new(&table);
         let command = RowVersion::fetch(&table, place, &slot).and_then(RowVersion::own_command);

@@ -39,8 +39,8 @@ fn simhash_near_radii(
 }
 
 /// The planner support function of `simhash_near` and `hamming`. It estimates how few rows `simhash_near` keeps, and
-/// reports radii of no layout that are written in the query. PostgreSQL calls it before it looks for ways to scan a table, and so loads this library, whose hook then
-/// offers the scan.
+/// reports radii of no layout that are written in the query. PostgreSQL calls it before it looks for ways to scan a
+/// table, and so loads this library, whose hook then offers the scan.
 #[pg_extern(sql = false)]
 fn simhash_near_support(request: Internal) -> Result<Internal, ErrorReport> {
     answer(request, |request| match request {

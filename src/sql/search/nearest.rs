@@ -62,6 +62,8 @@ pub enum Nearby {
 /// How many fingerprints are stored at once.
 #[derive(Clone, Copy)]
 pub struct Capacity {
+    /// The number of rows that the query is expected to want; 0 if that is not known.
+    wanted: usize,
     now: usize,
     /// The capacity of `work_mem`.
     largest: usize,
@@ -76,7 +78,7 @@ impl Capacity {
         let largest = memory / (3 * size_of::<Kept>());
         // Only whole distances are stored, and the last one may have several times as many rows as those before it.
         let now = expected.map_or(largest, |rows| (8.0 * rows).max(256.0) as usize).min(largest);
-        Self { now, largest }
+        Self { wanted: expected.unwrap_or(0.0) as usize, now, largest }
     }
 
     /// Grows, if it is not the largest capacity, because more is wanted than was expected.
@@ -207,6 +209,11 @@ impl Nearest {
         push(&mut self.kept[distance as usize], Kept { fingerprint, place, is_visible_to_all });
         self.count += 1;
         while self.count > self.capacity.now && self.farthest >= 0 {
+            // What is nearer must suffice. Many rows may be at one distance, such as copies of the query's text.
+            let rest = self.count - self.kept[self.farthest as usize].len();
+            if rest < self.capacity.wanted && self.capacity.grow() {
+                continue;
+            }
             let dropped = std::mem::take(&mut self.kept[self.farthest as usize]);
             self.count -= dropped.len();
             self.farthest -= 1;

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys::TupleTableSlot;
 use pgrx::pg_sys::{self, CustomScanState, Datum};
-use pgrx::{AnyArray, FromDatum, PgSqlErrorCode};
+use pgrx::{AnyArray, FromDatum, PgMemoryContexts, PgSqlErrorCode};
 use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
@@ -179,10 +179,14 @@ impl Expressions {
             if self.radii.is_null() {
                 return Goal::Near(Nearness::within(max_distance));
             }
-            let radii = value(node, self.radii)
-                .and_then(|radii| AnyArray::from_polymorphic_datum(radii, false, pg_sys::INT4ARRAYOID))
-                .and_then(|radii| check_radii(max_distance, &radii).ok());
-            radii.map_or(Goal::None, Goal::Near)
+            let Some(radii) = value(node, self.radii) else { return Goal::None };
+            // An array that is stored in a table is copied to be read.
+            let memory = (*node.ss.ps.ps_ExprContext).ecxt_per_tuple_memory;
+            let near = PgMemoryContexts::For(memory).switch_to(|_| {
+                let radii = AnyArray::from_polymorphic_datum(radii, false, pg_sys::INT4ARRAYOID)?;
+                check_radii(max_distance, &radii).ok()
+            });
+            near.map_or(Goal::None, Goal::Near)
         }
     }
 }

@@ -32,6 +32,7 @@ ARGUMENTS = {
     "text[]": "ARRAY['a', n::text, 'b']",
     "double precision[]": "ARRAY[n, 2, 3]::float8[]",
     "bigint[]": "ARRAY[n, 2, n]::bigint[]",
+    "integer[]": "(CASE n % 3 WHEN 0 THEN '{{}}' ELSE '{{1,0,1,1}}' END)::integer[]",
     "anyarray": "ARRAY['a', 'b', n::text]",
     "tsvector": "('a:1A ' || n)::tsvector",
     "name": "'f'::name",

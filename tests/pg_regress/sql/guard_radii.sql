@@ -18,7 +18,7 @@ SET client_min_messages = warning;
 SELECT layout, criterion(NULL, layout, NULL, -1) FROM generate_series(2, 8) AS layout;
 SELECT criterion('{}', 4, NULL, -1) AS by_distance, criterion('{0,0,0,0}', 4, NULL, -1) AS equal_block,
     criterion('{1,1,-1,0}', 4, 8, .5) AS given, criterion('{1,1,1}', 4, 5, .9) AS other_layout;
-SELECT criterion(NULL, 4, NULL, NULL) AS no_texts, criterion('{1,0,0,0}', 4, 4, NULL) AS radii_without_texts;
+SELECT criterion(NULL, 4, NULL, NULL) AS no_texts, criterion('{1,0,0,0}', 4, NULL, NULL) AS radii_without_texts;
 SELECT criterion('{1}', 4, NULL, -1);
 SELECT criterion('{1,-2}', 4, NULL, -1);
 -- No layout of this table serves three blocks, nor a search within 30 bits.

@@ -22,6 +22,7 @@ UPDATE prints SET f = -2 WHERE id = 5 RETURNING id, near;
 SELECT id, f, near FROM prints ORDER BY id;
 
 -- Texts that are stored as they are, compressed, out of line, and both.
+SET default_toast_compression = 'pglz';
 CREATE FUNCTION words(first integer, count integer, times integer DEFAULT 1) RETURNS text LANGUAGE sql AS $$
     SELECT repeat(string_agg(md5(n::text), ' ' ORDER BY n) || ' ', times) FROM generate_series(first, first + count - 1) AS n
 $$;

@@ -145,3 +145,25 @@ RESET pg_simhash.enable_scan;
 
 DROP TABLE prints;
 DROP FUNCTION compare;
+
+-- More rows at one distance than LIMIT asks for: the look-ups that find them suffice.
+CREATE TABLE copies (id integer, fp bigint);
+INSERT INTO copies SELECT n, CASE WHEN n <= 3000 THEN 42 ELSE hashint8extended(n, 0) END FROM generate_series(1, 20000) n;
+CREATE INDEX ON copies (simhash_block(fp, 0)) INCLUDE (fp);
+CREATE INDEX ON copies (simhash_block(fp, 1)) INCLUDE (fp);
+CREATE INDEX ON copies (simhash_block(fp, 2)) INCLUDE (fp);
+CREATE INDEX ON copies (simhash_block(fp, 3)) INCLUDE (fp);
+VACUUM ANALYZE copies;
+DO $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+            SELECT id FROM copies ORDER BY fp <~> 42 LIMIT 10' LOOP
+        IF line ~ 'Blocks:|Passes:' THEN
+            RAISE NOTICE '%', btrim(line);
+        END IF;
+    END LOOP;
+END $$;
+SELECT count(*) FROM (SELECT fp FROM copies ORDER BY fp <~> 42 LIMIT 10) AS nearest WHERE fp = 42;
+DROP TABLE copies;

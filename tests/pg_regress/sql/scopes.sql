@@ -65,7 +65,7 @@ SELECT simhash_detach('docs'), simhash_attach('docs', 'fp', scope => '{tenant,la
 ANALYZE docs;
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND d.lang = n.lang AND simhash_near(d.fp, n.fp)');
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND simhash_near(d.fp, n.fp) WHERE d.lang = ''de''');
-SELECT * FROM scopes('SELECT d.id FROM news n, tenants t, docs d WHERE d.tenant = t.id AND d.lang = n.lang AND simhash_near(d.fp, random_fingerprint(104), 5) AND n.id = 104 AND t.name = ''tenant 4''');
+SELECT is_same FROM scopes('SELECT d.id FROM news n, tenants t, docs d WHERE d.tenant = t.id AND d.lang = n.lang AND simhash_near(d.fp, random_fingerprint(104), 5) AND n.id = 104 AND t.name = ''tenant 4''');
 SELECT scope FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND simhash_near(d.fp, n.fp)');
 
 -- With row-level security.
