@@ -26,7 +26,7 @@ const MAX_DISTANCE: c_int = 2;
 const RESEMBLANCE: c_int = 3;
 const OPTIONS: c_int = 4;
 const PROGRESS: c_int = 5;
-/// Only since version 0.4.0.
+/// Missing in the declarations of version 0.3.0, without radii.
 const RADII: c_int = 6;
 
 /// Bytes of features that are kept at once, unless `work_mem` is larger. A tenth of it would need ten passes over the
