@@ -17,14 +17,14 @@ DATABASE = "searches"
 ROWS = 16_000  # of each server
 SEED = 7
 
-# Half of the fingerprints are near one of 40.
+# Half of the fingerprints are near one of 400.
 PRINT_OF = """
 CREATE FUNCTION print_of(g integer, noise integer) RETURNS bigint IMMUTABLE LANGUAGE sql
     RETURN hashint8extended(g, 0) # (1::bigint << noise % 64) # (1::bigint << noise / 64 % 64);
 """
 ROWS_OF = f"""
 SELECT n * 3 + {{offset}}, n % 2 + {{tenant}},
-    CASE WHEN n % 2 = 0 THEN print_of(n % 40, n + {{offset}}) ELSE hashint8extended(n, {{tenant}}) END
+    CASE WHEN n % 2 = 0 THEN print_of(n % 400, n + {{offset}}) ELSE hashint8extended(n, {{tenant}}) END
 FROM generate_series(1, {ROWS}) AS n
 """
 TABLE = "CREATE TABLE prints (id bigint PRIMARY KEY, tenant integer NOT NULL, fp bigint);"
@@ -145,7 +145,7 @@ class Test:
         rows that a server has returned to the hub."""
         fetched = 0
         for time_ in range(times):
-            query = f"print_of({self.random.randrange(40)}, {self.random.randrange(4096)})"
+            query = f"print_of({self.random.randrange(400)}, {self.random.randrange(4096)})"
             limit = self.random.randrange(1, 9)
             for mode in "force_custom_plan", "force_generic_plan":
                 self.hub.execute(f"SET plan_cache_mode = {mode}")
