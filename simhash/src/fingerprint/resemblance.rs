@@ -116,8 +116,8 @@ fn of_sets(
         common += u128::from(new & is_common);
         if new && !is_common {
             others += 1;
-            // At best, the rest of the other text has all features of this one.
-            is_out_of_reach = share(of_self, of_self, of_self + others).is_none_or(|most| most < least);
+            // At best, the rest of the other text has all features of this one. Without a limit, nothing is computed.
+            is_out_of_reach = least > 0.0 && share(of_self, of_self, of_self + others).is_none_or(|most| most < least);
             if is_out_of_reach {
                 // Any error ends the reading. This one is not reported.
                 return Err(Error::TooManyFeatures);
