@@ -6,9 +6,9 @@
 //! has written, committed or not; [`moment`] tells which transactions committed after a point in time, and waits for
 //! others. [`spi`] and [`query`] run statements, whose names are [`server_text`], [`owner`] runs code with the rights
 //! of a table's owner, and [`names`] keeps what statements name from being renamed, by [`row_lock`]s among others.
-//! [`lock_wait`] locks tables, and says for whom it waits. [`portal`] reads the client's statement. [`error`] makes
-//! errors and notices, [`raised`] lets errors of others pass, [`json`] writes JSON, and [`report`] says when a progress
-//! report is due. [`ordering`] compares values of any type. [`ffi`] declares what pgrx does not bind.
+//! [`portal`] reads the client's statement. [`error`] makes errors and notices, [`raised`] lets errors of others pass,
+//! [`json`] writes JSON, and [`report`] says when a progress report is due. [`ordering`] compares values of any type.
+//! [`ffi`] declares what pgrx does not bind.
 
 pub mod arrays;
 pub mod call;
@@ -19,7 +19,6 @@ pub mod entry_scan;
 pub mod error;
 pub mod ffi;
 pub mod json;
-pub mod lock_wait;
 pub mod moment;
 pub mod names;
 pub mod nodes;

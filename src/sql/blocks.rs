@@ -10,7 +10,6 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use simhash::search::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
 
-use super::rewrite_progress;
 use crate::postgres::call::Call;
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::nodes::expression::Expression;
@@ -23,7 +22,6 @@ fn simhash_block(
     blocks: i32,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<Option<i32>, ErrorReport> {
-    rewrite_progress::computed(block);
     match cut(block, blocks) {
         Ok(cut) => Ok(Some(cut.value(fingerprint.cast_unsigned()))),
         // SAFETY: `fcinfo` belongs to the running call.

@@ -12,7 +12,6 @@ use simhash::ticking::ticking;
 
 use super::fingerprint_cache;
 use super::options::{Document, RawJsonb, read};
-use super::rewrite_progress::computed_fingerprint;
 use crate::postgres::arrays::{features, weights};
 use crate::postgres::error::{algorithm_error, raise, tick, user_error};
 use crate::postgres::text::{RawText, TextArgument, decode};
@@ -48,7 +47,6 @@ fn simhash_text_text(content: TextArgument<'_>, options: RawText<'_>) -> Result<
 
 #[pg_extern(sql = false)]
 pub fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
-    computed_fingerprint();
     let mut tally = Tally::default();
     for feature in ticking(features(&feature_array)?, tick) {
         tally.vote(hash_of(feature?)?, true);

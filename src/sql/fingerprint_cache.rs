@@ -12,7 +12,6 @@ use pgrx::pg_sys::panic::ErrorReport;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
 
-use super::rewrite_progress::computed_fingerprint;
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{RememberedText, TextArgument, decode};
 
@@ -44,7 +43,6 @@ thread_local! {
 
 /// The fingerprint of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
 pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Option<u64>, ErrorReport> {
-    computed_fingerprint();
     BACKEND.with_borrow_mut(|backend| {
         let identity = content.identity();
         if let Some(last) = &backend.last

@@ -22,7 +22,6 @@ mod options;
 mod radii;
 mod recognise;
 pub(crate) mod resemblance;
-pub(crate) mod rewrite_progress;
 pub(crate) mod search;
 mod tsvector;
 mod weights_aggregate;

@@ -8,12 +8,10 @@ use simhash::fingerprint::tally::Tally;
 use simhash::ticking::ticking;
 
 use super::fingerprint::{hash_of, to_bigint};
-use super::rewrite_progress::computed_fingerprint;
 use crate::postgres::error::{algorithm_error, tick, user_error};
 
 #[pg_extern(sql = false)]
 pub fn simhash_tsvector(document: &[u8]) -> Result<Option<i64>, ErrorReport> {
-    computed_fingerprint();
     let mut tally = Tally::default();
     let lexemes = Lexemes::new(document).ok_or_else(corrupted)?;
     for lexeme in ticking(lexemes, tick) {

@@ -33,7 +33,6 @@ use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 use crate::sql::indexed::scope::Scope;
 use crate::sql::options::RawJsonb;
 use crate::sql::recognise::BlockCall;
-use crate::sql::rewrite_progress::{self, Counted};
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
@@ -349,14 +348,7 @@ impl Attachment {
             })
             .collect::<Result<Vec<_>, ErrorReport>>()?;
         let statement = format!("ALTER TABLE {} {}", table.sql(), additions.join(", "));
-        let counted = columns.iter().find_map(|column| match column.meaning {
-            Meaning::Block(block) => Some(Counted::Block(block)),
-            Meaning::Fingerprint => None,
-        });
-        let rows = family.iter().map(Target::estimated_rows).sum();
-        let watch = rewrite_progress::watch(counted.unwrap_or(Counted::Fingerprint), rows);
         execute(&statement)?;
-        drop(watch);
         for column in columns {
             let object = format!("COLUMN {}.{}", table.sql(), quote_identifier(&column.name));
             execute(&Maker::Attach.comment(&object, &self.describe(column.meaning)))?;

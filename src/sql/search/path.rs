@@ -44,6 +44,7 @@ pub fn initialise() {
     Methods::<NearScan>::register();
     // SAFETY: the library is loaded by one thread, and is never unloaded.
     unsafe {
+        pg_sys::MarkGUCPrefixReserved(c"pg_simhash".as_ptr());
         PREVIOUS_HOOK.set(pg_sys::set_rel_pathlist_hook);
         pg_sys::set_rel_pathlist_hook = Some(offer_scans);
     }
