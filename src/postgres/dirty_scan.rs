@@ -125,7 +125,7 @@ impl<'a> DirtyScan<'a> {
                         Read::Pause | Read::End => return None,
                     }
                 }
-                if self.entries.visit(slot) {
+                if self.entries.fetch(slot) {
                     break if self.is_among_gone { self.gone() } else { Some(state_of(&self.snapshot)) };
                 }
                 // If `kill_prior_tuple` is set, the versions are dead to every transaction; otherwise, read those that
@@ -133,7 +133,7 @@ impl<'a> DirtyScan<'a> {
                 if !is_same_entry && !(*description).kill_prior_tuple {
                     self.is_among_gone = true;
                     (*description).xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
-                    if self.entries.visit(slot) {
+                    if self.entries.fetch(slot) {
                         break self.gone();
                     }
                 }

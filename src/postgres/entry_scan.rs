@@ -19,8 +19,8 @@ pub struct EntryScan {
 /// A `bigint` column of an index.
 #[derive(Clone, Copy)]
 struct Included {
-    /// The position in the index, from 1.
-    place: i16,
+    /// The number of the column in the index, from 1.
+    attnum: i16,
     /// The position in an entry without NULLs, in bytes from its start; None if that differs between entries.
     offset: Option<usize>,
 }
@@ -70,7 +70,7 @@ impl EntryScan {
             let description = pg_sys::index_beginscan(table, index, snapshot, std::ptr::null_mut(), keys, 0);
             #[cfg(feature = "pg19")]
             let description = pg_sys::index_beginscan(table, index, snapshot, std::ptr::null_mut(), keys, 0, 0);
-            let included = included.map(|place| Included { place, offset: offset((*index).rd_att, place) });
+            let included = included.map(|attnum| Included { attnum, offset: offset((*index).rd_att, attnum) });
             (*description).xs_want_itup = included.is_some();
             Self { description, included, array: Vec::new(), entries: 0 }
         }
@@ -87,12 +87,12 @@ impl EntryScan {
         }
     }
 
-    /// Begins to look up entries by an integer key at position `place`, from 1, after keys on the columns before it.
+    /// Begins to look up entries by an integer key on the column `attnum`, after keys on the columns before it.
     ///
     /// # Safety
-    /// The index has a key of PostgreSQL's own type `int4` and its order at this position. It supports the keys before,
+    /// The index has a key of PostgreSQL's own type `int4` and its order on this column. It supports the keys before,
     /// and the scan was begun with one key more than these.
-    pub unsafe fn look_up(&mut self, before: &[pg_sys::ScanKeyData], place: i16, wanted: KeyCondition<'_>) {
+    pub unsafe fn look_up(&mut self, before: &[pg_sys::ScanKeyData], attnum: i16, wanted: KeyCondition<'_>) {
         const IS_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL;
         const IS_NOT_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNOTNULL;
         let (flags, argument) = match wanted {
@@ -121,7 +121,7 @@ impl EntryScan {
             pg_sys::ScanKeyEntryInitialize(
                 &mut key,
                 flags as i32,
-                place,
+                attnum,
                 strategy,
                 subtype,
                 Oid::INVALID,
@@ -166,8 +166,8 @@ impl EntryScan {
         self.description
     }
 
-    /// The place in the table of the entry that was just read.
-    pub fn place(&self) -> pg_sys::ItemPointerData {
+    /// The tid of the entry that was just read.
+    pub fn tid(&self) -> pg_sys::ItemPointerData {
         // SAFETY: the scan has begun, and lives as long as `self`.
         unsafe { (*self.description).xs_heaptid }
     }
@@ -176,7 +176,7 @@ impl EntryScan {
     ///
     /// # Safety
     /// The slot belongs to the table.
-    pub unsafe fn visit(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
+    pub unsafe fn fetch(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
         // SAFETY: the caller passes a slot of the table. An entry has been read.
         unsafe { pg_sys::index_fetch_heap(self.description, slot) }
     }
@@ -203,11 +203,11 @@ impl Included {
             {
                 return Some(entry.byte_add(offset).cast::<i64>().read_unaligned());
             }
-            const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize;
-            let (mut values, mut nulls) = ([Datum::null(); MOST], [false; MOST]);
-            let place = self.place as usize - 1;
+            const MAX_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize;
+            let (mut values, mut nulls) = ([Datum::null(); MAX_COLUMNS], [false; MAX_COLUMNS]);
+            let index = self.attnum as usize - 1;
             pg_sys::index_deform_tuple(entry, (*description).xs_itupdesc, values.as_mut_ptr(), nulls.as_mut_ptr());
-            (!nulls[place]).then(|| values[place].value() as i64)
+            (!nulls[index]).then(|| values[index].value() as i64)
         }
     }
 }
@@ -217,10 +217,10 @@ impl Included {
 ///
 /// # Safety
 /// The descriptor is an index's, and is valid.
-unsafe fn offset(columns: pg_sys::TupleDesc, place: i16) -> Option<usize> {
+unsafe fn offset(columns: pg_sys::TupleDesc, attnum: i16) -> Option<usize> {
     let align = |offset: usize, to: usize| offset.next_multiple_of(to);
     let mut offset = align(size_of::<pg_sys::IndexTupleData>(), size_of::<Datum>());
-    for before in 1..place {
+    for before in 1..attnum {
         // SAFETY: the caller passes a valid descriptor.
         let column = unsafe { attribute(columns, before) }?;
         let length = usize::try_from(column.attlen).ok()?;

@@ -44,15 +44,15 @@ pub struct Transaction {
 
 impl Transaction {
     /// Waits until the transaction has ended, or its speculative insertion is decided. The wait can be cancelled; a
-    /// deadlock raises a PostgreSQL error. `place` is the row's place in the table, for the error's context.
-    pub fn wait(self, table: &Relation, mut place: pg_sys::ItemPointerData) {
+    /// deadlock raises a PostgreSQL error. `tid` is the row's, for the error's context.
+    pub fn wait(self, table: &Relation, mut tid: pg_sys::ItemPointerData) {
         // SAFETY: a transaction is running, as in every function call; the table is open.
         unsafe {
             if self.speculation != 0 {
                 pg_sys::SpeculativeInsertionWait(self.id, self.speculation);
             } else {
                 let operation = pg_sys::XLTW_Oper::XLTW_RecheckExclusionConstr;
-                pg_sys::XactLockTableWait(self.id, table.as_ptr(), &mut place, operation);
+                pg_sys::XactLockTableWait(self.id, table.as_ptr(), &mut tid, operation);
             }
         }
     }

@@ -38,8 +38,8 @@ impl<'a> Row<'a> {
         (!is_null).then_some(value)
     }
 
-    /// The row's place in its table; meaningless for a row that is not stored yet.
-    pub fn place(self) -> pg_sys::ItemPointerData {
+    /// The row's tid; meaningless for a row that is not stored yet.
+    pub fn tid(self) -> pg_sys::ItemPointerData {
         // SAFETY: every slot has this field, whatever it holds.
         unsafe { (*self.slot).tts_tid }
     }
@@ -86,9 +86,9 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A place in a table as numbers that can be compared: the page and the position on it.
-pub fn place_numbers(place: pg_sys::ItemPointerData) -> (u32, u16) {
-    let pg_sys::ItemPointerData { ip_blkid, ip_posid } = place;
+/// A tid as numbers that can be compared: the page and the position on it.
+pub fn tid_numbers(tid: pg_sys::ItemPointerData) -> (u32, u16) {
+    let pg_sys::ItemPointerData { ip_blkid, ip_posid } = tid;
     (u32::from(ip_blkid.bi_hi) << 16 | u32::from(ip_blkid.bi_lo), ip_posid)
 }
 
@@ -114,12 +114,12 @@ impl TableSlot {
         }
     }
 
-    /// Fetches the row version at a place of the table, if the active snapshot sees it.
-    pub fn fetch(&self, table: &Relation, mut place: pg_sys::ItemPointerData) -> Option<Row<'_>> {
+    /// Fetches the row version at a tid of the table, if the active snapshot sees it.
+    pub fn fetch(&self, table: &Relation, mut tid: pg_sys::ItemPointerData) -> Option<Row<'_>> {
         // SAFETY: the table is open and the slot is for its stored rows; a running function has an active snapshot.
         unsafe {
             let snapshot = pg_sys::GetActiveSnapshot();
-            let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut place, snapshot, self.0);
+            let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, self.0);
             found.then(|| Row::new(self.0))
         }
     }

@@ -21,7 +21,7 @@ pub enum RowLock {
 pub enum Blocker {
     /// This other transaction, which was in progress.
     Transaction(TransactionId),
-    /// The transactions that wait for the row, which is at this place.
+    /// The transactions that wait for the row, which has this tid.
     Queue(pg_sys::ItemPointerData),
 }
 
@@ -38,10 +38,10 @@ impl Blocker {
                     pg_sys::XactLockTableWait(id, no_table, no_place, pg_sys::XLTW_Oper::XLTW_None);
                 }
                 // heap_lock_tuple takes this lock before it waits, so that those who wait take turns.
-                Self::Queue(mut place) => {
+                Self::Queue(mut tid) => {
                     let lock = pg_sys::RowShareLock as pg_sys::LOCKMODE;
-                    pg_sys::LockTuple(table.as_ptr(), &mut place, lock);
-                    pg_sys::UnlockTuple(table.as_ptr(), &mut place, lock);
+                    pg_sys::LockTuple(table.as_ptr(), &mut tid, lock);
+                    pg_sys::UnlockTuple(table.as_ptr(), &mut tid, lock);
                 }
             }
         }
@@ -53,7 +53,7 @@ impl Blocker {
 /// # Safety
 /// The table is open, in RowShareLock or a stronger mode. An active snapshot sees the row, so that it is not removed.
 pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
-    // SAFETY: the caller passes a row of the table. heap_lock_tuple reads only its place, and pins the row's page, which
+    // SAFETY: the caller passes a row of the table. heap_lock_tuple reads only its tid, and pins the row's page, which
     // stays pinned until `blocker` has read the row's header.
     unsafe {
         let mut current = pg_sys::HeapTupleData { t_self: (*row).t_self, ..Default::default() };
@@ -83,7 +83,7 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
 ///
 /// # Safety
 /// The row is on this page, which is pinned and not locked.
-unsafe fn blocker(buffer: pg_sys::Buffer, row: pg_sys::HeapTupleHeader, place: pg_sys::ItemPointerData) -> Blocker {
+unsafe fn blocker(buffer: pg_sys::Buffer, row: pg_sys::HeapTupleHeader, tid: pg_sys::ItemPointerData) -> Blocker {
     // SAFETY: the caller passes a row on a pinned page. GetMultiXactIdMembers returns an array with as many members as
     // it says, allocated in the current memory context; it is read only if there are any.
     unsafe {
@@ -112,6 +112,6 @@ unsafe fn blocker(buffer: pg_sys::Buffer, row: pg_sys::HeapTupleHeader, place: p
         let in_progress = |&holder: &TransactionId| {
             pg_sys::TransactionIdIsInProgress(holder) && !pg_sys::TransactionIdIsCurrentTransactionId(holder)
         };
-        holders.into_iter().find(in_progress).map_or(Blocker::Queue(place), Blocker::Transaction)
+        holders.into_iter().find(in_progress).map_or(Blocker::Queue(tid), Blocker::Transaction)
     }
 }

@@ -5,7 +5,7 @@ use pgrx::pg_sys::{self, CommandId, TransactionId};
 
 use super::catalog::relation::Relation;
 use super::ffi::read_page;
-use super::row::{Row, TableSlot, place_numbers};
+use super::row::{Row, TableSlot, tid_numbers};
 
 /// A row version that is stored in a heap table, in a slot that pins its page.
 #[derive(Clone, Copy)]
@@ -32,15 +32,15 @@ impl<'a> RowVersion<'a> {
         is_stored.then_some(Self(row))
     }
 
-    /// Fetches the row version at a place of a table, whoever sees it, into a slot for rows of the table; None if there
+    /// Fetches the row version at a tid of a table, whoever sees it, into a slot for rows of the table; None if there
     /// is none.
-    pub fn fetch(table: &Relation, mut place: pg_sys::ItemPointerData, slot: &'a TableSlot) -> Option<Self> {
-        // SAFETY: the table is open and the slot is for its stored rows. The page of the place exists.
+    pub fn fetch(table: &Relation, mut tid: pg_sys::ItemPointerData, slot: &'a TableSlot) -> Option<Self> {
+        // SAFETY: the table is open and the slot is for its stored rows. The page of the tid exists.
         unsafe {
             let pages = pg_sys::RelationGetNumberOfBlocksInFork(table.as_ptr(), pg_sys::ForkNumber::MAIN_FORKNUM);
             let snapshot = &raw mut pg_sys::SnapshotAnyData;
-            let found = place_numbers(place).0 < pages
-                && pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut place, snapshot, slot.as_ptr());
+            let found = tid_numbers(tid).0 < pages
+                && pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, slot.as_ptr());
             found.then(|| Self::new(slot.row())).flatten()
         }
     }

@@ -99,12 +99,12 @@ impl Window {
         // datum.
         unsafe {
             guarded(|| {
-                for (place, value) in (position as c_int..).zip(values) {
+                for (row, value) in (position as c_int..).zip(values) {
                     let (mut is_null, mut is_out) = (false, false);
                     let datum = WinGetFuncArgInPartition(
                         self.object,
                         argument,
-                        place,
+                        row,
                         FROM_HEAD,
                         false,
                         &mut is_null,

@@ -57,12 +57,12 @@ impl PrimaryKey {
             let row = &*index.rd_index;
             let numbers = row.indkey.values.as_slice(row.indnkeyatts as usize);
             let mut columns = Vec::new();
-            for (place, &number) in numbers.iter().enumerate() {
+            for (position, &number) in numbers.iter().enumerate() {
                 let Some(column) = Column::at(table, number) else { continue };
                 let comparison = pg_sys::lookup_type_cache(column.data_type, pg_sys::TYPECACHE_CMP_PROC as i32);
                 columns.push(KeyColumn {
                     name: column.name()?,
-                    collation: *index.rd_indcollation.add(place),
+                    collation: *index.rd_indcollation.add(position),
                     comparison: (*comparison).cmp_proc,
                     column,
                 });
@@ -165,8 +165,8 @@ impl KeyValue {
         self.0.iter().map(|(_, value)| *value)
     }
 
-    /// The value of the key's column at this place, from 0; None if the key is empty.
-    pub fn value(&self, place: usize) -> Option<Datum> {
-        self.0.get(place).map(|(_, value)| *value)
+    /// The value of the key's column at this position, from 0; None if the key is empty.
+    pub fn value(&self, position: usize) -> Option<Datum> {
+        self.0.get(position).map(|(_, value)| *value)
     }
 }

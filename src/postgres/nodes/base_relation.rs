@@ -259,18 +259,20 @@ impl BaseRelation {
         unsafe { pg_sys::clause_selectivity(self.root, condition.info.cast(), self.number(), inner, no_join) }
     }
 
-    /// Whether an index can look up the value of an equality in its key at this place, from 0.
-    pub fn looks_up(&self, index: Oid, place: usize, equality: &Equality) -> bool {
+    /// Whether an index can look up the value of an equality in its key at this position, from 0.
+    pub fn looks_up(&self, index: Oid, position: usize, equality: &Equality) -> bool {
         let Comparison { operator, collation, .. } = equality.comparison;
         // SAFETY: the list has valid IndexOptInfo nodes. An index has an operator family and a collation for each key.
         unsafe {
             let indexes = list(self.found().indexlist).into_iter();
             let mut indexes = indexes.map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>());
-            indexes.find(|found| found.indexoid == index && place < found.nkeycolumns as usize).is_some_and(|index| {
-                let (family, of_key) = (*index.opfamily.add(place), *index.indexcollations.add(place));
-                (of_key == Oid::INVALID || of_key == collation)
-                    && pg_sys::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32
-            })
+            indexes.find(|found| found.indexoid == index && position < found.nkeycolumns as usize).is_some_and(
+                |index| {
+                    let (family, of_key) = (*index.opfamily.add(position), *index.indexcollations.add(position));
+                    (of_key == Oid::INVALID || of_key == collation)
+                        && pg_sys::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32
+                },
+            )
         }
     }
 

@@ -53,8 +53,8 @@ impl Expression {
             let mut arguments = given.clone();
             for argument in given {
                 if let Some(named) = argument.as_node::<pg_sys::NamedArgExpr>(NodeTag::T_NamedArgExpr) {
-                    let place = arguments.get_mut(named.as_ref().argnumber as usize)?;
-                    *place = Self::new(named.as_ref().arg)?;
+                    let slot = arguments.get_mut(named.as_ref().argnumber as usize)?;
+                    *slot = Self::new(named.as_ref().arg)?;
                 }
             }
             Some((call.as_ref().funcid, arguments))

@@ -88,7 +88,7 @@ impl Planner {
             let kind = pg_sys::STATISTIC_KIND_MCV as i32;
             if pg_sys::get_attstatsslot(&mut slot, variable.statsTuple, kind, pg_sys::InvalidOid, FLAGS as i32) {
                 if slot.valuetype == pg_sys::INT8OID && slot.nvalues == slot.nnumbers {
-                    let value = |place| ((*slot.values.add(place)).value() as i64, f64::from(*slot.numbers.add(place)));
+                    let value = |index| ((*slot.values.add(index)).value() as i64, f64::from(*slot.numbers.add(index)));
                     found.values = (0..slot.nvalues as usize).map(value).collect();
                 }
                 pg_sys::free_attstatsslot(&mut slot);

@@ -20,7 +20,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::nodes::computed::Computed;
 use crate::postgres::owner::as_owner;
-use crate::postgres::row::{Row, place_numbers};
+use crate::postgres::row::{Row, tid_numbers};
 use crate::postgres::text::{TextArgument, decode};
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::fingerprint_cache::with_fingerprinter;
@@ -142,7 +142,7 @@ impl<'a> NewText<'a> {
     /// is compared once if it is refuted. No other row gets its tid during the search: VACUUM keeps what this
     /// transaction may see.
     pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
-        let tid = (searched.oid.to_u32(), place_numbers(row.place()));
+        let tid = (searched.oid.to_u32(), tid_numbers(row.tid()));
         if self.refuted.borrow().contains(&tid) {
             return Ok(None);
         }

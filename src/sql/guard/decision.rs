@@ -524,7 +524,7 @@ impl<'a> Near<'a> {
                 let is_refuted =
                     |text: &NewText| Ok::<_, ErrorReport>(!may_vanish && text.confirm(searched, row)?.is_none());
                 if self.awaited.is_none() && !new_text.map_or(Ok(false), is_refuted)? {
-                    self.awaited = Some((on, searched.oid, row.place()));
+                    self.awaited = Some((on, searched.oid, row.tid()));
                 }
             }
             State::Gone { lately } => self.may_have_moved |= lately,

@@ -301,13 +301,13 @@ impl UniqueIndex {
             scan.rescan(keys);
             while let Some((version, state)) = scan.next(|_| true) {
                 match state {
-                    State::Depends { on, .. } => return Found::Depends(on, version.row().place()),
+                    State::Depends { on, .. } => return Found::Depends(on, version.row().tid()),
                     State::Gone { lately: false } => {}
                     // It may have moved to a place that the scan has passed.
                     State::Gone { lately: true } => found = Found::Present,
                     State::Present => match waits_for_locks.then(|| version.locker()).flatten() {
                         Some(id) => {
-                            return Found::Depends(Transaction { id, speculation: 0 }, version.row().place());
+                            return Found::Depends(Transaction { id, speculation: 0 }, version.row().tid());
                         }
                         None => found = Found::Present,
                     },
