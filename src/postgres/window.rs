@@ -8,14 +8,14 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, FromDatum};
 
-use crate::postgres::call::Call;
-use crate::postgres::error::user_error;
-use crate::postgres::ffi::guarded;
-use crate::postgres::ffi::windowapi::{
+use super::call::Call;
+use super::error::user_error;
+use super::ffi::guarded;
+use super::ffi::windowapi::{
     FROM_HEAD, WinGetCurrentPosition, WinGetFuncArgCurrent, WinGetFuncArgInPartition, WinGetPartitionLocalMemory,
     WinGetPartitionRowCount, WinSetMarkPosition, WindowObject,
 };
-use crate::postgres::text::RawText;
+use super::text::RawText;
 
 /// The window that a function is called over, at its current row.
 pub struct Window {

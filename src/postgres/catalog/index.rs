@@ -6,7 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 
 use super::relation::Relation;
-use crate::postgres::nodes::expression::{Expression, list};
+use crate::postgres::expression::{Expression, list};
 use crate::postgres::spi::from_server;
 
 /// An index.

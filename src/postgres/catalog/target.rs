@@ -7,10 +7,10 @@ use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 
 use super::citus::{distribution, is_coordinator};
+use super::names::{hold_schema, relation_sql, schema_name};
 use super::partition::{check_owner, with_inheritors};
 use super::relation::{Relation, no_such_relation};
 use crate::postgres::error::user_error;
-use crate::postgres::names::{hold_schema, relation_sql, schema_name};
 use crate::postgres::owner::is_owner;
 
 /// A lock mode of PostgreSQL.

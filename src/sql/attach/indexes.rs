@@ -9,9 +9,9 @@ use super::index_names::{IndexNames, leftover_label, name_of_block};
 use super::prefix::Prefix;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::index::Index;
+use crate::postgres::catalog::names::relation_sql;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
-use crate::postgres::names::relation_sql;
 use crate::postgres::spi;
 use crate::sql::indexed::layouts::BlockKey;
 

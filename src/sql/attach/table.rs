@@ -24,15 +24,15 @@ use crate::postgres::catalog::generation::definition;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, user_error};
-use crate::postgres::nodes::expression::Expression;
+use crate::postgres::expression::Expression;
 use crate::postgres::query::Query;
 use crate::postgres::spi::{execute, to_server};
 use crate::sql::arguments::{name, required};
-use crate::sql::blocks::check_layout;
+use crate::sql::fingerprint::blocks::check_layout;
+use crate::sql::fingerprint::options::RawJsonb;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
+use crate::sql::indexed::recognise::BlockCall;
 use crate::sql::indexed::scope::Scope;
-use crate::sql::options::RawJsonb;
-use crate::sql::recognise::BlockCall;
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.

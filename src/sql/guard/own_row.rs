@@ -13,11 +13,11 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::index::is_inferable;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::dirty_scan::{DirtyScan, State};
-use crate::postgres::moment::{Moment, Transaction};
-use crate::postgres::nodes::computed::Computed;
-use crate::postgres::nodes::expression::{Expression, list};
-use crate::postgres::row::{Row, TableSlot};
+use crate::postgres::expression::{Expression, list};
+use crate::postgres::heap::computed::Computed;
+use crate::postgres::heap::dirty_scan::{DirtyScan, State};
+use crate::postgres::heap::moment::{Moment, Transaction};
+use crate::postgres::heap::row::{Row, TableSlot};
 
 /// The unique indexes of a table, ready to be probed with the rows of a statement.
 pub struct OwnRow {

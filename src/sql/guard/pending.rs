@@ -10,8 +10,8 @@ use pgrx::pg_sys::{self, CommandId, Oid};
 use super::scope::{Scope, ScopeValues};
 use super::search::Wanted;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::row::{Row, TableSlot, tid_numbers};
-use crate::postgres::row_version::RowVersion;
+use crate::postgres::heap::row::{Row, TableSlot, tid_numbers};
+use crate::postgres::heap::row_version::RowVersion;
 use crate::postgres::trigger::RowEvent;
 
 /// The last row that was accepted in a statement.

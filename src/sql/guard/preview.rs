@@ -22,21 +22,21 @@ use super::search::{Candidate, SearchedTable, Wanted};
 use crate::postgres::arrays::names;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::check_has_rows;
-use crate::postgres::catalog::primary_key::KeyValue;
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::dirty_scan::State;
 use crate::postgres::error::{algorithm_error, raise, tell, user_error};
-use crate::postgres::moment::Moment;
+use crate::postgres::heap::dirty_scan::State;
+use crate::postgres::heap::moment::Moment;
+use crate::postgres::heap::primary_key::KeyValue;
+use crate::postgres::heap::row::{Row, TableSlot, tid_numbers};
 use crate::postgres::owner::as_owner;
 use crate::postgres::query::{Query, renamed};
 use crate::postgres::raised::unchanged;
-use crate::postgres::row::{Row, TableSlot, tid_numbers};
 use crate::postgres::spi::{to_server, to_text};
 use crate::sql::arguments::{name, required};
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::attach::unfilled::can_be_read;
-use crate::sql::fingerprint_column::fingerprint_column;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::fingerprint_column::fingerprint_column;
 
 /// The most rows that are looked up, as a multiple of the sample that is asked for.
 const MOST_TIMES: i64 = 4;

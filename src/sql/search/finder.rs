@@ -16,8 +16,8 @@ use simhash::search::nearness::Nearness;
 
 use super::plan::Settings;
 use super::rows::Rows;
-use crate::postgres::entry_scan::{EntryScan, KeyCondition, MOST_VALUES, Read};
 use crate::postgres::error::{out_of_memory, push};
+use crate::postgres::heap::entry_scan::{EntryScan, KeyCondition, MOST_VALUES, Read};
 use crate::sql::indexed::layouts::{IndexedBlock, growing};
 
 /// A search in the indexes of a table. It holds no resource that [`Finder::end`] does not release.

@@ -2,9 +2,9 @@
 
 use pgrx::pg_sys;
 
-use crate::postgres::entry_scan::EntryScan;
 use crate::postgres::ffi::predicate_lock_page;
-use crate::postgres::row::tid_numbers;
+use crate::postgres::heap::entry_scan::EntryScan;
+use crate::postgres::heap::row::tid_numbers;
 
 /// Reads rows of a table into a slot. It holds no resource that [`Rows::end`] does not release.
 pub struct Rows {

@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use simhash::fingerprint::tally::Tally;
 use simhash::ticking::ticking;
 
-use super::fingerprint::{hash_of, to_bigint};
+use super::simhash::{hash_of, to_bigint};
 use crate::postgres::error::{algorithm_error, tick, user_error};
 
 #[pg_extern(sql = false)]

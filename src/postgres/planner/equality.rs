@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{self, NodeTag, Oid};
 
-use super::expression::{Expression, list};
+use crate::postgres::expression::{Expression, list};
 
 /// An operator between a column and a value.
 #[derive(Clone, Copy)]

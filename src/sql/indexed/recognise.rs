@@ -9,10 +9,10 @@ use pgrx::pg_sys::{self, Oid};
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
-use super::functions::ExtensionSchema;
-use super::options::{Document, RawJsonb, read};
-use crate::postgres::nodes::expression::Expression;
+use crate::postgres::expression::Expression;
 use crate::postgres::text::RawText;
+use crate::sql::fingerprint::options::{Document, RawJsonb, read};
+use crate::sql::functions::ExtensionSchema;
 
 /// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@
 use pgrx::pg_sys;
 
 use super::base_relation::{BaseRelation, Condition};
-use super::expression::list;
+use crate::postgres::expression::list;
 
 impl BaseRelation {
     /// Makes the planner expect that a condition is true for this share of the rows, or of the pairs of rows, and in a

@@ -4,9 +4,9 @@ use pgrx::AnyElement;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::fingerprint::to_bigint;
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{Document, RawJsonb, read};
+use super::simhash::to_bigint;
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{RawText, decode, to_datum};
 

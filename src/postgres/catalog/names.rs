@@ -16,17 +16,17 @@
 //! would keep administrators waiting until the transaction ends.
 //!
 //! These locks do not bind the transaction itself, in which a command may evaluate the functions of others. Therefore
-//! statements take the current names ([`Target::sql`](super::catalog::target::Target::sql)).
+//! statements take the current names ([`Target::sql`](super::target::Target::sql)).
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
-use super::catalog::relation::{Relation, relation_name};
-use super::error::user_error;
+use super::relation::{Relation, relation_name};
 use super::row_lock::{RowLock, lock_row};
-use super::spi::from_server;
+use crate::postgres::error::user_error;
+use crate::postgres::spi::from_server;
 
 /// Holds a schema's name, and returns it; an error if the schema does not exist.
 pub fn hold_schema(schema: Oid) -> Result<String, ErrorReport> {

@@ -3,11 +3,11 @@
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum};
 
-use super::expression::Expression;
+use super::row::Row;
 use crate::postgres::catalog::column::generation_of;
 use crate::postgres::catalog::partition::partition_constraint;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::row::Row;
+use crate::postgres::expression::Expression;
 
 /// An expression of a table's columns, ready to be evaluated.
 pub struct Computed {

@@ -2,8 +2,8 @@
 
 use pgrx::pg_sys::{self, TransactionId};
 
-use super::catalog::relation::Relation;
-use super::ffi::read_page;
+use super::relation::Relation;
+use crate::postgres::ffi::read_page;
 
 /// What became of an attempt to lock a row.
 pub enum RowLock {

@@ -11,8 +11,8 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{self, CustomExecMethods, CustomPathMethods, CustomScanMethods, CustomScanState};
 
-use super::ffi::executor::ExecScan;
-use super::raised::unchanged;
+use crate::postgres::ffi::executor::ExecScan;
+use crate::postgres::raised::unchanged;
 
 /// What PostgreSQL counts of a node while EXPLAIN (ANALYZE) runs.
 #[cfg(not(feature = "pg19"))]

@@ -12,8 +12,8 @@ use simhash::search::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
 
 use crate::postgres::call::Call;
 use crate::postgres::error::{algorithm_error, user_error};
-use crate::postgres::nodes::expression::Expression;
-use crate::postgres::nodes::support::{Answer, Request, answer};
+use crate::postgres::expression::Expression;
+use crate::postgres::planner::support::{Answer, Request, answer};
 
 #[pg_extern(sql = false)]
 fn simhash_block(

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys;
 
-use super::catalog::relation::Relation;
+use crate::postgres::catalog::relation::Relation;
 
 /// A point in time, as a snapshot: it knows which transactions were in progress then.
 pub struct Moment(pg_sys::Snapshot);

@@ -10,10 +10,10 @@ use pgrx::{AnyElement, PgMemoryContexts, pg_extern};
 use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE, Sample};
 use simhash::fingerprint::options::Options;
 
-use super::arguments::required;
 use super::options::{Document, MAX_BYTES, RawJsonb, read, to_jsonb};
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::text::{RawText, decode};
+use crate::sql::arguments::required;
 
 /// As good as any larger number that was measured: see `docs/accuracy.md`.
 const DEFAULT_FEATURES: i32 = 500;

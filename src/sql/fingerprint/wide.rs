@@ -9,9 +9,9 @@ use simhash::distance;
 use simhash::error::Error;
 use simhash::fingerprint::options::Options;
 
-use super::fingerprint::to_bigint;
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{Document, RawJsonb, read};
+use super::simhash::to_bigint;
 use crate::postgres::arrays::{bigints, null_element};
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::text::{RawText, decode};

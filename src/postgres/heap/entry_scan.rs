@@ -3,8 +3,8 @@
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use super::ffi::executor::index_getnext_tid;
-use super::ffi::{attribute, guarded};
+use crate::postgres::ffi::executor::index_getnext_tid;
+use crate::postgres::ffi::{attribute, guarded};
 
 /// A scan of an index. It is not ended when it is dropped: after an error, PostgreSQL has released it already.
 pub struct EntryScan {

@@ -3,8 +3,8 @@
 use pgrx::pg_sys::{self, Oid};
 
 use super::equality::Comparison;
-use super::expression::{Expression, Variable, list};
-use super::planner::Planner;
+use super::planner_info::Planner;
+use crate::postgres::expression::{Expression, Variable, list};
 
 /// A relation that the planner plans to scan: mostly a table, or a family of tables.
 #[derive(Clone, Copy)]

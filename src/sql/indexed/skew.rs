@@ -12,22 +12,22 @@ use pgrx::spi::{SpiError, quote_identifier, quote_qualified_identifier};
 use simhash::search::blocks::LAYOUTS;
 use simhash::search::skew::{Sample, skew};
 
+use super::fingerprint_column::fingerprint_column;
+use super::layouts::Indexed;
+use super::scope::Scope;
 use crate::postgres::catalog::citus::distribution;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::foreign::is_foreign;
+use crate::postgres::catalog::names::schema_name;
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_name};
 use crate::postgres::error::{algorithm_error, tick, user_error};
-use crate::postgres::names::schema_name;
-use crate::postgres::nodes::expression::Variable;
+use crate::postgres::expression::Variable;
 use crate::postgres::query::{Query, renamed};
 use crate::postgres::raised::unchanged;
 use crate::postgres::spi::{from_server, to_server};
 use crate::sql::arguments::check_distance;
-use crate::sql::fingerprint_column::fingerprint_column;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::layouts::Indexed;
-use crate::sql::indexed::scope::Scope;
 
 /// The limit on the pages that are read of a table: 64 MB.
 const PAGES: f64 = 8192.0;

@@ -3,9 +3,9 @@
 
 use pgrx::pg_sys::{self, CommandId, TransactionId};
 
-use super::catalog::relation::Relation;
-use super::ffi::read_page;
 use super::row::{Row, TableSlot, tid_numbers};
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::ffi::read_page;
 
 /// A row version that is stored in a heap table, in a slot that pins its page.
 #[derive(Clone, Copy)]

@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_extern};
 use simhash::fingerprint::tally::Tally;
 
-use super::fingerprint::{hash_of, to_bigint, weight_of};
+use super::simhash::{hash_of, to_bigint, weight_of};
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::text::RawText;
 

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys;
 
-use super::expression::Expression;
+use crate::postgres::expression::Expression;
 
 /// The planner at work on one query.
 #[derive(Clone, Copy)]

@@ -5,11 +5,11 @@ use std::mem::ManuallyDrop;
 
 use pgrx::pg_sys;
 
-use super::catalog::relation::Relation;
 use super::entry_scan::{EntryScan, KeyCondition, Read};
 use super::moment::{Moment, Transaction};
 use super::row::{Row, TableSlot};
 use super::row_version::RowVersion;
+use crate::postgres::catalog::relation::Relation;
 
 /// Whether a row version is in the table.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use pgrx::datum::Internal;
 use pgrx::pg_sys::{self, Datum, NodeTag};
 
-use super::expression::{Expression, list};
-use super::planner::Planner;
+use super::planner_info::Planner;
+use crate::postgres::expression::{Expression, list};
 use crate::postgres::raised::unchanged;
 
 /// A request from the planner to a support function.

@@ -6,12 +6,12 @@ use std::ffi::CStr;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
-use super::column::Column;
-use super::relation::Relation;
+use super::row::Row;
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::relation::Relation;
 use crate::postgres::ffi::datum_copy;
 use crate::postgres::json;
 use crate::postgres::owner::{set, with_settings};
-use crate::postgres::row::Row;
 use crate::postgres::spi::from_server;
 
 /// The columns of a primary key; empty if the table has no primary key.
