@@ -319,7 +319,7 @@ COMMENT ON FUNCTION simhash_dedup() IS
 CREATE FUNCTION simhash_guard(
     target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',
     mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT '-1',
-    log_to regclass DEFAULT NULL, log_columns text[] DEFAULT '{}', radii integer[] DEFAULT '{}'
+    log_to regclass DEFAULT NULL, log_columns text[] DEFAULT '{}', radii integer[] DEFAULT NULL
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_guard_radii_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
@@ -339,7 +339,7 @@ COMMENT ON FUNCTION simhash_guard_counts() IS
 CREATE FUNCTION simhash_preview(
     target regclass, max_distance integer DEFAULT NULL, resemblance double precision DEFAULT '-1',
     scope text[] DEFAULT '{}', fingerprint name DEFAULT 'simhash', sample integer DEFAULT 5000,
-    radii integer[] DEFAULT '{}',
+    radii integer[] DEFAULT NULL,
     OUT distance integer, OUT duplicate boolean, OUT rows bigint, OUT share double precision,
     OUT resemblance double precision, OUT example text, OUT earlier text, OUT example_text text, OUT earlier_text text
 ) RETURNS SETOF record
