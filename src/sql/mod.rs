@@ -15,6 +15,7 @@ mod features;
 mod fingerprint;
 pub(crate) mod fingerprint_cache;
 mod fingerprint_column;
+mod fingerprint_sample;
 mod functions;
 mod guard;
 mod indexed;
