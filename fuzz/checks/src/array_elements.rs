@@ -4,7 +4,7 @@
 //! An input is a digit for the type, a digit for what follows, and the rest: 0 for the bytes of an array, 1 for
 //! elements to build one from, 2 for the same with a bitmap of NULLs.
 
-use formats::array_elements::{ElementPlaces, Layout, Unplaced};
+use formats::array_elements::{ArrayError, ElementOffsets, Layout};
 
 use super::input::Input;
 
@@ -39,8 +39,8 @@ fn check_bytes(array: &[u8], layout: Layout) {
     assert_eq!(found(array, layout).ok(), by_definition(array, layout), "{layout:?} {array:02x?}");
 }
 
-fn found(array: &[u8], layout: Layout) -> Result<Vec<usize>, Unplaced> {
-    let places = ElementPlaces::read(array, layout, &|| ())?;
+fn found(array: &[u8], layout: Layout) -> Result<Vec<usize>, ArrayError> {
+    let places = ElementOffsets::read(array, layout, &|| ())?;
     assert_eq!(places.get(places.count()), None);
     Ok((0..places.count()).map_while(|number| places.get(number)).collect())
 }
@@ -144,7 +144,7 @@ fn check_built(mut input: Input, layout: Layout, nullable: bool) {
     }
     let found = found(&array, layout);
     match elements.iter().position(Option::is_none) {
-        Some(null) => assert_eq!(found, Err(Unplaced::Null(null)), "{layout:?} {array:02x?}"),
+        Some(null) => assert_eq!(found, Err(ArrayError::Null(null)), "{layout:?} {array:02x?}"),
         None => assert_eq!(found, Ok(expected), "{layout:?} {array:02x?}"),
     }
 }

@@ -50,12 +50,12 @@ fn merge(positions: &mut [u32], middle: usize, left: &mut [u32], compare: &impl 
     left.copy_from_slice(&positions[..middle]);
     let (mut from_left, mut from_right) = (0, middle);
     while from_left < left.len() && from_right < positions.len() {
-        let place = from_left + from_right - middle;
+        let position = from_left + from_right - middle;
         if compare(left[from_left], positions[from_right]).is_gt() {
-            positions[place] = positions[from_right];
+            positions[position] = positions[from_right];
             from_right += 1;
         } else {
-            positions[place] = left[from_left];
+            positions[position] = left[from_left];
             from_left += 1;
         }
     }

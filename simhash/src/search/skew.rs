@@ -109,18 +109,21 @@ pub fn skew(
             layouts.push(counted.layout(blocks, near, probes, tick)?);
         }
     }
-    for place in 0..layouts.len() {
-        layouts[place].best =
-            !(0..layouts.len()).any(|other| is_better((other, &layouts[other]), (place, &layouts[place])));
+    for index in 0..layouts.len() {
+        let layout = &layouts[index];
+        let is_better = |(other, of_other): (usize, &Skew)| {
+            of_other.finds_as_much_as(layout) && (of_other.cost, other) < (layout.cost, index)
+        };
+        layouts[index].best = !layouts.iter().enumerate().any(is_better);
     }
     Ok(layouts)
 }
 
-/// Whether a search finds as many copies as another one at a lower cost, or comes first at the same cost.
-fn is_better((place, skew): (usize, &Skew), (other_place, other): (usize, &Skew)) -> bool {
-    let finds_as_much = skew.near == other.near
-        || recall(skew.near).zip(recall(other.near)).is_some_and(|(share, others_share)| share >= others_share);
-    finds_as_much && (skew.cost, place) < (other.cost, other_place)
+impl Skew {
+    fn finds_as_much_as(&self, other: &Self) -> bool {
+        let more = recall(self.near).zip(recall(other.near)).map(|(share, of_other)| share >= of_other);
+        self.near == other.near || more == Some(true)
+    }
 }
 
 /// Equal fingerprints, so that a million true duplicates are counted at once.

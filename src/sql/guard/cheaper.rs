@@ -10,7 +10,7 @@ use super::search::SearchedTable;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::{algorithm_error, tell, tick};
-use crate::sql::fingerprint_sample::SampledTable;
+use crate::sql::indexed::fingerprint_sample::SampledTable;
 use crate::sql::indexed::scope::Scope;
 
 /// From this many entries for each new row on, look for other radii: these entries take a hundred microseconds, as an

@@ -5,12 +5,12 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
+use super::fingerprint_column::check_is_stored;
 use crate::postgres::arrays::names;
 use crate::postgres::catalog::column::{Column, btree_family};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
 use crate::sql::arguments::required;
-use crate::sql::fingerprint_column::check_is_stored;
 
 /// The most columns of a scope: an index also has the block and the fingerprint.
 const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize - 2;
