@@ -300,6 +300,7 @@ class SimhashGuardOp(SimhashOp):
     resemblance: float | None = DEFAULT_RESEMBLANCE
     log_to: str | None = None
     log_columns: Sequence[str] = ()
+    radii: Sequence[int] | None = None
     schema: str | None = None
 
     @classmethod
@@ -316,6 +317,7 @@ class SimhashGuardOp(SimhashOp):
         resemblance: float | None = DEFAULT_RESEMBLANCE,
         log_to: str | None = None,
         log_columns: Sequence[str] = (),
+        radii: Sequence[int] | None = None,
         schema: str | None = None,
     ) -> None:
         """Rejects, skips or marks near-duplicates from now on. A guard that the table has is replaced.
@@ -333,6 +335,7 @@ class SimhashGuardOp(SimhashOp):
                 resemblance,
                 log_to,
                 log_columns,
+                radii,
                 schema,
             )
         )
@@ -343,6 +346,8 @@ class SimhashGuardOp(SimhashOp):
         if self.log_to is not None:
             log = _regclass(self.schema, self.log_to)
             arguments = [f"log_to => {log}" if argument.startswith("log_to") else argument for argument in arguments]
+        if self.radii is not None:
+            arguments.append(f"radii => {_literal('{' + ','.join(map(str, self.radii)) + '}')}")
         _call(operations, self.operation, _table(self), _literal(self.action), *arguments)
 
     def reverse(self) -> SimhashUnguardOp:

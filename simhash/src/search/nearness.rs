@@ -58,6 +58,12 @@ impl Nearness {
         self.radii.into_iter().take(self.blocks.into()).map(i32::from)
     }
 
+    /// Whether no pair within the distance is left out: the distance alone decides, also if there are radii. Two
+    /// fingerprints that are not near by radii differ in more bits than the radius in each block.
+    pub fn is_exact(self) -> bool {
+        self.blocks == 0 || self.radii().map(|radius| radius + 1).sum::<i32>() > self.max_distance
+    }
+
     /// The blocks of a layout that a search must look up, each with its radius. None if the layout cannot serve the
     /// search by these: radii are those of another layout.
     ///
@@ -111,7 +117,7 @@ mod tests {
     #[test]
     fn near_fingerprints_are_those_of_the_definition() {
         let mut random = random();
-        let mut near = 0;
+        let (mut near, mut exact) = (0, 0);
         for _ in 0..100_000 {
             let max_distance = (random() % 24) as i32 - 1;
             let blocks = [0, 2, 3, 4, 5, 6, 7, 8][(random() % 8) as usize];
@@ -122,13 +128,17 @@ mod tests {
             let expected = oracle(a, b, max_distance, &radii);
             assert_eq!(by_radii.contains(a ^ b), expected, "{a:x} {b:x} {max_distance} {radii:?}");
             near += u32::from(expected);
+            if by_radii.is_exact() {
+                exact += 1;
+                assert_eq!(expected, Nearness::within(max_distance).contains(a ^ b));
+            }
             // What is near has a block that is looked up.
             if let (true, Some(blocks)) = (expected, by_radii.blocks()) {
                 let mut probed = by_radii.probed_blocks(blocks).unwrap();
                 assert!(probed.any(|(block, radius)| block.ones(a ^ b) <= radius));
             }
         }
-        assert!(near > 10_000, "{near}");
+        assert!(near > 10_000 && exact > 10_000, "{near} {exact}");
     }
 
     #[test]

@@ -142,7 +142,11 @@ impl Asked {
                 (Some(_), []) => DISTANCE_WITH_TEXTS,
                 _ => DISTANCE_BY_RADII,
             };
-            Ok(Criterion { near: by_radii(self.max_distance.unwrap_or(default), &radii)?, resemblance })
+            let near = by_radii(self.max_distance.unwrap_or(default), &radii)?;
+            // Default radii that leave nothing out only make the search longer.
+            let is_by_distance = self.radii.is_none() && near.is_exact();
+            let near = if is_by_distance { Nearness::within(near.max_distance()) } else { near };
+            Ok(Criterion { near, resemblance })
         };
         let first = criterion(radii.next().unwrap_or_default())?;
         Ok(Criteria { first, others: radii.map(criterion).collect::<Result<_, _>>()? })

@@ -474,7 +474,14 @@ class TestGuard(Laboratory):
         self.forwards(Attach("Text", "body", prefix="Other"))
         self.forwards(Guard("Text", "skip", fingerprint="Other", resemblance=0.5))
         ((_, arguments),) = self.triggers()
-        self.assertEqual(arguments.split("\\000")[:3], ["skip", "6 resemblance 0.5", "Other"])
+        self.assertEqual(arguments.split("\\000")[:3], ["skip", "10 radii 1,1,1,1 resemblance 0.5", "Other"])
+
+    def test_radii(self):
+        for radii, criterion in ([], "6 resemblance 0.89"), ((0, 0, -1, 1), "10 radii 0,0,-1,1 resemblance 0.89"):
+            done = self.forwards(Guard("Text", fingerprint="fingerprint", radii=radii))
+            ((_, arguments),) = self.triggers()
+            self.assertEqual(arguments.split("\\000")[1], criterion)
+            self.backwards(done)
 
     def test_log(self):
         state = self.state

@@ -310,6 +310,16 @@ class Guard(OperationsTest):
             lambda op: op.simhash_guard("notes", "skip", resemblance=0.75, fingerprint="fp"),
         )
 
+    def test_radii(self):
+        self.check(
+            "SELECT simhash_guard('notes', fingerprint => 'fp', radii => '{1,0,-1,0}')",
+            lambda op: op.simhash_guard("notes", fingerprint="fp", radii=[1, 0, -1, 0]),
+        )
+        self.check(
+            "SELECT simhash_guard('notes', fingerprint => 'fp', radii => '{}')",
+            lambda op: op.simhash_guard("notes", fingerprint="fp", radii=()),
+        )
+
     def test_log(self):
         """The log is a table of the guarded table's schema, whose name is quoted as that one's."""
         self.execute(

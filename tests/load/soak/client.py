@@ -11,6 +11,7 @@ import psycopg
 
 from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
 from patience import until
+from pool import tenant
 
 KNOWN_ROWS = 600
 ROWS_OF_A_CLIENT = 100_000_000
@@ -38,8 +39,8 @@ class Lost(Exception):
 
 
 class Client:
-    def __init__(self, number, action, texts, seed):
-        self.number, self.action, self.texts = number, action, texts
+    def __init__(self, number, action, texts, tenants, seed):
+        self.number, self.action, self.texts, self.tenants = number, action, texts, tenants
         self.rng = random.Random(f"{seed} {number}")
         self.last_id = number * ROWS_OF_A_CLIENT
         self.last_transaction = 0
@@ -172,35 +173,39 @@ class Client:
             rows.append((self.last_id, rng.randrange(len(self.texts))))
         return rows
 
+    def columns(self, text):
+        """The values of the columns text, tenant and body."""
+        return text, tenant(text, self.tenants), self.texts[text]
+
     def insert(self, rng):
         rows = self.new_rows(rng.choice((1, 1, 1, 2, 5)), rng)
-        values = [value for id, text in rows for value in (id, text, self.texts[text])]
+        values = [value for id, text in rows for value in (id, *self.columns(text))]
+        placeholders = ", ".join(["(%s, %s, %s, %s)"] * len(rows))
         with self.refusing(rows) as since:
             stored = self.execute(
-                f"INSERT INTO soak (id, text, body) VALUES {', '.join(['(%s, %s, %s)'] * len(rows))} RETURNING id",
-                values,
+                f"INSERT INTO soak (id, text, tenant, body) VALUES {placeholders} RETURNING id, mark", values
             )
-            self.wrote(rows, {id for (id,) in stored}, since)
+            self.wrote(rows, dict(stored), since)
 
     def copy(self, rng):
         rows = self.new_rows(rng.randint(1, 8), rng)
         with self.refusing(rows) as since:
             with self.losing(), self.connection.cursor() as cursor:
-                with cursor.copy("COPY soak (id, text, body) FROM STDIN") as copy:
+                with cursor.copy("COPY soak (id, text, tenant, body) FROM STDIN") as copy:
                     for id, text in rows:
-                        copy.write_row((id, text, self.texts[text]))
-            stored = self.execute("SELECT id FROM soak WHERE id = ANY (%s)", ([id for id, _ in rows],))
-            self.wrote(rows, {id for (id,) in stored}, since)
+                        copy.write_row((id, *self.columns(text)))
+            stored = self.execute("SELECT id, mark FROM soak WHERE id = ANY (%s)", ([id for id, _ in rows],))
+            self.wrote(rows, dict(stored), since)
 
     def wrote(self, rows, stored, since):
         before = []
         for id, text in rows:
             if id in stored:
-                self.transaction.wrote(id, text, since)
+                self.transaction.wrote(id, text, since, mark=stored[id])
                 before.append((id, text))
-                self.journal.count("row stored")
+                self.journal.count("row stored" if stored[id] is None else "row marked")
             else:
-                if self.action == "reject":
+                if self.action != "skip":
                     raise RuntimeError(f"row {id} was neither stored nor rejected")
                 self.transaction.refused([(id, text)], list(before), since)
                 self.journal.count("row skipped")
@@ -218,21 +223,22 @@ class Client:
         text = rng.randrange(len(self.texts))
         with self.refusing([(id, text)]) as since:
             stored = self.execute(
-                "INSERT INTO soak (id, text, body) VALUES (%s, %s, %s)"
-                " ON CONFLICT (id) DO UPDATE SET text = excluded.text, body = excluded.body, note = 0 RETURNING note",
-                (id, text, self.texts[text]),
+                "INSERT INTO soak (id, text, tenant, body) VALUES (%s, %s, %s, %s)"
+                " ON CONFLICT (id) DO UPDATE SET text = excluded.text, tenant = excluded.tenant, body = excluded.body,"
+                " note = 0 RETURNING note, mark",
+                (id, *self.columns(text)),
             ).fetchone()
         # Only now is the row locked for certain.
         order = monotonic()
         if stored is None:
             self.transaction.refused([(id, text)], [], since)
             self.journal.count("upsert skipped")
-        elif stored == (None,):
-            self.transaction.wrote(id, text, since, order=order)
+        elif stored[0] is None:
+            self.transaction.wrote(id, text, since, order=order, mark=stored[1])
             self.journal.count("upsert inserted")
         else:
             self.transaction.ended(id, False, order)
-            self.transaction.wrote(id, text, since, inserted=False, order=order)
+            self.transaction.wrote(id, text, since, inserted=False, order=order, mark=stored[1])
             self.journal.count("upsert updated")
 
     def update_text(self, rng, id=None):
@@ -241,11 +247,12 @@ class Client:
             text = rng.randrange(len(self.texts))
             with self.refusing([(id, text)]) as since:
                 updated = self.execute(
-                    "UPDATE soak SET text = %s, body = %s WHERE id = %s", (text, self.texts[text], id)
-                )
-            if updated.rowcount:
+                    "UPDATE soak SET text = %s, tenant = %s, body = %s WHERE id = %s RETURNING mark",
+                    (*self.columns(text), id),
+                ).fetchone()
+            if updated:
                 self.transaction.ended(id, False, since)
-                self.transaction.wrote(id, text, since, inserted=False)
+                self.transaction.wrote(id, text, since, inserted=False, mark=updated[0])
                 self.journal.count("text updated")
             else:
                 self.transaction.refused([(id, text)], [], since)

@@ -18,6 +18,7 @@ class Version:
     inserted: bool
     # A time while the row was locked, by which it can be compared with what ended a version of the row.
     order: float
+    mark: int = None
     fate: str = UNDONE
     # If it was undone: since when at the latest.
     until: float = FOREVER
@@ -36,7 +37,7 @@ class Ended:
 
 @dataclass
 class Refusal:
-    """Rows (id and text) of one statement of which one was rejected, or each skipped."""
+    """Rows (id and text) of one statement of which one was rejected, or each skipped or marked."""
 
     rows: list
     stored: list  # rows of the same statement, which came before them or may have
@@ -44,6 +45,7 @@ class Refusal:
     since: float
     until: float
     named: tuple = None  # the key that the error named, the distance, and the resemblance as written
+    mark: int = None
 
 
 @dataclass
@@ -63,14 +65,16 @@ class Transaction:
     def __init__(self, journal, name):
         self.journal, self.name, self.entries = journal, name, []
 
-    def wrote(self, id, text, since, inserted=True, order=None):
-        self.entries.append(Version(id, text, self.name, since, inserted, since if order is None else order))
+    def wrote(self, id, text, since, inserted=True, order=None, mark=None):
+        self.entries.append(Version(id, text, self.name, since, inserted, since if order is None else order, mark))
+        if mark is not None:
+            self.refused([(id, text)], [], since, mark=mark)
 
     def ended(self, id, deleted, order):
         self.entries.append(Ended(id, deleted, order))
 
-    def refused(self, rows, stored, since, named=None):
-        self.journal.refusals.append(Refusal(rows, stored, self.name, since, monotonic(), named))
+    def refused(self, rows, stored, since, named=None, mark=None):
+        self.journal.refusals.append(Refusal(rows, stored, self.name, since, monotonic(), named, mark))
 
     def savepoint(self):
         return len(self.entries)

@@ -1,7 +1,7 @@
 -- Guards that propose candidates by radii, and let the texts decide.
 
--- The radii are written into the trigger: those that are given or, for NULL, 1 in each block of the table's layout, and
--- 0 where that would read a tenth of the rows.
+-- The radii are written into the trigger: those that are given or, by default, 1 in each block of the table's layout,
+-- and 0 where that would read a tenth of the rows.
 CREATE FUNCTION criterion(radii integer[], layout integer, max_distance integer, resemblance double precision)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -16,6 +16,9 @@ BEGIN
 END $$;
 SET client_min_messages = warning;
 SELECT layout, criterion(NULL, layout, NULL, -1) FROM generate_series(2, 8) AS layout;
+-- At a distance where radii 1 in four blocks leave nothing out, there are none.
+SELECT max_distance, layout, criterion(NULL, layout, max_distance, -1)
+FROM unnest(ARRAY[3, 7, 8]) AS max_distance, unnest(ARRAY[3, 4]) AS layout ORDER BY 1, 2;
 SELECT criterion('{}', 4, NULL, -1) AS by_distance, criterion('{0,0,0,0}', 4, NULL, -1) AS equal_block,
     criterion('{1,1,-1,0}', 4, 8, .5) AS given, criterion('{1,1,1}', 4, 5, .9) AS other_layout;
 SELECT criterion(NULL, 4, NULL, NULL) AS no_texts, criterion('{1,0,0,0}', 4, NULL, NULL) AS radii_without_texts;
@@ -51,7 +54,7 @@ TRUNCATE docs;
 SELECT simhash_unguard('docs');
 INSERT INTO docs SELECT * FROM texts;
 SELECT sum(rows) FILTER (WHERE duplicate AND distance <= 6) AS within_6, sum(rows) FILTER (WHERE duplicate) AS all
-FROM simhash_preview('docs', radii => NULL);
+FROM simhash_preview('docs');
 
 -- The trigger by hand.
 CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW

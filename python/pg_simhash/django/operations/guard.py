@@ -27,6 +27,7 @@ class GuardOperation(TableOperation):
         fingerprint: str = "simhash",
         log_to: str | None = None,
         log_fields: Sequence[str] = (),
+        radii: Sequence[int] | None = None,
     ) -> None:
         self.model_name = model_name
         self.action = action
@@ -37,6 +38,7 @@ class GuardOperation(TableOperation):
         self.fingerprint = fingerprint
         self.log_to = log_to
         self.log_fields = log_fields
+        self.radii = radii
 
     def guard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         arguments: dict[str, Any] = {"action": self.action}
@@ -55,6 +57,8 @@ class GuardOperation(TableOperation):
             arguments["log_to"] = table_of(schema_editor, log)
         if self.log_fields:
             arguments["log_columns"] = columns_of(model, self.log_fields)
+        if self.radii is not None:
+            arguments["radii"] = list(self.radii)
         create_deferred_indexes(schema_editor, model)
         select(schema_editor, "simhash_guard", table_of(schema_editor, model), **arguments)
 
