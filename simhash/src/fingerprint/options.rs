@@ -419,7 +419,8 @@ impl From<Error> for InvalidOptions {
 
 impl InvalidOptions {
     /// The keys of the options, for a hint.
-    pub const KEYS: &str = "\"tokens\", \"ngram\", \"weight\", \"weights\", \"case_fold\", \"top\", \"seed\", \"markup\"";
+    pub const KEYS: &str =
+        "\"tokens\", \"ngram\", \"weight\", \"weights\", \"case_fold\", \"top\", \"seed\", \"markup\"";
 
     /// What more is known, as a sentence.
     pub fn detail(&self) -> Option<String> {

@@ -22,6 +22,11 @@ pub struct Token {
     pub touching: bool,
 }
 
+/// What stands between white space. The text of a document may have any white space where some is due.
+pub fn words(text: &str) -> Vec<&str> {
+    text.split(|c| c <= ' ').filter(|word| !word.is_empty()).collect()
+}
+
 /// The text of an HTML document, from the list of its tokens.
 pub fn text_of_html(html: &str) -> String {
     const BOXES: &str = "address article aside blockquote body br button caption center col colgroup dd details dialog \
@@ -37,7 +42,7 @@ pub fn text_of_html(html: &str) -> String {
             HtmlToken::String(string) if !hidden && templates == 0 => text.extend_from_slice(&string),
             HtmlToken::StartTag(tag) => {
                 let name = String::from_utf8_lossy(&tag.name);
-                text.extend(is_box(&name).then_some(b'\n'));
+                text.extend((is_box(&name) && templates == 0).then_some(b'\n'));
                 let is_foreign = ["svg", "math"].contains(&&*name);
                 templates += usize::from(name == "template");
                 if tag.self_closing && (is_foreign || foreign > 0) {
@@ -56,7 +61,7 @@ pub fn text_of_html(html: &str) -> String {
             }
             HtmlToken::EndTag(tag) => {
                 let name = String::from_utf8_lossy(&tag.name);
-                text.extend(is_box(&name).then_some(b'\n'));
+                text.extend((is_box(&name) && templates == 0).then_some(b'\n'));
                 hidden = false;
                 templates -= usize::from(name == "template" && templates > 0);
                 foreign -= usize::from(["svg", "math"].contains(&&*name) && foreign > 0);
