@@ -75,6 +75,7 @@ fn variants() -> Vec<(&'static str, Options)> {
         ("weight log", json!({"weight": "log"})),
         ("weight tf", json!({"weight": "tf"})),
         ("no case_fold", json!({"case_fold": false})),
+        ("markup", json!({"markup": "html"})),
         ("top 64", json!({"top": 64})),
         ("top 256", json!({"top": 256})),
         ("log, top 64", json!({"weight": "log", "top": 64})),

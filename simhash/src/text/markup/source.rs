@@ -1,8 +1,9 @@
 //! Reads an HTML document for html5gum: in pieces, with ticks between them, and without most of its tags.
 //!
-//! html5gum takes some hundred instructions for a tag, of which most documents have one in every 40 bytes. So a tag that
-//! does no more than separate words, or not even that, is skipped here. html5gum reads all others, and all that is not
-//! written as usual. `tests/properties.rs` compares the texts of documents with those that html5gum finds alone.
+//! html5gum takes more than a thousand instructions for a tag, and documents have one in every 25 to 50 bytes. So a tag
+//! that does no more than separate words is skipped here. html5gum reads all others, and all that is not written as
+//! usual. In Debian's documentation of Python and PostgreSQL, that leaves 19 of 60 instructions a byte.
+//! `tests/properties.rs` compares the texts of documents with those that html5gum finds alone.
 
 use std::cell::Cell;
 use std::collections::TryReserveError;
@@ -119,8 +120,8 @@ fn reserve_for_name(bytes: usize) -> Result<(), TryReserveError> {
     Ok(())
 }
 
-/// The end of the tag at byte `at` of a text, and whether it is a box's. None if there is no tag, or if html5gum must read
-/// it.
+/// The end of the tag at byte `at` of a text, and whether it is a box's. None if there is no tag, or if html5gum must
+/// read it.
 #[inline]
 fn plain_tag(text: &[u8], at: usize) -> Option<(usize, bool)> {
     if *text.get(at)? != b'<' {
