@@ -15,7 +15,7 @@ use super::elements::Element;
 use crate::error::Error;
 use crate::ticking::BYTES;
 
-/// The document from the place on that html5gum has reached.
+/// The document, from where html5gum has come to.
 pub struct Source<'a, T> {
     rest: &'a [u8],
     /// Bytes that are left when the next tick is due.
@@ -56,16 +56,16 @@ impl<'a, T: Fn()> Source<'a, T> {
     #[inline]
     fn skip_tags(&mut self) -> bool {
         let ahead = self.ahead();
-        let (mut at, mut separate) = (0, false);
-        while let Some((end, is_box)) = plain_tag(ahead, at) {
-            at = end;
+        let (mut offset, mut separate) = (0, false);
+        while let Some((end, is_box)) = plain_tag(ahead, offset) {
+            offset = end;
             separate |= is_box;
-            if ahead.get(at).is_some_and(|byte| *byte <= b' ') {
-                at = find(ahead, at, |bytes| at_least(b'!', bytes)).unwrap_or(ahead.len());
+            if ahead.get(offset).is_some_and(|byte| *byte <= b' ') {
+                offset = find(ahead, offset, |bytes| at_least(b'!', bytes)).unwrap_or(ahead.len());
                 separate = true;
             }
         }
-        self.skip(at);
+        self.skip(offset);
         separate
     }
 }
@@ -120,48 +120,46 @@ fn reserve_for_name(bytes: usize) -> Result<(), TryReserveError> {
     Ok(())
 }
 
-/// The end of the tag at byte `at` of a text, and whether it is a box's. None if there is no tag, or if html5gum must
+/// The end of the tag at this offset of a text, and whether it is a box's. None if there is no tag, or if html5gum must
 /// read it.
 #[inline]
-fn plain_tag(text: &[u8], at: usize) -> Option<(usize, bool)> {
-    if *text.get(at)? != b'<' {
+fn plain_tag(text: &[u8], offset: usize) -> Option<(usize, bool)> {
+    if *text.get(offset)? != b'<' {
         return None;
     }
-    let start = at + 1 + usize::from(*text.get(at + 1)? == b'/');
+    let start = offset + 1 + usize::from(*text.get(offset + 1)? == b'/');
     let letters = word(&text[start..]);
-    // The end of the name. html5gum reads longer names.
+    // html5gum reads names that do not end within eight bytes.
     let length = ends_name(letters).trailing_zeros() / 8;
     let name = (letters | SMALL) & !(!0u64).checked_shl(8 * length)?;
     let element = Element::of_word(name);
     if !(name as u8).is_ascii_lowercase() || !matches!(element, Element::Inline | Element::Box) {
         return None;
     }
-    let mut at = start + length as usize;
-    while *text.get(at)? != b'>' {
-        at = after_attribute(text, at)?;
+    let mut end = start + length as usize;
+    while *text.get(end)? != b'>' {
+        end = attribute_end(text, end)?;
     }
-    Some((at + 1, element == Element::Box))
+    Some((end + 1, element == Element::Box))
 }
 
-/// The place after white space or slashes and an attribute, which are expected at byte `at` of a text. None if the text
-/// ends before that, or if html5gum must read it.
+/// The end of the white space, or slashes, and the attribute at this offset of a text. None if the text ends before
+/// that, or if html5gum must read it.
 #[inline(always)]
-fn after_attribute(text: &[u8], at: usize) -> Option<usize> {
-    let mut start = at;
+fn attribute_end(text: &[u8], offset: usize) -> Option<usize> {
+    let mut start = offset;
     while matches!(text.get(start)?, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ' | b'/') {
         start += 1;
     }
     let end = find(text, start, |bytes| ends_name(bytes) | equal(b'=', bytes))?;
     if text[end] != b'=' {
-        // Other control characters belong to a name.
-        return (end > at).then_some(end);
+        // A control character that is no white space belongs to the name.
+        return (end > offset).then_some(end);
     }
     match *text.get(end + 1)? {
-        // No name before the equals sign.
+        // There is no name before the equals sign.
         _ if end == start => None,
-        quote @ (b'"' | b'\'') => {
-            Some(find(text, end + 2, |bytes| equal(quote, bytes))? + 1).filter(|end| *end < text.len())
-        }
+        quote @ (b'"' | b'\'') => Some(find(text, end + 2, |bytes| equal(quote, bytes))? + 1),
         0..=b' ' | b'>' => None,
         _ => find(text, end + 1, |bytes| !at_least(b'!', bytes) & HIGH | equal(b'>', bytes)),
     }
@@ -172,19 +170,19 @@ const SMALL: u64 = 0x2020_2020_2020_2020;
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The first place from `at` on at which `marked` sets the highest bit of a byte; it is called for eight bytes.
+/// The first offset, from this one on, of a byte whose highest bit `marked` sets. It is called for eight bytes.
 #[inline(always)]
-fn find(text: &[u8], mut at: usize, marked: impl Fn(u64) -> u64) -> Option<usize> {
+fn find(text: &[u8], mut offset: usize, marked: impl Fn(u64) -> u64) -> Option<usize> {
     loop {
-        let rest = &text[at..];
-        let place = marked(word(rest)).trailing_zeros() as usize / 8;
-        if place >= rest.len() {
+        let rest = &text[offset..];
+        let found = marked(word(rest)).trailing_zeros() as usize / 8;
+        if found >= rest.len() {
             return None;
         }
-        if place < 8 {
-            return Some(at + place);
+        if found < 8 {
+            return Some(offset + found);
         }
-        at += 8;
+        offset += 8;
     }
 }
 
