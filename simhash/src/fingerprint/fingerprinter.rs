@@ -113,13 +113,19 @@ impl Fingerprinter {
         tick: &impl Fn(),
         make: impl FnOnce(&mut Self, &str) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let mut without_markup = std::mem::take(&mut self.without_markup);
+        let mut without_markup = String::new();
         let text = match options.markup {
-            None => Ok(text),
-            Some(Markup::Html) => text_of_html(text, &mut without_markup, tick).map(|()| &*without_markup),
+            None => text,
+            Some(Markup::Html) => {
+                without_markup = std::mem::take(&mut self.without_markup);
+                text_of_html(text, &mut without_markup, tick)?;
+                &without_markup
+            }
         };
-        let made = text.and_then(|text| make(self, text));
-        self.without_markup = without_markup;
+        let made = make(self, text);
+        if options.markup.is_some() {
+            self.without_markup = without_markup;
+        }
         self.shrink();
         made
     }

@@ -198,14 +198,13 @@ fn word(text: &[u8]) -> u64 {
 /// Marks bytes that are at least `least`, which is ASCII.
 #[inline(always)]
 fn at_least(least: u8, bytes: u64) -> u64 {
-    ((bytes & !HIGH) + LOW * u64::from(0x80 - least) | bytes) & HIGH
+    (((bytes & !HIGH) + LOW * u64::from(0x80 - least)) | bytes) & HIGH
 }
 
 /// Marks bytes that are `byte`.
 #[inline(always)]
 fn equal(byte: u8, bytes: u64) -> u64 {
-    let other = bytes ^ LOW * u64::from(byte);
-    !at_least(1, other) & HIGH
+    !at_least(1, bytes ^ (LOW * u64::from(byte))) & HIGH
 }
 
 /// Marks bytes that end the name of an element: white space, slashes and the end of the tag. It also marks other control
