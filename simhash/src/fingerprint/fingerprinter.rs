@@ -20,8 +20,8 @@ const RETAINED_BYTES: usize = 1 << 20;
 
 /// Makes fingerprints of texts. Keeps up to 1 MB of scratch memory from one text to the next.
 ///
-/// While it runs, it needs memory for the normal form of the text and for a [`FeatureTable`]. Every allocation that
-/// grows with the text may fail with [`Error::OutOfMemory`].
+/// While it runs, it needs memory for the text without its markup, for its normal form and for a [`FeatureTable`].
+/// Every allocation that grows with the text may fail with [`Error::OutOfMemory`].
 #[derive(Debug, Default)]
 pub struct Fingerprinter {
     /// The text of the last document with markup.
