@@ -155,12 +155,13 @@ def distinct(documents):
     return dict(seen.values())
 
 
-def write(folder, name, documents):
+def write(folder, name, documents, texts=None):
+    """Writes documents, and the pairs of which the texts resemble each other: by default, the documents are the texts."""
     with gzip.open(folder / f"{name}.jsonl.gz", "wt") as file:
         for document, text in documents.items():
             file.write(json.dumps({"id": document, "text": text}, ensure_ascii=False) + "\n")
     with gzip.open(folder / f"{name}.pairs.tsv.gz", "wt") as file:
-        for pair in resembling(documents):
+        for pair in resembling(texts or documents):
             file.write("{}\t{}\t{:.4f}\n".format(*pair))
     print(f"{name}: {len(documents)} documents", flush=True)
 

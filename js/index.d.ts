@@ -16,6 +16,8 @@ export interface Options {
   top?: number
   /** The seed of the features' hashes, 0 to 2^64 - 1. */
   seed?: number | bigint
+  /** The markup of the text, whose tags are no words; none by default. */
+  markup?: 'html'
 }
 
 /** What a fingerprint is made of. */

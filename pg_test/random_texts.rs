@@ -10,7 +10,7 @@ mod tests {
     use simhash::fingerprint::options::Options;
     use simhash::fingerprint::resemblance::resemblance;
 
-    const PIECES: [&str; 22] = [
+    const PIECES: [&str; 28] = [
         "word",
         "Word",
         "WORLD",
@@ -33,6 +33,12 @@ mod tests {
         "-",
         "。",
         "\n",
+        "<p>",
+        "<b class=\"word\">",
+        "</script>",
+        "<script>",
+        "&eacute;",
+        "<!-- ",
     ];
 
     fn text(random: &mut Random) -> String {
@@ -48,6 +54,7 @@ mod tests {
             ("weight", json!(random.one_of(&["set", "log", "tf"]))),
             ("case_fold", json!(random.one_of(&[true, false]))),
             ("top", json!(1 + random.below(20))),
+            ("markup", json!("html")),
         ] {
             if random.below(3) == 0 {
                 options.insert(key.to_owned(), value);

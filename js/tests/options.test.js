@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 import { features, resemblance, simhash, wide } from 'pg-simhash'
 
-const TEXT = 'Some words of a text, SOME of them in capitals'
+const TEXT = 'Some words of a text, SOME of them in <b>capitals</b>'
 
 test('each option matters', () => {
   const others = [
@@ -16,6 +16,7 @@ test('each option matters', () => {
     { case_fold: false },
     { top: 3 },
     { seed: 1 },
+    { markup: 'html' },
   ]
   for (const options of others) {
     assert.notEqual(simhash(TEXT, options), simhash(TEXT), JSON.stringify(options))
@@ -74,6 +75,11 @@ test('wrong options', () => {
       'invalid value for simhash option "tokens": "lines". It must be one of "words", "chars", "dictionary".',
     ],
     [
+      { markup: 'xml' },
+      'RangeError',
+      'invalid value for simhash option "markup": "xml". It must be "html".',
+    ],
+    [
       { weights: { a: NaN } },
       'RangeError',
       'invalid value for simhash option "weights": "a": null. ' +
@@ -83,7 +89,7 @@ test('wrong options', () => {
       { n_gram: 2 },
       'TypeError',
       'unknown simhash option "n_gram". ' +
-        'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed".',
+        'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup".',
     ],
     [{ ngram: () => 2 }, 'TypeError', 'simhash option "ngram" must be a JSON value, not function'],
     [null, 'TypeError', 'options must be an object, not null'],

@@ -14,3 +14,4 @@ class Options(TypedDict, total=False):
     case_fold: bool
     top: int
     seed: int
+    markup: Literal["html"]

@@ -4,7 +4,7 @@ import unittest
 
 import pg_simhash
 
-TEXT = "Some words of a text, SOME of them in capitals"
+TEXT = "Some words of a text, SOME of them in <b>capitals</b>"
 
 
 class Options(unittest.TestCase):
@@ -18,6 +18,7 @@ class Options(unittest.TestCase):
             {"case_fold": False},
             {"top": 3},
             {"seed": 1},
+            {"markup": "html"},
         ]:
             with self.subTest(options):
                 self.assertNotEqual(pg_simhash.simhash(TEXT, **options), default)
@@ -45,6 +46,7 @@ class Options(unittest.TestCase):
                 'invalid value for simhash option "tokens": "lines". It must be one of "words", "chars", "dictionary".',
             ),
             ({"case_fold": None}, 'invalid value for simhash option "case_fold": null. It must be true or false.'),
+            ({"markup": "xml"}, 'invalid value for simhash option "markup": "xml". It must be "html".'),
             (
                 {"seed": 2**64},
                 'invalid value for simhash option "seed": 18446744073709551616. '
@@ -66,7 +68,7 @@ class Options(unittest.TestCase):
         self.assertEqual(
             str(raised.exception),
             'unknown simhash option "n_gram". '
-            'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed".',
+            'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup".',
         )
 
     def test_values_that_are_no_json(self):

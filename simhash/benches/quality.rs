@@ -75,6 +75,7 @@ fn variants() -> Vec<(&'static str, Options)> {
         ("weight log", json!({"weight": "log"})),
         ("weight tf", json!({"weight": "tf"})),
         ("no case_fold", json!({"case_fold": false})),
+        ("markup", json!({"markup": "html"})),
         ("top 64", json!({"top": 64})),
         ("top 256", json!({"top": 256})),
         ("log, top 64", json!({"weight": "log", "top": 64})),
@@ -191,7 +192,7 @@ fn check_bar(name: &str, (what, value, bar): &Bar, as_shipped: &Outcome, rehashe
 /// miss.
 fn report_verified(set: &Set, seeds: u64) -> usize {
     let options = Options::default();
-    let verifier = Verifier::new(set);
+    let verifier = Verifier::new(set, options.clone());
     let shipped = fingerprints(set, &options);
     let rehashed = rehashed_fingerprints(set, &options, seeds);
     println!("verified: P / R at k where features resemble by at least; (mean, deviation) of {seeds} re-hashings");
@@ -229,19 +230,20 @@ fn report_verified(set: &Set, seeds: u64) -> usize {
 /// The resemblances of documents by their features with the default options, each computed once.
 struct Verifier<'s> {
     set: &'s Set,
+    options: Options,
     known: RefCell<HashMap<(usize, usize), f64>>,
     fingerprinter: RefCell<Fingerprinter>,
 }
 
 impl<'s> Verifier<'s> {
-    fn new(set: &'s Set) -> Self {
-        Self { set, known: RefCell::default(), fingerprinter: RefCell::default() }
+    fn new(set: &'s Set, options: Options) -> Self {
+        Self { set, options, known: RefCell::default(), fingerprinter: RefCell::default() }
     }
 
     fn resemblance(&self, a: usize, b: usize) -> f64 {
         *self.known.borrow_mut().entry((a.min(b), a.max(b))).or_insert_with(|| {
             let (fingerprinter, texts) = (&mut *self.fingerprinter.borrow_mut(), &self.set.texts);
-            let resemblance = resemblance(fingerprinter, &texts[a], &texts[b], &Options::default(), &|| ());
+            let resemblance = resemblance(fingerprinter, &texts[a], &texts[b], &self.options, &|| ());
             resemblance.expect("a resemblance").unwrap_or(0.0)
         })
     }
@@ -397,17 +399,20 @@ fn report_choices(set: &Set, seeds: u64) {
         let options = json(options);
         Options { weights: Some(Arc::new(learn(set, &options, features))), ..options }
     };
-    let verifier = Verifier::new(set);
     let plain = |options: &Options| {
         let outcome = |seed| Outcome::new(set, &seeded_fingerprints(set, options, seed));
         (0..=seeds).map(outcome).collect::<Vec<_>>()
     };
-    print_choice("default", &plain(&json(json!({}))), ONE_WORD);
-    let verified = |seed| {
-        let fingerprints = seeded_fingerprints(set, &Options::default(), seed);
-        Outcome::of_pairs(set, &fingerprints, |a, b, k| k <= 12 && verifier.resemblance(a, b) >= PROPOSED)
-    };
-    print_choice("verified, .89", &(0..=seeds).map(verified).collect::<Vec<_>>(), ONE_WORD);
+    for (name, options) in [("default", json!({})), ("markup", json!({"markup": "html"}))] {
+        let options = json(options);
+        print_choice(name, &plain(&options), ONE_WORD);
+        let verifier = Verifier::new(set, options.clone());
+        let verified = |seed| {
+            let fingerprints = seeded_fingerprints(set, &options, seed);
+            Outcome::of_pairs(set, &fingerprints, |a, b, k| k <= 12 && verifier.resemblance(a, b) >= PROPOSED)
+        };
+        print_choice(&format!("{name}, .89"), &(0..=seeds).map(verified).collect::<Vec<_>>(), ONE_WORD);
+    }
 
     // The seeds are not those of the other word's other draws.
     let two_words = |first_at_most: usize| {

@@ -7,6 +7,7 @@ use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::feature_table::FeatureTable;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
+use simhash::text::markup::text_of_html;
 use simhash::text::normalise::normalise;
 
 /// Most bytes of a text that one pass may process between two ticks.
@@ -62,6 +63,54 @@ fn every_long_text_ticks() {
             assert!(fingerprint >= least, "{fingerprint} ticks for {piece:?}, {options}");
             assert!(features >= least, "{features} ticks for the features of {piece:?}, {options}");
             assert!(resemblance >= least, "{resemblance} ticks for the resemblance of {piece:?}, {options}");
+        }
+    }
+}
+
+/// Markup of every kind, most of it never closed. Reading any of it anew for each repetition would take an hour.
+#[test]
+fn every_long_document_ticks() {
+    const LENGTH: usize = 2 << 20;
+    for piece in [
+        "<",
+        "<p>",
+        "<b><i>",
+        "</p",
+        "<p x",
+        "<p x='",
+        "<p x=\"'>",
+        "<p x=y ",
+        "<a/=b>",
+        "<!--",
+        "<!-- <p>-->",
+        "<![CDATA[",
+        "<?",
+        "&",
+        "&amp",
+        "&#",
+        "&#1",
+        "&CounterClockwiseContourIntegral",
+        "<script>",
+        "<script><!--<script>",
+        "<style></styl",
+        "<title></title",
+        "<textarea></p>",
+        "<template>",
+        "</template>",
+        "<svg/>",
+        "<plaintext>",
+        "\0",
+        "\r",
+        "word ",
+        "中",
+    ] {
+        for start in ["", "<script>", "<title></"] {
+            let html = format!("{start}{}", piece.repeat(LENGTH / piece.len()));
+            let count = Cell::new(0);
+            let mut text = String::new();
+            text_of_html(&html, &mut text, &|| count.set(count.get() + 1)).expect("memory suffices");
+            assert!(count.get() >= html.len() / STRIDE, "{} ticks for {start:?}, {piece:?}", count.get());
+            assert!(text.len() <= 3 * html.len(), "{} bytes for {start:?}, {piece:?}", text.len());
         }
     }
 }

@@ -13,12 +13,13 @@ use simhash::distance::{hamming, similarity};
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::features::each_feature;
 use simhash::fingerprint::hash::{FeatureHash, Seeded, hash, hash_1_to_8, hash_9_to_16, word_at};
-use simhash::fingerprint::options::{Options, Tokens, Weight};
+use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
 use simhash::fingerprint::seen_words::SeenWords;
 use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weight_map::WeightMap;
 use simhash::search::blocks::{Block, radius};
+use simhash::text::markup::text_of_html;
 use simhash::text::normalise::normalise;
 
 /// Pieces of text for every case of the code: scripts with and without spaces, marks of several combining classes,
@@ -55,6 +56,61 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece(), 0..60).prop_map(|pieces| pieces.concat())
 }
 
+/// A document: texts among well-formed and broken markup of every kind.
+fn html() -> impl Strategy<Value = String> {
+    let element = || {
+        select(vec![
+            "p",
+            "b",
+            "DIV",
+            "span",
+            "br",
+            "td",
+            "script",
+            "Style",
+            "title",
+            "textarea",
+            "template",
+            "noscript",
+            "xmp",
+            "iframe",
+            "svg",
+            "math",
+            "text",
+            "blockquote",
+            "blockquotes",
+            "option",
+            "plaintextes",
+            "a1",
+            "h1",
+            "x-é",
+        ])
+    };
+    let piece = prop_oneof![
+        6 => piece(),
+        6 => element().prop_map(|name| format!("<{name}>")),
+        6 => element().prop_map(|name| format!("</{name}>")),
+        2 => (element(), "[a-z]{1,3}", "[ -~é]{0,9}").prop_map(|(name, key, value)| format!("<{name} {key}=\"{value}\">")),
+        1 => element().prop_map(|name| format!("<{name}\n/>")),
+        // Attributes in every way, right and wrong.
+        3 => (element(), "([ \t\r/]{0,2}[ab=\u{1}é]{0,2}[ =]{0,2}['\"/>]?[a <>/=é]{0,9}['\"]?){0,3}")
+            .prop_map(|(name, attributes)| format!("<{name} {attributes}>")),
+        1 => "</?[A-Za-z0-9é\u{1}/-]{1,12}[ />]{0,2}",
+        2 => (element(), piece()).prop_map(|(name, text)| format!("<{name}>{text}</{name} x>")),
+        2 => select(vec![
+            "&amp;", "&lt;", "&nbsp;", "&eacute", "&notit;", "&nGt;", "&#20013;", "&#x4e2d", "&#0;", "&#128;", "&#xD800;",
+            "&#99999999999;", "&unknown;", "&", "&#", "&#x;", "&shy;", "&a",
+        ])
+        .prop_map(str::to_owned),
+        2 => select(vec![
+            "<!-- ", " -->", "<!", "<!doctype html>", "<?xml ?>", "<![CDATA[", "]]>", "<", ">", "</", "<!-->", "<!--->", "/>",
+            "<p", " x='", "\"", "'", "</script", "<!--<script>", "\0", "\r\n", "<plaintext>", "</>", "--!>", "<a/b=c>",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
 fn options() -> impl Strategy<Value = Options> {
     (
         select(vec![Tokens::Words, Tokens::Words, Tokens::Chars, Tokens::Dictionary]),
@@ -64,8 +120,9 @@ fn options() -> impl Strategy<Value = Options> {
         prop::option::of((1u32..40).prop_map(|top| NonZeroU32::new(top).expect("not 0"))),
         prop_oneof![3 => Just(0), 1 => Just(1), 1 => any::<u64>()],
         prop::option::of(weights()),
+        select(vec![None, None, Some(Markup::Html)]),
     )
-        .prop_map(|(tokens, ngram, weight, case_fold, top, seed, weights)| Options {
+        .prop_map(|(tokens, ngram, weight, case_fold, top, seed, weights, markup)| Options {
             tokens,
             ngram,
             weight,
@@ -76,6 +133,7 @@ fn options() -> impl Strategy<Value = Options> {
                 let map = WeightMap::new(weights.into_iter(), case_fold, seed).expect("memory suffices");
                 Arc::new(map.expect("no feature twice"))
             }),
+            markup,
         })
 }
 
@@ -88,7 +146,12 @@ fn weights() -> impl Strategy<Value = std::collections::BTreeMap<String, u32>> {
 
 /// The features of a text, once for each occurrence.
 fn features(text: &str, options: &Options) -> Vec<String> {
-    let mut normal = String::new();
+    let (mut normal, mut without_markup) = (String::new(), String::new());
+    let mut text = text;
+    if options.markup.is_some() {
+        text_of_html(text, &mut without_markup, &|| ()).expect("memory suffices");
+        text = &without_markup;
+    }
     normalise(text, options.case_fold, &mut normal, &|| ()).expect("memory suffices");
     let mut features = Vec::new();
     each_feature(&normal, options, &|| (), |feature, hashed| {
@@ -137,6 +200,23 @@ proptest! {
     #[test]
     fn features_are_the_oracle_s(text in text(), options in options()) {
         prop_assert_eq!(sorted(features(&text, &options)), sorted(oracle::features(&text, &options)));
+    }
+
+    #[test]
+    fn fingerprint_of_html_is_that_of_its_text(html in html(), options in options()) {
+        let mut fingerprinter = Fingerprinter::default();
+        let read = Options { markup: None, ..options.clone() };
+        let expected = fingerprinter.fingerprint(&oracle::text_of_html(&html), &read, &|| ());
+        let options = Options { markup: Some(Markup::Html), ..options };
+        prop_assert_eq!(fingerprinter.fingerprint(&html, &options, &|| ()), expected);
+    }
+
+    #[test]
+    fn text_of_html_is_the_oracle_s(html in html(), kept in "[a-z]{0,3}") {
+        let mut text = kept;
+        prop_assert_eq!(text_of_html(&html, &mut text, &|| ()), Ok(()));
+        let expected = oracle::text_of_html(&html);
+        prop_assert_eq!(oracle::words(&text), oracle::words(&expected));
     }
 
     #[test]

@@ -128,6 +128,25 @@ fn a_text_of_any_kind() {
     }
 }
 
+#[test]
+fn a_document_of_any_kind() {
+    let options = Options::from_json(r#"{"markup": "html"}"#).expect("options");
+    for (start, piece) in [
+        ("", "<p>word</p> "),
+        ("", "&amp;&nGt;"),
+        ("", "<b title='x'>"),
+        ("<title></", "a"),
+        ("<script></", "script"),
+        ("<script><!--<", "script"),
+        ("&CounterClockwiseContourIntegral;<title></", "a"),
+    ] {
+        for length in [40, 5_000, 200_000] {
+            let html = format!("{start}{}", piece.repeat(length / piece.len()));
+            refusals(|| Fingerprinter::default().fingerprint(&html, &options, &|| ()));
+        }
+    }
+}
+
 /// Fingerprints of which a third are near the one before.
 fn fingerprints(count: usize) -> impl Iterator<Item = u64> {
     let mut random = Random(7);

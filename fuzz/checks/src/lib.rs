@@ -4,6 +4,7 @@
 pub mod array_elements;
 pub mod arrays;
 pub mod input;
+pub mod markup;
 pub mod options;
 #[path = "../../../simhash/tests/oracle/mod.rs"]
 mod oracle;

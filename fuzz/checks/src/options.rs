@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use simhash::fingerprint::Fingerprinter;
-use simhash::fingerprint::options::{InvalidOptions, Options, Tokens, Weight};
+use simhash::fingerprint::options::{InvalidOptions, Markup, Options, Tokens, Weight};
 use simhash::fingerprint::weight_map::WeightMap;
 
 use super::oracle;
@@ -20,7 +20,7 @@ pub fn check(input: &[u8]) {
     assert_eq!(read.as_ref().map_err(reason), by_definition(&document).as_ref().map_err(reason), "{document}");
     if let Ok(options) = read {
         assert_eq!(Options::from_json(&written(&options).to_string()), Ok(options.clone()), "{document}");
-        let text = "The cat, the Hat; ein Haus: 天地人和 und the cat. 4 of 4";
+        let text = "The cat, the <b>Hat; ein Haus: 天地人和 und the cat. 4 of &amp; 4";
         let fingerprint = Fingerprinter::default().fingerprint(text, &options, &|| ());
         assert_eq!(fingerprint, Ok(oracle::fingerprint(text, &options)), "{document}");
     }
@@ -61,6 +61,7 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
             "case_fold" => "true or false",
             "top" => "an integer from 1 to 4294967295",
             "seed" => "an integer from 0 to 18446744073709551615",
+            "markup" => "\"html\"",
             "weights" => "an object of features, each with a number from 0 to 1, and no feature twice",
             _ => return Err(InvalidOptions::UnknownKey(key.clone())),
         };
@@ -68,6 +69,7 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
             ("tokens", "words") => options.tokens = Tokens::Words,
             ("tokens", "chars") => options.tokens = Tokens::Chars,
             ("tokens", "dictionary") => options.tokens = Tokens::Dictionary,
+            ("markup", "html") => options.markup = Some(Markup::Html),
             ("seed", _) if seed(value).is_some() => options.seed = seed(value).unwrap_or_default(),
             ("weights", _) if weights(value, options.case_fold)?.is_some() => {
                 let weights = weights(value, options.case_fold)?.unwrap_or_default();
@@ -170,6 +172,9 @@ fn written(options: &Options) -> Value {
         let decimal = |billionths: u32| serde_json::from_str::<Value>(&format!("0.{billionths:09}")).expect("a number");
         let weights = weights.iter().map(|(feature, weight)| (feature.to_owned(), decimal(weight)));
         document["weights"] = Value::Object(weights.collect());
+    }
+    if let Some(Markup::Html) = options.markup {
+        document["markup"] = "html".into();
     }
     if let Some(ngram) = options.ngram {
         document["ngram"] = ngram.into();

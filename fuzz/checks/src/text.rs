@@ -36,6 +36,7 @@ pub fn check(input: &[u8]) {
         top: NonZeroU32::new(top.into()),
         seed,
         weights: None,
+        markup: None,
     };
     let mut texts = input.0.splitn(2, |byte| *byte == 0).map(|text| {
         let most = LONGEST / text.len().max(1);

@@ -6,11 +6,12 @@ use super::features::{FeatureSink, each_feature, each_new_feature, takes_capital
 use super::hash::{FeatureHash, Seeded};
 use super::heaviest::{Rank, last_kept};
 use super::line::vote_for_line;
-use super::options::Options;
+use super::options::{Markup, Options};
 use super::seen_words::SeenWords;
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
 use crate::error::Error;
+use crate::text::markup::text_of_html;
 use crate::text::normalise::{normalise, normalise_beyond_capitals};
 use crate::ticking::ticking;
 
@@ -19,10 +20,12 @@ const RETAINED_BYTES: usize = 1 << 20;
 
 /// Makes fingerprints of texts. Keeps up to 1 MB of scratch memory from one text to the next.
 ///
-/// While it runs, it needs memory for the normal form of the text and for a [`FeatureTable`]. Every allocation that
-/// grows with the text may fail with [`Error::OutOfMemory`].
+/// While it runs, it needs memory for the text without its markup, for its normal form and for a [`FeatureTable`].
+/// Every allocation that grows with the text may fail with [`Error::OutOfMemory`].
 #[derive(Debug, Default)]
 pub struct Fingerprinter {
+    /// The text of the last document with markup.
+    without_markup: String,
     collector: Collector,
     tally: Tally,
 }
@@ -40,9 +43,7 @@ impl Fingerprinter {
     ///
     /// One pass over the text: about 2 ns for each byte of English. `tick` is called about every 64 kB and may unwind.
     pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
-        let fingerprint = self.tally(text, options, tick);
-        self.shrink();
-        fingerprint
+        self.read(text, options, tick, |this, text| this.tally(text, options, tick))
     }
 
     /// The fingerprints of a text with several options, which differ in nothing but the seed; empty if the text has no
@@ -51,9 +52,10 @@ impl Fingerprinter {
     /// Each fingerprint beside the first takes the time to hash all features once more, and memory for another
     /// [`FeatureTable`].
     pub fn wide_fingerprint(&mut self, text: &str, options: &[Options], tick: &impl Fn()) -> Result<Vec<u64>, Error> {
-        let fingerprints = self.tallies(text, options, tick);
-        self.shrink();
-        fingerprints
+        let Some((first, others)) = options.split_first() else {
+            return Ok(Vec::new());
+        };
+        self.read(text, first, tick, |this, text| this.tallies(text, first, others, tick))
     }
 
     /// The features that the fingerprint of a text is made of, in the order in which they first end in the text.
@@ -61,9 +63,7 @@ impl Fingerprinter {
     /// In addition to the memory of [`Fingerprinter::fingerprint`], needs the features' bytes and 24 bytes for each
     /// feature.
     pub fn features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
-        let list = self.list(text, options, tick);
-        self.shrink();
-        list
+        self.read(text, options, tick, |this, text| this.list(text, options, tick))
     }
 
     /// The features that the fingerprint of a text is made of, as hashes and weights.
@@ -73,9 +73,7 @@ impl Fingerprinter {
         options: &Options,
         tick: &impl Fn(),
     ) -> Result<WeightedFeatures, Error> {
-        let features = self.weigh_features(text, options, tick);
-        self.shrink();
-        features
+        self.read(text, options, tick, |this, text| this.weigh_features(text, options, tick))
     }
 
     /// The distinct features of a text.
@@ -85,10 +83,10 @@ impl Fingerprinter {
         options: &Options,
         tick: &impl Fn(),
     ) -> Result<FeatureTable, Error> {
-        let collected = self.collector.collect(text, options, tick, |_, _| Ok(()));
-        let features = std::mem::take(&mut self.collector.distinct);
-        self.shrink();
-        collected.map(|()| features)
+        self.read(text, options, tick, |this, text| {
+            this.collector.collect(text, options, tick, |_, _| Ok(()))?;
+            Ok(std::mem::take(&mut this.collector.distinct))
+        })
     }
 
     /// The number of distinct features of a text. Calls `each` with the hash of each first occurrence and true, and
@@ -100,9 +98,36 @@ impl Fingerprinter {
         tick: &impl Fn(),
         each: impl FnMut(u64, bool) -> Result<(), Error>,
     ) -> Result<usize, Error> {
-        let counted = self.collector.collect(text, options, tick, each).map(|()| self.collector.distinct.distinct());
+        self.read(text, options, tick, |this, text| {
+            this.collector.collect(text, options, tick, each)?;
+            Ok(this.collector.distinct.distinct())
+        })
+    }
+
+    /// Passes `make` the text without its markup. Then frees the memory that a long text has taken.
+    #[inline]
+    fn read<T>(
+        &mut self,
+        text: &str,
+        options: &Options,
+        tick: &impl Fn(),
+        make: impl FnOnce(&mut Self, &str) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut without_markup = String::new();
+        let text = match options.markup {
+            None => text,
+            Some(Markup::Html) => {
+                without_markup = std::mem::take(&mut self.without_markup);
+                text_of_html(text, &mut without_markup, tick)?;
+                &without_markup
+            }
+        };
+        let made = make(self, text);
+        if options.markup.is_some() {
+            self.without_markup = without_markup;
+        }
         self.shrink();
-        counted
+        made
     }
 
     fn list(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
@@ -127,7 +152,9 @@ impl Fingerprinter {
 
     /// Frees the memory that a long text has taken.
     fn shrink(&mut self) {
-        if self.collector.normal.capacity() + self.collector.distinct.memory() > RETAINED_BYTES {
+        let text = self.without_markup.capacity() + self.collector.normal.capacity();
+        if text + self.collector.distinct.memory() > RETAINED_BYTES {
+            self.without_markup = String::new();
             self.collector = Collector::default();
         }
     }
@@ -151,15 +178,18 @@ impl Fingerprinter {
         fingerprint
     }
 
-    fn tallies(&mut self, text: &str, options: &[Options], tick: &impl Fn()) -> Result<Vec<u64>, Error> {
-        let Some((first, others)) = options.split_first() else {
-            return Ok(Vec::new());
-        };
+    fn tallies(
+        &mut self,
+        text: &str,
+        first: &Options,
+        others: &[Options],
+        tick: &impl Fn(),
+    ) -> Result<Vec<u64>, Error> {
         let plain = first.is_plain_set();
         self.collector.prepare(text, first, !plain, tick)?;
         let Collector { normal, distinct, .. } = &mut self.collector;
         let mut words = Vec::new();
-        words.try_reserve_exact(options.len())?;
+        words.try_reserve_exact(others.len())?;
         for options in others {
             let mut table = FeatureTable::default();
             table.reset(expected_features(normal), !plain, tick)?;
@@ -178,7 +208,7 @@ impl Fingerprinter {
             Ok(())
         })?;
         let mut fingerprints = Vec::new();
-        fingerprints.try_reserve_exact(options.len())?;
+        fingerprints.try_reserve_exact(1 + others.len())?;
         let first = (first, std::mem::take(distinct), first_tally);
         for (options, table, mut tally) in std::iter::once(first).chain(words) {
             fingerprints.extend(if plain {

@@ -40,6 +40,14 @@ pub enum Weight {
     Tf,
 }
 
+/// What a text has beside its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Markup {
+    /// HTML.
+    Html,
+}
+
 /// How a fingerprint is made. The default makes the fingerprints of `simhash(text)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -57,6 +65,8 @@ pub struct Options {
     pub seed: u64,
     /// How much single features weigh; None if each weighs 1. Multiplies what `weight` gives.
     pub weights: Option<Arc<WeightMap>>,
+    /// The markup that is taken away before the text is read; None if all of it is text.
+    pub markup: Option<Markup>,
 }
 
 impl Default for Options {
@@ -69,6 +79,7 @@ impl Default for Options {
             top: None,
             seed: 0,
             weights: None,
+            markup: None,
         }
     }
 }
@@ -121,7 +132,7 @@ impl Options {
         Ok(Self { seed, weights: weights.map(Arc::new), ..self.clone() })
     }
 
-    /// Reads an options document: a JSON object with any of the seven keys. If a key is given twice, the last value
+    /// Reads an options document: a JSON object with any of the eight keys. If a key is given twice, the last value
     /// counts. Numbers are compared by value: 2 and 2.0 are the same. PostgreSQL's `jsonb` does the same.
     pub fn from_json(document: &str) -> Result<Self, InvalidOptions> {
         let value: &RawValue = read_json(document)?;
@@ -152,6 +163,7 @@ impl Options {
                 "seed" => {
                     whole(value).map(|seed| options.seed = seed).ok_or("an integer from 0 to 18446744073709551615")
                 }
+                "markup" => read_name(value)?.map(|markup| options.markup = Some(markup)).ok_or("\"html\""),
                 // Keys come in byte order: what else decides how features are normalised and hashed has been read.
                 "weights" => match read_weights(value, &options)? {
                     Ok(weights) => {
@@ -407,7 +419,8 @@ impl From<Error> for InvalidOptions {
 
 impl InvalidOptions {
     /// The keys of the options, for a hint.
-    pub const KEYS: &str = "\"tokens\", \"ngram\", \"weight\", \"weights\", \"case_fold\", \"top\", \"seed\"";
+    pub const KEYS: &str =
+        "\"tokens\", \"ngram\", \"weight\", \"weights\", \"case_fold\", \"top\", \"seed\", \"markup\"";
 
     /// What more is known, as a sentence.
     pub fn detail(&self) -> Option<String> {

@@ -15,6 +15,10 @@ Words of a dictionary ("tokens": "dictionary") are not found here: a line has
 them in "words", for each stretch of letters without spaces, as ICU4X found
 them. simhash/tests/golden.rs compares them with ICU4X.
 
+Markup ("markup": "html") is taken away by html5lib, which builds the tree of a
+document. The Rust code builds none, so golden documents nest their elements
+right, except where the standard lets an end tag be omitted.
+
 A line with "wide": N also gets the fingerprint of N words.
 
 Unicode versions: normalisation, case folding and the check below use Python
@@ -33,6 +37,7 @@ import json
 import sys
 import unicodedata
 
+import html5lib
 import regex
 import xxhash
 
@@ -156,6 +161,36 @@ def dictionary_words(run, words):
     return [word for stretch in stretches for word in known[stretch]]
 
 
+# Elements whose content is not shown.
+HIDDEN = set("script style template noscript iframe noembed noframes".split())
+# Elements whose tags separate words: br, those that are not inline by the
+# style sheet of the HTML standard (section 15.3), and text in SVG.
+BOXES = set("""
+    address article aside blockquote body br button caption center col colgroup
+    dd details dialog dir div dl dt fieldset figcaption figure footer form
+    frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html input legend li
+    listing main marquee menu meter nav ol optgroup option p plaintext pre
+    progress search section select summary table tbody td text textarea tfoot
+    th thead title tr ul xmp
+""".split())
+
+
+def text_of_html(document):
+    """The text of an HTML document, from the tree that a browser would build (with scripts)."""
+    tree = html5lib.parse(document, treebuilder="etree", namespaceHTMLElements=False, scripting=True)
+
+    def text_of(element):
+        if callable(element.tag):  # a comment
+            return ""
+        name = element.tag.rpartition("}")[2]
+        if name in HIDDEN:
+            return ""
+        text = (element.text or "") + "".join(text_of(child) + (child.tail or "") for child in element)
+        return "\n" + text + "\n" if name in BOXES else text
+
+    return text_of(tree)
+
+
 def features_of(tokens, options, words):
     """The list of all features, repeated ones included."""
     if not tokens:
@@ -255,7 +290,7 @@ def signed(number, bits):
 
 
 DEFAULTS = {"tokens": "words", "ngram": None, "weight": "set", "case_fold": True, "top": None,
-            "seed": 0, "weights": None}
+            "seed": 0, "weights": None, "markup": None}
 
 
 def complete_options(given):
@@ -268,6 +303,7 @@ def complete_options(given):
             "case_fold": lambda: type(value) is bool,
             "top": lambda: type(value) is int and value >= 1,
             "seed": lambda: type(value) is int and 0 <= value < 2**64,
+            "markup": lambda: value == "html",
             "weights": lambda: type(value) is dict and all(0 <= weight <= 1 for weight in value.values()),
         }
         if key not in allowed or not allowed[key]():
@@ -278,6 +314,8 @@ def complete_options(given):
 
 def weighted_features(text, options, words=()):
     """A dictionary from each feature of a text that counts to its weight."""
+    if options["markup"] == "html":
+        text = text_of_html(text)
     tokens = tokenize(normalise(text, options["case_fold"]))
     weights = weigh(features_of(tokens, options, words), options["weight"])
     if options["weights"] is not None:
@@ -412,6 +450,8 @@ def complete_text_line(line):
     """The line with its expected results added or replaced."""
     text = text_of(line)
     check_characters(line["name"], text)
+    if line.get("options", {}).get("markup"):
+        check_characters(line["name"], text_of_html(text))
     options, words = complete_options(line.get("options", {})), line.get("words", ())
     weights = weighted_features(text, options, words)
     line = {**line, "fingerprint": sum_bits(weights, options["seed"]), "features": len(weights)}

@@ -89,12 +89,39 @@ ALPHABETS = (
     "\ud55c\uae00 \u4e00\u9fff\u3400\U00020000\U0002a6df\U0002f800\uf900",
 )
 
+# What tells a tokenizer of HTML to read differently from here on.
+MARKUP = (
+    "<p>",
+    "</p>",
+    "<script>",
+    "</script",
+    "<!--",
+    "-->",
+    "<style>",
+    "<title>",
+    "</title ",
+    "<template>",
+    "<svg>",
+    "<plaintext>",
+    "<![CDATA[",
+    "<a title='",
+    '<a title="',
+    ">",
+    "/>",
+    "&amp",
+    "&#",
+    "&#x110000;",
+    "&nGt;",
+    "<br/>",
+)
+
 OPTIONS = {
     "tokens": ("words", "chars", "dictionary", "letters", "WORDS", "", 1, None, ["words"], {}, "\u0000"),
     "ngram": (1, 2, 3, 5, 16, 0, 17, -1, 2.5, 1e308, 10**40, -0.0, "3", None, True, []),
     "weight": ("one", "tf", "log", "none", "", 0, None, {"a": 1}),
     "case_fold": (True, False, "true", 1, None, []),
     "top": (1, 2, 10, 0, -1, 2**31, 2**63, 2**64, 10**50, 1.5, None, "1", False),
+    "markup": ("html", "HTML", "xml", "", 1, True, None, ["html"], {"html": None}),
     # Without the seed, which other claims about features do not know.
     "weights": (
         {"a": 0.5, "the": 0},
@@ -248,8 +275,11 @@ class Values:
         if way < 0.2:
             # A flood of marks on one letter, or one word without an end.
             return f"({quote('a')} || repeat({quote(rng.choice(rng.choice(ALPHABETS)))}, {self.length() * 50}))"
-        if way < 0.3:
+        if way < 0.25:
             return f"repeat({quote(self.characters())}, {rng.randint(0, self.size)})"
+        if way < 0.3:
+            markup = "".join(rng.choice((rng.choice(MARKUP), self.characters())) for _ in range(rng.randint(1, 9)))
+            return f"repeat({quote(markup)}, {rng.randint(1, self.size)})"
         if way < 0.35:
             return f"(SELECT string_agg(chr(i), ' ') FROM generate_series({rng.randint(1, 0xd000)}, 55000, 97) AS i)"
         if way < 0.37:
@@ -311,7 +341,7 @@ class Values:
             return '{"ngram": 2, "ngram": 3}'
         if way < 0.15:
             return json.dumps({self.characters(): 1, "x" * self.length(): list(range(self.length()))})
-        keys = rng.sample(list(OPTIONS)[:7], rng.randint(0, 3)) if rng.random() < 0.9 else list(OPTIONS)
+        keys = rng.sample(list(OPTIONS)[:8], rng.randint(0, 3)) if rng.random() < 0.9 else list(OPTIONS)
         # The first ones are right.
         pick = lambda values: values[0] if rng.random() < 0.6 else rng.choice(values)
         return json.dumps({key: pick(OPTIONS[key]) for key in keys}, ensure_ascii=rng.random() < 0.5)

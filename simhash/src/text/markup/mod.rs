@@ -1,0 +1,184 @@
+//! The text of an HTML document, without its markup.
+//!
+//! html5gum cuts the document into tokens by the rules of the WHATWG standard (section 13.2.5). No tree is built, so
+//! elements that are not nested right keep their texts in the order of the document. The tags of an element that is
+//! a box of its own separate words, and so does a line break; other tags do not.
+
+mod elements;
+mod source;
+
+use std::cell::Cell;
+
+use html5gum::{Emitter, State, Tokenizer};
+
+use crate::error::{Error, MAX_BYTES};
+use elements::Element;
+use source::Source;
+
+/// Overwrites `out` with the text of an HTML document. Character references are decoded. Comments, the contents of
+/// scripts, styles, templates and the like, and attributes are no text; see [`Element`].
+///
+/// One pass. `tick` is called every 64 kB. Takes memory for the text alone.
+pub fn text_of_html(html: &str, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
+    let mut text = std::mem::take(out).into_bytes();
+    text.clear();
+    let has_tags = Cell::new(true);
+    let mut tokenizer =
+        Tokenizer::new_with_emitter(Source::new(html, &has_tags, tick), Text::new(&mut text, &has_tags));
+    // All that the emitter returns are errors.
+    if let Some(Ok(error) | Err(error)) = tokenizer.next() {
+        return Err(error);
+    }
+    drop(tokenizer);
+    *out = String::from_utf8(text).unwrap_or_else(|_| unreachable!("html5gum passes on all bytes of a character"));
+    Ok(())
+}
+
+/// Collects the text of a document. html5gum tells it what it reads.
+struct Text<'a> {
+    out: &'a mut Vec<u8>,
+    /// Whether tags are markup where the tokenizer is.
+    has_tags: &'a Cell<bool>,
+    tag: Tag,
+    /// The last start tag: the tokenizer asks whether an end tag belongs to it.
+    last_start: Tag,
+    /// Whether the tokenizer is in a script, or another element whose content is neither shown nor markup.
+    is_hidden: bool,
+    /// Elements `template` that are open.
+    templates: usize,
+    /// Elements `svg` and `math` that are open.
+    foreign: usize,
+    failure: Option<Error>,
+}
+
+/// Bytes of a name that are kept: one more than the longest that means something has, blockquote.
+const LONGEST_NAME: usize = 11;
+
+/// The tag that is being read.
+#[derive(Clone, Copy, Default)]
+struct Tag {
+    /// The name, in small letters, which may be cut.
+    name: [u8; LONGEST_NAME],
+    length: usize,
+    is_end: bool,
+    is_self_closing: bool,
+}
+
+impl Tag {
+    fn name(&self) -> &[u8] {
+        &self.name[..self.length]
+    }
+}
+
+impl<'a> Text<'a> {
+    fn new(out: &'a mut Vec<u8>, has_tags: &'a Cell<bool>) -> Self {
+        let (tag, last_start) = (Tag::default(), Tag::default());
+        Self { out, has_tags, tag, last_start, is_hidden: false, templates: 0, foreign: 0, failure: None }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, text: &[u8]) {
+        if self.out.len() + text.len() > MAX_BYTES {
+            self.failure = Some(Error::NormalFormTooLong);
+        } else if let Err(error) = self.out.try_reserve(text.len()) {
+            self.failure = Some(error.into());
+        } else {
+            self.out.extend_from_slice(text);
+        }
+    }
+}
+
+impl Emitter for Text<'_> {
+    type Token = Error;
+
+    #[inline(always)]
+    fn pop_token(&mut self) -> Option<Error> {
+        self.failure.take()
+    }
+
+    #[inline(always)]
+    fn emit_string(&mut self, text: &[u8]) {
+        if !self.is_hidden && self.templates == 0 {
+            self.push(text);
+        }
+    }
+
+    #[inline(always)]
+    fn init_start_tag(&mut self) {
+        self.tag = Tag::default();
+    }
+
+    #[inline(always)]
+    fn init_end_tag(&mut self) {
+        self.tag = Tag { is_end: true, ..Tag::default() };
+    }
+
+    #[inline(always)]
+    fn push_tag_name(&mut self, name: &[u8]) {
+        let rest = self.tag.name.len() - self.tag.length;
+        for letter in name.iter().take(rest) {
+            self.tag.name[self.tag.length] = *letter;
+            self.tag.length += 1;
+        }
+    }
+
+    fn set_self_closing(&mut self) {
+        self.tag.is_self_closing = true;
+    }
+
+    /// Returns the state in which the tokenizer must read what the element contains.
+    fn emit_current_tag(&mut self) -> Option<State> {
+        let element = Element::of(self.tag.name());
+        // Where tags are no markup, the only tag is the one that ends this.
+        self.is_hidden = false;
+        self.has_tags.set(true);
+        if matches!(element, Element::Box | Element::Text(_)) {
+            self.emit_string(b"\n");
+        }
+        if self.tag.is_end {
+            self.templates -= usize::from(element == Element::Template && self.templates > 0);
+            self.foreign -= usize::from(element == Element::Foreign && self.foreign > 0);
+            return None;
+        }
+        self.last_start = self.tag;
+        self.templates += usize::from(element == Element::Template);
+        // In HTML, no element ends with its start tag, whatever the tag says.
+        if self.tag.is_self_closing && (element == Element::Foreign || self.foreign > 0) {
+            return None;
+        }
+        self.foreign += usize::from(element == Element::Foreign);
+        self.is_hidden = matches!(element, Element::Hidden(_));
+        let (Element::Text(state) | Element::Hidden(state)) = element else { return None };
+        self.has_tags.set(false);
+        Some(state)
+    }
+
+    #[inline(always)]
+    fn current_is_appropriate_end_tag_token(&mut self) -> bool {
+        self.tag.is_end && self.tag.name() == self.last_start.name()
+    }
+
+    #[inline(always)]
+    fn should_emit_errors(&mut self) -> bool {
+        false
+    }
+
+    // What follows is no text.
+    fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
+    fn emit_eof(&mut self) {}
+    fn emit_error(&mut self, _: html5gum::Error) {}
+    fn init_comment(&mut self) {}
+    fn emit_current_comment(&mut self) {}
+    fn push_comment(&mut self, _: &[u8]) {}
+    fn init_doctype(&mut self) {}
+    fn emit_current_doctype(&mut self) {}
+    fn set_force_quirks(&mut self) {}
+    fn push_doctype_name(&mut self, _: &[u8]) {}
+    fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn set_doctype_system_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
+    fn init_attribute(&mut self) {}
+    fn push_attribute_name(&mut self, _: &[u8]) {}
+    fn push_attribute_value(&mut self, _: &[u8]) {}
+}

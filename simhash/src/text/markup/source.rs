@@ -1,0 +1,215 @@
+//! Reads an HTML document for html5gum: in pieces, with ticks between them, and without most of its tags.
+//!
+//! html5gum takes more than a thousand instructions for a tag, and documents have one in every 25 to 50 bytes. So a tag
+//! that does no more than separate words is skipped here. html5gum reads all others, and all that is not written as
+//! usual. In Debian's documentation of Python and PostgreSQL, that leaves 19 of 60 instructions a byte.
+//! `tests/properties.rs` compares the texts of documents with those that html5gum finds alone.
+
+use std::cell::Cell;
+use std::collections::TryReserveError;
+use std::hint::black_box;
+
+use html5gum::{Readable, Reader};
+
+use super::elements::Element;
+use crate::error::Error;
+use crate::ticking::BYTES;
+
+/// The document, from where html5gum has come to.
+pub struct Source<'a, T> {
+    rest: &'a [u8],
+    /// Bytes that are left when the next tick is due.
+    next_tick: usize,
+    /// Bytes that html5gum has read one by one since the last piece.
+    single: usize,
+    /// Whether tags are markup here. They are not in a title.
+    has_tags: &'a Cell<bool>,
+    tick: &'a T,
+}
+
+/// What html5gum looks for in text between tags, and in a title.
+const ENDS_OF_TEXT: &[u8] = b"&<\0\r";
+/// Below this many bytes, skip the trial allocation: if the allocator cannot provide that, nothing else can go on.
+const FEW_BYTES: usize = 256;
+
+impl<'a, T: Fn()> Source<'a, T> {
+    pub fn new(html: &'a str, has_tags: &'a Cell<bool>, tick: &'a T) -> Self {
+        let rest = html.as_bytes();
+        Self { rest, next_tick: rest.len(), single: 0, has_tags, tick }
+    }
+
+    #[inline(always)]
+    fn skip(&mut self, bytes: usize) {
+        self.rest = &self.rest[bytes..];
+        if self.rest.len() < self.next_tick {
+            self.next_tick = self.rest.len().saturating_sub(BYTES);
+            (self.tick)();
+        }
+    }
+
+    /// The next bytes, as many as are read between two ticks.
+    fn ahead(&self) -> &'a [u8] {
+        &self.rest[..self.rest.len().min(BYTES)]
+    }
+
+    /// Skips tags, and white space after them. Returns whether these separate words.
+    #[inline]
+    fn skip_tags(&mut self) -> bool {
+        let ahead = self.ahead();
+        let (mut offset, mut separate) = (0, false);
+        while let Some((end, is_box)) = plain_tag(ahead, offset) {
+            offset = end;
+            separate |= is_box;
+            if ahead.get(offset).is_some_and(|byte| *byte <= b' ') {
+                offset = find(ahead, offset, |bytes| at_least(b'!', bytes)).unwrap_or(ahead.len());
+                separate = true;
+            }
+        }
+        self.skip(offset);
+        separate
+    }
+}
+
+impl<T: Fn()> Reader for Source<'_, T> {
+    type Error = Error;
+
+    #[inline(always)]
+    fn read_byte(&mut self) -> Result<Option<u8>, Error> {
+        let Some(byte) = self.rest.first().copied() else { return Ok(None) };
+        self.skip(1);
+        self.single += 1;
+        if self.single >= FEW_BYTES && self.single.is_power_of_two() {
+            reserve_for_name(self.single)?;
+        }
+        Ok(Some(byte))
+    }
+
+    #[inline(always)]
+    fn try_read_string(&mut self, string: &[u8], case_sensitive: bool) -> Result<bool, Error> {
+        let Ok(is_next) = self.rest.to_reader().try_read_string(string, case_sensitive);
+        if is_next {
+            self.skip(string.len());
+        }
+        Ok(is_next)
+    }
+
+    #[inline(always)]
+    fn read_until<'b>(&'b mut self, needle: &[u8], buffer: &'b mut [u8; 4]) -> Result<Option<&'b [u8]>, Error> {
+        self.single = 0;
+        if needle == ENDS_OF_TEXT && self.has_tags.get() && self.skip_tags() {
+            return Ok(Some(b"\n"));
+        }
+        let ahead = self.ahead();
+        let Ok(length) = ahead.to_reader().read_until(needle, buffer).map(|piece| piece.map(<[u8]>::len));
+        let piece = length.map(|length| &ahead[..length]);
+        self.skip(length.unwrap_or_default());
+        Ok(piece)
+    }
+}
+
+/// Fails if the memory is not available that html5gum needs for a name of up to twice as many bytes.
+///
+/// Where a script may end, html5gum collects the name of the tag in a vector that doubles as it grows. If that memory
+/// is refused, the process ends. So this allocates the same amount and frees it, which leaves it to html5gum.
+#[cold]
+fn reserve_for_name(bytes: usize) -> Result<(), TryReserveError> {
+    let mut name = Vec::<u8>::new();
+    name.try_reserve_exact(4 * bytes)?;
+    // Without this, the compiler removes the allocation as unused.
+    black_box(name);
+    Ok(())
+}
+
+/// The end of the tag at this offset of a text, and whether it is a box's. None if there is no tag, or if html5gum must
+/// read it.
+#[inline]
+fn plain_tag(text: &[u8], offset: usize) -> Option<(usize, bool)> {
+    if *text.get(offset)? != b'<' {
+        return None;
+    }
+    let start = offset + 1 + usize::from(*text.get(offset + 1)? == b'/');
+    let letters = word(&text[start..]);
+    // html5gum reads names that do not end within eight bytes.
+    let length = ends_name(letters).trailing_zeros() / 8;
+    let name = (letters | SMALL) & !(!0u64).checked_shl(8 * length)?;
+    let element = Element::of_word(name);
+    if !(name as u8).is_ascii_lowercase() || !matches!(element, Element::Inline | Element::Box) {
+        return None;
+    }
+    let mut end = start + length as usize;
+    while *text.get(end)? != b'>' {
+        end = attribute_end(text, end)?;
+    }
+    Some((end + 1, element == Element::Box))
+}
+
+/// The end of the white space, or slashes, and the attribute at this offset of a text. None if the text ends before
+/// that, or if html5gum must read it.
+#[inline(always)]
+fn attribute_end(text: &[u8], offset: usize) -> Option<usize> {
+    let mut start = offset;
+    while matches!(text.get(start)?, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ' | b'/') {
+        start += 1;
+    }
+    let end = find(text, start, |bytes| ends_name(bytes) | equal(b'=', bytes))?;
+    if text[end] != b'=' {
+        // A control character that is no white space belongs to the name.
+        return (end > offset).then_some(end);
+    }
+    match *text.get(end + 1)? {
+        // There is no name before the equals sign.
+        _ if end == start => None,
+        quote @ (b'"' | b'\'') => Some(find(text, end + 2, |bytes| equal(quote, bytes))? + 1),
+        0..=b' ' | b'>' => None,
+        _ => find(text, end + 1, |bytes| !at_least(b'!', bytes) & HIGH | equal(b'>', bytes)),
+    }
+}
+
+/// In capitals, these bits are not set, but they are in small letters and digits.
+const SMALL: u64 = 0x2020_2020_2020_2020;
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// The first offset, from this one on, of a byte whose highest bit `marked` sets. It is called for eight bytes.
+#[inline(always)]
+fn find(text: &[u8], mut offset: usize, marked: impl Fn(u64) -> u64) -> Option<usize> {
+    loop {
+        let rest = &text[offset..];
+        let found = marked(word(rest)).trailing_zeros() as usize / 8;
+        if found >= rest.len() {
+            return None;
+        }
+        if found < 8 {
+            return Some(offset + found);
+        }
+        offset += 8;
+    }
+}
+
+/// The first eight bytes of a text as a little-endian number, with 0 for those behind its end.
+#[inline(always)]
+fn word(text: &[u8]) -> u64 {
+    match text.first_chunk() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => text.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    }
+}
+
+/// Marks bytes that are at least `least`, which is ASCII.
+#[inline(always)]
+fn at_least(least: u8, bytes: u64) -> u64 {
+    (((bytes & !HIGH) + LOW * u64::from(0x80 - least)) | bytes) & HIGH
+}
+
+/// Marks bytes that are `byte`.
+#[inline(always)]
+fn equal(byte: u8, bytes: u64) -> u64 {
+    !at_least(1, bytes ^ (LOW * u64::from(byte))) & HIGH
+}
+
+/// Marks bytes that end the name of an element: white space, slashes and the end of the tag. It also marks other control
+/// characters.
+#[inline(always)]
+fn ends_name(bytes: u64) -> u64 {
+    !at_least(b'!', bytes) & HIGH | equal(b'/', bytes) | equal(b'>', bytes)
+}

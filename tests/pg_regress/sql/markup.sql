@@ -1,0 +1,107 @@
+-- The option markup: the text of an HTML document, without its markup.
+CREATE FUNCTION pg_temp.words(html text) RETURNS text LANGUAGE sql
+RETURN (SELECT string_agg(feature, ' ') FROM simhash_features(html, '{"markup": "html"}'));
+SELECT html, pg_temp.words(html) FROM (VALUES
+    ('one<br>two <b>th</b>ree<p>four'), ('<p title="not > text">five<!-- not text -->six'),
+    ('<script>if (a < b) "</p>"</script>seven<style>p {}</style>'), ('&eacute;t&#233; AT&amp;T &#x4e2d;'),
+    ('<template>not <p>text</template>eight<noscript>not text</noscript>'),
+    ('<title>nine &amp; <b></title><textarea>ten</textarea>'), ('1 < 2 & 3'), ('<p>'), ('')) AS documents (html);
+
+-- Two mails in one template. Most of what they have in common is markup.
+CREATE TABLE mails (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, html text);
+INSERT INTO mails (html)
+SELECT format($$<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Example Ltd</title>
+<style type="text/css">
+body { margin: 0; padding: 0; background-color: #f4f4f7; color: #51545e; font-family: Arial, Helvetica, sans-serif; }
+.preheader { display: none; visibility: hidden; max-height: 0; overflow: hidden; line-height: 1px; }
+.button { background-color: #3869d4; border-top: 10px solid #3869d4; border-right: 18px solid; border-radius: 3px; }
+@media only screen and (max-width: 600px) { .inner { width: 100%% !important; } .full { text-align: center; } }
+</style></head><body><table class="wrapper" width="100%%" cellpadding="0" cellspacing="0" role="presentation"><tr>
+<td align="center">
+<a href="https://example.com/?utm_source=mail&amp;utm_medium=newsletter" target="_blank" rel="noopener"><img src="https://cdn.example.com/assets/logo-header.png" alt="Logo" height="48" border="0"></a></td></tr><tr>
+<td class="inner" valign="top" style="word-break: break-word; letter-spacing: normal; text-decoration: none">
+<h1>%s</h1></td></tr></table></body></html>$$, subject)
+FROM (VALUES ('Invoice overdue: please pay'), ('Your parcel has arrived')) AS mails (subject);
+SELECT options, simhash(a.html, options) <~> simhash(b.html, options) AS distance,
+       round(simhash_resemblance(a.html, b.html, options)::numeric, 3) AS resemblance
+FROM mails AS a JOIN mails AS b ON a.id = 1 AND b.id = 2, (VALUES (jsonb '{}'), ('{"markup": "html"}')) AS o (options);
+-- A guard refuses the second mail unless it knows the markup. It compares with the options of the fingerprint.
+CREATE TABLE as_text (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, html text);
+CREATE TABLE as_html (LIKE as_text INCLUDING ALL);
+SELECT simhash_attach('as_text', 'html'), simhash_guard('as_text', 'skip'),
+       simhash_attach('as_html', 'html', options => '{"markup": "html"}'), simhash_guard('as_html', 'skip');
+INSERT INTO as_text (html) SELECT html FROM mails ORDER BY id;
+INSERT INTO as_html (html) SELECT html FROM mails ORDER BY id;
+-- The text of the first mail in other markup, which is its copy.
+INSERT INTO as_html (html)
+SELECT regexp_replace(regexp_replace(html, '<style.*</style>', ''), ' [a-z]+="[^"]*"', '', 'g')
+FROM mails WHERE id = 1;
+SELECT (SELECT count(*) FROM as_text) AS as_text, (SELECT count(*) FROM as_html) AS as_html;
+
+-- The trigger of a table that is attached online reads it too.
+SELECT simhash_attach_online('mails', 'html', options => '{"markup": "html"}');
+UPDATE mails SET html = html;
+SELECT id, simhash = simhash(html, '{"markup": "html"}') AS same FROM mails ORDER BY id;
+
+-- Every function reads the option.
+SELECT simhash_wide('<p>a b</p>', 2, '{"markup": "html"}') = simhash_wide('a b') AS wide,
+       simhash_resemblance('<p>a b</p>', '<i>b</i> <b>a</b>', '{"markup": "html"}') AS resemblance,
+       simhash('<p>a b</p>', '{"markup": "html", "tokens": "chars"}') = simhash('a b', '{"tokens": "chars"}') AS chars,
+       simhash('<p>' || repeat('a b ', 9) || '</p>', '{"markup": "html", "weight": "tf"}')
+           = simhash('a b', '{"weight": "tf"}') AS weighted,
+       simhash_weights(html, '{"markup": "html"}') ? 'p' AS learns_tags
+FROM mails GROUP BY ();
+SELECT html, simhash_cluster(simhash(html, o), html, options => o) OVER (ORDER BY n) AS cluster,
+       simhash_duplicate_of(simhash(html, o), html, options => o) OVER (ORDER BY n) AS duplicate_of
+FROM (VALUES (1, '<p>a b c</p>'), (2, '<div class="a">a <b>b</b><br>c</div>'), (3, 'p a b c')) AS d (n, html),
+    (SELECT jsonb '{"markup": "html"}') AS options (o);
+
+-- A text without words has no fingerprint, whatever its markup says.
+SELECT simhash('<p class="words">&nbsp;<!-- words --></p>', '{"markup": "html"}') IS NULL AS no_text;
+
+-- Values.
+SELECT errors($$SELECT simhash('a', '{"markup": "xml"}')$$);
+SELECT errors($$SELECT simhash('a', '{"markup": null}')$$);
+SELECT errors($$SELECT simhash('a', '{"markup": ["html"]}'::jsonb)$$);
+SELECT errors($$SELECT simhash_attach('mails', 'html', options => '{"markup": "HTML"}')$$);
+
+-- Documents of block editors are jsonb. Which strings are text, their keys say; the same function for all of them.
+CREATE FUNCTION strings_at(document jsonb, path jsonpath) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (SELECT string_agg(string #>> '{}', ' ' ORDER BY n)
+        FROM jsonb_path_query(document, path) WITH ORDINALITY AS strings (string, n)
+        WHERE jsonb_typeof(string) = 'string');
+SELECT editor, strings_at(document, path) FROM (VALUES
+    ('Wagtail', jsonpath 'strict $.** ? (@.type() == "object").keyvalue() ? (@.key != "id" && @.key != "type").value',
+     jsonb '[{"type": "heading", "value": "one", "id": "a1"}, {"type": "row", "value": {"left":
+     "<p data-block-key=\"x1\">two<br/>three</p>", "right": [{"type": "text", "value": "four", "id": "b2"}]}, "id":
+     "c3"}]'),
+    ('Editor.js', 'strict $.blocks[*].data.**',
+     '{"time": 1, "blocks": [{"id": "a1", "type": "header", "data": {"text": "one", "level": 2}},
+     {"id": "b2", "type": "list", "data": {"style": 1, "items": ["two", "three"]}}], "version": "2.8"}'),
+    ('ProseMirror', 'strict $.**.text',
+     '{"type": "doc", "content": [{"type": "paragraph", "content": [{"type": "text", "text": "one"}, {"type": "text",
+     "marks": [{"type": "strong"}], "text": "two"}]}, {"type": "paragraph", "content": [{"type": "text", "text":
+     "three"}]}]}')) AS documents (editor, path, document);
+
+-- The same eight paragraphs posted twice. The editor gives each two keys, which are random.
+CREATE TABLE pages (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body jsonb NOT NULL,
+    body_text text GENERATED ALWAYS AS (strings_at(body, 'strict $.** ? (@.type() == "object").keyvalue()
+        ? (@.key != "id" && @.key != "type").value')) STORED);
+SELECT simhash_attach('pages', 'body_text', options => '{"markup": "html"}');
+INSERT INTO pages (body)
+SELECT jsonb_agg(jsonb_build_object('type', 'paragraph', 'id', md5(post || text)::uuid, 'value',
+    format('<p data-block-key="%s">%s &amp; more.</p>', left(md5(text || post), 5), text)))
+FROM generate_series(1, 2) AS post, unnest(ARRAY['The ferry left the harbour late', 'A crate of oranges had burst',
+    'Everybody was collecting fruit', 'The tide had turned by then', 'Nobody waits for the tide',
+    'Next time we carry apples', 'It was not the first time', 'The captain said so himself']) AS text
+GROUP BY post;
+SELECT simhash(a.body::text) <~> simhash(b.body::text) AS "distance as jsonb",
+       round(simhash_resemblance(a.body::text, b.body::text)::numeric, 3) AS "resemblance as jsonb",
+       simhash(a.body_text) <~> simhash(b.body_text) AS "with tags",
+       round(simhash_resemblance(a.body_text, b.body_text)::numeric, 3) AS "resemblance with tags"
+FROM pages AS a, pages AS b WHERE a.id = 1 AND b.id = 2;
+SELECT a.simhash <~> b.simhash AS distance,
+       simhash_resemblance(a.body_text, b.body_text, '{"markup": "html"}') AS resemblance
+FROM pages AS a, pages AS b WHERE a.id = 1 AND b.id = 2;
+DROP TABLE mails, as_text, as_html, pages;
+DROP FUNCTION strings_at;
