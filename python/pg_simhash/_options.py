@@ -1,4 +1,4 @@
-"""The options of a fingerprint."""
+"""The options of a fingerprint and of comparing texts."""
 
 from collections.abc import Mapping
 from typing import Literal, TypedDict
@@ -14,3 +14,4 @@ class Options(TypedDict, total=False):
     case_fold: bool
     top: int
     seed: int
+    numbers: Literal["any", "same"]

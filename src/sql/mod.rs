@@ -10,6 +10,7 @@ mod arguments;
 pub(crate) mod attach;
 pub(crate) mod batch;
 mod blocks;
+mod difference;
 mod distance;
 mod features;
 mod fingerprint;

@@ -6,7 +6,8 @@ use super::features::{FeatureSink, each_feature, each_new_feature, takes_capital
 use super::hash::{FeatureHash, Seeded};
 use super::heaviest::{Rank, last_kept};
 use super::line::vote_for_line;
-use super::options::Options;
+use super::numbers::NumberSum;
+use super::options::{Numbers, Options};
 use super::seen_words::SeenWords;
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
@@ -76,6 +77,19 @@ impl Fingerprinter {
         let features = self.weigh_features(text, options, tick);
         self.shrink();
         features
+    }
+
+    /// The numbers of a text, if the options compare them; otherwise none.
+    pub(super) fn numbers(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<NumberSum, Error> {
+        if options.numbers == Numbers::Any {
+            return Ok(NumberSum::default());
+        }
+        let normal = &mut self.collector.normal;
+        normal.clear();
+        normalise(text, options.case_fold, normal, tick)?;
+        let numbers = NumberSum::of(normal, tick);
+        self.shrink();
+        numbers
     }
 
     /// The distinct features of a text.

@@ -255,7 +255,7 @@ def signed(number, bits):
 
 
 DEFAULTS = {"tokens": "words", "ngram": None, "weight": "set", "case_fold": True, "top": None,
-            "seed": 0, "weights": None}
+            "seed": 0, "weights": None, "numbers": "any"}
 
 
 def complete_options(given):
@@ -268,6 +268,7 @@ def complete_options(given):
             "case_fold": lambda: type(value) is bool,
             "top": lambda: type(value) is int and value >= 1,
             "seed": lambda: type(value) is int and 0 <= value < 2**64,
+            "numbers": lambda: value in ("any", "same"),
             "weights": lambda: type(value) is dict and all(0 <= weight <= 1 for weight in value.values()),
         }
         if key not in allowed or not allowed[key]():

@@ -8,7 +8,7 @@ use icu_properties::props::{GeneralCategory, GeneralCategoryGroup, Script};
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
 use icu_segmenter::WordSegmenter;
 use icu_segmenter::options::WordBreakInvariantOptions;
-use simhash::fingerprint::options::{Options, Tokens, Weight};
+use simhash::fingerprint::options::{Numbers, Options, Tokens, Weight};
 
 const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
 const SCRIPT: CodePointMapDataBorrowed<'static, Script> = CodePointMapData::new();
@@ -128,8 +128,24 @@ pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
     fingerprint_of(&weighted_features(text, options))
 }
 
-/// The resemblance of two texts' weighted features: the sum of the smaller weights divided by the sum of the larger.
-pub fn resemblance(a: &[(u64, u64)], b: &[(u64, u64)]) -> Option<f64> {
+/// The tokens of a text that have a digit, in order of their bytes.
+fn numbers(text: &str, options: &Options) -> Vec<String> {
+    let is_digit = |c| CATEGORY.get(c) == GeneralCategory::DecimalNumber;
+    let tokens = tokens(&normalise(text, options.case_fold)).into_iter().map(|token| token.text);
+    let mut numbers: Vec<_> = tokens.filter(|token| token.chars().any(is_digit)).collect();
+    numbers.sort();
+    numbers
+}
+
+/// The resemblance of two texts: the sum of the smaller weights of their features divided by the sum of the larger; 0 if
+/// they must have the same numbers and do not.
+pub fn resemblance(a: &str, b: &str, options: &Options) -> Option<f64> {
+    let [of_a, of_b] = [a, b].map(|text| weighted_features(text, options));
+    let has_wrong_numbers = options.numbers == Numbers::Same && numbers(a, options) != numbers(b, options);
+    of_features(&of_a, &of_b).map(|found| if has_wrong_numbers { 0.0 } else { found })
+}
+
+fn of_features(a: &[(u64, u64)], b: &[(u64, u64)]) -> Option<f64> {
     let weights_in_b: BTreeMap<u64, u64> = b.iter().copied().collect();
     let smaller: u64 = a.iter().map(|(hash, weight)| weights_in_b.get(hash).map_or(0, |in_b| *in_b.min(weight))).sum();
     let both: u64 = a.iter().chain(b).map(|feature| feature.1).sum();

@@ -89,11 +89,31 @@ ALPHABETS = (
     "\ud55c\uae00 \u4e00\u9fff\u3400\U00020000\U0002a6df\U0002f800\uf900",
 )
 
+CONDITIONS = (
+    "id > 5",
+    "id IS NULL OR f > 0",
+    "body ~ '^a'",
+    "now() > '2000-01-01'",
+    "true",
+    "false",
+    "NULL",
+    "",
+    "id",
+    "1 / (id - id) > 0",
+    "id > 5) OR (true",
+    "*",
+    "id IN (SELECT 1)",
+    "random() > .5",
+    "ctid IS NULL",
+    "$1",
+    "(" * 5000 + "true" + ")" * 5000,
+)
 OPTIONS = {
     "tokens": ("words", "chars", "dictionary", "letters", "WORDS", "", 1, None, ["words"], {}, "\u0000"),
     "ngram": (1, 2, 3, 5, 16, 0, 17, -1, 2.5, 1e308, 10**40, -0.0, "3", None, True, []),
     "weight": ("one", "tf", "log", "none", "", 0, None, {"a": 1}),
     "case_fold": (True, False, "true", 1, None, []),
+    "numbers": ("any", "same", "none", "", None, 1),
     "top": (1, 2, 10, 0, -1, 2**31, 2**63, 2**64, 10**50, 1.5, None, "1", False),
     # Without the seed, which other claims about features do not know.
     "weights": (
@@ -242,6 +262,8 @@ class Values:
             return quote(rng.choice(ACTIONS))
         if name == "options":
             return quote(self.document())
+        if name == "among":
+            return quote(rng.choice(CONDITIONS))
         way = rng.random()
         if way < 0.1:
             return "''"
@@ -311,7 +333,7 @@ class Values:
             return '{"ngram": 2, "ngram": 3}'
         if way < 0.15:
             return json.dumps({self.characters(): 1, "x" * self.length(): list(range(self.length()))})
-        keys = rng.sample(list(OPTIONS)[:7], rng.randint(0, 3)) if rng.random() < 0.9 else list(OPTIONS)
+        keys = rng.sample(list(OPTIONS)[:8], rng.randint(0, 3)) if rng.random() < 0.9 else list(OPTIONS)
         # The first ones are right.
         pick = lambda values: values[0] if rng.random() < 0.6 else rng.choice(values)
         return json.dumps({key: pick(OPTIONS[key]) for key in keys}, ensure_ascii=rng.random() < 0.5)
