@@ -15,7 +15,8 @@ Words of a dictionary ("tokens": "dictionary") are not found here: a line has
 them in "words", for each stretch of letters without spaces, as ICU4X found
 them. simhash/tests/golden.rs compares them with ICU4X.
 
-A line with "wide": N also gets the fingerprint of N words.
+A line with "wide": N also gets the fingerprint of N words, and one with
+"with": TEXT the resemblance of both texts.
 
 Unicode versions: normalisation, case folding and the check below use Python
 3.11's own tables, which are of Unicode 14. The package `regex` has newer
@@ -46,6 +47,7 @@ SPACELESS = "spaceless"  # a token of its own, as in Chinese
 SEPARATOR = "separator"
 
 IS_MARK = regex.compile(r"\p{M}")
+IS_DIGIT = regex.compile(r"\p{Nd}")
 IS_LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
 IS_LETTER_OR_LETTER_NUMBER = regex.compile(r"[\p{L}\p{Nl}]")
 IS_SPACELESS_SCRIPT = regex.compile(
@@ -394,6 +396,28 @@ def complete_block_line(line):
     return {**line, "value": simhash_block(fingerprint, block, blocks)}
 
 
+def numbers_of(text, options):
+    """The tokens of a text that have a decimal digit, sorted."""
+    tokens = tokenize(normalise(text, options["case_fold"]))
+    return sorted(string for _, string, _ in tokens if IS_DIGIT.search(string))
+
+
+def resemblance_of(a, b, options):
+    """The weight of the features that two texts have in common, divided by that of all their features.
+
+    None if a text has no feature; 0 if the texts must have the same numbers, and have not.
+    """
+    of_a, of_b = weighted_features(a, options), weighted_features(b, options)
+    if not of_a or not of_b:
+        return None
+    if options["numbers"] == "same" and numbers_of(a, options) != numbers_of(b, options):
+        return 0.0
+    both = of_a.keys() | of_b.keys()
+    smaller = sum(min(of_a.get(feature, 0), of_b.get(feature, 0)) for feature in both)
+    larger = sum(max(of_a.get(feature, 0), of_b.get(feature, 0)) for feature in both)
+    return smaller / larger
+
+
 # -------------------------------------------------------------- golden files
 
 def text_of(line):
@@ -418,6 +442,9 @@ def complete_text_line(line):
     line = {**line, "fingerprint": sum_bits(weights, options["seed"]), "features": len(weights)}
     if "wide" in line:
         line["wide_fingerprint"] = wide_fingerprint(text, options, words, line["wide"])
+    if "with" in line:
+        check_characters(line["name"], line["with"])
+        line["resemblance"] = resemblance_of(text, line["with"], options)
     return line
 
 

@@ -1,6 +1,6 @@
 //! Conditions on the columns of a table that a user writes, as in WHERE.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_char, c_void};
 
 use pgrx::pg_guard;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -11,6 +11,7 @@ use super::expression::Expression;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
+use crate::postgres::ffi::errcontext_msg;
 use crate::postgres::spi::{from_server, to_server};
 
 /// Parses a condition on a row of an open table. An error unless it is one expression, boolean, of plain columns of the
@@ -20,7 +21,7 @@ use crate::postgres::spi::{from_server, to_server};
 /// `name` is the argument that an error is about. The result lives in the current memory context.
 pub fn parse(table: &Relation, condition: &str, name: &CStr) -> Result<Expression, ErrorReport> {
     let query = to_server(&format!("SELECT ({condition}\n)"))?;
-    let tree = with_positions_in(&query, || {
+    let tree = with_context(&query, name, || {
         // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
         unsafe {
             let Some(expression) = only_expression(pg_sys::pg_parse_query(query.as_ptr())) else {
@@ -105,8 +106,9 @@ unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::
     }
 }
 
-/// Runs `f`. If PostgreSQL raises an error with a position, it is one in this query, not in that of the client.
-fn with_positions_in<T>(query: &CStr, f: impl FnOnce() -> T) -> T {
+/// Runs `f`. An error that PostgreSQL raises names the argument, and its position is one in this query, not in that of
+/// the client.
+fn with_context<T>(query: &CStr, name: &CStr, f: impl FnOnce() -> T) -> T {
     /// Restores the stack of callbacks, also while a panic unwinds.
     struct Restore(*mut pg_sys::ErrorContextCallback);
     impl Drop for Restore {
@@ -118,8 +120,9 @@ fn with_positions_in<T>(query: &CStr, f: impl FnOnce() -> T) -> T {
     // SAFETY: the callback and the query are there until `f` returns or unwinds.
     unsafe {
         let previous = pg_sys::error_context_stack;
-        let argument = query.as_ptr().cast_mut().cast();
-        let mut callback = pg_sys::ErrorContextCallback { previous, callback: Some(move_position), arg: argument };
+        let mut texts = [query.as_ptr(), name.as_ptr()];
+        let argument = (&raw mut texts).cast();
+        let mut callback = pg_sys::ErrorContextCallback { previous, callback: Some(add_context), arg: argument };
         let _restore = Restore(previous);
         pg_sys::error_context_stack = &raw mut callback;
         f()
@@ -127,14 +130,16 @@ fn with_positions_in<T>(query: &CStr, f: impl FnOnce() -> T) -> T {
 }
 
 #[pg_guard]
-unsafe extern "C-unwind" fn move_position(query: *mut c_void) {
-    // SAFETY: PostgreSQL calls this while it raises an error. The argument is a NUL-terminated query.
+unsafe extern "C-unwind" fn add_context(texts: *mut c_void) {
+    // SAFETY: PostgreSQL calls this while it raises an error. The argument is two NUL-terminated texts.
     unsafe {
+        let [query, name] = *texts.cast::<[*const c_char; 2]>();
+        errcontext_msg(c"argument \"%s\" of the guard".as_ptr(), name);
         let position = pg_sys::geterrposition();
         if position > 0 {
             pg_sys::errposition(0);
             pg_sys::internalerrposition(position);
-            pg_sys::internalerrquery(query.cast());
+            pg_sys::internalerrquery(query);
         }
     }
 }

@@ -41,7 +41,14 @@ impl AskedCondition {
             set(c"search_path", &search_path);
             parse(table, &self.condition, NAME)
         })?;
-        to_sql(table, condition)
+        // As pg_dump, so that constants mean the same whatever a writer has set.
+        with_settings(|| {
+            set(c"DateStyle", c"ISO");
+            set(c"IntervalStyle", c"postgres");
+            set(c"extra_float_digits", c"1");
+            set(c"quote_all_identifiers", c"off");
+            to_sql(table, condition)
+        })
     }
 }
 

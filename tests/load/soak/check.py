@@ -27,15 +27,16 @@ def prove(journals, rows, texts, fingerprints, near):
 
 
 def contents(rows, texts, fingerprints):
-    for id, text, body, fingerprint in rows:
+    for id, text, body, fingerprint, _ in rows:
         if texts[text] != body or fingerprints[text] != fingerprint:
             yield f"row {id} is not what was written"
 
 
 def duplicates(rows, near):
     near = [set(others) for others in near]
-    for i, (a, text_of_a, body_of_a, of_a) in enumerate(rows):
-        for b, text_of_b, body_of_b, of_b in rows[:i]:
+    active = [row[:4] for row in rows if row[4]]
+    for i, (a, text_of_a, body_of_a, of_a) in enumerate(active):
+        for b, text_of_b, body_of_b, of_b in active[:i]:
             if text_of_b in near[text_of_a]:
                 yield (
                     f"rows {a} and {b} are at distance {distance(of_a, of_b)}, and their resemblance is"
@@ -44,7 +45,7 @@ def duplicates(rows, near):
 
 
 def presence(history, rows):
-    there = {id: text for id, text, _, _ in rows}
+    there = {id: (text, active) for id, text, _, _, active in rows}
     for id, versions in history.versions.items():
         stored = [version for version in versions if version.fate != UNDONE]
         ended = [end for end in history.ended[id] if end.fate != UNDONE]
@@ -52,8 +53,8 @@ def presence(history, rows):
         if id in there:
             if any(end.deleted and end.fate == COMMITTED for end in ended):
                 yield f"row {id} is there, although it was deleted"
-            if there[id] not in {version.text for version in stored}:
-                yield f"row {id} has text {there[id]}, which was not committed"
+            if there[id] not in {(version.text, version.active) for version in stored}:
+                yield f"row {id} has text {there[id][0]} and is {'' if there[id][1] else 'in'}active, which was not committed"
         elif certainly_inserted and not any(end.deleted for end in ended):
             yield f"row {id} was committed and not deleted, and is missing"
     for id in there.keys() - history.versions.keys():
@@ -87,6 +88,8 @@ class History:
         return min(ends, default=FOREVER)
 
     def may_be_there(self, version, refusal):
+        if not version.active:
+            return False
         if version.fate == UNDONE and version.transaction != refusal.transaction:
             return False  # The guard waits for its end, and then it is not there.
         return version.since <= refusal.until and self.latest(version) >= refusal.since

@@ -38,8 +38,8 @@ class Lost(Exception):
 
 
 class Client:
-    def __init__(self, number, action, texts, seed):
-        self.number, self.action, self.texts = number, action, texts
+    def __init__(self, number, action, texts, among, seed):
+        self.number, self.action, self.texts, self.among = number, action, texts, among
         self.rng = random.Random(f"{seed} {number}")
         self.last_id = number * ROWS_OF_A_CLIENT
         self.last_transaction = 0
@@ -157,13 +157,17 @@ class Client:
         self.execute("RELEASE SAVEPOINT s")
 
     def write(self, rng):
-        ways = (self.insert, self.insert, self.copy, self.update_text, self.update_note, self.delete)
-        rng.choice(ways)(rng)
+        ways = [self.insert, self.insert, self.copy, self.update_text, self.update_note, self.delete]
+        rng.choice(ways + [self.update_active] * self.among)(rng)
 
     def write_hot(self, rng):
         id = rng.randint(1, HOT_ROWS)
-        way = rng.choice((self.upsert, self.upsert, self.update_text, self.update_note))
-        way(rng, id)
+        ways = [self.upsert, self.upsert, self.update_text, self.update_note]
+        rng.choice(ways + [self.update_active] * self.among)(rng, id)
+
+    def is_active(self, id):
+        """When the row is new."""
+        return not self.among or id % 3 > 0
 
     def new_rows(self, count, rng):
         rows = []
@@ -174,10 +178,11 @@ class Client:
 
     def insert(self, rng):
         rows = self.new_rows(rng.choice((1, 1, 1, 2, 5)), rng)
-        values = [value for id, text in rows for value in (id, text, self.texts[text])]
+        values = [value for id, text in rows for value in (id, text, self.texts[text], self.is_active(id))]
         with self.refusing(rows) as since:
             stored = self.execute(
-                f"INSERT INTO soak (id, text, body) VALUES {', '.join(['(%s, %s, %s)'] * len(rows))} RETURNING id",
+                "INSERT INTO soak (id, text, body, active)"
+                f" VALUES {', '.join(['(%s, %s, %s, %s)'] * len(rows))} RETURNING id",
                 values,
             )
             self.wrote(rows, {id for (id,) in stored}, since)
@@ -186,9 +191,9 @@ class Client:
         rows = self.new_rows(rng.randint(1, 8), rng)
         with self.refusing(rows) as since:
             with self.losing(), self.connection.cursor() as cursor:
-                with cursor.copy("COPY soak (id, text, body) FROM STDIN") as copy:
+                with cursor.copy("COPY soak (id, text, body, active) FROM STDIN") as copy:
                     for id, text in rows:
-                        copy.write_row((id, text, self.texts[text]))
+                        copy.write_row((id, text, self.texts[text], self.is_active(id)))
             stored = self.execute("SELECT id FROM soak WHERE id = ANY (%s)", ([id for id, _ in rows],))
             self.wrote(rows, {id for (id,) in stored}, since)
 
@@ -196,8 +201,9 @@ class Client:
         before = []
         for id, text in rows:
             if id in stored:
-                self.transaction.wrote(id, text, since)
-                before.append((id, text))
+                self.transaction.wrote(id, text, since, active=self.is_active(id))
+                if self.is_active(id):
+                    before.append((id, text))
                 self.journal.count("row stored")
             else:
                 if self.action == "reject":
@@ -218,26 +224,28 @@ class Client:
         text = rng.randrange(len(self.texts))
         with self.refusing([(id, text)]) as since:
             stored = self.execute(
-                "INSERT INTO soak (id, text, body) VALUES (%s, %s, %s)"
-                " ON CONFLICT (id) DO UPDATE SET text = excluded.text, body = excluded.body, note = 0 RETURNING note",
-                (id, text, self.texts[text]),
+                "INSERT INTO soak (id, text, body, active) VALUES (%s, %s, %s, %s)"
+                " ON CONFLICT (id) DO UPDATE SET text = excluded.text, body = excluded.body, note = 0"
+                " RETURNING note, active",
+                (id, text, self.texts[text], self.is_active(id)),
             ).fetchone()
         # Only now is the row locked for certain.
         order = monotonic()
         if stored is None:
             self.transaction.refused([(id, text)], [], since)
             self.journal.count("upsert skipped")
-        elif stored == (None,):
-            self.transaction.wrote(id, text, since, order=order)
+        elif stored[0] is None:
+            self.transaction.wrote(id, text, since, order=order, active=stored[1])
             self.journal.count("upsert inserted")
         else:
             self.transaction.ended(id, False, order)
-            self.transaction.wrote(id, text, since, inserted=False, order=order)
+            self.transaction.wrote(id, text, since, inserted=False, order=order, active=stored[1])
             self.journal.count("upsert updated")
 
     def update_text(self, rng, id=None):
-        id = self.lock_row(rng, id)
-        if id:
+        row = self.lock_row(rng, id)
+        if row:
+            id, _, active = row
             text = rng.randrange(len(self.texts))
             with self.refusing([(id, text)]) as since:
                 updated = self.execute(
@@ -245,7 +253,7 @@ class Client:
                 )
             if updated.rowcount:
                 self.transaction.ended(id, False, since)
-                self.transaction.wrote(id, text, since, inserted=False)
+                self.transaction.wrote(id, text, since, inserted=False, active=active)
                 self.journal.count("text updated")
             else:
                 self.transaction.refused([(id, text)], [], since)
@@ -255,9 +263,24 @@ class Client:
         self.execute("UPDATE soak SET note = %s WHERE id = %s", (rng.randrange(1000), id or self.known_row(rng)))
         self.journal.count("note updated")
 
+    def update_active(self, rng, id=None):
+        row = self.lock_row(rng, id)
+        if row:
+            id, text, active = row
+            with self.refusing([(id, text)]) as since:
+                updated = self.execute("UPDATE soak SET active = NOT active WHERE id = %s", (id,))
+            if updated.rowcount:
+                self.transaction.ended(id, False, since)
+                self.transaction.wrote(id, text, since, inserted=False, active=not active)
+                self.journal.count("made inactive" if active else "made active")
+            else:
+                self.transaction.refused([(id, text)], [], since)
+                self.journal.count("making active skipped")
+
     def delete(self, rng):
-        id = self.lock_row(rng)
-        if id:
+        row = self.lock_row(rng)
+        if row:
+            id = row[0]
             since = monotonic()
             self.execute("DELETE FROM soak WHERE id = %s", (id,))
             self.transaction.ended(id, True, since)
@@ -268,7 +291,7 @@ class Client:
 
     def lock_row(self, rng, id=None):
         id = id or self.known_row(rng)
-        return id if self.execute("SELECT FROM soak WHERE id = %s FOR UPDATE", (id,)).rowcount else None
+        return self.execute("SELECT id, text, active FROM soak WHERE id = %s FOR UPDATE", (id,)).fetchone()
 
 
 def named(error):

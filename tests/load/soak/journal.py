@@ -18,6 +18,8 @@ class Version:
     inserted: bool
     # A time while the row was locked, by which it can be compared with what ended a version of the row.
     order: float
+    # Whether it counts as a near-duplicate.
+    active: bool
     fate: str = UNDONE
     # If it was undone: since when at the latest.
     until: float = FOREVER
@@ -39,7 +41,7 @@ class Refusal:
     """Rows (id and text) of one statement of which one was rejected, or each skipped."""
 
     rows: list
-    stored: list  # rows of the same statement, which came before them or may have
+    stored: list  # rows of the same statement that count, which came before them or may have
     transaction: tuple
     since: float
     until: float
@@ -63,8 +65,8 @@ class Transaction:
     def __init__(self, journal, name):
         self.journal, self.name, self.entries = journal, name, []
 
-    def wrote(self, id, text, since, inserted=True, order=None):
-        self.entries.append(Version(id, text, self.name, since, inserted, since if order is None else order))
+    def wrote(self, id, text, since, inserted=True, order=None, active=True):
+        self.entries.append(Version(id, text, self.name, since, inserted, since if order is None else order, active))
 
     def ended(self, id, deleted, order):
         self.entries.append(Ended(id, deleted, order))

@@ -9,12 +9,13 @@ def connect():
     return psycopg.connect(autocommit=True, application_name="soak checks")
 
 
-def create(action, texts, partitions):
-    """Makes the table anew, of so many partitions if not of one piece; the fingerprints of the texts."""
+def create(action, texts, partitions, among):
+    """Makes the table anew, of so many partitions if not of one piece, and guarded among active rows or all rows; the
+    fingerprints of the texts."""
     with connect() as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
         connection.execute("DROP TABLE IF EXISTS soak")
-        columns = "id bigint PRIMARY KEY, text integer, body text NOT NULL, note integer"
+        columns = "id bigint PRIMARY KEY, text integer, body text NOT NULL, note integer, active boolean NOT NULL"
         connection.execute(f"CREATE TABLE soak ({columns}) {'PARTITION BY HASH (id)' if partitions else ''}")
         for number in range(partitions):
             bound = f"WITH (MODULUS {partitions}, REMAINDER {number})"
@@ -23,7 +24,8 @@ def create(action, texts, partitions):
         # Rows that are updated without touching the text move, too: no update is a HOT one.
         connection.execute("CREATE INDEX ON soak (note)")
         connection.execute(
-            "SELECT simhash_guard('soak', %s, max_distance => %s, resemblance => %s)", (action, DISTANCE, RESEMBLANCE)
+            "SELECT simhash_guard('soak', %s, max_distance => %s, resemblance => %s, among => %s)",
+            (action, DISTANCE, RESEMBLANCE, "active" if among else None),
         )
         found = connection.execute(
             "SELECT simhash(body) FROM unnest(%s::text[]) WITH ORDINALITY AS texts (body, n) ORDER BY n", (texts,)
@@ -43,9 +45,9 @@ def durability():
 
 
 def rows():
-    """All of them, by a scan: id, number of the text, whether the text is that one, and fingerprint."""
+    """All of them, by a scan: id, number of the text, the text, its fingerprint, and whether the row is active."""
     with connect() as connection:
         connection.execute("SET enable_indexscan = off")
         connection.execute("SET enable_bitmapscan = off")
         connection.execute("SET enable_indexonlyscan = off")
-        return connection.execute("SELECT id, text, body, simhash FROM soak").fetchall()
+        return connection.execute("SELECT id, text, body, simhash, active FROM soak").fetchall()

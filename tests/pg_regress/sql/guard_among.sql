@@ -13,7 +13,9 @@ CREATE TABLE docs (id integer PRIMARY KEY, f bigint, status status, fetched_at t
 SELECT simhash_attach('docs', 'f');
 
 -- A window of time.
-SELECT simhash_guard('docs', fingerprint => 'f', among => 'fetched_at > now() - interval ''7 days''');
+SET DateStyle = 'SQL, DMY';
+SELECT simhash_guard('docs', fingerprint => 'f', among => 'fetched_at > ''31/12/2001''::timestamp AND fetched_at > now() - interval ''7 days''');
+RESET DateStyle;
 SELECT definition('docs');
 INSERT INTO docs VALUES (1, 0, 'active', now() - interval '8 days');
 INSERT INTO docs VALUES (2, 1, 'active');
@@ -149,8 +151,6 @@ CREATE ROLE guard_among_owner;
 CREATE ROLE guard_among_writer;
 GRANT USAGE, CREATE ON SCHEMA guard_among TO guard_among_owner;
 GRANT USAGE ON SCHEMA guard_among TO guard_among_writer;
-CREATE TABLE asked (who name, path text);
-GRANT INSERT ON asked TO guard_among_owner;
 SET ROLE guard_among_owner;
 CREATE FUNCTION counts(id integer) RETURNS boolean STABLE LANGUAGE plpgsql AS $$
 BEGIN
