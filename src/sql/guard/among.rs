@@ -10,10 +10,10 @@ use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::definition::Guard;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::nodes::computed::Computed;
-use crate::postgres::nodes::condition::{parse, to_sql};
+use crate::postgres::condition::{parse, to_sql};
+use crate::postgres::heap::computed::Computed;
+use crate::postgres::heap::row::Row;
 use crate::postgres::owner::{as_owner, set, setting, with_settings};
-use crate::postgres::row::Row;
 use crate::postgres::spi::to_server;
 use crate::postgres::text::{RawText, decode_copy};
 

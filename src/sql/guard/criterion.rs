@@ -9,7 +9,7 @@ use simhash::search::nearness::Nearness;
 
 use crate::postgres::error::{shorten, user_error};
 use crate::sql::arguments::{check_distance, check_resemblance};
-use crate::sql::options::{Document, RawJsonb, read, to_json_text};
+use crate::sql::fingerprint::options::{Document, RawJsonb, read, to_json_text};
 use crate::sql::radii::{check_radii, wrong_radii};
 
 /// When two rows are near-duplicates. As a trigger's argument: `3`, or `10 radii 1,1,1,1 resemblance 0.89 options
