@@ -42,6 +42,18 @@ CREATE FUNCTION simhash_duplicate_of(
 COMMENT ON FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean, integer[]) IS
     'the number of the earlier row that stays and that a row duplicates; NULL if the row itself stays';
 
+DROP FUNCTION simhash_skew(regclass, name, integer, text[]);
+CREATE FUNCTION simhash_skew(
+    target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
+    OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],
+    OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean,
+    OUT within integer, OUT radii integer[], OUT found double precision
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_skew_radii_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
+COMMENT ON FUNCTION simhash_skew(regclass, name, integer, text[]) IS
+    'what searches of a table cost: those within a distance, by the number of blocks; for NULL, those by radii, and what share of the copies they find';
+
 DROP FUNCTION simhash_guard(regclass, text, integer, text[], name, name, double precision, regclass, text[]);
 CREATE FUNCTION simhash_guard(
     target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',

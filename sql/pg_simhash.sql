@@ -314,16 +314,17 @@ COMMENT ON FUNCTION simhash_update() IS
 -- Layouts --------------------------------------------------------------------
 
 -- This reads the table as the calling user, with that user's rights and row-level security, so it is STABLE and not
--- PARALLEL SAFE.
+-- PARALLEL SAFE. NULL has a meaning as the distance, so it is not STRICT.
 CREATE FUNCTION simhash_skew(
     target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
     OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],
-    OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean
+    OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean,
+    OUT within integer, OUT radii integer[], OUT found double precision
 ) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'simhash_skew_scoped_wrapper'
-    LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 7;
+    AS 'MODULE_PATHNAME', 'simhash_skew_radii_wrapper'
+    LANGUAGE c STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
 COMMENT ON FUNCTION simhash_skew(regclass, name, integer, text[]) IS
-    'what a search of a table costs by the number of blocks: share of the commonest values, entries read, the best';
+    'what searches of a table cost: those within a distance, by the number of blocks; for NULL, those by radii, and what share of the copies they find';
 
 -- Deduplication on insert ----------------------------------------------------
 

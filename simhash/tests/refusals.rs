@@ -185,7 +185,7 @@ fn layouts() {
         let refused = refusals(|| {
             let mut sample = Sample::new()?;
             fingerprints(count).for_each(|fingerprint| sample.add(fingerprint));
-            skew(sample, 1e6, 3, &|| ())
+            skew(sample, 1e6, [(4, Nearness::within(3)), (2, Nearness::within(3))], &|| ())
         });
         assert!(refused > 5);
     }

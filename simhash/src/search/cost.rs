@@ -5,7 +5,8 @@
 //! larger distances, and find few candidates. Many narrow blocks need few probes, but the number of candidates grows
 //! with the table.
 
-use super::blocks::{Block, MAX_PROBES, radius};
+use super::blocks::MAX_PROBES;
+use super::nearness::Nearness;
 
 /// The cost of one probe in microseconds: a descent of a warm btree within `= ANY (...)`.
 ///
@@ -39,18 +40,10 @@ impl Entries {
     }
 }
 
-/// The blocks of a layout that a search at a distance of at most `max_distance` must look at, each with its radius;
-/// empty if there is no such layout.
-pub fn probed_blocks(blocks: i32, max_distance: i32) -> impl Iterator<Item = (Block, u32)> {
-    // The radii descend: once a block has none, no later block has one.
-    (0..blocks).map_while(move |number| Some((Block::new(number, blocks)?, radius(number, blocks, max_distance)?)))
-}
-
 /// Number of probes of a search in all blocks. None if the layout cannot serve the search: there is no layout of so
-/// many blocks, or one block needs more than [`MAX_PROBES`].
-pub fn probes(blocks: i32, max_distance: i32) -> Option<u64> {
-    Block::new(0, blocks)?;
-    probed_blocks(blocks, max_distance).try_fold(0, |sum, (block, radius)| {
+/// many blocks, the radii are those of another one, or one block needs more than [`MAX_PROBES`].
+pub fn probes(blocks: i32, near: Nearness) -> Option<u64> {
+    near.probed_blocks(blocks)?.try_fold(0, |sum, (block, radius)| {
         let count = block.probe_count(Some(radius));
         (count <= MAX_PROBES).then_some(sum + count)
     })
@@ -58,10 +51,13 @@ pub fn probes(blocks: i32, max_distance: i32) -> Option<u64> {
 
 /// The share of all possible fingerprints that a search finds by a block: those with at least one block within its
 /// radius.
-pub fn uniform_share(blocks: i32, max_distance: i32) -> f64 {
+pub fn uniform_share(blocks: i32, near: Nearness) -> f64 {
     // The blocks of a uniform fingerprint are independent. Sum logarithms, since shares of 1e-9 would vanish in a
     // difference of products.
-    let missed_by_all: f64 = probed_blocks(blocks, max_distance)
+    let missed_by_all: f64 = near
+        .probed_blocks(blocks)
+        .into_iter()
+        .flatten()
         .map(|(block, radius)| -(block.probe_count(Some(radius)) as f64 / (block.width() as f64).exp2()))
         .map(f64::ln_1p)
         .sum();
@@ -69,8 +65,8 @@ pub fn uniform_share(blocks: i32, max_distance: i32) -> f64 {
 }
 
 /// Number of candidates of a search in a table of `rows` uniform fingerprints.
-pub fn uniform_candidates(rows: f64, blocks: i32, max_distance: i32) -> f64 {
-    rows * uniform_share(blocks, max_distance)
+pub fn uniform_candidates(rows: f64, blocks: i32, near: Nearness) -> f64 {
+    rows * uniform_share(blocks, near)
 }
 
 /// The cost of a search by covering indexes, in microseconds if everything is in memory. It is meant for comparing
@@ -96,23 +92,30 @@ mod tests {
             (2, 5, 1058, 2.463),
             (8, 0, 1, 39062.5),
         ] {
-            assert_eq!(probes(blocks, max_distance), Some(expected_probes), "{blocks} blocks, {max_distance}");
-            let candidates = uniform_candidates(1e7, blocks, max_distance);
+            let near = Nearness::within(max_distance);
+            assert_eq!(probes(blocks, near), Some(expected_probes), "{blocks} blocks, {max_distance}");
+            let candidates = uniform_candidates(1e7, blocks, near);
             assert!((candidates / expected_candidates - 1.0).abs() < 2e-3, "{blocks} blocks: {candidates}");
         }
+        // Radii, whatever the distance.
+        let near = Nearness::by_radii(10, &[1, 0, -1, -1]).unwrap();
+        assert_eq!(probes(4, near), Some(18));
+        assert!((uniform_share(4, near) * 65536.0 - 18.0).abs() < 1e-2);
+        assert_eq!((probes(3, near), uniform_share(3, near)), (None, 0.0));
     }
 
     #[test]
     fn a_layout_serves_what_its_probes_allow() {
-        assert_eq!(probes(2, -1), Some(0));
-        assert_eq!(uniform_share(2, -1), 0.0);
-        assert_eq!(probes(2, 12), None);
-        assert_eq!(probes(3, 64), None);
-        assert_eq!(probes(8, 64), Some(256 + 7 * 255));
-        assert_eq!(uniform_share(8, 64), 1.0);
+        let within = Nearness::within;
+        assert_eq!(probes(2, within(-1)), Some(0));
+        assert_eq!(uniform_share(2, within(-1)), 0.0);
+        assert_eq!(probes(2, within(12)), None);
+        assert_eq!(probes(3, within(64)), None);
+        assert_eq!(probes(8, within(64)), Some(256 + 7 * 255));
+        assert_eq!(uniform_share(8, within(64)), 1.0);
         for blocks in [i32::MIN, 0, 1, 9, i32::MAX] {
-            assert_eq!(probes(blocks, 3), None);
-            assert_eq!(uniform_share(blocks, 3), 0.0);
+            assert_eq!(probes(blocks, within(3)), None);
+            assert_eq!(uniform_share(blocks, within(3)), 0.0);
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Search by blocks: [`nearness`] says when two fingerprints are near, [`blocks`] cuts fingerprints into blocks and
-//! lists the values to look up, [`growth`] decides in which order to look them up, [`cost`] estimates what a search
-//! costs with each layout, and [`skew`] measures how uneven the blocks of a table are. [`lock_keys`] makes the keys that
-//! concurrent writers of near fingerprints lock.
+//! lists the values to look up, and [`growth`] decides in which order to look them up. [`cost`] estimates what a search
+//! costs with each layout, [`skew`] measures how uneven the blocks of a table are, and [`recall`] knows what share of the
+//! copies searches find. [`lock_keys`] makes the keys that concurrent writers of near fingerprints lock.
 
 pub mod blocks;
 pub mod cost;
 pub mod growth;
 pub mod lock_keys;
 pub mod nearness;
+pub mod recall;
 pub mod skew;

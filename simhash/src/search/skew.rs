@@ -8,8 +8,10 @@
 
 use std::ops::RangeInclusive;
 
-use super::blocks::{Block, LAYOUTS};
-use super::cost::{cost, probed_blocks, probes, uniform_share};
+use super::blocks::Block;
+use super::cost::{cost, probes, uniform_share};
+use super::nearness::Nearness;
+use super::recall::recall;
 use crate::error::Error;
 
 /// Most fingerprints that a sample keeps: at 24 bytes each while they are counted, 2.4 MB.
@@ -72,6 +74,8 @@ impl Sample {
 pub struct Skew {
     /// Number of blocks of the layout.
     pub blocks: i32,
+    /// What the searches find.
+    pub near: Nearness,
     /// Number of probes of a search.
     pub probes: u64,
     /// For each block, the share of the rows that have its commonest value.
@@ -83,27 +87,43 @@ pub struct Skew {
     pub worst: f64,
     /// The [`cost`] of the average search.
     pub cost: f64,
-    /// Whether this layout has the lowest cost. Among equal costs, the layout with the fewest blocks is best.
+    /// Whether no other search finds as many copies at a lower cost. Among equal costs, the first one is best.
     pub best: bool,
 }
 
-/// The layouts that can serve searches at a distance of at most `max_distance` on a table of `rows` rows, by ascending
-/// number of blocks. Fails if memory is refused.
+/// What searches cost on a table of `rows` rows, each with a number of blocks and what it finds. Those that the layout
+/// cannot serve are left out. Fails if memory is refused.
 ///
-/// Takes a quarter of a second if blocks are healthy, two seconds if all rows share a block. `tick` can cancel it.
-pub fn skew(sample: Sample, rows: f64, max_distance: i32, tick: &impl Fn()) -> Result<Vec<Skew>, Error> {
+/// For seven layouts, it takes a quarter of a second if blocks are healthy, and two seconds if all rows share a block.
+/// `tick` can cancel it.
+pub fn skew(
+    sample: Sample,
+    rows: f64,
+    searches: impl IntoIterator<Item = (i32, Nearness)>,
+    tick: &impl Fn(),
+) -> Result<Vec<Skew>, Error> {
     let mut counted = Counted::new(sample, rows)?;
     let mut layouts = Vec::new();
-    for blocks in LAYOUTS {
-        if let Some(probes) = probes(blocks, max_distance) {
-            layouts.push(counted.layout(blocks, probes, max_distance, tick)?);
+    for (blocks, near) in searches {
+        if let Some(probes) = probes(blocks, near) {
+            layouts.push(counted.layout(blocks, near, probes, tick)?);
         }
     }
-    let cheapest = layouts.iter().map(|layout| layout.cost).fold(f64::INFINITY, f64::min);
-    if let Some(best) = layouts.iter_mut().find(|layout| layout.cost == cheapest) {
-        best.best = true;
+    for index in 0..layouts.len() {
+        let layout = &layouts[index];
+        let is_better = |(other, of_other): (usize, &Skew)| {
+            of_other.finds_as_much_as(layout) && (of_other.cost, other) < (layout.cost, index)
+        };
+        layouts[index].best = !layouts.iter().enumerate().any(is_better);
     }
     Ok(layouts)
+}
+
+impl Skew {
+    fn finds_as_much_as(&self, other: &Self) -> bool {
+        let more = recall(self.near).zip(recall(other.near)).map(|(share, of_other)| share >= of_other);
+        self.near == other.near || more == Some(true)
+    }
 }
 
 /// Equal fingerprints, so that a million true duplicates are counted at once.
@@ -138,9 +158,9 @@ impl Counted {
         Ok(Self { groups, queries, sampled: fingerprints.len() as u64, rows: rows.max(fingerprints.len() as f64) })
     }
 
-    fn layout(&mut self, blocks: i32, probes: u64, max_distance: i32, tick: &impl Fn()) -> Result<Skew, Error> {
-        let uniform_share = uniform_share(blocks, max_distance);
-        let probed: Vec<(Block, u32)> = probed_blocks(blocks, max_distance).collect();
+    fn layout(&mut self, blocks: i32, near: Nearness, probes: u64, tick: &impl Fn()) -> Result<Skew, Error> {
+        let uniform_share = uniform_share(blocks, near);
+        let probed: Vec<(Block, u32)> = near.probed_blocks(blocks).into_iter().flatten().collect();
         let mut commonest = Vec::new();
         for block in (0..blocks).filter_map(|number| Block::new(number, blocks)) {
             tick();
@@ -168,7 +188,7 @@ impl Counted {
             }
         }
         let (candidates, worst) = self.candidates(&searches, uniform_share);
-        Ok(Skew { blocks, probes, commonest, candidates, worst, cost: cost(probes, candidates), best: false })
+        Ok(Skew { blocks, near, probes, commonest, candidates, worst, cost: cost(probes, candidates), best: false })
     }
 
     fn sort_by(&mut self, block: Block) {

@@ -91,6 +91,11 @@ impl<'a> DirtyScan<'a> {
         self.refusals_left = self.refusals_left.saturating_sub(1);
     }
 
+    /// Number of entries read, for all look-ups.
+    pub fn entries(&self) -> u64 {
+        self.entries.entries
+    }
+
     /// Whether the scan has not ended because of refusals.
     pub fn has_read_all(&self) -> bool {
         self.refusals_left > 0

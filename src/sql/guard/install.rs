@@ -15,7 +15,7 @@ use super::distribution::{check_allows_triggers, check_can_guard};
 use super::log::{Guarded, Log};
 use super::mark_column::{self, Mark};
 use super::members::{Members, check_is_whole};
-use super::preview::tell_of_refuted;
+use super::preview::tell_of_cost;
 use super::scope::Scope;
 use super::search::SearchedTable;
 use crate::postgres::arrays::names;
@@ -185,7 +185,7 @@ impl Guard {
         let always = existing.as_ref().is_some_and(|existing| existing.always);
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
         warn_of_unfilled(self.schema, &self.fingerprint, table, &family, Look::ByIndex)?;
-        tell_of_refuted(self.function, table, &family, &self.fingerprint, criterion, among, searched)?;
+        tell_of_cost(self.function, table, &family, &self.fingerprint, criterion, among, searched)?;
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
             tell(format!("table \"{}\" is already guarded, skipping", table.name));
             return Ok(());

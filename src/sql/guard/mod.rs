@@ -9,12 +9,13 @@
 //! the new one, [`pending`] the row that was accepted and is not stored yet. [`nearest`] is the near-duplicate that was
 //! found, which [`conflict`] reports and [`mark_column`] stores; [`disclosure`] says what the user may be told about it.
 //! [`log`] is the table that gets a row about each row that is skipped or marked, and [`counts`] counts rows in each
-//! session. [`preview`] shows what a guard would find among the rows of a table.
-//! [`distribution`] says which tables that Citus manages can be guarded.
+//! session. [`preview`] shows what a guard would find among the rows of a table, and [`cheaper`] reports radii that cost
+//! much less. [`distribution`] says which tables that Citus manages can be guarded.
 
 mod action;
 mod among;
 mod cache;
+mod cheaper;
 mod confirmation;
 mod conflict;
 mod counts;

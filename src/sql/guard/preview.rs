@@ -15,6 +15,7 @@ use pgrx::spi::quote_identifier;
 use pgrx::{AnyArray, AnyElement, PgMemoryContexts};
 
 use super::among::{Among, AskedCondition};
+use super::cheaper::tell_of_cheaper;
 use super::confirmation::{NewText, TextReader};
 use super::criterion::{Asked, Criterion};
 use super::disclosure::hides_rows;
@@ -48,7 +49,7 @@ const MOST_TIMES: i64 = 4;
 /// microseconds for a page of text, and an insert a hundred.
 const MANY_REFUTED: f64 = 100.0;
 
-/// About how many rows [`tell_of_refuted`] looks up: some pages. It stops after so many comparisons.
+/// About how many rows [`tell_of_cost`] looks up: some pages. It stops after so many comparisons.
 const SOME_ROWS: i32 = 500;
 const MOST_COMPARISONS: usize = 10_000;
 
@@ -192,8 +193,9 @@ fn preview(
     }))
 }
 
-/// Looks up some rows as a guard looks up new rows, and reports if it compares many texts for each that are refuted.
-pub fn tell_of_refuted(
+/// Looks up some rows as a guard looks up new rows, and reports if it compares many texts for each that are refuted, or
+/// reads many index entries.
+pub fn tell_of_cost(
     function: Oid,
     table: &Target,
     family: &[Target],
@@ -209,7 +211,7 @@ pub fn tell_of_refuted(
     let preview = Preview { compares_all: true, ..preview };
     preview.of_sample(family, fingerprint, SOME_ROWS, MOST_COMPARISONS)?;
     preview.tell(table);
-    Ok(())
+    tell_of_cheaper(table, fingerprint, &preview.criterion, &preview.searched, preview.rows.get())
 }
 
 /// Finds what is near sampled rows.

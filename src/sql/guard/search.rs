@@ -53,6 +53,8 @@ pub struct SearchedTable {
     pub visits: f64,
     /// Values that a search looks up in the indexes.
     pub probes: f64,
+    /// Number of index entries that searches have read.
+    pub entries: Cell<u64>,
     /// Whether the layout of the criterion's radii is indexed; true without radii.
     pub serves_radii: bool,
     indexes: Indexes,
@@ -152,6 +154,7 @@ impl SearchedTable {
             partition_columns: partition_columns(table),
             visits: if is_covering { 0.0 } else { indexes.total.entries },
             probes: indexes.total.probes,
+            entries: Cell::new(0),
             serves_radii: criterion.near.blocks().is_none() || indexes.serves_radii,
             indexes,
         }))
@@ -199,7 +202,9 @@ impl SearchedTable {
                 }
                 // SAFETY: after the scope columns, the index has a block, an integer; the scan has a key for each.
                 unsafe { scan.look_up(&before, &at_once) };
+                let before = scan.entries();
                 let flow = self.scan(&table, &mut scan, wanted, &mut show);
+                self.entries.set(self.entries.get() + scan.entries() - before);
                 if flow.is_break() {
                     return Ok(flow);
                 }
@@ -268,6 +273,13 @@ impl SearchedTable {
             || self.made_from.contains(&column)
     }
 
+    /// The numbers of blocks of the layouts that are searched, and the columns of the scope that the indexes begin with.
+    pub fn layouts(&self) -> (impl Iterator<Item = i32>, Vec<i16>) {
+        let scope: Vec<_> = self.scope.columns().collect();
+        let before = self.indexes.before.iter().filter_map(|&index| scope.get(index).copied());
+        (self.indexes.blocks(), before.collect())
+    }
+
     /// Whether a row is the updated row's old version.
     fn is_old(&self, wanted: &Wanted, row: Row<'_>) -> bool {
         let same = |old| tid_numbers(old) == tid_numbers(row.tid());
@@ -282,6 +294,11 @@ impl SearchedTable {
 }
 
 impl Indexes {
+    /// The numbers of blocks of the layouts.
+    fn blocks(&self) -> impl Iterator<Item = i32> {
+        self.layouts.iter().filter_map(|layout| Some(layout.first()?.blocks))
+    }
+
     /// Of the indexes within the guard's scope or a part of it, those with which a search costs least; None if none
     /// serve searches within that distance.
     ///

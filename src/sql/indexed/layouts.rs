@@ -5,9 +5,10 @@
 //! Columns before the block, such as a tenant's number, are the index's scope.
 
 use pgrx::pg_sys::{self, Oid};
-use simhash::search::blocks::{Block, LAYOUTS, radius};
+use simhash::search::blocks::{Block, LAYOUTS};
 use simhash::search::cost::Entries;
 use simhash::search::growth;
+use simhash::search::nearness::Nearness;
 
 use super::recognise::BlockCall;
 use crate::postgres::catalog::column::{Column, btree_family, generation_of};
@@ -104,10 +105,13 @@ impl Indexed {
     }
 
     /// Whether all blocks that a search with this layout must look at are indexed, for all rows.
-    pub fn serves(&self, blocks: i32, max_distance: i32) -> bool {
-        (0..blocks).filter(|&block| radius(block, blocks, max_distance).is_some()).all(|block| {
-            self.blocks.iter().any(|found| (found.block, found.blocks) == (block, blocks) && !found.is_partial)
-        })
+    pub fn serves(&self, blocks: i32, near: Nearness) -> bool {
+        let has = |(block, _): (Block, u32)| {
+            let is_this =
+                |found: &IndexedBlock| !found.is_partial && Block::new(found.block, found.blocks) == Some(block);
+            self.blocks.iter().any(is_this)
+        };
+        near.probed_blocks(blocks).is_some_and(|mut probed| probed.all(has))
     }
 }
 

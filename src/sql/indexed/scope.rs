@@ -39,6 +39,11 @@ impl Scope {
         Ok(Self(names))
     }
 
+    /// Columns that are known to be in an index, each once.
+    pub fn of_index(columns: Vec<String>) -> Self {
+        Self(columns)
+    }
+
     pub fn names(&self) -> &[String] {
         &self.0
     }

@@ -91,6 +91,7 @@ ROUNDS = {
         500,
     ),
     "skew": ("SELECT count(*) FROM simhash_skew('leaks.searched', 'f')", ("simhash_skew",), 500),
+    "skew by radii": ("SELECT count(*) FROM simhash_skew('leaks.searched', 'f', NULL)", ("simhash_skew",), 500),
     "skew of a scope": (
         "SELECT count(*) FROM simhash_skew('leaks.searched', 'f', scope => ARRAY['id'])",
         ("simhash_skew",),

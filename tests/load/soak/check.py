@@ -27,16 +27,17 @@ def prove(journals, rows, texts, fingerprints, near):
 
 
 def contents(rows, texts, fingerprints):
-    for id, text, body, fingerprint, _ in rows:
+    for id, text, body, fingerprint, _, _ in rows:
         if texts[text] != body or fingerprints[text] != fingerprint:
             yield f"row {id} is not what was written"
 
 
 def duplicates(rows, near):
+    """Active rows that are near each other, and have no mark."""
     near = [set(others) for others in near]
-    active = [row[:4] for row in rows if row[4]]
-    for i, (a, text_of_a, body_of_a, of_a) in enumerate(active):
-        for b, text_of_b, body_of_b, of_b in active[:i]:
+    rows = [(*row, mark) for *row, active, mark in rows if active and mark is None]
+    for i, (a, text_of_a, body_of_a, of_a, _) in enumerate(rows):
+        for b, text_of_b, body_of_b, of_b, _ in rows[:i]:
             if text_of_b in near[text_of_a]:
                 yield (
                     f"rows {a} and {b} are at distance {distance(of_a, of_b)}, and their resemblance is"
@@ -45,7 +46,7 @@ def duplicates(rows, near):
 
 
 def presence(history, rows):
-    there = {id: (text, active) for id, text, _, _, active in rows}
+    there = {id: (text, mark, active) for id, text, _, _, active, mark in rows}
     for id, versions in history.versions.items():
         stored = [version for version in versions if version.fate != UNDONE]
         ended = [end for end in history.ended[id] if end.fate != UNDONE]
@@ -53,8 +54,10 @@ def presence(history, rows):
         if id in there:
             if any(end.deleted and end.fate == COMMITTED for end in ended):
                 yield f"row {id} is there, although it was deleted"
-            if there[id] not in {(version.text, version.active) for version in stored}:
-                yield f"row {id} has text {there[id][0]} and is {'' if there[id][1] else 'in'}active, which was not committed"
+            if there[id] not in {(version.text, version.mark, version.active) for version in stored}:
+                text, mark, active = there[id]
+                state = "active" if active else "inactive"
+                yield f"row {id} is {state} with text {text} and mark {mark}, which was not committed"
         elif certainly_inserted and not any(end.deleted for end in ended):
             yield f"row {id} was committed and not deleted, and is missing"
     for id in there.keys() - history.versions.keys():
@@ -97,6 +100,8 @@ class History:
     def without_reason(self, refusal):
         if refusal.named:
             return self.named_wrongly(refusal)
+        if refusal.mark is not None:
+            return self.marked_wrongly(refusal)
         for id, text in refusal.rows:
             near = self.near[text]
             if any(other in near for _, other in refusal.stored):
@@ -107,6 +112,17 @@ class History:
             ):
                 return f"row {id} was skipped without a reason: nothing near text {text} was there"
         return None
+
+    def marked_wrongly(self, refusal):
+        """A mark names a row that was there, near and without a mark; or an update of the text to itself has kept it."""
+        ((id, text),) = refusal.rows
+        named = (version for version in self.versions[refusal.mark] if version.mark is None and version.id != id)
+        if any(version.text in self.near[text] and self.may_be_there(version, refusal) for version in named):
+            return None
+        kept = (version for version in self.versions[id] if version.since < refusal.since)
+        if any((version.text, version.mark) == (text, refusal.mark) for version in kept):
+            return None
+        return f"row {id} with text {text} was marked with row {refusal.mark}, which was not near, or not there"
 
     def named_wrongly(self, refusal):
         key, named_distance, named_resemblance = refusal.named

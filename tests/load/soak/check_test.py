@@ -20,9 +20,9 @@ class Proof(unittest.TestCase):
         self.write(1, 0)
         self.refuse(2, 1)
 
-    def write(self, id, text, fate=COMMITTED, active=True):
+    def write(self, id, text, fate=COMMITTED, mark=None, active=True):
         transaction = Transaction(self.journal, next(self.names))
-        transaction.wrote(id, text, monotonic(), active=active)
+        transaction.wrote(id, text, monotonic(), mark=mark, active=active)
         transaction.end(fate)
 
     def delete(self, id, fate=COMMITTED):
@@ -33,9 +33,10 @@ class Proof(unittest.TestCase):
     def refuse(self, id, text, named=None):
         Transaction(self.journal, next(self.names)).refused([(id, text)], [], monotonic(), named)
 
-
     def expect(self, rows, *failures, inactive=()):
-        there = [(id, text, TEXTS[text], FINGERPRINTS[text], id not in inactive) for id, text in rows]
+        there = [
+            (id, text, TEXTS[text], FINGERPRINTS[text], id not in inactive, *(mark or [None])) for id, text, *mark in rows
+        ]
         found = prove([self.journal], there, TEXTS, FINGERPRINTS, NEAR)
         self.assertEqual(len(found), len(failures), found)
         for text, failure in zip(found, failures):
@@ -51,12 +52,17 @@ class Proof(unittest.TestCase):
     def test_inactive(self):
         self.write(3, 1, active=False)
         self.expect([(1, 0), (3, 1)], inactive=(3,))
-        self.expect([(1, 0), (3, 1)], "are at distance 3", "is active, which was not committed")
+        self.expect([(1, 0), (3, 1)], "are at distance 3", "row 3 is active")
 
     def test_reason_inactive(self):
         self.write(3, 2, active=False)
         self.refuse(4, 2)
         self.expect([(1, 0), (3, 2)], "without a reason", inactive=(3,))
+
+    def test_marked_with_an_inactive_row(self):
+        self.write(3, 2, active=False)
+        self.write(4, 2, mark=3)
+        self.expect([(1, 0), (3, 2), (4, 2, 3)], "was marked with row 3", inactive=(3,))
 
     def test_refuted(self):
         self.write(3, 3)
@@ -111,6 +117,35 @@ class Proof(unittest.TestCase):
         self.refuse(6, 1, (1, 3, "0.900"))
         self.refuse(7, 3, (1, 1, "0.250"))
         self.expect([(1, 0)], *["which is not so"] * 4)
+
+    def test_marked(self):
+        self.write(3, 1, mark=1)
+        self.expect([(1, 0), (3, 1, 1)])
+        self.expect([(1, 0), (3, 1)], "are at distance 3", "mark None, which was not committed")
+
+    def test_marked_with_itself(self):
+        self.write(3, 1, mark=3)
+        self.expect([(1, 0), (3, 1, 3)], "was marked with row 3, which was not near")
+
+    def test_marked_with_a_row_that_is_not_near(self):
+        self.write(3, 3, mark=1)
+        self.expect([(1, 0), (3, 3, 1)], "was marked with row 1")
+
+    def test_marked_with_a_marked_row(self):
+        self.write(3, 1, mark=1)
+        self.write(4, 1, mark=3)
+        self.expect([(1, 0), (3, 1, 1), (4, 1, 3)], "was marked with row 3")
+
+    def test_marked_with_a_row_that_was_gone(self):
+        self.delete(1)
+        self.write(3, 1, mark=1)
+        self.expect([(3, 1, 1)], "was marked with row 1")
+
+    def test_kept_mark(self):
+        self.write(3, 1, mark=1)
+        self.delete(1)
+        self.write(3, 1, mark=1)
+        self.expect([(3, 1, 1)])
 
 
 if __name__ == "__main__":

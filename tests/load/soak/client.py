@@ -11,6 +11,7 @@ import psycopg
 
 from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
 from patience import until
+from pool import tenant
 
 KNOWN_ROWS = 600
 ROWS_OF_A_CLIENT = 100_000_000
@@ -38,8 +39,8 @@ class Lost(Exception):
 
 
 class Client:
-    def __init__(self, number, action, texts, among, seed):
-        self.number, self.action, self.texts, self.among = number, action, texts, among
+    def __init__(self, number, action, texts, tenants, among, seed):
+        self.number, self.action, self.texts, self.tenants, self.among = number, action, texts, tenants, among
         self.rng = random.Random(f"{seed} {number}")
         self.last_id = number * ROWS_OF_A_CLIENT
         self.last_transaction = 0
@@ -176,37 +177,40 @@ class Client:
             rows.append((self.last_id, rng.randrange(len(self.texts))))
         return rows
 
+    def columns(self, text):
+        """The values of the columns text, tenant and body."""
+        return text, tenant(text, self.tenants), self.texts[text]
+
     def insert(self, rng):
         rows = self.new_rows(rng.choice((1, 1, 1, 2, 5)), rng)
-        values = [value for id, text in rows for value in (id, text, self.texts[text], self.is_active(id))]
+        values = [value for id, text in rows for value in (id, self.is_active(id), *self.columns(text))]
+        placeholders = ", ".join(["(%s, %s, %s, %s, %s)"] * len(rows))
         with self.refusing(rows) as since:
             stored = self.execute(
-                "INSERT INTO soak (id, text, body, active)"
-                f" VALUES {', '.join(['(%s, %s, %s, %s)'] * len(rows))} RETURNING id",
-                values,
+                f"INSERT INTO soak (id, active, text, tenant, body) VALUES {placeholders} RETURNING id, mark", values
             )
-            self.wrote(rows, {id for (id,) in stored}, since)
+            self.wrote(rows, dict(stored), since)
 
     def copy(self, rng):
         rows = self.new_rows(rng.randint(1, 8), rng)
         with self.refusing(rows) as since:
             with self.losing(), self.connection.cursor() as cursor:
-                with cursor.copy("COPY soak (id, text, body, active) FROM STDIN") as copy:
+                with cursor.copy("COPY soak (id, active, text, tenant, body) FROM STDIN") as copy:
                     for id, text in rows:
-                        copy.write_row((id, text, self.texts[text], self.is_active(id)))
-            stored = self.execute("SELECT id FROM soak WHERE id = ANY (%s)", ([id for id, _ in rows],))
-            self.wrote(rows, {id for (id,) in stored}, since)
+                        copy.write_row((id, self.is_active(id), *self.columns(text)))
+            stored = self.execute("SELECT id, mark FROM soak WHERE id = ANY (%s)", ([id for id, _ in rows],))
+            self.wrote(rows, dict(stored), since)
 
     def wrote(self, rows, stored, since):
         before = []
         for id, text in rows:
             if id in stored:
-                self.transaction.wrote(id, text, since, active=self.is_active(id))
-                if self.is_active(id):
-                    before.append((id, text))
-                self.journal.count("row stored")
+                active = self.is_active(id)
+                self.transaction.wrote(id, text, since, mark=stored[id], active=active)
+                before += [(id, text)] if active else []
+                self.journal.count("row stored" if stored[id] is None else "row marked")
             else:
-                if self.action == "reject":
+                if self.action != "skip":
                     raise RuntimeError(f"row {id} was neither stored nor rejected")
                 self.transaction.refused([(id, text)], list(before), since)
                 self.journal.count("row skipped")
@@ -224,10 +228,10 @@ class Client:
         text = rng.randrange(len(self.texts))
         with self.refusing([(id, text)]) as since:
             stored = self.execute(
-                "INSERT INTO soak (id, text, body, active) VALUES (%s, %s, %s, %s)"
-                " ON CONFLICT (id) DO UPDATE SET text = excluded.text, body = excluded.body, note = 0"
-                " RETURNING note, active",
-                (id, text, self.texts[text], self.is_active(id)),
+                "INSERT INTO soak (id, active, text, tenant, body) VALUES (%s, %s, %s, %s, %s)"
+                " ON CONFLICT (id) DO UPDATE SET text = excluded.text, tenant = excluded.tenant, body = excluded.body,"
+                " note = 0 RETURNING note, mark, active",
+                (id, self.is_active(id), *self.columns(text)),
             ).fetchone()
         # Only now is the row locked for certain.
         order = monotonic()
@@ -235,11 +239,13 @@ class Client:
             self.transaction.refused([(id, text)], [], since)
             self.journal.count("upsert skipped")
         elif stored[0] is None:
-            self.transaction.wrote(id, text, since, order=order, active=stored[1])
+            self.transaction.wrote(id, text, since, order=order, mark=stored[1], active=stored[2])
             self.journal.count("upsert inserted")
         else:
             self.transaction.ended(id, False, order)
-            self.transaction.wrote(id, text, since, inserted=False, order=order, active=stored[1])
+            self.transaction.wrote(
+                id, text, since, inserted=False, order=order, mark=stored[1], active=stored[2]
+            )
             self.journal.count("upsert updated")
 
     def update_text(self, rng, id=None):
@@ -249,11 +255,12 @@ class Client:
             text = rng.randrange(len(self.texts))
             with self.refusing([(id, text)]) as since:
                 updated = self.execute(
-                    "UPDATE soak SET text = %s, body = %s WHERE id = %s", (text, self.texts[text], id)
-                )
-            if updated.rowcount:
+                    "UPDATE soak SET text = %s, tenant = %s, body = %s WHERE id = %s RETURNING mark",
+                    (*self.columns(text), id),
+                ).fetchone()
+            if updated:
                 self.transaction.ended(id, False, since)
-                self.transaction.wrote(id, text, since, inserted=False, active=active)
+                self.transaction.wrote(id, text, since, inserted=False, mark=updated[0], active=active)
                 self.journal.count("text updated")
             else:
                 self.transaction.refused([(id, text)], [], since)
@@ -268,10 +275,12 @@ class Client:
         if row:
             id, text, active = row
             with self.refusing([(id, text)]) as since:
-                updated = self.execute("UPDATE soak SET active = NOT active WHERE id = %s", (id,))
-            if updated.rowcount:
+                updated = self.execute(
+                    "UPDATE soak SET active = NOT active WHERE id = %s RETURNING mark", (id,)
+                ).fetchone()
+            if updated:
                 self.transaction.ended(id, False, since)
-                self.transaction.wrote(id, text, since, inserted=False, active=not active)
+                self.transaction.wrote(id, text, since, inserted=False, mark=updated[0], active=not active)
                 self.journal.count("made inactive" if active else "made active")
             else:
                 self.transaction.refused([(id, text)], [], since)

@@ -18,8 +18,9 @@ class Version:
     inserted: bool
     # A time while the row was locked, by which it can be compared with what ended a version of the row.
     order: float
-    # Whether it counts as a near-duplicate.
-    active: bool
+    mark: int = None
+    # Whether it may be a near-duplicate of others, if it has no mark.
+    active: bool = True
     fate: str = UNDONE
     # If it was undone: since when at the latest.
     until: float = FOREVER
@@ -38,14 +39,15 @@ class Ended:
 
 @dataclass
 class Refusal:
-    """Rows (id and text) of one statement of which one was rejected, or each skipped."""
+    """Rows (id and text) of one statement of which one was rejected, or each skipped or marked."""
 
     rows: list
-    stored: list  # rows of the same statement that count, which came before them or may have
+    stored: list  # active rows of the same statement, which came before them or may have
     transaction: tuple
     since: float
     until: float
     named: tuple = None  # the key that the error named, the distance, and the resemblance as written
+    mark: int = None
 
 
 @dataclass
@@ -65,14 +67,17 @@ class Transaction:
     def __init__(self, journal, name):
         self.journal, self.name, self.entries = journal, name, []
 
-    def wrote(self, id, text, since, inserted=True, order=None, active=True):
-        self.entries.append(Version(id, text, self.name, since, inserted, since if order is None else order, active))
+    def wrote(self, id, text, since, inserted=True, order=None, mark=None, active=True):
+        order = since if order is None else order
+        self.entries.append(Version(id, text, self.name, since, inserted, order, mark, active))
+        if mark is not None:
+            self.refused([(id, text)], [], since, mark=mark)
 
     def ended(self, id, deleted, order):
         self.entries.append(Ended(id, deleted, order))
 
-    def refused(self, rows, stored, since, named=None):
-        self.journal.refusals.append(Refusal(rows, stored, self.name, since, monotonic(), named))
+    def refused(self, rows, stored, since, named=None, mark=None):
+        self.journal.refusals.append(Refusal(rows, stored, self.name, since, monotonic(), named, mark))
 
     def savepoint(self):
         return len(self.entries)

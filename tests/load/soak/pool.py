@@ -6,9 +6,10 @@ GROUPS, VARIANTS, WORDS = 150, 8, 150
 # Every tenth group has texts of so many times as many words, which are stored out of line.
 LONG = 20
 # Numbers of words that are replaced in a variant. The resemblance to the group's first text is about 1, 0.97, 0.92 and
-# 0.85: so some of the texts within the distance are no near-duplicates.
+# 0.85: so some of the texts that are near by their fingerprints are no near-duplicates.
 EDITS = (0, 2, 6, 12)
-DISTANCE, RESEMBLANCE = 6, 0.89
+# What makes two texts near-duplicates: the defaults of simhash_guard, with four blocks.
+DISTANCE, RADII, RESEMBLANCE = 10, (1, 1, 1, 1), 0.89
 
 
 def texts(seed):
@@ -31,6 +32,18 @@ def distance(a, b):
     return ((a ^ b) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
 
 
+def is_near(a, b):
+    """Whether two fingerprints are near by radii, as the definition says: no block is looked up for it."""
+    blocks = range(0, 64, 64 // len(RADII))
+    differing = [((a ^ b) >> shift & (1 << 64 // len(RADII)) - 1).bit_count() for shift in reversed(blocks)]
+    return distance(a, b) <= DISTANCE and any(bits <= radius for bits, radius in zip(differing, RADII))
+
+
+def tenant(text, tenants):
+    """The tenant that a text belongs to. Each group has texts of several tenants."""
+    return text // len(EDITS) % tenants
+
+
 def resemblance(a, b):
     """Of two texts: the share of common words among all their words (Jaccard)."""
     a, b = set(a.split()), set(b.split())
@@ -38,14 +51,14 @@ def resemblance(a, b):
 
 
 class Nearness:
-    """Which texts are near-duplicates, computed from their fingerprints and words."""
+    """Which texts are near-duplicates, computed from their fingerprints, words and tenants."""
 
-    def __init__(self, texts, fingerprints):
+    def __init__(self, texts, fingerprints, tenants):
         self.near = [[number] for number in range(len(texts))]
         self.refuted = 0
         for a, of_a in enumerate(fingerprints):
             for b, of_b in enumerate(fingerprints[:a]):
-                if distance(of_a, of_b) <= DISTANCE:
+                if tenant(a, tenants) == tenant(b, tenants) and is_near(of_a, of_b):
                     if resemblance(texts[a], texts[b]) >= RESEMBLANCE:
                         self.near[a].append(b)
                         self.near[b].append(a)

@@ -38,6 +38,6 @@ def lookups():
         connection.execute("SET enable_seqscan = off")
         for (id,) in connection.execute(
             "SELECT id FROM soak AS this WHERE NOT EXISTS"
-            " (SELECT FROM soak WHERE simhash_near(simhash, this.simhash) AND id = this.id)"
+            " (SELECT FROM soak WHERE tenant = this.tenant AND simhash_near(simhash, this.simhash) AND id = this.id)"
         ):
             yield f"row {id} is not found by its fingerprint"

@@ -267,7 +267,7 @@ UPDATE collated SET tenant = :'equal' WHERE id = 1;
 -- Guarding again.
 SELECT simhash_guard('docs');
 SELECT simhash_guard('docs', 'skip');
-SELECT simhash_guard('docs', 'skip', 6, '{}');
+SELECT simhash_guard('docs', 'skip', 10, '{}');
 SELECT simhash_guard('docs', 'skip', 2);
 SELECT simhash_unguard('docs');
 SELECT simhash_unguard('docs');

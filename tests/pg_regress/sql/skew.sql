@@ -70,6 +70,21 @@ SELECT max_distance, count(*) AS layouts,
     count(*) FILTER (WHERE truth.worst = skew.worst) AS worst_as_counted
 FROM truth JOIN LATERAL simhash_skew('skewed', max_distance => max_distance) AS skew USING (blocks)
 GROUP BY max_distance ORDER BY max_distance;
+-- Without a distance: the searches whose share of copies is known. Best are those of which no other finds as many for
+-- less. The candidates are the other rows near by the radii, at any distance.
+SELECT * FROM simhash_skew('skewed', max_distance => NULL);
+SELECT radii, candidates = pg_temp.digits((
+        SELECT count(*) / 380.0 - 1 FROM skewed AS a JOIN skewed AS b ON simhash_near(a.simhash, b.simhash, 64, radii)
+    )::float8) AS as_counted
+FROM simhash_skew('skewed', max_distance => NULL) WHERE radii <> '{}';
+SELECT radii, indexed FROM simhash_skew('skewed', max_distance => NULL) WHERE blocks = 4;
+CREATE INDEX ON skewed (simhash_block(simhash, 0));
+CREATE INDEX ON skewed (simhash_block(simhash, 1));
+CREATE INDEX ON skewed (simhash_block(simhash, 2));
+SELECT count(*) FROM simhash_skew('skewed', max_distance => NULL) WHERE indexed;
+CREATE INDEX ON skewed (simhash_block(simhash, 3));
+SELECT within, radii FROM simhash_skew('skewed', max_distance => NULL) WHERE indexed;
+DROP INDEX skewed_simhash_block_idx, skewed_simhash_block_idx1, skewed_simhash_block_idx2, skewed_simhash_block_idx3;
 -- Layouts that need too many probes are left out; at distance 64 every row is a candidate.
 SELECT array_agg(blocks) AS layouts FROM simhash_skew('skewed', max_distance => 12);
 SELECT blocks, candidates FROM simhash_skew('skewed', max_distance => 64) WHERE blocks = 8;
@@ -98,9 +113,10 @@ INSERT INTO few VALUES (NULL), (NULL);
 SELECT * FROM simhash_skew('few') WHERE blocks = 4;
 INSERT INTO few VALUES (7);
 SELECT * FROM simhash_skew('few') WHERE blocks = 4;
--- Strict.
+-- Of no table, column or scope, nothing.
 SELECT * FROM simhash_skew(NULL);
-SELECT * FROM simhash_skew('few', max_distance => NULL);
+SELECT * FROM simhash_skew('few', NULL);
+SELECT * FROM simhash_skew('few', scope => NULL);
 DROP TABLE few;
 
 -- Which layouts are indexed: by generated columns or expressions, on as many blocks as a search at the distance needs.

@@ -1,0 +1,162 @@
+//! A sample of the fingerprints of a table, read by a query that runs as the current user, with that user's rights and
+//! row-level security.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::{SpiError, quote_identifier, quote_qualified_identifier};
+use simhash::search::skew::Sample;
+
+use super::fingerprint_column::fingerprint_column;
+use super::layouts::Indexed;
+use super::scope::Scope;
+use crate::postgres::catalog::citus::distribution;
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::foreign::is_foreign;
+use crate::postgres::catalog::names::schema_name;
+use crate::postgres::catalog::partition::with_inheritors;
+use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_name};
+use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::expression::Variable;
+use crate::postgres::query::{Query, renamed};
+use crate::postgres::spi::to_server;
+use crate::sql::functions::ExtensionSchema;
+
+/// The limit on the pages that are read of a table: 64 MB.
+const PAGES: f64 = 8192.0;
+
+/// A table, its fingerprint column, and a scope of searches.
+pub struct SampledTable {
+    oid: pg_sys::Oid,
+    column: i16,
+    scope: Vec<i16>,
+    /// The quoted names of the scope's columns.
+    quoted_scope: Vec<String>,
+    /// The quoted names of the table, with its schema, and of the column.
+    quoted: String,
+    quoted_column: String,
+}
+
+impl SampledTable {
+    /// Finds a table and its columns, and locks the table as a SELECT does.
+    pub fn lock(oid: pg_sys::Oid, column: &str, scope: &Scope) -> Result<Self, ErrorReport> {
+        let Some(table) = Relation::open_for_planning(oid) else {
+            return Err(no_such_relation(oid));
+        };
+        let kinds = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_PARTITIONED_TABLE, pg_sys::RELKIND_MATVIEW];
+        if !kinds.contains(&table.kind()) {
+            let message = format!("\"{}\" is not a table", table.name()?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message)
+                .set_detail("Tables, partitioned tables and materialized views can be sampled."));
+        }
+        check_is_here(oid)?;
+        let column = fingerprint_column(&table, column)
+            .map_err(|error| error.set_hint("Name the column of fingerprints as the second argument."))?;
+        let taken = |found: &Column| Ok((found.number == column.number).then_some("the fingerprint itself"));
+        let numbers = scope.check(&table, taken)?;
+        Ok(Self {
+            oid,
+            column: column.number,
+            scope: numbers,
+            quoted_scope: scope.names().iter().map(quote_identifier).collect(),
+            quoted: quote_qualified_identifier(schema_name(table.schema())?, table.name()?),
+            quoted_column: quote_identifier(column.name()?),
+        })
+    }
+
+    /// A sample of the fingerprints, and the number of fingerprints in the table, which is exact for a small table.
+    /// With a scope, only of the rows that agree in its columns with most others in the sample: there, searches cost
+    /// most.
+    ///
+    /// Whole pages are sampled, each with the same chance, in all partitions and inheritors. A sample scan starts at
+    /// the first page, unlike a sequential scan, which may join another one; so the same table gives the same sample.
+    pub fn sample(&self) -> Result<(Sample, f64), ErrorReport> {
+        let mut sample = Sample::new().map_err(algorithm_error)?;
+        let share = (PAGES / self.pages()?).min(1.0);
+        let percent = (share * 100.0) as f32;
+        let from = format!(
+            "FROM {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) WHERE t.{} IS NOT NULL",
+            self.quoted, self.quoted_column
+        );
+        let largest_group = self.largest_group(&from)?;
+        let query = format!("SELECT t.{}::pg_catalog.int8 {from}{largest_group}", self.quoted_column);
+        let query = Query::parse(to_server(&query)?)?;
+        // The lock protects the table and its column, but not the names by which the query looked them up.
+        let wanted = Variable { relation: 1, number: self.column, levels_up: 0 };
+        let column = query.returned().first().and_then(|returned| returned.without_relabelling().column());
+        if query.table() != Some(self.oid) || column != Some(wanted) {
+            return Err(renamed(self.oid));
+        }
+        query.each_value(|fingerprint| sample.add(fingerprint.value() as u64))?;
+        let rows = sample.added() as f64 / (f64::from(percent) / 100.0);
+        Ok((sample, rows))
+    }
+
+    /// What restricts a sample to the largest group of rows that agree in the scope.
+    fn largest_group(&self, from: &str) -> Result<String, ErrorReport> {
+        if self.quoted_scope.is_empty() {
+            return Ok(String::new());
+        }
+        let columns: Vec<_> = self.quoted_scope.iter().map(|column| format!("t.{column}")).collect();
+        let columns = columns.join(", ");
+        // Citus 13 ignores WITH TIES after a window function. The sample is the same when it is read twice.
+        Ok(if distribution(self.oid)?.is_some() {
+            let same = |column: &String| format!("t.{column} IS NOT DISTINCT FROM g.{column}");
+            let same = self.quoted_scope.iter().map(same).collect::<Vec<_>>().join(" AND ");
+            format!(
+                " AND EXISTS (SELECT FROM (SELECT {columns} {from} GROUP BY {columns} \
+                 ORDER BY pg_catalog.count(*) DESC, {columns} LIMIT 1) AS g WHERE {same})"
+            )
+        } else {
+            format!(
+                " ORDER BY pg_catalog.count(*) OVER (PARTITION BY {columns}) DESC, {columns} FETCH FIRST 1 ROW WITH TIES"
+            )
+        })
+    }
+
+    /// The blocks that the table has indexed, within the scope.
+    pub fn indexed(&self, function: pg_sys::Oid) -> Option<Indexed> {
+        let simhash_block = ExtensionSchema::from_function(function).and_then(ExtensionSchema::simhash_block)?;
+        Indexed::read_members(self.oid, self.column, &self.scope, simhash_block)
+    }
+
+    /// The number of pages of the table, with its partitions and inheritors. Citus knows the size of a table that it
+    /// has distributed, which has no pages itself.
+    fn pages(&self) -> Result<f64, ErrorReport> {
+        let size = if distribution(self.oid)?.is_some() {
+            "pg_catalog.citus_relation_size(relation)"
+        } else {
+            "pg_catalog.pg_relation_size(relation, 'main')"
+        };
+        let bytes = Spi::connect(|client| {
+            let query = &format!(
+                "
+                WITH RECURSIVE tree (relation) AS (
+                    SELECT $1
+                    UNION
+                    SELECT inhrelid
+                    FROM pg_catalog.pg_inherits JOIN tree ON inhparent OPERATOR(pg_catalog.=) relation
+                )
+                SELECT pg_catalog.sum({size})::pg_catalog.float8 FROM tree"
+            );
+            client.select(query, Some(1), &[self.oid.into()])?.first().get_one::<f64>()
+        });
+        Ok(bytes.map_err(internal)?.unwrap_or(0.0) / f64::from(pg_sys::BLCKSZ))
+    }
+}
+
+/// Refuses a table with foreign partitions or inheritors: PostgreSQL does not sample them, but fetches all their rows.
+fn check_is_here(table: pg_sys::Oid) -> Result<(), ErrorReport> {
+    let family = with_inheritors(table, pg_sys::NoLock as pg_sys::LOCKMODE);
+    let Some(foreign) = family.into_iter().find(|&member| is_foreign(member)) else { return Ok(()) };
+    let name = relation_name(foreign)?.unwrap_or_default();
+    let message = format!("foreign table \"{name}\" cannot be sampled");
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_detail("All its rows would be fetched from its server.")
+        .set_hint("Call simhash_skew on that server."))
+}
+
+/// The error for a failed query. PostgreSQL raises its own errors about queries, so this one reports a mistake made
+/// here.
+fn internal(error: SpiError) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string())
+}
