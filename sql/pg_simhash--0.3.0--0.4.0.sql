@@ -82,3 +82,6 @@ COMMENT ON FUNCTION simhash_preview(
     regclass, integer, double precision, text[], name, integer, integer[], jsonb, text
 ) IS
     'what a guard would find among a sample of a table''s rows, by distance, with examples';
+
+COMMENT ON FUNCTION simhash_dedup() IS
+    'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope, log, condition';

@@ -332,7 +332,7 @@ CREATE FUNCTION simhash_dedup() RETURNS trigger
     AS 'MODULE_PATHNAME', 'simhash_dedup_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_dedup() IS
-    'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope, log';
+    'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope, log, condition';
 
 CREATE FUNCTION simhash_guard(
     target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',
