@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
 use pgrx::PgMemoryContexts;
@@ -13,32 +14,31 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::condition::{parse, to_sql};
 use crate::postgres::heap::computed::Computed;
 use crate::postgres::heap::row::Row;
-use crate::postgres::owner::{as_owner, set, setting, with_settings};
-use crate::postgres::spi::to_server;
+use crate::postgres::owner::{as_owner, set, with_settings};
 use crate::postgres::text::{RawText, decode_copy};
 
 /// The argument's name, for errors.
-const NAME: &std::ffi::CStr = c"among";
+const NAME: &CStr = c"among";
 
 /// A condition as a user writes it.
 pub struct AskedCondition {
     condition: String,
-    /// The user's search path.
-    search_path: String,
+    /// The user's search path, in the server's encoding.
+    search_path: CString,
 }
 
 impl AskedCondition {
     pub fn new(condition: RawText<'_>) -> Result<Self, ErrorReport> {
-        let search_path = setting(c"search_path").unwrap_or_default();
+        // SAFETY: the setting is NUL-terminated, and copied at once.
+        let search_path = unsafe { CStr::from_ptr(pg_sys::namespace_search_path) }.to_owned();
         Ok(Self { condition: decode_copy(condition)?, search_path })
     }
 
     /// The condition as PostgreSQL prints it, for the search path of [`as_owner`], in which this runs. An error if it
     /// is no condition on a row of the table.
     pub fn check(&self, table: &Relation) -> Result<String, ErrorReport> {
-        let search_path = to_server(&self.search_path)?;
         let condition = with_settings(|| {
-            set(c"search_path", &search_path);
+            set(c"search_path", &self.search_path);
             parse(table, &self.condition, NAME)
         })?;
         // As pg_dump, so that constants mean the same whatever a writer has set.
