@@ -13,7 +13,7 @@ CREATE FUNCTION pg_temp.some(paths text[]) RETURNS text
 CREATE FUNCTION pg_temp.words_of(text, text) RETURNS text
     LANGUAGE sql
     RETURN (SELECT string_agg(feature, ' ' ORDER BY feature)
-        FROM (SELECT feature FROM simhash_features($1) EXCEPT SELECT feature FROM simhash_features($2)) AS words);
+        FROM simhash_difference($1, $2) WHERE side = 'a');
 
 \echo
 \echo 'Exact duplicates: the same text, hence the same fingerprint. The largest groups:'

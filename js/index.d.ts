@@ -1,5 +1,5 @@
 /**
- * The options of a fingerprint: those of SQL. A seed beyond 2^53 is a BigInt.
+ * The options of a fingerprint and of comparing texts: those of SQL. A seed beyond 2^53 is a BigInt.
  */
 export interface Options {
   /** What features are made of: "words" by default. */
@@ -18,6 +18,8 @@ export interface Options {
   seed?: number | bigint
   /** The markup of the text, whose tags are no words; none by default. */
   markup?: 'html'
+  /** Which numbers texts may have that resemble each other: "any" by default. Without effect on fingerprints. */
+  numbers?: 'any' | 'same'
 }
 
 /** What a fingerprint is made of. */
@@ -52,7 +54,10 @@ export function hamming(a: bigint, b: bigint): number
 /** The cosine similarity that the distance of two fingerprints estimates, 1 to -1. */
 export function similarity(a: bigint, b: bigint): number
 
-/** The Jaccard resemblance of the features of two texts, 0 to 1; null if one of them has no feature. */
+/**
+ * The Jaccard resemblance of the features of two texts, 0 to 1; null if one of them has no feature. 0 if the option
+ * numbers is "same" and their numbers differ.
+ */
 export function resemblance(a: string, b: string, options?: Options): number | null
 
 /** A block of a fingerprint that is cut into 2 to 8 blocks, 4 by default. Block 0 is the most significant. */

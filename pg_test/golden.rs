@@ -50,6 +50,13 @@ mod tests {
                 let expected = expected.map(|wide| wide.iter().flat_map(Value::as_i64).collect());
                 assert_eq!(wide, Ok(expected), "{name}");
             }
+            if let Some(other) = entry["with"].as_str() {
+                let found = Spi::get_one_with_args::<f64>(
+                    "SELECT simhash_resemblance($1, $2, $3)",
+                    &[text.as_str().into(), other.into(), JsonB(options.clone()).into()],
+                );
+                assert_eq!(found, Ok(entry["resemblance"].as_f64()), "{name}");
+            }
             let features = Spi::get_one_with_args::<i64>(
                 "SELECT count(*) FROM simhash_features($1, $2)",
                 &[text.as_str().into(), JsonB(options).into()],

@@ -105,6 +105,9 @@ impl Unicode {
         if !starter {
             class |= REORDERS;
         }
+        if self.category.get(c) == Gc::DecimalNumber {
+            class |= DIGIT;
+        }
         class
     }
 }

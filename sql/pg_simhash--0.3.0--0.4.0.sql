@@ -7,6 +7,21 @@ CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance inte
 COMMENT ON FUNCTION simhash_near(bigint, bigint, integer, integer[]) IS
     'whether two fingerprints differ in at most max_distance bits, and some block in at most as many as its radius; a table with these blocks indexed is searched by them';
 
+CREATE FUNCTION simhash_containment(a text, b text, options jsonb DEFAULT '{}') RETURNS double precision
+    AS 'MODULE_PATHNAME', 'simhash_containment_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 400;
+COMMENT ON FUNCTION simhash_containment(text, text, jsonb) IS
+    'share, 0 to 1, of the features of text a that text b has too; NULL if a has no word';
+
+CREATE FUNCTION simhash_difference(
+    a text, b text, options jsonb DEFAULT '{}',
+    OUT side text, OUT feature text, OUT weight double precision
+) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'simhash_difference_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20;
+COMMENT ON FUNCTION simhash_difference(text, text, jsonb) IS
+    'the features that weigh more in one of two texts than in the other, a or b, and by how much';
+
 DROP FUNCTION simhash_cluster(bigint, text, integer, double precision, jsonb, boolean);
 DROP FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean);
 CREATE FUNCTION simhash_cluster(
@@ -43,12 +58,13 @@ DROP FUNCTION simhash_guard(regclass, text, integer, text[], name, name, double 
 CREATE FUNCTION simhash_guard(
     target regclass, action text DEFAULT 'reject', max_distance integer DEFAULT NULL, scope text[] DEFAULT '{}',
     mark_column name DEFAULT NULL, fingerprint name DEFAULT 'simhash', resemblance double precision DEFAULT '-1',
-    log_to regclass DEFAULT NULL, log_columns text[] DEFAULT '{}', radii integer[] DEFAULT NULL
+    log_to regclass DEFAULT NULL, log_columns text[] DEFAULT '{}', radii integer[] DEFAULT NULL,
+    options jsonb DEFAULT NULL, among text DEFAULT NULL
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'simhash_guard_radii_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_guard(
-    regclass, text, integer, text[], name, name, double precision, regclass, text[], integer[]
+    regclass, text, integer, text[], name, name, double precision, regclass, text[], integer[], jsonb, text
 ) IS
     'lets no near-duplicate into a table from now on: reject, skip or mark';
 
@@ -56,11 +72,16 @@ DROP FUNCTION simhash_preview(regclass, integer, double precision, text[], name,
 CREATE FUNCTION simhash_preview(
     target regclass, max_distance integer DEFAULT NULL, resemblance double precision DEFAULT '-1',
     scope text[] DEFAULT '{}', fingerprint name DEFAULT 'simhash', sample integer DEFAULT 5000,
-    radii integer[] DEFAULT NULL,
+    radii integer[] DEFAULT NULL, options jsonb DEFAULT NULL, among text DEFAULT NULL,
     OUT distance integer, OUT duplicate boolean, OUT rows bigint, OUT share double precision,
     OUT resemblance double precision, OUT example text, OUT earlier text, OUT example_text text, OUT earlier_text text
 ) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'simhash_preview_radii_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
-COMMENT ON FUNCTION simhash_preview(regclass, integer, double precision, text[], name, integer, integer[]) IS
+COMMENT ON FUNCTION simhash_preview(
+    regclass, integer, double precision, text[], name, integer, integer[], jsonb, text
+) IS
     'what a guard would find among a sample of a table''s rows, by distance, with examples';
+
+COMMENT ON FUNCTION simhash_dedup() IS
+    'trigger that lets no near-duplicate in; arguments: action, distance and resemblance, fingerprint, mark, scope, log, condition';

@@ -42,6 +42,9 @@ test('features', () => {
 test('resemblance', () => {
   assert.equal(resemblance('red green blue', 'blue, green, black'), 0.5)
   assert.equal(resemblance('a b', 'A B', { case_fold: false }), 0)
+  assert.equal(resemblance('4,000 tonnes', '5,000 tonnes'), 0.5)
+  assert.equal(resemblance('4,000 tonnes', '5,000 tonnes', { numbers: 'same' }), 0)
+  assert.equal(resemblance('4,000 tonnes', 'tonnes: 4,000', { numbers: 'same' }), 1)
 })
 
 test('distances', () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { block, features, probes, simhash, wide } from 'pg-simhash'
+import { block, features, probes, resemblance, simhash, wide } from 'pg-simhash'
 
 /** The lines of a file. Integers beyond 2^53 are read as BigInt: `fingerprint`, and arrays of them. */
 function entries(name) {
@@ -55,6 +55,14 @@ test('wide fingerprints', () => {
   for (const entry of golden) {
     const words = wide(text(entry), entry.wide, entry.options ?? undefined)
     assert.deepEqual(words ?? [], entry.wide_fingerprint ?? [], entry.name)
+  }
+})
+
+test('resemblances', () => {
+  const golden = entries('golden.jsonl').filter((entry) => 'with' in entry)
+  assert.ok(golden.length >= 10, `${golden.length} resemblances`)
+  for (const entry of golden) {
+    assert.equal(resemblance(text(entry), entry.with, entry.options ?? undefined), entry.resemblance, entry.name)
   }
 })
 

@@ -14,6 +14,7 @@ test('each option matters', () => {
     { weight: 'tf' },
     { weights: { some: 0.01 } },
     { case_fold: false },
+    { numbers: 'same' },
     { top: 3 },
     { seed: 1 },
     { markup: 'html' },
@@ -89,7 +90,7 @@ test('wrong options', () => {
       { n_gram: 2 },
       'TypeError',
       'unknown simhash option "n_gram". ' +
-        'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup".',
+        'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "numbers".',
     ],
     [{ ngram: () => 2 }, 'TypeError', 'simhash option "ngram" must be a JSON value, not function'],
     [null, 'TypeError', 'options must be an object, not null'],

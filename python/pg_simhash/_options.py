@@ -1,4 +1,4 @@
-"""The options of a fingerprint."""
+"""The options of a fingerprint and of comparing texts."""
 
 from collections.abc import Mapping
 from typing import Literal, TypedDict
@@ -15,3 +15,4 @@ class Options(TypedDict, total=False):
     top: int
     seed: int
     markup: Literal["html"]
+    numbers: Literal["any", "same"]

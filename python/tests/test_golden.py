@@ -26,6 +26,14 @@ class Golden(unittest.TestCase):
                 words = pg_simhash.simhash_wide(golden.text(entry), entry["wide"], **(entry.get("options") or {}))
                 self.assertEqual(words or [], entry["wide_fingerprint"] or [])
 
+    def test_resemblances(self):
+        entries = [entry for entry in golden.entries("golden.jsonl") if "with" in entry]
+        self.assertGreaterEqual(len(entries), 10)
+        for entry in entries:
+            with self.subTest(entry["name"]):
+                found = pg_simhash.resemblance(golden.text(entry), entry["with"], **(entry.get("options") or {}))
+                self.assertEqual(found, entry["resemblance"])
+
     def test_blocks_and_probes(self):
         entries = golden.entries("blocks.jsonl")
         self.assertGreaterEqual(len(entries), 60)

@@ -16,6 +16,7 @@ class Options(unittest.TestCase):
             {"weight": "tf"},
             {"weights": {"some": 0.01}},
             {"case_fold": False},
+            {"numbers": "same"},
             {"top": 3},
             {"seed": 1},
             {"markup": "html"},
@@ -68,7 +69,7 @@ class Options(unittest.TestCase):
         self.assertEqual(
             str(raised.exception),
             'unknown simhash option "n_gram". '
-            'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup".',
+            'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "numbers".',
         )
 
     def test_values_that_are_no_json(self):

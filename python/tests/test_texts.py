@@ -136,6 +136,9 @@ class Resemblance(unittest.TestCase):
         self.assertEqual(resemblance("a a b", "a b b", weight="tf"), 0.5)
         self.assertEqual(resemblance("Same", "same"), 1.0)
         self.assertEqual(resemblance("Same", "same", case_fold=False), 0.0)
+        self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes"), 0.5)
+        self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes", numbers="same"), 0.0)
+        self.assertEqual(resemblance("4,000 tonnes", "tonnes: 4,000", numbers="same"), 1.0)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::fingerprint::Fingerprinter;
+use crate::fingerprint::difference;
 use crate::fingerprint::feature_list::FeatureList;
 use crate::fingerprint::options::Options;
 use crate::pairs::{self, Pair, Pairs, Rows};
@@ -80,6 +81,41 @@ pub fn features(text: &str, options: &Options) -> Result<FeatureList, Error> {
 /// As for [`simhash`].
 pub fn resemblance(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
     crate::fingerprint::resemblance::resemblance(&mut Fingerprinter::default(), a, b, options, &|| ())
+}
+
+/// The share of the features of `a` that `b` has too, 0 to 1. None if `a` has no feature. See
+/// [`crate::fingerprint::difference::containment`].
+///
+/// ```
+/// let options = simhash::Options::default();
+/// let share = simhash::containment("to be", "To be, or not to be", &options)?;
+/// assert_eq!(share, Some(1.0));
+/// # Ok::<(), simhash::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As for [`simhash`].
+pub fn containment(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
+    difference::containment(&mut Fingerprinter::default(), a, b, options, &|| ())
+}
+
+/// The features that weigh more in one of two texts than in the other: a list for each. See
+/// [`crate::fingerprint::difference::difference`].
+///
+/// ```
+/// let options = simhash::Options::default();
+/// let [of_a, of_b] = simhash::difference("4,000 tonnes", "5,000 tonnes", &options)?;
+/// assert_eq!(of_a.iter().map(|feature| feature.text).collect::<Vec<_>>(), ["4"]);
+/// assert_eq!(of_b.iter().map(|feature| feature.text).collect::<Vec<_>>(), ["5"]);
+/// # Ok::<(), simhash::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As for [`simhash`].
+pub fn difference(a: &str, b: &str, options: &Options) -> Result<[FeatureList; 2], Error> {
+    difference::difference(&mut Fingerprinter::default(), a, b, options, &|| ())
 }
 
 /// Every pair of fingerprints at a distance of at most `max_distance`, each once, in an order without meaning. Exact.

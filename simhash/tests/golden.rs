@@ -8,6 +8,7 @@ use entries::{entries, text};
 use serde_json::Value;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
+use simhash::fingerprint::resemblance::resemblance;
 use simhash::search::blocks::{Block, radius};
 use simhash::text::dictionary::Dictionary;
 
@@ -32,6 +33,10 @@ fn fingerprints_are_the_reference_s() {
             let expected = entry["wide_fingerprint"].as_array().into_iter().flatten();
             let expected: Vec<i64> = expected.flat_map(Value::as_i64).collect();
             assert_eq!(wide.into_iter().map(u64::cast_signed).collect::<Vec<_>>(), expected, "{name}");
+        }
+        if let Some(other) = entry["with"].as_str() {
+            let found = resemblance(&mut fingerprinter, &text, other, &options, &|| ()).expect(&text);
+            assert_eq!(found, entry["resemblance"].as_f64(), "{name}");
         }
         let features = fingerprinter.features(&text, &options, &|| ()).expect(&text);
         assert_eq!(Some(features.iter().count() as u64), entry["features"].as_u64(), "{name}");

@@ -13,7 +13,7 @@ use simhash::distance::{hamming, similarity};
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::features::each_feature;
 use simhash::fingerprint::hash::{FeatureHash, Seeded, hash, hash_1_to_8, hash_9_to_16, word_at};
-use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
+use simhash::fingerprint::options::{Markup, Numbers, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
 use simhash::fingerprint::seen_words::SeenWords;
 use simhash::fingerprint::tally::Tally;
@@ -121,8 +121,9 @@ fn options() -> impl Strategy<Value = Options> {
         prop_oneof![3 => Just(0), 1 => Just(1), 1 => any::<u64>()],
         prop::option::of(weights()),
         select(vec![None, None, Some(Markup::Html)]),
+        select(vec![Numbers::Any, Numbers::Same]),
     )
-        .prop_map(|(tokens, ngram, weight, case_fold, top, seed, weights, markup)| Options {
+        .prop_map(|(tokens, ngram, weight, case_fold, top, seed, weights, markup, numbers)| Options {
             tokens,
             ngram,
             weight,
@@ -134,6 +135,7 @@ fn options() -> impl Strategy<Value = Options> {
                 Arc::new(map.expect("no feature twice"))
             }),
             markup,
+            numbers,
         })
 }
 
@@ -299,8 +301,7 @@ proptest! {
             let found = prepared.resemblance_from(least, &mut fingerprinter, &a, &|| ());
             prop_assert_eq!(found, Ok(exact.filter(|exact| *exact >= least)), "{}", least);
         }
-        let [a, b] = [a, b].map(|text| oracle::weighted_features(&text, &options));
-        prop_assert_eq!(resemblance, Ok(oracle::resemblance(&a, &b)));
+        prop_assert_eq!(resemblance, Ok(oracle::resemblance(&a, &b, &options)));
     }
 
     #[test]

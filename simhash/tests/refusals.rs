@@ -11,6 +11,7 @@ use std::ptr;
 use random::Random;
 use simhash::error::Error;
 use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::pairs::{Pairs, Rows, clusters};
@@ -107,7 +108,7 @@ fn a_text_of_any_kind() {
             for options in [
                 r#"{}"#,
                 r#"{"case_fold": false, "ngram": 1}"#,
-                r#"{"tokens": "chars", "weight": "log", "top": 9}"#,
+                r#"{"tokens": "chars", "weight": "log", "top": 9, "numbers": "same"}"#,
                 r#"{"tokens": "dictionary", "weights": {"a": 0.5}, "seed": 3}"#,
             ] {
                 let options = Options::from_json(options).expect("options");
@@ -122,6 +123,15 @@ fn a_text_of_any_kind() {
                     resemblance(&mut Fingerprinter::default(), &text, "a", &options, &tick)
                         .map(|share| share.map(f64::to_bits))
                 });
+                let differing = refusals(|| {
+                    difference(&mut Fingerprinter::default(), &text, "a", &options, &tick)
+                        .map(|lists| lists.map(|list| list.iter().count()))
+                });
+                let contained = refusals(|| {
+                    containment(&mut Fingerprinter::default(), &text, "a", &options, &tick)
+                        .map(|share| share.map(f64::to_bits))
+                });
+                let resembling = resembling.min(differing).min(contained);
                 assert!(length < 5_000 || fingerprint.min(features).min(resembling) > 10, "{piece:?} {length}");
             }
         }

@@ -9,6 +9,8 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 use simhash::error::Error;
 use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::difference::{containment, difference};
+use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::feature_table::FeatureTable;
 use simhash::fingerprint::options::{Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
@@ -17,13 +19,18 @@ fn compare(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
     resemblance(&mut Fingerprinter::default(), a, b, options, &|| ())
 }
 
+/// The features of a text with their weights, in their order.
+fn listed(text: &str, options: &Options) -> Vec<(String, u64)> {
+    owned(&Fingerprinter::default().features(text, options, &|| ()).expect("memory suffices"))
+}
+
+fn owned(list: &FeatureList) -> Vec<(String, u64)> {
+    list.iter().map(|feature| (feature.text.to_owned(), feature.weight)).collect()
+}
+
 /// The resemblance of sets and multisets by definition, from the features that `simhash_features` lists.
 fn of_lists(a: &str, b: &str, options: &Options) -> Option<f64> {
-    let weights = |text: &str| -> HashMap<String, u64> {
-        let list = Fingerprinter::default().features(text, options, &|| ()).expect("memory suffices");
-        list.iter().map(|feature| (feature.text.to_owned(), feature.weight)).collect()
-    };
-    let (a, b) = (weights(a), weights(b));
+    let [a, b] = [a, b].map(|text| listed(text, options).into_iter().collect::<HashMap<_, _>>());
     let all: HashSet<&String> = a.keys().chain(b.keys()).collect();
     let weights = || all.iter().map(|feature| [&a, &b].map(|weights| weights.get(*feature).copied().unwrap_or(0)));
     let smaller: u64 = weights().map(|[a, b]| a.min(b)).sum();
@@ -69,6 +76,30 @@ proptest! {
     #[test]
     fn it_is_that_of_the_listed_features(a in text(), b in text(), options in options()) {
         prop_assert_eq!(compare(&a, &b, &options), Ok(of_lists(&a, &b, &options)));
+    }
+
+    #[test]
+    fn differences_are_those_of_the_listed_features(a in text(), b in text(), options in options()) {
+        let [of_a, of_b] = [&a, &b].map(|text| listed(text, &options));
+        let more_than = |own: &[(String, u64)], other: &[(String, u64)]| -> Vec<(String, u64)> {
+            let other: HashMap<_, _> = other.iter().cloned().collect();
+            let less = |(feature, weight): &(String, u64)| {
+                let weight = weight.saturating_sub(other.get(feature).copied().unwrap_or(0));
+                (feature.clone(), weight)
+            };
+            own.iter().map(less).filter(|(_, weight)| *weight > 0).collect()
+        };
+        let found = difference(&mut Fingerprinter::default(), &a, &b, &options, &|| ()).expect("memory suffices");
+        let found = found.each_ref().map(owned);
+        prop_assert_eq!(&found, &[more_than(&of_a, &of_b), more_than(&of_b, &of_a)]);
+
+        // The resemblance and the containment follow from it.
+        let sum = |features: &[(String, u64)]| features.iter().map(|(_, weight)| *weight).sum::<u64>();
+        let (common, all) = (sum(&of_a) - sum(&found[0]), sum(&of_a) + sum(&found[1]));
+        let share = (sum(&of_a) > 0 && sum(&of_b) > 0).then(|| common as f64 / all as f64);
+        prop_assert_eq!(compare(&a, &b, &options), Ok(share));
+        let share = (sum(&of_a) > 0).then(|| common as f64 / sum(&of_a) as f64);
+        prop_assert_eq!(containment(&mut Fingerprinter::default(), &a, &b, &options, &|| ()), Ok(share));
     }
 
     #[test]
@@ -140,6 +171,18 @@ fn simple_cases() {
         ("a a a b b c", "b b c c a", json!({"weight": "tf", "top": 2}), Some(2.0 / 7.0)),
         // The features are 天地人 and 地人和, and 地人和 and 人和平.
         ("天地人和", "地人和平", json!({}), Some(1.0 / 3.0)),
+        ("tons: 4,000", "4,000 tons", json!({"numbers": "same"}), Some(1.0)),
+        ("4,000 tons", "5,000 tons", json!({}), Some(2.0 / 4.0)),
+        ("4,000 tons", "5,000 tons", json!({"numbers": "any"}), Some(2.0 / 4.0)),
+        ("4,000 tons", "5,000 tons", json!({"numbers": "same"}), Some(0.0)),
+        // How often counts too, and that "a4" is a number. A letter of a script without spaces is none.
+        ("1 1 2", "1 2 2", json!({"numbers": "same"}), Some(0.0)),
+        ("size a4", "size a5", json!({"numbers": "same", "tokens": "chars"}), Some(0.0)),
+        ("size A4", "size a4", json!({"numbers": "same"}), Some(1.0)),
+        ("size A4", "size a4", json!({"numbers": "same", "case_fold": false}), Some(0.0)),
+        ("三天 ٣ １", "1 三天 ٣", json!({"numbers": "same"}), Some(1.0)),
+        ("三天 ٣", "三天 ٤", json!({"numbers": "same"}), Some(0.0)),
+        ("17", "?!", json!({"numbers": "same"}), None),
         ("", "", json!({}), None),
         ("", "a", json!({}), None),
         ("a", "?!", json!({}), None),

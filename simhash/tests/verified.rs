@@ -14,7 +14,7 @@ use proptest::sample::select;
 use random::Random;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::feature_set::FeatureSet;
-use simhash::fingerprint::options::{Options, Tokens, Weight};
+use simhash::fingerprint::options::{Numbers, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::pairs::{Component, Confirmed, Kept, Phase, Progress, Rows, Rule, Verification};
 use simhash::search::nearness::Nearness;
@@ -53,15 +53,16 @@ fn options() -> impl Strategy<Value = Options> {
         select(vec![Tokens::Words, Tokens::Words, Tokens::Chars]),
         select(vec![Weight::Set, Weight::Set, Weight::Log, Weight::Tf]),
         prop::option::weighted(0.2, (1u32..20).prop_map(|top| NonZeroU32::new(top).expect("not 0"))),
+        select(vec![Numbers::Any, Numbers::Same]),
     )
-        .prop_map(|(tokens, weight, top)| Options { tokens, weight, top, ..Options::default() })
+        .prop_map(|(tokens, weight, top, numbers)| Options { tokens, weight, top, numbers, ..Options::default() })
 }
 
 /// A text of few different words: a template with words replaced, added and repeated, so that texts resemble each other
 /// more or less.
 fn text() -> impl Strategy<Value = Option<String>> {
     let words = |count, kinds: &'static str| prop::collection::vec(kinds.prop_map(|word: String| word + " "), count);
-    let varied = (0u32..3, words(0..3, "[a-e]"), words(0..2, "[a-z]{3}")).prop_map(|(template, few, new)| {
+    let varied = (0u32..3, words(0..3, "[a-e1]"), words(0..2, "[a-z]{3}")).prop_map(|(template, few, new)| {
         let words: Vec<String> = (0..20).map(|word| format!("t{template}w{word} ")).collect();
         Some([words, few, new].concat().concat())
     });

@@ -2,7 +2,7 @@
 //! `simhash` only the errors are used.
 //!
 //! [`catalog`] models the catalogs, and keeps what statements name from being renamed. [`expression`] reads and builds
-//! expression trees, [`planner`] works with the planner, and [`heap`] reads the rows of tables. [`call`], [`arrays`],
+//! expression trees, [`condition`] parses conditions, [`planner`] works with the planner, and [`heap`] reads the rows of tables. [`call`], [`arrays`],
 //! [`text`], [`trigger`] and [`window`] read a function's input. [`spi`] and [`query`] run statements, whose names are
 //! [`server_text`], and [`owner`] runs code with the rights of a table's owner. [`portal`] reads the client's statement.
 //! [`error`] makes errors and notices, [`raised`] lets errors of others pass, [`json`] writes JSON, and [`report`] says
@@ -11,6 +11,7 @@
 pub mod arrays;
 pub mod call;
 pub mod catalog;
+pub mod condition;
 pub mod error;
 pub mod expression;
 pub mod ffi;

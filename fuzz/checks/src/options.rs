@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use simhash::fingerprint::Fingerprinter;
-use simhash::fingerprint::options::{InvalidOptions, Markup, Options, Tokens, Weight};
+use simhash::fingerprint::options::{InvalidOptions, Markup, Numbers, Options, Tokens, Weight};
 use simhash::fingerprint::weight_map::WeightMap;
 
 use super::oracle;
@@ -62,6 +62,7 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
             "top" => "an integer from 1 to 4294967295",
             "seed" => "an integer from 0 to 18446744073709551615",
             "markup" => "\"html\"",
+            "numbers" => "one of \"any\", \"same\"",
             "weights" => "an object of features, each with a number from 0 to 1, and no feature twice",
             _ => return Err(InvalidOptions::UnknownKey(key.clone())),
         };
@@ -82,6 +83,8 @@ fn by_definition(document: &str) -> Result<Options, InvalidOptions> {
             ("weight", "set") => options.weight = Weight::Set,
             ("weight", "log") => options.weight = Weight::Log,
             ("weight", "tf") => options.weight = Weight::Tf,
+            ("numbers", "any") => options.numbers = Numbers::Any,
+            ("numbers", "same") => options.numbers = Numbers::Same,
             ("case_fold", _) if value == "true" => options.case_fold = true,
             ("case_fold", _) if value == "false" => options.case_fold = false,
             ("top", _) if (1..=u32::MAX.into()).contains(&number) => options.top = NonZeroU32::new(number as u32),
@@ -167,6 +170,7 @@ fn written(options: &Options) -> Value {
         "weight": match options.weight { Weight::Set => "set", Weight::Log => "log", Weight::Tf => "tf" },
         "case_fold": options.case_fold,
         "seed": options.seed,
+        "numbers": match options.numbers { Numbers::Any => "any", Numbers::Same => "same" },
     });
     if let Some(weights) = &options.weights {
         let decimal = |billionths: u32| serde_json::from_str::<Value>(&format!("0.{billionths:09}")).expect("a number");

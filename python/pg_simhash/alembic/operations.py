@@ -301,6 +301,8 @@ class SimhashGuardOp(SimhashOp):
     log_to: str | None = None
     log_columns: Sequence[str] = ()
     radii: Sequence[int] | None = None
+    options: Mapping[str, Any] | None = None
+    among: str | None = None
     schema: str | None = None
 
     @classmethod
@@ -318,6 +320,8 @@ class SimhashGuardOp(SimhashOp):
         log_to: str | None = None,
         log_columns: Sequence[str] = (),
         radii: Sequence[int] | None = None,
+        options: Mapping[str, Any] | None = None,
+        among: str | None = None,
         schema: str | None = None,
     ) -> None:
         """Rejects, skips or marks near-duplicates from now on. A guard that the table has is replaced.
@@ -336,6 +340,8 @@ class SimhashGuardOp(SimhashOp):
                 log_to,
                 log_columns,
                 radii,
+                options,
+                among,
                 schema,
             )
         )
@@ -348,6 +354,7 @@ class SimhashGuardOp(SimhashOp):
             arguments = [f"log_to => {log}" if argument.startswith("log_to") else argument for argument in arguments]
         if self.radii is not None:
             arguments.append(f"radii => {_literal('{' + ','.join(map(str, self.radii)) + '}')}")
+        arguments += _named(self, "options", "among")
         _call(operations, self.operation, _table(self), _literal(self.action), *arguments)
 
     def reverse(self) -> SimhashUnguardOp:

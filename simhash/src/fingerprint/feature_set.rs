@@ -1,6 +1,7 @@
 //! The features of a text as a sorted list: for many texts that are compared with one another.
 
 use super::fingerprinter::Fingerprinter;
+use super::numbers::NumberSum;
 use super::options::Options;
 use super::resemblance::share;
 use crate::error::Error;
@@ -20,6 +21,8 @@ pub struct FeatureSet {
     hashes: Vec<u64>,
     /// As long as `hashes`; empty if all weights are 1.
     weights: Vec<u64>,
+    /// The same for all texts if the options do not compare numbers.
+    numbers: NumberSum,
 }
 
 impl FeatureSet {
@@ -41,9 +44,11 @@ impl FeatureSet {
             _ => ticking(&weights, tick).map(|weight| u128::from(*weight)).sum(),
         };
         let mix = |digest: u64, number: u64| (digest.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let digest = ticking(&hashes, tick).fold(total as u64, |digest, hash| mix(digest, *hash));
+        let numbers = fingerprinter.numbers(text, options, tick)?;
+        let digest =
+            ticking(&hashes, tick).fold(mix(total as u64, numbers.digest()), |digest, hash| mix(digest, *hash));
         let digest = ticking(&weights, tick).fold(digest, |digest, weight| mix(digest, *weight));
-        Ok((total > 0).then_some(Self { digest, total, hashes, weights }))
+        Ok((total > 0).then_some(Self { digest, total, hashes, weights, numbers }))
     }
 
     /// Whether the [`resemblance`](super::resemblance::resemblance) of the two texts is at least `least`. Both sets are
@@ -51,6 +56,9 @@ impl FeatureSet {
     ///
     /// One pass over both lists, which ends as soon as the answer is certain.
     pub fn resembles(&self, other: &Self, least: f64, tick: &impl Fn()) -> bool {
+        if self.numbers != other.numbers {
+            return least <= 0.0;
+        }
         let Some(needed) = least_common(least, self.total, other.total) else { return false };
         if self.weights.is_empty() && other.weights.is_empty() {
             return share_at_least(needed, (self, |_| 1), (other, |_| 1), tick);

@@ -6,7 +6,8 @@ use super::features::{FeatureSink, each_feature, each_new_feature, takes_capital
 use super::hash::{FeatureHash, Seeded};
 use super::heaviest::{Rank, last_kept};
 use super::line::vote_for_line;
-use super::options::{Markup, Options};
+use super::numbers::NumberSum;
+use super::options::{Markup, Numbers, Options};
 use super::seen_words::SeenWords;
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
@@ -74,6 +75,19 @@ impl Fingerprinter {
         tick: &impl Fn(),
     ) -> Result<WeightedFeatures, Error> {
         self.read(text, options, tick, |this, text| this.weigh_features(text, options, tick))
+    }
+
+    /// The numbers of a text, if the options compare them; otherwise none.
+    pub(super) fn numbers(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<NumberSum, Error> {
+        if options.numbers == Numbers::Any {
+            return Ok(NumberSum::default());
+        }
+        self.read(text, options, tick, |this, text| {
+            let normal = &mut this.collector.normal;
+            normal.clear();
+            normalise(text, options.case_fold, normal, tick)?;
+            NumberSum::of(normal, tick)
+        })
     }
 
     /// The distinct features of a text.

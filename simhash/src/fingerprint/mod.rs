@@ -2,8 +2,10 @@
 //! keeps the distinct ones, with [`seen_words`] before it; [`line`] is a short cut. [`weights`], [`weight_map`] and
 //! [`heaviest`] decide how much each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs
 //! these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what a fingerprint is made of.
-//! [`resemblance`] compares the features of two texts, and [`feature_set`] those of many. [`learn`] finds weights.
+//! [`resemblance`] compares the features of two texts, and [`feature_set`] those of many, with their [`numbers`] if the
+//! options ask for it; [`difference`] lists what differs. [`learn`] finds weights.
 
+pub mod difference;
 pub mod feature_list;
 pub mod feature_set;
 pub mod feature_table;
@@ -13,6 +15,7 @@ pub mod hash;
 mod heaviest;
 pub mod learn;
 mod line;
+mod numbers;
 pub mod options;
 pub mod resemblance;
 pub mod seen_words;

@@ -1,4 +1,4 @@
-//! The options of a fingerprint: what counts as a feature and how much it weighs.
+//! The options of a fingerprint and of comparing texts: what counts as a feature and how much it weighs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -48,7 +48,18 @@ pub enum Markup {
     Html,
 }
 
-/// How a fingerprint is made. The default makes the fingerprints of `simhash(text)`.
+/// Which numbers two texts may have that resemble each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Numbers {
+    /// Any: a number is a word like others.
+    #[default]
+    Any,
+    /// The same numbers, each as often: otherwise, the texts have resemblance 0. A number is a token with a digit.
+    Same,
+}
+
+/// How a fingerprint is made, and how texts are compared. The default makes the fingerprints of `simhash(text)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// What features are made of.
@@ -67,6 +78,8 @@ pub struct Options {
     pub weights: Option<Arc<WeightMap>>,
     /// The markup that is taken away before the text is read; None if all of it is text.
     pub markup: Option<Markup>,
+    /// Which numbers texts may have that resemble each other. Without effect on fingerprints.
+    pub numbers: Numbers,
 }
 
 impl Default for Options {
@@ -80,6 +93,7 @@ impl Default for Options {
             seed: 0,
             weights: None,
             markup: None,
+            numbers: Numbers::Any,
         }
     }
 }
@@ -132,7 +146,7 @@ impl Options {
         Ok(Self { seed, weights: weights.map(Arc::new), ..self.clone() })
     }
 
-    /// Reads an options document: a JSON object with any of the eight keys. If a key is given twice, the last value
+    /// Reads an options document: a JSON object with any of its keys. If a key is given twice, the last value
     /// counts. Numbers are compared by value: 2 and 2.0 are the same. PostgreSQL's `jsonb` does the same.
     pub fn from_json(document: &str) -> Result<Self, InvalidOptions> {
         let value: &RawValue = read_json(document)?;
@@ -164,6 +178,9 @@ impl Options {
                     whole(value).map(|seed| options.seed = seed).ok_or("an integer from 0 to 18446744073709551615")
                 }
                 "markup" => read_name(value)?.map(|markup| options.markup = Some(markup)).ok_or("\"html\""),
+                "numbers" => {
+                    read_name(value)?.map(|numbers| options.numbers = numbers).ok_or("one of \"any\", \"same\"")
+                }
                 // Keys come in byte order: what else decides how features are normalised and hashed has been read.
                 "weights" => match read_weights(value, &options)? {
                     Ok(weights) => {
@@ -420,7 +437,7 @@ impl From<Error> for InvalidOptions {
 impl InvalidOptions {
     /// The keys of the options, for a hint.
     pub const KEYS: &str =
-        "\"tokens\", \"ngram\", \"weight\", \"weights\", \"case_fold\", \"top\", \"seed\", \"markup\"";
+        "\"tokens\", \"ngram\", \"weight\", \"weights\", \"case_fold\", \"top\", \"seed\", \"markup\", \"numbers\"";
 
     /// What more is known, as a sentence.
     pub fn detail(&self) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use super::feature_table::FeatureTable;
 use super::fingerprinter::Fingerprinter;
+use super::numbers::NumberSum;
 use super::options::Options;
 use super::weighted::WeightedFeatures;
 use crate::error::Error;
@@ -9,7 +10,8 @@ use crate::ticking::ticking;
 
 /// The Jaccard resemblance of two texts, 0 to 1, over the features that their fingerprints are made of: the sum of the
 /// smaller of the two weights of each feature, divided by the sum of the larger ones; an absent feature has weight 0.
-/// If all weights are 1, this is the share of common features. None if a text has no feature.
+/// If all weights are 1, this is the share of common features. None if a text has no feature. 0 if the options compare
+/// numbers and those of the texts differ.
 ///
 /// Features are told apart by their hashes, as in the fingerprint. That needs no memory for their bytes; among pairs of
 /// texts with a million features each, one in ten million has a collision. Costs as much as two fingerprints, in time
@@ -28,6 +30,7 @@ pub fn resemblance(
 #[derive(Debug)]
 pub struct Prepared {
     options: Options,
+    numbers: NumberSum,
     features: Features,
 }
 
@@ -51,7 +54,8 @@ impl Prepared {
         } else {
             Features::Weighted(fingerprinter.weighted_features(text, options, tick)?)
         };
-        Ok(Self { options: options.clone(), features })
+        let numbers = fingerprinter.numbers(text, options, tick)?;
+        Ok(Self { options: options.clone(), numbers, features })
     }
 
     /// The [`resemblance`] of the text and another one, with the same options for both. Costs as much as the other
@@ -74,6 +78,10 @@ impl Prepared {
         other: &str,
         tick: &impl Fn(),
     ) -> Result<Option<f64>, Error> {
+        let has_same_numbers = fingerprinter.numbers(other, &self.options, tick)? == self.numbers;
+        if !has_same_numbers && least > 0.0 {
+            return Ok(None);
+        }
         let found = match &self.features {
             Features::Set(features) => of_sets(features, least, fingerprinter, other, &self.options, tick)?,
             Features::Weighted(features) => {
@@ -81,7 +89,7 @@ impl Prepared {
                 of_weighted(features, &other, tick)
             }
         };
-        Ok(found.filter(|found| *found >= least))
+        Ok(found.map(|found| if has_same_numbers { found } else { 0.0 }).filter(|found| *found >= least))
     }
 
     /// The options with which both texts are read.

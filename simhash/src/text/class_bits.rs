@@ -18,3 +18,5 @@ pub const PASSES: u8 = 1 << 2;
 pub const BOUNDARY: u8 = 1 << 3;
 /// The canonical combining class is not 0: normalisation may swap the character with a mark next to it.
 pub const REORDERS: u8 = 1 << 4;
+/// A decimal digit of any script.
+pub const DIGIT: u8 = 1 << 5;

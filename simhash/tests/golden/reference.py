@@ -19,7 +19,8 @@ Markup ("markup": "html") is taken away by html5lib, which builds the tree of a
 document. The Rust code builds none, so golden documents nest their elements
 right, except where the standard lets an end tag be omitted.
 
-A line with "wide": N also gets the fingerprint of N words.
+A line with "wide": N also gets the fingerprint of N words, and one with
+"with": TEXT the resemblance of both texts.
 
 Unicode versions: normalisation, case folding and the check below use Python
 3.11's own tables, which are of Unicode 14. The package `regex` has newer
@@ -51,6 +52,7 @@ SPACELESS = "spaceless"  # a token of its own, as in Chinese
 SEPARATOR = "separator"
 
 IS_MARK = regex.compile(r"\p{M}")
+IS_DIGIT = regex.compile(r"\p{Nd}")
 IS_LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
 IS_LETTER_OR_LETTER_NUMBER = regex.compile(r"[\p{L}\p{Nl}]")
 IS_SPACELESS_SCRIPT = regex.compile(
@@ -290,7 +292,7 @@ def signed(number, bits):
 
 
 DEFAULTS = {"tokens": "words", "ngram": None, "weight": "set", "case_fold": True, "top": None,
-            "seed": 0, "weights": None, "markup": None}
+            "seed": 0, "weights": None, "markup": None, "numbers": "any"}
 
 
 def complete_options(given):
@@ -304,6 +306,7 @@ def complete_options(given):
             "top": lambda: type(value) is int and value >= 1,
             "seed": lambda: type(value) is int and 0 <= value < 2**64,
             "markup": lambda: value == "html",
+            "numbers": lambda: value in ("any", "same"),
             "weights": lambda: type(value) is dict and all(0 <= weight <= 1 for weight in value.values()),
         }
         if key not in allowed or not allowed[key]():
@@ -312,11 +315,15 @@ def complete_options(given):
     return options
 
 
-def weighted_features(text, options, words=()):
-    """A dictionary from each feature of a text that counts to its weight."""
+def tokens_of(text, options):
     if options["markup"] == "html":
         text = text_of_html(text)
-    tokens = tokenize(normalise(text, options["case_fold"]))
+    return tokenize(normalise(text, options["case_fold"]))
+
+
+def weighted_features(text, options, words=()):
+    """A dictionary from each feature of a text that counts to its weight."""
+    tokens = tokens_of(text, options)
     weights = weigh(features_of(tokens, options, words), options["weight"])
     if options["weights"] is not None:
         weights = multiply(weights, options["weights"], options["case_fold"])
@@ -431,6 +438,27 @@ def complete_block_line(line):
     return {**line, "value": simhash_block(fingerprint, block, blocks)}
 
 
+def numbers_of(text, options):
+    """The tokens of a text that have a decimal digit, sorted."""
+    return sorted(string for _, string, _ in tokens_of(text, options) if IS_DIGIT.search(string))
+
+
+def resemblance_of(a, b, options):
+    """The weight of the features that two texts have in common, divided by that of all their features.
+
+    None if a text has no feature; 0 if the texts must have the same numbers, and have not.
+    """
+    of_a, of_b = weighted_features(a, options), weighted_features(b, options)
+    if not of_a or not of_b:
+        return None
+    if options["numbers"] == "same" and numbers_of(a, options) != numbers_of(b, options):
+        return 0.0
+    both = of_a.keys() | of_b.keys()
+    smaller = sum(min(of_a.get(feature, 0), of_b.get(feature, 0)) for feature in both)
+    larger = sum(max(of_a.get(feature, 0), of_b.get(feature, 0)) for feature in both)
+    return smaller / larger
+
+
 # -------------------------------------------------------------- golden files
 
 def text_of(line):
@@ -457,6 +485,9 @@ def complete_text_line(line):
     line = {**line, "fingerprint": sum_bits(weights, options["seed"]), "features": len(weights)}
     if "wide" in line:
         line["wide_fingerprint"] = wide_fingerprint(text, options, words, line["wide"])
+    if "with" in line:
+        check_characters(line["name"], line["with"])
+        line["resemblance"] = resemblance_of(text, line["with"], options)
     return line
 
 

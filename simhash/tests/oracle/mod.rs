@@ -9,7 +9,7 @@ use icu_properties::props::{GeneralCategory, GeneralCategoryGroup, Script};
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
 use icu_segmenter::WordSegmenter;
 use icu_segmenter::options::WordBreakInvariantOptions;
-use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
+use simhash::fingerprint::options::{Markup, Numbers, Options, Tokens, Weight};
 
 const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
 const SCRIPT: CodePointMapDataBorrowed<'static, Script> = CodePointMapData::new();
@@ -104,13 +104,18 @@ fn is_spaceless(c: char) -> bool {
     c == 'ー' || scripts.contains(&SCRIPT.get(c))
 }
 
-/// All features of a text, once for each occurrence.
-pub fn features(text: &str, options: &Options) -> Vec<String> {
+/// The tokens of a document.
+fn tokens_of(text: &str, options: &Options) -> Vec<Token> {
     let text = match options.markup {
         None => text.to_owned(),
         Some(Markup::Html) => text_of_html(text),
     };
-    let tokens = tokens(&normalise(&text, options.case_fold));
+    tokens(&normalise(&text, options.case_fold))
+}
+
+/// All features of a text, once for each occurrence.
+pub fn features(text: &str, options: &Options) -> Vec<String> {
+    let tokens = tokens_of(text, options);
     let shingles = |run: &[String], n: usize, joiner: &str| -> Vec<String> {
         if run.len() <= n { vec![run.join(joiner)] } else { run.windows(n).map(|window| window.join(joiner)).collect() }
     };
@@ -183,8 +188,24 @@ pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
     fingerprint_of(&weighted_features(text, options))
 }
 
-/// The resemblance of two texts' weighted features: the sum of the smaller weights divided by the sum of the larger.
-pub fn resemblance(a: &[(u64, u64)], b: &[(u64, u64)]) -> Option<f64> {
+/// The tokens of a text that have a digit, in order of their bytes.
+fn numbers(text: &str, options: &Options) -> Vec<String> {
+    let is_digit = |c| CATEGORY.get(c) == GeneralCategory::DecimalNumber;
+    let tokens = tokens_of(text, options).into_iter().map(|token| token.text);
+    let mut numbers: Vec<_> = tokens.filter(|token| token.chars().any(is_digit)).collect();
+    numbers.sort();
+    numbers
+}
+
+/// The resemblance of two texts: the sum of the smaller weights of their features divided by the sum of the larger; 0 if
+/// they must have the same numbers and do not.
+pub fn resemblance(a: &str, b: &str, options: &Options) -> Option<f64> {
+    let [of_a, of_b] = [a, b].map(|text| weighted_features(text, options));
+    let has_wrong_numbers = options.numbers == Numbers::Same && numbers(a, options) != numbers(b, options);
+    of_features(&of_a, &of_b).map(|found| if has_wrong_numbers { 0.0 } else { found })
+}
+
+fn of_features(a: &[(u64, u64)], b: &[(u64, u64)]) -> Option<f64> {
     let weights_in_b: BTreeMap<u64, u64> = b.iter().copied().collect();
     let smaller: u64 = a.iter().map(|(hash, weight)| weights_in_b.get(hash).map_or(0, |in_b| *in_b.min(weight))).sum();
     let both: u64 = a.iter().chain(b).map(|feature| feature.1).sum();

@@ -1,9 +1,10 @@
 //! Functions on fingerprints and texts, without a table: [`simhash`] and its [`options`], [`aggregate`] and
 //! [`weights_aggregate`], [`wide`] fingerprints, those of a [`tsvector`], their [`distance`] and [`blocks`], and the
-//! [`features`] and the [`resemblance`] of texts. [`fingerprint_cache`] remembers the last text.
+//! [`features`], the [`resemblance`] and the [`difference`] of texts. [`fingerprint_cache`] remembers the last text.
 
 mod aggregate;
 pub mod blocks;
+mod difference;
 mod distance;
 mod features;
 pub(crate) mod fingerprint_cache;

@@ -26,7 +26,7 @@ const MISSED: f64 = 0.05;
 pub fn tell_of_cheaper(
     table: &Target,
     fingerprint: &str,
-    criterion: Criterion,
+    criterion: &Criterion,
     searched: &[SearchedTable],
     looked_up: usize,
 ) -> Result<(), ErrorReport> {

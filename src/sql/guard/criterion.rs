@@ -9,20 +9,25 @@ use simhash::search::nearness::Nearness;
 
 use crate::postgres::error::{shorten, user_error};
 use crate::sql::arguments::{check_distance, check_resemblance};
+use crate::sql::fingerprint::options::{Document, RawJsonb, read, to_json_text};
 use crate::sql::radii::{check_radii, wrong_radii};
 
-/// When two rows are near-duplicates. As a trigger's argument: `3`, or `10 radii 1,1,1,1 resemblance 0.89`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// When two rows are near-duplicates. As a trigger's argument: `3`, or `10 radii 1,1,1,1 resemblance 0.89 options
+/// {"numbers": "same"}`.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Criterion {
     /// When their fingerprints are near.
     pub near: Nearness,
     /// The smallest resemblance of their texts; None if the texts do not matter.
     pub resemblance: Option<f64>,
+    /// The options with which texts are compared, as JSON; None for those of the fingerprints.
+    pub options: Option<String>,
 }
 
-/// The words before the radii and the resemblance.
+/// The words before the radii, the resemblance and the options.
 const RADII: &str = "radii";
 const RESEMBLANCE: &str = "resemblance";
+const OPTIONS: &str = " options ";
 
 impl Criterion {
     pub fn parse(argument: &str) -> Result<Self, ErrorReport> {
@@ -32,6 +37,10 @@ impl Criterion {
                 "The argument is a distance, such as 3, with the radii of blocks and a resemblance if they matter: 10 \
                  radii 1,1,1,1 resemblance 0.89.",
             )
+        };
+        let (argument, options) = match argument.split_once(OPTIONS) {
+            Some((numbers, options)) => (numbers, Some(options.to_owned())),
+            None => (argument, None),
         };
         let words: Vec<_> = argument.split_ascii_whitespace().collect();
         let (distance, radii, resemblance) = match words[..] {
@@ -49,7 +58,7 @@ impl Criterion {
             Some(given) => Some(check_resemblance(given.parse().map_err(|_| wrong(RESEMBLANCE, given))?)?),
             None => None,
         };
-        Ok(Self { near, resemblance })
+        Ok(Self { near, resemblance, options })
     }
 }
 
@@ -60,8 +69,11 @@ impl fmt::Display for Criterion {
             let radii: Vec<_> = self.near.radii().map(|radius| radius.to_string()).collect();
             write!(f, " {RADII} {}", radii.join(","))?;
         }
-        match self.resemblance {
-            Some(resemblance) => write!(f, " {RESEMBLANCE} {resemblance}"),
+        if let Some(resemblance) = self.resemblance {
+            write!(f, " {RESEMBLANCE} {resemblance}")?;
+        }
+        match &self.options {
+            Some(options) => write!(f, "{OPTIONS}{options}"),
             None => Ok(()),
         }
     }
@@ -79,6 +91,7 @@ pub struct Asked {
     max_distance: Option<i32>,
     radii: Option<Vec<i32>>,
     resemblance: Resemblance,
+    options: Option<String>,
 }
 
 #[derive(Clone, Copy)]
@@ -104,11 +117,13 @@ const DISTANCE_ALONE: i32 = 3;
 const PREFERRED_BLOCKS: [usize; 7] = [4, 3, 5, 6, 2, 7, 8];
 
 impl Asked {
-    /// Reads the arguments of SQL functions: NULL is the default distance, the default radii, and no resemblance.
+    /// Reads the arguments of SQL functions: NULL is the default distance, the default radii, no resemblance, and the
+    /// options of the fingerprints.
     pub fn read(
         max_distance: Option<i32>,
         radii: Option<AnyArray>,
         resemblance: Option<f64>,
+        options: Option<RawJsonb<'_>>,
     ) -> Result<Self, ErrorReport> {
         let resemblance = match resemblance {
             None => Resemblance::Off,
@@ -116,7 +131,9 @@ impl Asked {
             Some(least) => Resemblance::Least(check_resemblance(least)?),
         };
         let radii = radii.map(|radii| check_radii(0, &radii)).transpose()?.map(|near| near.radii().collect());
-        Ok(Self { max_distance: max_distance.map(check_distance).transpose()?, radii, resemblance })
+        let checked = |options| read(Document::Jsonb(options)).and_then(|_| to_json_text(options));
+        let options = options.map(checked).transpose()?;
+        Ok(Self { max_distance: max_distance.map(check_distance).transpose()?, radii, resemblance, options })
     }
 
     /// The same without radii, unless they are given: the distance alone decides about candidates.
@@ -131,6 +148,11 @@ impl Asked {
             Resemblance::Least(least) => Some(least),
             Resemblance::Off => None,
         };
+        if resemblance.is_none() && self.options.is_some() {
+            let message = "options are for comparing texts, and no texts are compared";
+            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                .set_hint("Give a resemblance, or leave out the options."));
+        }
         let mut by_layout = Vec::new();
         if self.radii.is_none() && resemblance.is_some() {
             by_layout.extend([1, 0].into_iter().flat_map(|radius| PREFERRED_BLOCKS.map(|count| vec![radius; count])));
@@ -146,7 +168,7 @@ impl Asked {
             // Default radii that leave nothing out only make the search longer.
             let is_by_distance = self.radii.is_none() && near.is_exact();
             let near = if is_by_distance { Nearness::within(near.max_distance()) } else { near };
-            Ok(Criterion { near, resemblance })
+            Ok(Criterion { near, resemblance, options: self.options.clone() })
         };
         let first = criterion(radii.next().unwrap_or_default())?;
         Ok(Criteria { first, others: radii.map(criterion).collect::<Result<_, _>>()? })

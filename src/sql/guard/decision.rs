@@ -17,6 +17,7 @@ use pgrx::prelude::*;
 use simhash::search::lock_keys::LockKeys;
 
 use super::action::Action;
+use super::among::Among;
 use super::confirmation::{NewText, TextReader};
 use super::conflict::conflict;
 use super::counts::Counts;
@@ -73,6 +74,7 @@ pub struct Statement {
     /// The unique indexes by which an INSERT may find its own row, read when first needed.
     own_row: OnceCell<OwnRow>,
     texts: TextReader,
+    among: Option<Among>,
     /// The guard's log, prepared when the first row is logged.
     log: OnceCell<Writer>,
     counts: Rc<Counts>,
@@ -144,10 +146,10 @@ impl Statement {
         let identity = guard.identity.without_detached();
         let locks = RUNNING.with(|running| Locks::for_statement(running, memory, identity));
         // SAFETY: the statement's memory context outlives the statement.
-        let texts = unsafe { TextReader::new(function, memory) };
+        let (texts, among) = unsafe { (TextReader::new(function, memory), Among::of_guard(&guard, memory)) };
         let counts = Counts::of(guard.identity.root, event);
         let (own_row, log) = (OnceCell::new(), OnceCell::new());
-        Ok(Self { function, guard, generated, partition, own_row, texts, log, counts, memory, locks })
+        Ok(Self { function, guard, generated, partition, own_row, texts, among, log, counts, memory, locks })
     }
 
     /// What becomes of the new row: the row itself, a changed copy, or null if it is not to be stored. An error if it
@@ -164,6 +166,7 @@ impl Statement {
         };
         if let Some(old) = event.old_row()
             && self.leaves_fingerprint(&row, old)?
+            && !self.begins_to_count(event, old)?
         {
             // The fingerprint and its source stay, so there is nothing to search for. If the row moves during another
             // search, that search notices.
@@ -186,6 +189,8 @@ impl Statement {
             let guard = Guard::from_trigger(self.function, event, Some(&self.guard))?;
             if !Rc::ptr_eq(&guard, &self.guard) {
                 self.texts.forget();
+                // SAFETY: the statement's memory context outlives the statement.
+                self.among = unsafe { Among::of_guard(&guard, self.memory) };
                 self.log.take();
                 self.guard = guard;
             }
@@ -243,6 +248,17 @@ impl Statement {
             && own.has_same_scope(old, row.event.new_row())
             && own.has_equal_source(old, row.event.new_row())
             && !row.moves)
+    }
+
+    /// Whether an UPDATE makes the row one that counts. Then the row is checked as if it were new.
+    fn begins_to_count(&self, event: &RowEvent, old: Row<'_>) -> Result<bool, ErrorReport> {
+        let (table, new) = (event.table().oid(), event.new_row());
+        match &self.among {
+            Some(among) if !among.has_same_columns(table, old, new)? => {
+                Ok(among.holds(table, new)? && !among.holds(table, old)?)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Searches once for near rows and for the new row's own row, and decides if the outcome is certain.
@@ -310,7 +326,7 @@ impl Statement {
         }
         // A row whose own row exists is not stored. Any other row is, and later rows may be near to it.
         if is_pending {
-            let tuple = own.source.is_some().then_some(tuple);
+            let tuple = (own.source.is_some() || self.among.is_some()).then_some(tuple);
             // SAFETY: the memory of the statement, with which the locks and their pending row go.
             unsafe { locks.pending.set(self.memory, row.event, row.fingerprint, &own.scope, &row.scope, tuple) };
         }
@@ -347,7 +363,12 @@ impl Statement {
             let mark = self.guard.mark(searched.oid).map(|mark| mark.column);
             let flow = searched
                 .each_near(wanted, |candidate| {
-                    if let Err(error) = found.add(searched, candidate, mark, new_text) {
+                    match self.counts(searched, candidate, mark) {
+                        Ok(true) => {}
+                        Ok(false) => return ControlFlow::Continue(()),
+                        Err(error) => return ControlFlow::Break(Err(error)),
+                    }
+                    if let Err(error) = found.add(searched, candidate, new_text) {
                         return ControlFlow::Break(Err(error));
                     }
                     let Some(nearest) = &found.nearest else { return ControlFlow::Continue(()) };
@@ -381,6 +402,25 @@ impl Statement {
         })
     }
 
+    /// Whether a version of a row may be a near-duplicate, as far as its mark and the condition `among` decide. Each
+    /// version counts by itself: if a transaction in progress changes the row, its old and its new version are both
+    /// found.
+    fn counts(&self, searched: &SearchedTable, candidate: &Candidate, mark: Option<i16>) -> Result<bool, ErrorReport> {
+        let row = candidate.version.row();
+        // A version that is gone tells that the search must be repeated.
+        let (State::Depends { .. } | State::Present) = candidate.state else { return Ok(true) };
+        // Only unmarked rows count. So marks form no circle, and of rows that are near each other one is unmarked.
+        if mark.is_some_and(|mark| row.value(mark).is_some()) {
+            return Ok(false);
+        }
+        let Some(among) = &self.among else { return Ok(true) };
+        // As for texts, nothing is read that may vanish.
+        if matches!(candidate.state, State::Depends { inserts: true, .. }) && among.is_out_of_line(searched.oid, row)? {
+            return Ok(true);
+        }
+        among.holds(searched.oid, row)
+    }
+
     /// An error if the new row is near a row that another statement of this session is about to store, which no search
     /// can find yet.
     fn check_pending(&self, wanted: &Wanted, new_text: Option<&NewText>) -> Result<(), ErrorReport> {
@@ -401,15 +441,20 @@ impl Statement {
         Ok(())
     }
 
-    /// Whether the text of a row that is being stored resembles the new one; true if the texts do not matter.
+    /// Whether a row that is being stored counts, and its text resembles the new one.
     fn is_confirmed(&self, pending: &PendingRow, new_text: Option<&NewText>) -> Result<bool, ErrorReport> {
-        let (Some(new_text), Some((table, row))) = (new_text, pending.tuple()) else { return Ok(true) };
+        let Some((table, row)) = pending.tuple() else { return Ok(true) };
         let Some(searched) = self.guard.searched(table) else { return Ok(true) };
         let table = Relation::open(table);
         // SAFETY: the row is a copy of a row of this table, and lives as long as the pending row.
         unsafe {
             let slot = TableSlot::holding(&table, row);
-            Ok(new_text.confirm(searched, slot.row())?.is_some())
+            if let Some(among) = &self.among
+                && !among.holds(searched.oid, slot.row())?
+            {
+                return Ok(false);
+            }
+            Ok(new_text.map(|text| text.confirm(searched, slot.row())).transpose()? != Some(None))
         }
     }
 
@@ -503,20 +548,16 @@ struct Near<'a> {
 }
 
 impl<'a> Near<'a> {
-    /// Adds a row within the distance, unless it is marked or its text refutes that it is near. `mark` is the mark
-    /// column of its table, if the guard marks. A row that is present is nearer than those added before.
+    /// Adds a row within the distance, unless its text refutes that it is near. A row that is present is nearer than
+    /// those added before.
     fn add(
         &mut self,
         searched: &'a SearchedTable,
         candidate: &Candidate,
-        mark: Option<i16>,
         new_text: Option<&NewText>,
     ) -> Result<(), ErrorReport> {
         let row = candidate.version.row();
-        let is_marked = || mark.is_some_and(|mark| row.value(mark).is_some());
         match candidate.state {
-            // Only unmarked rows count. So marks form no circle, and of rows that are near each other one is unmarked.
-            State::Depends { .. } | State::Present if is_marked() => {}
             State::Depends { on, inserts } => {
                 // If an inserting transaction rolls back, VACUUM may at once remove what it has stored out of line. So
                 // such a text is not read before the transaction has ended.

@@ -52,6 +52,8 @@ pub struct Guard {
     pub criterion: Criterion,
     /// The table that gets a row for each row that is skipped or marked.
     pub log: Option<Log>,
+    /// The condition under which existing rows count, as SQL; None if all do.
+    pub among: Option<String>,
     /// The tables to search: the table, or all partitions of a partitioned table. `places` has the position of each.
     pub searched: Vec<SearchedTable>,
     places: HashMap<Oid, usize>,
@@ -113,14 +115,13 @@ impl Guard {
             [] => (None, &[][..]),
             [mark, following @ ..] => (Some(mark).filter(|mark| !mark.is_empty()), following),
         };
-        let (scope, log) = Log::split(following);
+        let Rest { scope, log, among } = split(following)?;
         if (action == Action::Mark) != mark.is_some() {
             let message = "simhash_dedup takes a mark column for the action mark, and only for that action";
             return Err(protocol_violated(message.to_owned(), USAGE));
         }
-        if log.as_ref().is_some_and(|log| log.name.is_empty() || action == Action::Reject) {
-            let message = "simhash_dedup takes the schema and the name of a log, for the actions skip and mark";
-            return Err(protocol_violated(message.to_owned(), USAGE));
+        if log.as_ref().is_some_and(|_| action == Action::Reject) {
+            return Err(wrong_log());
         }
         let logged = log.iter().flat_map(|log| &log.columns);
         check_columns(event, std::iter::once(fingerprint).chain(mark).chain(scope).chain(logged))?;
@@ -132,7 +133,7 @@ impl Guard {
         // PostgreSQL folds the constants of index expressions when it reads them. The writer's rights are not for
         // partitions that the writer does not write to.
         let owner = Relation::open(identity.root).owner();
-        let searched = as_owner(owner, || members.searched(fingerprint, scope, criterion, schema))?;
+        let searched = as_owner(owner, || members.searched(fingerprint, scope, &criterion, schema))?;
         let Members { all, with_rows } = members;
         let mark_of = |own: &SearchedTable| mark.map(|mark| Mark::of(own, mark, &searched));
         let marks = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;
@@ -141,7 +142,7 @@ impl Guard {
         let (identity, secret) = (identity.clone(), secret(identity.root, &identity.arguments)?);
         let key_blocks = KeyBlocks::of(criterion.near);
         let guard =
-            Self { identity, secret, key_blocks, action, criterion, log, searched, places, marks, members: all };
+            Self { identity, secret, key_blocks, action, criterion, log, among, searched, places, marks, members: all };
         Ok((guard, tables))
     }
 
@@ -186,6 +187,38 @@ impl Identity {
     fn has_arguments_of(&self, event: &RowEvent) -> bool {
         self.arguments.iter().map(CString::as_c_str).eq(event.arguments())
     }
+}
+
+/// The trigger's arguments after the mark column.
+struct Rest<'a> {
+    scope: &'a [String],
+    log: Option<Log>,
+    among: Option<String>,
+}
+
+/// Splits the trigger's arguments after the mark column: an empty argument comes before the log, and another one before
+/// the condition `among`.
+fn split(arguments: &[String]) -> Result<Rest<'_>, ErrorReport> {
+    let sections: Vec<_> = arguments.split(String::is_empty).collect();
+    let (log, among) = match sections[..] {
+        [_] => (None, None),
+        [_, log] => (Some(log), None),
+        [_, log, [among]] => (Some(log).filter(|log| !log.is_empty()), Some(among.clone())),
+        _ => return Err(wrong_log()),
+    };
+    let log = match log {
+        None => None,
+        Some([schema, name, columns @ ..]) => {
+            Some(Log { schema: schema.clone(), name: name.clone(), columns: columns.to_vec() })
+        }
+        Some(_) => return Err(wrong_log()),
+    };
+    Ok(Rest { scope: sections[0], log, among })
+}
+
+fn wrong_log() -> ErrorReport {
+    let message = "simhash_dedup takes the schema and the name of a log, for the actions skip and mark";
+    protocol_violated(message.to_owned(), USAGE)
 }
 
 /// An error that names the guard if its table lacks a column.

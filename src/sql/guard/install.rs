@@ -9,6 +9,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
 use super::action::Action;
+use super::among::AskedCondition;
 use super::criterion::{Asked, Criterion};
 use super::distribution::{check_allows_triggers, check_can_guard};
 use super::log::{Guarded, Log};
@@ -32,6 +33,7 @@ use crate::postgres::trigger::{arguments, is_before_each_row, triggers};
 use crate::sql::arguments::{name, required};
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::attach::unfilled::{Look, warn_of_unfilled};
+use crate::sql::fingerprint::options::RawJsonb;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
 
@@ -61,13 +63,16 @@ fn simhash_guard_radii(
     log_to: Option<pg_sys::Oid>,
     log_columns: Option<AnyArray>,
     radii: Option<AnyArray>,
+    options: Option<RawJsonb<'_>>,
+    among: Option<RawText<'_>>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
-    let asked = Asked::read(max_distance, radii, resemblance)?;
-    guard(target, action, asked, scope, mark_column, fingerprint, log_to, log_columns, fcinfo)
+    let asked = Asked::read(max_distance, radii, resemblance, options)?;
+    let among = among.map(AskedCondition::new).transpose()?;
+    guard(target, action, asked, scope, mark_column, fingerprint, log_to, log_columns, among, fcinfo)
 }
 
-/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii.
+/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii, options and a condition.
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
 fn simhash_guard_texts(
@@ -82,8 +87,8 @@ fn simhash_guard_texts(
     log_columns: Option<AnyArray>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
-    let asked = Asked::read(max_distance, None, resemblance)?.exactly();
-    guard(target, action, asked, scope, mark_column, fingerprint, log_to, log_columns, fcinfo)
+    let asked = Asked::read(max_distance, None, resemblance, None)?.exactly();
+    guard(target, action, asked, scope, mark_column, fingerprint, log_to, log_columns, None, fcinfo)
 }
 
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
@@ -96,6 +101,7 @@ fn guard(
     fingerprint: Option<&CStr>,
     log_to: Option<pg_sys::Oid>,
     log_columns: Option<AnyArray>,
+    among: Option<AskedCondition>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
     let log_columns = names(&required(log_columns, "log_columns")?, "log_columns")?;
@@ -115,6 +121,7 @@ fn guard(
         mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
         fingerprint: name(fingerprint, "fingerprint")?,
         log: asked_log(log_to, log_columns)?,
+        among,
     };
     unchanged(|| {
         let table = Target::lock(target, LOCK)?;
@@ -164,19 +171,21 @@ struct Guard {
     mark_column: Option<String>,
     fingerprint: String,
     log: Option<Log>,
+    among: Option<AskedCondition>,
 }
 
 impl Guard {
     fn install(&self, table: &Target) -> Result<(), ErrorReport> {
         let relation = table.open();
         let (criterion, searched) = self.check(table, &relation)?;
+        let among = self.among.as_ref().map(|among| among.check(&relation)).transpose()?;
         drop(relation);
-        let arguments = self.arguments(criterion);
+        let arguments = self.arguments(&criterion, among.as_deref());
         let existing = existing(self.schema, table)?;
         let always = existing.as_ref().is_some_and(|existing| existing.always);
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
         warn_of_unfilled(self.schema, &self.fingerprint, table, &family, Look::ByIndex)?;
-        tell_of_cost(self.function, table, &family, &self.fingerprint, criterion, searched)?;
+        tell_of_cost(self.function, table, &family, &self.fingerprint, criterion, among, searched)?;
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
             tell(format!("table \"{}\" is already guarded, skipping", table.name));
             return Ok(());
@@ -201,13 +210,20 @@ impl Guard {
     }
 
     /// Arguments for CREATE TRIGGER.
-    fn arguments(&self, criterion: Criterion) -> Vec<String> {
+    fn arguments(&self, criterion: &Criterion, among: Option<&str>) -> Vec<String> {
         let mut arguments = vec![self.action_name.clone(), criterion.to_string(), self.fingerprint.clone()];
-        if self.mark_column.is_some() || !self.scope.is_empty() || self.log.is_some() {
+        let has_log = self.log.is_some() || among.is_some();
+        if self.mark_column.is_some() || !self.scope.is_empty() || has_log {
             arguments.push(self.mark_column.clone().unwrap_or_default());
         }
         arguments.extend(self.scope.iter().cloned());
-        arguments.extend(self.log.iter().flat_map(Log::arguments));
+        if has_log {
+            arguments.push(String::new());
+            arguments.extend(self.log.iter().flat_map(Log::arguments));
+        }
+        if let Some(among) = among {
+            arguments.extend([String::new(), among.to_owned()]);
+        }
         arguments
     }
 

@@ -70,21 +70,9 @@ pub struct Writer {
 }
 
 impl Log {
-    /// The arguments of the trigger that follow the scope columns.
+    /// The arguments of the trigger that stand for the log.
     pub fn arguments(&self) -> impl Iterator<Item = String> {
-        [String::new(), self.schema.clone(), self.name.clone()].into_iter().chain(self.columns.iter().cloned())
-    }
-
-    /// Splits the trigger's arguments after the mark column into the scope columns and the log: an empty argument comes
-    /// before the log.
-    pub fn split(arguments: &[String]) -> (&[String], Option<Self>) {
-        let Some(end) = arguments.iter().position(String::is_empty) else { return (arguments, None) };
-        let (scope, log) = (&arguments[..end], &arguments[end + 1..]);
-        let (schema, name, columns) = match log {
-            [schema, name, columns @ ..] => (schema.clone(), name.clone(), columns.to_vec()),
-            _ => Default::default(),
-        };
-        (scope, Some(Self { schema, name, columns }))
+        [self.schema.clone(), self.name.clone()].into_iter().chain(self.columns.iter().cloned())
     }
 
     /// The log with this OID, which a user names.

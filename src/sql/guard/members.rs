@@ -62,7 +62,7 @@ impl Members {
         &self,
         fingerprint: &str,
         names: &[String],
-        criterion: Criterion,
+        criterion: &Criterion,
         schema: Option<ExtensionSchema>,
     ) -> Result<Vec<SearchedTable>, ErrorReport> {
         let block = |schema: ExtensionSchema| Some((schema, schema.simhash_block()?));
@@ -92,7 +92,10 @@ impl Members {
         criteria: Criteria,
         schema: ExtensionSchema,
     ) -> Result<(Criterion, Vec<SearchedTable>), ErrorReport> {
-        let search = |criterion| Ok((criterion, self.searched(fingerprint, names, criterion, Some(schema))?));
+        let search = |criterion: Criterion| {
+            let searched = self.searched(fingerprint, names, &criterion, Some(schema))?;
+            Ok((criterion, searched))
+        };
         let is_served = |(_, searched): &(_, Vec<SearchedTable>)| searched.iter().all(|table| table.serves_radii);
         let first = search(criteria.first);
         if first.as_ref().is_ok_and(is_served) {

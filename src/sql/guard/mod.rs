@@ -3,6 +3,7 @@
 //! [`install`] creates the trigger on a table. [`trigger`] is the trigger function; [`definition`] reads what it does
 //! from its arguments, and [`cache`] keeps that between statements. [`decision`] decides about each new row, by the
 //! guard's [`action`]. [`members`] lists the tables to search, [`search`] finds near rows in them within the [`scope`],
+//! of which those count that fulfil a condition ([`among`]),
 //! and [`locks`] keeps two writers from overlooking each other. [`criterion`] says what makes two rows near-duplicates,
 //! and [`confirmation`] confirms it by their texts. [`own_row`] is the row that INSERT .. ON CONFLICT finds in place of
 //! the new one, [`pending`] the row that was accepted and is not stored yet. [`nearest`] is the near-duplicate that was
@@ -12,6 +13,7 @@
 //! much less. [`distribution`] says which tables that Citus manages can be guarded.
 
 mod action;
+mod among;
 mod cache;
 mod cheaper;
 mod confirmation;

@@ -34,7 +34,7 @@ pub struct PendingRow {
     command: CommandId,
     /// The row's scope values; None if the guard has no scope.
     scope: Option<ScopeValues<'static>>,
-    /// A copy of the row; None if the texts do not matter.
+    /// A copy of the row; None if nothing of it matters but the fingerprint and the scope.
     tuple: Option<pg_sys::HeapTuple>,
 }
 
@@ -44,7 +44,7 @@ impl Pending {
     }
 
     /// Replaces the row. `statement` is the memory context of the statement that stores the new one, and `tuple` the
-    /// row, if the texts matter.
+    /// row, if more of it matters than the fingerprint and the scope.
     ///
     /// # Safety
     /// The memory context is valid, and lives as long as this. The row is valid.
@@ -100,7 +100,7 @@ impl PendingRow {
         command.is_some_and(|command| command >= self.command)
     }
 
-    /// The row's table and a copy of the row; None if the texts do not matter.
+    /// The row's table and a copy of the row; None if nothing of it matters but the fingerprint and the scope.
     pub fn tuple(&self) -> Option<(Oid, pg_sys::HeapTuple)> {
         self.tuple.map(|tuple| (self.table, tuple))
     }

@@ -14,6 +14,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use pgrx::{AnyArray, AnyElement, PgMemoryContexts};
 
+use super::among::{Among, AskedCondition};
 use super::cheaper::tell_of_cheaper;
 use super::confirmation::{NewText, TextReader};
 use super::criterion::{Asked, Criterion};
@@ -33,9 +34,11 @@ use crate::postgres::owner::as_owner;
 use crate::postgres::query::{Query, renamed};
 use crate::postgres::raised::unchanged;
 use crate::postgres::spi::{to_server, to_text};
+use crate::postgres::text::RawText;
 use crate::sql::arguments::{name, required};
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::attach::unfilled::can_be_read;
+use crate::sql::fingerprint::options::RawJsonb;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::fingerprint_column;
 
@@ -64,6 +67,8 @@ fn simhash_preview_radii(
     fingerprint: Option<&CStr>,
     sample: Option<i32>,
     radii: Option<AnyArray>,
+    options: Option<RawJsonb<'_>>,
+    among: Option<RawText<'_>>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<
     TableIterator<
@@ -82,11 +87,12 @@ fn simhash_preview_radii(
     >,
     ErrorReport,
 > {
-    let asked = Asked::read(max_distance, radii, resemblance)?;
-    Ok(TableIterator::new(preview(target, asked, scope, fingerprint, sample, fcinfo)?))
+    let asked = Asked::read(max_distance, radii, resemblance, options)?;
+    let among = among.map(AskedCondition::new).transpose()?;
+    Ok(TableIterator::new(preview(target, asked, scope, fingerprint, sample, among, fcinfo)?))
 }
 
-/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii.
+/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii, options and a condition.
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
 fn simhash_preview(
@@ -114,8 +120,8 @@ fn simhash_preview(
     >,
     ErrorReport,
 > {
-    let asked = Asked::read(max_distance, None, resemblance)?.exactly();
-    Ok(TableIterator::new(preview(target, asked, scope, fingerprint, sample, fcinfo)?))
+    let asked = Asked::read(max_distance, None, resemblance, None)?.exactly();
+    Ok(TableIterator::new(preview(target, asked, scope, fingerprint, sample, None, fcinfo)?))
 }
 
 /// A row of the result.
@@ -137,6 +143,7 @@ fn preview(
     scope: Option<AnyArray>,
     fingerprint: Option<&CStr>,
     sample: Option<i32>,
+    among: Option<AskedCondition>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<impl Iterator<Item = PreviewRow> + 'static, ErrorReport> {
     let scope = names(&required(scope, "scope")?, "scope")?;
@@ -157,7 +164,7 @@ fn preview(
         let hides = || family.iter().any(|member| hides_rows(member.oid));
         let is_hidden = hides() || as_owner(table.owner, hides);
         let groups = as_owner(table.owner, || {
-            let preview = Preview::new(call, &table, &asked, &fingerprint, &scope)?;
+            let preview = Preview::new(call, &table, &asked, &fingerprint, &scope, among.as_ref())?;
             let groups = preview.of_sample(&family, &fingerprint, sample, usize::MAX)?;
             preview.tell(&table);
             Ok(groups)
@@ -194,15 +201,17 @@ pub fn tell_of_cost(
     family: &[Target],
     fingerprint: &str,
     criterion: Criterion,
+    among: Option<String>,
     searched: Vec<SearchedTable>,
 ) -> Result<(), ErrorReport> {
     if criterion.resemblance.is_none() || !can_be_read(table) {
         return Ok(());
     }
-    let preview = Preview { compares_all: true, ..Preview::of_tables(function, criterion, true, searched) };
+    let preview = Preview::of_tables(function, criterion, true, among, table.owner, searched);
+    let preview = Preview { compares_all: true, ..preview };
     preview.of_sample(family, fingerprint, SOME_ROWS, MOST_COMPARISONS)?;
     preview.tell(table);
-    tell_of_cheaper(table, fingerprint, criterion, &preview.searched, preview.rows.get())
+    tell_of_cheaper(table, fingerprint, &preview.criterion, &preview.searched, preview.rows.get())
 }
 
 /// Finds what is near sampled rows.
@@ -212,6 +221,7 @@ struct Preview {
     has_text: bool,
     searched: Vec<SearchedTable>,
     texts: TextReader,
+    among: Option<Among>,
     /// Whether a row is compared with all others, as a new row is, and not only with earlier ones.
     compares_all: bool,
     /// The number of rows that were looked up.
@@ -286,6 +296,7 @@ impl Preview {
         asked: &Asked,
         fingerprint: &str,
         scope: &[String],
+        among: Option<&AskedCondition>,
     ) -> Result<Self, ErrorReport> {
         let schema = ExtensionSchema::running(call)?;
         let relation = table.open();
@@ -295,16 +306,27 @@ impl Preview {
         let (criterion, mut searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
         if has_text && criterion.resemblance.is_none() {
             // Resemblances are shown even if they do not matter.
-            let with_texts = Criterion { resemblance: Some(0.0), ..criterion };
-            searched = members.searched(fingerprint, scope, with_texts, Some(schema))?;
+            let with_texts = Criterion { resemblance: Some(0.0), ..criterion.clone() };
+            searched = members.searched(fingerprint, scope, &with_texts, Some(schema))?;
         }
-        Ok(Self::of_tables(call.function(), criterion, has_text, searched))
+        let among = among.map(|among| among.check(&relation)).transpose()?;
+        Ok(Self::of_tables(call.function(), criterion, has_text, among, table.owner, searched))
     }
 
-    fn of_tables(function: Oid, criterion: Criterion, has_text: bool, searched: Vec<SearchedTable>) -> Self {
+    fn of_tables(
+        function: Oid,
+        criterion: Criterion,
+        has_text: bool,
+        among: Option<String>,
+        owner: Oid,
+        searched: Vec<SearchedTable>,
+    ) -> Self {
+        let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
-        let texts = unsafe { TextReader::new(function, PgMemoryContexts::CurrentMemoryContext.value()) };
-        Self { criterion, has_text, searched, texts, compares_all: false, rows: Cell::new(0), refuted: Cell::new(0) }
+        let (texts, among) =
+            unsafe { (TextReader::new(function, memory), among.map(|condition| Among::new(condition, owner, memory))) };
+        let (rows, refuted) = (Cell::new(0), Cell::new(0));
+        Self { criterion, has_text, searched, texts, among, compares_all: false, rows, refuted }
     }
 
     /// Reports if many texts were compared and refuted.
@@ -462,6 +484,11 @@ impl Preview {
         let key = searched.primary_key.of_row(row);
         let is_compared = || self.compares_all || sampled.comes_after(searched, row, &key);
         if candidate.state != State::Present || !is_compared() {
+            return Ok(None);
+        }
+        if let Some(among) = &self.among
+            && !among.holds(searched.oid, row)?
+        {
             return Ok(None);
         }
         let resemblance = if self.has_text { sampled.text.confirm_present(searched, row)? } else { None };

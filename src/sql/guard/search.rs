@@ -29,8 +29,10 @@ use crate::postgres::heap::moment::Moment;
 use crate::postgres::heap::primary_key::PrimaryKey;
 use crate::postgres::heap::row::{Row, TableSlot, tid_numbers};
 use crate::postgres::heap::row_version::RowVersion;
+use crate::postgres::spi::to_server;
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::attach::update::UpdateTrigger;
+use crate::sql::fingerprint::options::{Document, read};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{Fingerprint, Layout, Scoped, growing, indexed_blocks, is_covering, layouts_of};
 
@@ -74,7 +76,7 @@ struct Indexes {
 /// The columns of a text that fingerprints are made from.
 pub struct SourceColumns {
     columns: Vec<i16>,
-    /// The options of the fingerprints.
+    /// The options with which texts are compared.
     pub options: Options,
 }
 
@@ -129,12 +131,12 @@ impl SearchedTable {
         table: &Relation,
         fingerprint: &Column,
         scope: Scope,
-        criterion: Criterion,
+        criterion: &Criterion,
         schema: ExtensionSchema,
         simhash_block: Oid,
     ) -> Result<Option<Self>, ErrorReport> {
         let source = match criterion.resemblance {
-            Some(_) => Some(SourceColumns::read(table, fingerprint, schema)?),
+            Some(_) => Some(SourceColumns::read(table, fingerprint, criterion, schema)?),
             None => None,
         };
         let made_from = made_from(table, fingerprint, schema)?;
@@ -331,11 +333,20 @@ impl Indexes {
 }
 
 impl SourceColumns {
-    fn read(table: &Relation, fingerprint: &Column, schema: ExtensionSchema) -> Result<Self, ErrorReport> {
+    fn read(
+        table: &Relation,
+        fingerprint: &Column,
+        criterion: &Criterion,
+        schema: ExtensionSchema,
+    ) -> Result<Self, ErrorReport> {
         let Some(source) = TextSource::of_column(table, fingerprint, schema)? else {
             return Err(not_from_text(table)?);
         };
-        Ok(Self { columns: source.expression.own_columns(), options: source.options })
+        let options = match &criterion.options {
+            Some(json) => read(Document::Text(to_server(json)?.to_bytes()))?,
+            None => source.options,
+        };
+        Ok(Self { columns: source.expression.own_columns(), options })
     }
 
     pub fn columns(&self) -> &[i16] {

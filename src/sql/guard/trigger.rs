@@ -1,5 +1,6 @@
 //! The trigger `simhash_dedup(action, max distance, fingerprint column [, mark column [, scope column ...]])`, whose
-//! arguments may end with a log: an empty argument, the log's schema and name, and the columns that it gets.
+//! arguments may go on with a log: an empty argument, the log's schema and name, and the columns that it gets; and with
+//! the condition under which existing rows count: another empty argument, and the condition.
 //!
 //! It fires BEFORE INSERT OR UPDATE, FOR EACH ROW.
 

@@ -483,6 +483,16 @@ class TestGuard(Laboratory):
             self.assertEqual(arguments.split("\\000")[1], criterion)
             self.backwards(done)
 
+    def test_options_and_condition(self):
+        options = {"numbers": "same", "ngram": 2}
+        self.forwards(Guard("Text", fingerprint="fingerprint", options=options, among='"The tenant" > 0'))
+        ((_, arguments),) = self.triggers()
+        criterion = '10 radii 1,1,1,1 resemblance 0.89 options {"ngram": 2, "numbers": "same"}'
+        self.assertEqual(
+            arguments.split("\\000"),
+            ["reject", criterion, "fingerprint", "", "", "", '("The tenant" > 0)', ""],
+        )
+
     def test_log(self):
         state = self.state
         self.forwards(migrations.CreateModel("Log", [KEY], {"db_table": "The log"}))

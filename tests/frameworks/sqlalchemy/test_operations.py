@@ -320,6 +320,13 @@ class Guard(OperationsTest):
             lambda op: op.simhash_guard("notes", fingerprint="fp", radii=()),
         )
 
+    def test_options_and_condition(self):
+        self.check(
+            """SELECT simhash_guard('notes', fingerprint => 'fp', options => '{"numbers": "same"}',"""
+            """ among => 'near IS NULL')""",
+            lambda op: op.simhash_guard("notes", fingerprint="fp", options={"numbers": "same"}, among="near IS NULL"),
+        )
+
     def test_log(self):
         """The log is a table of the guarded table's schema, whose name is quoted as that one's."""
         self.execute(

@@ -80,7 +80,7 @@ ROUNDS = {
     "fill": ("CALL simhash_fill('leaks.online')", ("simhash_fill",), 200),
     "index commands": ("SELECT count(*) FROM simhash_index_commands('leaks.online')", ("simhash_index_commands",), 50),
     "guard": (
-        "SELECT simhash_guard('leaks.guarded_later', 'skip', fingerprint => 'f') ;; SELECT"
+        "SELECT simhash_guard('leaks.guarded_later', 'skip', fingerprint => 'f', among => 'f > 0') ;; SELECT"
         " simhash_unguard('leaks.guarded_later')",
         ("simhash_guard", "simhash_unguard"),
         500,
@@ -188,7 +188,7 @@ SELECT simhash_attach('leaks.guarded', 'f'), simhash_guard('leaks.guarded', 'ski
 CREATE TABLE leaks.guarded_later (id serial PRIMARY KEY, f bigint);
 SELECT simhash_attach('leaks.guarded_later', 'f');
 CREATE TABLE leaks.rejecting (id serial PRIMARY KEY, f bigint);
-SELECT simhash_attach('leaks.rejecting', 'f'), simhash_guard('leaks.rejecting', fingerprint => 'f');
+SELECT simhash_attach('leaks.rejecting', 'f'), simhash_guard('leaks.rejecting', fingerprint => 'f', among => 'id > 0');
 INSERT INTO leaks.rejecting (f) VALUES (0);
 CREATE TABLE leaks.log (logged_at timestamptz, target text, action text, key jsonb, distance integer,
     resemblance double precision, new_row jsonb);

@@ -115,11 +115,32 @@ MARKUP = (
     "<br/>",
 )
 
+
+CONDITIONS = (
+    "id > 5",
+    "id IS NULL OR f > 0",
+    "body ~ '^a'",
+    "now() > '2000-01-01'",
+    "true",
+    "false",
+    "NULL",
+    "",
+    "id",
+    "1 / (id - id) > 0",
+    "id > 5) OR (true",
+    "*",
+    "id IN (SELECT 1)",
+    "random() > .5",
+    "ctid IS NULL",
+    "$1",
+    "(" * 5000 + "true" + ")" * 5000,
+)
 OPTIONS = {
     "tokens": ("words", "chars", "dictionary", "letters", "WORDS", "", 1, None, ["words"], {}, "\u0000"),
     "ngram": (1, 2, 3, 5, 16, 0, 17, -1, 2.5, 1e308, 10**40, -0.0, "3", None, True, []),
     "weight": ("one", "tf", "log", "none", "", 0, None, {"a": 1}),
     "case_fold": (True, False, "true", 1, None, []),
+    "numbers": ("any", "same", "none", "", None, 1),
     "top": (1, 2, 10, 0, -1, 2**31, 2**63, 2**64, 10**50, 1.5, None, "1", False),
     "markup": ("html", "HTML", "xml", "", 1, True, None, ["html"], {"html": None}),
     # Without the seed, which other claims about features do not know.
@@ -269,6 +290,8 @@ class Values:
             return quote(rng.choice(ACTIONS))
         if name == "options":
             return quote(self.document())
+        if name == "among":
+            return quote(rng.choice(CONDITIONS))
         way = rng.random()
         if way < 0.1:
             return "''"

@@ -3,14 +3,15 @@ that the guard let no near-duplicate in, or none without a mark, lost no row, an
 reason. amcheck examines the table.
 
     python tests/load/soak ACTION [--transactions N] [--clients N] [--seed N] [--partitions N] [--tenants N]
-        [--crash START_COMMAND] [--unguarded]
+        [--among] [--crash START_COMMAND] [--unguarded]
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
 The clients commit at least N transactions. Backends are terminated all the time. With --crash, backends and the
 postmaster are also killed (-9), and START_COMMAND starts the server again. This needs the right to kill these
 processes.
 
-With several tenants, the tenant is the scope of the guard and of the indexes.
+With several tenants, the tenant is the scope of the guard and of the indexes. With --among, only active rows count, and
+the clients make rows active and inactive; without it, all rows are active.
 
 With --unguarded the same happens without the guard. Then the proof must find near-duplicates, which shows that it can.
 
@@ -43,12 +44,13 @@ def main():
     os.environ["PGOPTIONS"] = LIMIT
     action, seed = options.action, options.seed
     texts = pool.texts(seed)
-    fingerprints = table.create(action, texts, options.partitions, options.tenants)
+    fingerprints = table.create(action, texts, options.partitions, options.tenants, options.among)
     nearness = pool.Nearness(texts, fingerprints, options.tenants)
     if options.unguarded:
         table.unguard()
     print(
-        f"{action}: {options.partitions or 'no'} partitions, {options.tenants} tenants, {options.clients} clients,"
+        f"{action}: {options.partitions or 'no'} partitions, {options.tenants} tenants,"
+        f" {'active' if options.among else 'all'} rows count, {options.clients} clients,"
         f" {options.transactions} transactions, seed {seed}, {len(texts)} texts, {nearness.share():.1f} of which are near one of them,"
         f" {nearness.refuted} pairs only by their fingerprints; {table.durability()}",
         flush=True,
@@ -74,7 +76,7 @@ def write(options, texts):
     over = multiprocessing.Event()
     with multiprocessing.Pool(options.clients, client.share, (known, committed, over)) as processes:
         numbers = range(1, options.clients + 1)
-        arguments = [(number, options.action, texts, options.tenants, options.seed) for number in numbers]
+        arguments = [(number, options.action, texts, options.tenants, options.among, options.seed) for number in numbers]
         clients = [processes.apply_async(client.run, one) for one in arguments]
 
         def committed_by_all():
@@ -97,6 +99,7 @@ def read_options():
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
     parser.add_argument("--partitions", type=int, default=0)
     parser.add_argument("--tenants", type=int, default=1)
+    parser.add_argument("--among", action="store_true")
     parser.add_argument("--crash", metavar="START_COMMAND")
     parser.add_argument("--unguarded", action="store_true")
     return parser.parse_args()

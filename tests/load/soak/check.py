@@ -27,15 +27,15 @@ def prove(journals, rows, texts, fingerprints, near):
 
 
 def contents(rows, texts, fingerprints):
-    for id, text, body, fingerprint, _ in rows:
+    for id, text, body, fingerprint, _, _ in rows:
         if texts[text] != body or fingerprints[text] != fingerprint:
             yield f"row {id} is not what was written"
 
 
 def duplicates(rows, near):
-    """Rows that are near each other, and have no mark."""
+    """Active rows that are near each other, and have no mark."""
     near = [set(others) for others in near]
-    rows = [row for row in rows if row[-1] is None]
+    rows = [(*row, mark) for *row, active, mark in rows if active and mark is None]
     for i, (a, text_of_a, body_of_a, of_a, _) in enumerate(rows):
         for b, text_of_b, body_of_b, of_b, _ in rows[:i]:
             if text_of_b in near[text_of_a]:
@@ -46,7 +46,7 @@ def duplicates(rows, near):
 
 
 def presence(history, rows):
-    there = {id: (text, mark) for id, text, _, _, mark in rows}
+    there = {id: (text, mark, active) for id, text, _, _, active, mark in rows}
     for id, versions in history.versions.items():
         stored = [version for version in versions if version.fate != UNDONE]
         ended = [end for end in history.ended[id] if end.fate != UNDONE]
@@ -54,8 +54,10 @@ def presence(history, rows):
         if id in there:
             if any(end.deleted and end.fate == COMMITTED for end in ended):
                 yield f"row {id} is there, although it was deleted"
-            if there[id] not in {(version.text, version.mark) for version in stored}:
-                yield f"row {id} has text {there[id][0]} and mark {there[id][1]}, which was not committed"
+            if there[id] not in {(version.text, version.mark, version.active) for version in stored}:
+                text, mark, active = there[id]
+                state = "active" if active else "inactive"
+                yield f"row {id} is {state} with text {text} and mark {mark}, which was not committed"
         elif certainly_inserted and not any(end.deleted for end in ended):
             yield f"row {id} was committed and not deleted, and is missing"
     for id in there.keys() - history.versions.keys():
@@ -89,6 +91,8 @@ class History:
         return min(ends, default=FOREVER)
 
     def may_be_there(self, version, refusal):
+        if not version.active:
+            return False
         if version.fate == UNDONE and version.transaction != refusal.transaction:
             return False  # The guard waits for its end, and then it is not there.
         return version.since <= refusal.until and self.latest(version) >= refusal.since

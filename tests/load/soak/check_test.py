@@ -20,9 +20,9 @@ class Proof(unittest.TestCase):
         self.write(1, 0)
         self.refuse(2, 1)
 
-    def write(self, id, text, fate=COMMITTED, mark=None):
+    def write(self, id, text, fate=COMMITTED, mark=None, active=True):
         transaction = Transaction(self.journal, next(self.names))
-        transaction.wrote(id, text, monotonic(), mark=mark)
+        transaction.wrote(id, text, monotonic(), mark=mark, active=active)
         transaction.end(fate)
 
     def delete(self, id, fate=COMMITTED):
@@ -33,8 +33,10 @@ class Proof(unittest.TestCase):
     def refuse(self, id, text, named=None):
         Transaction(self.journal, next(self.names)).refused([(id, text)], [], monotonic(), named)
 
-    def expect(self, rows, *failures):
-        there = [(id, text, TEXTS[text], FINGERPRINTS[text], *(mark or [None])) for id, text, *mark in rows]
+    def expect(self, rows, *failures, inactive=()):
+        there = [
+            (id, text, TEXTS[text], FINGERPRINTS[text], id not in inactive, *(mark or [None])) for id, text, *mark in rows
+        ]
         found = prove([self.journal], there, TEXTS, FINGERPRINTS, NEAR)
         self.assertEqual(len(found), len(failures), found)
         for text, failure in zip(found, failures):
@@ -46,6 +48,21 @@ class Proof(unittest.TestCase):
     def test_duplicates(self):
         self.write(3, 1)
         self.expect([(1, 0), (3, 1)], "are at distance 3, and their resemblance is 0.800")
+
+    def test_inactive(self):
+        self.write(3, 1, active=False)
+        self.expect([(1, 0), (3, 1)], inactive=(3,))
+        self.expect([(1, 0), (3, 1)], "are at distance 3", "row 3 is active")
+
+    def test_reason_inactive(self):
+        self.write(3, 2, active=False)
+        self.refuse(4, 2)
+        self.expect([(1, 0), (3, 2)], "without a reason", inactive=(3,))
+
+    def test_marked_with_an_inactive_row(self):
+        self.write(3, 2, active=False)
+        self.write(4, 2, mark=3)
+        self.expect([(1, 0), (3, 2), (4, 2, 3)], "was marked with row 3", inactive=(3,))
 
     def test_refuted(self):
         self.write(3, 3)

@@ -19,6 +19,8 @@ class Version:
     # A time while the row was locked, by which it can be compared with what ended a version of the row.
     order: float
     mark: int = None
+    # Whether it may be a near-duplicate of others, if it has no mark.
+    active: bool = True
     fate: str = UNDONE
     # If it was undone: since when at the latest.
     until: float = FOREVER
@@ -40,7 +42,7 @@ class Refusal:
     """Rows (id and text) of one statement of which one was rejected, or each skipped or marked."""
 
     rows: list
-    stored: list  # rows of the same statement, which came before them or may have
+    stored: list  # active rows of the same statement, which came before them or may have
     transaction: tuple
     since: float
     until: float
@@ -65,8 +67,9 @@ class Transaction:
     def __init__(self, journal, name):
         self.journal, self.name, self.entries = journal, name, []
 
-    def wrote(self, id, text, since, inserted=True, order=None, mark=None):
-        self.entries.append(Version(id, text, self.name, since, inserted, since if order is None else order, mark))
+    def wrote(self, id, text, since, inserted=True, order=None, mark=None, active=True):
+        order = since if order is None else order
+        self.entries.append(Version(id, text, self.name, since, inserted, order, mark, active))
         if mark is not None:
             self.refused([(id, text)], [], since, mark=mark)
 

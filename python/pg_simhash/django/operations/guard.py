@@ -1,6 +1,7 @@
 """Guards: deduplication on insert."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
@@ -28,6 +29,8 @@ class GuardOperation(TableOperation):
         log_to: str | None = None,
         log_fields: Sequence[str] = (),
         radii: Sequence[int] | None = None,
+        options: Mapping[str, Any] | None = None,
+        among: str | None = None,
     ) -> None:
         self.model_name = model_name
         self.action = action
@@ -39,6 +42,8 @@ class GuardOperation(TableOperation):
         self.log_to = log_to
         self.log_fields = log_fields
         self.radii = radii
+        self.options = options
+        self.among = among
 
     def guard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         arguments: dict[str, Any] = {"action": self.action}
@@ -59,6 +64,10 @@ class GuardOperation(TableOperation):
             arguments["log_columns"] = columns_of(model, self.log_fields)
         if self.radii is not None:
             arguments["radii"] = list(self.radii)
+        if self.options is not None:
+            arguments["options"] = json.dumps(self.options, sort_keys=True)
+        if self.among is not None:
+            arguments["among"] = self.among
         create_deferred_indexes(schema_editor, model)
         select(schema_editor, "simhash_guard", table_of(schema_editor, model), **arguments)
 
@@ -87,7 +96,9 @@ class Guard(GuardOperation):
 
     The arguments are those of ``simhash_guard``, with names of the model's fields in place of columns. A name that the
     model does not have is that of a column. ``resemblance=-1``, the default, compares texts where fingerprints are made
-    from a text; None compares no texts. ``log_to`` is the model of the log's table, of the same app or with
+    from a text; None compares no texts. ``options`` are those with which texts are compared, by default those of the
+    fingerprints. ``among`` is a condition in SQL on the columns of existing rows: only those for which it holds count.
+    ``log_to`` is the model of the log's table, of the same app or with
     ``app_label.`` before it.
 
     To change a guard, put ``Unguard`` with the arguments of the old guard before ``Guard`` with those of the new one.

@@ -1,0 +1,54 @@
+//! What two texts do not have in common, and how much of one text the other has.
+
+use super::feature_list::FeatureList;
+use super::fingerprinter::Fingerprinter;
+use super::options::Options;
+use crate::error::Error;
+use crate::ticking::ticking;
+
+/// The features that weigh more in one of two texts than in the other, each with the difference of its weights: a list
+/// for each text, in the order of [`Fingerprinter::features`]. If all weights are 1, these are the features that only
+/// one of the texts has.
+///
+/// The weights of both lists add up to the sum of the larger weights less that of the smaller ones: what
+/// [`resemblance`](super::resemblance::resemblance) lacks to 1. The option `numbers` has no effect.
+pub fn difference(
+    fingerprinter: &mut Fingerprinter,
+    a: &str,
+    b: &str,
+    options: &Options,
+    tick: &impl Fn(),
+) -> Result<[FeatureList; 2], Error> {
+    let mut more_than = |text: &str, other: &str| -> Result<FeatureList, Error> {
+        let mut list = fingerprinter.features(text, options, tick)?;
+        let other = fingerprinter.weighted_features(other, options, tick)?;
+        for (weight, hash) in ticking(list.weights.iter_mut().zip(&list.hashes), tick) {
+            *weight = weight.saturating_sub(other.weight(*hash));
+        }
+        Ok(list)
+    };
+    Ok([more_than(a, b)?, more_than(b, a)?])
+}
+
+/// The share of the weight of a text's features that another text has too, 0 to 1: 1 for an excerpt. None if `a` has no
+/// feature.
+///
+/// Of each feature, the smaller of its two weights counts. The option `numbers` has no effect. Costs as much as two
+/// fingerprints, in time and in memory.
+pub fn containment(
+    fingerprinter: &mut Fingerprinter,
+    a: &str,
+    b: &str,
+    options: &Options,
+    tick: &impl Fn(),
+) -> Result<Option<f64>, Error> {
+    let [a, b] = [a, b].map(|text| fingerprinter.weighted_features(text, options, tick));
+    let (a, b) = (a?, b?);
+    let (mut of_a, mut common) = (0u128, 0u128);
+    for (hash, weight) in ticking(a.iter(), tick) {
+        of_a += u128::from(weight);
+        common += u128::from(weight.min(b.weight(hash)));
+    }
+    // Exact integers, and one division of IEEE doubles: the same result on every CPU.
+    Ok((of_a > 0).then(|| common as f64 / of_a as f64))
+}

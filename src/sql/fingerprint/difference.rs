@@ -1,0 +1,44 @@
+//! `simhash_difference` and `simhash_containment`: what two texts do not have in common, and how much of one text the
+//! other has.
+
+use pgrx::AnyElement;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use simhash::fingerprint::difference::{containment, difference};
+
+use super::fingerprint_cache::with_fingerprinter;
+use super::options::{Document, RawJsonb, read};
+use crate::postgres::error::{algorithm_error, tick};
+use crate::postgres::text::{RawText, decode, to_datum};
+
+#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+#[pg_extern(sql = false)]
+fn simhash_difference(
+    a: RawText<'_>,
+    b: RawText<'_>,
+    options: RawJsonb<'_>,
+) -> Result<
+    TableIterator<'static, (name!(side, &'static str), name!(feature, Option<AnyElement>), name!(weight, f64))>,
+    ErrorReport,
+> {
+    let options = read(Document::Jsonb(options))?;
+    let (a, b) = (decode(a)?, decode(b)?);
+    let lists = with_fingerprinter(|fingerprinter| difference(fingerprinter, &a, &b, &options, &tick))
+        .map_err(algorithm_error)?;
+    // As in simhash_features, a feature becomes a `text` only when its row is fetched.
+    Ok(TableIterator::new(["a", "b"].into_iter().zip(lists).flat_map(|(side, list)| {
+        let one = list.one() as f64;
+        (0..list.positions()).filter_map(move |position| {
+            tick();
+            let feature = list.get(position)?;
+            Some((side, to_datum(feature.text), feature.weight as f64 / one))
+        })
+    })))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_containment(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<f64>, ErrorReport> {
+    let options = read(Document::Jsonb(options))?;
+    let (a, b) = (decode(a)?, decode(b)?);
+    with_fingerprinter(|fingerprinter| containment(fingerprinter, &a, &b, &options, &tick)).map_err(algorithm_error)
+}

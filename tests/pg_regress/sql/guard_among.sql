@@ -1,0 +1,172 @@
+-- Guards among existing rows that fulfil a condition.
+CREATE SCHEMA guard_among;
+SET search_path = guard_among, public;
+SET client_min_messages = warning;
+CREATE FUNCTION definition(of_table regclass) RETURNS text LANGUAGE sql AS $$
+    SELECT substring(pg_get_triggerdef(oid) FROM 'simhash_dedup.*') FROM pg_trigger
+    WHERE tgrelid = of_table AND tgname = 'zzz_simhash_guard'
+$$;
+CREATE TYPE status AS ENUM ('draft', 'active', 'closed');
+-- Fingerprints stored directly make the distances plain.
+CREATE TABLE docs (id integer PRIMARY KEY, f bigint, status status, fetched_at timestamptz DEFAULT now(),
+    twice integer GENERATED ALWAYS AS (id * 2) STORED);
+SELECT simhash_attach('docs', 'f');
+
+-- A window of time.
+SET DateStyle = 'SQL, DMY';
+SELECT simhash_guard('docs', fingerprint => 'f', among => 'fetched_at > ''31/12/2001''::timestamp AND fetched_at > now() - interval ''7 days''');
+RESET DateStyle;
+SELECT definition('docs');
+INSERT INTO docs VALUES (1, 0, 'active', now() - interval '8 days');
+INSERT INTO docs VALUES (2, 1, 'active');
+INSERT INTO docs VALUES (3, 2, 'active');
+-- The row that is checked need not be in the window.
+INSERT INTO docs VALUES (3, 2, 'active', now() - interval '1 year');
+DELETE FROM docs;
+
+-- Names are those of the caller's search path, and stay.
+SELECT simhash_guard('docs', fingerprint => 'f', among => 'status = ''active''::status -- or other');
+SELECT definition('docs');
+SET search_path = public;
+INSERT INTO guard_among.docs VALUES (1, 0, 'draft'), (2, 0, 'closed'), (3, 0, NULL), (4, 0, 'active');
+INSERT INTO guard_among.docs VALUES (5, 1, 'draft');
+SET search_path = guard_among, public;
+SELECT id, status FROM docs ORDER BY id;
+-- An UPDATE that makes a row count is checked as a new row; one that does not is not.
+UPDATE docs SET status = 'closed' WHERE id = 1;
+UPDATE docs SET status = 'active' WHERE id = 1;
+UPDATE docs SET fetched_at = now(), status = 'active' WHERE id = 4;
+UPDATE docs SET status = 'closed' WHERE id = 4;
+UPDATE docs SET status = 'active' WHERE id = 1;
+UPDATE docs SET status = 'active' WHERE id = 2;
+-- An UPDATE of the fingerprint is checked whether or not the row counts.
+INSERT INTO docs VALUES (6, x'00ff00ff00ff00ff'::bigint, 'draft');
+UPDATE docs SET f = 0 WHERE id = 6;
+-- Within one statement.
+INSERT INTO docs VALUES (11, -1, 'draft'), (12, -1, 'draft'), (13, -1, 'active');
+INSERT INTO docs VALUES (21, -256, 'active'), (22, -256, 'draft');
+-- ON CONFLICT: the UPDATE of the row's own row is checked.
+INSERT INTO docs VALUES (2, 0, 'active') ON CONFLICT (id) DO UPDATE SET status = excluded.status;
+INSERT INTO docs VALUES (13, -1, 'closed') ON CONFLICT (id) DO UPDATE SET status = excluded.status;
+
+-- The same guard is skipped; without the condition, it is another one.
+SET client_min_messages = notice;
+SELECT simhash_guard('docs', fingerprint => 'f', among => '(status=''active'')');
+SELECT simhash_guard('docs', fingerprint => 'f');
+SET client_min_messages = warning;
+SELECT definition('docs');
+
+-- A row that a trigger writes while another is being stored.
+SELECT simhash_guard('docs', fingerprint => 'f', among => 'status = ''active''');
+CREATE FUNCTION write_another() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF new.id >= 100 AND new.id < 200 THEN
+        INSERT INTO docs VALUES (new.id + 100, new.f, 'active');
+    END IF;
+    RETURN new;
+END $$;
+CREATE TRIGGER zzzz BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION write_another();
+INSERT INTO docs VALUES (100, 4095, 'draft');
+INSERT INTO docs VALUES (101, 16773120, 'active');
+SELECT id FROM docs WHERE id >= 100 ORDER BY id;
+
+-- Texts, marks, a log and partitions.
+CREATE TABLE log (logged_at timestamptz DEFAULT now(), target text, action text, key jsonb, distance integer,
+    resemblance double precision, new_row jsonb);
+CREATE TABLE pages (part integer, id integer, active boolean, body text, near jsonb, PRIMARY KEY (part, id))
+    PARTITION BY LIST (part);
+CREATE TABLE pages_1 PARTITION OF pages FOR VALUES IN (1);
+-- Its columns have other numbers.
+CREATE TABLE pages_2 (gone integer, near jsonb, body text, id integer NOT NULL, active boolean, part integer NOT NULL);
+ALTER TABLE pages_2 DROP gone;
+ALTER TABLE pages ATTACH PARTITION pages_2 FOR VALUES IN (2);
+SELECT simhash_attach('pages', 'body');
+SELECT simhash_guard('pages', 'mark', mark_column => 'near', log_to => 'log', log_columns => '{id}', among => 'active');
+SELECT definition('pages');
+INSERT INTO pages VALUES (1, 1, true, 'a text of some words'), (2, 2, false, 'some other words of a text'),
+    (2, 3, true, 'a text of some words'), (1, 4, true, 'some other words of a text'),
+    (2, 5, true, 'other words of some text, a');
+SELECT id, near FROM pages ORDER BY id;
+SELECT key, new_row FROM log ORDER BY new_row::text;
+SELECT simhash_unguard('pages');
+SELECT simhash_guard('pages', 'skip', among => 'NOT active');
+SELECT definition('pages');
+INSERT INTO pages VALUES (1, 6, true, 'a text of some words'), (1, 7, true, 'some other words of a text');
+SELECT id FROM pages WHERE id > 5;
+
+-- A preview.
+SELECT distance, duplicate, rows, example, earlier FROM simhash_preview('docs', fingerprint => 'f');
+SELECT distance, duplicate, rows, example, earlier
+FROM simhash_preview('docs', fingerprint => 'f', among => 'status = ''active''');
+SELECT * FROM simhash_preview('docs', fingerprint => 'f', among => 'id');
+
+-- The table has changed: the error says so, and a new guard is made.
+ALTER TABLE docs RENAME status TO state;
+INSERT INTO docs VALUES (300, 0, 'active');
+\echo :LAST_ERROR_SQLSTATE
+SELECT simhash_guard('docs', fingerprint => 'f', among => 'state = ''active''');
+INSERT INTO docs VALUES (300, 0, 'active');
+SELECT simhash_unguard('docs');
+INSERT INTO docs VALUES (300, 0, 'active');
+
+-- What is no condition on a row.
+CREATE FUNCTION why(condition text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    hint text;
+    detail text;
+BEGIN
+    PERFORM simhash_guard('docs', fingerprint => 'f', among => condition);
+    RETURN 'guarded';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT, detail = PG_EXCEPTION_DETAIL;
+    RETURN concat_ws(' ', sqlstate, sqlerrm, nullif(detail, ''), nullif(hint, ''));
+END $$;
+SELECT condition, why(condition) FROM unnest(ARRAY[
+    'id', '1', '''text''', '', 'id >', 'id > 1; SELECT true', 'true) OR (false', 'true), (true', 'id > 1) FROM docs WHERE (true',
+    'true) UNION SELECT (true', '*', 'docs IS NULL', 'docs.*', 'unknown > 1', 'other.id > 1', '$1', 'clock_timestamp() > fetched_at',
+    'random() > .5', 'id IN (SELECT 1)', 'EXISTS (SELECT FROM docs)', 'count(*) > 1', 'rank() OVER () > 1',
+    'generate_series(1, 2) > 1', 'twice > 2', 'ctid IS NULL', 'tableoid > 1', 'id / 0 > 1', 'missing(id)',
+    'fetched_at > now() - interval ''1 day'' AND state IS DISTINCT FROM ''closed''', 'id > 1 OR current_user = ''postgres'''
+]) AS condition;
+-- psql shows where the error is in the condition.
+SELECT simhash_guard('docs', fingerprint => 'f', among => 'id > 1 AND unknown');
+SELECT simhash_guard('docs', fingerprint => 'f', among => 'id >');
+-- The condition is evaluated when a near row is found.
+SELECT simhash_guard('docs', fingerprint => 'f', among => '1 / (id - 300) > 0');
+INSERT INTO docs VALUES (301, 0);
+-- The trigger by hand.
+SELECT simhash_unguard('docs');
+CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
+    EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', '', '', 'state = ''active''::guard_among.status');
+INSERT INTO docs VALUES (302, 0);
+DROP TRIGGER by_hand ON docs;
+CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
+    EXECUTE FUNCTION simhash_dedup('reject', '3', 'f', '', '', '', 'true', '');
+INSERT INTO docs VALUES (303, 0);
+\echo :LAST_ERROR_SQLSTATE
+DROP TRIGGER by_hand ON docs;
+
+-- The condition's functions run as the table's owner, in a restricted operation, with PostgreSQL's own names first.
+CREATE ROLE guard_among_owner;
+CREATE ROLE guard_among_writer;
+GRANT USAGE, CREATE ON SCHEMA guard_among TO guard_among_owner;
+GRANT USAGE ON SCHEMA guard_among TO guard_among_writer;
+SET ROLE guard_among_owner;
+CREATE FUNCTION counts(id integer) RETURNS boolean STABLE LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE WARNING 'row % as % in %', id, current_user, current_setting('search_path');
+    RETURN id > 1;
+END $$;
+CREATE TABLE owned (id integer PRIMARY KEY, f bigint);
+SELECT simhash_attach('owned', 'f');
+SELECT simhash_guard('owned', fingerprint => 'f', among => 'counts(id)');
+SELECT definition('owned');
+GRANT INSERT ON owned TO guard_among_writer;
+SET ROLE guard_among_writer;
+INSERT INTO owned VALUES (1, 0);
+INSERT INTO owned VALUES (2, 1);
+INSERT INTO owned VALUES (3, 2);
+RESET ROLE;
+DROP SCHEMA guard_among CASCADE;
+DROP OWNED BY guard_among_owner, guard_among_writer;
+DROP ROLE guard_among_owner, guard_among_writer;
