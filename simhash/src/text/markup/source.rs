@@ -2,7 +2,7 @@
 //!
 //! html5gum takes more than a thousand instructions for a tag, and documents have one in every 25 to 50 bytes. So a tag
 //! that does no more than separate words is skipped here. html5gum reads all others, and all that is not written as
-//! usual. In Debian's documentation of Python and PostgreSQL, that leaves 19 of 60 instructions a byte.
+//! usual. In Debian's documentation of Python and PostgreSQL, that leaves 18 of 60 instructions a byte.
 //! `tests/properties.rs` compares the texts of documents with those that html5gum finds alone.
 
 use std::cell::Cell;
