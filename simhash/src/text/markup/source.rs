@@ -207,8 +207,8 @@ fn equal(byte: u8, bytes: u64) -> u64 {
     !at_least(1, bytes ^ (LOW * u64::from(byte))) & HIGH
 }
 
-/// Marks bytes that end the name of an element: white space, slashes and the end of the tag. It also marks other control
-/// characters.
+/// Marks bytes that end the name of an element: white space, slashes and the end of the tag. It also marks other
+/// control characters.
 #[inline(always)]
 fn ends_name(bytes: u64) -> u64 {
     !at_least(b'!', bytes) & HIGH | equal(b'/', bytes) | equal(b'>', bytes)
