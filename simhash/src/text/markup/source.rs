@@ -2,7 +2,7 @@
 //!
 //! html5gum takes more than a thousand instructions for a tag, and documents have one in every 25 to 50 bytes. So a tag
 //! that does no more than separate words is skipped here. html5gum reads all others, and all that is not written as
-//! usual. In Debian's documentation of Python and PostgreSQL, that leaves 19 of 60 instructions a byte.
+//! usual. In Debian's documentation of Python and PostgreSQL, that leaves 18 of 60 instructions a byte.
 //! `tests/properties.rs` compares the texts of documents with those that html5gum finds alone.
 
 use std::cell::Cell;
@@ -207,8 +207,8 @@ fn equal(byte: u8, bytes: u64) -> u64 {
     !at_least(1, bytes ^ (LOW * u64::from(byte))) & HIGH
 }
 
-/// Marks bytes that end the name of an element: white space, slashes and the end of the tag. It also marks other control
-/// characters.
+/// Marks bytes that end the name of an element: white space, slashes and the end of the tag. It also marks other
+/// control characters.
 #[inline(always)]
 fn ends_name(bytes: u64) -> u64 {
     !at_least(b'!', bytes) & HIGH | equal(b'/', bytes) | equal(b'>', bytes)
