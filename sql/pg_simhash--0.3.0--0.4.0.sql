@@ -6,6 +6,12 @@ CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance inte
 COMMENT ON FUNCTION simhash_near(bigint, bigint, integer, integer[]) IS
     'whether two fingerprints differ in at most max_distance bits, and some block in at most as many as its radius; a table with these blocks indexed is searched by them';
 
+CREATE FUNCTION simhash_from_hex(digits text) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_from_hex_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE SUPPORT simhash_block_support;
+COMMENT ON FUNCTION simhash_from_hex(text) IS
+    'the fingerprint in 16 hexadecimal digits, as (''x'' || digits)::bit(64) reads them; NULL where that is an error';
+
 DROP FUNCTION simhash_cluster(bigint, text, integer, double precision, jsonb, boolean);
 DROP FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean);
 CREATE FUNCTION simhash_cluster(

@@ -6,6 +6,7 @@ use pgrx::prelude::*;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
+use crate::sql::bits::Bits;
 
 /// The column with this name; an error if it does not exist or is not a `bigint`.
 pub fn fingerprint_column(table: &Relation, name: &str) -> Result<Column, ErrorReport> {
@@ -17,6 +18,12 @@ pub fn fingerprint_column(table: &Relation, name: &str) -> Result<Column, ErrorR
     let message =
         format!("column \"{name}\" of relation \"{}\" is of type {}, not bigint", table.name()?, column.type_name());
     Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
+}
+
+/// The generated column that stores these bits of its row as a `bigint`; None if there is none.
+pub fn column_of(table: &Relation, bits: Bits) -> Option<Column> {
+    let mut columns = Column::all(table).filter(|column| column.is_stored && column.data_type == pg_sys::INT8OID);
+    columns.find(|column| column.generation(table).is_some_and(|found| Bits::of_bigint(found).equals(bits)))
 }
 
 /// Refuses a fingerprint column whose values are not stored: a virtual generated column, which PostgreSQL has from 18

@@ -9,6 +9,7 @@ mod aggregate;
 mod arguments;
 pub(crate) mod attach;
 pub(crate) mod batch;
+mod bits;
 mod blocks;
 mod distance;
 mod features;

@@ -145,7 +145,7 @@ impl Attachment {
         {
             is_in_use |= Column::find(&relation, &name)?.is_some();
         }
-        let renamed = if is_in_use { RenamedBlock::all_of(self.schema, table, &self.prefix)? } else { Vec::new() };
+        let renamed = if is_in_use { RenamedBlock::all_of(table, &self.prefix)? } else { Vec::new() };
         let mut columns = Vec::new();
         for block in 0..self.blocks {
             let (mut name, meaning) = (self.prefix.block(block), Meaning::Block(block));
@@ -212,7 +212,7 @@ impl Attachment {
             Ok(if self.source.is_fingerprint(self.schema, &relation, expression)? {
                 Some("the fingerprint itself")
             } else {
-                BlockCall::read_in(expression, self.schema).map(|_| "a block of a fingerprint")
+                BlockCall::read(expression).map(|_| "a block of a fingerprint")
             })
         };
         self.scope.check(&relation, taken).map(drop)
@@ -254,7 +254,7 @@ impl Attachment {
     fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool, ErrorReport> {
         match meaning {
             Meaning::Fingerprint => self.source.is_fingerprint(self.schema, relation, expression),
-            Meaning::Block(wanted) => match BlockCall::read_in(expression, self.schema) {
+            Meaning::Block(wanted) => match BlockCall::read(expression) {
                 Some(BlockCall { fingerprint, block, blocks }) if (block, blocks) == (wanted, self.blocks) => {
                     self.source.is_fingerprint(self.schema, relation, fingerprint)
                 }

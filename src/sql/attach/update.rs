@@ -128,7 +128,7 @@ impl<'a> Call<'a> {
                     Some(document) => simhash_tsvector(document),
                     None => Ok(None),
                 },
-                Kind::Text | Kind::Fingerprints => {
+                Kind::Text | Kind::Fingerprints | Kind::BitStrings | Kind::Hex => {
                     Ok(fingerprint_cache::fingerprint(TextArgument::new(source), &self.options)?.map(to_bigint))
                 }
             }

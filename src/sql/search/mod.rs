@@ -5,6 +5,7 @@
 //! searches of a table cost.
 
 mod condition;
+mod distance;
 mod estimate;
 mod explain;
 mod finder;

@@ -25,7 +25,6 @@ use crate::postgres::raised::unchanged;
 use crate::postgres::spi::{from_server, to_server};
 use crate::sql::arguments::check_distance;
 use crate::sql::fingerprint_column::fingerprint_column;
-use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::Indexed;
 use crate::sql::indexed::scope::Scope;
 
@@ -39,7 +38,6 @@ fn simhash_skew_scoped(
     fingerprint: &CStr,
     max_distance: i32,
     scope: AnyArray,
-    fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<
     TableIterator<
         'static,
@@ -56,7 +54,7 @@ fn simhash_skew_scoped(
     >,
     ErrorReport,
 > {
-    let layouts = layouts(target, fingerprint, max_distance, &Scope::read(Some(scope))?, fcinfo)?;
+    let layouts = layouts(target, fingerprint, max_distance, &Scope::read(Some(scope))?)?;
     Ok(TableIterator::new(layouts))
 }
 
@@ -68,15 +66,12 @@ fn layouts(
     fingerprint: &CStr,
     max_distance: i32,
     scope: &Scope,
-    fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<impl Iterator<Item = Row> + 'static, ErrorReport> {
     let max_distance = check_distance(max_distance)?;
-    // SAFETY: `fcinfo` is the running call's, which always knows its function.
-    let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
     let (sample, rows, indexed) = unchanged(|| {
         let table = Table::lock(target, fingerprint, scope)?;
         let (sample, rows) = table.sample()?;
-        Ok::<_, ErrorReport>((sample, rows, indexed_layouts(&table, max_distance, function)))
+        Ok::<_, ErrorReport>((sample, rows, indexed_layouts(&table, max_distance)))
     })?;
     let layouts = skew(sample, rows, max_distance, &tick).map_err(algorithm_error)?;
     Ok(layouts.into_iter().map(move |layout| {
@@ -232,9 +227,8 @@ fn check_is_here(table: pg_sys::Oid) -> Result<(), ErrorReport> {
 }
 
 /// The layouts that the table has indexed, within the scope, for searches within `max_distance`.
-fn indexed_layouts(table: &Table, max_distance: i32, function: pg_sys::Oid) -> Vec<i32> {
-    let simhash_block = ExtensionSchema::from_function(function).and_then(ExtensionSchema::simhash_block);
-    let indexed = simhash_block.and_then(|found| Indexed::read_members(table.oid, table.column, &table.scope, found));
+fn indexed_layouts(table: &Table, max_distance: i32) -> Vec<i32> {
+    let indexed = Indexed::read_members(table.oid, table.column, &table.scope);
     let has = |blocks: &i32| indexed.as_ref().is_some_and(|indexed| indexed.serves(*blocks, max_distance));
     LAYOUTS.filter(has).collect()
 }
