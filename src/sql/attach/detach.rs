@@ -13,6 +13,7 @@ use simhash::search::blocks::LAYOUTS;
 
 use super::command::{self, Command};
 use super::indexes::NamedIndex;
+use super::loading;
 use super::prefix::{Prefix, in_quotes};
 use super::provenance::{Maker, has_comment, is_marked_for, is_marked_relation, is_marked_trigger, maker_of};
 use super::renamed::RenamedBlock;
@@ -268,8 +269,10 @@ impl<'a> Attached<'a> {
                           AND objid IN (SELECT index FROM ours))
                  AND NOT (classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass
                           AND objid IN (SELECT oid FROM pg_catalog.pg_constraint WHERE contype = 'n'))
+                 AND ({}) IS NOT TRUE
              ORDER BY object",
-            columns.join(", ")
+            columns.join(", "),
+            loading::is_loading()
         ))?;
         // A trigger names its columns in arguments, so it would stay and then fail on every row.
         if self.columns.made.iter().any(|column| column == self.prefix.fingerprint()) {

@@ -54,6 +54,11 @@ impl Kind {
         }
     }
 
+    /// Whether the column holds fingerprints, rather than what they are made from.
+    pub fn is_fingerprint(self) -> bool {
+        matches!(self, Self::Fingerprints | Self::BitStrings | Self::Hex)
+    }
+
     /// The type of the column's values in the expression of the fingerprint, and its name.
     fn argument(self) -> (pg_sys::Oid, &'static str) {
         match self {

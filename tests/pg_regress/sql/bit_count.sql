@@ -179,6 +179,8 @@ SELECT nearest.* FROM (VALUES
     ('digits', 'bit_count((''x'' || phash)::bit(64) # (''x'' || ''000000000000002a'')::bit(64))'),
     ('numbers', 'bit_count((fp # 42)::bit(32))')) AS f (source, distance),
     nearest(source, distance);
+RESET enable_seqscan;
+RESET enable_sort;
 EXPLAIN (COSTS OFF) SELECT id FROM numbers WHERE bit_count((fp # 42)::bit(64)) <= 8
 ORDER BY bit_count((fp # 42)::bit(64)), seen LIMIT 1;
 -- A condition and an order of different forms.
@@ -231,6 +233,33 @@ BEGIN
     EXECUTE 'EXPLAIN (FORMAT json) SELECT FROM numbers WHERE ' || condition INTO plan;
     RETURN plan -> 0 -> 'Plan' -> 'Plan Rows';
 END $$;
-SELECT expected('simhash_near(fp, 42, 3)'), expected('bit_count((fp # 42)::bit(64)) <= 3') AS bit_count,
-    expected('bit_count((fp # 42)::bit(64)) BETWEEN 0 AND 3') AS "between", expected('bit_count((fp # 42)::bit(64)) = 3') AS equal,
-    expected('bit_count((fp # 42)::bit(32)) <= 3') AS "32 bits";
+SELECT k, expected(format('simhash_near(fp, 42, %s)', k)) AS near,
+    expected(format('bit_count((fp # 42)::bit(64)) <= %s', k)) AS bit_count,
+    expected(format('bit_count((fp # 42)::bit(64)) BETWEEN 0 AND %s', k)) AS "between",
+    expected(format('bit_count((fp # 42)::bit(32)) <= %s', k)) AS "32 bits"
+FROM unnest('{3,25,30}'::integer[]) AS k;
+
+-- In a new session, planning such a query loads the library, whether blocks are columns or expressions. A table without
+-- block indexes does not.
+CREATE TABLE by_expression AS SELECT * FROM numbers;
+SELECT simhash_attach('by_expression', 'fp', columns => false);
+CREATE TABLE plain AS SELECT * FROM numbers;
+ANALYZE by_expression, plain;
+CREATE FUNCTION is_loaded() RETURNS boolean LANGUAGE sql AS $$ SELECT current_setting('pg_simhash.enable_scan', true) IS NOT NULL $$;
+\c -
+SELECT is_loaded();
+EXPLAIN (COSTS OFF) SELECT id FROM plain WHERE bit_count((fp # 42)::bit(64)) <= 3;
+SELECT is_loaded();
+EXPLAIN (COSTS OFF) SELECT id FROM numbers WHERE bit_count((fp # 42)::bit(64)) <= 3;
+SELECT is_loaded();
+\c -
+EXPLAIN (COSTS OFF) SELECT id FROM strings WHERE bit_count(phash # 42::bigint::bit(64)) <= 3;
+\c -
+EXPLAIN (COSTS OFF) SELECT id FROM digits WHERE bit_count(('x' || phash)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
+\c -
+EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE bit_count((fp # 42)::bit(64)) <= 3;
+\c -
+-- In a prepared statement whose plan is made later, too.
+PREPARE first(bigint) AS SELECT id FROM numbers WHERE bit_count((fp # $1)::bit(64)) <= 3;
+SELECT is_loaded();
+EXPLAIN (COSTS OFF) EXECUTE first(42);
