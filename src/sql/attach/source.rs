@@ -217,8 +217,12 @@ fn as_argument(table: &Target, column: &Column, kind: Kind) -> Result<String, Er
 
 /// The call of `simhash_block`, under the name `function`, for a block of the fingerprint in a column.
 pub fn block_sql(function: &str, column: &Column, block: i32, blocks: i32) -> Result<String, ErrorReport> {
+    Ok(format!("{function}({}, {block}, {blocks})", as_bigint(column)?))
+}
+
+/// A column as an argument of type `bigint`. With exact argument types, a call means our function, whatever others have
+/// its name.
+pub fn as_bigint(column: &Column) -> Result<String, ErrorReport> {
     let name = quote_identifier(column.name()?);
-    // With exact argument types, the call means our function, whatever others have its name.
-    let argument = if column.data_type == pg_sys::INT8OID { name } else { format!("CAST({name} AS pg_catalog.int8)") };
-    Ok(format!("{function}({argument}, {block}, {blocks})"))
+    Ok(if column.data_type == pg_sys::INT8OID { name } else { format!("CAST({name} AS pg_catalog.int8)") })
 }

@@ -464,7 +464,7 @@ impl Attachment {
         let Some(block) = block.filter(|_| self.source.kind.is_fingerprint()) else { return Ok(false) };
         let mut is_new = false;
         for member in family.iter().filter(|member| member.is_ordinary() || member.is_partitioned()) {
-            is_new |= loading::create(self.schema, member, &self.prefix, &block.name)?;
+            is_new |= loading::create(self.schema, member, &self.prefix, self.fingerprint_column(), &block.name)?;
         }
         Ok(is_new)
     }
