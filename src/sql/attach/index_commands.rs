@@ -118,7 +118,7 @@ impl IndexCommands<'_> {
             if column.name()? == fingerprint {
                 return Ok(Some("the fingerprint itself"));
             }
-            let call = column.generation(table).and_then(|expression| BlockCall::read(expression));
+            let call = column.generation(table).and_then(BlockCall::read);
             Ok(call.map(|_| "a block of a fingerprint"))
         };
         scope.check(table, taken).map(drop)
