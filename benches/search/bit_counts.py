@@ -7,15 +7,15 @@ searched by the distance that bit_count computes, without the scan and with it, 
 uniform, or those of texts (the file FINGERPRINTS, from fingerprints.rs, has a thousand more than ROWS). Needs
 PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
 
-Everything is warm and in shared buffers, and all ways take turns: medians of RUNS runs, and of the runs' ratios. Without
-the scan every row is read, so that few queries are run.
+Everything is warm and in shared buffers, and all ways take turns: medians of RUNS runs, and of the runs' ratios.
+Without the scan every row is read, so that few queries are run.
 """
 
 import sys
 
 import exact
 import tables
-from searches import LOOKUP, NEAR, choose, scan
+from searches import LOOKUP, NEAR, choose
 from server import Way, measure, warm
 from statements import psql, value
 
@@ -58,15 +58,16 @@ def report(source, rows, kind, runs):
          f"INSERT INTO counted SELECT id, body, {expression} FROM {source}", "VACUUM ANALYZE counted")
     condition = f"{distance.format(q=':q::bigint')} <= {K}"
     setup = choose(source, K)
-    before = measure({BEFORE: Way(f"SELECT t.id FROM counted AS t WHERE {condition}", *setup)}, 1, ("counted",), least=3)
+    search = Way(f"SELECT t.id FROM counted AS t WHERE {condition}", *setup)
+    before = measure({BEFORE: search}, 1, ("counted",), least=3)
     psql(f"SELECT simhash_attach('counted', {arguments})", "VACUUM ANALYZE counted", client_min_messages="warning")
-    indexes = [name for (name,) in psql("SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'counted'::regclass")]
-    warm("counted", *indexes)
+    indexes = psql("SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'counted'::regclass")
+    warm("counted", *(name for (name,) in indexes))
     column = "source" if kind == "bigint" else "simhash"
     ways = {
         LOOKUP: Way("SELECT body FROM counted WHERE id = :row", f"\\set row random(1, {rows})"),
-        NEAR: Way(f"SELECT t.id FROM counted AS t WHERE simhash_near(t.{column}, :q, {K})", *setup, scan("on")),
-        AFTER: Way(f"SELECT t.id FROM counted AS t WHERE {condition}", *setup, scan("on")),
+        NEAR: Way(f"SELECT t.id FROM counted AS t WHERE simhash_near(t.{column}, :q, {K})", *setup),
+        AFTER: search,
     }
     times = measure(ways, runs, ("counted",))
     found, wrong = exact.check(source, K, f"{distance.format(q='q.simhash')} <= {K}", "counted")

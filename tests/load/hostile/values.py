@@ -243,7 +243,7 @@ class Values:
         if name == "options":
             return quote(self.document())
         if name == "digits" and rng.random() < 0.75:
-            return quote("".join(rng.choice("0123456789abcdefABCDEFg"[: rng.randint(1, 23)]) for _ in range(rng.randint(0, 20))))
+            return quote("".join(rng.choice("0123456789abcdefABCDEF") for _ in range(rng.randint(0, 20))))
         way = rng.random()
         if way < 0.1:
             return "''"

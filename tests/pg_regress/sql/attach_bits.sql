@@ -1,5 +1,7 @@
 -- Tables that hold fingerprints as bit strings, or as hexadecimal digits in a text.
 
+CREATE SCHEMA attach_bits;
+SET search_path = attach_bits, public;
 SET client_min_messages = warning;
 SET enable_seqscan = off;
 
@@ -98,3 +100,4 @@ SELECT stxname FROM pg_statistic_ext WHERE stxrelid IN ('"Parts"'::regclass, 'pa
 CREATE TABLE without_columns (fp bigint);
 SELECT simhash_attach('without_columns', 'fp', columns => false);
 SELECT count(*) FROM pg_statistic_ext WHERE stxrelid = 'without_columns'::regclass;
+DROP SCHEMA attach_bits CASCADE;

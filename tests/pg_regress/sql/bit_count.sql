@@ -1,6 +1,8 @@
 -- Distances as applications without the extension compute them: they are searched and ordered as simhash_near and <~>
 -- are, and give the same rows as without the scan.
 
+CREATE SCHEMA bit_count;
+SET search_path = bit_count, public;
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
@@ -247,19 +249,38 @@ CREATE TABLE plain AS SELECT * FROM numbers;
 ANALYZE by_expression, plain;
 CREATE FUNCTION is_loaded() RETURNS boolean LANGUAGE sql AS $$ SELECT current_setting('pg_simhash.enable_scan', true) IS NOT NULL $$;
 \c -
+SET search_path = bit_count, public;
 SELECT is_loaded();
 EXPLAIN (COSTS OFF) SELECT id FROM plain WHERE bit_count((fp # 42)::bit(64)) <= 3;
 SELECT is_loaded();
 EXPLAIN (COSTS OFF) SELECT id FROM numbers WHERE bit_count((fp # 42)::bit(64)) <= 3;
 SELECT is_loaded();
 \c -
+SET search_path = bit_count, public;
 EXPLAIN (COSTS OFF) SELECT id FROM strings WHERE bit_count(phash # 42::bigint::bit(64)) <= 3;
 \c -
+SET search_path = bit_count, public;
 EXPLAIN (COSTS OFF) SELECT id FROM digits WHERE bit_count(('x' || phash)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
 \c -
+SET search_path = bit_count, public;
 EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE bit_count((fp # 42)::bit(64)) <= 3;
 \c -
--- In a prepared statement whose plan is made later, too.
+SET search_path = bit_count, public;
+-- A prepared statement is planned later.
 PREPARE first(bigint) AS SELECT id FROM numbers WHERE bit_count((fp # $1)::bit(64)) <= 3;
 SELECT is_loaded();
 EXPLAIN (COSTS OFF) EXECUTE first(42);
+
+-- Workers load it with their leader.
+\c -
+SET search_path = bit_count, public;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+ALTER TABLE queries SET (parallel_workers = 2);
+EXPLAIN (COSTS OFF)
+SELECT queries.id, n.id FROM queries JOIN numbers AS n ON bit_count((n.fp # q)::bit(64)) <= 2 AND owner >= 0;
+SELECT queries.id, n.id FROM queries JOIN numbers AS n ON bit_count((n.fp # q)::bit(64)) <= 2 AND owner >= 0
+ORDER BY 1, 2;
+SET client_min_messages = warning;
+DROP SCHEMA bit_count CASCADE;
