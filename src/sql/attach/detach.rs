@@ -26,10 +26,10 @@ use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, user_error};
 use crate::postgres::spi::{execute, strings};
 use crate::sql::arguments::required;
-use crate::sql::bits::Bits;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::bits::Bits;
 use crate::sql::indexed::layouts::{BlockKey, block_keys};
-use crate::sql::recognise::{BlockCall, FingerprintCall};
+use crate::sql::indexed::recognise::{BlockCall, FingerprintCall};
 
 #[pg_extern(sql = false)]
 fn simhash_detach(

@@ -15,9 +15,9 @@ use super::provenance::Maker;
 use super::source::as_bigint;
 use crate::postgres::catalog::citus::distribution;
 use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::names::schema_name;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::tell;
-use crate::postgres::names::schema_name;
 use crate::postgres::spi::{self, execute, strings};
 use crate::sql::functions::ExtensionSchema;
 

@@ -7,9 +7,9 @@ use simhash::search::nearness::Nearness;
 
 use super::USUAL_DISTANCE;
 use super::distance::Distance;
-use crate::postgres::nodes::expression::{Expression, integer_strategy};
-use crate::sql::bits::Bits;
+use crate::postgres::expression::{Expression, integer_strategy};
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::bits::Bits;
 use crate::sql::radii::check_radii;
 
 /// A condition that two fingerprints are near each other.

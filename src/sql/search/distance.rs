@@ -5,9 +5,9 @@
 
 use pgrx::pg_sys;
 
-use crate::postgres::nodes::expression::Expression;
-use crate::sql::bits::{Bits, LENGTH};
+use crate::postgres::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::bits::{Bits, LENGTH};
 
 /// The distance of two fingerprints.
 #[derive(Clone, Copy)]

@@ -3,10 +3,10 @@
 use super::condition::{Limit, Near};
 use super::estimate::Estimate;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::nodes::base_relation::{BaseRelation, Condition, Outer};
-use crate::postgres::nodes::expression::Expression;
-use crate::sql::bits::Bits;
-use crate::sql::fingerprint_column::column_of;
+use crate::postgres::expression::Expression;
+use crate::postgres::planner::base_relation::{BaseRelation, Condition, Outer};
+use crate::sql::indexed::bits::Bits;
+use crate::sql::indexed::fingerprint_column::column_of;
 
 /// A condition on the distance between the table's fingerprint and a query.
 #[derive(Clone, Copy)]
