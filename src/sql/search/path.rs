@@ -107,6 +107,7 @@ fn estimate(relation: BaseRelation, wanted: &[Wanted]) {
         if let Some(distance) = any_distance(condition.expression) {
             let share = relation.planner().share_not_null(distance);
             relation.set_share(&condition, share, share);
+            shares.push((condition, share));
         }
     }
     relation.estimate_rows(&shares);

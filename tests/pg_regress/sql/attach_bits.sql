@@ -65,6 +65,13 @@ SELECT simhash_attach('own', 'fp', columns => false);
 EXPLAIN (COSTS OFF) SELECT id FROM own WHERE bit_count(('x' || phash)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
 EXPLAIN (COSTS OFF) SELECT id FROM own WHERE bit_count((fp # 255)::bit(64)) <= 3;
 
+-- So are indexes on blocks of the source itself.
+CREATE TABLE bare AS SELECT n AS id, hashint8extended(n, 0)::bit(64) AS phash FROM generate_series(1, 2000) AS n;
+SELECT format('CREATE INDEX ON bare (simhash_block(phash::bigint, %s))', block) FROM generate_series(0, 3) AS block \gexec
+ANALYZE bare;
+EXPLAIN (COSTS OFF) SELECT id FROM bare WHERE bit_count(phash # 1::bigint::bit(64)) <= 3;
+SELECT id FROM bare WHERE bit_count(phash # (hashint8extended(7, 0) # 5)::bit(64)) <= 3;
+
 -- Guards compare the distances.
 SELECT simhash_guard('pictures', max_distance => 2);
 INSERT INTO pictures (id, bits) SELECT 4001, bits # 3::bigint::bit(64) FROM pictures WHERE id = 7;

@@ -228,18 +228,21 @@ SELECT queries.id, near.* FROM queries, LATERAL (
     ORDER BY bit_count((fp # q)::bit(64)) LIMIT 2) AS near ORDER BY queries.id, distance;
 
 -- The estimate is that of simhash_near, with BETWEEN too.
-CREATE FUNCTION expected(condition text) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION expected(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     plan json;
 BEGIN
-    EXECUTE 'EXPLAIN (FORMAT json) SELECT FROM numbers WHERE ' || condition INTO plan;
+    EXECUTE 'EXPLAIN (FORMAT json) SELECT FROM ' || query INTO plan;
     RETURN plan -> 0 -> 'Plan' -> 'Plan Rows';
 END $$;
-SELECT k, expected(format('simhash_near(fp, 42, %s)', k)) AS near,
-    expected(format('bit_count((fp # 42)::bit(64)) <= %s', k)) AS bit_count,
-    expected(format('bit_count((fp # 42)::bit(64)) BETWEEN 0 AND %s', k)) AS "between",
-    expected(format('bit_count((fp # 42)::bit(32)) <= %s', k)) AS "32 bits"
+SELECT k, expected(format('numbers WHERE simhash_near(fp, 42, %s)', k)) AS near,
+    expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) <= %s', k)) AS bit_count,
+    expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) BETWEEN 0 AND %s', k)) AS "between",
+    expected(format('numbers WHERE bit_count((fp # 42)::bit(32)) <= %s', k)) AS "32 bits"
 FROM unnest('{3,25,30}'::integer[]) AS k;
+SELECT expected('queries, numbers WHERE simhash_near(fp, q, 3)') AS near,
+    expected('queries, numbers WHERE bit_count((fp # q)::bit(64)) <= 3') AS bit_count,
+    expected('queries, numbers WHERE bit_count((fp # q)::bit(64)) BETWEEN 0 AND 3') AS "between";
 
 -- In a new session, planning such a query loads the library, whether blocks are columns or expressions. A table without
 -- block indexes does not.
