@@ -6,7 +6,7 @@ SET search_path = bit_count, public;
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
--- Small tables are searched too.
+-- Small tables are searched too, at any distance.
 SET enable_seqscan = off;
 SET enable_sort = off;
 
@@ -15,7 +15,7 @@ CREATE FUNCTION random_fingerprint(number integer) RETURNS bigint IMMUTABLE LANG
     RETURN ('x' || left(md5(number::text), 16))::bit(64)::bigint;
 
 -- Uniform fingerprints, each with a near one; skewed ones, of which most agree in three blocks; and NULLs.
-CREATE TABLE numbers (id integer PRIMARY KEY, fp bigint, seen timestamp, owner integer);
+CREATE TABLE numbers (id integer, fp bigint, seen timestamp, owner integer);
 INSERT INTO numbers
 SELECT n, CASE
         WHEN n <= 1000 THEN random_fingerprint(n)
