@@ -54,15 +54,16 @@ impl Near {
     }
 }
 
-/// The distance in a condition that every distance fulfils, as the first half of `BETWEEN 0 AND k`.
-pub fn any_distance(condition: Expression) -> Option<Expression> {
+/// The distance in a condition that it must exceed a limit, as `BETWEEN 0 AND k` has one, and the largest distance that
+/// does not: -1 if that is not known when the query is planned.
+pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
     let Compared { expression, strategy, with, .. } = Compared::read(condition)?;
-    let is_any = match strategy {
-        pg_sys::BTGreaterEqualStrategyNumber => with.any_integer()? <= 0,
-        pg_sys::BTGreaterStrategyNumber => with.any_integer()? < 0,
-        _ => false,
+    let is_strict = match strategy {
+        pg_sys::BTGreaterEqualStrategyNumber => true,
+        pg_sys::BTGreaterStrategyNumber => false,
+        _ => return None,
     };
-    is_any.then_some(expression)
+    Some((expression, with.any_integer().map_or(-1, |limit| largest_distance(limit, is_strict))))
 }
 
 /// A comparison of a distance with an integer.

@@ -12,7 +12,7 @@ use simhash::distance::share_within;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 use simhash::search::nearness::Nearness;
 
-use super::condition::{Limit, any_distance};
+use super::condition::{Limit, exceeded_distance};
 use super::distance::Distance;
 use super::nearest::Capacity;
 use super::plan::{ScopeKey, Search, Settings};
@@ -104,8 +104,8 @@ fn estimate(relation: BaseRelation, wanted: &[Wanted]) {
         return;
     }
     for condition in relation.conditions() {
-        if let Some(distance) = any_distance(condition.expression) {
-            let share = relation.planner().share_not_null(distance);
+        if let Some((distance, exceeded)) = exceeded_distance(condition.expression) {
+            let share = relation.planner().share_not_null(distance) * (1.0 - share_within(exceeded));
             relation.set_share(&condition, share, share);
             shares.push((condition, share));
         }

@@ -78,6 +78,8 @@ END $$;
 
 CREATE FUNCTION hamming_distance(a bigint, b bigint) RETURNS integer LANGUAGE sql IMMUTABLE AS
     $$ SELECT bit_count((a # b)::bit(64))::integer $$;
+CREATE FUNCTION strict_distance(a bigint, b bigint) RETURNS integer LANGUAGE sql IMMUTABLE STRICT AS
+    $$ SELECT length(replace((a # b)::bit(64)::text, '0', '')) $$;
 CREATE FUNCTION bits_apart(a bit, b bit) RETURNS bigint LANGUAGE sql AS $$ SELECT bit_count(a # b) $$;
 
 SELECT * FROM compare('numbers', ARRAY[
@@ -102,6 +104,7 @@ SELECT * FROM compare('numbers', ARRAY[
     'length(translate((fp # ''$Q'')::bit(64)::text, ''0'', '''')) <= $K',
     'char_length(replace((fp::bit(64) # B''$B'')::text, ''0'', ''''))::bigint <= $K',
     'hamming_distance(fp, ''$Q'') <= $K',
+    'strict_distance(''$Q'', fp) <= $K',
     'bits_apart(fp::bit(64), B''$B'') < $K',
     'fp <~> ''$Q'' = $K',
     'hamming(fp, ''$Q'') <= $K::bigint',
@@ -238,6 +241,9 @@ END $$;
 SELECT k, expected(format('numbers WHERE simhash_near(fp, 42, %s)', k)) AS near,
     expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) <= %s', k)) AS bit_count,
     expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) BETWEEN 0 AND %s', k)) AS "between",
+    expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) > 0 AND bit_count((fp # 42)::bit(64)) <= %s', k))
+        AS others,
+    expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) BETWEEN 20 AND %s', k)) AS far,
     expected(format('numbers WHERE bit_count((fp # 42)::bit(32)) <= %s', k)) AS "32 bits"
 FROM unnest('{3,25,30}'::integer[]) AS k;
 SELECT expected('queries, numbers WHERE simhash_near(fp, q, 3)') AS near,
