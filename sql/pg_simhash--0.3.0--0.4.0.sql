@@ -22,6 +22,12 @@ CREATE FUNCTION simhash_difference(
 COMMENT ON FUNCTION simhash_difference(text, text, jsonb) IS
     'the features that weigh more in one of two texts than in the other, a or b, and by how much';
 
+CREATE FUNCTION simhash_from_hex(digits text) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_from_hex_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE SUPPORT simhash_block_support;
+COMMENT ON FUNCTION simhash_from_hex(text) IS
+    'the fingerprint in 16 hexadecimal digits, as (''x'' || digits)::bit(64) reads them; NULL where that is an error';
+
 DROP FUNCTION simhash_cluster(bigint, text, integer, double precision, jsonb, boolean);
 DROP FUNCTION simhash_duplicate_of(bigint, text, integer, double precision, jsonb, boolean);
 CREATE FUNCTION simhash_cluster(

@@ -248,6 +248,15 @@ CREATE FUNCTION simhash_probes(fingerprint bigint, block integer, blocks integer
 COMMENT ON FUNCTION simhash_probes(bigint, integer, integer, integer) IS
     'the values of a block that a search within a distance must look up; NULL if data names no such block';
 
+-- Fingerprints of other programs -----------------------------------------------
+
+-- The support function tells it from functions of the same name.
+CREATE FUNCTION simhash_from_hex(digits text) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'simhash_from_hex_wrapper'
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE SUPPORT simhash_block_support;
+COMMENT ON FUNCTION simhash_from_hex(text) IS
+    'the fingerprint in 16 hexadecimal digits, as (''x'' || digits)::bit(64) reads them; NULL where that is an error';
+
 -- Search ---------------------------------------------------------------------
 
 CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance integer DEFAULT 3) RETURNS boolean

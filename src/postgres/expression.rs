@@ -7,6 +7,8 @@ use std::ptr::NonNull;
 use pgrx::pg_sys::{self, NodeTag, Oid};
 use pgrx::{AnyArray, FromDatum};
 
+use crate::postgres::text::RawText;
+
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`), in the planner's memory.
 ///
 /// Its methods never change a node, except one that they have built or copied themselves.
@@ -95,6 +97,18 @@ impl Expression {
         }
     }
 
+    /// The function and the arguments of a function call, or of an operator.
+    pub fn applied(self) -> Option<(Oid, Vec<Expression>)> {
+        self.call().or_else(|| self.operation().map(|(_, function, operands)| (function, operands.to_vec())))
+    }
+
+    /// The argument of a cast between types that have no other cast than that of their text forms.
+    pub fn cast_by_text(self) -> Option<Self> {
+        let cast = self.as_node::<pg_sys::CoerceViaIO>(NodeTag::T_CoerceViaIO)?;
+        // SAFETY: the node is a valid CoerceViaIO, which has an argument.
+        unsafe { Self::new(cast.as_ref().arg) }
+    }
+
     /// The collation that an operator uses; None for any other node.
     pub fn input_collation(self) -> Option<Oid> {
         // SAFETY: the node is a valid OpExpr.
@@ -156,6 +170,31 @@ impl Expression {
         self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4OID).map(|(_, datum)| datum.value() as i32)
     }
 
+    /// Whether this is a constant of type `text` with these bytes.
+    pub fn is_text(self, wanted: &str) -> bool {
+        self.constant().filter(|(of_type, _)| *of_type == pg_sys::TEXTOID).is_some_and(|(_, datum)| {
+            // SAFETY: the constant is a text, and is not NULL.
+            let text = unsafe { RawText::from_datum(datum, false) };
+            text == Some(wanted.as_bytes())
+        })
+    }
+
+    /// The length of an expression of type `bit`, if its type or, of a constant, its value says it.
+    pub fn bit_length(self) -> Option<i32> {
+        let inner = self.without_relabelling();
+        if let Some((pg_sys::BITOID, value)) = inner.constant() {
+            // SAFETY: the constant is a bit string, and is not NULL.
+            let length = unsafe { pg_sys::OidFunctionCall1Coll(pg_sys::F_LENGTH_BIT.into(), Oid::INVALID, value) };
+            return Some(length.value() as i32);
+        }
+        // SAFETY: the node is valid; getBaseTypeAndTypmod looks up a system cache, and replaces a domain's modifier.
+        unsafe {
+            let mut modifier = pg_sys::exprTypmod(inner.as_ptr());
+            let base = pg_sys::getBaseTypeAndTypmod(pg_sys::exprType(inner.as_ptr()), &mut modifier);
+            (base == pg_sys::BITOID && modifier >= 0).then_some(modifier)
+        }
+    }
+
     /// The value of a constant `integer[]` that is not NULL.
     pub fn array(self) -> Option<AnyArray> {
         let (of_type, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4ARRAYOID)?;
@@ -187,6 +226,15 @@ impl Expression {
     /// The expression with the cast that the parser adds if a value of type `wanted` is needed; the expression itself
     /// if none is needed, and None if there is no such cast.
     pub fn coerced_to(self, wanted: Oid) -> Option<Self> {
+        self.cast(wanted, -1, pg_sys::CoercionContext::COERCION_EXPLICIT)
+    }
+
+    /// The expression with the cast that the parser adds if it is assigned to a column of this type and type modifier.
+    pub fn assigned_to(self, wanted: Oid, modifier: i32) -> Option<Self> {
+        self.cast(wanted, modifier, pg_sys::CoercionContext::COERCION_ASSIGNMENT)
+    }
+
+    fn cast(self, wanted: Oid, modifier: i32, context: pg_sys::CoercionContext::Type) -> Option<Self> {
         // SAFETY: the node is valid; with a null parser state, only error positions are missing.
         unsafe {
             let coerced = pg_sys::coerce_to_target_type(
@@ -194,8 +242,8 @@ impl Expression {
                 self.as_ptr(),
                 pg_sys::exprType(self.as_ptr()),
                 wanted,
-                -1,
-                pg_sys::CoercionContext::COERCION_EXPLICIT,
+                modifier,
+                context,
                 pg_sys::CoercionForm::COERCE_EXPLICIT_CAST,
                 -1,
             );
@@ -204,6 +252,18 @@ impl Expression {
             }
             Self::new(coerced)
         }
+    }
+
+    /// The value of a constant integer of any type that is not NULL.
+    pub fn any_integer(self) -> Option<i64> {
+        let (of_type, value) = self.constant()?;
+        integer_value(of_type, value)
+    }
+
+    /// The expression's value as a constant, if it is an immutable function of constants.
+    pub fn with_folded_constants(self) -> Self {
+        // SAFETY: the node is valid; the result is a new expression, or the same.
+        unsafe { Self::new(pg_sys::eval_const_expressions(std::ptr::null_mut(), self.as_ptr())) }.unwrap_or(self)
     }
 
     /// Whether the two expressions are equal in everything that affects their values.
@@ -229,6 +289,24 @@ impl Expression {
         // SAFETY: the copy is a valid node, and nothing else refers to it.
         unsafe { pg_sys::ChangeVarNodes(copy.as_ptr(), from, to, 0) };
         copy
+    }
+}
+
+/// How an operator compares integers: the number of its strategy in btrees, from `BTLessStrategyNumber` to
+/// `BTGreaterStrategyNumber`; None for any other operator.
+pub fn integer_strategy(operator: Oid) -> Option<u32> {
+    // SAFETY: a look-up in a system cache.
+    let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID) };
+    (strategy > 0).then_some(strategy as u32)
+}
+
+/// The value of an integer of one of PostgreSQL's types; None if it is of another type.
+pub fn integer_value(of_type: Oid, value: pg_sys::Datum) -> Option<i64> {
+    match of_type {
+        pg_sys::INT2OID => Some(i64::from(value.value() as i16)),
+        pg_sys::INT4OID => Some(i64::from(value.value() as i32)),
+        pg_sys::INT8OID => Some(value.value() as i64),
+        _ => None,
     }
 }
 

@@ -33,6 +33,25 @@ impl ExtensionSchema {
         (schema != Oid::INVALID).then_some(Self(schema))
     }
 
+    /// The extension's schema, if this function is the extension's of this name.
+    ///
+    /// It must have the extension's planner support function `support`, which tells it from functions of the same name
+    /// of other extensions.
+    pub fn of(function: Oid, name: &CStr, arguments: &[Oid], support: &CStr) -> Option<Self> {
+        if function.to_u32() < pg_sys::FirstNormalObjectId {
+            return None;
+        }
+        // SAFETY: get_func_support looks up a system cache.
+        let found = unsafe { pg_sys::get_func_support(function) };
+        if found == Oid::INVALID {
+            return None;
+        }
+        let schema = Self::from_function(found)?;
+        let is_ours = schema.function(support, &[pg_sys::INTERNALOID]) == Some(found)
+            && schema.function(name, arguments) == Some(function);
+        is_ours.then_some(schema)
+    }
+
     /// The schema of the running function.
     pub fn running(call: Call<'_>) -> Result<Self, ErrorReport> {
         Self::from_function(call.function()).ok_or_else(|| {
@@ -85,9 +104,5 @@ impl ExtensionSchema {
         }
         let schema = hold_schema(self.0)?;
         Ok(quote_qualified_identifier(schema, name.to_string_lossy().into_owned()))
-    }
-
-    pub fn simhash_block(self) -> Option<Oid> {
-        self.function(c"simhash_block", SIMHASH_BLOCK)
     }
 }

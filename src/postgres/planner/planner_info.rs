@@ -24,6 +24,14 @@ impl Planner {
         relations.map(|relation| self.rows(relation)).fold(1.0, f64::max)
     }
 
+    /// The share of rows for which an expression is not NULL, as the planner estimates it.
+    pub fn share_not_null(self, expression: Expression) -> f64 {
+        let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
+        let is_null = pg_sys::NullTestType::IS_NULL;
+        // SAFETY: the planner and the expression are valid.
+        1.0 - unsafe { pg_sys::nulltestsel(self.0, is_null, expression.as_ptr(), 0, inner, no_join) }
+    }
+
     /// The relations whose columns an expression refers to, as indexes into this query's range table.
     fn relations(self, expression: Expression) -> Vec<i32> {
         // SAFETY: the planner and the expression are valid, and pull_varnos returns a valid set.

@@ -79,8 +79,8 @@ impl BlockIndexes<'_> {
     /// The indexes of a table on blocks of this layout, within any scope.
     pub fn all_of(&self, table: &Target) -> Result<Vec<BlockIndex>, ErrorReport> {
         let relation = table.open();
-        let (Some(simhash_block), Some(fingerprint), Some(scope)) =
-            (self.schema.simhash_block(), Column::find(&relation, self.fingerprint)?, self.scope.numbers(&relation)?)
+        let (Some(fingerprint), Some(scope)) =
+            (Column::find(&relation, self.fingerprint)?, self.scope.numbers(&relation)?)
         else {
             return Ok(Vec::new());
         };
@@ -97,7 +97,7 @@ impl BlockIndexes<'_> {
         };
         let mut found = Vec::new();
         for index in NamedIndex::all_of(table)?.into_iter().filter(|index| !index.is_partial) {
-            let mut keys = block_keys(&relation, &index, simhash_block);
+            let mut keys = block_keys(&relation, &index);
             let key = keys.find(is_block);
             drop(keys);
             let Some(key) = key else { continue };

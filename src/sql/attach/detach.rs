@@ -13,6 +13,7 @@ use simhash::search::blocks::LAYOUTS;
 
 use super::command::{self, Command};
 use super::indexes::NamedIndex;
+use super::loading;
 use super::prefix::{Prefix, in_quotes};
 use super::provenance::{Maker, has_comment, is_marked_for, is_marked_relation, is_marked_trigger, maker_of};
 use super::renamed::RenamedBlock;
@@ -26,6 +27,7 @@ use crate::postgres::error::{sendable, tell, user_error};
 use crate::postgres::spi::{execute, strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::bits::Bits;
 use crate::sql::indexed::layouts::{BlockKey, block_keys};
 use crate::sql::indexed::recognise::{BlockCall, FingerprintCall};
 
@@ -90,7 +92,7 @@ impl Columns {
             }
             .push(name);
         }
-        for name in renamed(schema, table, prefix, &columns.made)? {
+        for name in renamed(table, prefix, &columns.made)? {
             if Column::find(&relation, &name)?.is_some_and(|column| goes(table, table, &column)) {
                 columns.own.push(name.clone());
                 columns.made.push(name);
@@ -129,7 +131,7 @@ impl<'a> Attached<'a> {
         };
         for member in family {
             let numbers = found.columns.numbers_in(table, member)?;
-            found.find_indexes(schema, member, &numbers)?;
+            found.find_indexes(member, &numbers)?;
             found.find_triggers(schema, member, &numbers)?;
         }
         Ok(found)
@@ -137,12 +139,11 @@ impl<'a> Attached<'a> {
 
     /// Finds the indexes of a table on columns with these numbers, or on their blocks, and those on blocks of another
     /// column that were made under the prefix.
-    fn find_indexes(&mut self, schema: ExtensionSchema, member: &Target, numbers: &[i16]) -> Result<(), ErrorReport> {
+    fn find_indexes(&mut self, member: &Target, numbers: &[i16]) -> Result<(), ErrorReport> {
         let relation = member.open();
         let fingerprint = Column::find(&relation, self.prefix.fingerprint())?.map(|column| column.number);
         for index in NamedIndex::all_of(member)? {
-            let first = |simhash_block| block_keys(&relation, &index, simhash_block).next();
-            let key = schema.simhash_block().and_then(first);
+            let key = block_keys(&relation, &index).next();
             let column = match &key {
                 Some(BlockKey { of: Keyed::Expression(_), call, .. }) => call.fingerprint.as_own_column(),
                 Some(BlockKey { of: Keyed::Column(column), .. }) => Some(*column),
@@ -268,8 +269,10 @@ impl<'a> Attached<'a> {
                           AND objid IN (SELECT index FROM ours))
                  AND NOT (classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass
                           AND objid IN (SELECT oid FROM pg_catalog.pg_constraint WHERE contype = 'n'))
+                 AND ({}) IS NOT TRUE
              ORDER BY object",
-            columns.join(", ")
+            columns.join(", "),
+            loading::is_loading()
         ))?;
         // A trigger names its columns in arguments, so it would stay and then fail on every row.
         if self.columns.made.iter().any(|column| column == self.prefix.fingerprint()) {
@@ -295,12 +298,7 @@ fn goes(table: &Target, member: &Target, attribute: &Column) -> bool {
 
 /// The renamed block columns of the prefix: those with the same fingerprint and layout as the columns that kept their
 /// names.
-fn renamed(
-    schema: ExtensionSchema,
-    table: &Target,
-    prefix: &Prefix,
-    columns: &[String],
-) -> Result<Vec<String>, ErrorReport> {
+fn renamed(table: &Target, prefix: &Prefix, columns: &[String]) -> Result<Vec<String>, ErrorReport> {
     let relation = table.open();
     let fingerprint = Column::find(&relation, prefix.fingerprint())?.map(|attribute| attribute.number);
     let (mut fingerprints, mut layout) = (Vec::new(), None);
@@ -309,7 +307,7 @@ fn renamed(
         let Some(expression) = generation_of(&relation, attribute.number) else {
             continue;
         };
-        match BlockCall::read_in(expression, schema) {
+        match BlockCall::read(expression) {
             Some(call) => {
                 layout = Some(call.blocks);
                 fingerprints.push(call.fingerprint);
@@ -318,7 +316,7 @@ fn renamed(
         }
     }
     let mut found: Vec<(i32, String)> = Vec::new();
-    for RenamedBlock { name, call, .. } in RenamedBlock::all_of(schema, table, prefix)? {
+    for RenamedBlock { name, call, .. } in RenamedBlock::all_of(table, prefix)? {
         let is_of_fingerprint = fingerprints.iter().any(|own| own.equals(call.fingerprint))
             || fingerprint.is_some() && call.fingerprint.as_own_column() == fingerprint;
         let is_missing = Column::find(&relation, &prefix.block(call.block))?.is_none()
@@ -346,8 +344,11 @@ fn is_as_made(
     maker: Maker,
 ) -> bool {
     match generation_of(relation, attribute.number) {
-        Some(expression) if is_named_as_fingerprint => FingerprintCall::read(expression, schema).is_some(),
-        Some(expression) => BlockCall::read_in(expression, schema).is_some(),
+        Some(expression) if is_named_as_fingerprint => {
+            FingerprintCall::read(expression, schema).is_some()
+                || !matches!(Bits::of_bigint(expression), Bits::Bigint(_))
+        }
+        Some(expression) => BlockCall::read(expression).is_some(),
         None => maker == Maker::Online && is_named_as_fingerprint && attribute.data_type == pg_sys::INT8OID,
     }
 }

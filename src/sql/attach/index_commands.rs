@@ -113,12 +113,12 @@ impl IndexCommands<'_> {
 
     /// Refuses a column in the scope that is the fingerprint or a block.
     fn check_scope(&self, table: &Relation) -> Result<(), ErrorReport> {
-        let BlockIndexes { schema, fingerprint, scope, .. } = self.wanted;
+        let BlockIndexes { fingerprint, scope, .. } = self.wanted;
         let taken = |column: &Column| {
             if column.name()? == fingerprint {
                 return Ok(Some("the fingerprint itself"));
             }
-            let call = column.generation(table).and_then(|expression| BlockCall::read_in(expression, schema));
+            let call = column.generation(table).and_then(BlockCall::read);
             Ok(call.map(|_| "a block of a fingerprint"))
         };
         scope.check(table, taken).map(drop)

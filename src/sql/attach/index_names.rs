@@ -19,7 +19,7 @@ pub fn leftover_label(name: &str) -> Option<&str> {
 }
 
 /// A name that PostgreSQL composes of other names, shortened if it is too long.
-fn object_name(table: &CStr, column: Option<&CStr>, label: &str) -> Result<CString, ErrorReport> {
+pub fn object_name(table: &CStr, column: Option<&CStr>, label: &str) -> Result<CString, ErrorReport> {
     let label = spi::to_server(label)?;
     // SAFETY: the names are NUL-terminated; makeObjectName returns a palloc'd, NUL-terminated name.
     unsafe {

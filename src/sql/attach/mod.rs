@@ -6,7 +6,7 @@
 //! recognises by its comments ([`provenance`]), even block columns that were [`renamed`].
 //! [`command`] is the start of each command, [`source`] the column to fingerprint, and [`prefix`] the names of what is
 //! made. [`block_indexes`] are the indexes of a layout; [`indexes`] and [`index_names`] list and name indexes.
-//! [`foreign`] checks foreign tables.
+//! [`loading`] makes queries load the library. [`foreign`] checks foreign tables.
 
 mod block_indexes;
 mod command;
@@ -16,6 +16,7 @@ mod foreign;
 mod index_commands;
 mod index_names;
 mod indexes;
+mod loading;
 mod online;
 mod prefix;
 mod provenance;

@@ -15,7 +15,8 @@ pub enum Maker {
 }
 
 impl Maker {
-    fn mark(self) -> &'static str {
+    /// How the comment on what it made begins.
+    pub fn mark(self) -> &'static str {
         match self {
             Self::Attach => "made by simhash_attach: ",
             Self::Online => "made by simhash_attach_online: ",

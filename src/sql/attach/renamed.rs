@@ -12,7 +12,6 @@ use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::expression::Expression;
-use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::recognise::BlockCall;
 
 /// A block column whose name is no longer one that a prefix gives.
@@ -25,7 +24,7 @@ pub struct RenamedBlock {
 impl RenamedBlock {
     /// The renamed columns that, as far as names tell, belong to the prefix, in the order of the table's columns. The
     /// caller checks their source and layout.
-    pub fn all_of(schema: ExtensionSchema, table: &Target, prefix: &Prefix) -> Result<Vec<Self>, ErrorReport> {
+    pub fn all_of(table: &Target, prefix: &Prefix) -> Result<Vec<Self>, ErrorReport> {
         let relation = table.open();
         let mut found = Vec::new();
         for column in Column::all(&relation).filter(|column| column.data_type == pg_sys::INT4OID) {
@@ -33,7 +32,7 @@ impl RenamedBlock {
             let Some(expression) = generation_of(&relation, number) else {
                 continue;
             };
-            let Some(call) = BlockCall::read_in(expression, schema) else { continue };
+            let Some(call) = BlockCall::read(expression) else { continue };
             if maker_of(relation.oid(), number)? != Some(Maker::Attach) {
                 continue;
             }

@@ -13,6 +13,7 @@ use crate::postgres::error::user_error;
 use crate::postgres::expression::Expression;
 use crate::sql::fingerprint::options::{Document, RawJsonb, read, to_json_text};
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::bits::{Bits, LENGTH};
 use crate::sql::indexed::fingerprint_column::check_is_stored;
 use crate::sql::indexed::recognise::FingerprintCall;
 
@@ -21,6 +22,10 @@ use crate::sql::indexed::recognise::FingerprintCall;
 pub enum Kind {
     /// `bigint`: the fingerprints themselves, made by the application.
     Fingerprints,
+    /// `bit(64)`: the same as bit strings.
+    BitStrings,
+    /// The same as hexadecimal digits: `text`, or a type with an implicit cast to it.
+    Hex,
     /// `text`, or a type with an implicit cast to it.
     Text,
     /// `text[]`: features.
@@ -30,7 +35,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn from_type(column_type: pg_sys::Oid) -> Option<Self> {
+    /// The kind of a column, unless the user says that it has digits.
+    fn of(column: &Column) -> Option<Self> {
+        let column_type = column.data_type;
+
         // SAFETY: look-ups in system caches; each pointer points to one type, as the count says.
         let becomes = |to: pg_sys::Oid| unsafe {
             pg_sys::can_coerce_type(1, &column_type, &to, pg_sys::CoercionContext::COERCION_IMPLICIT)
@@ -39,22 +47,32 @@ impl Kind {
         match unsafe { pg_sys::getBaseType(column_type) } {
             pg_sys::INT8OID => Some(Self::Fingerprints),
             pg_sys::TSVECTOROID => Some(Self::Document),
+            pg_sys::BITOID => (column.as_variable()?.bit_length()? == LENGTH).then_some(Self::BitStrings),
             _ if becomes(pg_sys::TEXTOID) => Some(Self::Text),
             _ if becomes(pg_sys::TEXTARRAYOID) => Some(Self::Features),
             _ => None,
         }
     }
 
-    /// The argument type of `simhash` or, for fingerprints, `simhash_block`, and its name.
+    /// Whether the column holds fingerprints, rather than what they are made from.
+    pub fn is_fingerprint(self) -> bool {
+        matches!(self, Self::Fingerprints | Self::BitStrings | Self::Hex)
+    }
+
+    /// The type of the column's values in the expression of the fingerprint, and its name.
     fn argument(self) -> (pg_sys::Oid, &'static str) {
         match self {
             Self::Fingerprints => (pg_sys::INT8OID, "pg_catalog.int8"),
-            Self::Text => (pg_sys::TEXTOID, "pg_catalog.text"),
+            Self::BitStrings => (pg_sys::BITOID, "pg_catalog.bit"),
+            Self::Hex | Self::Text => (pg_sys::TEXTOID, "pg_catalog.text"),
             Self::Features => (pg_sys::TEXTARRAYOID, "pg_catalog.text[]"),
             Self::Document => (pg_sys::TSVECTOROID, "pg_catalog.tsvector"),
         }
     }
 }
+
+/// The options, as `jsonb` writes them, that say that a text has hexadecimal digits.
+const IS_HEX: &str = r#"{"source": "hex"}"#;
 
 /// A source column, and how to fingerprint it.
 pub struct Source {
@@ -73,11 +91,11 @@ impl Source {
     pub fn read(table: &Target, column: String, options: Option<RawJsonb<'_>>) -> Result<Self, ErrorReport> {
         let relation = table.open();
         let found = Column::named(&relation, &column)?;
-        let kind = Kind::from_type(found.data_type).ok_or_else(|| {
+        let mut kind = Kind::of(&found).ok_or_else(|| {
             let message = format!("column \"{column}\" of type {} cannot be fingerprinted", found.type_name());
             user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(
-                "A source is text or of a type with an implicit cast to text, text[], tsvector, or a bigint that holds \
-                 fingerprints.",
+                "A source is text or of a type with an implicit cast to text, text[], tsvector, or a bigint or bit(64) \
+                 that holds fingerprints.",
             )
         })?;
         if kind == Kind::Fingerprints {
@@ -90,6 +108,10 @@ impl Source {
         }
         let (options, options_json) = match options {
             None => (Options::default(), None),
+            Some(document) if to_json_text(document)? == IS_HEX => {
+                kind = Kind::Hex;
+                (Options::default(), None)
+            }
             Some(document) => {
                 let options = read(Document::Jsonb(document))?;
                 let json = if options == Options::default() { None } else { Some(to_json_text(document)?) };
@@ -119,6 +141,13 @@ impl Source {
         if self.kind == Kind::Fingerprints {
             return Ok(self.argument.clone());
         }
+        if self.kind == Kind::BitStrings {
+            return Ok(format!("CAST({} AS pg_catalog.int8)", self.argument));
+        }
+        if self.kind == Kind::Hex {
+            let function = schema.held_name(c"simhash_from_hex", &[pg_sys::TEXTOID])?;
+            return Ok(format!("{function}({})", self.argument));
+        }
         let options = match &self.options_json {
             Some(json) => format!(", {}::pg_catalog.jsonb", quote_literal(json)),
             None => String::new(),
@@ -138,11 +167,16 @@ impl Source {
         let Some(argument) = self.argument_tree(relation)? else {
             return Ok(false);
         };
-        if self.kind == Kind::Fingerprints {
-            return Ok(expression.equals(argument));
-        }
-        let wanted = FingerprintCall { source: argument, options: self.options.clone() };
-        Ok(FingerprintCall::read(expression, schema).is_some_and(|call| call.equals(&wanted)))
+        let bits = match self.kind {
+            Kind::Fingerprints => Bits::Bigint(argument),
+            Kind::BitStrings => Bits::BitString(argument.without_relabelling()),
+            Kind::Hex => Bits::Hex { digits: argument, bigint: expression },
+            Kind::Text | Kind::Features | Kind::Document => {
+                let wanted = FingerprintCall { source: argument, options: self.options.clone() };
+                return Ok(FingerprintCall::read(expression, schema).is_some_and(|call| call.equals(&wanted)));
+            }
+        };
+        Ok(Bits::of_bigint(expression).equals(bits))
     }
 
     /// The argument as an expression tree, as the parser would build it.
@@ -183,8 +217,12 @@ fn as_argument(table: &Target, column: &Column, kind: Kind) -> Result<String, Er
 
 /// The call of `simhash_block`, under the name `function`, for a block of the fingerprint in a column.
 pub fn block_sql(function: &str, column: &Column, block: i32, blocks: i32) -> Result<String, ErrorReport> {
+    Ok(format!("{function}({}, {block}, {blocks})", as_bigint(column)?))
+}
+
+/// A column as an argument of type `bigint`. With exact argument types, a call means our function, whatever others have
+/// its name.
+pub fn as_bigint(column: &Column) -> Result<String, ErrorReport> {
     let name = quote_identifier(column.name()?);
-    // With exact argument types, the call means our function, whatever others have its name.
-    let argument = if column.data_type == pg_sys::INT8OID { name } else { format!("CAST({name} AS pg_catalog.int8)") };
-    Ok(format!("{function}({argument}, {block}, {blocks})"))
+    Ok(if column.data_type == pg_sys::INT8OID { name } else { format!("CAST({name} AS pg_catalog.int8)") })
 }

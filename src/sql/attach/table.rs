@@ -14,6 +14,7 @@ use super::block_indexes::{BlockIndexes, Covering};
 use super::command::{self, Command};
 use super::foreign;
 use super::index_names::IndexNames;
+use super::loading;
 use super::prefix::{Prefix, in_quotes};
 use super::provenance::{Maker, is_marked_relation, maker_of, under_prefix};
 use super::renamed::RenamedBlock;
@@ -127,7 +128,11 @@ impl Attachment {
             self.check_foreign(family, &columns)?;
         }
         let built = self.build_indexes(table, family, &columns, !missing.is_empty())?;
+        let is_loading_new = self.load_when_planned(family, &columns)?;
         if missing.is_empty() && built == 0 {
+            if is_loading_new {
+                return Ok(());
+            }
             tell(format!("table \"{}\" is already attached, skipping", table.name));
             return Ok(());
         }
@@ -144,7 +149,7 @@ impl Attachment {
         {
             is_in_use |= Column::find(&relation, &name)?.is_some();
         }
-        let renamed = if is_in_use { RenamedBlock::all_of(self.schema, table, &self.prefix)? } else { Vec::new() };
+        let renamed = if is_in_use { RenamedBlock::all_of(table, &self.prefix)? } else { Vec::new() };
         let mut columns = Vec::new();
         for block in 0..self.blocks {
             let (mut name, meaning) = (self.prefix.block(block), Meaning::Block(block));
@@ -211,7 +216,7 @@ impl Attachment {
             Ok(if self.source.is_fingerprint(self.schema, &relation, expression)? {
                 Some("the fingerprint itself")
             } else {
-                BlockCall::read_in(expression, self.schema).map(|_| "a block of a fingerprint")
+                BlockCall::read(expression).map(|_| "a block of a fingerprint")
             })
         };
         self.scope.check(&relation, taken).map(drop)
@@ -253,7 +258,7 @@ impl Attachment {
     fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool, ErrorReport> {
         match meaning {
             Meaning::Fingerprint => self.source.is_fingerprint(self.schema, relation, expression),
-            Meaning::Block(wanted) => match BlockCall::read_in(expression, self.schema) {
+            Meaning::Block(wanted) => match BlockCall::read(expression) {
                 Some(BlockCall { fingerprint, block, blocks }) if (block, blocks) == (wanted, self.blocks) => {
                     self.source.is_fingerprint(self.schema, relation, fingerprint)
                 }
@@ -442,6 +447,18 @@ impl Attachment {
             tell(format!("keeping the indexes {}, which have another scope", in_quotes(&kept)));
         }
         Ok(missing.len())
+    }
+
+    /// Makes queries load the library which may not call it: those that the application had before. True if a table
+    /// lacked what does it.
+    fn load_when_planned(&self, family: &[Target], columns: &[Wanted]) -> Result<bool, ErrorReport> {
+        let block = columns.iter().find(|column| matches!(column.meaning, Meaning::Block(_)));
+        let Some(block) = block.filter(|_| self.source.kind.is_fingerprint()) else { return Ok(false) };
+        let mut is_new = false;
+        for member in family.iter().filter(|member| member.is_ordinary() || member.is_partitioned()) {
+            is_new |= loading::create(self.schema, member, &self.prefix, self.fingerprint_column(), &block.name)?;
+        }
+        Ok(is_new)
     }
 
     /// Without statistics the planner assumes that each search finds a 200th of the table, and scans all of it.

@@ -117,9 +117,8 @@ pub fn can_be_read(table: &Target) -> bool {
 fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<String>, ErrorReport> {
     let relation = table.open();
     let Some(fingerprint) = Column::find(&relation, column)? else { return Ok(None) };
-    let Some(simhash_block) = schema.simhash_block() else { return Ok(None) };
     for index in NamedIndex::all_of(table)?.iter().filter(|index| index.is_valid && !index.is_partial) {
-        let key = block_keys(&relation, index, simhash_block)
+        let key = block_keys(&relation, index)
             .next()
             .filter(|key| key.scope.is_empty() && key.call.fingerprint.as_own_column() == Some(fingerprint.number));
         match key {

@@ -128,7 +128,7 @@ impl<'a> Call<'a> {
                     Some(document) => simhash_tsvector(document),
                     None => Ok(None),
                 },
-                Kind::Text | Kind::Fingerprints => {
+                Kind::Text | Kind::Fingerprints | Kind::BitStrings | Kind::Hex => {
                     Ok(fingerprint_cache::fingerprint(TextArgument::new(source), &self.options)?.map(to_bigint))
                 }
             }
@@ -162,9 +162,10 @@ fn column(event: &RowEvent, name: &CStr) -> Result<Column, ErrorReport> {
     }
     // SAFETY: trigger arguments and names are NUL-terminated.
     let (name, trigger) = unsafe { (from_server(name.as_ptr())?, from_server((*event.data.tg_trigger).tgname)?) };
-    Err(no_such_column(&table, &name)?
-        .set_detail(format!("It is an argument of the trigger \"{trigger}\"."))
-        .set_hint("If the column has been renamed, create the trigger anew with its new name."))
+    Err(no_such_column(&table, &name)?.set_detail(format!("It is an argument of the trigger \"{trigger}\".")).set_hint(
+        "If the column has been renamed, create the trigger anew with its new name. If it was dropped, drop the \
+             trigger, or call simhash_attach_online and simhash_fill again.",
+    ))
 }
 
 fn wrong_type(column: &Column) -> Result<ErrorReport, ErrorReport> {

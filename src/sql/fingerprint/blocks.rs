@@ -47,7 +47,7 @@ fn simhash_probes(
     }
 }
 
-/// The planner support function of both: reports a wrong layout that is written in the query, and estimates the cost of
+/// The planner support function of both, and of `simhash_from_hex`: reports a wrong layout that is written in the query, and estimates the cost of
 /// probes.
 #[pg_extern(sql = false)]
 fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {

@@ -15,7 +15,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, user_error};
 use crate::postgres::spi::from_server;
-use crate::sql::functions::ExtensionSchema;
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::indexed::layouts::{Fingerprint, Scoped, indexed_blocks};
 
@@ -65,8 +65,8 @@ impl Members {
         criterion: &Criterion,
         schema: Option<ExtensionSchema>,
     ) -> Result<Vec<SearchedTable>, ErrorReport> {
-        let block = |schema: ExtensionSchema| Some((schema, schema.simhash_block()?));
-        let (schema, simhash_block) = schema.and_then(block).ok_or_else(|| {
+        let has_blocks = |schema: &ExtensionSchema| schema.function(c"simhash_block", SIMHASH_BLOCK).is_some();
+        let schema = schema.filter(has_blocks).ok_or_else(|| {
             let message = "pg_simhash lacks functions here that its library needs";
             user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                 .set_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database.")
@@ -76,9 +76,9 @@ impl Members {
             let column = fingerprint_column(&table, fingerprint)?;
             let scope = Scope::new(&table, names)?;
             check_is_stored(&table, &column)?;
-            SearchedTable::new(&table, &column, scope, criterion, schema, simhash_block)?.ok_or(()).or_else(|()| {
-                Err(no_usable_index(&table, &column, names, criterion.near.max_distance(), simhash_block)?)
-            })
+            SearchedTable::new(&table, &column, scope, criterion, schema)?
+                .ok_or(())
+                .or_else(|()| Err(no_usable_index(&table, &column, names, criterion.near.max_distance())?))
         };
         self.with_rows.iter().map(searched).collect()
     }
@@ -155,9 +155,8 @@ fn no_usable_index(
     fingerprint: &Column,
     scope: &[String],
     max_distance: i32,
-    simhash_block: Oid,
 ) -> Result<ErrorReport, ErrorReport> {
-    let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint.number), simhash_block);
+    let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint.number));
     let names = |found: &Scoped| -> Result<Vec<String>, ErrorReport> {
         found.scope.iter().filter_map(|&column| Column::at(table, column)).map(|column| column.name()).collect()
     };

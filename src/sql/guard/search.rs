@@ -133,7 +133,6 @@ impl SearchedTable {
         scope: Scope,
         criterion: &Criterion,
         schema: ExtensionSchema,
-        simhash_block: Oid,
     ) -> Result<Option<Self>, ErrorReport> {
         let source = match criterion.resemblance {
             Some(_) => Some(SourceColumns::read(table, fingerprint, criterion, schema)?),
@@ -141,7 +140,7 @@ impl SearchedTable {
         };
         let made_from = made_from(table, fingerprint, schema)?;
         let fingerprint = fingerprint.number;
-        let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint), simhash_block);
+        let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint));
         let Some(indexes) = Indexes::cheapest(table, &found, &scope, criterion.near) else { return Ok(None) };
         let is_covering = indexes.layouts.iter().all(is_covering);
         Ok(Some(Self {

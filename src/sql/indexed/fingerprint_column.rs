@@ -3,6 +3,7 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
+use super::bits::Bits;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
@@ -17,6 +18,12 @@ pub fn fingerprint_column(table: &Relation, name: &str) -> Result<Column, ErrorR
     let message =
         format!("column \"{name}\" of relation \"{}\" is of type {}, not bigint", table.name()?, column.type_name());
     Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
+}
+
+/// The generated column that stores these bits of its row as a `bigint`; None if there is none.
+pub fn column_of(table: &Relation, bits: Bits) -> Option<Column> {
+    let mut columns = Column::all(table).filter(|column| column.is_stored && column.data_type == pg_sys::INT8OID);
+    columns.find(|column| column.generation(table).is_some_and(|found| Bits::of_bigint(found).equals(bits)))
 }
 
 /// Refuses a fingerprint column whose values are not stored: a virtual generated column, which PostgreSQL has from 18

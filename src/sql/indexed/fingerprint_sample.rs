@@ -19,7 +19,6 @@ use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::expression::Variable;
 use crate::postgres::query::{Query, renamed};
 use crate::postgres::spi::to_server;
-use crate::sql::functions::ExtensionSchema;
 
 /// The limit on the pages that are read of a table: 64 MB.
 const PAGES: f64 = 8192.0;
@@ -114,9 +113,8 @@ impl SampledTable {
     }
 
     /// The blocks that the table has indexed, within the scope.
-    pub fn indexed(&self, function: pg_sys::Oid) -> Option<Indexed> {
-        let simhash_block = ExtensionSchema::from_function(function).and_then(ExtensionSchema::simhash_block)?;
-        Indexed::read_members(self.oid, self.column, &self.scope, simhash_block)
+    pub fn indexed(&self) -> Option<Indexed> {
+        Indexed::read_members(self.oid, self.column, &self.scope)
     }
 
     /// The number of pages of the table, with its partitions and inheritors. Citus knows the size of a table that it

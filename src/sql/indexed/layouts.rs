@@ -10,6 +10,7 @@ use simhash::search::cost::Entries;
 use simhash::search::growth;
 use simhash::search::nearness::Nearness;
 
+use super::bits::Bits;
 use super::recognise::BlockCall;
 use crate::postgres::catalog::column::{Column, btree_family, generation_of};
 use crate::postgres::catalog::index::{Index, Keyed};
@@ -67,8 +68,8 @@ pub type Layout = Vec<IndexedBlock>;
 
 impl Indexed {
     /// What an open table has indexed within the scope of these columns, in any order.
-    fn read(table: &Relation, fingerprint: i16, scope: &[i16], simhash_block: Oid) -> Self {
-        let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint), simhash_block);
+    fn read(table: &Relation, fingerprint: i16, scope: &[i16]) -> Self {
+        let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint));
         let is_of_scope =
             |found: &Scoped| found.has_own_equality && found.scope.len() == scope.len() && found.is_within(scope);
         let blocks = found.into_iter().filter(is_of_scope).map(|found| found.block).collect();
@@ -79,7 +80,7 @@ impl Indexed {
     /// inheritors. All of them, and their indexes, are locked. None if the table was dropped.
     ///
     /// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
-    pub fn read_members(root: Oid, fingerprint: i16, scope: &[i16], simhash_block: Oid) -> Option<Self> {
+    pub fn read_members(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Self> {
         let table = Relation::open_for_planning(root)?;
         let fingerprint = Column::at(&table, fingerprint)?;
         let scope: Vec<_> = scope.iter().map(|&column| Column::at(&table, column)).collect::<Option<_>>()?;
@@ -91,7 +92,7 @@ impl Indexed {
             };
             let number = |column: &Column| Column::find_raw(&table, column.raw_name()).map(|found| found.number);
             let own_scope: Vec<_> = scope.iter().map(number).collect::<Option<_>>()?;
-            let own = Self::read(&table, number(&fingerprint)?, &own_scope, simhash_block);
+            let own = Self::read(&table, number(&fingerprint)?, &own_scope);
             common = Some(match common {
                 Some(mut others) => {
                     others.rows += own.rows;
@@ -164,19 +165,20 @@ impl Scoped {
 impl Fingerprint {
     /// Tells whether an expression is this fingerprint of a table.
     pub fn recogniser(self, table: &Relation) -> impl Fn(Expression) -> bool {
-        let (number, generation) = match self {
+        let (number, expression) = match self {
             Self::Column(number) => (Some(number), generation_of(table, number)),
             Self::Expression(expression) => (None, Some(expression)),
         };
+        let bits = expression.map(Bits::of_bigint);
         move |found| {
             number.is_some() && found.as_own_column() == number
-                || generation.is_some_and(|generation| generation.equals(found))
+                || bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)))
         }
     }
 }
 
 /// The keys of a btree that are blocks, after keys that are columns.
-pub fn block_keys(table: &Relation, index: &Index, simhash_block: Oid) -> impl Iterator<Item = BlockKey> {
+pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = BlockKey> {
     let column = |key: Keyed| match key {
         Keyed::Column(column) => Some(column),
         Keyed::Expression(_) => None,
@@ -188,7 +190,7 @@ pub fn block_keys(table: &Relation, index: &Index, simhash_block: Oid) -> impl I
             Keyed::Column(number) => generation_of(table, number),
             Keyed::Expression(expression) => Some(expression),
         };
-        let call = expression.filter(|_| key.is_integer).and_then(|found| BlockCall::read(found, simhash_block))?;
+        let call = expression.filter(|_| key.is_integer).and_then(BlockCall::read)?;
         Some(BlockKey { scope, of: key.of, call })
     })
 }
@@ -207,11 +209,10 @@ pub fn indexed_blocks(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
     fingerprint: Fingerprint,
-    simhash_block: Oid,
 ) -> Vec<Scoped> {
     let is_wanted = fingerprint.recogniser(table);
     let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index)).filter_map(|index| {
-        let key = block_keys(table, &index, simhash_block).find(|key| is_wanted(key.call.fingerprint))?;
+        let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
         let place = match fingerprint {
             Fingerprint::Column(number) => index.place_of(number),
             Fingerprint::Expression(_) => None,

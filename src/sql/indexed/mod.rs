@@ -1,8 +1,9 @@
-//! What a table has for searches and guards. [`recognise`] reads calls of the extension's functions in expressions,
-//! [`fingerprint_column`] finds the column that holds the fingerprints, [`layouts`] the blocks that are indexed, and
-//! [`scope`] names the columns that an index has before the block. [`skew`] shows what searches of a table cost, by a
-//! [`fingerprint_sample`].
+//! What a table has for searches and guards. [`recognise`] reads calls of the extension's functions in expressions, and
+//! [`bits`] the types in which SQL has a fingerprint. [`fingerprint_column`] finds the column that holds the
+//! fingerprints, [`layouts`] the blocks that are indexed, and [`scope`] names the columns that an index has before the
+//! block. [`skew`] shows what searches of a table cost, by a [`fingerprint_sample`].
 
+pub mod bits;
 pub mod fingerprint_column;
 pub mod fingerprint_sample;
 pub mod layouts;

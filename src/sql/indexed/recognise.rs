@@ -12,7 +12,7 @@ use simhash::search::blocks::DEFAULT_BLOCKS;
 use crate::postgres::expression::Expression;
 use crate::postgres::text::RawText;
 use crate::sql::fingerprint::options::{Document, RawJsonb, read};
-use crate::sql::functions::ExtensionSchema;
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 
 /// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.
 #[derive(Clone, Copy, Debug)]
@@ -25,21 +25,15 @@ pub struct BlockCall {
 impl BlockCall {
     /// Reads an expression as a block of a fingerprint; None if it is not a call of `simhash_block` with a constant
     /// layout.
-    pub fn read(expression: Expression, simhash_block: Oid) -> Option<Self> {
+    pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.call()?;
-        if function != simhash_block {
-            return None;
-        }
+        ExtensionSchema::of(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
         let (fingerprint, block, blocks) = match arguments[..] {
             [fingerprint, block, blocks] => (fingerprint, block, blocks.integer()?),
             [fingerprint, block] => (fingerprint, block, DEFAULT_BLOCKS),
             _ => return None,
         };
         Some(Self { fingerprint, block: block.integer()?, blocks })
-    }
-
-    pub fn read_in(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
-        Self::read(expression, schema.simhash_block()?)
     }
 }
 

@@ -26,7 +26,6 @@ fn simhash_skew_radii(
     fingerprint: Option<&CStr>,
     max_distance: Option<i32>,
     scope: Option<AnyArray>,
-    fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<
     TableIterator<
         'static,
@@ -50,7 +49,7 @@ fn simhash_skew_radii(
         return Ok(TableIterator::empty());
     };
     let searches = max_distance.map_or_else(|| Ok(searches().collect()), within)?;
-    let layouts = layouts(target, fingerprint, searches, &Scope::read(scope)?, fcinfo)?;
+    let layouts = layouts(target, fingerprint, searches, &Scope::read(scope)?)?;
     Ok(TableIterator::new(layouts.map(
         |(near, (blocks, indexed, probes, commonest, candidates, worst, cost, best))| {
             let (within, radii) = (near.max_distance(), near.radii().collect());
@@ -67,7 +66,6 @@ fn simhash_skew_scoped(
     fingerprint: &CStr,
     max_distance: i32,
     scope: AnyArray,
-    fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<
     TableIterator<
         'static,
@@ -84,7 +82,7 @@ fn simhash_skew_scoped(
     >,
     ErrorReport,
 > {
-    let layouts = layouts(target, fingerprint, within(max_distance)?, &Scope::read(Some(scope))?, fcinfo)?;
+    let layouts = layouts(target, fingerprint, within(max_distance)?, &Scope::read(Some(scope))?)?;
     Ok(TableIterator::new(layouts.map(|(_, row)| row)))
 }
 
@@ -105,15 +103,12 @@ fn layouts(
     fingerprint: &CStr,
     searches: Vec<Search>,
     scope: &Scope,
-    fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<impl Iterator<Item = (Nearness, Row)> + 'static, ErrorReport> {
-    // SAFETY: `fcinfo` is the running call's, which always knows its function.
-    let function = unsafe { (*(*fcinfo).flinfo).fn_oid };
     let (sample, rows, indexed) = unchanged(|| {
         // SAFETY: a `name` argument is NUL-terminated.
         let table = SampledTable::lock(target, &unsafe { from_server(fingerprint.as_ptr()) }?, scope)?;
         let (sample, rows) = table.sample()?;
-        Ok::<_, ErrorReport>((sample, rows, table.indexed(function)))
+        Ok::<_, ErrorReport>((sample, rows, table.indexed()))
     })?;
     let layouts = skew(sample, rows, searches, &tick).map_err(algorithm_error)?;
     Ok(layouts.into_iter().map(move |layout| {

@@ -4,6 +4,7 @@
 //! rows from a [`finder`] or, nearest first, from [`nearest`]; [`explain`] says what it did.
 
 mod condition;
+mod distance;
 mod estimate;
 mod explain;
 mod finder;

@@ -12,17 +12,17 @@ use simhash::distance::share_within;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 use simhash::search::nearness::Nearness;
 
-use super::condition::{Distance, Limit};
+use super::condition::{Limit, exceeded_distance};
+use super::distance::Distance;
 use super::nearest::Capacity;
 use super::plan::{ScopeKey, Search, Settings};
 use super::scan::NearScan;
-use super::wanted::{Wanted, cheapest};
+use super::wanted::{Wanted, cheapest, sides};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::expression::Expression;
 use crate::postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
 use crate::postgres::planner::custom_scan::{Methods, path_lists};
 use crate::postgres::raised::unchanged;
-use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{Fingerprint, Layout, Scoped, growing, indexed_blocks, is_covering, layouts_of};
 
 static IS_ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
@@ -82,11 +82,11 @@ fn offer(relation: BaseRelation, wanted: &[Wanted]) {
     let usable = relation.indexes();
     let mut indexes = Indexes { relation, usable: &usable, known: Vec::new() };
     for wanted in wanted {
-        let tables = indexes.tables(wanted.fingerprint, wanted.schema, wanted.outer);
+        let tables = indexes.tables(wanted.fingerprint, wanted.outer);
         tables.iter().filter_map(|table| table.near(wanted)).for_each(|way| way.offer_near(wanted));
     }
     if let Some(order) = &order {
-        let tables = indexes.tables(order.fingerprint, order.schema, order.outer);
+        let tables = indexes.tables(order.fingerprint, order.outer);
         let alone = tables.iter().filter(|table| table.outer.is_empty());
         alone.filter_map(|table| table.nearest(order)).for_each(|way| way.offer_nearest(order));
     }
@@ -100,9 +100,17 @@ fn estimate(relation: BaseRelation, wanted: &[Wanted]) {
         relation.set_share(condition, estimate.share(rows), estimate.share_with_near_row(rows));
         shares.push((*condition, estimate.share(rows)));
     }
-    if !shares.is_empty() {
-        relation.estimate_rows(&shares);
+    if shares.is_empty() {
+        return;
     }
+    for condition in relation.conditions() {
+        if let Some((distance, exceeded)) = exceeded_distance(condition.expression) {
+            let share = relation.planner().share_not_null(distance) * (1.0 - share_within(exceeded));
+            relation.set_share(&condition, share, share);
+            shares.push((condition, share));
+        }
+    }
+    relation.estimate_rows(&shares);
 }
 
 /// The order by distance that a query needs.
@@ -110,7 +118,6 @@ struct ByDistance {
     order: Order,
     fingerprint: Expression,
     query: Expression,
-    schema: ExtensionSchema,
     /// The condition that limits the distance.
     limit: Option<Wanted>,
     /// The other relations that the scan needs.
@@ -125,10 +132,8 @@ impl ByDistance {
         if !relation.may_see_hidden_rows(order.expression) {
             return None;
         }
-        let Distance { fingerprints: [a, b], schema } = Distance::read(order.expression)?;
-        let sides = [(a, b), (b, a)].into_iter();
-        let mut sides = sides.filter(|&(fingerprint, _)| relation.owns(fingerprint) && !fingerprint.is_volatile());
-        let (fingerprint, query, outer) = sides.find_map(|(fingerprint, query)| {
+        let distance = Distance::read(order.expression)?;
+        let (fingerprint, query, outer) = sides(relation, distance.fingerprints).find_map(|(fingerprint, query)| {
             let outer = relation.outer([query]).filter(|outer| outer.is_empty())?;
             Some((fingerprint, query, outer))
         })?;
@@ -137,7 +142,7 @@ impl ByDistance {
         };
         let limit = cheapest(wanted.iter().filter(same).copied());
         let expected = relation.expected_rows().filter(|_| limit.is_none());
-        Some(Self { order, fingerprint, query, schema, limit, outer, expected })
+        Some(Self { order, fingerprint, query, limit, outer, expected })
     }
 }
 
@@ -145,7 +150,7 @@ impl ByDistance {
 struct Indexes<'a> {
     relation: BaseRelation,
     usable: &'a [UsableIndex],
-    known: Vec<(Expression, ExtensionSchema, Vec<Scoped>)>,
+    known: Vec<(Expression, Vec<Scoped>)>,
 }
 
 /// A table with layouts that it has indexed, within one scope.
@@ -165,10 +170,10 @@ struct Table<'a> {
 impl<'a> Indexes<'a> {
     /// The ways to see the table as one that has indexed a fingerprint, for a search that needs the relations `outer`:
     /// one for each scope that the query has. If some of the layouts are covering, they also come by themselves.
-    fn tables(&mut self, fingerprint: Expression, schema: ExtensionSchema, outer: Outer) -> Vec<Table<'a>> {
+    fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<Table<'a>> {
         let Self { relation, usable, .. } = *self;
         let column = fingerprint.as_own_column().filter(|&column| column > 0);
-        let found = self.blocks(fingerprint, column, schema);
+        let found = self.blocks(fingerprint, column);
         let mut scopes: Vec<&Vec<i16>> = found.iter().map(|found| &found.scope).collect();
         scopes.sort();
         scopes.dedup();
@@ -209,20 +214,19 @@ impl<'a> Indexes<'a> {
     }
 
     /// The indexed blocks of a fingerprint, which is this column if it is one.
-    fn blocks(&mut self, fingerprint: Expression, column: Option<i16>, schema: ExtensionSchema) -> &[Scoped] {
+    fn blocks(&mut self, fingerprint: Expression, column: Option<i16>) -> &[Scoped] {
         let mut known = self.known.iter();
-        let place = known.position(|(known, of, _)| known.equals(fingerprint) && *of == schema).unwrap_or_else(|| {
+        let place = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
             let of = match column {
                 Some(column) => Fingerprint::Column(column),
                 None => Fingerprint::Expression(fingerprint.moved(self.relation.number(), 1)),
             };
             let indexes = self.usable.iter().map(|index| Relation::open_locked(index.oid));
             let table = Relation::open_locked(self.relation.table());
-            let found = schema.simhash_block().map(|block| indexed_blocks(&table, indexes, of, block));
-            self.known.push((fingerprint, schema, found.unwrap_or_default()));
+            self.known.push((fingerprint, indexed_blocks(&table, indexes, of)));
             self.known.len() - 1
         });
-        &self.known[place].2
+        &self.known[place].1
     }
 }
 

@@ -67,7 +67,7 @@ const EACH: usize = 4;
 
 impl Settings {
     /// The largest distance for a value of the limit's expression.
-    pub fn largest_distance(&self, limit: i32) -> i32 {
+    pub fn largest_distance(&self, limit: i64) -> i32 {
         largest_distance(limit, self.is_strict)
     }
 

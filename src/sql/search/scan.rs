@@ -15,7 +15,7 @@ use super::plan::Settings;
 use super::rows::Rows;
 use super::scope::ScopeValues;
 use crate::postgres::error::{raise, user_error};
-use crate::postgres::expression::list;
+use crate::postgres::expression::{integer_value, list};
 use crate::postgres::planner::custom_scan::{CustomScan, NodeInstrumentation};
 use crate::sql::radii::check_radii;
 
@@ -62,8 +62,9 @@ enum State {
 /// Expressions that are computed when a search begins.
 struct Expressions {
     query: *mut pg_sys::ExprState,
-    /// The largest distance; null if all rows are wanted.
+    /// The largest distance, an integer of this type; null if all rows are wanted.
     limit: *mut pg_sys::ExprState,
+    limit_type: pg_sys::Oid,
     /// The radii; null without radii.
     radii: *mut pg_sys::ExprState,
 }
@@ -95,6 +96,8 @@ impl CustomScan for NearScan {
             let (fingerprint, query) = (compile(0), compile(1));
             let [limit, radii] = [settings.limit_place(), settings.radii_place()]
                 .map(|place| place.map_or(std::ptr::null_mut(), compile));
+            let limit_type = settings.limit_place().and_then(|place| expressions.get(place));
+            let limit_type = limit_type.map_or(pg_sys::InvalidOid, |limit| limit.value_type());
             let values = expressions.get(settings.scope_place()..).unwrap_or_default();
             let scope = (!values.is_empty()).then(|| ScopeValues::new(&settings.scope, values, parent));
             let running = (!is_explain_only).then(|| {
@@ -110,7 +113,7 @@ impl CustomScan for NearScan {
                 let finder = Finder::new(&settings, settings.rows_in(pages.into()));
                 Running { finder, rows, slot, state: State::New, searches: 0, told: (0, 0) }
             });
-            Self { settings, expressions: Expressions { query, limit, radii }, scope, running }
+            Self { settings, expressions: Expressions { query, limit, limit_type, radii }, scope, running }
         }
     }
 
@@ -175,7 +178,8 @@ impl Expressions {
         // anything else is computed.
         unsafe {
             let Some(limit) = value(node, self.limit) else { return Goal::None };
-            let max_distance = settings.largest_distance(limit.value() as i32);
+            let Some(limit) = integer_value(self.limit_type, limit) else { unreadable() };
+            let max_distance = settings.largest_distance(limit);
             if self.radii.is_null() {
                 return Goal::Near(Nearness::within(max_distance));
             }

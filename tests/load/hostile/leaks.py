@@ -42,6 +42,7 @@ NAMED = {
     "options text": "'{{\"ngram\": 2}}'",
     "blocks integer": "4",
     "max_distance integer": "3",
+    "digits text": "lpad(to_hex(n), 16, '0')",
     "words integer": "1 + n % 3",
     "features integer": "3",
     "sample integer": "2",

@@ -292,6 +292,8 @@ class Values:
             return quote(self.document())
         if name == "among":
             return quote(rng.choice(CONDITIONS))
+        if name == "digits" and rng.random() < 0.75:
+            return quote("".join(rng.choice("0123456789abcdefABCDEF") for _ in range(rng.randint(0, 20))))
         way = rng.random()
         if way < 0.1:
             return "''"

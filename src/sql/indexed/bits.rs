@@ -1,0 +1,97 @@
+//! The 64 bits of a fingerprint, in the types in which SQL has them.
+
+use pgrx::pg_sys;
+
+use crate::postgres::expression::Expression;
+use crate::sql::functions::ExtensionSchema;
+
+/// Number of bits of a fingerprint.
+pub const LENGTH: i32 = 64;
+
+/// An expression that has the 64 bits of a fingerprint.
+#[derive(Clone, Copy, Debug)]
+pub enum Bits {
+    Bigint(Expression),
+    /// A `bit(64)`.
+    BitString(Expression),
+    /// Hexadecimal digits, of type `text`, as `('x' || digits)::bit(64)` or `simhash_from_hex(digits)` reads them; and
+    /// the expression that reads them, as a `bigint`.
+    Hex {
+        digits: Expression,
+        bigint: Expression,
+    },
+}
+
+impl Bits {
+    /// Reads an expression of type `bigint`.
+    pub fn of_bigint(expression: Expression) -> Self {
+        let bigint = Self::Bigint(expression);
+        let Some((function, arguments)) = expression.without_relabelling().applied() else { return bigint };
+        let &[argument] = &arguments[..] else { return bigint };
+        if function == pg_sys::F_INT8_BIT.into() {
+            return Self::of_bit_string(argument).unwrap_or(bigint);
+        }
+        match ExtensionSchema::of(function, c"simhash_from_hex", &[pg_sys::TEXTOID], c"simhash_block_support") {
+            Some(_) => Self::Hex { digits: argument, bigint: expression },
+            None => bigint,
+        }
+    }
+
+    /// Reads an expression of type `bit`; None unless its length is known to be 64.
+    pub fn of_bit_string(expression: Expression) -> Option<Self> {
+        if let Some((function, arguments)) = expression.applied() {
+            match (function.to_u32(), &arguments[..]) {
+                (pg_sys::F_BIT_INT8_INT4, &[number, length]) if length.integer() == Some(LENGTH) => {
+                    return Some(Self::of_bigint(number));
+                }
+                (pg_sys::F_BIT_BIT_INT4_BOOL, &[inner, length, _]) if length.integer() == Some(LENGTH) => {
+                    // Only an explicit cast, which pads or cuts the digits, converts a text to bits.
+                    if let Some(digits) = hex_digits(inner) {
+                        return Some(Self::Hex { digits, bigint: expression.coerced_to(pg_sys::INT8OID)? });
+                    }
+                    if inner.bit_length() == Some(LENGTH) {
+                        return Self::of_bit_string(inner);
+                    }
+                }
+                _ => {}
+            }
+        }
+        (expression.bit_length() == Some(LENGTH)).then_some(Self::BitString(expression.without_relabelling()))
+    }
+
+    /// Reads an expression of type `bit` that is combined with one whose length is 64: if its length is not known, it
+    /// is checked when the query runs, and raises an error of the same SQLSTATE. None if it has another length.
+    pub fn of_checked_bit_string(expression: Expression) -> Option<Self> {
+        match expression.bit_length() {
+            Some(_) => Self::of_bit_string(expression),
+            None => expression.assigned_to(pg_sys::BITOID, LENGTH).map(Self::BitString),
+        }
+    }
+
+    /// The bits as a `bigint`.
+    pub fn bigint(self) -> Option<Expression> {
+        match self {
+            Self::Bigint(bigint) | Self::Hex { bigint, .. } => Some(bigint),
+            Self::BitString(bits) => bits.coerced_to(pg_sys::INT8OID).map(Expression::with_folded_constants),
+        }
+    }
+
+    /// Whether both are the same bits, from the same expression.
+    pub fn equals(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Bigint(own), Self::Bigint(other))
+            | (Self::BitString(own), Self::BitString(other))
+            | (Self::Hex { digits: own, .. }, Self::Hex { digits: other, .. }) => own.equals(other),
+            _ => false,
+        }
+    }
+}
+
+/// The digits in `('x' || digits)::bit`.
+fn hex_digits(bits: Expression) -> Option<Expression> {
+    let (function, operands) = bits.cast_by_text()?.applied()?;
+    match operands[..] {
+        [prefix, digits] if function == pg_sys::F_TEXTCAT.into() && prefix.is_text("x") => Some(digits),
+        _ => None,
+    }
+}

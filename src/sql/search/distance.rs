@@ -1,0 +1,74 @@
+//! Recognises the Hamming distance of two fingerprints.
+//!
+//! `hamming(a, b)` and `a <~> b` are the extension's own. Applications that have no extension count the bits in which
+//! two fingerprints differ: by `bit_count` or, as before PostgreSQL 14, as characters of a text.
+
+use pgrx::pg_sys;
+
+use crate::postgres::expression::Expression;
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::bits::{Bits, LENGTH};
+
+/// The distance of two fingerprints.
+#[derive(Clone, Copy)]
+pub struct Distance {
+    pub fingerprints: [Bits; 2],
+}
+
+impl Distance {
+    /// Reads an expression, with or without casts to other integers; None if it is another one.
+    pub fn read(expression: Expression) -> Option<Self> {
+        let (function, arguments) = expression.applied()?;
+        match (function.to_u32(), &arguments[..]) {
+            (pg_sys::F_INT2_INT8 | pg_sys::F_INT4_INT8 | pg_sys::F_INT8_INT4, &[count]) => Self::read(count),
+            (pg_sys::F_BIT_COUNT_BIT, &[difference]) => Self::of_difference(difference),
+            (pg_sys::F_LENGTH_TEXT | pg_sys::F_CHAR_LENGTH_TEXT | pg_sys::F_CHARACTER_LENGTH_TEXT, &[digits]) => {
+                Self::of_difference(without_zeros(digits)?)
+            }
+            (_, &[a, b]) => {
+                let arguments = &[pg_sys::INT8OID, pg_sys::INT8OID];
+                ExtensionSchema::of(function, c"hamming", arguments, c"simhash_near_support")?;
+                Some(Self { fingerprints: [a, b].map(Bits::of_bigint) })
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads the bits in which two fingerprints differ: `(a # b)::bit(64)`, or `a # b` for bit strings.
+    fn of_difference(difference: Expression) -> Option<Self> {
+        let (function, arguments) = difference.applied()?;
+        match (function.to_u32(), &arguments[..]) {
+            (pg_sys::F_BIT_INT8_INT4, &[number, length]) if length.integer() == Some(LENGTH) => {
+                let (function, operands) = number.applied()?;
+                let &[a, b] = &operands[..] else { return None };
+                let is_difference = function == pg_sys::F_INT8XOR.into();
+                is_difference.then(|| Self { fingerprints: [a, b].map(Bits::of_bigint) })
+            }
+            (pg_sys::F_BIT_BIT_INT4_BOOL, &[bits, length, _]) if length.integer() == Some(LENGTH) => {
+                Self::of_difference(bits)
+            }
+            (pg_sys::F_BITXOR, &[a, b]) => {
+                // PostgreSQL raises an error for operands of different lengths.
+                let fingerprints = match (Bits::of_bit_string(a), Bits::of_bit_string(b)) {
+                    (Some(a), Some(b)) => [a, b],
+                    (Some(a), None) => [a, Bits::of_checked_bit_string(b)?],
+                    (None, Some(b)) => [Bits::of_checked_bit_string(a)?, b],
+                    (None, None) => return None,
+                };
+                Some(Self { fingerprints })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The bits in `replace(bits::text, '0', '')` or `translate(bits::text, '0', '')`.
+fn without_zeros(digits: Expression) -> Option<Expression> {
+    let (function, arguments) = digits.applied()?;
+    match (function.to_u32(), &arguments[..]) {
+        (pg_sys::F_REPLACE | pg_sys::F_TRANSLATE, &[digits, from, to]) if from.is_text("0") && to.is_text("") => {
+            digits.cast_by_text()
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,110 @@
+-- Tables that hold fingerprints as bit strings, or as hexadecimal digits in a text.
+
+CREATE SCHEMA attach_bits;
+SET search_path = attach_bits, public;
+SET client_min_messages = warning;
+SET enable_seqscan = off;
+
+-- Digits are read as PostgreSQL reads them, except that those that it refuses are NULL.
+SELECT digits, simhash_from_hex(digits), ('x' || digits)::bit(64)::bigint AS by_hand
+FROM unnest('{0000000000000000,000000000000002a,ffffffffffffffff,FEDCBA9876543210,f,"",0123456789abcdef01}'::text[]) AS digits;
+SELECT digits, simhash_from_hex(digits)
+FROM unnest('{"no digits",0x2a,-1," 1",0123456789abcdefg,é,NULL}'::text[]) AS digits;
+SELECT count(*) AS differences FROM generate_series(1, 1000) AS n, left(md5(n::text), n % 20) AS digits
+WHERE simhash_from_hex(digits) <> ('x' || digits)::bit(64)::bigint;
+
+CREATE DOMAIN hash AS bit(64);
+CREATE TABLE pictures (id integer PRIMARY KEY, bits bit(64), of_domain hash, short bit(32), varying bit varying(64),
+    digits text, limited varchar(16), padded char(16), number integer, computed text GENERATED ALWAYS AS (lower(digits)) STORED);
+INSERT INTO pictures
+SELECT n, b, b, b::bit(32), b, h, h, h, n
+FROM generate_series(1, 2000) AS n, left(md5(n::text), 16) AS h, LATERAL (SELECT ('x' || h)::bit(64) AS b) AS bits;
+SELECT errors($$SELECT simhash_attach('pictures', 'short')$$, $$SELECT simhash_attach('pictures', 'varying')$$,
+    $$SELECT simhash_attach('pictures', 'bits', options => '{"source": "hex"}')$$,
+    $$SELECT simhash_attach('pictures', 'number', options => '{"source": "hex"}')$$,
+    $$SELECT simhash_attach('pictures', 'digits', options => '{"source": "base64"}')$$,
+    $$SELECT simhash_attach('pictures', 'digits', options => '{"source": "hex", "seed": 1}')$$,
+    $$SELECT simhash_attach_online('pictures', 'bits')$$,
+    $$SELECT simhash_attach_online('pictures', 'digits', '{"source": "hex"}')$$);
+
+SET client_min_messages = notice;
+SELECT simhash_attach('pictures', 'bits');
+SELECT simhash_attach('pictures', 'bits');
+SELECT simhash_attach('pictures', 'digits', options => '{"source": "hex"}', prefix => 'hex', blocks => 2);
+SELECT simhash_attach('pictures', 'digits', options => '{"source": "hex"}', prefix => 'hex', blocks => 2);
+SET client_min_messages = warning;
+SELECT simhash_attach('pictures', 'of_domain', prefix => 'd'),
+    simhash_attach('pictures', 'limited', options => '{"source": "hex"}', prefix => 'l', columns => false),
+    simhash_attach('pictures', 'padded', options => '{"source": "hex"}', prefix => 'p'),
+    simhash_attach('pictures', 'computed', options => '{"source": "hex"}', prefix => 'c');
+ANALYZE pictures;
+SELECT described('pictures');
+SELECT stxname, pg_get_statisticsobjdef_expressions(oid), stxstattarget, obj_description(oid, 'pg_statistic_ext')
+FROM pg_statistic_ext WHERE stxrelid = 'pictures'::regclass ORDER BY stxname;
+EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(bits # 1::bigint::bit(64)) <= 3;
+EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(of_domain # 1::bigint::bit(64)) <= 3;
+EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(('x' || digits)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
+EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(('x' || limited)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
+EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(('x' || padded)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
+
+-- A row whose digits are none has no fingerprint: it can be stored, and is not found. Without the scan, the condition
+-- fails at such a row.
+INSERT INTO pictures (id, digits) VALUES (3001, 'unknown'), (3002, ''), (3003, 'ff'), (3004, 'ff00000000000000ab');
+SELECT id, hex, hex_block0 FROM pictures WHERE id > 3000 ORDER BY id;
+SELECT id FROM pictures WHERE bit_count(('x' || digits)::bit(64) # ('x' || 'ff')::bit(64)) <= 8 ORDER BY id;
+SELECT id FROM pictures ORDER BY bit_count(('x' || digits)::bit(64) # ('x' || 'ff')::bit(64)), id LIMIT 3;
+SET pg_simhash.enable_scan = off;
+SELECT errors($$SELECT id FROM pictures WHERE bit_count(('x' || digits)::bit(64) # ('x' || 'ff')::bit(64)) <= 8$$);
+RESET pg_simhash.enable_scan;
+
+-- A column that the application has computed itself is recognised too.
+CREATE TABLE own (id integer PRIMARY KEY, phash text,
+    fp bigint GENERATED ALWAYS AS (('x' || phash)::bit(64)::bigint) STORED);
+INSERT INTO own (id, phash) SELECT n, left(md5(n::text), 16) FROM generate_series(1, 2000) AS n;
+SELECT simhash_attach('own', 'fp', columns => false);
+EXPLAIN (COSTS OFF) SELECT id FROM own WHERE bit_count(('x' || phash)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
+EXPLAIN (COSTS OFF) SELECT id FROM own WHERE bit_count((fp # 255)::bit(64)) <= 3;
+
+-- So are indexes on blocks of the source itself.
+CREATE TABLE bare AS SELECT n AS id, hashint8extended(n, 0)::bit(64) AS phash FROM generate_series(1, 2000) AS n;
+SELECT format('CREATE INDEX ON bare (simhash_block(phash::bigint, %s))', block) FROM generate_series(0, 3) AS block \gexec
+ANALYZE bare;
+EXPLAIN (COSTS OFF) SELECT id FROM bare WHERE bit_count(phash # 1::bigint::bit(64)) <= 3;
+SELECT id FROM bare WHERE bit_count(phash # (hashint8extended(7, 0) # 5)::bit(64)) <= 3;
+
+-- Guards compare the distances.
+SELECT simhash_guard('pictures', max_distance => 2);
+INSERT INTO pictures (id, bits) SELECT 4001, bits # 3::bigint::bit(64) FROM pictures WHERE id = 7;
+SELECT simhash_unguard('pictures');
+
+-- Statistics that were dropped come again. Others on such a column are not dropped with it.
+DROP STATISTICS pictures_simhash_stat;
+SET client_min_messages = notice;
+SELECT simhash_attach('pictures', 'bits');
+SET client_min_messages = warning;
+CREATE STATISTICS others ON simhash_block0, number FROM pictures;
+SELECT errors($$SELECT simhash_detach('pictures')$$);
+DROP STATISTICS others;
+SELECT simhash_detach('pictures'), simhash_detach('pictures', 'hex'), simhash_detach('pictures', 'd'),
+    simhash_detach('pictures', 'l'), simhash_detach('pictures', 'p'), simhash_detach('pictures', 'c');
+SELECT described('pictures');
+SELECT count(*) FROM pg_statistic_ext WHERE stxrelid = 'pictures'::regclass;
+
+-- Each partition has them, since it can be queried by itself.
+CREATE TABLE "Parts" (id integer, fp bigint) PARTITION BY RANGE (id);
+CREATE TABLE part1 PARTITION OF "Parts" FOR VALUES FROM (0) TO (1000);
+CREATE TABLE part2 PARTITION OF "Parts" FOR VALUES FROM (1000) TO (3000);
+CREATE STATISTICS part2_simhash_stat ON (id + 1) FROM part2;
+INSERT INTO "Parts" SELECT n, n * 7919::bigint << 40 FROM generate_series(0, 2999) AS n;
+SELECT simhash_attach('"Parts"', 'fp');
+SELECT stxrelid::regclass, stxname, pg_get_statisticsobjdef_expressions(oid)
+FROM pg_statistic_ext WHERE stxrelid IN ('"Parts"'::regclass, 'part1'::regclass, 'part2'::regclass) ORDER BY 1, 2;
+EXPLAIN (COSTS OFF) SELECT id FROM "Parts" WHERE bit_count((fp # 42)::bit(64)) <= 3;
+SELECT simhash_detach('"Parts"');
+SELECT stxname FROM pg_statistic_ext WHERE stxrelid IN ('"Parts"'::regclass, 'part1'::regclass, 'part2'::regclass);
+
+-- A table without columns for blocks needs none: its indexes are on expressions.
+CREATE TABLE without_columns (fp bigint);
+SELECT simhash_attach('without_columns', 'fp', columns => false);
+SELECT count(*) FROM pg_statistic_ext WHERE stxrelid = 'without_columns'::regclass;
+DROP SCHEMA attach_bits CASCADE;

@@ -1,0 +1,295 @@
+-- Distances as applications without the extension compute them: they are searched and ordered as simhash_near and <~>
+-- are, and give the same rows as without the scan.
+
+CREATE SCHEMA bit_count;
+SET search_path = bit_count, public;
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+-- Small tables are searched too, at any distance.
+SET enable_seqscan = off;
+SET enable_sort = off;
+
+CREATE FUNCTION hex(number bigint) RETURNS text IMMUTABLE LANGUAGE sql RETURN lpad(to_hex(number), 16, '0');
+CREATE FUNCTION random_fingerprint(number integer) RETURNS bigint IMMUTABLE LANGUAGE sql
+    RETURN ('x' || left(md5(number::text), 16))::bit(64)::bigint;
+
+-- Uniform fingerprints, each with a near one; skewed ones, of which most agree in three blocks; and NULLs.
+CREATE TABLE numbers (id integer, fp bigint, seen timestamp, owner integer);
+INSERT INTO numbers
+SELECT n, CASE
+        WHEN n <= 1000 THEN random_fingerprint(n)
+        WHEN n <= 2000 THEN random_fingerprint(n - 1000) # (1::bigint << (n % 64)) # (1::bigint << (n * 7 % 64))
+        WHEN n <= 2900 THEN random_fingerprint(1) # (random_fingerprint(n) >> 48)
+    END, timestamp '2026-01-01' + n * interval '1 minute', n % 7
+FROM generate_series(1, 3000) AS n;
+CREATE TABLE strings AS SELECT id, fp::bit(64) AS phash FROM numbers;
+CREATE TABLE digits AS SELECT id, CASE WHEN id % 2 = 0 THEN upper(hex(fp)) ELSE hex(fp) END AS phash FROM numbers;
+SELECT simhash_attach('numbers', 'fp'), simhash_attach('strings', 'phash'),
+    simhash_attach('digits', 'phash', options => '{"source": "hex"}');
+VACUUM ANALYZE numbers, strings, digits;
+SELECT described('strings');
+SELECT described('digits');
+
+CREATE FUNCTION is_searched(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        IF line ~ 'SimhashScan' THEN
+            RETURN true;
+        END IF;
+    END LOOP;
+    RETURN false;
+END $$;
+
+-- Every form of a condition, in which $Q stands for the query and $K for the distance. The queries are in the clusters
+-- of uniform and skewed fingerprints, and near nothing.
+CREATE FUNCTION compare(source regclass, forms text[]) RETURNS TABLE (form text, searched boolean, rows bigint, same boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+    query bigint;
+    distance integer;
+    condition text;
+    with_scan integer[];
+    without integer[];
+BEGIN
+    FOREACH form IN ARRAY forms LOOP
+        searched = true;
+        rows = 0;
+        same = true;
+        FOREACH query IN ARRAY ARRAY[random_fingerprint(7) # 1, random_fingerprint(1), 42] LOOP
+            FOREACH distance IN ARRAY '{0,1,3,6,70}'::integer[] LOOP
+                condition = replace(replace(form, '$Q', query::text), '$K', distance::text);
+                condition = replace(replace(condition, '$B', query::bit(64)::text), '$H', hex(query));
+                condition = format('SELECT array_agg(id ORDER BY id) FROM %s WHERE %s', source, condition);
+                PERFORM set_config('pg_simhash.enable_scan', 'on', true);
+                searched = searched AND is_searched(condition);
+                EXECUTE condition INTO with_scan;
+                PERFORM set_config('pg_simhash.enable_scan', 'off', true);
+                EXECUTE condition INTO without;
+                rows = rows + coalesce(cardinality(without), 0);
+                same = same AND with_scan IS NOT DISTINCT FROM without;
+            END LOOP;
+        END LOOP;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+CREATE FUNCTION hamming_distance(a bigint, b bigint) RETURNS integer LANGUAGE sql IMMUTABLE AS
+    $$ SELECT bit_count((a # b)::bit(64))::integer $$;
+CREATE FUNCTION strict_distance(a bigint, b bigint) RETURNS integer LANGUAGE sql IMMUTABLE STRICT AS
+    $$ SELECT length(replace((a # b)::bit(64)::text, '0', '')) $$;
+CREATE FUNCTION bits_apart(a bit, b bit) RETURNS bigint LANGUAGE sql AS $$ SELECT bit_count(a # b) $$;
+
+SELECT * FROM compare('numbers', ARRAY[
+    'simhash_near(fp, ''$Q'', $K)',
+    'bit_count((fp # ''$Q'')::bit(64)) <= $K',
+    'bit_count((fp # ''$Q'')::bit(64)) < $K',
+    'bit_count((fp # ''$Q'')::bit(64)) = $K',
+    'bit_count((fp # ''$Q'')::bit(64)) BETWEEN 0 AND $K',
+    '$K >= bit_count((''$Q'' # fp)::bit(64))',
+    '$K::bigint > bit_count((''$Q'' # fp)::bit(64))',
+    '$K = bit_count((fp # ''$Q'')::bit(64))',
+    'NOT bit_count((fp # ''$Q'')::bit(64)) > $K',
+    'bit_count((fp # ''$Q'')::bit(64)) <= $K::smallint',
+    'bit_count((fp # ''$Q'')::bit(64))::integer <= $K',
+    'bit_count((fp # ''$Q'')::bit(64))::smallint <= $K::bigint',
+    'bit_count(fp::bit(64) # ''$Q''::bigint::bit(64)) <= $K',
+    'bit_count(fp::bit(64) # B''$B'') <= $K',
+    'bit_count(fp::bit(64) # ''$B'') <= $K',
+    'bit_count(fp::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
+    'bit_count((fp::bit(64) # B''$B'')::bit(64)) <= $K',
+    'length(replace((fp # ''$Q'')::bit(64)::text, ''0'', '''')) <= $K',
+    'length(translate((fp # ''$Q'')::bit(64)::text, ''0'', '''')) <= $K',
+    'char_length(replace((fp::bit(64) # B''$B'')::text, ''0'', ''''))::bigint <= $K',
+    'hamming_distance(fp, ''$Q'') <= $K',
+    'strict_distance(''$Q'', fp) <= $K',
+    'bits_apart(fp::bit(64), B''$B'') < $K',
+    'fp <~> ''$Q'' = $K',
+    'hamming(fp, ''$Q'') <= $K::bigint',
+    'bit_count((fp # ''$Q'')::bit(64)) <= $K AND owner = 3 AND seen >= ''2026-01-01 12:00'' AND id <> 7']);
+SELECT * FROM compare('strings', ARRAY[
+    'bit_count(phash # B''$B'') <= $K',
+    'bit_count(phash # ''$B'') <= $K',
+    'bit_count(phash # ''$B''::bit(64)) < $K',
+    'bit_count(''$B'' # phash)::integer <= $K',
+    'bit_count(phash::bit varying # ''$B'') <= $K',
+    'bit_count(phash # ''$Q''::bigint::bit(64)) = $K',
+    'bit_count(phash::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
+    'bit_count((phash::bigint # ''$Q'')::bit(64)) <= $K',
+    'length(replace((phash # B''$B'')::text, ''0'', '''')) <= $K',
+    'bits_apart(phash, B''$B'') <= $K',
+    'simhash_near(phash::bigint, ''$Q'', $K)',
+    'simhash_near(simhash, ''$Q'', $K)']);
+SELECT * FROM compare('digits', ARRAY[
+    'bit_count((''x'' || phash)::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
+    'bit_count((''x'' || ''$H'')::bit(64) # (''x'' || phash)::bit(64)) < $K',
+    'bit_count(((''x'' || phash)::bit(64)::bigint # ''$Q'')::bit(64)) <= $K',
+    'length(translate(((''x'' || phash)::bit(64) # B''$B'')::text, ''0'', '''')) <= $K',
+    'simhash_from_hex(phash) <~> ''$Q'' <= $K',
+    'simhash_near(simhash_from_hex(phash), simhash_from_hex(''$H''), $K)']);
+
+-- Other meanings are no match: other widths, other digits, other functions, several columns of the same row.
+SELECT * FROM compare('numbers', ARRAY[
+    'bit_count((fp # ''$Q'')::bit(32)) <= $K',
+    'bit_count((fp # ''$Q'')::bit(128)) <= $K',
+    'bit_count((fp & ''$Q'')::bit(64)) <= $K',
+    'bit_count((fp # id)::bit(64)) <= $K',
+    'bit_count(fp::bit(32) # ''$Q''::bigint::bit(32)) <= $K',
+    'bit_count(int8send(fp # ''$Q'')) <= $K',
+    'bit_count((fp # ''$Q'')::bit(64)) >= $K',
+    'bit_count((fp # ''$Q'')::bit(64)) <= $K + .5',
+    'length(replace((fp # ''$Q'')::bit(64)::text, ''1'', '''')) <= $K',
+    'length(replace((fp # ''$Q'')::bit(64)::text, ''0'', ''1'')) <= $K',
+    'octet_length((fp # ''$Q'')::bit(64)) <= $K']);
+SELECT * FROM compare('strings', ARRAY[
+    'bit_count(phash::bit(32) # B''$B''::bit(32)) <= $K',
+    'bit_count(phash & B''$B'') <= $K']);
+SELECT * FROM compare('digits', ARRAY[
+    'bit_count((''x'' || phash)::bit(32) # (''x'' || ''$H'')::bit(32)) <= $K',
+    'bit_count((''x'' || lower(phash))::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K']);
+SELECT errors('SELECT id FROM strings WHERE bit_count(phash # B''101'') <= 3',
+    'SELECT id FROM digits WHERE bit_count((''x'' || phash)::bit(64) # (''x'' || ''g'')::bit(64)) <= 3');
+
+-- The nearest rows.
+CREATE FUNCTION nearest(source regclass, distance text) RETURNS TABLE (form text, searched boolean, same boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+    query text = format('SELECT array_agg(d) FROM (SELECT %s AS d FROM %s ORDER BY d LIMIT 50) AS nearest', distance, source);
+    keyed text = format('SELECT array_agg(id) FROM (SELECT id FROM %s ORDER BY %s, id LIMIT 20) AS nearest', source, distance);
+    with_scan bigint[];
+    without bigint[];
+BEGIN
+    form = distance;
+    searched = is_searched(query) AND is_searched(keyed);
+    same = true;
+    FOREACH query IN ARRAY ARRAY[query, keyed] LOOP
+        SET pg_simhash.enable_scan = on;
+        EXECUTE query INTO with_scan;
+        SET pg_simhash.enable_scan = off;
+        EXECUTE query INTO without;
+        same = same AND with_scan = without;
+    END LOOP;
+    SET pg_simhash.enable_scan = on;
+    RETURN NEXT;
+END $$;
+SELECT nearest.* FROM (VALUES
+    ('numbers', 'fp <~> 42'),
+    ('numbers', 'bit_count((fp # 42)::bit(64))'),
+    ('numbers', 'bit_count((42 # fp)::bit(64))::integer'),
+    ('numbers', 'hamming_distance(fp, 42)'),
+    ('numbers', 'length(replace((fp # 42)::bit(64)::text, ''0'', ''''))'),
+    ('strings', 'bit_count(phash # 42::bigint::bit(64))'),
+    ('digits', 'bit_count((''x'' || phash)::bit(64) # (''x'' || ''000000000000002a'')::bit(64))'),
+    ('numbers', 'bit_count((fp # 42)::bit(32))')) AS f (source, distance),
+    nearest(source, distance);
+RESET enable_seqscan;
+RESET enable_sort;
+EXPLAIN (COSTS OFF) SELECT id FROM numbers WHERE bit_count((fp # 42)::bit(64)) <= 8
+ORDER BY bit_count((fp # 42)::bit(64)), seen LIMIT 1;
+-- A condition and an order of different forms.
+EXPLAIN (COSTS OFF) SELECT id FROM strings WHERE bit_count(phash # 42::bigint::bit(64)) BETWEEN 0 AND 8
+ORDER BY simhash <~> 42 LIMIT 1;
+EXPLAIN (COSTS OFF) SELECT id FROM digits WHERE bit_count(('x' || phash)::bit(64) # ('x' || 'FF')::bit(64)) <= 6;
+
+-- Parameters, in generic plans too; of a bit string whose width is known when the query runs, a wrong one is an error.
+SET plan_cache_mode = force_generic_plan;
+PREPARE by_number(bigint, bigint) AS SELECT id FROM numbers WHERE bit_count((fp # $1)::bit(64)) <= $2;
+PREPARE by_small(bigint, smallint) AS SELECT id FROM numbers WHERE bit_count((fp # $1)::bit(64)) < $2 ORDER BY id;
+PREPARE by_bits AS SELECT id FROM strings WHERE bit_count(phash # $1) <= $2 ORDER BY id;
+PREPARE by_cast_bits(text) AS SELECT id FROM strings WHERE bit_count(phash # $1::bit(64)) <= 3 ORDER BY id;
+PREPARE by_digits(text) AS
+SELECT id FROM digits WHERE bit_count(('x' || phash)::bit(64) # ('x' || $1)::bit(64)) <= 6 ORDER BY id;
+EXPLAIN (COSTS OFF) EXECUTE by_number(1, 1);
+EXPLAIN (COSTS OFF) EXECUTE by_bits('1', 3);
+EXPLAIN (COSTS OFF) EXECUTE by_digits('');
+SELECT random_fingerprint(7) AS seven, hex(random_fingerprint(7)) AS digits, random_fingerprint(7)::bit(64) AS bits \gset
+EXECUTE by_number(:seven, 3);
+SELECT count(*) FROM numbers WHERE bit_count((fp # :seven)::bit(64)) <= 3000000000;
+EXECUTE by_number(:seven, -3000000000);
+EXECUTE by_number(:seven, NULL);
+EXECUTE by_number(NULL, 3);
+EXECUTE by_small(:seven, 3);
+EXECUTE by_bits(:'bits', 3);
+EXECUTE by_bits('101', 3);
+EXECUTE by_cast_bits(:'bits');
+EXECUTE by_digits(:'digits');
+EXECUTE by_digits('no digits');
+RESET plan_cache_mode;
+
+-- Columns of other tables, views, LATERAL.
+CREATE TABLE queries AS SELECT n AS id, random_fingerprint(n) AS q, random_fingerprint(n)::bit(64) AS b
+FROM generate_series(5, 7) AS n;
+ANALYZE queries;
+CREATE VIEW seen AS SELECT n.id, fp AS hash, tag FROM numbers AS n, (VALUES ('a')) AS tags (tag);
+EXPLAIN (COSTS OFF) SELECT queries.id, seen.id FROM queries JOIN seen ON bit_count((seen.hash # q)::bit(64)) <= 2;
+SELECT queries.id, seen.id FROM queries JOIN seen ON bit_count((seen.hash # q)::bit(64)) <= 2 ORDER BY 1, 2;
+SELECT queries.id, strings.id FROM queries JOIN strings ON bit_count(phash # b) <= 2 ORDER BY 1, 2;
+SELECT queries.id, near.* FROM queries, LATERAL (
+    SELECT id AS like_id, bit_count((fp # q)::bit(64)) AS distance FROM numbers
+    ORDER BY bit_count((fp # q)::bit(64)) LIMIT 2) AS near ORDER BY queries.id, distance;
+
+-- The estimate is that of simhash_near, with BETWEEN too.
+CREATE FUNCTION expected(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT json) SELECT FROM ' || query INTO plan;
+    RETURN plan -> 0 -> 'Plan' -> 'Plan Rows';
+END $$;
+SELECT k, expected(format('numbers WHERE simhash_near(fp, 42, %s)', k)) AS near,
+    expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) <= %s', k)) AS bit_count,
+    expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) BETWEEN 0 AND %s', k)) AS "between",
+    expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) > 0 AND bit_count((fp # 42)::bit(64)) <= %s', k))
+        AS others,
+    expected(format('numbers WHERE bit_count((fp # 42)::bit(64)) BETWEEN 20 AND %s', k)) AS far,
+    expected(format('numbers WHERE bit_count((fp # 42)::bit(32)) <= %s', k)) AS "32 bits"
+FROM unnest('{3,25,30}'::integer[]) AS k;
+SELECT expected('queries, numbers WHERE simhash_near(fp, q, 3)') AS near,
+    expected('queries, numbers WHERE bit_count((fp # q)::bit(64)) <= 3') AS bit_count,
+    expected('queries, numbers WHERE bit_count((fp # q)::bit(64)) BETWEEN 0 AND 3') AS "between";
+
+-- In a new session, planning such a query loads the library, whether blocks are columns or expressions. A table without
+-- block indexes does not.
+CREATE TABLE by_expression AS SELECT * FROM numbers;
+SELECT simhash_attach('by_expression', 'fp', columns => false);
+CREATE TABLE plain AS SELECT * FROM numbers;
+ANALYZE by_expression, plain;
+CREATE FUNCTION is_loaded() RETURNS boolean LANGUAGE sql AS $$ SELECT current_setting('pg_simhash.enable_scan', true) IS NOT NULL $$;
+\c -
+SET search_path = bit_count, public;
+SELECT is_loaded();
+EXPLAIN (COSTS OFF) SELECT id FROM plain WHERE bit_count((fp # 42)::bit(64)) <= 3;
+SELECT is_loaded();
+EXPLAIN (COSTS OFF) SELECT id FROM numbers WHERE bit_count((fp # 42)::bit(64)) <= 3;
+SELECT is_loaded();
+\c -
+SET search_path = bit_count, public;
+EXPLAIN (COSTS OFF) SELECT id FROM strings WHERE bit_count(phash # 42::bigint::bit(64)) <= 3;
+\c -
+SET search_path = bit_count, public;
+EXPLAIN (COSTS OFF) SELECT id FROM digits WHERE bit_count(('x' || phash)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
+\c -
+SET search_path = bit_count, public;
+EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE bit_count((fp # 42)::bit(64)) <= 3;
+\c -
+SET search_path = bit_count, public;
+-- A prepared statement is planned later.
+PREPARE first(bigint) AS SELECT id FROM numbers WHERE bit_count((fp # $1)::bit(64)) <= 3;
+SELECT is_loaded();
+EXPLAIN (COSTS OFF) EXECUTE first(42);
+
+-- Workers load it with their leader.
+\c -
+SET search_path = bit_count, public;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+ALTER TABLE queries SET (parallel_workers = 2);
+EXPLAIN (COSTS OFF)
+SELECT queries.id, n.id FROM queries JOIN numbers AS n ON bit_count((n.fp # q)::bit(64)) <= 2 AND owner >= 0;
+SELECT queries.id, n.id FROM queries JOIN numbers AS n ON bit_count((n.fp # q)::bit(64)) <= 2 AND owner >= 0
+ORDER BY 1, 2;
+SET client_min_messages = warning;
+DROP SCHEMA bit_count CASCADE;
