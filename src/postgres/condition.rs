@@ -15,10 +15,12 @@ use crate::postgres::error::{push, sendable, user_error};
 use crate::postgres::ffi::errcontext_msg;
 use crate::postgres::spi::{from_server, to_server};
 
-/// Parses a condition on a row of an open table. An error unless it is one expression, boolean, of plain columns of the
-/// table, the same for a row as often as a statement asks, and calls no code of others than the table's owner and
-/// superusers: a role that may create triggers can write a condition that is evaluated with the owner's rights. Names are looked up in the current search path, and
-/// nothing of the condition is evaluated, except input functions of types.
+/// Parses a condition on a row of an open table. An error unless it is one boolean expression of plain columns of the
+/// table, not volatile, without subqueries, and calls only code of the table's owner and of superusers: a role that may
+/// create triggers can write a condition that is evaluated with the owner's rights.
+///
+/// Names are looked up in the current search path. Nothing is evaluated but literals, by the input functions of their
+/// types. So a condition that others may have written must not be parsed with the owner's rights.
 ///
 /// `name` is the argument that an error is about. The result lives in the current memory context.
 pub fn parse(table: &Relation, condition: &str, name: &CStr) -> Result<Expression, ErrorReport> {
