@@ -6,10 +6,13 @@ mod tests {
     use simhash::fingerprint::Fingerprinter;
     use simhash::fingerprint::options::Options;
     use simhash::fingerprint::resemblance::resemblance;
+    use simhash::search::nearness::Nearness;
 
     use crate::pg_test::random::Random;
 
-    const MAX_DISTANCE: u32 = 6;
+    // The defaults of guards.
+    const MAX_DISTANCE: i32 = 10;
+    const RADII: [i32; 4] = [1, 1, 1, 1];
     const LEAST: f64 = 0.89;
 
     #[derive(Clone, Debug)]
@@ -43,7 +46,8 @@ mod tests {
                 .expect("memory suffices")
                 .is_some_and(|resemblance| resemblance >= LEAST)
         };
-        hamming(a.fingerprint, b.fingerprint) <= MAX_DISTANCE && resembles()
+        let near = Nearness::by_radii(MAX_DISTANCE, &RADII).expect("radii of a layout");
+        near.contains(a.fingerprint ^ b.fingerprint) && resembles()
     }
 
     /// What a row may be marked with: the nearest of the unmarked rows near it. None if there is none.

@@ -5,9 +5,10 @@
 FOLDER holds sets of documents with their true near-duplicates, as simhash/benches/quality.rs describes them: every pair
 whose resemblance J (of the sets of 5-character shingles) is at least 0.5.
 
-- A guard with the action `mark` gets the documents one by one, in the order of the file. Precision is the share of the
-  marked rows that have an earlier row with J >= 0.8, recall the share of the rows with an earlier row with J >= 0.9 that
-  are marked. The last column is the share of the marks that name a marked row.
+- A guard with the action `mark` gets the documents one by one, in the order of the file. It compares a row with the
+  earlier rows without a mark, and so do these figures: precision is the share of the marked rows that have such a row
+  with J >= 0.8, recall the share of the rows with such a row with J >= 0.9 that are marked. The last column is the share
+  of the marks that name a marked row.
 - simhash_duplicate_of does what a guard with `skip` would do. Precision and recall are the same by the earlier rows that
   are kept. Left is the number of confirmed pairs among the rows that it keeps.
 - In a cluster, precision is the share of the pairs of rows that are confirmed (near, with at least the
@@ -102,7 +103,8 @@ def guarded(arguments):
             END $$""")
     chained = value("SELECT coalesce(avg((b.same_as IS NOT NULL)::integer), 0)"
                     " FROM marked AS a JOIN marked AS b ON a.same_as = b.id")
-    return (*judged("SELECT id FROM marked WHERE same_as IS NOT NULL"), f"{float(chained):.3f}")
+    kept = "JOIN marked ON marked.id = a AND same_as IS NULL"
+    return (*judged("SELECT id FROM marked WHERE same_as IS NOT NULL", kept), f"{float(chained):.3f}")
 
 
 def duplicates(arguments, near):
@@ -114,8 +116,8 @@ def duplicates(arguments, near):
     return (*judged("SELECT id FROM found WHERE same_as IS NOT NULL", kept), left)
 
 
-def judged(found, kept=""):
-    """Precision, recall and number of the rows found, by their earlier rows; with `kept`, only by some of these."""
+def judged(found, kept):
+    """Precision, recall and number of the rows found, by the earlier rows that `kept` joins."""
     ((right, found_rows, expected, recalled),) = psql(f"""
         WITH earlier AS (SELECT b AS id, max(j) AS j FROM true_pairs {kept} GROUP BY b), found AS ({found})
         SELECT count(*) FILTER (WHERE found.id IS NOT NULL AND j >= 0.8), (SELECT count(*) FROM found),

@@ -29,6 +29,8 @@ FULL = 10_000_000
 # The most primary-key lookups that a search may take among ten million rows, by the distribution.
 SEARCH_BARS = {("best", 5): (15, 17), ("best", 8): (105, 110), ("default", 3): (4, 5)}
 NEAREST_BARS = 4, 5
+# The same for searches by radii among fingerprints of texts.
+RADII_BARS = {(1, 1, 1, 1): 40, (1, 1, 1): 12, (0, 0, 0, 0): 6}
 DISTRIBUTIONS = "uniform", "text"
 
 
@@ -66,6 +68,9 @@ def measure_distribution(distribution, runs, rows, file, judge):
         times, wrong = searches.report(sizes, blocks, distances, runs)
         judge.wrong += wrong
         judge.add(distribution, blocks, times, sizes)
+        by_radii, wrong = searches.report_by_radii(sizes, blocks, runs)
+        judge.wrong += wrong
+        judge.by_radii |= by_radii
         searches.report_plans(sizes, 3, runs)
         searches.report_kinds(sizes, 3, runs)
         joined = joins.report(sizes, (3, 5), runs)
@@ -109,6 +114,7 @@ class Judge:
         self.joins = {}
         self.nearest = {}
         self.plain = {}
+        self.by_radii = {}
         self.insert = None
 
     def add(self, distribution, blocks, times, sizes):
@@ -126,6 +132,9 @@ class Judge:
             print(f"The bars are for {FULL:,} rows; here for {self.rows:,}:")
         for place, distribution in enumerate(DISTRIBUTIONS):
             self.distribution(place, distribution)
+        for radii, bar in RADII_BARS.items():
+            ratio = self.by_radii[radii, f"text_{self.rows}"]
+            say(f"text, radii {radii}: {ratio:.1f} primary-key lookups", ratio, bar)
         for (distribution, k, rows), ratio in self.plain.items():
             say(f"{distribution}, plain indexes, k = {k}, {rows:,} rows: {ratio:.2f} times the search by hand", ratio, 1)
         say(f"insert, covering to plain indexes: {self.insert:.2f} times as long", self.insert, 1.5)

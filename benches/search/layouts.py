@@ -71,3 +71,7 @@ def by_hand(blocks, k, query):
 
 def near(k, query):
     return f"simhash_near(t.simhash, {query}, {k})"
+
+
+def near_by_radii(k, radii, query):
+    return f"simhash_near(t.simhash, {query}, {k}, '{{{','.join(map(str, radii))}}}')"

@@ -1,13 +1,16 @@
 """Times searches and orders by distance, beside primary-key lookups, in tables of several sizes."""
 
-from exact import candidates_per_search, check, check_nearest
-from layouts import by_hand, near, probes
+from exact import candidates_per_search, check, check_by_radii, check_nearest
+from layouts import by_hand, near, near_by_radii, probes
 from server import Way, measure
 from tables import KINDS, QUERIES
 
 ANSWER, LOOKUP, NEAR, HAND = "an empty answer", "lookup", "simhash_near", "by hand"
 NEAREST, FAR, SORT = "nearest 10 of near ones", "nearest 10, nothing near", "scan and sort"
 LIMIT = 10
+# The distance and the radii of searches by radii, by the layout.
+WITHIN = 10
+RADII = {4: ((0, 0, 0, 0), (1, 1, 0, 0), (1, 1, 1, 1)), 3: ((0, 0, 0), (1, 1, 1)), 2: ()}
 
 
 def scan(enabled):
@@ -65,6 +68,22 @@ def report(sizes, blocks, distances, runs):
                 flush=True,
             )
     return times, wrong
+
+
+def report_by_radii(sizes, blocks, runs):
+    """Searches by radii; returns the ratios to a lookup by radii and table, and the number of wrong rows."""
+    ways = {ANSWER: Way("SELECT 1")} | {(LOOKUP, table): lookup(table, rows) for table, rows in sizes.items()}
+    for radii in RADII[blocks]:
+        ways |= {(radii, table): search(table, 8, near_by_radii(WITHIN, radii, ":q")) for table in sizes}
+    times = measure(ways, runs, sizes, "force_generic_plan") if RADII[blocks] else None
+    ratios, wrong = {}, 0
+    for radii in RADII[blocks]:
+        for table, rows in sizes.items():
+            found, differing = check_by_radii(table, near_by_radii(WITHIN, radii, "q.simhash"))
+            wrong += differing
+            ratios[radii, table] = times.ratio((radii, table), (LOOKUP, table))
+            print(f"radii {radii} {rows:>11,} found {found}, wrong {differing} {line(times, table, radii)}", flush=True)
+    return ratios, wrong
 
 
 def line(times, table, form=NEAR):
