@@ -49,7 +49,8 @@ pub fn tell_of_cheaper(
     {
         tell(format!(
             "for each new row, {} of table \"{}\"; with max_distance => {}, radii => '{{{}}}' and indexes on {} \
-             blocks, {}, and {:.2} of the copies in place of {found:.2} (see simhash_skew)",
+             blocks, {}, and {:.2} of the copies in place of {found:.2} (simhash_skew with max_distance => NULL \
+             compares more)",
             cost(own),
             table.name,
             other.near.max_distance(),

@@ -202,9 +202,9 @@ impl SearchedTable {
                 }
                 // SAFETY: after the scope columns, the index has a block, an integer; the scan has a key for each.
                 unsafe { scan.look_up(&before, &at_once) };
-                let before = scan.entries();
+                let read_before = scan.entries();
                 let flow = self.scan(&table, &mut scan, wanted, &mut show);
-                self.entries.set(self.entries.get() + scan.entries() - before);
+                self.entries.set(self.entries.get() + scan.entries() - read_before);
                 if flow.is_break() {
                     return Ok(flow);
                 }
