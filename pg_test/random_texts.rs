@@ -53,6 +53,7 @@ mod tests {
             ("ngram", json!(1 + random.below(16))),
             ("weight", json!(random.one_of(&["set", "log", "tf"]))),
             ("case_fold", json!(random.one_of(&[true, false]))),
+            ("numbers", json!(random.one_of(&["any", "same"]))),
             ("top", json!(1 + random.below(20))),
             ("markup", json!("html")),
         ] {

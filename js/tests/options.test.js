@@ -14,7 +14,6 @@ test('each option matters', () => {
     { weight: 'tf' },
     { weights: { some: 0.01 } },
     { case_fold: false },
-    { numbers: 'same' },
     { top: 3 },
     { seed: 1 },
     { markup: 'html' },

@@ -16,7 +16,6 @@ class Options(unittest.TestCase):
             {"weight": "tf"},
             {"weights": {"some": 0.01}},
             {"case_fold": False},
-            {"numbers": "same"},
             {"top": 3},
             {"seed": 1},
             {"markup": "html"},

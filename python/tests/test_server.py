@@ -56,6 +56,8 @@ def random_options(rng, text):
         options["weight"] = rng.choice(["set", "log", "tf"])
     if rng.random() < 0.3:
         options["case_fold"] = rng.random() < 0.5
+    if rng.random() < 0.3:
+        options["numbers"] = rng.choice(["any", "same"])
     if rng.random() < 0.2:
         options["top"] = rng.choice([1, 2, 5, 2**32 - 1])
     if rng.random() < 0.3:

@@ -4,19 +4,23 @@ use std::ffi::{CStr, c_char, c_void};
 
 use pgrx::pg_guard;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, ParseExprKind};
+use pgrx::pg_sys::{self, Oid, ParseExprKind, heap_tuple_get_struct};
 use pgrx::prelude::*;
 
 use super::expression::Expression;
 use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::names::role_name;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::error::user_error;
+use crate::postgres::error::{push, sendable, user_error};
 use crate::postgres::ffi::errcontext_msg;
 use crate::postgres::spi::{from_server, to_server};
 
-/// Parses a condition on a row of an open table. An error unless it is one expression, boolean, of plain columns of the
-/// table, and the same for a row as often as a statement asks. Names are looked up in the current search path, and
-/// nothing of the condition is evaluated, except input functions of types.
+/// Parses a condition on a row of an open table. An error unless it is one boolean expression of plain columns of the
+/// table, not volatile, without subqueries, and calls only code of the table's owner and of superusers: a role that may
+/// create triggers can write a condition that is evaluated with the owner's rights.
+///
+/// Names are looked up in the current search path. Nothing is evaluated but literals, by the input functions of their
+/// types. So a condition that others may have written must not be parsed with the owner's rights.
 ///
 /// `name` is the argument that an error is about. The result lives in the current memory context.
 pub fn parse(table: &Relation, condition: &str, name: &CStr) -> Result<Expression, ErrorReport> {
@@ -64,6 +68,9 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<(), Erro
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION, message)
             .set_hint("now() is the same throughout a transaction; clock_timestamp() and random() are not."));
     }
+    for code in code_of(condition) {
+        code.check(table, name)?;
+    }
     for number in condition.own_columns() {
         let Some(column) = Column::at(table, number) else {
             let message = format!("{name} must not use system columns or whole rows");
@@ -78,6 +85,86 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<(), Erro
         }
     }
     Ok(())
+}
+
+/// What an expression evaluates that may be a user's own.
+enum Code {
+    Function(Oid),
+    /// A type, which may be a domain or contain one, whose constraints are checked; or have casts that are looked up.
+    Type(Oid),
+}
+
+impl Code {
+    /// An error unless the code belongs to the table's owner or to a superuser, and cannot read other tables.
+    fn check(&self, table: &Relation, name: &str) -> Result<(), ErrorReport> {
+        // SAFETY: look-ups in system caches. A row is there as long as it is not released, and its owner is copied. The
+        // texts are NUL-terminated.
+        let (owner, result, what) = unsafe {
+            match *self {
+                Self::Function(function) => {
+                    let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::PROCOID as i32, function.into());
+                    let found = heap_tuple_get_struct::<pg_sys::FormData_pg_proc>(row).as_ref();
+                    let found = found.map(|found| (found.proowner, found.prorettype));
+                    pg_sys::ReleaseSysCache(row);
+                    let (owner, result) = found.unwrap_or_default();
+                    (owner, result, format!("function {}", from_server(pg_sys::format_procedure(function))?))
+                }
+                Self::Type(of_type) => {
+                    let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, of_type.into());
+                    let found = heap_tuple_get_struct::<pg_sys::FormData_pg_type>(row).as_ref();
+                    let owner = found.map(|found| found.typowner).unwrap_or_default();
+                    pg_sys::ReleaseSysCache(row);
+                    (owner, of_type, format!("type {}", from_server(pg_sys::format_type_be(of_type))?))
+                }
+            }
+        };
+        // table_to_xml and its kin read tables that the condition does not name.
+        if result == pg_sys::XMLOID {
+            let message = format!("cannot use {what} in {name}");
+            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+                .set_detail("A condition has no use for functions that return xml."));
+        }
+        // SAFETY: superuser_arg accepts any OID.
+        if owner == table.owner() || unsafe { pg_sys::superuser_arg(owner) } {
+            return Ok(());
+        }
+        let (its_owner, owner) = (role_name(owner)?, role_name(table.owner())?);
+        let message = format!("{what} in {name} belongs to \"{its_owner}\"");
+        Err(user_error(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, message).set_detail(sendable(format!(
+            "It would run with the rights of \"{owner}\", the owner of table \"{}\".",
+            table.name()?
+        ))))
+    }
+}
+
+/// The functions and types of an expression.
+fn code_of(expression: Expression) -> Vec<Code> {
+    let mut code: Vec<Code> = Vec::new();
+    // SAFETY: the expression is valid, and the walker's argument is the vector.
+    unsafe { collect_code(expression.as_ptr(), (&raw mut code).cast()) };
+    code
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn collect_code(node: *mut pg_sys::Node, code: *mut c_void) -> bool {
+    if node.is_null() {
+        return false;
+    }
+    // SAFETY: PostgreSQL passes a valid node, whose tag tells its type, and the argument of `code_of`.
+    unsafe {
+        pg_sys::check_functions_in_node(node, Some(collect_function), code);
+        if !matches!((*node).type_, pg_sys::NodeTag::T_List | pg_sys::NodeTag::T_CaseWhen) {
+            push(&mut *code.cast::<Vec<Code>>(), Code::Type(pg_sys::exprType(node)));
+        }
+        pg_sys::expression_tree_walker(node, Some(collect_code), code)
+    }
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn collect_function(function: Oid, code: *mut c_void) -> bool {
+    // SAFETY: the argument of `code_of`.
+    push(unsafe { &mut *code.cast::<Vec<Code>>() }, Code::Function(function));
+    false
 }
 
 /// The expression of a parsed `SELECT (expression)`; None if the statement is another one.

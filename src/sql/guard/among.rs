@@ -108,8 +108,14 @@ impl Among {
             return Ok(known.clone());
         }
         let make = || {
-            let expression = as_owner(self.owner, || parse(&Relation::open(table), &self.condition, NAME))?;
-            Ok(Rc::new(Condition { columns: expression.own_columns(), computed: Computed::new(expression) }))
+            // Not as the owner, because a literal may run code of a type before it is known whose code that is.
+            let expression = with_settings(|| {
+                set(c"search_path", c"pg_catalog, pg_temp");
+                parse(&Relation::open(table), &self.condition, NAME)
+            })?;
+            // The planner folds constants.
+            let computed = as_owner(self.owner, || Computed::new(expression));
+            Ok(Rc::new(Condition { columns: expression.own_columns(), computed }))
         };
         // SAFETY: the memory context lives as long as this, and so as long as the condition.
         let made = unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| make()) }?;

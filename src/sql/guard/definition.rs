@@ -115,7 +115,7 @@ impl Guard {
             [] => (None, &[][..]),
             [mark, following @ ..] => (Some(mark).filter(|mark| !mark.is_empty()), following),
         };
-        let Rest { scope, log, among } = split(following)?;
+        let Following { scope, log, among } = Following::split(following)?;
         if (action == Action::Mark) != mark.is_some() {
             let message = "simhash_dedup takes a mark column for the action mark, and only for that action";
             return Err(protocol_violated(message.to_owned(), USAGE));
@@ -190,30 +190,31 @@ impl Identity {
 }
 
 /// The trigger's arguments after the mark column.
-struct Rest<'a> {
+struct Following<'a> {
     scope: &'a [String],
     log: Option<Log>,
     among: Option<String>,
 }
 
-/// Splits the trigger's arguments after the mark column: an empty argument comes before the log, and another one before
-/// the condition `among`.
-fn split(arguments: &[String]) -> Result<Rest<'_>, ErrorReport> {
-    let sections: Vec<_> = arguments.split(String::is_empty).collect();
-    let (log, among) = match sections[..] {
-        [_] => (None, None),
-        [_, log] => (Some(log), None),
-        [_, log, [among]] => (Some(log).filter(|log| !log.is_empty()), Some(among.clone())),
-        _ => return Err(wrong_log()),
-    };
-    let log = match log {
-        None => None,
-        Some([schema, name, columns @ ..]) => {
-            Some(Log { schema: schema.clone(), name: name.clone(), columns: columns.to_vec() })
-        }
-        Some(_) => return Err(wrong_log()),
-    };
-    Ok(Rest { scope: sections[0], log, among })
+impl<'a> Following<'a> {
+    /// Splits the arguments: an empty one comes before the log, and another one before the condition.
+    fn split(arguments: &'a [String]) -> Result<Self, ErrorReport> {
+        let sections: Vec<_> = arguments.split(String::is_empty).collect();
+        let (scope, log, among) = match sections[..] {
+            [scope] => (scope, None, None),
+            [scope, log] => (scope, Some(log), None),
+            [scope, log, [among]] => (scope, Some(log).filter(|log| !log.is_empty()), Some(among.clone())),
+            _ => return Err(wrong_log()),
+        };
+        let log = match log {
+            None => None,
+            Some([schema, name, columns @ ..]) => {
+                Some(Log { schema: schema.clone(), name: name.clone(), columns: columns.to_vec() })
+            }
+            Some(_) => return Err(wrong_log()),
+        };
+        Ok(Self { scope, log, among })
+    }
 }
 
 fn wrong_log() -> ErrorReport {

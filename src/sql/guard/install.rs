@@ -72,7 +72,8 @@ fn simhash_guard_radii(
     guard(target, action, asked, scope, mark_column, fingerprint, log_to, log_columns, among, fcinfo)
 }
 
-/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii, options and a condition.
+/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii, options and a
+/// condition.
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
 fn simhash_guard_texts(

@@ -92,7 +92,8 @@ fn simhash_preview_radii(
     Ok(TableIterator::new(preview(target, asked, scope, fingerprint, sample, among, fcinfo)?))
 }
 
-/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii, options and a condition.
+/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii, options and a
+/// condition.
 #[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
 fn simhash_preview(

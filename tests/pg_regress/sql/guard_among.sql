@@ -167,6 +167,40 @@ INSERT INTO owned VALUES (1, 0);
 INSERT INTO owned VALUES (2, 1);
 INSERT INTO owned VALUES (3, 2);
 RESET ROLE;
+-- So it must be code of that owner, or of a superuser: whoever may create triggers writes the trigger's arguments.
+SET ROLE guard_among_owner;
+CREATE TABLE lent (id integer PRIMARY KEY, f bigint);
+SELECT simhash_attach('lent', 'f');
+INSERT INTO lent VALUES (1, 0);
+GRANT INSERT, TRIGGER ON lent TO guard_among_writer;
+RESET ROLE;
+GRANT CREATE ON SCHEMA guard_among TO guard_among_writer;
+SET ROLE guard_among_writer;
+CREATE FUNCTION spy(id integer) RETURNS boolean STABLE LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE WARNING 'spying as %', current_user;
+    RETURN true;
+END $$;
+CREATE DOMAIN spying AS integer CHECK (spy(value));
+CREATE TYPE spied AS (id spying);
+CREATE OPERATOR ~~~ (FUNCTION = spy, RIGHTARG = integer);
+CREATE FUNCTION with_condition(condition text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    detail text;
+BEGIN
+    EXECUTE format('CREATE TRIGGER by_hand BEFORE INSERT ON lent FOR EACH ROW
+        EXECUTE FUNCTION simhash_dedup(''reject'', ''3'', ''f'', '''', '''', '''', %L)', condition);
+    INSERT INTO lent VALUES (2, 0);
+    RETURN 'stored';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+    RETURN concat_ws(' ', sqlstate, sqlerrm, detail);
+END $$;
+SELECT condition, with_condition(condition) FROM unnest(ARRAY['guard_among.spy(id)', 'id::guard_among.spying > 0',
+    '''1''::guard_among.spying > 0', 'CASE WHEN id > 0 THEN OPERATOR(guard_among.~~~) id END',
+    '''{1}''::guard_among.spying[] IS NOT NULL', 'id::text::guard_among.spying[] IS NULL', 'jsonb_populate_record(NULL::guard_among.spied, ''{"id": 1}'') IS NULL',
+    'table_to_xml(''guard_among.lent'', true, true, '''')::text ~ ''a''', 'guard_among.counts(id)', 'id > 0']) AS condition;
+RESET ROLE;
 DROP SCHEMA guard_among CASCADE;
 DROP OWNED BY guard_among_owner, guard_among_writer;
 DROP ROLE guard_among_owner, guard_among_writer;
