@@ -1,7 +1,7 @@
 # Each target runs one script of tools/ (bench: of benches/), which reads these variables from the environment:
 #
 #   PG_CONFIG=path   the PostgreSQL to build for (default: the newest installed one that Cargo.toml has a feature for)
-#   TEST=names       the tests of `make check`
+#   TEST=names       the tests of `make check`, or of `make unit`
 #   DOCS=folder      the documents of `make demo`
 #   KEEP=1           `make demo` leaves its server running
 
@@ -11,7 +11,7 @@
 help:
 	@echo 'make demo     finds near-duplicates among the files of DOCS=folder (default: copyright files in /usr/share/doc)'
 	@echo 'make check    the SQL and isolation tests with TEST=name in their names; in seconds once the build exists'
-	@echo 'make unit     the tests of the algorithm, without a server'
+	@echo 'make unit     the tests of the algorithm with TEST=name in their names, without a server'
 	@echo 'make test     all tests: format, lints, unit, SQL, isolation, drivers, load, upgrades, dumps, replication, crashes'
 	@echo 'make test-matrix    the tests on PostgreSQL 15 to 19, pg_upgrade, test-images and test-packages (as root)'
 	@echo 'make test-packages  builds the packages twice and uses them in a new Debian (as root)'

@@ -2,8 +2,8 @@
 //! is compared with many is read once.
 
 mod tests {
-    use crate::sql::fingerprint_cache::COMPUTED;
-    use crate::sql::resemblance::PREPARED;
+    use crate::sql::fingerprint::fingerprint_cache::COMPUTED;
+    use crate::sql::fingerprint::resemblance::PREPARED;
     use pgrx::prelude::*;
 
     /// Number of fingerprints that a statement computes.

@@ -1,4 +1,5 @@
 -- What ALTER EXTENSION pg_simhash UPDATE does from 0.3.0 to 0.4.0.
+\echo Use "ALTER EXTENSION pg_simhash UPDATE" to load this file. \quit
 
 CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance integer, radii integer[]) RETURNS boolean
     AS 'MODULE_PATHNAME', 'simhash_near_radii_wrapper'

@@ -4,6 +4,8 @@
 -- PARALLEL SAFE and STRICT. COST is in units of one operator call: a fingerprint takes as long as some hundred operator
 -- calls.
 
+\echo Use "CREATE EXTENSION pg_simhash" to load this file. \quit
+
 -- Fingerprints ---------------------------------------------------------------
 
 CREATE FUNCTION simhash(content text) RETURNS bigint

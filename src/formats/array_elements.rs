@@ -1,7 +1,7 @@
 //! Finds the elements of an array in its bytes. Accepts any bytes: nothing is trusted, and no server is needed.
 //!
 //! In memory, an array (`ArrayType` in PostgreSQL's utils/array.h) is a length word, the number of dimensions, the
-//! place of the elements if some may be NULL (else 0), and the type of the elements; then the length of each dimension,
+//! offset of the elements if some may be NULL (else 0), and the type of the elements; then the length of each dimension,
 //! and the lower bound of each; then, if some elements may be NULL, a bitmap in which the bits of those that are not
 //! NULL are set; and then the elements, from a multiple of 8 bytes on.
 
@@ -10,7 +10,7 @@ use std::collections::TryReserveError;
 use simhash::ticking::ticking;
 
 /// Bytes of the header before the lengths of the dimensions.
-const HEAD: usize = 16;
+const HEADER_BYTES: usize = 16;
 /// PostgreSQL's MAXIMUM_ALIGNOF.
 const MAXIMUM_ALIGN: usize = 8;
 
@@ -22,65 +22,65 @@ pub struct Layout {
     pub align: u8,
 }
 
-/// The places of the elements of an array without NULLs.
+/// The offsets of the elements of an array without NULLs.
 #[derive(Clone, Debug)]
-pub struct ElementPlaces {
+pub struct ElementOffsets {
     count: usize,
     kind: Kind,
 }
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Elements of one length: the place of the first, and the distance between two.
+    /// Elements of one length: the offset of the first, and the distance between two.
     Even { first: usize, stride: usize },
-    /// Elements of different lengths: the place of each. 32 bits suffice, since an array has at most 1 GB.
+    /// Elements of different lengths: the offset of each. 32 bits suffice, since an array has at most 1 GB.
     Uneven(Vec<u32>),
 }
 
-/// Why an array has no [`ElementPlaces`].
+/// Why a value has no [`ElementOffsets`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unplaced {
-    /// The element with this number is NULL.
+pub enum ArrayError {
+    /// The element with this index is NULL.
     Null(usize),
     /// The elements are not all inside the array, or it has several dimensions.
     Corrupted,
     OutOfMemory,
 }
 
-impl From<TryReserveError> for Unplaced {
+impl From<TryReserveError> for ArrayError {
     fn from(_: TryReserveError) -> Self {
         Self::OutOfMemory
     }
 }
 
-impl ElementPlaces {
-    /// The places of the elements of a detoasted array of at most one dimension. If the lengths of the elements differ,
+impl ElementOffsets {
+    /// The offsets of the elements of a detoasted array of at most one dimension. If the lengths of the elements differ,
     /// looks at each element and needs 4 bytes for it.
-    pub fn read(array: &[u8], layout: Layout, tick: &dyn Fn()) -> Result<Self, Unplaced> {
-        let number = |place: usize| {
-            let bytes = array.get(place..)?.first_chunk()?;
+    pub fn read(array: &[u8], layout: Layout, tick: &dyn Fn()) -> Result<Self, ArrayError> {
+        let number = |offset: usize| {
+            let bytes = array.get(offset..)?.first_chunk()?;
             usize::try_from(i32::from_ne_bytes(*bytes)).ok()
         };
-        let field = |place| number(place).ok_or(Unplaced::Corrupted);
+        let field = |offset| number(offset).ok_or(ArrayError::Corrupted);
         let (dimensions, nullable) = (field(4)?, field(8)?);
         let (count, overhead) = match dimensions {
-            0 => (0, HEAD),
-            1 => (field(HEAD)?, HEAD + 8),
-            _ => return Err(Unplaced::Corrupted),
+            0 => (0, HEADER_BYTES),
+            1 => (field(HEADER_BYTES)?, HEADER_BYTES + 8),
+            _ => return Err(ArrayError::Corrupted),
         };
         if array.len() < overhead {
-            return Err(Unplaced::Corrupted);
+            return Err(ArrayError::Corrupted);
         }
         let first = if nullable == 0 {
             overhead.next_multiple_of(MAXIMUM_ALIGN)
         } else {
-            let bitmap = array.get(overhead..overhead + count.div_ceil(8)).ok_or(Unplaced::Corrupted)?;
-            let is_null = |place: &usize| bitmap[place / 8] & 1 << (place % 8) == 0;
-            if let Some(place) = ticking(0..count, tick).find(is_null) {
-                return Err(Unplaced::Null(place));
+            let bitmap = array.get(overhead..overhead + count.div_ceil(8)).ok_or(ArrayError::Corrupted)?;
+            let is_null = |index: &usize| bitmap[index / 8] & 1 << (index % 8) == 0;
+            if let Some(index) = ticking(0..count, tick).find(is_null) {
+                return Err(ArrayError::Null(index));
             }
             if !nullable.is_multiple_of(MAXIMUM_ALIGN) {
-                return Err(Unplaced::Corrupted);
+                return Err(ArrayError::Corrupted);
             }
             nullable
         };
@@ -92,7 +92,7 @@ impl ElementPlaces {
                 let end =
                     count.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(first + length));
                 if end.is_none_or(|end| end > array.len()) {
-                    return Err(Unplaced::Corrupted);
+                    return Err(ArrayError::Corrupted);
                 }
                 Kind::Even { first, stride }
             }
@@ -105,12 +105,12 @@ impl ElementPlaces {
         self.count
     }
 
-    /// The place in the array of the element with this number; None if there is no such element. The whole element is
+    /// The offset in the array of the element with this index; None if there is no such element. The whole element is
     /// inside the array.
-    pub fn get(&self, place: usize) -> Option<usize> {
+    pub fn get(&self, index: usize) -> Option<usize> {
         match &self.kind {
-            Kind::Even { first, stride } => (place < self.count).then(|| first + place * stride),
-            Kind::Uneven(places) => Some(*places.get(place)? as usize),
+            Kind::Even { first, stride } => (index < self.count).then(|| first + index * stride),
+            Kind::Uneven(offsets) => Some(*offsets.get(index)? as usize),
         }
     }
 }
@@ -132,23 +132,23 @@ fn uneven(
     length: i16,
     align: usize,
     tick: &dyn Fn(),
-) -> Result<Vec<u32>, Unplaced> {
-    let mut places = Vec::new();
+) -> Result<Vec<u32>, ArrayError> {
+    let mut offsets = Vec::new();
     // Each element has at least one byte: refuse a count that exceeds the length of the array.
     if count > array.len() {
-        return Err(Unplaced::Corrupted);
+        return Err(ArrayError::Corrupted);
     }
-    places.try_reserve_exact(count)?;
+    offsets.try_reserve_exact(count)?;
     let mut end = first;
     for _ in ticking(0..count, tick) {
-        let place = end.next_multiple_of(align);
-        let rest = array.get(place..).ok_or(Unplaced::Corrupted)?;
+        let offset = end.next_multiple_of(align);
+        let rest = array.get(offset..).ok_or(ArrayError::Corrupted)?;
         let bytes = if length == -1 { varlena_length(rest) } else { string_length(rest) };
-        let bytes = bytes.filter(|&bytes| bytes <= rest.len()).ok_or(Unplaced::Corrupted)?;
-        places.push(u32::try_from(place).map_err(|_| Unplaced::Corrupted)?);
-        end = place + bytes;
+        let bytes = bytes.filter(|&bytes| bytes <= rest.len()).ok_or(ArrayError::Corrupted)?;
+        offsets.push(u32::try_from(offset).map_err(|_| ArrayError::Corrupted)?);
+        end = offset + bytes;
     }
-    Ok(places)
+    Ok(offsets)
 }
 
 /// Length of the varlena that the bytes begin with, header included (PostgreSQL's varatt.h): a length word shifted by 2

@@ -8,7 +8,7 @@ const NO_POSITION: u64 = LABEL_WEIGHTS[0];
 /// The lexemes of a tsvector with their weights in tenths; None for a lexeme that is not wholly inside the tsvector.
 ///
 /// After its length word, a tsvector (`TSVectorData` in PostgreSQL's tsearch/ts_type.h) is the number of entries, the
-/// entries, and the lexemes. A lexeme with positions is followed, at an even place, by their number and the positions.
+/// entries, and the lexemes. A lexeme with positions is followed, at an even offset, by their number and the positions.
 pub struct Lexemes<'a> {
     entries: std::slice::ChunksExact<'a, u8>,
     strings: &'a [u8],
@@ -26,12 +26,12 @@ impl<'a> Lexemes<'a> {
     /// The lexeme and the weight of an entry.
     fn read(&self, entry: [u8; 4]) -> Option<(&'a [u8], u64)> {
         // C bit fields, from the lowest bit on: 1 bit for whether it has positions, 11 bits of length, 20 bits of
-        // place.
+        // offset.
         const { assert!(cfg!(target_endian = "little"), "bit fields are laid out in the other order here") };
         let entry = u32::from_ne_bytes(entry);
-        let (has_positions, length, place) = (entry & 1 == 1, entry >> 1 & 0x7ff, entry >> 12);
-        let end = (place + length) as usize;
-        let lexeme = self.strings.get(place as usize..end)?;
+        let (has_positions, length, offset) = (entry & 1 == 1, entry >> 1 & 0x7ff, entry >> 12);
+        let end = (offset + length) as usize;
+        let lexeme = self.strings.get(offset as usize..end)?;
         if !has_positions {
             return Some((lexeme, NO_POSITION));
         }

@@ -61,7 +61,7 @@ pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>, Er
     }
 }
 
-/// The elements of a detoasted array of integers of at most one dimension. Fails with the place of the first NULL.
+/// The elements of a detoasted array of integers of at most one dimension. Fails with the position of the first NULL.
 ///
 /// # Safety
 /// The array is valid for `'a`, and its elements are stored as `integer` is.
@@ -78,8 +78,8 @@ pub unsafe fn integers<'a>(array: *const pg_sys::ArrayType) -> Result<&'a [i32],
             return Ok(slice::from_raw_parts(lengths.add(2), count));
         }
         let bitmap = slice::from_raw_parts(lengths.add(2).cast::<u8>(), count.div_ceil(8));
-        match (0..count).find(|place| bitmap[place / 8] & 1 << (place % 8) == 0) {
-            Some(place) => Err(place),
+        match (0..count).find(|position| bitmap[position / 8] & 1 << (position % 8) == 0) {
+            Some(position) => Err(position),
             None => Ok(slice::from_raw_parts(array.byte_add((*array).dataoffset as usize).cast(), count)),
         }
     }
@@ -111,10 +111,10 @@ fn elements<'a, T: Element + 'a>(
     }))
 }
 
-/// The error for a NULL element; `place` counts from 0.
-pub fn null_element(what: &str, place: usize) -> ErrorReport {
+/// The error for a NULL element; `position` counts from 0.
+pub fn null_element(what: &str, position: usize) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not contain NULL"))
-        .set_detail(format!("Element {} is NULL.", place + 1))
+        .set_detail(format!("Element {} is NULL.", position + 1))
         .set_hint("Filter out NULLs when building the arrays: WHERE ... IS NOT NULL.")
 }
 

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use pgrx::pg_sys::{self, Oid};
 
-use super::nodes::expression::Expression;
+use super::expression::Expression;
 
 /// The running call of a function, for as long as it runs.
 #[derive(Clone, Copy)]

@@ -90,22 +90,22 @@ pub unsafe fn predicate_lock_page(table: pg_sys::Relation, page: pg_sys::BlockNu
 /// # Safety
 /// The descriptor is valid, and lives as long as the result.
 pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, number: i16) -> Option<&'a pg_sys::FormData_pg_attribute> {
-    let place = usize::try_from(number).ok()?.checked_sub(1)?;
-    // SAFETY: a valid descriptor has `natts` columns, and the place is below that. From PostgreSQL 18 on, compact
+    let index = usize::try_from(number).ok()?.checked_sub(1)?;
+    // SAFETY: a valid descriptor has `natts` columns, and the index is below that. From PostgreSQL 18 on, compact
     // entries come first; before, TupleDescAttr is a macro.
     unsafe {
         let count = (*descriptor).natts as usize;
-        if place >= count {
+        if index >= count {
             return None;
         }
         #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         {
             let attributes = &(*descriptor).attrs;
-            Some(&attributes.as_slice(count)[place])
+            Some(&attributes.as_slice(count)[index])
         }
         #[cfg(any(feature = "pg18", feature = "pg19"))]
         {
-            Some(&*pg_sys::TupleDescAttr(descriptor, place as i32))
+            Some(&*pg_sys::TupleDescAttr(descriptor, index as i32))
         }
     }
 }

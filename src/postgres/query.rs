@@ -12,7 +12,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use super::error::user_error;
-use super::nodes::expression::{Expression, list};
+use super::expression::{Expression, list};
 
 /// A parsed SELECT or INSERT: names are resolved; views, rules and policies are not expanded yet.
 pub struct Query {

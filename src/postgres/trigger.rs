@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use super::call::Call;
 use super::catalog::relation::Relation;
 use super::error::user_error;
-use super::row::Row;
+use super::heap::row::Row;
 use super::spi::from_server;
 
 /// The call of a trigger for a row that is to be inserted or updated.

@@ -8,14 +8,14 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, FromDatum};
 
-use crate::postgres::call::Call;
-use crate::postgres::error::user_error;
-use crate::postgres::ffi::guarded;
-use crate::postgres::ffi::windowapi::{
+use super::call::Call;
+use super::error::user_error;
+use super::ffi::guarded;
+use super::ffi::windowapi::{
     FROM_HEAD, WinGetCurrentPosition, WinGetFuncArgCurrent, WinGetFuncArgInPartition, WinGetPartitionLocalMemory,
     WinGetPartitionRowCount, WinSetMarkPosition, WindowObject,
 };
-use crate::postgres::text::RawText;
+use super::text::RawText;
 
 /// The window that a function is called over, at its current row.
 pub struct Window {
@@ -99,12 +99,12 @@ impl Window {
         // datum.
         unsafe {
             guarded(|| {
-                for (place, value) in (position as c_int..).zip(values) {
+                for (row, value) in (position as c_int..).zip(values) {
                     let (mut is_null, mut is_out) = (false, false);
                     let datum = WinGetFuncArgInPartition(
                         self.object,
                         argument,
-                        place,
+                        row,
                         FROM_HEAD,
                         false,
                         &mut is_null,

@@ -8,8 +8,8 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
 use crate::postgres::call::Call;
+use crate::postgres::catalog::names::{hold, hold_schema};
 use crate::postgres::error::user_error;
-use crate::postgres::names::{hold, hold_schema};
 
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);

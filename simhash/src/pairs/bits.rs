@@ -23,8 +23,8 @@ impl Worths {
     pub fn sample(fingerprints: &[u64]) -> Self {
         let count = fingerprints.len().min(SAMPLE);
         let mut sums = [0u64; 8];
-        for place in 0..count {
-            let fingerprint = fingerprints[place * fingerprints.len() / count];
+        for index in 0..count {
+            let fingerprint = fingerprints[index * fingerprints.len() / count];
             for (shift, sum) in sums.iter_mut().enumerate() {
                 *sum += fingerprint >> shift & BYTES;
             }

@@ -57,9 +57,9 @@ impl Cursor {
         if self.is_done() {
             return 1.0;
         }
-        // Number of pairs of the columns before a place. Columns are also rows, or come after all rows.
-        let pairs = |place: usize| {
-            let (columns, rows) = ((place - self.first) as f64, (place.min(self.rows_end) - self.start) as f64);
+        // Number of pairs of the columns before a position. Columns are also rows, or come after all rows.
+        let pairs = |position: usize| {
+            let (columns, rows) = ((position - self.first) as f64, (position.min(self.rows_end) - self.start) as f64);
             columns * rows
         };
         let (tile, tile_end) = (pairs(self.tile), pairs(self.tile_end));
@@ -143,7 +143,7 @@ impl Kernel {
         }
     }
 
-    /// Appends to `near` the distance and the place, counted from `first`, of each fingerprint within `max_distance` of
+    /// Appends to `near` the distance and the position, from `first` on, of each fingerprint within `max_distance` of
     /// `fingerprint`. There is room in `near` for as many as there are fingerprints.
     pub fn near(
         self,
@@ -194,13 +194,13 @@ fn find(all: &[u64], first: usize, fingerprint: u64, max_distance: u32, near: &m
     for (number, lanes) in lanes.iter().enumerate() {
         let distances = lanes.map(|other| u64::from(distance(other)));
         if distances.iter().fold(false, |any, &distance| any | (distance <= max_distance.into())) {
-            let places = first + number * LANES..;
-            let found = places.zip(distances).filter(|(_, distance)| *distance <= max_distance.into());
-            near.extend(found.map(|(place, distance)| (distance as u32, place as u32)));
+            let positions = first + number * LANES..;
+            let found = positions.zip(distances).filter(|(_, distance)| *distance <= max_distance.into());
+            near.extend(found.map(|(position, distance)| (distance as u32, position as u32)));
         }
     }
-    let places = first + all.len() - rest.len()..;
-    let found = places.zip(rest).map(|(place, &other)| (distance(other), place as u32));
+    let positions = first + all.len() - rest.len()..;
+    let found = positions.zip(rest).map(|(position, &other)| (distance(other), position as u32));
     near.extend(found.filter(|(distance, _)| *distance <= max_distance));
 }
 

@@ -24,7 +24,7 @@ pub type Compare<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 /// An item has two positions: the first at which the id stands, and the first at which the smallest id of its component
 /// stands.
 pub struct Components {
-    /// The first position of each distinct id, in ascending order of the ids. An id's number is its place here.
+    /// The first position of each distinct id, in ascending order of the ids. An id's number is its index here.
     firsts: Vec<u32>,
     /// The first position of the smallest id of each id's component.
     components: Vec<u32>,
@@ -54,15 +54,15 @@ impl Components {
             tick(Progress { phase: Phase::JoinPairs, share: 0.0 });
             resize(&mut numbers, len.min(start + CHUNK), NO_ID)?;
         }
-        let mut place = 0;
+        let mut index = 0;
         for (number, &end) in (0..).zip(&starts[1..]) {
-            firsts.push(positions[place]);
-            while place < end as usize {
-                if place % CHUNK == 0 {
-                    tick(Progress { phase: Phase::JoinPairs, share: 0.4 * place as f64 / len as f64 });
+            firsts.push(positions[index]);
+            while index < end as usize {
+                if index % CHUNK == 0 {
+                    tick(Progress { phase: Phase::JoinPairs, share: 0.4 * index as f64 / len as f64 });
                 }
-                numbers[positions[place] as usize] = number;
-                place += 1;
+                numbers[positions[index] as usize] = number;
+                index += 1;
             }
         }
         drop((positions, starts));
@@ -121,7 +121,7 @@ fn split(
     tick: &dyn Fn(Progress),
 ) -> Result<Vec<u32>, Error> {
     let len = positions.len();
-    let at = |place: usize| tick(Progress { phase: Phase::CompareIds, share: place as f64 / len as f64 });
+    let at = |position: usize| tick(Progress { phase: Phase::CompareIds, share: position as f64 / len as f64 });
     let most = ticking(starts.windows(2), || at(0)).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
     let mut spare = Vec::new();
     resize(&mut spare, most.div_ceil(2) as usize, 0)?;
@@ -136,10 +136,10 @@ fn split(
         merge_sort(same, &mut spare, compare, &|share| at(start + (share * (end - start) as f64) as usize));
         split.try_reserve(1)?;
         split.push(ends[0]);
-        for (place, pair) in (ends[0] + 1..).zip(ticking(same.windows(2), || at(end))) {
+        for (position, pair) in (ends[0] + 1..).zip(ticking(same.windows(2), || at(end))) {
             if compare(pair[0], pair[1]).is_ne() {
                 split.try_reserve(1)?;
-                split.push(place);
+                split.push(position);
             }
         }
     }

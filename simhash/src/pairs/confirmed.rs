@@ -72,8 +72,8 @@ impl Component for Confirmed {
             }
             results[row_of(entry) as usize] = row_of(forest.root(entry));
         }
-        for (place, &(row, entry)) in self.copies.iter().enumerate() {
-            if place.is_multiple_of(CHUNK) {
+        for (position, &(row, entry)) in self.copies.iter().enumerate() {
+            if position.is_multiple_of(CHUNK) {
                 tick(1.0);
             }
             results[row as usize] = row_of(forest.root(entry));
@@ -110,17 +110,17 @@ impl Joining<'_> {
         for &entry in entries {
             let mut own = Vec::new();
             push(&mut own, entry)?;
-            let mut place = 0;
-            while place < trees.len() {
-                if self.join(&trees[place], &[entry], tick) {
-                    let mut other = trees.swap_remove(place);
+            let mut position = 0;
+            while position < trees.len() {
+                if self.join(&trees[position], &[entry], tick) {
+                    let mut other = trees.swap_remove(position);
                     if own.len() < other.len() {
                         std::mem::swap(&mut own, &mut other);
                     }
                     own.try_reserve(other.len())?;
                     own.extend(other);
                 } else {
-                    place += 1;
+                    position += 1;
                 }
             }
             push(&mut trees, own)?;
@@ -150,14 +150,14 @@ impl Joining<'_> {
 
     /// The entries of each tree.
     fn by_tree(&mut self, entries: &[u32], trees: &mut Vec<Vec<u32>>, tick: &impl Fn()) -> Result<(), Error> {
-        let mut places: HashMap<u32, usize> = HashMap::new();
+        let mut positions: HashMap<u32, usize> = HashMap::new();
         for &entry in ticking(entries, tick) {
-            places.try_reserve(1)?;
-            let place = *places.entry(self.forest.root(entry)).or_insert(trees.len());
-            if place == trees.len() {
+            positions.try_reserve(1)?;
+            let position = *positions.entry(self.forest.root(entry)).or_insert(trees.len());
+            if position == trees.len() {
                 push(trees, Vec::new())?;
             }
-            push(&mut trees[place], entry)?;
+            push(&mut trees[position], entry)?;
         }
         Ok(())
     }

@@ -9,9 +9,9 @@ use crate::ticking::{CHUNK, ticking};
 /// Bits of a digit of the radix sort.
 const DIGIT: u32 = 8;
 /// Largest slice that is sorted within the second-level cache, or little beyond: twice 12 bytes for each fingerprint.
-const CACHED: usize = 1 << 16;
+const MAX_CACHED_SLICE: usize = 1 << 16;
 /// Largest slice that is sorted by insertion.
-const SHORT: usize = 32;
+const MAX_INSERTION_SORTED: usize = 32;
 
 /// The fingerprints of rows. A row may have none.
 pub struct Rows {
@@ -92,7 +92,7 @@ impl Groups {
         fingerprints.resize(len + LANES, 0);
         let mut sorted = Numbered { fingerprints, numbers: positions };
         let mut spare = Numbered::zeroed(len, &|| tick(0.0))?;
-        // One more place, for the end of the last group.
+        // One more element, for the end of the last group.
         spare.numbers.try_reserve_exact(1)?;
         sort(&mut sorted, &mut spare, (0, len), 64, &|share| tick(0.9 * share));
 
@@ -100,14 +100,14 @@ impl Groups {
         let Numbered { fingerprints: spare, numbers: mut starts } = spare;
         let mut groups = 0;
         starts.clear();
-        for place in 0..len {
-            if place % CHUNK == 0 {
-                tick(0.9 + 0.1 * place as f64 / len as f64);
+        for position in 0..len {
+            if position % CHUNK == 0 {
+                tick(0.9 + 0.1 * position as f64 / len as f64);
             }
-            let fingerprint = fingerprints[place];
+            let fingerprint = fingerprints[position];
             if groups == 0 || fingerprints[groups - 1] != fingerprint {
                 fingerprints[groups] = fingerprint;
-                starts.push(place as u32);
+                starts.push(position as u32);
                 groups += 1;
             }
         }
@@ -173,12 +173,12 @@ pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
 /// one first. Both leave short slices that agree on these digits, and these are sorted by the remaining bits.
 fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize), bits: u32, tick: &dyn Fn(f64)) {
     let len = end - start;
-    if len <= SHORT {
+    if len <= MAX_INSERTION_SORTED {
         return insert(rows.slice_mut(start, end));
     }
     let all = rows.numbers.len() as f64;
     let share = start as f64 / all;
-    let sorted_by = bits.min(if len > CACHED { DIGIT } else { 2 * DIGIT });
+    let sorted_by = bits.min(if len > MAX_CACHED_SLICE { DIGIT } else { 2 * DIGIT });
     let rest = bits - sorted_by;
     let mut moved = false;
     for low in (rest..bits).step_by(DIGIT as usize) {
@@ -228,14 +228,14 @@ fn leading(fingerprints: &[u64], low: u32, tick: &dyn Fn()) -> usize {
 fn insert(rows: SliceMut<'_>) {
     for sorted in 1..rows.numbers.len() {
         let (fingerprint, number) = (rows.fingerprints[sorted], rows.numbers[sorted]);
-        let mut place = sorted;
-        while place > 0 && rows.fingerprints[place - 1] > fingerprint {
-            rows.fingerprints[place] = rows.fingerprints[place - 1];
-            rows.numbers[place] = rows.numbers[place - 1];
-            place -= 1;
+        let mut position = sorted;
+        while position > 0 && rows.fingerprints[position - 1] > fingerprint {
+            rows.fingerprints[position] = rows.fingerprints[position - 1];
+            rows.numbers[position] = rows.numbers[position - 1];
+            position -= 1;
         }
-        rows.fingerprints[place] = fingerprint;
-        rows.numbers[place] = number;
+        rows.fingerprints[position] = fingerprint;
+        rows.numbers[position] = number;
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Kept {
     rows: Vec<u32>,
     /// Empty if the rule does not ask for texts.
     features: Vec<FeatureSet>,
-    /// Places of kept rows by the digest of their features, for identical rows.
+    /// Positions of kept rows by the digest of their features, for identical rows.
     by_digest: HashMap<u64, u32>,
     /// Bytes that the features take.
     memory: usize,
@@ -35,15 +35,15 @@ impl Component for Kept {
             return Ok(());
         }
         let (row, key) = (candidate.row as usize, candidate.key());
-        if let Some(place) = self.duplicated(&candidate, key, rule, &|| tick(0.0))? {
-            results[row] = self.rows[place];
+        if let Some(position) = self.duplicated(&candidate, key, rule, &|| tick(0.0))? {
+            results[row] = self.rows[position];
             return Ok(());
         }
-        let place = self.rows.len() as u32;
+        let position = self.rows.len() as u32;
         push(&mut self.rows, candidate.row)?;
         push(&mut self.fingerprints, candidate.fingerprint)?;
         self.by_digest.try_reserve(1)?;
-        self.by_digest.entry(key).or_insert(place);
+        self.by_digest.entry(key).or_insert(position);
         if let Some(features) = candidate.features {
             self.memory += features.memory();
             push(&mut self.features, features)?;
@@ -62,7 +62,7 @@ impl Component for Kept {
 }
 
 impl Kept {
-    /// The place of the kept row that a row duplicates; None if there is none.
+    /// The position of the kept row that a row duplicates; None if there is none.
     fn duplicated(
         &self,
         candidate: &Candidate,
@@ -72,12 +72,12 @@ impl Kept {
     ) -> Result<Option<usize>, Error> {
         // An identical row has distance 0. An earlier kept row at that distance that is confirmed for this row would
         // have been confirmed for the identical one.
-        if let Some(&place) = self.by_digest.get(&key) {
-            let place = place as usize;
-            let is_identical = self.fingerprints[place] == candidate.fingerprint
-                && self.features.get(place) == candidate.features.as_ref();
+        if let Some(&position) = self.by_digest.get(&key) {
+            let position = position as usize;
+            let is_identical = self.fingerprints[position] == candidate.fingerprint
+                && self.features.get(position) == candidate.features.as_ref();
             if is_identical {
-                return Ok(Some(place));
+                return Ok(Some(position));
             }
         }
         let max_distance = rule.near.max_distance().max(0).cast_unsigned();
@@ -89,15 +89,15 @@ impl Kept {
             near.try_reserve(fingerprints.len())?;
             Kernel::detect().near(fingerprints, number * CHUNK, candidate.fingerprint, max_distance, &mut near);
         }
-        near.retain(|&(_, place)| rule.near.contains(self.fingerprints[place as usize] ^ candidate.fingerprint));
+        near.retain(|&(_, position)| rule.near.contains(self.fingerprints[position as usize] ^ candidate.fingerprint));
         near.sort_unstable();
-        for (number, &(_, place)) in near.iter().enumerate() {
+        for (number, &(_, position)) in near.iter().enumerate() {
             if number % CONFIRMED == CONFIRMED - 1 {
                 tick();
             }
-            let place = place as usize;
-            if rule.confirms(self.features.get(place), candidate.features.as_ref(), tick) {
-                return Ok(Some(place));
+            let position = position as usize;
+            if rule.confirms(self.features.get(position), candidate.features.as_ref(), tick) {
+                return Ok(Some(position));
             }
         }
         Ok(None)

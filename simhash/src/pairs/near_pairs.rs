@@ -28,16 +28,16 @@ pub struct Pair {
 /// the pairs is to drop them.
 pub struct Pairs {
     groups: Groups,
-    /// Pairs within groups: the current group, the places of two rows in it, how many pairs have been listed, and how
+    /// Pairs within groups: the current group, the positions of two rows in it, how many pairs have been listed, and how
     /// many there are.
     group: u32,
-    places: (usize, usize),
+    positions: (usize, usize),
     listed: u64,
     equal: u64,
     search: Search,
-    /// Two near groups whose rows are being paired, and the places of the next two rows.
+    /// Two near groups whose rows are being paired, and the positions of the next two rows.
     near: Option<Near>,
-    near_places: (usize, usize),
+    near_positions: (usize, usize),
     /// Number of pairs since the last tick.
     untold: usize,
 }
@@ -51,12 +51,12 @@ impl Pairs {
         Ok(Self {
             groups,
             group: 0,
-            places: (0, 1),
+            positions: (0, 1),
             listed: 0,
             equal,
             search: Search::new(buffers, count, near)?,
             near: None,
-            near_places: (0, 0),
+            near_positions: (0, 0),
             untold: 0,
         })
     }
@@ -74,18 +74,18 @@ impl Pairs {
         loop {
             if let Some(near) = &self.near {
                 let (a, b) = (self.groups.rows(&near.a), self.groups.rows(&near.b));
-                let (place, other) = self.near_places;
-                if let (Some(&a), Some(&b)) = (a.get(place), b.get(other)) {
-                    self.near_places.1 += 1;
+                let (position, other) = self.near_positions;
+                if let (Some(&a), Some(&b)) = (a.get(position), b.get(other)) {
+                    self.near_positions.1 += 1;
                     return Ok(Some(Pair { a: a.min(b), b: a.max(b), distance: near.distance }));
                 }
-                if place + 1 < a.len() {
-                    self.near_places = (place + 1, 0);
+                if position + 1 < a.len() {
+                    self.near_positions = (position + 1, 0);
                     continue;
                 }
             }
             self.near = self.search.next(tick)?;
-            self.near_places = (0, 0);
+            self.near_positions = (0, 0);
             if self.near.is_none() {
                 return Ok(None);
             }
@@ -96,18 +96,18 @@ impl Pairs {
     fn next_equal(&mut self, tick: &dyn Fn(Progress)) -> Pair {
         loop {
             let rows = self.groups.rows(&self.group);
-            let (place, other) = self.places;
-            if let (Some(&a), Some(&b)) = (rows.get(place), rows.get(other)) {
-                self.places.1 += 1;
+            let (position, other) = self.positions;
+            if let (Some(&a), Some(&b)) = (rows.get(position), rows.get(other)) {
+                self.positions.1 += 1;
                 self.listed += 1;
                 return Pair { a, b, distance: 0 };
             }
-            if place + 2 < rows.len() {
-                self.places = (place + 1, place + 2);
+            if position + 2 < rows.len() {
+                self.positions = (position + 1, position + 2);
                 continue;
             }
             self.group += 1;
-            self.places = (0, 1);
+            self.positions = (0, 1);
             if (self.group as usize).is_multiple_of(CHUNK) {
                 tick(self.progress());
             }

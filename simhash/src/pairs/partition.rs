@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::search::blocks::words_of_weight;
 use crate::ticking::CHUNK;
 
-/// Number of fingerprints whose places are looked up before any is copied. A CPU that does not know yet where it will
+/// Number of fingerprints whose positions are looked up before any is copied. A CPU that does not know yet where it will
 /// store cannot load ahead; looking up in batches makes a copy a third faster.
 const BATCH: usize = 16;
 /// 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
@@ -84,15 +84,15 @@ impl Block {
         for (fingerprints, numbers) in strides {
             tick();
             for (fingerprints, numbers) in fingerprints.chunks(BATCH).zip(numbers.chunks(BATCH)) {
-                let mut places = [0; BATCH];
-                for (place, &fingerprint) in places.iter_mut().zip(fingerprints) {
+                let mut positions = [0; BATCH];
+                for (position, &fingerprint) in positions.iter_mut().zip(fingerprints) {
                     let end = &mut ends[self.bucket(fingerprint) & (self.buckets() - 1)];
-                    *place = *end;
+                    *position = *end;
                     *end += 1;
                 }
-                for ((&place, &fingerprint), &number) in places.iter().zip(fingerprints).zip(numbers) {
-                    to.fingerprints[place as usize] = fingerprint;
-                    to.numbers[place as usize] = number;
+                for ((&position, &fingerprint), &number) in positions.iter().zip(fingerprints).zip(numbers) {
+                    to.fingerprints[position as usize] = fingerprint;
+                    to.numbers[position as usize] = number;
                 }
             }
         }

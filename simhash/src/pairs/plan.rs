@@ -73,8 +73,8 @@ impl Plan {
         if len < SMALL as f64 {
             return best;
         }
-        let place = (budget as usize * BITS + bits as usize) * self.sizes + size as usize;
-        if let Some(choice) = self.choices[place] {
+        let index = (budget as usize * BITS + bits as usize) * self.sizes + size as usize;
+        if let Some(choice) = self.choices[index] {
             return choice;
         }
         let tables = budget + 1;
@@ -98,7 +98,7 @@ impl Plan {
                 best = Choice { cost, width: Some(width) };
             }
         }
-        self.choices[place] = Some(best);
+        self.choices[index] = Some(best);
         best
     }
 }

@@ -111,7 +111,7 @@ struct Level {
     /// The block that the slice is partitioned by, its next bucket, and where that bucket begins.
     block: usize,
     bucket: usize,
-    place: usize,
+    position: usize,
     /// Where the bucket that is being searched begins.
     entered: usize,
     /// Most fingerprints that a bucket is expected to have.
@@ -155,7 +155,7 @@ impl Level {
             mask: 0,
             block: 0,
             bucket: 0,
-            place: 0,
+            position: 0,
             entered: 0,
             expected: 0,
         }
@@ -172,7 +172,7 @@ impl Level {
                 let other = (self.bucket - 1) ^ mask as usize;
                 if other >= self.bucket && counts[other] > 0 {
                     let start = self.to_start + self.begins[other] as usize;
-                    return Some(Part::Between(self.entered..self.place, start..start + counts[other] as usize));
+                    return Some(Part::Between(self.entered..self.position, start..start + counts[other] as usize));
                 }
             }
             let count = *counts.get(self.bucket)?;
@@ -180,12 +180,12 @@ impl Level {
             if count == 0 {
                 continue;
             }
-            self.entered = self.place;
-            self.place += count as usize;
+            self.entered = self.position;
+            self.position += count as usize;
             self.mask = 0;
             if count > 1 {
                 let budget = self.budget - least_distance(&self.blocks[..self.block]);
-                let (start, end) = (self.entered, self.place);
+                let (start, end) = (self.entered, self.position);
                 return Some(Part::Within(Bucket { start, end, buffer: self.to, rest: block.low, budget }));
             }
         }
@@ -462,7 +462,7 @@ impl Search {
             // Slices within this one may have overwritten the buffer that it came from.
             std::mem::swap(&mut level.from, &mut level.to);
         }
-        (level.bucket, level.place, level.entered) = (0, level.to_start, level.to_start);
+        (level.bucket, level.position, level.entered) = (0, level.to_start, level.to_start);
         let first = level.block * level.stride;
         let counts = &level.counts[first..first + block.buckets()];
         level.masks.clear();
@@ -515,7 +515,7 @@ impl Search {
     fn progress(&mut self) -> Progress {
         let inner = if self.cursor.is_done() { 0.0 } else { self.cursor.share() };
         let share = self.levels[..self.depth].iter().rev().fold(inner, |inner, level| {
-            let entered = (level.entered - level.to_start) as f64 + inner * (level.place - level.entered) as f64;
+            let entered = (level.entered - level.to_start) as f64 + inner * (level.position - level.entered) as f64;
             (level.block as f64 + entered / (level.end - level.start) as f64) / level.blocks.len() as f64
         });
         self.share = self.share.max(share);
@@ -545,7 +545,7 @@ mod tests {
         for near in (1..=6).map(Nearness::within).chain(by_radii) {
             let mut buffers = [0, 0].map(|_| Numbered::zeroed(len, &|| ()).expect("memory suffices"));
             buffers[0].fingerprints[..len].copy_from_slice(&distinct);
-            buffers[0].numbers.iter_mut().zip(0..).for_each(|(number, place)| *number = place);
+            buffers[0].numbers.iter_mut().zip(0..).for_each(|(number, position)| *number = position);
             let mut search = Search::new(buffers, len, near).expect("memory suffices");
             search.cached = 40;
             let mut found: Vec<(u32, u32, u32)> = std::iter::from_fn(|| search.next(&|_| ()).expect("memory suffices"))

@@ -69,7 +69,7 @@ pub struct Verification<C> {
     /// Bytes that the open components take.
     memory: usize,
     /// The next candidate.
-    place: usize,
+    position: usize,
     /// Whether this pass has left out components.
     is_partial: bool,
     /// Whether the budget was exceeded, and no component has ended since. Until one ends, none is opened: its first row
@@ -113,7 +113,7 @@ impl<C: Component> Verification<C> {
             opened: Vec::new(),
             open: 0,
             memory: 0,
-            place: 0,
+            position: 0,
             is_partial: false,
             is_full: false,
             done: 0,
@@ -126,10 +126,10 @@ impl<C: Component> Verification<C> {
     /// in each pass they begin anew.
     pub fn wanted(&mut self, tick: &dyn Fn(Progress)) -> Option<u32> {
         loop {
-            if self.place.is_multiple_of(CHUNK) {
+            if self.position.is_multiple_of(CHUNK) {
                 tick(self.progress(0.0));
             }
-            let Some(&component) = self.candidates.components.get(self.place) else {
+            let Some(&component) = self.candidates.components.get(self.position) else {
                 if !self.is_partial {
                     return None;
                 }
@@ -138,13 +138,13 @@ impl<C: Component> Verification<C> {
             };
             let state = &mut self.states[component as usize];
             match *state {
-                DONE | DEFERRED => self.place += 1,
+                DONE | DEFERRED => self.position += 1,
                 UNREAD if self.open > 0 && (self.is_full || self.memory >= self.budget) => {
                     *state = DEFERRED;
                     self.is_partial = true;
-                    self.place += 1;
+                    self.position += 1;
                 }
-                _ => return Some(self.candidates.rows[self.place]),
+                _ => return Some(self.candidates.rows[self.position]),
             }
         }
     }
@@ -152,24 +152,24 @@ impl<C: Component> Verification<C> {
     /// Takes the features of the row that [`Verification::wanted`] has named; None if its text is NULL or has no
     /// feature. Fails if memory is refused.
     pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn(Progress)) -> Result<(), Error> {
-        let Some(&component) = self.candidates.components.get(self.place) else { return Ok(()) };
-        let place = component as usize;
-        if self.states[place] == UNREAD {
+        let Some(&component) = self.candidates.components.get(self.position) else { return Ok(()) };
+        let position = component as usize;
+        if self.states[position] == UNREAD {
             self.open(component)?;
         }
         let candidate = Candidate {
-            row: self.candidates.rows[self.place],
-            fingerprint: self.candidates.fingerprints[self.place],
+            row: self.candidates.rows[self.position],
+            fingerprint: self.candidates.fingerprints[self.position],
             features: features.filter(|_| self.rule.resemblance.is_some()),
         };
-        self.place += 1;
-        self.read = self.read.max(self.place);
-        let size = self.candidates.sizes[place] as usize;
+        self.position += 1;
+        self.read = self.read.max(self.position);
+        let size = self.candidates.sizes[position] as usize;
         let [begun, ended] = [self.progress(0.0), self.progress(size as f64)];
         // Reading a text takes longer than this.
         tick(begun);
         let share = |share| begun.share + share * (ended.share - begun.share);
-        let slot = self.states[place];
+        let slot = self.states[position];
         let Open { component, left } = &mut self.slots[slot as usize];
         self.memory -= component.memory();
         component.add(candidate, &self.rule, &mut self.results, &|_| tick(begun))?;
@@ -187,7 +187,7 @@ impl<C: Component> Verification<C> {
         push(&mut self.free, slot)?;
         self.open -= 1;
         self.is_full = false;
-        self.states[place] = DONE;
+        self.states[position] = DONE;
         self.done += size;
         Ok(())
     }
@@ -238,7 +238,7 @@ impl<C: Component> Verification<C> {
         }
         self.opened.clear();
         (self.is_partial, self.is_full) = (false, false);
-        self.place = 0;
+        self.position = 0;
     }
 
     /// The progress if `more` candidates were done: the first reading of each row counts half.

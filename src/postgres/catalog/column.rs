@@ -8,8 +8,8 @@ use pgrx::prelude::*;
 
 use super::relation::Relation;
 use crate::postgres::error::user_error;
+use crate::postgres::expression::Expression;
 use crate::postgres::ffi::attribute;
-use crate::postgres::nodes::expression::Expression;
 use crate::postgres::spi::{from_server, to_server};
 
 /// A column of a table.

@@ -20,8 +20,8 @@ pub fn foreign_keys(table: &Relation) -> Vec<ForeignKey> {
         let keys = pg_sys::RelationGetFKeyList(table.as_ptr());
         let count = if keys.is_null() { 0 } else { (*keys).length };
         (0..count)
-            .map(|place| {
-                let key = &*pg_sys::list_nth(keys, place).cast::<pg_sys::ForeignKeyCacheInfo>();
+            .map(|position| {
+                let key = &*pg_sys::list_nth(keys, position).cast::<pg_sys::ForeignKeyCacheInfo>();
                 ForeignKey { columns: key.conkey[..key.nkeys as usize].to_vec(), referenced: key.confrelid }
             })
             .collect()

@@ -4,8 +4,8 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 
 use super::column::Column;
+use super::names::{hold, hold_schema};
 use super::target::Target;
-use crate::postgres::names::{hold, hold_schema};
 use crate::postgres::spi;
 
 /// The generation expression, with every name outside pg_catalog schema-qualified, given the search path of

@@ -6,7 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 
 use super::relation::Relation;
-use crate::postgres::nodes::expression::{Expression, list};
+use crate::postgres::expression::{Expression, list};
 use crate::postgres::spi::from_server;
 
 /// An index.
@@ -69,11 +69,11 @@ impl Index {
             let is_btree = index.is_btree();
             let mut expressions = expressions(index).into_iter();
             let mut keys = Vec::with_capacity(count);
-            for (place, &column) in columns.iter().take(count).enumerate() {
+            for (position, &column) in columns.iter().take(count).enumerate() {
                 let of = if column == 0 { Keyed::Expression(expressions.next()?) } else { Keyed::Column(column) };
-                let (family, collation) = (*index.rd_opfamily.add(place), *index.rd_indcollation.add(place));
+                let (family, collation) = (*index.rd_opfamily.add(position), *index.rd_indcollation.add(position));
                 let compares_integers =
-                    *index.rd_opcintype.add(place) == pg_sys::INT4OID && family == pg_sys::INTEGER_BTREE_FAM_OID;
+                    *index.rd_opcintype.add(position) == pg_sys::INT4OID && family == pg_sys::INTEGER_BTREE_FAM_OID;
                 keys.push(IndexKey { of, is_integer: is_btree && compares_integers, family, collation });
             }
             let constrains = row.indisunique || row.indisprimary || row.indisexclusion;
@@ -87,7 +87,7 @@ impl Index {
                 is_live: row.indislive,
                 is_partition: index.is_partition(),
                 is_only_index: !constrains,
-                has_default_order: (0..count).all(|place| *index.rd_indoption.add(place) == 0),
+                has_default_order: (0..count).all(|position| *index.rd_indoption.add(position) == 0),
             })
         }
     }
@@ -101,7 +101,7 @@ impl Index {
     /// The position of a column of the table in the index, as a key or included, from 1; None if the index does not
     /// have it.
     pub fn place_of(&self, column: i16) -> Option<i16> {
-        self.columns.iter().position(|&found| found == column).map(|place| place as i16 + 1)
+        self.columns.iter().position(|&found| found == column).map(|position| position as i16 + 1)
     }
 
     /// The columns in order, keys before included columns; 0 for an expression.

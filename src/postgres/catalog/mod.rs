@@ -1,7 +1,7 @@
-//! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es, [`primary_key`] and
-//! [`partition`]s. [`unlocked`] reads about tables that are not locked, and [`foreign`] about foreign tables. A
-//! [`target`] is the table that a command works on; [`generation`] gives its generation expressions as SQL. [`citus`]
-//! reads the catalogs of Citus.
+//! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es and [`partition`]s. [`unlocked`]
+//! reads about tables that are not locked, and [`foreign`] about foreign tables. A [`target`] is the table that a
+//! command works on; [`generation`] gives its generation expressions as SQL. [`names`] keeps what statements name from being
+//! renamed, by [`row_lock`]s among others. [`citus`] reads the catalogs of Citus.
 
 pub mod citus;
 pub mod column;
@@ -9,8 +9,9 @@ pub mod foreign;
 pub mod foreign_key;
 pub mod generation;
 pub mod index;
+pub mod names;
 pub mod partition;
-pub mod primary_key;
 pub mod relation;
+pub mod row_lock;
 pub mod target;
 pub mod unlocked;

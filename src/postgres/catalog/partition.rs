@@ -5,11 +5,11 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
+use super::names::{relation_sql, role_name};
 use super::relation::Relation;
 use crate::postgres::error::{sendable, user_error};
+use crate::postgres::expression::{Expression, list, oids};
 use crate::postgres::ffi;
-use crate::postgres::names::{relation_sql, role_name};
-use crate::postgres::nodes::expression::{Expression, list, oids};
 
 /// A table and all its inheritors and partitions, at all levels: each once, level by level from `root`. They are locked
 /// in mode `lock`, except `root`, which the caller has locked.

@@ -8,7 +8,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::postgres::error::user_error;
-use crate::postgres::nodes::expression::oids;
+use crate::postgres::expression::oids;
 use crate::postgres::spi::from_server;
 
 /// An open relation. While it is open, its definition stays in memory and does not change.

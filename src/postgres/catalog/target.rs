@@ -7,11 +7,10 @@ use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 
 use super::citus::{distribution, is_coordinator};
+use super::names::{hold_schema, relation_sql, schema_name};
 use super::partition::{check_owner, with_inheritors};
 use super::relation::{Relation, no_such_relation};
 use crate::postgres::error::user_error;
-use crate::postgres::lock_wait::lock_relation;
-use crate::postgres::names::{hold_schema, relation_sql, schema_name};
 use crate::postgres::owner::is_owner;
 
 /// A lock mode of PostgreSQL.
@@ -37,7 +36,6 @@ impl Target {
     pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
         // A user who may not change a table must not be able to lock it either.
         check_is_owner(oid)?;
-        lock_relation(oid, lock)?;
         // SAFETY: the relation is closed again; its lock stays until the transaction ends.
         unsafe {
             let relation = pg_sys::try_relation_open(oid, lock);
@@ -74,10 +72,6 @@ impl Target {
     /// This relation, which comes first, and all its inheritors, all locked in mode `lock`. An error if another role
     /// owns one of them.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
-        for member in with_inheritors(self.oid, pg_sys::NoLock as Lock).into_iter().filter(|&member| member != self.oid)
-        {
-            lock_relation(member, lock)?;
-        }
         let members = with_inheritors(self.oid, lock);
         check_owner(self.oid, &members)?;
         members.into_iter().map(|member| Self::locked(member, self.is_held)).collect()

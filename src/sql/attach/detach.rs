@@ -27,7 +27,7 @@ use crate::postgres::spi::{execute, strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{BlockKey, block_keys};
-use crate::sql::recognise::{BlockCall, FingerprintCall};
+use crate::sql::indexed::recognise::{BlockCall, FingerprintCall};
 
 #[pg_extern(sql = false)]
 fn simhash_detach(

@@ -7,9 +7,9 @@ use pgrx::spi::quote_identifier;
 
 use super::prefix::in_quotes;
 use crate::postgres::catalog::foreign::{has_user_mapping, server_name};
+use crate::postgres::catalog::names::role_name;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::{sendable, user_error};
-use crate::postgres::names::role_name;
 use crate::postgres::spi::execute;
 
 /// A fingerprint column that is generated here.

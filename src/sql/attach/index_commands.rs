@@ -15,15 +15,15 @@ use super::table::{layout, to_analyze};
 use super::unfilled::{Look, warn_of_unfilled};
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, no_such_column};
+use crate::postgres::catalog::names::schema_name;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::tell;
-use crate::postgres::names::schema_name;
 use crate::postgres::spi::{strings, to_text};
 use crate::sql::arguments::required;
-use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
+use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
+use crate::sql::indexed::recognise::BlockCall;
 use crate::sql::indexed::scope::Scope;
-use crate::sql::recognise::BlockCall;
 
 #[pg_extern(sql = false)]
 fn simhash_index_commands_scoped(

@@ -9,10 +9,9 @@ use super::index_names::{IndexNames, leftover_label, name_of_block};
 use super::prefix::Prefix;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::index::Index;
+use crate::postgres::catalog::names::relation_sql;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
-use crate::postgres::lock_wait::lock_relation;
-use crate::postgres::names::relation_sql;
 use crate::postgres::spi;
 use crate::sql::indexed::layouts::BlockKey;
 
@@ -46,7 +45,8 @@ impl NamedIndex {
     /// Locks the index as DROP INDEX does, so that nobody can rename it before the command. Returns its quoted name;
     /// None if the index was dropped.
     pub fn lock_to_drop(&self) -> Result<Option<String>, ErrorReport> {
-        lock_relation(self.oid, pg_sys::AccessExclusiveLock as pg_sys::LOCKMODE)?;
+        // SAFETY: any OID may be locked.
+        unsafe { pg_sys::LockRelationOid(self.oid, pg_sys::AccessExclusiveLock as pg_sys::LOCKMODE) };
         // The index is in its table's schema, whose name is held.
         relation_sql(self.oid)
     }

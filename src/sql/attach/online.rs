@@ -26,8 +26,8 @@ use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, user_error};
 use crate::postgres::spi::execute;
 use crate::sql::arguments::{name, required};
+use crate::sql::fingerprint::options::{Document, RawJsonb, read};
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::options::{Document, RawJsonb, read};
 
 #[pg_extern(sql = false)]
 fn simhash_attach_online(

@@ -11,9 +11,9 @@ use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
-use crate::postgres::nodes::expression::Expression;
+use crate::postgres::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::recognise::BlockCall;
+use crate::sql::indexed::recognise::BlockCall;
 
 /// A block column whose name is no longer one that a prefix gives.
 pub struct RenamedBlock {

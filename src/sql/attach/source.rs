@@ -10,11 +10,11 @@ use crate::postgres::catalog::generation::{generation_sql, hold_names};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::user_error;
-use crate::postgres::nodes::expression::Expression;
-use crate::sql::fingerprint_column::check_is_stored;
+use crate::postgres::expression::Expression;
+use crate::sql::fingerprint::options::{Document, RawJsonb, read, to_json_text};
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::options::{Document, RawJsonb, read, to_json_text};
-use crate::sql::recognise::FingerprintCall;
+use crate::sql::indexed::fingerprint_column::check_is_stored;
+use crate::sql::indexed::recognise::FingerprintCall;
 
 /// The kinds of source columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,16 +24,15 @@ use crate::postgres::catalog::generation::definition;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, user_error};
-use crate::postgres::nodes::expression::Expression;
+use crate::postgres::expression::Expression;
 use crate::postgres::query::Query;
 use crate::postgres::spi::{execute, to_server};
 use crate::sql::arguments::{name, required};
-use crate::sql::blocks::check_layout;
+use crate::sql::fingerprint::blocks::check_layout;
+use crate::sql::fingerprint::options::RawJsonb;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
+use crate::sql::indexed::recognise::BlockCall;
 use crate::sql::indexed::scope::Scope;
-use crate::sql::options::RawJsonb;
-use crate::sql::recognise::BlockCall;
-use crate::sql::rewrite_progress::{self, Counted};
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
@@ -349,14 +348,7 @@ impl Attachment {
             })
             .collect::<Result<Vec<_>, ErrorReport>>()?;
         let statement = format!("ALTER TABLE {} {}", table.sql(), additions.join(", "));
-        let counted = columns.iter().find_map(|column| match column.meaning {
-            Meaning::Block(block) => Some(Counted::Block(block)),
-            Meaning::Fingerprint => None,
-        });
-        let rows = family.iter().map(Target::estimated_rows).sum();
-        let watch = rewrite_progress::watch(counted.unwrap_or(Counted::Fingerprint), rows);
         execute(&statement)?;
-        drop(watch);
         for column in columns {
             let object = format!("COLUMN {}.{}", table.sql(), quote_identifier(&column.name));
             execute(&Maker::Attach.comment(&object, &self.describe(column.meaning)))?;

@@ -8,11 +8,11 @@ use super::source::Kind;
 use super::update::{UpdateTrigger, kind_of_stored};
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::nodes::expression::Expression;
+use crate::postgres::expression::Expression;
 use crate::postgres::spi::to_server;
+use crate::sql::fingerprint::options::{Document, read};
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::options::{Document, read};
-use crate::sql::recognise::FingerprintCall;
+use crate::sql::indexed::recognise::FingerprintCall;
 
 /// The text that a table's fingerprints are made from, and the options that they are made with.
 pub struct TextSource {

@@ -10,14 +10,14 @@ use super::source::{Source, block_sql};
 use super::update::UpdateTrigger;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::index::Keyed;
+use crate::postgres::catalog::names::schema_name;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::{sendable, user_error, warn};
-use crate::postgres::names::schema_name;
 use crate::postgres::owner::{set, with_settings};
 use crate::postgres::spi::{execute, to_server};
+use crate::sql::fingerprint::options::{Document, read};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 use crate::sql::indexed::layouts::{BlockKey, block_keys};
-use crate::sql::options::{Document, read};
 
 /// A fingerprint column that the trigger `simhash_update` keeps up to date.
 pub struct Kept {

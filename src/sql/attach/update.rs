@@ -18,16 +18,16 @@ use crate::postgres::call::Call as FunctionCall;
 use crate::postgres::catalog::column::{Column, no_such_column};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
+use crate::postgres::heap::row::Row;
 use crate::postgres::raised::unchanged;
-use crate::postgres::row::Row;
 use crate::postgres::spi::from_server;
 use crate::postgres::text::TextArgument;
 use crate::postgres::trigger::{RowEvent, arguments, is_before_each_row, protocol_violated, triggers};
-use crate::sql::fingerprint::{simhash_features_array, to_bigint};
-use crate::sql::fingerprint_cache;
+use crate::sql::fingerprint::fingerprint_cache;
+use crate::sql::fingerprint::options::{Document, read};
+use crate::sql::fingerprint::simhash::{simhash_features_array, to_bigint};
+use crate::sql::fingerprint::tsvector::simhash_tsvector;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::options::{Document, read};
-use crate::sql::tsvector::simhash_tsvector;
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION simhash_update(...)";
 

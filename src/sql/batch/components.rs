@@ -64,13 +64,13 @@ struct PairIds {
 
 impl PairIds {
     fn datum(&self, position: u32) -> Option<Datum> {
-        let (ids, place) = self.at(position);
-        ids.datum(place)
+        let (ids, index) = self.at(position);
+        ids.datum(index)
     }
 
     fn get(&self, position: u32) -> Option<AnyElement> {
-        let (ids, place) = self.at(position);
-        ids.get(place)
+        let (ids, index) = self.at(position);
+        ids.get(index)
     }
 
     fn at(&self, position: u32) -> (&Ids, u32) {

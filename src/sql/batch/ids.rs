@@ -4,7 +4,7 @@
 
 use std::slice;
 
-use formats::array_elements::{ElementPlaces, Layout, Unplaced};
+use formats::array_elements::{ArrayError, ElementOffsets, Layout};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
@@ -21,7 +21,7 @@ pub struct Ids {
     element_type: Oid,
     /// The size of an element that is passed by value; None for a type that is passed by reference.
     by_value: Option<i16>,
-    places: ElementPlaces,
+    offsets: ElementOffsets,
 }
 
 impl Ids {
@@ -36,38 +36,38 @@ impl Ids {
             pg_sys::get_typlenbyvalalign(element_type, &mut length, &mut by_value, &mut align);
             (element_type, slice::from_raw_parts(detoasted.cast::<u8>(), varsize_any(detoasted.cast())))
         };
-        let places =
-            ElementPlaces::read(bytes, Layout { length, align: align as u8 }, &tick).map_err(|why| match why {
-                Unplaced::Null(place) => null_element(what, place),
-                Unplaced::Corrupted => {
+        let offsets =
+            ElementOffsets::read(bytes, Layout { length, align: align as u8 }, &tick).map_err(|why| match why {
+                ArrayError::Null(index) => null_element(what, index),
+                ArrayError::Corrupted => {
                     user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, format!("array {what} is corrupted"))
                 }
-                Unplaced::OutOfMemory => algorithm_error(Error::OutOfMemory),
+                ArrayError::OutOfMemory => algorithm_error(Error::OutOfMemory),
             })?;
-        Ok(Self { array: bytes.as_ptr(), element_type, by_value: by_value.then_some(length), places })
+        Ok(Self { array: bytes.as_ptr(), element_type, by_value: by_value.then_some(length), offsets })
     }
 
     pub fn len(&self) -> usize {
-        self.places.count()
+        self.offsets.count()
     }
 
     pub fn element_type(&self) -> Oid {
         self.element_type
     }
 
-    /// The element at a place, from 0; None if there are fewer.
-    pub fn get(&self, place: u32) -> Option<AnyElement> {
-        let datum = self.datum(place)?;
+    /// The element with an index, from 0; None if there are fewer.
+    pub fn get(&self, index: u32) -> Option<AnyElement> {
+        let datum = self.datum(index)?;
         // SAFETY: the datum is of this type.
         unsafe { AnyElement::from_polymorphic_datum(datum, false, self.element_type) }
     }
 
-    /// The element at a place as PostgreSQL passes it.
-    pub fn datum(&self, place: u32) -> Option<Datum> {
-        let place = self.places.get(place as usize)?;
-        // SAFETY: `places` has found the element inside the array, stored as its type is.
+    /// The element with an index as PostgreSQL passes it.
+    pub fn datum(&self, index: u32) -> Option<Datum> {
+        let offset = self.offsets.get(index as usize)?;
+        // SAFETY: `offsets` has found the element inside the array, stored as its type is.
         unsafe {
-            let element = self.array.add(place);
+            let element = self.array.add(offset);
             Some(match self.by_value {
                 Some(1) => Datum::from(element.cast::<i8>().read_unaligned()),
                 Some(2) => Datum::from(element.cast::<i16>().read_unaligned()),

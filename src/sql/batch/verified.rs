@@ -16,8 +16,8 @@ use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::decode;
 use crate::postgres::window::Window;
 use crate::sql::arguments::{check_distance, check_resemblance};
-use crate::sql::fingerprint_cache::with_fingerprinter;
-use crate::sql::options::{Document, RawJsonb, read};
+use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
+use crate::sql::fingerprint::options::{Document, RawJsonb, read};
 use crate::sql::radii::check_radii;
 
 /// The positions of the arguments, after the fingerprint.

@@ -18,12 +18,12 @@ use super::search::{SearchedTable, not_from_text};
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::{algorithm_error, tick};
-use crate::postgres::nodes::computed::Computed;
+use crate::postgres::heap::computed::Computed;
+use crate::postgres::heap::row::{Row, tid_numbers};
 use crate::postgres::owner::as_owner;
-use crate::postgres::row::{Row, place_numbers};
 use crate::postgres::text::{TextArgument, decode};
 use crate::sql::attach::text_source::TextSource;
-use crate::sql::fingerprint_cache::with_fingerprinter;
+use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
 use crate::sql::functions::ExtensionSchema;
 
 /// Reads the texts of a guarded table and its partitions, in one statement.
@@ -142,7 +142,7 @@ impl<'a> NewText<'a> {
     /// is compared once if it is refuted. No other row gets its tid during the search: VACUUM keeps what this
     /// transaction may see.
     pub fn confirm_present(&self, searched: &SearchedTable, row: Row<'_>) -> Result<Option<f64>, ErrorReport> {
-        let tid = (searched.oid.to_u32(), place_numbers(row.place()));
+        let tid = (searched.oid.to_u32(), tid_numbers(row.tid()));
         if self.refuted.borrow().contains(&tid) {
             return Ok(None);
         }

@@ -7,8 +7,8 @@ use pgrx::prelude::*;
 
 use super::disclosure::Disclosure;
 use super::distribution::known_names;
+use crate::postgres::catalog::names::schema_name;
 use crate::postgres::error::{sendable, user_error};
-use crate::postgres::names::schema_name;
 use crate::postgres::raised::{Names, raise_with};
 use crate::postgres::spi::to_server;
 use crate::postgres::trigger::RowEvent;

@@ -32,12 +32,12 @@ use super::scope::ScopeValues;
 use super::search::{Candidate, SearchedTable, Wanted};
 use crate::postgres::catalog::foreign_key::foreign_keys;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::dirty_scan::State;
 use crate::postgres::error::{algorithm_error, user_error};
-use crate::postgres::moment::{Moment, Transaction};
-use crate::postgres::nodes::computed::Computed;
+use crate::postgres::heap::computed::Computed;
+use crate::postgres::heap::dirty_scan::State;
+use crate::postgres::heap::moment::{Moment, Transaction};
+use crate::postgres::heap::row::{Row, TableSlot};
 use crate::postgres::portal::may_lock_on_conflict;
-use crate::postgres::row::{Row, TableSlot};
 use crate::postgres::trigger::RowEvent;
 
 /// How often an INSERT waits, without locks, for transactions that have written or locked its own row. After that it
@@ -262,7 +262,7 @@ impl Statement {
             max_distance: Cell::new(guard.criterion.near.max_distance()),
             scope: &row.scope,
             table: event.table().oid(),
-            except: event.old_row().map(Row::place),
+            except: event.old_row().map(Row::tid),
             is_own_row: row.may_have_own_row.then_some(&is_own_row),
             since: &since,
         };
@@ -524,7 +524,7 @@ impl<'a> Near<'a> {
                 let is_refuted =
                     |text: &NewText| Ok::<_, ErrorReport>(!may_vanish && text.confirm(searched, row)?.is_none());
                 if self.awaited.is_none() && !new_text.map_or(Ok(false), is_refuted)? {
-                    self.awaited = Some((on, searched.oid, row.place()));
+                    self.awaited = Some((on, searched.oid, row.tid()));
                 }
             }
             State::Gone { lately } => self.may_have_moved |= lately,

@@ -20,10 +20,10 @@ use super::search::SearchedTable;
 use crate::postgres::arrays::names;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::foreign_key::{ForeignKey, foreign_keys};
-use crate::postgres::catalog::primary_key::PrimaryKey;
 use crate::postgres::catalog::relation::{Relation, relation_name};
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, user_error, warn};
+use crate::postgres::heap::primary_key::PrimaryKey;
 use crate::postgres::owner::as_owner;
 use crate::postgres::raised::unchanged;
 use crate::postgres::spi::{execute, from_server};
@@ -32,8 +32,8 @@ use crate::postgres::trigger::{arguments, is_before_each_row, triggers};
 use crate::sql::arguments::{name, required};
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::attach::unfilled::{Look, warn_of_unfilled};
-use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
 
 /// BEFORE triggers fire in the order of their names. The guard comes after `zz_simhash_update`, so that it sees the row
 /// as the other triggers leave it.

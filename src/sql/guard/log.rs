@@ -13,14 +13,14 @@ use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
 use super::action::Action;
 use super::nearest::Nearest;
 use crate::postgres::catalog::column::{Column, type_name};
+use crate::postgres::catalog::names::{role_name, schema_name};
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_name};
 use crate::postgres::error::{sendable, user_error};
-use crate::postgres::names::{role_name, schema_name};
+use crate::postgres::heap::row::Row;
 use crate::postgres::owner::as_owner;
 use crate::postgres::query::{Plan, Query};
 use crate::postgres::raised::raise_as;
-use crate::postgres::row::Row;
 use crate::postgres::spi::to_server;
 use crate::postgres::trigger::triggers;
 

@@ -13,7 +13,7 @@ use super::search::SearchedTable;
 use crate::postgres::catalog::column::{Column, type_name};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::{sendable, user_error};
-use crate::sql::options::to_jsonb;
+use crate::sql::fingerprint::options::to_jsonb;
 
 /// The mark column of a table, and what a mark that names a row of this table holds.
 pub struct Mark {

@@ -15,8 +15,8 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, user_error};
 use crate::postgres::spi::from_server;
-use crate::sql::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::indexed::layouts::{Fingerprint, Scoped, indexed_blocks};
 
 /// A guarded table and its partitions, all of them locked.

@@ -3,7 +3,7 @@
 use pgrx::prelude::*;
 
 use super::search::{Candidate, SearchedTable};
-use crate::postgres::catalog::primary_key::KeyValue;
+use crate::postgres::heap::primary_key::KeyValue;
 
 /// The nearest row found; of several at the same distance, the first one found.
 pub struct Nearest<'a> {

@@ -13,11 +13,11 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::index::is_inferable;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::dirty_scan::{DirtyScan, State};
-use crate::postgres::moment::{Moment, Transaction};
-use crate::postgres::nodes::computed::Computed;
-use crate::postgres::nodes::expression::{Expression, list};
-use crate::postgres::row::{Row, TableSlot};
+use crate::postgres::expression::{Expression, list};
+use crate::postgres::heap::computed::Computed;
+use crate::postgres::heap::dirty_scan::{DirtyScan, State};
+use crate::postgres::heap::moment::{Moment, Transaction};
+use crate::postgres::heap::row::{Row, TableSlot};
 
 /// The unique indexes of a table, ready to be probed with the rows of a statement.
 pub struct OwnRow {
@@ -301,13 +301,13 @@ impl UniqueIndex {
             scan.rescan(keys);
             while let Some((version, state)) = scan.next(|_| true) {
                 match state {
-                    State::Depends { on, .. } => return Found::Depends(on, version.row().place()),
+                    State::Depends { on, .. } => return Found::Depends(on, version.row().tid()),
                     State::Gone { lately: false } => {}
                     // It may have moved to a place that the scan has passed.
                     State::Gone { lately: true } => found = Found::Present,
                     State::Present => match waits_for_locks.then(|| version.locker()).flatten() {
                         Some(id) => {
-                            return Found::Depends(Transaction { id, speculation: 0 }, version.row().place());
+                            return Found::Depends(Transaction { id, speculation: 0 }, version.row().tid());
                         }
                         None => found = Found::Present,
                     },

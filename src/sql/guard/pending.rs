@@ -10,8 +10,8 @@ use pgrx::pg_sys::{self, CommandId, Oid};
 use super::scope::{Scope, ScopeValues};
 use super::search::Wanted;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::row::{Row, TableSlot, place_numbers};
-use crate::postgres::row_version::RowVersion;
+use crate::postgres::heap::row::{Row, TableSlot, tid_numbers};
+use crate::postgres::heap::row_version::RowVersion;
 use crate::postgres::trigger::RowEvent;
 
 /// The last row that was accepted in a statement.
@@ -61,7 +61,7 @@ impl Pending {
         // SAFETY: a BEFORE trigger runs under its statement's snapshot, which has the statement's command.
         let command = unsafe { (*pg_sys::GetActiveSnapshot()).curcid };
         let (table, new) = (event.table().oid(), event.new_row());
-        let (slot, before) = (new.slot(), place_numbers(new.place()));
+        let (slot, before) = (new.slot(), tid_numbers(new.tid()));
         if scope.is_empty() && tuple.is_none() {
             self.row = Some(PendingRow { fingerprint, table, slot, before, command, scope: None, tuple });
             return;
@@ -90,8 +90,8 @@ impl PendingRow {
     /// there before counts as not stored, which is safe.)
     fn is_stored(&self) -> bool {
         // SAFETY: the slot lives until the statement ends, and the row is forgotten before.
-        let place = unsafe { Row::new(self.slot) }.place();
-        if place_numbers(place) == self.before {
+        let place = unsafe { Row::new(self.slot) }.tid();
+        if tid_numbers(place) == self.before {
             return false;
         }
         let table = Relation::open(self.table);

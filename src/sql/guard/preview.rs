@@ -22,21 +22,21 @@ use super::search::{Candidate, SearchedTable, Wanted};
 use crate::postgres::arrays::names;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::check_has_rows;
-use crate::postgres::catalog::primary_key::KeyValue;
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::dirty_scan::State;
 use crate::postgres::error::{algorithm_error, raise, tell, user_error};
-use crate::postgres::moment::Moment;
+use crate::postgres::heap::dirty_scan::State;
+use crate::postgres::heap::moment::Moment;
+use crate::postgres::heap::primary_key::KeyValue;
+use crate::postgres::heap::row::{Row, TableSlot, tid_numbers};
 use crate::postgres::owner::as_owner;
 use crate::postgres::query::{Query, renamed};
 use crate::postgres::raised::unchanged;
-use crate::postgres::row::{Row, TableSlot, place_numbers};
 use crate::postgres::spi::{to_server, to_text};
 use crate::sql::arguments::{name, required};
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::attach::unfilled::can_be_read;
-use crate::sql::fingerprint_column::fingerprint_column;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::fingerprint_column::fingerprint_column;
 
 /// The most rows that are looked up, as a multiple of the sample that is asked for.
 const MOST_TIMES: i64 = 4;
@@ -262,7 +262,7 @@ impl Sampled<'_> {
     fn comes_after(&self, searched: &SearchedTable, row: Row<'_>, key: &KeyValue) -> bool {
         let places = || {
             let (table, own) = (searched.oid.to_u32(), self.own.oid.to_u32());
-            (table, place_numbers(row.place())).cmp(&(own, place_numbers(self.row.place())))
+            (table, tid_numbers(row.tid())).cmp(&(own, tid_numbers(self.row.tid())))
         };
         searched.primary_key.compare(key, &self.own.primary_key, &self.key).then_with(places).is_lt()
     }
@@ -409,7 +409,7 @@ impl Preview {
             max_distance: Cell::new(self.criterion.near.max_distance()),
             scope: &scope,
             table: own.oid,
-            except: Some(row.place()),
+            except: Some(row.tid()),
             is_own_row: None,
             since: &since,
         };
@@ -489,6 +489,6 @@ impl Preview {
 
 /// What identifies a row: its primary key or, without one, its place.
 fn describe(searched: &SearchedTable, key: &KeyValue, row: Row<'_>) -> Result<Option<String>, ErrorReport> {
-    let (block, offset) = place_numbers(row.place());
+    let (block, offset) = tid_numbers(row.tid());
     Ok(Some(searched.primary_key.describe(key)?.unwrap_or_else(|| format!("(ctid)=(({block},{offset}))"))))
 }

@@ -11,7 +11,7 @@ use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
 use crate::postgres::ffi::datum_copy;
-use crate::postgres::row::Row;
+use crate::postgres::heap::row::Row;
 
 /// The scope columns of a table, in the order of the guard's arguments. Partitions have the same columns, of the same
 /// types.

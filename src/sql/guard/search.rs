@@ -21,14 +21,14 @@ use super::criterion::Criterion;
 use super::scope::{Scope, ScopeValues};
 use crate::postgres::catalog::column::{Column, distinct_values};
 use crate::postgres::catalog::partition::partition_columns;
-use crate::postgres::catalog::primary_key::PrimaryKey;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::dirty_scan::{DirtyScan, State};
-use crate::postgres::entry_scan::MOST_VALUES;
 use crate::postgres::error::user_error;
-use crate::postgres::moment::Moment;
-use crate::postgres::row::{Row, TableSlot, place_numbers};
-use crate::postgres::row_version::RowVersion;
+use crate::postgres::heap::dirty_scan::{DirtyScan, State};
+use crate::postgres::heap::entry_scan::MOST_VALUES;
+use crate::postgres::heap::moment::Moment;
+use crate::postgres::heap::primary_key::PrimaryKey;
+use crate::postgres::heap::row::{Row, TableSlot, tid_numbers};
+use crate::postgres::heap::row_version::RowVersion;
 use crate::sql::attach::text_source::TextSource;
 use crate::sql::attach::update::UpdateTrigger;
 use crate::sql::functions::ExtensionSchema;
@@ -268,7 +268,7 @@ impl SearchedTable {
 
     /// Whether a row is the updated row's old version.
     fn is_old(&self, wanted: &Wanted, row: Row<'_>) -> bool {
-        let same = |old| place_numbers(old) == place_numbers(row.place());
+        let same = |old| tid_numbers(old) == tid_numbers(row.tid());
         wanted.table == self.oid && wanted.except.is_some_and(same)
     }
 

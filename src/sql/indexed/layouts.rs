@@ -9,12 +9,12 @@ use simhash::search::blocks::{Block, LAYOUTS, radius};
 use simhash::search::cost::Entries;
 use simhash::search::growth;
 
+use super::recognise::BlockCall;
 use crate::postgres::catalog::column::{Column, btree_family, generation_of};
 use crate::postgres::catalog::index::{Index, Keyed};
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::nodes::expression::Expression;
-use crate::sql::recognise::BlockCall;
+use crate::postgres::expression::Expression;
 
 /// The fingerprint whose blocks are wanted.
 #[derive(Clone, Copy)]

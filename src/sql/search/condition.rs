@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Oid};
 use simhash::search::nearness::Nearness;
 
 use super::USUAL_DISTANCE;
-use crate::postgres::nodes::expression::Expression;
+use crate::postgres::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::radii::check_radii;
 

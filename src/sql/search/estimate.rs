@@ -3,8 +3,8 @@
 use simhash::distance::share_within;
 use simhash::search::nearness::Nearness;
 
-use crate::postgres::nodes::expression::Expression;
-use crate::postgres::nodes::planner::Planner;
+use crate::postgres::expression::Expression;
+use crate::postgres::planner::planner_info::Planner;
 
 /// The number of near-duplicates of a fingerprint that the planner is told to expect, beside those by chance. If it
 /// expected more than one, it would prefer a sequential scan for `LIMIT 1`, hoping to meet one early.

@@ -6,8 +6,8 @@ use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 
 use super::finder::Counts;
 use super::plan::Settings;
-use crate::postgres::custom_scan::NodeInstrumentation;
-use crate::postgres::nodes::expression::{Expression, list};
+use crate::postgres::expression::{Expression, list};
+use crate::postgres::planner::custom_scan::NodeInstrumentation;
 use crate::sql::indexed::layouts::is_covering;
 
 /// What a scan has done in this process.

@@ -16,8 +16,8 @@ use simhash::search::nearness::Nearness;
 
 use super::plan::Settings;
 use super::rows::Rows;
-use crate::postgres::entry_scan::{EntryScan, KeyCondition, MOST_VALUES, Read};
 use crate::postgres::error::{out_of_memory, push};
+use crate::postgres::heap::entry_scan::{EntryScan, KeyCondition, MOST_VALUES, Read};
 use crate::sql::indexed::layouts::{IndexedBlock, growing};
 
 /// A search in the indexes of a table. It holds no resource that [`Finder::end`] does not release.
@@ -114,7 +114,7 @@ pub enum Next {
 const NONE_NEAR: Nearness = Nearness::within(-1);
 
 /// Places that are collected before they are visited, in half a megabyte.
-const PLACES: usize = 1 << 16;
+const MAX_COLLECTED_TIDS: usize = 1 << 16;
 /// Places that are remembered of a step, in case that it is given up; and places of such steps after which no further
 /// step is given up. They take a quarter of a megabyte, and two megabytes at most.
 const REMEMBERED: usize = 1 << 15;
@@ -255,7 +255,7 @@ impl Finder {
             pgrx::check_for_interrupts!();
             let scan = self.index(place).scan.as_mut()?;
             match scan.next(|_| true) {
-                Read::Entry(_) => return Some(scan.place()),
+                Read::Entry(_) => return Some(scan.tid()),
                 Read::Pause => {}
                 Read::End => break,
             }
@@ -280,7 +280,7 @@ impl Finder {
             let scan = self.index(task.index).scan.as_mut()?;
             let before = scan.entries;
             let read = scan.next(is_wanted);
-            let place = scan.place();
+            let place = scan.tid();
             task.entries += scan.entries - before;
             match read {
                 Read::Entry(Some(value)) => {
@@ -317,13 +317,13 @@ impl Finder {
                     return Some(Found { fingerprint, distance, place, is_visited: true });
                 }
             }
-            while task.to_visit.len() < PLACES && self.look_up_next(task) {
+            while task.to_visit.len() < MAX_COLLECTED_TIDS && self.look_up_next(task) {
                 pgrx::check_for_interrupts!();
                 let scan = self.index(task.index).scan.as_mut()?;
                 match scan.next(|_| true) {
                     Read::Entry(_) => {
                         task.entries += 1;
-                        push(&mut task.to_visit, number_of(scan.place()));
+                        push(&mut task.to_visit, number_of(scan.tid()));
                         if task.is_to_be_given_up(Entries::Plain) {
                             return None;
                         }

@@ -10,10 +10,10 @@ use super::USUAL_DISTANCE;
 use super::condition::Limit;
 use super::estimate::Estimate;
 use crate::postgres::call::Call;
-use crate::postgres::nodes::expression::Expression;
-use crate::postgres::nodes::planner::Planner;
-use crate::postgres::nodes::support::{Answer, Request, answer};
-use crate::sql::blocks::null_unless_planning;
+use crate::postgres::expression::Expression;
+use crate::postgres::planner::planner_info::Planner;
+use crate::postgres::planner::support::{Answer, Request, answer};
+use crate::sql::fingerprint::blocks::null_unless_planning;
 use crate::sql::radii::check_radii;
 
 #[pg_extern(sql = false)]

@@ -18,9 +18,9 @@ use super::plan::{ScopeKey, Search, Settings};
 use super::scan::NearScan;
 use super::wanted::{Wanted, cheapest};
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::custom_scan::{Methods, path_lists};
-use crate::postgres::nodes::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
-use crate::postgres::nodes::expression::Expression;
+use crate::postgres::expression::Expression;
+use crate::postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
+use crate::postgres::planner::custom_scan::{Methods, path_lists};
 use crate::postgres::raised::unchanged;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{Fingerprint, Layout, Scoped, growing, indexed_blocks, is_covering, layouts_of};
@@ -44,6 +44,7 @@ pub fn initialise() {
     Methods::<NearScan>::register();
     // SAFETY: the library is loaded by one thread, and is never unloaded.
     unsafe {
+        pg_sys::MarkGUCPrefixReserved(c"pg_simhash".as_ptr());
         PREVIOUS_HOOK.set(pg_sys::set_rel_pathlist_hook);
         pg_sys::set_rel_pathlist_hook = Some(offer_scans);
     }

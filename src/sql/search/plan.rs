@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use pgrx::pg_sys::{self, Oid};
 
 use super::condition::{Limit, largest_distance};
-use crate::postgres::nodes::expression::{Expression, oids};
+use crate::postgres::expression::{Expression, oids};
 use crate::sql::indexed::layouts::{IndexedBlock, Layout};
 
 /// A search of a table: within a distance of a query, nearest first, or both.

@@ -2,9 +2,9 @@
 
 use pgrx::pg_sys;
 
-use crate::postgres::entry_scan::EntryScan;
 use crate::postgres::ffi::predicate_lock_page;
-use crate::postgres::row::place_numbers;
+use crate::postgres::heap::entry_scan::EntryScan;
+use crate::postgres::heap::row::tid_numbers;
 
 /// Reads rows of a table into a slot. It holds no resource that [`Rows::end`] does not release.
 pub struct Rows {
@@ -70,7 +70,7 @@ impl Rows {
     pub fn visit_entry(&mut self, scan: &mut EntryScan) -> bool {
         self.visits += 1;
         // SAFETY: the slot is for rows of the table.
-        unsafe { scan.visit(self.slot) }
+        unsafe { scan.fetch(self.slot) }
     }
 
     /// Reads the row version at a place that the snapshot sees; false if it sees none.
@@ -98,7 +98,7 @@ impl Rows {
     /// Whether every transaction sees all rows of the page that has this place. The answer holds if the index still
     /// pins the entry that has the place: VACUUM cannot have removed the row meanwhile.
     pub fn is_visible_to_all(&mut self, place: pg_sys::ItemPointerData) -> bool {
-        let (page, _) = place_numbers(place);
+        let (page, _) = tid_numbers(place);
         // SAFETY: the table is open. The buffer is invalid, or pinned by an earlier call.
         unsafe {
             let status = pg_sys::visibilitymap_get_status(self.table, page, &mut self.map_page);

@@ -14,9 +14,9 @@ use super::nearest::{Capacity, Nearby, Nearest};
 use super::plan::Settings;
 use super::rows::Rows;
 use super::scope::ScopeValues;
-use crate::postgres::custom_scan::{CustomScan, NodeInstrumentation};
 use crate::postgres::error::{raise, user_error};
-use crate::postgres::nodes::expression::list;
+use crate::postgres::expression::list;
+use crate::postgres::planner::custom_scan::{CustomScan, NodeInstrumentation};
 use crate::sql::radii::check_radii;
 
 /// A scan that finds near rows, or reads rows nearest first.

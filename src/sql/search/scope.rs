@@ -4,8 +4,8 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, CustomScanState, Datum};
 
 use super::plan::ScopeKey;
+use crate::postgres::expression::Expression;
 use crate::postgres::ffi::datum_copy;
-use crate::postgres::nodes::expression::Expression;
 
 /// The conditions on the columns before the block, which are computed at the beginning of each search.
 pub struct ScopeValues {

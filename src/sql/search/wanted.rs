@@ -2,8 +2,8 @@
 
 use super::condition::{Limit, Near};
 use super::estimate::Estimate;
-use crate::postgres::nodes::base_relation::{BaseRelation, Condition, Outer};
-use crate::postgres::nodes::expression::Expression;
+use crate::postgres::expression::Expression;
+use crate::postgres::planner::base_relation::{BaseRelation, Condition, Outer};
 use crate::sql::functions::ExtensionSchema;
 
 /// A condition on the distance between the table's fingerprint and a query.

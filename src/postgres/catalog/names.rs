@@ -1,0 +1,200 @@
+//! Names that cannot change until the transaction ends.
+//!
+//! The commands that change a table are SQL text: they name their objects, and PostgreSQL looks each name up when it
+//! runs the command. The owner of a schema can rename it at any time, and give its name to another schema; a lock on a
+//! table in the schema does not prevent that. The command would then reach another table of the same name, and run its
+//! triggers and casts with the caller's rights. So before a name is read, the object and its schema are locked against
+//! renaming. Some commands that change a name lock the object first; which ones do differs between releases of
+//! PostgreSQL. All of them, and ALTER EXTENSION .. SET SCHEMA, update the object's catalog row. So that row is locked
+//! too, as SELECT FOR SHARE locks a row.
+//!
+//! FOR KEY SHARE would let GRANT go on, but it is not enough, although a name belongs to a unique key: an UPDATE that
+//! leaves the key alone removes such a lock if it is taken while the UPDATE compresses the row or looks for another page
+//! (heap_update in PostgreSQL 17.11 and 18.6).
+//!
+//! What belongs to a superuser, or to the current user, is not locked: nobody gains rights by renaming it, and the lock
+//! would keep administrators waiting until the transaction ends.
+//!
+//! These locks do not bind the transaction itself, in which a command may evaluate the functions of others. Therefore
+//! statements take the current names ([`Target::sql`](super::target::Target::sql)).
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+use pgrx::spi::quote_qualified_identifier;
+
+use super::relation::{Relation, relation_name};
+use super::row_lock::{RowLock, lock_row};
+use crate::postgres::error::user_error;
+use crate::postgres::spi::from_server;
+
+/// Holds a schema's name, and returns it; an error if the schema does not exist.
+pub fn hold_schema(schema: Oid) -> Result<String, ErrorReport> {
+    let Some(row) = hold_row(pg_sys::NamespaceRelationId, schema)? else {
+        return Err(no_such_schema(schema));
+    };
+    // SAFETY: the row is one of pg_namespace, whose `nspname` is NUL-terminated.
+    unsafe {
+        let row = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_namespace>(row);
+        from_server((*row).nspname.data.as_ptr())
+    }
+}
+
+/// The schema's current name, which is not held; an error if the schema does not exist.
+pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
+    // SAFETY: get_namespace_name returns a NUL-terminated name, or null if the schema does not exist.
+    unsafe {
+        let name = pg_sys::get_namespace_name(schema);
+        if name.is_null() {
+            return Err(no_such_schema(schema));
+        }
+        from_server(name)
+    }
+}
+
+/// The current qualified, quoted name of a relation, which is not held; None if the relation does not exist.
+pub fn relation_sql(relation: Oid) -> Result<Option<String>, ErrorReport> {
+    let Some(name) = relation_name(relation)? else { return Ok(None) };
+    // SAFETY: a look-up in a system cache.
+    let schema = schema_name(unsafe { pg_sys::get_rel_namespace(relation) })?;
+    Ok(Some(quote_qualified_identifier(schema, name)))
+}
+
+/// The current name of a role that exists, as the current user and the owner of a locked table do. It is not held.
+pub fn role_name(role: Oid) -> Result<String, ErrorReport> {
+    // SAFETY: GetUserNameFromId returns a NUL-terminated name, or raises an error.
+    unsafe { from_server(pg_sys::GetUserNameFromId(role, false)) }
+}
+
+fn no_such_schema(schema: Oid) -> ErrorReport {
+    let message = format!("schema with OID {} does not exist", schema.to_u32());
+    user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message)
+}
+
+/// Holds the names of an object (a function, a type, an operator, or anything else with an OID) and of its schema. Does
+/// nothing if the object does not exist.
+pub fn hold(catalog: Oid, object: Oid) -> Result<(), ErrorReport> {
+    let Some(row) = hold_row(catalog, object)? else { return Ok(()) };
+    // SAFETY: the row was found in this catalog, whose column for the schema has an OID.
+    let schema = unsafe { oid_in(&Relation::open(catalog), row, pg_sys::get_object_attnum_namespace(catalog)) };
+    schema.map_or(Ok(()), |schema| hold_schema(schema).map(drop))
+}
+
+/// The owner of an object; None if objects of its kind have none.
+fn owner(catalog: &Relation, row: pg_sys::HeapTuple) -> Option<Oid> {
+    // SAFETY: the row was found in this catalog, whose column for the owner has an OID.
+    unsafe { oid_in(catalog, row, pg_sys::get_object_attnum_owner(catalog.oid())) }
+}
+
+/// The OID in a column of a catalog's row; None if it is NULL, or if the column's number is not positive.
+///
+/// # Safety
+/// The row is one of the catalog, and the column has OIDs.
+unsafe fn oid_in(catalog: &Relation, row: pg_sys::HeapTuple, column: i16) -> Option<Oid> {
+    let mut is_null = true;
+    // SAFETY: the caller passes a row of the catalog, and a column of it if the number is positive.
+    let value = (column > 0)
+        .then(|| unsafe { pgrx::pg_sys::htup::heap_getattr(row, column.into(), catalog.rd_att, &mut is_null) });
+    value.filter(|_| !is_null).map(|value| Oid::from_u32(value.value() as u32))
+}
+
+/// Whether the current user has nothing to fear from a role: a superuser, or the user itself.
+fn is_trusted(role: Oid) -> bool {
+    let database_owner = Oid::from_u32(pg_sys::ROLE_PG_DATABASE_OWNER);
+    // SAFETY: look-ups in system caches. The session's database exists, and its row is copied from before its release.
+    unsafe {
+        if role == database_owner {
+            let cache = pg_sys::SysCacheIdentifier::DATABASEOID as i32;
+            let row = pg_sys::SearchSysCache1(cache, pg_sys::MyDatabaseId.into());
+            let owner =
+                pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_database>(row).as_ref().map(|row| row.datdba);
+            pg_sys::ReleaseSysCache(row);
+            return owner.is_some_and(|owner| owner != database_owner && is_trusted(owner));
+        }
+        role == pg_sys::GetUserId() || pg_sys::superuser_arg(role)
+    }
+}
+
+/// Locks an object and its catalog row until the transaction ends, after waiting for all transactions that have changed
+/// the row. Returns a copy of the row; None if the object does not exist. Does not lock an object whose owner is
+/// trusted.
+///
+/// A transaction may change the row and then lock the object, or the other way round. So neither lock is held during a
+/// wait for the other one.
+///
+/// A read-only transaction cannot lock rows, nor run the commands that need held names: it gets the row without a lock.
+fn hold_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
+    let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
+    // SAFETY: the catalog has OIDs, and is open until `opened` is dropped. The active snapshot sees the row version
+    // that is locked, so that it is not removed meanwhile.
+    unsafe {
+        let opened = Relation::open_in_mode(catalog, pg_sys::RowShareLock as pg_sys::LOCKMODE);
+        loop {
+            pgrx::check_for_interrupts!();
+            pg_sys::LockDatabaseObject(catalog, object, 0, lock);
+            pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
+            let row = find(&opened, object);
+            let has_trusted_owner = row.and_then(|row| owner(&opened, row)).is_some_and(is_trusted);
+            let locked = match row {
+                Some(row) if !pg_sys::XactReadOnly && !has_trusted_owner => lock_row(&opened, row),
+                _ => RowLock::Held,
+            };
+            pg_sys::PopActiveSnapshot();
+            if has_trusted_owner {
+                pg_sys::UnlockDatabaseObject(catalog, object, 0, lock);
+            }
+            match locked {
+                RowLock::Held => {
+                    forget_names();
+                    return Ok(row);
+                }
+                // Read the object again.
+                RowLock::Gone => pg_sys::UnlockDatabaseObject(catalog, object, 0, lock),
+                RowLock::Blocked(blocker) => {
+                    pg_sys::UnlockDatabaseObject(catalog, object, 0, lock);
+                    blocker.wait(&opened);
+                }
+                RowLock::Own => {
+                    let message = format!("could not lock the row of object {} in its catalog", object.to_u32());
+                    return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message));
+                }
+            }
+            if let Some(row) = row {
+                pg_sys::heap_freetuple(row);
+            }
+        }
+    }
+}
+
+/// Makes the next lookup of a name read the catalogs. A snapshot may see that a transaction has ended before the session
+/// has got its cache invalidations, so the caches may still hold earlier names.
+fn forget_names() {
+    // SAFETY: a transaction is running. Entries of the caches that are in use are removed when they are released.
+    unsafe {
+        pg_sys::InvalidateCatalogSnapshot();
+        pg_sys::ResetCatalogCaches();
+    }
+}
+
+/// A copy of the row of an object, as the active snapshot sees it. The system cache is not used, because it may hold a
+/// version that was removed.
+///
+/// # Safety
+/// There is an active snapshot, and the catalog has OIDs.
+unsafe fn find(catalog: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
+    // SAFETY: the caller has an active snapshot, and passes a catalog with an index on its OIDs. The row is copied
+    // before the scan ends.
+    unsafe {
+        let (column, index) =
+            (pg_sys::get_object_attnum_oid(catalog.oid()), pg_sys::get_object_oid_index(catalog.oid()));
+        let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
+        let mut key = pg_sys::ScanKeyData::default();
+        pg_sys::ScanKeyInit(&mut key, column, equal, pg_sys::F_OIDEQ.into(), object.into());
+        let snapshot = pg_sys::GetActiveSnapshot();
+        let scan = pg_sys::systable_beginscan(catalog.as_ptr(), index, true, snapshot, 1, &mut key);
+        let row = pg_sys::systable_getnext(scan);
+        let copy = (!row.is_null()).then(|| pg_sys::heap_copytuple(row));
+        pg_sys::systable_endscan(scan);
+        copy
+    }
+}

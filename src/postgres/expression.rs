@@ -1,0 +1,257 @@
+//! PostgreSQL's expression trees, as far as they are read and built here.
+//!
+//! An [`Expression`] is always valid, so that code outside this folder reads and builds expressions without `unsafe`.
+
+use std::ptr::NonNull;
+
+use pgrx::pg_sys::{self, NodeTag, Oid};
+use pgrx::{AnyArray, FromDatum};
+
+/// A valid expression node (PostgreSQL's `nodes/primnodes.h`), in the planner's memory.
+///
+/// Its methods never change a node, except one that they have built or copied themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Expression(NonNull<pg_sys::Node>);
+
+/// A column reference: column `number` of the relation `relation` in the range table of the query `levels_up` levels
+/// out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub relation: i32,
+    pub number: i16,
+    pub levels_up: u32,
+}
+
+impl Expression {
+    /// The expression at `node`; None for a null pointer.
+    ///
+    /// # Safety
+    /// `node` is null or points to a valid expression. It lives in a memory context that outlives all uses of the
+    /// result, as the running planner's context does for what is made while it plans.
+    pub unsafe fn new<T>(node: *mut T) -> Option<Self> {
+        NonNull::new(node.cast()).map(Self)
+    }
+
+    pub fn as_ptr(self) -> *mut pg_sys::Node {
+        self.0.as_ptr()
+    }
+
+    /// The node as a `T`, whose tag is `tag`; None if the node has another tag.
+    pub(super) fn as_node<T>(self, tag: NodeTag) -> Option<NonNull<T>> {
+        // SAFETY: every node starts with its tag, which tells its type.
+        (unsafe { self.0.as_ref() }.type_ == tag).then_some(self.0.cast())
+    }
+
+    /// The function and the arguments of a function call, in declared order even if they are named. Omitted arguments
+    /// at the end are missing until the planner has simplified the expression.
+    pub fn call(self) -> Option<(Oid, Vec<Expression>)> {
+        let call = self.as_node::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
+        // SAFETY: the node is a valid FuncExpr, whose arguments are a list of expressions; a NamedArgExpr has an
+        // argument.
+        unsafe {
+            let given = list(call.as_ref().args);
+            let mut arguments = given.clone();
+            for argument in given {
+                if let Some(named) = argument.as_node::<pg_sys::NamedArgExpr>(NodeTag::T_NamedArgExpr) {
+                    let slot = arguments.get_mut(named.as_ref().argnumber as usize)?;
+                    *slot = Self::new(named.as_ref().arg)?;
+                }
+            }
+            Some((call.as_ref().funcid, arguments))
+        }
+    }
+
+    /// The arguments of a call of a window function; None for any other node.
+    pub fn window_arguments(self) -> Option<Vec<Expression>> {
+        let call = self.as_node::<pg_sys::WindowFunc>(NodeTag::T_WindowFunc)?;
+        // SAFETY: the node is a valid WindowFunc, whose arguments are a list of expressions.
+        Some(unsafe { list(call.as_ref().args) })
+    }
+
+    /// Whether this is a constant, or a parameter of the query.
+    pub fn is_fixed(self) -> bool {
+        let inner = self.without_relabelling();
+        if let Some(parameter) = inner.as_node::<pg_sys::Param>(NodeTag::T_Param) {
+            // SAFETY: the node is a valid Param.
+            return unsafe { parameter.as_ref() }.paramkind == pg_sys::ParamKind::PARAM_EXTERN;
+        }
+        inner.as_node::<pg_sys::Const>(NodeTag::T_Const).is_some()
+    }
+
+    /// The operator, its function and the operands of a binary operator.
+    pub fn operation(self) -> Option<(Oid, Oid, [Expression; 2])> {
+        let operation = self.as_node::<pg_sys::OpExpr>(NodeTag::T_OpExpr)?;
+        // SAFETY: the node is a valid OpExpr, whose arguments are a list of expressions. get_opcode looks up a system
+        // cache.
+        unsafe {
+            let operation = operation.as_ref();
+            let operands = <[Expression; 2]>::try_from(list(operation.args)).ok()?;
+            let function = if operation.opfuncid == Oid::INVALID {
+                pg_sys::get_opcode(operation.opno)
+            } else {
+                operation.opfuncid
+            };
+            Some((operation.opno, function, operands))
+        }
+    }
+
+    /// The collation that an operator uses; None for any other node.
+    pub fn input_collation(self) -> Option<Oid> {
+        // SAFETY: the node is a valid OpExpr.
+        self.as_node::<pg_sys::OpExpr>(NodeTag::T_OpExpr).map(|operation| unsafe { operation.as_ref().inputcollid })
+    }
+
+    /// The type of the expression's value.
+    pub fn value_type(self) -> Oid {
+        // SAFETY: the node is valid.
+        unsafe { pg_sys::exprType(self.as_ptr()) }
+    }
+
+    /// The column that this refers to; None for any other node, and for OLD and NEW in RETURNING.
+    pub fn column(self) -> Option<Variable> {
+        #[cfg(any(feature = "pg18", feature = "pg19"))]
+        {
+            let var = self.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
+            // SAFETY: the node is a valid Var.
+            if unsafe { var.as_ref() }.varreturningtype != pg_sys::VarReturningType::VAR_RETURNING_DEFAULT {
+                return None;
+            }
+        }
+        self.variable()
+    }
+
+    /// The column that this refers to, in any version of the row.
+    fn variable(self) -> Option<Variable> {
+        let var = self.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
+        // SAFETY: the node is a valid Var.
+        let var = unsafe { var.as_ref() };
+        Some(Variable { relation: var.varno, number: var.varattno, levels_up: var.varlevelsup })
+    }
+
+    /// The number of the column, if a stored expression is nothing but a column of its table.
+    pub fn as_own_column(self) -> Option<i16> {
+        self.without_relabelling().column().map(|column| column.number)
+    }
+
+    /// The columns of its table that a stored expression refers to.
+    pub fn own_columns(self) -> Vec<i16> {
+        const OWN: pg_sys::Index = 1;
+        let (mut found, mut columns, mut member) = (std::ptr::null_mut(), Vec::new(), -1);
+        // SAFETY: the expression is valid; the set is made here, and is null or valid.
+        unsafe {
+            pg_sys::pull_varattnos(self.as_ptr(), OWN, &mut found);
+            loop {
+                member = pg_sys::bms_next_member(found, member);
+                if member < 0 {
+                    return columns;
+                }
+                // The set counts from the lowest system column, whose number is negative.
+                columns.push((member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16);
+            }
+        }
+    }
+
+    /// The value of an integer constant that is not NULL.
+    pub fn integer(self) -> Option<i32> {
+        self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4OID).map(|(_, datum)| datum.value() as i32)
+    }
+
+    /// The value of a constant `integer[]` that is not NULL.
+    pub fn array(self) -> Option<AnyArray> {
+        let (of_type, datum) = self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4ARRAYOID)?;
+        // SAFETY: the constant is an array, and is not NULL.
+        unsafe { AnyArray::from_polymorphic_datum(datum, false, of_type) }
+    }
+
+    /// The type and the value of a constant that is not NULL.
+    pub fn constant(self) -> Option<(Oid, pg_sys::Datum)> {
+        let constant = self.as_node::<pg_sys::Const>(NodeTag::T_Const)?;
+        // SAFETY: the node is a valid Const.
+        let constant = unsafe { constant.as_ref() };
+        (!constant.constisnull).then_some((constant.consttype, constant.constvalue))
+    }
+
+    /// The expression without outer casts that change only the type's name, such as a cast from a domain.
+    pub fn without_relabelling(self) -> Self {
+        let mut inner = self;
+        while let Some(relabel) = inner.as_node::<pg_sys::RelabelType>(NodeTag::T_RelabelType) {
+            // SAFETY: the node is a valid RelabelType, which has an argument.
+            match unsafe { Self::new(relabel.as_ref().arg) } {
+                Some(argument) => inner = argument,
+                None => break,
+            }
+        }
+        inner
+    }
+
+    /// The expression with the cast that the parser adds if a value of type `wanted` is needed; the expression itself
+    /// if none is needed, and None if there is no such cast.
+    pub fn coerced_to(self, wanted: Oid) -> Option<Self> {
+        // SAFETY: the node is valid; with a null parser state, only error positions are missing.
+        unsafe {
+            let coerced = pg_sys::coerce_to_target_type(
+                std::ptr::null_mut(),
+                self.as_ptr(),
+                pg_sys::exprType(self.as_ptr()),
+                wanted,
+                -1,
+                pg_sys::CoercionContext::COERCION_EXPLICIT,
+                pg_sys::CoercionForm::COERCE_EXPLICIT_CAST,
+                -1,
+            );
+            if !coerced.is_null() {
+                pg_sys::assign_expr_collations(std::ptr::null_mut(), coerced);
+            }
+            Self::new(coerced)
+        }
+    }
+
+    /// Whether the two expressions are equal in everything that affects their values.
+    pub fn equals(self, other: Self) -> bool {
+        // SAFETY: both nodes are valid, and are only read.
+        unsafe { pg_sys::equal(self.0.as_ptr().cast(), other.0.as_ptr().cast()) }
+    }
+
+    /// Whether it may give a different result each time.
+    pub fn is_volatile(self) -> bool {
+        // SAFETY: the node is valid, and is only read.
+        unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
+    }
+
+    pub fn copy(self) -> Self {
+        // SAFETY: the node is valid; its copy is valid too, and not null.
+        unsafe { Self(NonNull::new_unchecked(pg_sys::copyObjectImpl(self.0.as_ptr().cast()).cast())) }
+    }
+
+    /// A copy in which references to columns of the relation `from` of the range table refer to the relation `to`.
+    pub fn moved(self, from: i32, to: i32) -> Self {
+        let copy = self.copy();
+        // SAFETY: the copy is a valid node, and nothing else refers to it.
+        unsafe { pg_sys::ChangeVarNodes(copy.as_ptr(), from, to, 0) };
+        copy
+    }
+}
+
+/// The elements of a list of expressions.
+///
+/// # Safety
+/// `list` is a valid list of valid expressions, or null.
+pub unsafe fn list(list: *mut pg_sys::List) -> Vec<Expression> {
+    if list.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller passes a valid list of valid expressions; `list_nth` is called for existing elements only.
+    unsafe { (0..(*list).length).filter_map(|i| Expression::new(pg_sys::list_nth(list, i))).collect() }
+}
+
+/// The elements of a list of OIDs.
+///
+/// # Safety
+/// `list` is a valid list of OIDs, or null.
+pub unsafe fn oids(list: *mut pg_sys::List) -> Vec<Oid> {
+    if list.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller passes a valid list of OIDs; `list_nth_oid` is called for existing elements only.
+    unsafe { (0..(*list).length).map(|i| pg_sys::list_nth_oid(list, i)).collect() }
+}

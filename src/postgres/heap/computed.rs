@@ -1,0 +1,89 @@
+//! Evaluates expressions for a row: for one that is not stored yet, as PostgreSQL will evaluate them.
+
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys::{self, Datum};
+
+use super::row::Row;
+use crate::postgres::catalog::column::generation_of;
+use crate::postgres::catalog::partition::partition_constraint;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::expression::Expression;
+
+/// An expression of a table's columns, ready to be evaluated.
+pub struct Computed {
+    expression: *mut pg_sys::ExprState,
+    context: *mut pg_sys::ExprContext,
+}
+
+impl Computed {
+    /// Prepares an expression. The result lives in the current memory context.
+    pub fn new(expression: Expression) -> Self {
+        // SAFETY: the expression is valid, and refers only to columns of a table.
+        unsafe {
+            let expression = pg_sys::expression_planner(expression.as_ptr().cast());
+            Self {
+                expression: pg_sys::ExecInitExpr(expression, std::ptr::null_mut()),
+                context: pg_sys::CreateStandaloneExprContext(),
+            }
+        }
+    }
+
+    /// A column's generation expression; None if the column is not generated.
+    pub fn generated(table: &Relation, column: i16) -> Option<Self> {
+        generation_of(table, column).map(Self::new)
+    }
+
+    /// The condition that a partition's rows fulfil; None if the table is not a partition, or takes all rows.
+    pub fn partition(table: &Relation) -> Option<Self> {
+        let constraint = partition_constraint(table);
+        if constraint.is_null() {
+            return None;
+        }
+        // SAFETY: the constraint is a list of valid expressions of the table's columns, of which make_ands_explicit
+        // makes one.
+        unsafe { Expression::new(pg_sys::make_ands_explicit(constraint)) }.map(Self::new)
+    }
+
+    /// The expression's value for a row; None for NULL. The value is of a type that is passed by value.
+    ///
+    /// # Safety
+    /// The row is of the expression's table.
+    pub unsafe fn value(&self, row: Row<'_>) -> Option<Datum> {
+        // SAFETY: the caller passes a row of the expression's table.
+        unsafe {
+            let result = self.value_in(row, self.context);
+            pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
+            result
+        }
+    }
+
+    /// Calls `f` with the expression's value for a row, of any type; None for NULL. `f` runs in memory that is freed
+    /// when it returns.
+    ///
+    /// # Safety
+    /// The row is of the expression's table.
+    pub unsafe fn with_value<T>(&self, row: Row<'_>, f: impl FnOnce(Option<Datum>) -> T) -> T {
+        // SAFETY: the caller passes a row of the expression's table. The memory is the context's own.
+        unsafe {
+            let value = self.value_in(row, self.context);
+            let memory = (*self.context).ecxt_per_tuple_memory;
+            let result = PgMemoryContexts::For(memory).switch_to(|_| f(value));
+            pg_sys::MemoryContextReset(memory);
+            result
+        }
+    }
+
+    /// The expression's value for a row, of any type; None for NULL. It lives in `context`'s memory for one row.
+    ///
+    /// # Safety
+    /// The row is of the expression's table.
+    pub unsafe fn value_in(&self, row: Row<'_>, context: *mut pg_sys::ExprContext) -> Option<Datum> {
+        let mut is_null = false;
+        // SAFETY: the caller passes a row of the expression's table.
+        unsafe {
+            (*context).ecxt_scantuple = row.slot();
+            let result = pg_sys::ExecEvalExprSwitchContext(self.expression, context, &mut is_null);
+            (!is_null).then_some(result)
+        }
+    }
+}

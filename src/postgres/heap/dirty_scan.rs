@@ -1,0 +1,186 @@
+//! An index scan under a dirty snapshot: it finds what every transaction has written, committed or not. PostgreSQL
+//! checks unique and exclusion constraints in the same way (`check_exclusion_or_unique_constraint` in execIndexing.c).
+
+use std::mem::ManuallyDrop;
+
+use pgrx::pg_sys;
+
+use super::entry_scan::{EntryScan, KeyCondition, Read};
+use super::moment::{Moment, Transaction};
+use super::row::{Row, TableSlot};
+use super::row_version::RowVersion;
+use crate::postgres::catalog::relation::Relation;
+
+/// Whether a row version is in the table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// The version is in the table.
+    Present,
+    /// Another transaction, still in progress, has inserted the version, or is deleting it.
+    Depends { on: Transaction, inserts: bool },
+    /// The version was deleted, or replaced by another version.
+    Gone {
+        /// Whether another transaction did this, and committed after the search began.
+        lately: bool,
+    },
+}
+
+/// A scan of one index of a heap table.
+pub struct DirtyScan<'a> {
+    entries: ManuallyDrop<EntryScan>,
+    snapshot: Box<pg_sys::SnapshotData>,
+    slot: &'a TableSlot,
+    since: &'a Moment,
+    /// Whether the scan is reading the versions of the current entry that are gone.
+    is_among_gone: bool,
+    /// The number of entries that may still be refused.
+    refusals_left: u64,
+}
+
+impl<'a> DirtyScan<'a> {
+    /// Begins a scan with `keys` scan keys, for the search that began at `since`. With the position of a `bigint`
+    /// column of the index, entries are accepted or refused by its value.
+    ///
+    /// # Safety
+    /// The table and the index stay open as long as the scan lives; the index is a btree of the table. The slot belongs
+    /// to the table. A column at `included` is of type `bigint`.
+    pub unsafe fn begin(
+        table: &Relation,
+        index: &Relation,
+        slot: &'a TableSlot,
+        since: &'a Moment,
+        keys: usize,
+        included: Option<i16>,
+    ) -> Self {
+        let mut snapshot = dirty_snapshot();
+        // SAFETY: the caller passes an open table and an open index of it. The snapshot is on the heap and outlives the
+        // scan.
+        let entries = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, keys, included) };
+        let entries = ManuallyDrop::new(entries);
+        Self { entries, snapshot, slot, since, is_among_gone: false, refusals_left: u64::MAX }
+    }
+
+    /// Begins to look up keys.
+    ///
+    /// # Safety
+    /// The index supports these keys, and there are as many as the scan was begun with.
+    pub unsafe fn rescan(&mut self, keys: &mut [pg_sys::ScanKeyData]) {
+        // SAFETY: the caller passes valid keys.
+        unsafe { self.entries.rescan(keys) };
+        self.is_among_gone = false;
+    }
+
+    /// Begins to look up values of the index's key that comes after the keys `before`.
+    ///
+    /// # Safety
+    /// This key is of PostgreSQL's own type `int4` with its order. The index supports the keys before, and the scan was
+    /// begun with one key more than these.
+    pub unsafe fn look_up(&mut self, before: &[pg_sys::ScanKeyData], values: &[i32]) {
+        // SAFETY: the caller says that the key is an integer, and that the index supports the others.
+        unsafe { self.entries.look_up(before, before.len() as i16 + 1, KeyCondition::AnyOf(values)) };
+        self.is_among_gone = false;
+    }
+
+    /// Ends the next look-ups after so many entries have been refused in all.
+    pub fn limit_refusals(&mut self, most: u64) {
+        self.refusals_left = most;
+    }
+
+    /// Counts the entry that was just read as refused.
+    pub fn refuse(&mut self) {
+        self.refusals_left = self.refusals_left.saturating_sub(1);
+    }
+
+    /// Whether the scan has not ended because of refusals.
+    pub fn has_read_all(&self) -> bool {
+        self.refusals_left > 0
+    }
+
+    /// The next row version; None at the end of the look-up, or when too many entries have been refused. The table is
+    /// not read for an entry that `accepts` refuses, which must not panic.
+    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Option<(RowVersion<'_>, State)> {
+        let slot = self.slot.as_ptr();
+        let state = loop {
+            pgrx::check_for_interrupts!();
+            let description = self.entries.description();
+            // SAFETY: the scan has begun, and the slot belongs to its table. Both snapshots outlive the scan, and
+            // neither is an MVCC snapshot, with which an index scan may release its pins.
+            unsafe {
+                // Versions of a row may share an index entry, and differ in columns that the index does not have.
+                let is_same_entry = (*description).xs_heap_continue;
+                if !is_same_entry {
+                    if self.refusals_left == 0 {
+                        return None;
+                    }
+                    self.is_among_gone = false;
+                    (*description).xs_snapshot = &mut *self.snapshot;
+                    let before = self.entries.entries;
+                    let read = self.entries.next(&accepts);
+                    let accepted = u64::from(matches!(read, Read::Entry(_)));
+                    let refused = self.entries.entries - before - accepted;
+                    self.refusals_left = self.refusals_left.saturating_sub(refused);
+                    match read {
+                        Read::Entry(_) => {}
+                        Read::Pause if self.refusals_left > 0 => continue,
+                        Read::Pause | Read::End => return None,
+                    }
+                }
+                if self.entries.fetch(slot) {
+                    break if self.is_among_gone { self.gone() } else { Some(state_of(&self.snapshot)) };
+                }
+                // If `kill_prior_tuple` is set, the versions are dead to every transaction; otherwise, read those that
+                // are gone.
+                if !is_same_entry && !(*description).kill_prior_tuple {
+                    self.is_among_gone = true;
+                    (*description).xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
+                    if self.entries.fetch(slot) {
+                        break self.gone();
+                    }
+                }
+            }
+        };
+        // Only heap tables are scanned, so the slot always holds a row version.
+        Some((self.version()?, state?))
+    }
+
+    fn version(&self) -> Option<RowVersion<'_>> {
+        // SAFETY: the scan has stored a row in the slot, which keeps it until the scan goes on.
+        RowVersion::new(unsafe { Row::new(self.slot.as_ptr()) })
+    }
+
+    /// The state of a row version that the dirty snapshot does not see.
+    fn gone(&self) -> Option<State> {
+        let version = self.version()?;
+        let lately = version.deleter().is_some_and(|deleter| self.since.precedes_commit_of(deleter));
+        Some(State::Gone { lately })
+    }
+}
+
+impl Drop for DirtyScan<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the scan is taken only here.
+        unsafe { ManuallyDrop::take(&mut self.entries) }.end();
+    }
+}
+
+/// A snapshot that sees what every transaction has written. Like InitDirtySnapshot in PostgreSQL's snapmgr.h, it sets
+/// nothing but the type.
+fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
+    let snapshot_type = pg_sys::SnapshotType::SNAPSHOT_DIRTY;
+    Box::new(pg_sys::SnapshotData { snapshot_type, ..Default::default() })
+}
+
+/// The state of a row version that was just read under a dirty snapshot.
+fn state_of(snapshot: &pg_sys::SnapshotData) -> State {
+    // The snapshot names the transaction in progress that has inserted the row, or else the one that is deleting it.
+    match (snapshot.xmin, snapshot.xmax) {
+        (inserter, _) if inserter != pg_sys::InvalidTransactionId => {
+            let on = Transaction { id: inserter, speculation: snapshot.speculativeToken };
+            State::Depends { on, inserts: true }
+        }
+        (_, deleter) if deleter != pg_sys::InvalidTransactionId => {
+            State::Depends { on: Transaction { id: deleter, speculation: 0 }, inserts: false }
+        }
+        _ => State::Present,
+    }
+}

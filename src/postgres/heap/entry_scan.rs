@@ -1,0 +1,246 @@
+//! A scan of a btree, entry by entry. Most entries need no visit to the table, because the index has what decides about
+//! them.
+
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::postgres::ffi::executor::index_getnext_tid;
+use crate::postgres::ffi::{attribute, guarded};
+
+/// A scan of an index. It is not ended when it is dropped: after an error, PostgreSQL has released it already.
+pub struct EntryScan {
+    description: pg_sys::IndexScanDesc,
+    included: Option<Included>,
+    /// The elements that the scan looks up, as an array datum.
+    array: Vec<i32>,
+    /// Number of entries read, for all look-ups.
+    pub entries: u64,
+}
+
+/// A `bigint` column of an index.
+#[derive(Clone, Copy)]
+struct Included {
+    /// The number of the column in the index, from 1.
+    attnum: i16,
+    /// The position in an entry without NULLs, in bytes from its start; None if that differs between entries.
+    offset: Option<usize>,
+}
+
+/// What reading an index has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// An entry, with the value of the included column; None if it is NULL or there is no such column.
+    Entry(Option<i64>),
+    /// Many entries were refused. The caller checks for interrupts, and reads on.
+    Pause,
+    End,
+}
+
+/// What an integer key must fulfil.
+pub enum KeyCondition<'a> {
+    AnyOf(&'a [i32]),
+    NotNull,
+    Null,
+}
+
+/// The most values that a search looks up at once, in 16 kB.
+pub const MOST_VALUES: usize = 4096;
+/// Number of entries that are refused until the scan pauses: 20 microseconds.
+const ENTRIES_BETWEEN_PAUSES: u32 = 512;
+
+impl EntryScan {
+    /// Begins a scan with `keys` scan keys. With the position of a `bigint` column, entries come with its value. What
+    /// the scan needs is allocated in the current memory context.
+    ///
+    /// # Safety
+    /// The table, the index and the snapshot outlive the scan; the index is a btree of the table. A column at
+    /// `included` is of type `bigint`.
+    pub unsafe fn begin(
+        table: pg_sys::Relation,
+        index: pg_sys::Relation,
+        snapshot: pg_sys::Snapshot,
+        keys: usize,
+        included: Option<i16>,
+    ) -> Self {
+        let keys = keys as i32;
+        // SAFETY: the caller passes an open table, an open index of it and a valid snapshot.
+        unsafe {
+            #[cfg(not(any(feature = "pg18", feature = "pg19")))]
+            let description = pg_sys::index_beginscan(table, index, snapshot, keys, 0);
+            #[cfg(feature = "pg18")]
+            let description = pg_sys::index_beginscan(table, index, snapshot, std::ptr::null_mut(), keys, 0);
+            #[cfg(feature = "pg19")]
+            let description = pg_sys::index_beginscan(table, index, snapshot, std::ptr::null_mut(), keys, 0, 0);
+            let included = included.map(|attnum| Included { attnum, offset: offset((*index).rd_att, attnum) });
+            (*description).xs_want_itup = included.is_some();
+            Self { description, included, array: Vec::new(), entries: 0 }
+        }
+    }
+
+    /// Begins to look up other keys.
+    ///
+    /// # Safety
+    /// The index supports these keys, and there are as many as the scan was begun with.
+    pub unsafe fn rescan(&mut self, keys: &mut [pg_sys::ScanKeyData]) {
+        // SAFETY: the caller passes valid keys; they are copied.
+        unsafe {
+            pg_sys::index_rescan(self.description, keys.as_mut_ptr(), keys.len() as i32, std::ptr::null_mut(), 0);
+        }
+    }
+
+    /// Begins to look up entries by an integer key on the column `attnum`, after keys on the columns before it.
+    ///
+    /// # Safety
+    /// The index has a key of PostgreSQL's own type `int4` and its order on this column. It supports the keys before,
+    /// and the scan was begun with one key more than these.
+    pub unsafe fn look_up(&mut self, before: &[pg_sys::ScanKeyData], attnum: i16, wanted: KeyCondition<'_>) {
+        const IS_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL;
+        const IS_NOT_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNOTNULL;
+        let (flags, argument) = match wanted {
+            KeyCondition::AnyOf(&[value]) => (0, Datum::from(value)),
+            KeyCondition::AnyOf(values) => {
+                self.array.clear();
+                self.array.extend(array_header(values.len()));
+                self.array.extend_from_slice(values);
+                (pg_sys::SK_SEARCHARRAY, Datum::from(self.array.as_ptr()))
+            }
+            KeyCondition::NotNull => (IS_NOT_NULL, Datum::null()),
+            KeyCondition::Null => (IS_NULL, Datum::null()),
+        };
+        // A test for NULL has no operator, and so no strategy, type or function.
+        let is_test = flags == IS_NULL || flags == IS_NOT_NULL;
+        let (strategy, subtype, function) = if is_test {
+            (0, Oid::INVALID, Oid::INVALID)
+        } else {
+            (pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber, pg_sys::INT4OID, pg_sys::F_INT4EQ.into())
+        };
+        let mut keys = before.to_vec();
+        let mut key = pg_sys::ScanKeyData::default();
+        // SAFETY: `=` compares integers. The array lives until the next look-up. The caller passes keys that the index
+        // supports.
+        unsafe {
+            pg_sys::ScanKeyEntryInitialize(
+                &mut key,
+                flags as i32,
+                attnum,
+                strategy,
+                subtype,
+                Oid::INVALID,
+                function,
+                argument,
+            );
+            keys.push(key);
+            self.rescan(&mut keys);
+        }
+    }
+
+    /// Reads until an entry that is accepted by the value of its included column; without such a column, each entry is.
+    /// `accepts` must not panic.
+    #[inline]
+    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Read {
+        let (description, included) = (self.description, self.included);
+        let mut read = 0;
+        // SAFETY: the scan has begun. Nothing in the closure has to be dropped, or panics. An entry that was found is
+        // on a page that the scan keeps pinned, or is a copy.
+        let found = unsafe {
+            guarded(|| {
+                while read < ENTRIES_BETWEEN_PAUSES {
+                    if index_getnext_tid(description, pg_sys::ScanDirection::ForwardScanDirection).is_null() {
+                        return Read::End;
+                    }
+                    read += 1;
+                    let Some(included) = included else { return Read::Entry(None) };
+                    match included.value(description) {
+                        Some(value) if !accepts(value) => {}
+                        value => return Read::Entry(value),
+                    }
+                }
+                Read::Pause
+            })
+        };
+        self.entries += u64::from(read);
+        found
+    }
+
+    /// The scan as PostgreSQL knows it.
+    pub fn description(&self) -> pg_sys::IndexScanDesc {
+        self.description
+    }
+
+    /// The tid of the entry that was just read.
+    pub fn tid(&self) -> pg_sys::ItemPointerData {
+        // SAFETY: the scan has begun, and lives as long as `self`.
+        unsafe { (*self.description).xs_heaptid }
+    }
+
+    /// Reads the row of the entry that was just read into a slot; false if the snapshot does not see it.
+    ///
+    /// # Safety
+    /// The slot belongs to the table.
+    pub unsafe fn fetch(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
+        // SAFETY: the caller passes a slot of the table. An entry has been read.
+        unsafe { pg_sys::index_fetch_heap(self.description, slot) }
+    }
+
+    /// Ends the scan.
+    pub fn end(self) {
+        // SAFETY: the scan has begun, and ends only here.
+        unsafe { pg_sys::index_endscan(self.description) };
+    }
+}
+
+impl Included {
+    /// The value in the entry that the scan has just read; None for NULL.
+    ///
+    /// # Safety
+    /// The scan has just read an entry.
+    unsafe fn value(self, description: pg_sys::IndexScanDesc) -> Option<i64> {
+        const HAS_NULLS: u16 = 0x8000; // INDEX_NULL_MASK of access/itup.h
+        // SAFETY: the caller has just read an entry. Without NULLs, the column is at `offset`.
+        unsafe {
+            let entry = (*description).xs_itup;
+            if let Some(offset) = self.offset
+                && (*entry).t_info & HAS_NULLS == 0
+            {
+                return Some(entry.byte_add(offset).cast::<i64>().read_unaligned());
+            }
+            const MAX_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize;
+            let (mut values, mut nulls) = ([Datum::null(); MAX_COLUMNS], [false; MAX_COLUMNS]);
+            let index = self.attnum as usize - 1;
+            pg_sys::index_deform_tuple(entry, (*description).xs_itupdesc, values.as_mut_ptr(), nulls.as_mut_ptr());
+            (!nulls[index]).then(|| values[index].value() as i64)
+        }
+    }
+}
+
+/// Where a `bigint` column is in the entries of an index that have no NULLs, in bytes from the start of the entry; None
+/// if a column before it has no fixed length.
+///
+/// # Safety
+/// The descriptor is an index's, and is valid.
+unsafe fn offset(columns: pg_sys::TupleDesc, attnum: i16) -> Option<usize> {
+    let align = |offset: usize, to: usize| offset.next_multiple_of(to);
+    let mut offset = align(size_of::<pg_sys::IndexTupleData>(), size_of::<Datum>());
+    for before in 1..attnum {
+        // SAFETY: the caller passes a valid descriptor.
+        let column = unsafe { attribute(columns, before) }?;
+        let length = usize::try_from(column.attlen).ok()?;
+        // TYPALIGN_CHAR, _SHORT, _INT and _DOUBLE of catalog/pg_type.h.
+        let alignment = match column.attalign as u8 {
+            b'c' => 1,
+            b's' => 2,
+            b'i' => 4,
+            _ => 8,
+        };
+        offset = align(offset, alignment) + length;
+    }
+    Some(align(offset, align_of::<i64>()))
+}
+
+/// The header of a one-dimensional array of `int4` without NULLs (PostgreSQL's utils/array.h).
+fn array_header(length: usize) -> [i32; 6] {
+    let mut header = [0, 1, 0, pg_sys::INT4OID.to_u32() as i32, length as i32, 1];
+    let bytes = (size_of_val(&header) + length * size_of::<i32>()) as i32;
+    // SAFETY: the header begins with a varlena's length.
+    unsafe { pgrx::varlena::set_varsize_4b(header.as_mut_ptr().cast(), bytes) };
+    header
+}

@@ -1,0 +1,172 @@
+//! The primary key of a table, which identifies its rows.
+
+use std::cmp::Ordering;
+use std::ffi::CStr;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use super::row::Row;
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::ffi::datum_copy;
+use crate::postgres::json;
+use crate::postgres::owner::{set, with_settings};
+use crate::postgres::spi::from_server;
+
+/// The columns of a primary key; empty if the table has no primary key.
+#[derive(Default)]
+pub struct PrimaryKey(Vec<KeyColumn>);
+
+struct KeyColumn {
+    column: Column,
+    name: String,
+    collation: Oid,
+    /// The type's comparison function; the invalid OID if the type has no order.
+    comparison: Oid,
+}
+
+/// Settings under which values are written the same in every session, and read the same in most.
+const SETTINGS: [(&CStr, &CStr); 8] = [
+    (c"DateStyle", c"ISO"),
+    (c"IntervalStyle", c"postgres"),
+    (c"TimeZone", c"UTC"),
+    (c"extra_float_digits", c"1"),
+    (c"bytea_output", c"hex"),
+    (c"lc_monetary", c"C"),
+    (c"search_path", c"pg_catalog"),
+    (c"quote_all_identifiers", c"off"),
+];
+
+/// The values of a row's primary key, copied, each with its type.
+#[derive(Default)]
+pub struct KeyValue(Vec<(Oid, Datum)>);
+
+impl PrimaryKey {
+    pub fn read(table: &Relation) -> Result<Self, ErrorReport> {
+        // SAFETY: the table and its index are open, and the index has a collation for each key.
+        unsafe {
+            #[cfg(not(any(feature = "pg18", feature = "pg19")))]
+            let index = pg_sys::RelationGetPrimaryKeyIndex(table.as_ptr());
+            #[cfg(any(feature = "pg18", feature = "pg19"))]
+            let index = pg_sys::RelationGetPrimaryKeyIndex(table.as_ptr(), false);
+            if index == Oid::INVALID {
+                return Ok(Self::default());
+            }
+            let index = Relation::open(index);
+            let row = &*index.rd_index;
+            let numbers = row.indkey.values.as_slice(row.indnkeyatts as usize);
+            let mut columns = Vec::new();
+            for (position, &number) in numbers.iter().enumerate() {
+                let Some(column) = Column::at(table, number) else { continue };
+                let comparison = pg_sys::lookup_type_cache(column.data_type, pg_sys::TYPECACHE_CMP_PROC as i32);
+                columns.push(KeyColumn {
+                    name: column.name()?,
+                    collation: *index.rd_indcollation.add(position),
+                    comparison: (*comparison).cmp_proc,
+                    column,
+                });
+            }
+            Ok(Self(columns))
+        }
+    }
+
+    pub fn columns(&self) -> impl Iterator<Item = &Column> + Clone {
+        self.0.iter().map(|key| &key.column)
+    }
+
+    /// The key of a row of the table; empty if a column of the key is NULL or the table has no key.
+    pub fn of_row(&self, row: Row<'_>) -> KeyValue {
+        let copy = |key: &KeyColumn| {
+            let value = row.value(key.column.number)?;
+            // SAFETY: the value is of the column's type, whose `attbyval` and `attlen` are passed.
+            Some((key.column.data_type, unsafe { datum_copy(value, key.column.by_value, key.column.length) }))
+        };
+        KeyValue(self.0.iter().map(copy).collect::<Option<_>>().unwrap_or_default())
+    }
+
+    /// Compares a key of a row of this table with one of another table, or of the same. Keys of other columns, or of
+    /// the same in another order, are equal, as are values of types without an order.
+    pub fn compare(&self, a: &KeyValue, other: &Self, b: &KeyValue) -> Ordering {
+        if !std::ptr::eq(self, other) && !self.has_columns_of(other) {
+            return Ordering::Equal;
+        }
+        let compare = |((key, a), b): ((&KeyColumn, Datum), Datum)| {
+            if key.comparison == Oid::INVALID {
+                return Ordering::Equal;
+            }
+            // SAFETY: both values are of the column's type, and the function is the type's own comparison.
+            let order = unsafe { pg_sys::OidFunctionCall2Coll(key.comparison, key.collation, a, b) };
+            (order.value() as i32).cmp(&0)
+        };
+        self.0
+            .iter()
+            .zip(a.values())
+            .zip(b.values())
+            .map(compare)
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
+    }
+
+    fn has_columns_of(&self, other: &Self) -> bool {
+        let same = |(ours, theirs): (&KeyColumn, &KeyColumn)| {
+            ours.name == theirs.name && ours.column.data_type == theirs.column.data_type
+        };
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
+    }
+
+    /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if there is no key.
+    pub fn describe(&self, key: &KeyValue) -> Result<Option<String>, ErrorReport> {
+        if self.0.is_empty() || key.0.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<_> = self.0.iter().map(|key| key.name.as_str()).collect();
+        let values = key.texts()?;
+        Ok(Some(format!("({})=({})", names.join(", "), values.join(", "))))
+    }
+
+    /// The key as a JSON object: `{"id": 42}`. Values of other types than integers are strings, which do not depend on
+    /// the session's settings. None if there is no key.
+    pub fn to_json(&self, key: &KeyValue) -> Result<Option<String>, ErrorReport> {
+        if self.0.is_empty() || key.0.is_empty() {
+            return Ok(None);
+        }
+        let texts = with_settings(|| {
+            SETTINGS.into_iter().for_each(|(name, value)| set(name, value));
+            key.texts()
+        })?;
+        let value = |((data_type, _), text): (&(Oid, Datum), &String)| {
+            // SAFETY: getBaseType looks up a system cache, for a type that exists.
+            let base = unsafe { pg_sys::getBaseType(*data_type) };
+            let is_integer = matches!(base, pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID);
+            let number = text.parse().ok().filter(|_| is_integer);
+            number.map_or_else(|| json::string(text), json::integer)
+        };
+        let values = key.0.iter().zip(&texts).map(value);
+        Ok(Some(json::object(self.0.iter().map(|key| key.name.as_str()).zip(values))))
+    }
+}
+
+impl KeyValue {
+    /// The values as their types write them.
+    fn texts(&self) -> Result<Vec<String>, ErrorReport> {
+        let text = |(data_type, value): &(Oid, Datum)| {
+            let (mut output, mut is_varlena) = (Oid::INVALID, false);
+            // SAFETY: the value is of this type, whose output function returns a NUL-terminated string.
+            unsafe {
+                pg_sys::getTypeOutputInfo(*data_type, &mut output, &mut is_varlena);
+                from_server(pg_sys::OidOutputFunctionCall(output, *value))
+            }
+        };
+        self.0.iter().map(text).collect()
+    }
+
+    fn values(&self) -> impl Iterator<Item = Datum> {
+        self.0.iter().map(|(_, value)| *value)
+    }
+
+    /// The value of the key's column at this position, from 0; None if the key is empty.
+    pub fn value(&self, position: usize) -> Option<Datum> {
+        self.0.get(position).map(|(_, value)| *value)
+    }
+}

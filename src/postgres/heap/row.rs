@@ -1,0 +1,149 @@
+//! A row in a slot of the executor.
+
+use std::marker::PhantomData;
+use std::slice;
+
+use pgrx::pg_sys::{self, Datum};
+use pgrx::varlena::{varatt_is_1b_e, varsize_any};
+
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::ffi::{attribute, datum_image_eq};
+
+/// A row of a table, in a slot, for as long as the slot holds it.
+///
+/// The values of its columns have the types that the slot's descriptor says.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    slot: *mut pg_sys::TupleTableSlot,
+    lifetime: PhantomData<&'a pg_sys::TupleTableSlot>,
+}
+
+impl<'a> Row<'a> {
+    /// # Safety
+    /// The slot holds a row, and keeps it for `'a`.
+    pub unsafe fn new(slot: *mut pg_sys::TupleTableSlot) -> Self {
+        Self { slot, lifetime: PhantomData }
+    }
+
+    pub fn slot(self) -> *mut pg_sys::TupleTableSlot {
+        self.slot
+    }
+
+    /// The value of a user column; None for NULL, and if the column does not exist.
+    pub fn value(self, column: i16) -> Option<Datum> {
+        self.attribute(column)?;
+        let mut is_null = false;
+        // SAFETY: the slot holds a row, and `attribute` has found the column.
+        let value = unsafe { pg_sys::slot_getattr(self.slot, column.into(), &mut is_null) };
+        (!is_null).then_some(value)
+    }
+
+    /// The row's tid; meaningless for a row that is not stored yet.
+    pub fn tid(self) -> pg_sys::ItemPointerData {
+        // SAFETY: every slot has this field, whatever it holds.
+        unsafe { (*self.slot).tts_tid }
+    }
+
+    /// Whether two rows of one table have the same values in some columns, byte for byte and however they are stored.
+    pub fn has_same_values(self, other: Row<'_>, mut columns: impl Iterator<Item = i16>) -> bool {
+        columns.all(|column| match (self.value(column), other.value(column)) {
+            (None, None) => true,
+            (Some(a), Some(b)) => match (self.attribute(column), other.attribute(column)) {
+                (Some(ours), Some(theirs)) if ours.atttypid == theirs.atttypid => {
+                    // Values that are stored alike are equal, and need not be read from where they are stored.
+                    let are_alike = || self.varlena(column).is_some_and(|ours| other.varlena(column) == Some(ours));
+                    // SAFETY: both values are of the attribute's type.
+                    are_alike() || unsafe { datum_image_eq(a, b, ours.attbyval, ours.attlen) }
+                }
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+
+    /// Whether a column's value is stored out of line.
+    pub fn is_out_of_line(self, column: i16) -> bool {
+        // SAFETY: a varlena has a header.
+        self.varlena(column).is_some_and(|value| unsafe { varatt_is_1b_e(value.as_ptr().cast()) })
+    }
+
+    /// The bytes of a value of variable length as the row has them, compressed or not; None for NULL and for other
+    /// types.
+    fn varlena(self, column: i16) -> Option<&'a [u8]> {
+        if self.attribute(column)?.attlen != -1 {
+            return None;
+        }
+        let value: *const pg_sys::varlena = self.value(column)?.cast_mut_ptr();
+        // SAFETY: a value of this length is a varlena, which has as many bytes as its header says. It lives as long as
+        // the row.
+        Some(unsafe { slice::from_raw_parts(value.cast(), varsize_any(value)) })
+    }
+
+    /// The descriptor's entry for a user column; None if the column does not exist.
+    fn attribute(self, column: i16) -> Option<&'a pg_sys::FormData_pg_attribute> {
+        // SAFETY: a slot that holds a row has a descriptor, for as long as it holds the row.
+        unsafe { attribute((*self.slot).tts_tupleDescriptor, column) }
+    }
+}
+
+/// A tid as numbers that can be compared: the page and the position on it.
+pub fn tid_numbers(tid: pg_sys::ItemPointerData) -> (u32, u16) {
+    let pg_sys::ItemPointerData { ip_blkid, ip_posid } = tid;
+    (u32::from(ip_blkid.bi_hi) << 16 | u32::from(ip_blkid.bi_lo), ip_posid)
+}
+
+/// A slot for the rows of a table.
+pub struct TableSlot(*mut pg_sys::TupleTableSlot);
+
+impl TableSlot {
+    /// Creates a slot for stored rows. The table must stay open as long as the slot is used.
+    pub fn new(table: &Relation) -> Self {
+        // SAFETY: the table is open.
+        Self(unsafe { pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut()) })
+    }
+
+    /// Creates a slot that holds a row which is not stored yet.
+    ///
+    /// # Safety
+    /// The row is of the table, which stays open as long as the slot is used, as the row stays valid.
+    pub unsafe fn holding(table: &Relation, row: pg_sys::HeapTuple) -> Self {
+        // SAFETY: the table is open, and the caller passes a row of it.
+        unsafe {
+            let slot = pg_sys::MakeSingleTupleTableSlot(table.rd_att, &raw const pg_sys::TTSOpsHeapTuple);
+            Self(pg_sys::ExecStoreHeapTuple(row, slot, false))
+        }
+    }
+
+    /// Fetches the row version at a tid of the table, if the active snapshot sees it.
+    pub fn fetch(&self, table: &Relation, mut tid: pg_sys::ItemPointerData) -> Option<Row<'_>> {
+        // SAFETY: the table is open and the slot is for its stored rows; a running function has an active snapshot.
+        unsafe {
+            let snapshot = pg_sys::GetActiveSnapshot();
+            let found = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, self.0);
+            found.then(|| Row::new(self.0))
+        }
+    }
+
+    /// The row in the slot.
+    ///
+    /// # Safety
+    /// The slot holds a row.
+    pub unsafe fn row(&self) -> Row<'_> {
+        // SAFETY: the caller says that it holds a row.
+        unsafe { Row::new(self.0) }
+    }
+
+    pub fn as_ptr(&self) -> *mut pg_sys::TupleTableSlot {
+        self.0
+    }
+}
+
+impl Drop for TableSlot {
+    fn drop(&mut self) {
+        // After a PostgreSQL error, PostgreSQL itself releases what the slot pins and frees its memory.
+        if !std::thread::panicking() {
+            // SAFETY: `new` created the slot, and it is dropped only here.
+            unsafe { pg_sys::ExecDropSingleTupleTableSlot(self.0) };
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Row versions of heap tables, and what their headers say about the transactions that have written them (PostgreSQL's
+//! htup_details.h).
+
+use pgrx::pg_sys::{self, CommandId, TransactionId};
+
+use super::row::{Row, TableSlot, tid_numbers};
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::ffi::read_page;
+
+/// A row version that is stored in a heap table, in a slot that pins its page.
+#[derive(Clone, Copy)]
+pub struct RowVersion<'a>(Row<'a>);
+
+/// The fields of a row version's header that say which transactions have written or locked it.
+struct Head {
+    inserter: TransactionId,
+    deleter_or_locker: TransactionId,
+    mask: u32,
+    mask2: u32,
+}
+
+impl<'a> RowVersion<'a> {
+    /// The row as a row version; None if its slot is not for stored rows of a heap table.
+    pub fn new(row: Row<'a>) -> Option<Self> {
+        let slot = row.slot();
+        // SAFETY: every slot points to its operations, which tell its type. A slot of this type has a buffer unless its
+        // row is a copy.
+        let is_stored = unsafe {
+            std::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple)
+                && (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer != pg_sys::InvalidBuffer as pg_sys::Buffer
+        };
+        is_stored.then_some(Self(row))
+    }
+
+    /// Fetches the row version at a tid of a table, whoever sees it, into a slot for rows of the table; None if there
+    /// is none.
+    pub fn fetch(table: &Relation, mut tid: pg_sys::ItemPointerData, slot: &'a TableSlot) -> Option<Self> {
+        // SAFETY: the table is open and the slot is for its stored rows. The page of the tid exists.
+        unsafe {
+            let pages = pg_sys::RelationGetNumberOfBlocksInFork(table.as_ptr(), pg_sys::ForkNumber::MAIN_FORKNUM);
+            let snapshot = &raw mut pg_sys::SnapshotAnyData;
+            let found = tid_numbers(tid).0 < pages
+                && pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, slot.as_ptr());
+            found.then(|| Self::new(slot.row())).flatten()
+        }
+    }
+
+    pub fn row(self) -> Row<'a> {
+        self.0
+    }
+
+    /// Whether the running transaction inserted the version.
+    pub fn is_own(self) -> bool {
+        // SAFETY: the slot holds a heap row; any number may be passed as a transaction.
+        unsafe {
+            let mut is_null = false;
+            let inserter =
+                pg_sys::slot_getsysattr(self.0.slot(), pg_sys::MinTransactionIdAttributeNumber, &mut is_null);
+            pg_sys::TransactionIdIsCurrentTransactionId(TransactionId::from(inserter.value() as u32))
+        }
+    }
+
+    /// The command of the running transaction that inserted the version; None if another transaction did.
+    pub fn own_command(self) -> Option<CommandId> {
+        // SAFETY: HeapTupleHeaderGetCmin is valid only for rows that the running transaction inserted, and is called
+        // only for these.
+        unsafe {
+            let head = std::ptr::from_ref(self.header()).cast_mut();
+            self.is_own().then(|| pg_sys::HeapTupleHeaderGetCmin(head))
+        }
+    }
+
+    /// Another transaction in progress that has locked, updated or deleted the version, so that an UPDATE has to wait
+    /// for it.
+    pub fn locker(self) -> Option<TransactionId> {
+        let Head { deleter_or_locker: locker, mask, .. } = self.head();
+        if mask & pg_sys::HEAP_XMAX_INVALID != 0 {
+            return None;
+        }
+        let is_lock_only = mask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
+        if mask & pg_sys::HEAP_XMAX_IS_MULTI == 0 {
+            let lock_bits = pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK;
+            let is_key_share = is_lock_only && mask & lock_bits == pg_sys::HEAP_XMAX_KEYSHR_LOCK;
+            return (!is_key_share && is_in_progress_elsewhere(locker)).then_some(locker);
+        }
+        let mut members = std::ptr::null_mut();
+        // SAFETY: the multitransaction is of a row whose page is pinned. The members are a copy, `count` of them, or
+        // none.
+        let members: Vec<_> = unsafe {
+            let count = pg_sys::GetMultiXactIdMembers(locker, &mut members, false, is_lock_only);
+            (0..usize::try_from(count).unwrap_or(0)).map(|member| *members.add(member)).collect()
+        };
+        let mut strong =
+            members.iter().filter(|member| member.status > pg_sys::MultiXactStatus::MultiXactStatusForKeyShare);
+        strong.find(|member| is_in_progress_elsewhere(member.xid)).map(|member| member.xid)
+    }
+
+    /// Whether a transaction that is deleting or replacing the version keeps its key: the new version has the same
+    /// values in the columns of all unique indexes on plain columns. False while the inserter is in progress.
+    pub fn keeps_key(self) -> bool {
+        let Head { inserter, mask, mask2, .. } = self.head();
+        let has_new_key = mask2 & pg_sys::HEAP_KEYS_UPDATED != 0;
+        // SAFETY: any number may be passed as a transaction.
+        let is_inserted = !unsafe { pg_sys::TransactionIdIsInProgress(inserter) };
+        mask & pg_sys::HEAP_XMAX_INVALID == 0 && !has_new_key && is_inserted
+    }
+
+    /// The transaction that deleted the version or replaced it by another, whether it has committed or not.
+    pub fn deleter(self) -> Option<TransactionId> {
+        let header = self.header();
+        let mask = u32::from(header.t_infomask);
+        let is_multi = mask & pg_sys::HEAP_XMAX_IS_MULTI != 0;
+        let lock_bits = pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK;
+        // Like PostgreSQL's macro HEAP_XMAX_IS_LOCKED_ONLY.
+        let is_lock = mask & pg_sys::HEAP_XMAX_LOCK_ONLY != 0
+            || mask & (pg_sys::HEAP_XMAX_IS_MULTI | lock_bits) == pg_sys::HEAP_XMAX_EXCL_LOCK;
+        if mask & pg_sys::HEAP_XMAX_INVALID != 0 || is_lock {
+            return None;
+        }
+        // SAFETY: the header is a stored row's; `t_xmax` is a transaction, or a multitransaction if the mask says so.
+        unsafe {
+            let raw = header.t_choice.t_heap.t_xmax;
+            Some(if is_multi { pg_sys::HeapTupleGetUpdateXid(std::ptr::from_ref(header).cast_mut()) } else { raw })
+        }
+    }
+
+    fn header(self) -> &'a pg_sys::HeapTupleHeaderData {
+        // SAFETY: `new` has checked that the slot is for stored heap rows. The row is on a page that the slot pins.
+        unsafe { &*(*(*self.0.slot().cast::<pg_sys::HeapTupleTableSlot>()).tuple).t_data }
+    }
+
+    /// Reads the header under the page's lock, because its fields change together.
+    fn head(self) -> Head {
+        // SAFETY: `new` has checked that the slot is for stored heap rows. It pins the row's page.
+        unsafe {
+            let buffer = (*self.0.slot().cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
+            read_page(buffer, || {
+                let header = self.header();
+                Head {
+                    inserter: header.t_choice.t_heap.t_xmin,
+                    deleter_or_locker: header.t_choice.t_heap.t_xmax,
+                    mask: header.t_infomask.into(),
+                    mask2: header.t_infomask2.into(),
+                }
+            })
+        }
+    }
+}
+
+fn is_in_progress_elsewhere(transaction: TransactionId) -> bool {
+    // SAFETY: any number may be passed as a transaction.
+    unsafe {
+        !pg_sys::TransactionIdIsCurrentTransactionId(transaction) && pg_sys::TransactionIdIsInProgress(transaction)
+    }
+}

@@ -1,0 +1,473 @@
+//! A relation of a query, while the planner collects the ways to scan it.
+
+use pgrx::pg_sys::{self, Oid};
+
+use super::equality::Comparison;
+use super::planner_info::Planner;
+use crate::postgres::expression::{Expression, Variable, list};
+
+/// A relation that the planner plans to scan: mostly a table, or a family of tables.
+#[derive(Clone, Copy)]
+pub struct BaseRelation {
+    pub(super) root: *mut pg_sys::PlannerInfo,
+    pub(super) relation: *mut pg_sys::RelOptInfo,
+    entry: *const pg_sys::RangeTblEntry,
+}
+
+/// The relations of a query that an expression needs besides the scanned one; a set of the planner, perhaps null.
+#[derive(Clone, Copy)]
+pub struct Outer(pg_sys::Relids);
+
+/// A condition of the query on rows of a table.
+#[derive(Clone, Copy)]
+pub struct Condition {
+    pub(super) info: *mut pg_sys::RestrictInfo,
+    pub expression: Expression,
+}
+
+/// An order that the query needs first of all.
+#[derive(Clone, Copy)]
+pub struct Order {
+    key: *mut pg_sys::PathKey,
+    /// An expression of the table's columns that has this order.
+    pub expression: Expression,
+}
+
+/// An index that the planner would use in this query.
+#[derive(Clone, Copy)]
+pub struct UsableIndex {
+    pub oid: Oid,
+    pub pages: f64,
+}
+
+/// A condition that a column of the table equals a value, which does not depend on the table.
+#[derive(Clone, Copy)]
+pub struct Equality {
+    comparison: Comparison,
+    /// The other relations that the value needs.
+    pub outer: Outer,
+    /// The share of rows that fulfil the condition, as the planner estimates it.
+    pub share: f64,
+}
+
+/// What a way to scan the table costs, in the planner's units.
+#[derive(Clone, Copy)]
+pub struct PathCost {
+    pub startup: f64,
+    pub total: f64,
+}
+
+impl BaseRelation {
+    /// The relation that the planner has just planned to scan; None if it has found that there are no rows.
+    ///
+    /// # Safety
+    /// The arguments are those of the planner's `set_rel_pathlist_hook`, while it runs.
+    pub unsafe fn new(
+        root: *mut pg_sys::PlannerInfo,
+        relation: *mut pg_sys::RelOptInfo,
+        entry: *const pg_sys::RangeTblEntry,
+    ) -> Option<Self> {
+        // SAFETY: the caller passes valid nodes.
+        unsafe { (!pg_sys::is_dummy_rel(relation)).then_some(Self { root, relation, entry }) }
+    }
+
+    /// Whether this is an ordinary table or a materialized view that is scanned by itself and completely.
+    pub fn is_table(&self) -> bool {
+        let entry = self.entry();
+        let kinds = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_MATVIEW];
+        let is_table = entry.rtekind == pg_sys::RTEKind::RTE_RELATION && kinds.contains(&(entry.relkind as u8));
+        is_table && !entry.inh && entry.tablesample.is_null()
+    }
+
+    fn found(&self) -> &pg_sys::RelOptInfo {
+        // SAFETY: the planner keeps the relation while it plans.
+        unsafe { &*self.relation }
+    }
+
+    pub(super) fn entry(&self) -> &pg_sys::RangeTblEntry {
+        // SAFETY: the planner keeps the query's range table while it plans.
+        unsafe { &*self.entry }
+    }
+
+    /// The planner at work on the query.
+    pub fn planner(&self) -> Planner {
+        Planner(self.root)
+    }
+
+    pub fn table(&self) -> Oid {
+        self.entry().relid
+    }
+
+    /// The table's number in the query's range table.
+    pub fn number(&self) -> i32 {
+        self.found().relid as i32
+    }
+
+    /// The planner's estimate of the number of rows in the table.
+    pub fn rows(&self) -> f64 {
+        self.found().tuples.max(1.0)
+    }
+
+    /// The number of pages of the table.
+    pub fn pages(&self) -> f64 {
+        f64::from(self.found().pages).max(1.0)
+    }
+
+    /// The share of the pages whose rows are visible to every transaction.
+    pub fn visible_share(&self) -> f64 {
+        self.found().allvisfrac
+    }
+
+    /// The number of rows that the query reads if other conditions refuse as many as the planner expects; None if the
+    /// query has no LIMIT, or it is not known.
+    pub fn expected_rows(&self) -> Option<f64> {
+        // SAFETY: the planner is at work on the query.
+        let limit = unsafe { (*self.root).limit_tuples };
+        (limit > 0.0).then(|| limit * (self.rows() / self.found().rows).max(1.0))
+    }
+
+    /// The costs of reading a page in random order and in sequence.
+    pub fn page_costs(&self) -> (f64, f64) {
+        let (mut random, mut sequential) = (0.0, 0.0);
+        // SAFETY: the tablespace is that of the table; the results are written to the two numbers.
+        unsafe { pg_sys::get_tablespace_page_costs(self.found().reltablespace, &mut random, &mut sequential) };
+        (random, sequential)
+    }
+
+    /// The number of pages that a scan fetches if it needs `needed` of `pages` pages, each one at random. A scan that
+    /// is run for each row of other relations finds some of them in memory (PostgreSQL's index_pages_fetched).
+    pub fn pages_fetched(&self, needed: f64, pages: f64, outer: Outer) -> f64 {
+        let loops = self.loops(outer);
+        if loops <= 1.0 {
+            return needed;
+        }
+        // SAFETY: the planner is at work, and knows the size of each table.
+        let fetched = unsafe { pg_sys::index_pages_fetched(needed * loops, pages as u32, pages, self.root) };
+        fetched / loops
+    }
+
+    /// How often a scan is run that is given rows of `outer`, as PostgreSQL assumes: for each row of the smallest one.
+    fn loops(&self, outer: Outer) -> f64 {
+        // SAFETY: the planner has an array of all relations; joins have no entry there.
+        let rows = |relation: i32| unsafe {
+            (*(*self.root).simple_rel_array.add(relation as usize)).as_ref().map(|relation| relation.rows)
+        };
+        outer.members().filter_map(rows).reduce(f64::min).unwrap_or(1.0)
+    }
+
+    /// The conditions on rows of the table alone, then those that rows of other tables take part in, and that may be
+    /// evaluated before others that protect the table's rows (as row-level security does).
+    pub fn conditions(&self) -> Vec<Condition> {
+        // SAFETY: both are lists of RestrictInfo nodes.
+        unsafe {
+            let own = conditions(self.found().baserestrictinfo).into_iter();
+            let joins = conditions(self.found().joininfo).into_iter();
+            let joins = joins.filter(|join| pg_sys::join_clause_is_movable_to(join.info, self.relation));
+            own.chain(joins).filter(|condition| self.may_come_first(condition)).collect()
+        }
+    }
+
+    fn may_come_first(&self, condition: &Condition) -> bool {
+        // SAFETY: the condition is one of the relation.
+        unsafe { pg_sys::restriction_is_securely_promotable(condition.info, self.relation) }
+    }
+
+    /// The first order that the query needs, if it is that of ascending integers with NULLs last, and if there are
+    /// expressions of the table's columns that have it.
+    pub fn orders(&self) -> Vec<Order> {
+        // SAFETY: the planner's lists of path keys and their equivalence classes are valid.
+        unsafe {
+            let keys = (*self.root).query_pathkeys;
+            if keys.is_null() {
+                return Vec::new();
+            }
+            let key = pg_sys::list_nth(keys, 0).cast::<pg_sys::PathKey>();
+            #[cfg(not(any(feature = "pg18", feature = "pg19")))]
+            let is_ascending = (*key).pk_strategy == pg_sys::BTLessStrategyNumber as i32;
+            #[cfg(any(feature = "pg18", feature = "pg19"))]
+            let is_ascending = (*key).pk_cmptype == pg_sys::CompareType::COMPARE_LT;
+            let class = (*key).pk_eclass;
+            let is_of_integers = (*key).pk_opfamily == pg_sys::INTEGER_BTREE_FAM_OID;
+            if !is_ascending || !is_of_integers || (*key).pk_nulls_first || (*class).ec_has_volatile {
+                return Vec::new();
+            }
+            let is_own =
+                |member: &*mut pg_sys::EquivalenceMember| pg_sys::bms_equal((**member).em_relids, self.found().relids);
+            let members = members(class, self.found().relids).into_iter().filter(is_own);
+            members.filter_map(|member| Some(Order { key, expression: Expression::new((*member).em_expr)? })).collect()
+        }
+    }
+
+    /// Whether an expression of the query may be evaluated for rows that row-level security, or a view with
+    /// security_barrier, hides: if nothing hides rows, or if the expression cannot reveal what it is given.
+    pub fn may_see_hidden_rows(&self, expression: Expression) -> bool {
+        // SAFETY: the planner and the expression are valid.
+        unsafe {
+            (*self.root).qual_security_level <= self.found().baserestrict_min_security
+                || !pg_sys::contain_leaked_vars(expression.as_ptr())
+        }
+    }
+
+    /// The indexes of the table that have all rows that the query can find.
+    pub fn indexes(&self) -> Vec<UsableIndex> {
+        // SAFETY: the list has valid IndexOptInfo nodes.
+        unsafe {
+            let indexes = list(self.found().indexlist).into_iter();
+            let indexes = indexes.map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>());
+            let usable = indexes.filter(|index| !index.hypothetical && (index.indpred.is_null() || index.predOK));
+            usable.map(|index| UsableIndex { oid: index.indexoid, pages: f64::from(index.pages) }).collect()
+        }
+    }
+
+    /// The conditions that a column of the table equals a value: of the table alone, of joins, and those that follow
+    /// from other equalities of the query.
+    pub fn equalities(&self, column: i16) -> Vec<Equality> {
+        let is_column = |side: Expression| self.owns(side) && side.as_own_column() == Some(column);
+        let equality = |condition: Condition| {
+            let comparison = Comparison::read(condition.expression, is_column)?;
+            let outer = self.outer([comparison.value])?;
+            Some(Equality { comparison, outer, share: self.share(&condition) })
+        };
+        self.conditions().into_iter().chain(self.implied(column)).filter_map(equality).collect()
+    }
+
+    /// The conditions of joins on a column of the table that follow from the equalities of the query. PostgreSQL takes
+    /// these out of the other conditions.
+    fn implied(&self, mut column: i16) -> Vec<Condition> {
+        if !self.found().has_eclass_joins {
+            return Vec::new();
+        }
+        // SAFETY: the planner is at work on this relation. `is_member_column` gets the pointer to the number.
+        unsafe {
+            let implied = pg_sys::generate_implied_equalities_for_column(
+                self.root,
+                self.relation,
+                Some(is_member_column),
+                (&raw mut column).cast(),
+                self.found().lateral_referencers,
+            );
+            let mut implied = conditions(implied);
+            implied.retain(|condition| self.may_come_first(condition));
+            implied
+        }
+    }
+
+    /// The share of the rows that fulfil a condition, as the planner estimates it, given a row of other relations.
+    pub(super) fn share(&self, condition: &Condition) -> f64 {
+        let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
+        // SAFETY: the planner is at work on this relation, and the condition is one of the relation.
+        unsafe { pg_sys::clause_selectivity(self.root, condition.info.cast(), self.number(), inner, no_join) }
+    }
+
+    /// Whether an index can look up the value of an equality in its key at this position, from 0.
+    pub fn looks_up(&self, index: Oid, position: usize, equality: &Equality) -> bool {
+        let Comparison { operator, collation, .. } = equality.comparison;
+        // SAFETY: the list has valid IndexOptInfo nodes. An index has an operator family and a collation for each key.
+        unsafe {
+            let indexes = list(self.found().indexlist).into_iter();
+            let mut indexes = indexes.map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>());
+            indexes.find(|found| found.indexoid == index && position < found.nkeycolumns as usize).is_some_and(
+                |index| {
+                    let (family, of_key) = (*index.opfamily.add(position), *index.indexcollations.add(position));
+                    (of_key == Oid::INVALID || of_key == collation)
+                        && pg_sys::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32
+                },
+            )
+        }
+    }
+
+    /// Whether an expression refers to columns of this table, and of no other.
+    pub fn owns(&self, expression: Expression) -> bool {
+        // SAFETY: the planner and the expression are valid.
+        unsafe {
+            let relations = pg_sys::pull_varnos(self.root, expression.as_ptr());
+            pg_sys::bms_equal(relations, self.found().relids)
+        }
+    }
+
+    /// The relations that expressions need besides this one; None if they need this one too, or may change with every
+    /// evaluation.
+    pub fn outer(&self, expressions: impl IntoIterator<Item = Expression>) -> Option<Outer> {
+        // SAFETY: the planner and the expressions are valid. Sets are the planner's, and are not changed elsewhere.
+        unsafe {
+            let mut relations = pg_sys::bms_copy(self.found().lateral_relids);
+            for expression in expressions {
+                if expression.is_volatile() {
+                    return None;
+                }
+                relations = pg_sys::bms_add_members(relations, pg_sys::pull_varnos(self.root, expression.as_ptr()));
+            }
+            (!pg_sys::bms_is_member(self.number(), relations)).then_some(Outer(relations))
+        }
+    }
+
+    /// Whether the query needs nothing of this table but a column, in a scan that is given rows of `outer`.
+    pub fn needs_only(&self, column: i16, outer: Outer) -> bool {
+        let number = self.found().relid;
+        let mut needed = std::ptr::null_mut();
+        // SAFETY: the planner's lists of expressions and RestrictInfo nodes are valid; the set is made here.
+        unsafe {
+            pg_sys::pull_varattnos((*self.found().reltarget).exprs.cast(), number, &mut needed);
+            let parameters = self.parameters(outer);
+            let joins = if parameters.is_null() { std::ptr::null_mut() } else { (*parameters).ppi_clauses };
+            for info in list(self.found().baserestrictinfo).into_iter().chain(list(joins)) {
+                let clause = (*info.as_ptr().cast::<pg_sys::RestrictInfo>()).clause;
+                pg_sys::pull_varattnos(clause.cast(), number, &mut needed);
+            }
+            let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
+            pg_sys::bms_is_subset(needed, pg_sys::bms_make_singleton(member))
+        }
+    }
+
+    fn parameters(&self, outer: Outer) -> *mut pg_sys::ParamPathInfo {
+        // SAFETY: the planner is at work on this relation; an empty set must be null.
+        unsafe {
+            let outer = if outer.is_empty() { std::ptr::null_mut() } else { outer.0 };
+            pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer)
+        }
+    }
+
+    /// The cost of the conditions: before the first row, and for each row.
+    pub fn condition_costs(&self) -> (f64, f64) {
+        let cost = self.found().baserestrictcost;
+        (cost.startup, cost.per_tuple)
+    }
+
+    /// Offers a way to scan the table to the planner.
+    ///
+    /// # Safety
+    /// `private` is what `methods` makes a plan of.
+    pub unsafe fn offer(
+        &self,
+        outer: Outer,
+        order: Option<Order>,
+        cost: PathCost,
+        private: *mut pg_sys::List,
+        methods: &'static pg_sys::CustomPathMethods,
+    ) {
+        // SAFETY: the new node is all zeros, which is valid in each of its fields, with the tag of its type.
+        unsafe {
+            let path = pg_sys::palloc0(size_of::<pg_sys::CustomPath>()).cast::<pg_sys::CustomPath>();
+            (*path).path.type_ = pg_sys::NodeTag::T_CustomPath;
+            (*path).path.pathtype = pg_sys::NodeTag::T_CustomScan;
+            (*path).path.parent = self.relation;
+            (*path).path.pathtarget = self.found().reltarget;
+            (*path).path.param_info = self.parameters(outer);
+            (*path).path.parallel_safe = self.found().consider_parallel;
+            (*path).path.rows =
+                (*path).path.param_info.as_ref().map_or(self.found().rows, |parameters| parameters.ppi_rows);
+            (*path).path.startup_cost = cost.startup;
+            (*path).path.total_cost = cost.total;
+            if let Some(order) = order {
+                (*path).path.pathkeys = pg_sys::lappend(std::ptr::null_mut(), order.key.cast());
+            }
+            (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
+            (*path).custom_private = private;
+            (*path).methods = methods;
+            pg_sys::add_path(self.relation, path.cast());
+        }
+    }
+}
+
+impl Equality {
+    pub fn value(&self) -> Expression {
+        self.comparison.value
+    }
+
+    /// The function of the operator, the type of its right operand, and the collation.
+    pub fn key(&self) -> (Oid, Oid, Oid) {
+        let Comparison { operator, collation, .. } = self.comparison;
+        let (mut left, mut right) = (Oid::INVALID, Oid::INVALID);
+        // SAFETY: both functions look up a system cache.
+        let function = unsafe {
+            pg_sys::op_input_types(operator, &mut left, &mut right);
+            pg_sys::get_opcode(operator)
+        };
+        (function, right, collation)
+    }
+}
+
+impl Outer {
+    pub fn is_empty(self) -> bool {
+        // SAFETY: the set is valid, or null.
+        unsafe { pg_sys::bms_next_member(self.0, -1) < 0 }
+    }
+
+    pub fn is_within(self, others: Self) -> bool {
+        // SAFETY: both sets are valid, or null.
+        unsafe { pg_sys::bms_is_subset(self.0, others.0) }
+    }
+
+    pub fn with(self, others: Self) -> Self {
+        // SAFETY: both sets are valid, or null; the result is a new set.
+        Self(unsafe { pg_sys::bms_union(self.0, others.0) })
+    }
+
+    fn members(self) -> impl Iterator<Item = i32> {
+        // SAFETY: the set is valid, or null.
+        let next = move |last| unsafe { pg_sys::bms_next_member(self.0, last) };
+        std::iter::successors(Some(next(-1)), move |&last| Some(next(last))).take_while(|&member| member >= 0)
+    }
+}
+
+impl PartialEq for Outer {
+    fn eq(&self, other: &Self) -> bool {
+        // SAFETY: both sets are valid, or null.
+        unsafe { pg_sys::bms_equal(self.0, other.0) }
+    }
+}
+
+/// Whether a member of an equivalence class is the column of the relation whose number is at `column`.
+///
+/// # Safety
+/// The planner calls it with a relation, a valid member and the pointer that it was given.
+unsafe extern "C-unwind" fn is_member_column(
+    _root: *mut pg_sys::PlannerInfo,
+    relation: *mut pg_sys::RelOptInfo,
+    _class: *mut pg_sys::EquivalenceClass,
+    member: *mut pg_sys::EquivalenceMember,
+    column: *mut std::ffi::c_void,
+) -> bool {
+    // SAFETY: the caller passes a relation, a valid member and a pointer to an i16.
+    unsafe {
+        let (number, column) = ((*relation).relid as i32, *column.cast::<i16>());
+        let found = Expression::new((*member).em_expr).and_then(|found| found.without_relabelling().column());
+        found == Some(Variable { relation: number, number: column, levels_up: 0 })
+    }
+}
+
+/// The elements of a list of RestrictInfo nodes.
+///
+/// # Safety
+/// `infos` is such a list of the running planner, or null.
+unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
+    // SAFETY: the caller passes a list of nodes, each of which has an expression.
+    unsafe {
+        let infos = list(infos).into_iter().map(|info| info.as_ptr().cast::<pg_sys::RestrictInfo>());
+        infos.filter_map(|info| Some(Condition { info, expression: Expression::new((*info).clause)? })).collect()
+    }
+}
+
+/// The members of an equivalence class, with those that stand for members of a table's family.
+///
+/// # Safety
+/// The class and the set are valid.
+unsafe fn members(class: *mut pg_sys::EquivalenceClass, relids: pg_sys::Relids) -> Vec<*mut pg_sys::EquivalenceMember> {
+    // SAFETY: the caller passes a valid class and a valid set.
+    #[cfg(not(any(feature = "pg18", feature = "pg19")))]
+    unsafe {
+        let _ = relids;
+        list((*class).ec_members).into_iter().map(|member| member.as_ptr().cast()).collect()
+    }
+    #[cfg(any(feature = "pg18", feature = "pg19"))]
+    // SAFETY: the caller passes a valid class and a valid set.
+    unsafe {
+        let mut iterator = pg_sys::EquivalenceMemberIterator::default();
+        pg_sys::setup_eclass_member_iterator(&mut iterator, class, relids);
+        std::iter::from_fn(|| {
+            let member = pg_sys::eclass_member_iterator_next(&mut iterator);
+            (!member.is_null()).then_some(member)
+        })
+        .collect()
+    }
+}

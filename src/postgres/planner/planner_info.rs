@@ -1,0 +1,114 @@
+//! What the planner knows while it plans a query.
+
+use pgrx::pg_sys;
+
+use crate::postgres::expression::Expression;
+
+/// The planner at work on one query.
+#[derive(Clone, Copy)]
+pub struct Planner(pub(super) *mut pg_sys::PlannerInfo);
+
+impl Planner {
+    /// None for a null pointer, which the planner passes when it simplifies an expression outside a query.
+    ///
+    /// # Safety
+    /// `root` is null or points to the running planner's state.
+    pub unsafe fn new(root: *mut pg_sys::PlannerInfo) -> Option<Self> {
+        // SAFETY: `root` is null or points to the running planner's state.
+        unsafe { !root.is_null() && !(*root).parse.is_null() }.then_some(Self(root))
+    }
+
+    /// The number of rows of the largest relation whose columns the expressions refer to; 1 if none is known.
+    pub fn most_rows(self, expressions: [Expression; 2]) -> f64 {
+        let relations = expressions.into_iter().flat_map(|expression| self.relations(expression));
+        relations.map(|relation| self.rows(relation)).fold(1.0, f64::max)
+    }
+
+    /// The relations whose columns an expression refers to, as indexes into this query's range table.
+    fn relations(self, expression: Expression) -> Vec<i32> {
+        // SAFETY: the planner and the expression are valid, and pull_varnos returns a valid set.
+        unsafe {
+            let set = pg_sys::pull_varnos(self.0, expression.as_ptr());
+            let next = |last: i32| Some(pg_sys::bms_next_member(set, last)).filter(|&member| member >= 0);
+            // From PostgreSQL 16 on, the set also has the outer joins that may make a column NULL.
+            let is_join = |relation: &i32| {
+                entry(&*(*self.0).parse, *relation).is_some_and(|entry| entry.rtekind == pg_sys::RTEKind::RTE_JOIN)
+            };
+            std::iter::successors(next(-1), |&last| next(last)).filter(|relation| !is_join(relation)).collect()
+        }
+    }
+
+    /// The number of rows of a relation; 0 if the planner does not know it yet.
+    fn rows(self, relation: i32) -> f64 {
+        // SAFETY: the array has `simple_rel_array_size` elements, each a valid relation or null.
+        unsafe {
+            let root = &*self.0;
+            if root.simple_rel_array.is_null() || !(0..root.simple_rel_array_size).contains(&relation) {
+                return 0.0;
+            }
+            (*root.simple_rel_array.add(relation as usize)).as_ref().map_or(0.0, |relation| relation.tuples)
+        }
+    }
+}
+
+/// What ANALYZE has found in a column of type `bigint`, or in an indexed expression.
+#[derive(Default)]
+pub struct CommonValues {
+    /// The most common values, each with its share of the rows.
+    pub values: Vec<(i64, f64)>,
+    /// The share of the rows that are NULL.
+    pub nulls: f64,
+}
+
+impl Planner {
+    /// The value of a `bigint` expression, as far as the planner can know it: also of a parameter whose value is given.
+    pub fn known_bigint(self, expression: Expression) -> Option<i64> {
+        // SAFETY: the planner and the expression are valid; the result is a new expression.
+        let known = unsafe { Expression::new(pg_sys::estimate_expression_value(self.0, expression.as_ptr())) };
+        let (of_type, value) = known?.without_relabelling().constant()?;
+        (of_type == pg_sys::INT8OID).then_some(value.value() as i64)
+    }
+
+    /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. They may
+    /// only be compared by what is leakproof, because the role may lack the right to read them.
+    pub fn common_values(self, expression: Expression) -> CommonValues {
+        let mut found = CommonValues::default();
+        let mut variable = pg_sys::VariableStatData::default();
+        let mut slot = pg_sys::AttStatsSlot::default();
+        const FLAGS: u32 = pg_sys::ATTSTATSSLOT_VALUES | pg_sys::ATTSTATSSLOT_NUMBERS;
+        // SAFETY: the planner and the expression are valid. examine_variable fills in `variable`, whose row of
+        // pg_statistic is held until it is released; get_attstatsslot fills in `slot` with arrays of these lengths.
+        unsafe {
+            pg_sys::examine_variable(self.0, expression.as_ptr(), 0, &mut variable);
+            if variable.statsTuple.is_null() {
+                return found;
+            }
+            let statistics = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(variable.statsTuple);
+            found.nulls = f64::from((*statistics).stanullfrac);
+            let kind = pg_sys::STATISTIC_KIND_MCV as i32;
+            if pg_sys::get_attstatsslot(&mut slot, variable.statsTuple, kind, pg_sys::InvalidOid, FLAGS as i32) {
+                if slot.valuetype == pg_sys::INT8OID && slot.nvalues == slot.nnumbers {
+                    let value = |index| ((*slot.values.add(index)).value() as i64, f64::from(*slot.numbers.add(index)));
+                    found.values = (0..slot.nvalues as usize).map(value).collect();
+                }
+                pg_sys::free_attstatsslot(&mut slot);
+            }
+            if let Some(release) = variable.freefunc {
+                release(variable.statsTuple);
+            }
+        }
+        found
+    }
+}
+
+/// An entry of a query's range table.
+///
+/// # Safety
+/// The query is valid, and is not changed while the result is used.
+unsafe fn entry(query: &pg_sys::Query, relation: i32) -> Option<&pg_sys::RangeTblEntry> {
+    // SAFETY: the caller passes a valid query, whose range table is a list of such entries.
+    unsafe {
+        let in_range = !query.rtable.is_null() && (1..=(*query.rtable).length).contains(&relation);
+        in_range.then(|| &*pg_sys::list_nth(query.rtable, relation - 1).cast::<pg_sys::RangeTblEntry>())
+    }
+}

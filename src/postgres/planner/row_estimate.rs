@@ -1,0 +1,93 @@
+//! The planner's estimates of how many rows a relation has that fulfil the query's conditions.
+//!
+//! An operator's own estimate cannot be replaced, but what the planner has concluded from it can, before it plans
+//! joins.
+
+use pgrx::pg_sys;
+
+use super::base_relation::{BaseRelation, Condition};
+use crate::postgres::expression::list;
+
+impl BaseRelation {
+    /// Makes the planner expect that a condition is true for this share of the rows, or of the pairs of rows, and in a
+    /// semi-join for `of_outer` of the outer rows. The numbers of rows follow with [`BaseRelation::estimate_rows`].
+    pub fn set_share(&self, condition: &Condition, share: f64, of_outer: f64) {
+        // SAFETY: the planner's condition is valid, and its estimates are plain numbers, which it computes once.
+        unsafe {
+            (*condition.info).norm_selec = share;
+            (*condition.info).outer_selec = if self.is_in_semi_join(condition) { of_outer } else { share };
+        }
+    }
+
+    fn is_in_semi_join(&self, condition: &Condition) -> bool {
+        let kinds = [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI];
+        // SAFETY: the planner's list has valid SpecialJoinInfo nodes.
+        unsafe {
+            let joins = list((*self.root).join_info_list).into_iter();
+            let mut joins = joins.map(|join| &*join.as_ptr().cast::<pg_sys::SpecialJoinInfo>());
+            joins.any(|join| {
+                kinds.contains(&join.jointype)
+                    && pg_sys::bms_overlap(join.syn_righthand, (*condition.info).clause_relids)
+            })
+        }
+    }
+
+    /// Estimates again how many rows the relation has that fulfil the conditions, and how many each path returns.
+    /// `joins` are conditions of joins, each with its share of the pairs of rows.
+    pub fn estimate_rows(&self, joins: &[(Condition, f64)]) {
+        if self.is_parent() {
+            self.sum_rows();
+        }
+        if !self.is_table() {
+            return;
+        }
+        // SAFETY: the planner is at work on this relation. Its paths are valid, and those without parameters return the
+        // relation's rows, or a worker's part of them.
+        unsafe {
+            let before = (*self.relation).rows;
+            pg_sys::set_baserel_size_estimates(self.root, self.relation);
+            let growth = (*self.relation).rows / before;
+            for parameters in list((*self.relation).ppilist) {
+                let parameters = &mut *parameters.as_ptr().cast::<pg_sys::ParamPathInfo>();
+                let clauses = parameters.ppi_clauses;
+                let rows = pg_sys::get_parameterized_baserel_size(self.root, self.relation, clauses);
+                // For a condition of a join, this has asked the operator again.
+                let of_path = joins.iter().filter(|(join, _)| pg_sys::list_member_ptr(clauses, join.info.cast()));
+                let growth: f64 =
+                    of_path.map(|(join, share)| share / self.share(join).max(f64::MIN_POSITIVE)).product();
+                parameters.ppi_rows = pg_sys::clamp_row_est(rows * growth);
+            }
+            for path in list((*self.relation).pathlist).into_iter().chain(list((*self.relation).partial_pathlist)) {
+                let path = &mut *path.as_ptr().cast::<pg_sys::Path>();
+                path.rows = match path.param_info.as_ref() {
+                    Some(parameters) => parameters.ppi_rows,
+                    None => pg_sys::clamp_row_est(path.rows * growth),
+                };
+            }
+        }
+    }
+
+    /// Whether this stands for the members of a family: the partitions or inheritors of a table, or the parts of a
+    /// UNION ALL.
+    fn is_parent(&self) -> bool {
+        self.entry().inh
+    }
+
+    /// Counts the rows of a family, whose members have been estimated again.
+    fn sum_rows(&self) {
+        let number = self.number();
+        // SAFETY: the planner's list has valid AppendRelInfo nodes, whose members have a relation.
+        let rows = unsafe {
+            let members = list((*self.root).append_rel_list).into_iter();
+            let members = members.map(|member| &*member.as_ptr().cast::<pg_sys::AppendRelInfo>());
+            let members = members.filter(|member| member.parent_relid as i32 == number);
+            let relation = |member: &pg_sys::AppendRelInfo| {
+                let relation = *(*self.root).simple_rel_array.add(member.child_relid as usize);
+                relation.as_ref().filter(|_| !pg_sys::is_dummy_rel(relation))
+            };
+            members.filter_map(relation).map(|member| member.rows).sum()
+        };
+        // SAFETY: the planner keeps the relation while it plans.
+        unsafe { (*self.relation).rows = rows };
+    }
+}

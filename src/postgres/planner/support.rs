@@ -1,0 +1,70 @@
+//! Requests to planner support functions (PostgreSQL's nodes/supportnodes.h).
+
+use pgrx::datum::Internal;
+use pgrx::pg_sys::{self, Datum, NodeTag};
+
+use super::planner_info::Planner;
+use crate::postgres::expression::{Expression, list};
+use crate::postgres::raised::unchanged;
+
+/// A request from the planner to a support function.
+pub enum Request<'a> {
+    /// A request for an expression that is equivalent to the call, and may be cheaper.
+    Simplify { call: Expression },
+    /// A request for the share of rows, or of pairs of rows, for which a condition with these arguments is true; for a
+    /// semi-join, of the rows for which another row exists.
+    Selectivity { planner: Planner, arguments: Vec<Expression>, is_semi_join: bool, answer: &'a mut f64 },
+    /// A request for the cost of a call: before the first row, and for each row.
+    Cost { call: Option<Expression>, start: &'a mut f64, each: &'a mut f64 },
+}
+
+/// An answer from a support function.
+pub enum Answer {
+    Nothing,
+    /// The answer was written into the request.
+    InRequest,
+}
+
+/// Answers a request by calling `f`. A request that [`Request`] does not list gets no answer.
+pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer, E>) -> Result<Internal, E> {
+    let datum = request.unwrap().unwrap_or_else(Datum::null);
+    // SAFETY: the planner passes a support request, a node, whose tag tells its type. What it points to is valid while
+    // the function runs.
+    let asked = unsafe {
+        match datum.cast_mut_ptr::<pg_sys::Node>().as_ref().map(|node| node.type_) {
+            Some(NodeTag::T_SupportRequestSimplify) => {
+                let request = &*datum.cast_mut_ptr::<pg_sys::SupportRequestSimplify>();
+                Expression::new(request.fcall).map(|call| Request::Simplify { call })
+            }
+            Some(NodeTag::T_SupportRequestSelectivity) => {
+                let request = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();
+                let arguments = list(request.args);
+                // An anti-join keeps the other rows.
+                let semi_joins = [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI];
+                let is_semi_join = request.is_join && semi_joins.contains(&request.jointype);
+                let answer = &mut request.selectivity;
+                Planner::new(request.root).map(|planner| Request::Selectivity {
+                    planner,
+                    arguments,
+                    is_semi_join,
+                    answer,
+                })
+            }
+            Some(NodeTag::T_SupportRequestCost) => {
+                let request = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestCost>();
+                let (start, each) = (&mut request.startup, &mut request.per_tuple);
+                Some(Request::Cost { call: Expression::new(request.node), start, each })
+            }
+            _ => None,
+        }
+    };
+    let answered = match asked {
+        Some(asked) => unchanged(|| f(asked))?,
+        None => Answer::Nothing,
+    };
+    // A null pointer, returned as a value that is not NULL, means no answer.
+    Ok(Internal::from(Some(match answered {
+        Answer::Nothing => Datum::null(),
+        Answer::InRequest => datum,
+    })))
+}

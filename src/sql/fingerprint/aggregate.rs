@@ -1,0 +1,105 @@
+//! `simhash_agg(feature, weight)`: the fingerprint of a group of rows, computed in parallel in a parallel plan.
+//!
+//! The state is a [`Tally`], the weighted sum over the rows: about 1 kB per group, in the memory of the aggregate.
+
+use std::ptr;
+
+use pgrx::datum::Internal;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::{PgMemoryContexts, pg_extern};
+use simhash::fingerprint::tally::Tally;
+
+use super::simhash::{hash_of, to_bigint, weight_of};
+use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::text::RawText;
+
+// palloc aligns the state to 8 bytes, and nothing drops it.
+const _: () = assert!(align_of::<Tally>() <= 8 && !std::mem::needs_drop::<Tally>());
+
+/// Adds a row to the state; a row with a NULL adds nothing.
+#[pg_extern(sql = false)]
+fn simhash_agg_add(
+    state: Internal,
+    feature: Option<RawText<'_>>,
+    weight: Option<f64>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<Internal, ErrorReport> {
+    let (Some(feature), Some(weight)) = (feature, weight) else {
+        return Ok(state);
+    };
+    let (hash, weight) = (hash_of(feature)?, weight_of(weight)?);
+    let (state, tally) = get_or_create(state, fcinfo)?;
+    tally.add(hash, weight).map_err(algorithm_error)?;
+    Ok(state)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_agg_combine(
+    state: Internal,
+    other: Internal,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<Internal, ErrorReport> {
+    let Some(other) = get(&other) else {
+        return Ok(state);
+    };
+    let (state, tally) = get_or_create(state, fcinfo)?;
+    tally.merge(other).map_err(algorithm_error)?;
+    Ok(state)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_agg_serialize(state: Internal) -> Option<Vec<u8>> {
+    get(&state).map(Tally::to_bytes)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_agg_deserialize(bytes: &[u8], _unused: Internal) -> Result<Internal, ErrorReport> {
+    let tally = Tally::from_bytes(bytes)
+        .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_agg is corrupted"))?;
+    // The state is combined at once and not needed after that, so it need not be in the aggregate's memory.
+    Ok(store(tally, PgMemoryContexts::CurrentMemoryContext))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_agg_final(state: Internal) -> Option<i64> {
+    get(&state)?.clone().fingerprint().map(to_bigint)
+}
+
+fn get(state: &Internal) -> Option<&Tally> {
+    // SAFETY: SQL cannot make an `internal` value, so it comes from the functions here, which make only tallies.
+    unsafe { state.get() }
+}
+
+/// The state's tally; if there is no state yet, a new tally in the memory of the aggregate.
+fn get_or_create<'a>(
+    mut state: Internal,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<(Internal, &'a mut Tally), ErrorReport> {
+    if !state.initialized() {
+        let mut context = ptr::null_mut();
+        // SAFETY: `fcinfo` is the running call's.
+        if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {
+            let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
+            return Err(user_error(code, "simhash_agg's functions work in an aggregate only"));
+        }
+        state = store(Tally::default(), PgMemoryContexts::For(context));
+    }
+    // SAFETY: the state is a tally that the functions here have made. It lives as long as the aggregate, and only this
+    // call refers to it.
+    let tally = unsafe { state.get_mut::<Tally>().map(|tally| &mut *ptr::from_mut(tally)) };
+    match tally {
+        Some(tally) => Ok((state, tally)),
+        None => Err(user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_agg is missing")),
+    }
+}
+
+fn store(tally: Tally, mut context: PgMemoryContexts) -> Internal {
+    // SAFETY: the context is alive, and palloc_struct returns memory of the size and alignment of a tally.
+    let tally = unsafe {
+        let place: *mut Tally = context.palloc_struct();
+        place.write(tally);
+        place
+    };
+    Internal::from(Some(pg_sys::Datum::from(tally)))
+}

@@ -1,0 +1,127 @@
+//! `simhash_block` and `simhash_probes`.
+//!
+//! Both are LEAKPROOF, so that row-level security lets them into an index scan. A leakproof function must never fail
+//! while a query runs, because whether it is called at all may depend on rows that the user may not see. So a layout
+//! that does not exist is an error at planning time if it is written in the query, and NULL if it comes from data or
+//! parameters.
+
+use pgrx::datum::Internal;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use simhash::search::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
+
+use crate::postgres::call::Call;
+use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::expression::Expression;
+use crate::postgres::planner::support::{Answer, Request, answer};
+
+#[pg_extern(sql = false)]
+fn simhash_block(
+    fingerprint: i64,
+    block: i32,
+    blocks: i32,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<Option<i32>, ErrorReport> {
+    match cut(block, blocks) {
+        Ok(cut) => Ok(Some(cut.value(fingerprint.cast_unsigned()))),
+        // SAFETY: `fcinfo` belongs to the running call.
+        Err(error) => null_unless_planning(error, unsafe { Call::new(fcinfo) }),
+    }
+}
+
+#[pg_extern(sql = false)]
+fn simhash_probes(
+    fingerprint: i64,
+    block: i32,
+    blocks: i32,
+    max_distance: i32,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<Option<Vec<i32>>, ErrorReport> {
+    match cut_to_probe(block, blocks, max_distance) {
+        // No fingerprint is within a negative distance, but the result is NULL rather than an empty array: with that,
+        // `block = ANY (probes)` would be false for a NULL fingerprint, where it must be NULL.
+        Ok(_) if max_distance < 0 => Ok(None),
+        Ok((cut, radius)) => Ok(Some(cut.list_probes(fingerprint.cast_unsigned(), radius).map_err(algorithm_error)?)),
+        // SAFETY: `fcinfo` belongs to the running call.
+        Err(error) => null_unless_planning(error, unsafe { Call::new(fcinfo) }),
+    }
+}
+
+/// The planner support function of both: reports a wrong layout that is written in the query, and estimates the cost of
+/// probes.
+#[pg_extern(sql = false)]
+fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
+    answer(request, |request| match request {
+        Request::Simplify { call } => {
+            match layout_of(call).as_deref() {
+                Some(&[block, blocks]) => drop(cut(block, blocks)?),
+                Some(&[block, blocks, max_distance]) => drop(cut_to_probe(block, blocks, max_distance)?),
+                _ => {}
+            }
+            Ok(Answer::Nothing)
+        }
+        Request::Cost { call, start, each } => match call.and_then(layout_of).as_deref() {
+            Some(&[block, blocks, max_distance]) => {
+                let Some(cut) = Block::new(block, blocks) else { return Ok(Answer::Nothing) };
+                let probes = cut.probe_count(radius(block, blocks, max_distance));
+                *start = 0.0;
+                // Computing a probe takes about a tenth of the time of comparing two numbers.
+                // SAFETY: the setting is a plain number.
+                *each = unsafe { pg_sys::cpu_operator_cost } * (1.0 + probes as f64 / 10.0);
+                Ok(Answer::InRequest)
+            }
+            _ => Ok(Answer::Nothing),
+        },
+        Request::Selectivity { .. } => Ok(Answer::Nothing),
+    })
+}
+
+/// The arguments of a call after the fingerprint; None unless all of them are constants.
+fn layout_of(call: Expression) -> Option<Vec<i32>> {
+    let (_, arguments) = call.call()?;
+    arguments.iter().skip(1).map(|argument| argument.integer()).collect()
+}
+
+/// NULL while a query runs; the error if all arguments are constants, because then the planner is computing the result.
+pub fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Option<T>, ErrorReport> {
+    let all_constant = call
+        .expression()
+        .and_then(Expression::call)
+        .is_some_and(|(_, arguments)| arguments.iter().all(|argument| argument.constant().is_some()));
+    if all_constant { Err(error) } else { Ok(None) }
+}
+
+/// Returns an error if no layout has this number of blocks.
+pub fn check_layout(blocks: i32) -> Result<(), ErrorReport> {
+    if LAYOUTS.contains(&blocks) {
+        return Ok(());
+    }
+    let message = format!("number of blocks {blocks} is out of range");
+    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_detail(format!(
+        "A layout has {} to {} blocks.",
+        LAYOUTS.start(),
+        LAYOUTS.end()
+    )))
+}
+
+fn cut(block: i32, blocks: i32) -> Result<Block, ErrorReport> {
+    check_layout(blocks)?;
+    Block::new(block, blocks).ok_or_else(|| {
+        let message = format!("block number {block} is out of range");
+        user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            .set_detail(format!("A layout of {blocks} blocks has the blocks 0 to {}.", blocks - 1))
+    })
+}
+
+fn cut_to_probe(block: i32, blocks: i32, max_distance: i32) -> Result<(Block, Option<u32>), ErrorReport> {
+    let cut = cut(block, blocks)?;
+    let radius = radius(block, blocks, max_distance);
+    let count = cut.probe_count(radius);
+    if count > MAX_PROBES {
+        let message = format!("distance {max_distance} needs {count} probes of block {block} of {blocks}");
+        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
+            .set_detail(format!("At most {MAX_PROBES} are possible."))
+            .set_hint("Use a layout of more blocks."));
+    }
+    Ok((cut, radius))
+}

@@ -1,0 +1,34 @@
+//! `simhash_features`: the features that a text's fingerprint is made of.
+
+use pgrx::AnyElement;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::fingerprint_cache::with_fingerprinter;
+use super::options::{Document, RawJsonb, read};
+use super::simhash::to_bigint;
+use crate::postgres::error::{algorithm_error, tick};
+use crate::postgres::text::{RawText, decode, to_datum};
+
+#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+#[pg_extern(sql = false)]
+fn simhash_features(
+    content: RawText<'_>,
+    options: RawJsonb<'_>,
+) -> Result<
+    TableIterator<'static, (name!(feature, Option<AnyElement>), name!(weight, f64), name!(hash, i64))>,
+    ErrorReport,
+> {
+    let options = read(Document::Jsonb(options))?;
+    let content = decode(content)?;
+    let features = with_fingerprinter(|fingerprinter| fingerprinter.features(&content, &options, &tick))
+        .map_err(algorithm_error)?;
+    let one = features.one() as f64;
+    // Each feature becomes a `text` only when its row is fetched, in that row's memory.
+    Ok(TableIterator::new((0..features.positions()).filter_map(move |position| {
+        // A feature may be as long as the text.
+        tick();
+        let feature = features.get(position)?;
+        Some((to_datum(feature.text), feature.weight as f64 / one, to_bigint(feature.hash)))
+    })))
+}

@@ -1,0 +1,77 @@
+//! `simhash_resemblance`: the resemblance of two texts' features, which confirms or refutes what their fingerprints
+//! suggest.
+//!
+//! Often one text is compared with many. So the features of one text are remembered: of the one that has come twice in
+//! a row, or else of the first argument. They serve a call that has this text as either argument.
+
+use std::cell::RefCell;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use simhash::fingerprint::options::Options;
+use simhash::fingerprint::resemblance::Prepared;
+
+use super::fingerprint_cache::with_fingerprinter;
+use super::options::{Document, RawJsonb, read};
+use crate::postgres::error::{algorithm_error, tick};
+use crate::postgres::text::{RememberedText, TextArgument, decode};
+
+/// The most bytes of the features that are remembered, and of each of the two texts, as they are passed.
+const MAX_REMEMBERED_BYTES: usize = 1 << 20;
+
+#[derive(Default)]
+struct Last {
+    /// The features of `text`.
+    prepared: Option<Prepared>,
+    text: RememberedText,
+    /// The other text of the last call.
+    other: RememberedText,
+}
+
+#[cfg(feature = "pg_test")]
+thread_local! {
+    /// The number of texts whose features were prepared, for `pg_test/fingerprint_cache.rs`.
+    pub(crate) static PREPARED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+thread_local! {
+    static LAST: RefCell<Last> = RefCell::default();
+}
+
+#[pg_extern(sql = false)]
+fn simhash_resemblance(
+    a: TextArgument<'_>,
+    b: TextArgument<'_>,
+    options: RawJsonb<'_>,
+) -> Result<Option<f64>, ErrorReport> {
+    let options = read(Document::Jsonb(options))?;
+    LAST.with_borrow_mut(|last| last.resemblance([a, b], &options))
+}
+
+impl Last {
+    fn resemblance(&mut self, texts: [TextArgument<'_>; 2], options: &Options) -> Result<Option<f64>, ErrorReport> {
+        let identities = texts.map(TextArgument::identity);
+        let which = |known: &RememberedText| identities.iter().position(|identity| known.is(*identity));
+        // What is taken here is forgotten if an error follows.
+        let known = self.prepared.take().filter(|prepared| prepared.options() == options);
+        let (side, prepared) = match known.zip(which(&self.text)) {
+            Some((prepared, side)) => (side, prepared),
+            None => {
+                #[cfg(feature = "pg_test")]
+                PREPARED.set(PREPARED.get() + 1);
+                let side = which(&self.other).unwrap_or(0);
+                let text = decode(texts[side].detoast())?;
+                let prepare = with_fingerprinter(|fingerprinter| Prepared::new(fingerprinter, &text, options, &tick));
+                (side, prepare.map_err(algorithm_error)?)
+            }
+        };
+        let other = decode(texts[1 - side].detoast())?;
+        let found = with_fingerprinter(|fingerprinter| prepared.resemblance(fingerprinter, &other, &tick));
+        let found = found.map_err(algorithm_error)?;
+        if prepared.memory() <= MAX_REMEMBERED_BYTES && self.text.remember(identities[side], MAX_REMEMBERED_BYTES) {
+            self.prepared = Some(prepared);
+            self.other.remember(identities[1 - side], MAX_REMEMBERED_BYTES);
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,91 @@
+//! `simhash` of texts and of feature arrays, and `simhash_format`.
+
+use pgrx::AnyArray;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use simhash::FORMAT;
+use simhash::fingerprint::hash::hash;
+use simhash::fingerprint::options::Options;
+use simhash::fingerprint::tally::Tally;
+use simhash::fingerprint::weights::{MAX_WEIGHT, from_float};
+use simhash::ticking::ticking;
+
+use super::fingerprint_cache;
+use super::options::{Document, RawJsonb, read};
+use crate::postgres::arrays::{features, weights};
+use crate::postgres::error::{algorithm_error, raise, tick, user_error};
+use crate::postgres::text::{RawText, TextArgument, decode};
+
+/// A fingerprint as SQL's bigint: the same 64 bits.
+pub fn to_bigint(fingerprint: u64) -> i64 {
+    fingerprint.cast_signed()
+}
+
+/// The fingerprint of a `text` argument.
+fn fingerprint_of(content: TextArgument<'_>, options: &Options) -> Result<Option<i64>, ErrorReport> {
+    Ok(fingerprint_cache::fingerprint(content, options)?.map(to_bigint))
+}
+
+/// Raises an error where others return it: pgrx copies what a function returns, which has some hundred bytes if it may
+/// be an error. That took one of 45 ms for 200,000 lines.
+#[pg_extern(sql = false)]
+fn simhash_text(content: TextArgument<'_>) -> Option<i64> {
+    fingerprint_of(content, &Options::default()).unwrap_or_else(|error| raise(error))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_text_jsonb(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i64>, ErrorReport> {
+    fingerprint_of(content, &read(Document::Jsonb(options))?)
+}
+
+/// `simhash` with options as text, for literals and parameters without a declared type: with `simhash(text, jsonb)` and
+/// `simhash(text[], double precision[])` alone, these would be ambiguous.
+#[pg_extern(sql = false)]
+fn simhash_text_text(content: TextArgument<'_>, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
+    fingerprint_of(content, &read(Document::Text(options))?)
+}
+
+#[pg_extern(sql = false)]
+pub fn simhash_features_array(feature_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
+    let mut tally = Tally::default();
+    for feature in ticking(features(&feature_array)?, tick) {
+        tally.vote(hash_of(feature?)?, true);
+    }
+    Ok(tally.fingerprint().map(to_bigint))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Result<Option<i64>, ErrorReport> {
+    let features = features(&feature_array)?;
+    let weights = weights(&weight_array)?;
+    if features.len() != weights.len() {
+        let message = format!("numbers of features ({}) and of weights ({}) differ", features.len(), weights.len());
+        return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
+            .set_hint("Give both arrays the same length."));
+    }
+    let mut tally = Tally::default();
+    for (feature, weight) in ticking(features.zip(weights), tick) {
+        tally.add(hash_of(feature?)?, weight_of(weight?)?).map_err(algorithm_error)?;
+    }
+    Ok(tally.fingerprint().map(to_bigint))
+}
+
+#[pg_extern(sql = false)]
+fn simhash_format() -> i32 {
+    FORMAT
+}
+
+/// The hash of a feature that the caller passes.
+pub fn hash_of(feature: RawText<'_>) -> Result<u64, ErrorReport> {
+    Ok(hash(decode(feature)?.as_bytes()))
+}
+
+/// A weight that the caller passes, in the units of a tally; an error if it is out of range.
+pub fn weight_of(weight: f64) -> Result<u64, ErrorReport> {
+    from_float(weight).ok_or_else(|| {
+        let shown = if weight.abs() < 1e15 { format!("{weight}") } else { format!("{weight:e}") };
+        let message = format!("feature weight {} is out of range", shown.replace("inf", "Infinity"));
+        user_error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, message)
+            .set_hint(format!("A weight must be from 0 to {MAX_WEIGHT}."))
+    })
+}

@@ -1,0 +1,133 @@
+//! `simhash_weights(content, options, features, sample)`: learns the value of the option `weights` from texts.
+//!
+//! Not parallel: the state of a worker would be its whole sample, and what takes time is reading the texts, of which
+//! few are needed. A query that reads a part of a large table (TABLESAMPLE) saves more.
+
+use pgrx::datum::Internal;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::{AnyElement, PgMemoryContexts, pg_extern};
+use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE, Sample};
+use simhash::fingerprint::options::Options;
+
+use super::options::{Document, MAX_BYTES, RawJsonb, read, to_jsonb};
+use crate::postgres::error::{algorithm_error, tick, user_error};
+use crate::postgres::text::{RawText, decode};
+use crate::sql::arguments::required;
+
+/// As good as any larger number that was measured: see `docs/accuracy.md`.
+const DEFAULT_FEATURES: i32 = 500;
+const DEFAULT_SAMPLE: i32 = 300;
+/// Bytes of `jsonb` that a weight takes beside its feature, at most, and that other options need.
+const WEIGHT_BYTES: usize = 24;
+const OTHER_OPTIONS: usize = 1024;
+
+/// The arguments of the first row, which all rows must have, and the sample.
+struct State {
+    options: Options,
+    features: i32,
+    size: i32,
+    sample: Sample,
+}
+
+#[pg_extern(sql = false)]
+fn simhash_weights_add(
+    state: Internal,
+    content: Option<RawText<'_>>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<Internal, ErrorReport> {
+    add(state, content, Options::default(), DEFAULT_FEATURES, DEFAULT_SAMPLE, fcinfo)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_weights_add_options(
+    state: Internal,
+    content: Option<RawText<'_>>,
+    options: Option<RawJsonb<'_>>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<Internal, ErrorReport> {
+    let options = read(Document::Jsonb(required(options, "options")?))?;
+    add(state, content, options, DEFAULT_FEATURES, DEFAULT_SAMPLE, fcinfo)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_weights_add_sized(
+    state: Internal,
+    content: Option<RawText<'_>>,
+    options: Option<RawJsonb<'_>>,
+    features: Option<i32>,
+    sample: Option<i32>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<Internal, ErrorReport> {
+    let options = read(Document::Jsonb(required(options, "options")?))?;
+    let features = within(required(features, "features")?, "features", MAX_LEARNT)?;
+    let sample = within(required(sample, "sample")?, "sample", MAX_SAMPLE)?;
+    add(state, content, options, features, sample, fcinfo)
+}
+
+/// Offers a row's text to the sample; a row without a text adds nothing.
+fn add(
+    mut state: Internal,
+    content: Option<RawText<'_>>,
+    options: Options,
+    features: i32,
+    size: i32,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<Internal, ErrorReport> {
+    if !state.initialized() {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: `fcinfo` is the running call's.
+        if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {
+            let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
+            return Err(user_error(code, "simhash_weights' functions work in an aggregate only"));
+        }
+        let new = State { options: options.clone(), features, size, sample: Sample::new(size as usize) };
+        let new = PgMemoryContexts::For(context).leak_and_drop_on_delete(new);
+        state = Internal::from(Some(pg_sys::Datum::from(new)));
+    }
+    // SAFETY: the state is one that this function has made. It lives as long as the aggregate, and only this call
+    // refers to it.
+    let Some(known) = (unsafe { state.get_mut::<State>() }) else {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_weights is missing"));
+    };
+    if known.options != options || known.features != features || known.size != size {
+        let message = "the arguments of simhash_weights differ between rows";
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            .set_hint("Only the text may differ. Use GROUP BY to learn weights for each group."));
+    }
+    if let Some(content) = content {
+        known.sample.add(&decode(content)?).map_err(algorithm_error)?;
+    }
+    Ok(state)
+}
+
+#[pg_extern(sql = false)]
+fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>, ErrorReport> {
+    // SAFETY: SQL cannot make an `internal` value, so it comes from the functions here, which make only this state.
+    let Some(state) = (unsafe { state.get::<State>() }) else {
+        return Ok(None);
+    };
+    let learnt = state.sample.learn(&state.options, state.features as usize, &tick).map_err(algorithm_error)?;
+    to_jsonb(&document(&learnt))
+}
+
+/// The weights as JSON: the commonest features, as many as an options document may have beside other options.
+fn document(learnt: &[Learnt]) -> String {
+    let mut weights = serde_json::Map::new();
+    let mut room = MAX_BYTES - OTHER_OPTIONS;
+    for Learnt { feature, fifths } in learnt {
+        let Some(left) = room.checked_sub(feature.len() + WEIGHT_BYTES) else { break };
+        room = left;
+        weights.insert(feature.clone(), (f64::from(*fifths) / 5.0).into());
+    }
+    serde_json::Value::Object(weights).to_string()
+}
+
+fn within(value: i32, what: &str, most: usize) -> Result<i32, ErrorReport> {
+    if (1..=most as i32).contains(&value) {
+        return Ok(value);
+    }
+    let message = format!("{what} {value} is out of range");
+    Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+        .set_detail(format!("It must be from 1 to {most}.")))
+}

@@ -1,0 +1,76 @@
+//! `simhash_wide`: a fingerprint of several words of 64 bits; and `hamming` of such fingerprints.
+
+use std::cell::RefCell;
+
+use pgrx::AnyArray;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use simhash::distance;
+use simhash::error::Error;
+use simhash::fingerprint::options::Options;
+
+use super::fingerprint_cache::with_fingerprinter;
+use super::options::{Document, RawJsonb, read};
+use super::simhash::to_bigint;
+use crate::postgres::arrays::{bigints, null_element};
+use crate::postgres::error::{algorithm_error, tick, user_error};
+use crate::postgres::text::{RawText, decode};
+
+/// Most words of a fingerprint: 1,024 bits.
+const MAX_WORDS: i32 = 16;
+
+thread_local! {
+    /// The options of each word of the last call; the first one's are what the call was given. To seed a thousand
+    /// weights takes as long as to fingerprint a long text.
+    static LAST: RefCell<Vec<Options>> = const { RefCell::new(Vec::new()) };
+}
+
+#[pg_extern(sql = false)]
+fn simhash_wide(content: RawText<'_>, words: i32, options: RawJsonb<'_>) -> Result<Option<Vec<i64>>, ErrorReport> {
+    if !(1..=MAX_WORDS).contains(&words) {
+        let message = format!("number of words {words} is out of range");
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            .set_detail(format!("A wide fingerprint has 1 to {MAX_WORDS} words of 64 bits.")));
+    }
+    let options = read(Document::Jsonb(options))?;
+    let content = decode(content)?;
+    LAST.with_borrow_mut(|last| {
+        if last.len() != words as usize || last[0] != options {
+            *last = seeded(&options, words as u64).map_err(algorithm_error)?;
+        }
+        let fingerprints = with_fingerprinter(|fingerprinter| fingerprinter.wide_fingerprint(&content, last, &tick))
+            .map_err(algorithm_error)?;
+        Ok((!fingerprints.is_empty()).then(|| fingerprints.into_iter().map(to_bigint).collect()))
+    })
+}
+
+/// The options of each word, whose seeds follow one another modulo 2^64.
+fn seeded(options: &Options, words: u64) -> Result<Vec<Options>, Error> {
+    (0..words)
+        .map(|word| match word {
+            0 => Ok(options.clone()),
+            _ => options.with_seed(options.seed.wrapping_add(word)),
+        })
+        .collect()
+}
+
+/// The sum of the words' distances; None for fingerprints without words, since an empty array is no fingerprint.
+#[pg_extern(sql = false)]
+fn hamming_arrays(a: AnyArray, b: AnyArray) -> Result<Option<i32>, ErrorReport> {
+    const WHAT: &str = "fingerprints";
+    let (a, b) = (bigints(&a, WHAT)?, bigints(&b, WHAT)?);
+    if a.len() != b.len() {
+        let message = format!("fingerprints have different numbers of words: {} and {}", a.len(), b.len());
+        return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
+            .set_hint("Compare fingerprints that simhash_wide made with the same number of words."));
+    }
+    let mut sum = 0i32;
+    for (place, (a, b)) in a.iter().zip(b.iter()).enumerate() {
+        let (Some(a), Some(b)) = (a, b) else { return Err(null_element(WHAT, place)) };
+        let distance = distance::hamming(a.cast_unsigned(), b.cast_unsigned());
+        sum = sum.checked_add(distance.cast_signed()).ok_or_else(|| {
+            user_error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "distance is out of range")
+        })?;
+    }
+    Ok((!a.is_empty()).then_some(sum))
+}

@@ -1,0 +1,90 @@
+//! Recognises calls of the extension's functions in stored expressions: which columns and indexes are fingerprints and
+//! blocks.
+//!
+//! Two columns mean the same if their expression trees are equal; how the expressions are written in SQL does not
+//! matter.
+
+use pgrx::FromDatum;
+use pgrx::pg_sys::{self, Oid};
+use simhash::fingerprint::options::Options;
+use simhash::search::blocks::DEFAULT_BLOCKS;
+
+use crate::postgres::expression::Expression;
+use crate::postgres::text::RawText;
+use crate::sql::fingerprint::options::{Document, RawJsonb, read};
+use crate::sql::functions::ExtensionSchema;
+
+/// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockCall {
+    pub fingerprint: Expression,
+    pub block: i32,
+    pub blocks: i32,
+}
+
+impl BlockCall {
+    /// Reads an expression as a block of a fingerprint; None if it is not a call of `simhash_block` with a constant
+    /// layout.
+    pub fn read(expression: Expression, simhash_block: Oid) -> Option<Self> {
+        let (function, arguments) = expression.call()?;
+        if function != simhash_block {
+            return None;
+        }
+        let (fingerprint, block, blocks) = match arguments[..] {
+            [fingerprint, block, blocks] => (fingerprint, block, blocks.integer()?),
+            [fingerprint, block] => (fingerprint, block, DEFAULT_BLOCKS),
+            _ => return None,
+        };
+        Some(Self { fingerprint, block: block.integer()?, blocks })
+    }
+
+    pub fn read_in(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
+        Self::read(expression, schema.simhash_block()?)
+    }
+}
+
+/// `simhash(source)` or `simhash(source, options)`, with constant options.
+#[derive(Clone, Debug)]
+pub struct FingerprintCall {
+    pub source: Expression,
+    /// The options, whether they are written as `jsonb`, as text, or not at all.
+    pub options: Options,
+}
+
+impl FingerprintCall {
+    /// Reads an expression as the fingerprint of a text, of features or of a `tsvector`; None if it is not.
+    pub fn read(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
+        use pg_sys::{JSONBOID, TEXTARRAYOID, TEXTOID, TSVECTOROID};
+        let (function, arguments) = expression.call()?;
+        let is_any_of = |overloads: &[&[Oid]]| {
+            overloads.iter().any(|arguments| schema.function(c"simhash", arguments) == Some(function))
+        };
+        match arguments[..] {
+            [source] if is_any_of(&[&[TEXTOID], &[TEXTARRAYOID], &[TSVECTOROID]]) => {
+                Some(Self { source, options: Options::default() })
+            }
+            [source, options] if is_any_of(&[&[TEXTOID, JSONBOID], &[TEXTOID, TEXTOID]]) => {
+                Some(Self { source, options: constant_options(options)? })
+            }
+            _ => None,
+        }
+    }
+
+    pub fn equals(&self, other: &Self) -> bool {
+        self.options == other.options && self.source.equals(other.source)
+    }
+}
+
+/// The options in a constant. None if the constant is of another type, or the options are invalid.
+fn constant_options(constant: Expression) -> Option<Options> {
+    let (of_type, value) = constant.constant()?;
+    // SAFETY: the value is of type `of_type`; both types are varlenas, and the value lives as long as the expression.
+    unsafe {
+        let document = match of_type {
+            pg_sys::JSONBOID => Document::Jsonb(RawJsonb::from_datum(value, false)?),
+            pg_sys::TEXTOID => Document::Text(RawText::from_datum(value, false)?),
+            _ => return None,
+        };
+        read(document).ok()
+    }
+}
