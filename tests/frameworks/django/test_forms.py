@@ -24,17 +24,13 @@ class Forms(TestCase):
         self.form = modelform_factory(Article, fields=["url", "body"])
 
     def errors(self, body, instance=None):
-        return self.form(
-            {"url": "https://example.org/a", "body": body}, instance=instance
-        ).errors.as_data()
+        return self.form({"url": "https://example.org/a", "body": body}, instance=instance).errors.as_data()
 
     def test_new(self):
         self.assertEqual(self.errors(OTHER), {})
         self.assertEqual(self.errors("..."), {})
         errors = self.errors(NEAR)
-        self.assertEqual(
-            [error.code for error in errors.pop("body")], ["near_duplicate"]
-        )
+        self.assertEqual([error.code for error in errors.pop("body")], ["near_duplicate"])
         self.assertEqual(errors, {})
 
     def test_stored(self):
@@ -47,9 +43,7 @@ class Forms(TestCase):
 
     def test_field_left_out(self):
         form = modelform_factory(Article, fields=["url"])
-        self.assertEqual(
-            form({"url": "https://example.org/b"}, instance=self.first).errors, {}
-        )
+        self.assertEqual(form({"url": "https://example.org/b"}, instance=self.first).errors, {})
 
     def test_serializer(self):
         class Plain(serializers.ModelSerializer):
@@ -92,9 +86,7 @@ class Constraint(TestCase):
         constraint = NoNearDuplicate("body", name="scoped", scope=["tenant"])
         self.assertNear(constraint, TenantStory(tenant=one, body=NEAR))
         constraint.validate(TenantStory, TenantStory(tenant=other, body=NEAR))
-        constraint.validate(
-            TenantStory, TenantStory(tenant=one, body=NEAR), exclude={"tenant"}
-        )
+        constraint.validate(TenantStory, TenantStory(tenant=one, body=NEAR), exclude={"tenant"})
 
     def test_limits(self):
         DatedStory.objects.create(day=datetime.date(2026, 1, 1), number=1, body=TEXT)
@@ -111,19 +103,13 @@ class Constraint(TestCase):
         self.assertNear(constraint, QuotedStory(body=NEAR, owner="a"))
 
     def test_migration(self):
-        constraint = NoNearDuplicate(
-            "body", name="n", scope=["tenant"], violation_error_message="Again?"
-        )
+        constraint = NoNearDuplicate("body", name="n", scope=["tenant"], violation_error_message="Again?")
         self.assertEqual(
             constraint,
-            NoNearDuplicate(
-                "body", name="n", scope=("tenant",), violation_error_message="Again?"
-            ),
+            NoNearDuplicate("body", name="n", scope=("tenant",), violation_error_message="Again?"),
         )
         self.assertNotEqual(constraint, NoNearDuplicate("body", name="n"))
         written, imports = MigrationWriter.serialize(constraint)
         self.assertIn("pg_simhash.django.NoNearDuplicate('body', ", written)
         self.assertEqual(imports, {"import pg_simhash.django"})
-        self.assertEqual(
-            eval(written, {"pg_simhash": __import__("pg_simhash.django")}), constraint
-        )
+        self.assertEqual(eval(written, {"pg_simhash": __import__("pg_simhash.django")}), constraint)
