@@ -75,7 +75,7 @@ def include_object(
 
 
 def _is_attached(column: Column[Any]) -> bool:
-    return (column.comment or "").startswith((_ATTACHED, _ATTACHED_ONLINE))
+    return any(line.startswith((_ATTACHED, _ATTACHED_ONLINE)) for line in (column.comment or "").split("\n"))
 
 
 def _is_same_column(modelled: Column[Any], attached: Column[Any]) -> bool:

@@ -9,6 +9,7 @@ The page docs/frameworks.md shows how the parts work together.
 
 from pg_simhash.psycopg import near_duplicate
 
+from .constraints import NoNearDuplicate
 from .expressions import HammingDistance, Resemblance, SimHash, SimHashBlock, Similarity
 from .fields import FingerprintField
 from .indexes import simhash_indexes
@@ -34,6 +35,7 @@ __all__ = [
     "HammingDistance",
     "IndexConcurrently",
     "Near",
+    "NoNearDuplicate",
     "Resemblance",
     "SimHash",
     "SimHashBlock",

@@ -70,6 +70,8 @@ struct Columns {
     changed: Vec<String>,
     /// Columns that attach did not make.
     others: Vec<String>,
+    /// Columns that are as their maker would make them, but have another comment.
+    unmarked: Vec<(String, Maker)>,
     /// Columns of any kind that belong to the table itself, so that detaching may drop them: see [`goes`].
     own: Vec<String>,
 }
@@ -85,12 +87,17 @@ impl Columns {
                 columns.own.push(name.clone());
             }
             let is_fingerprint = name == prefix.fingerprint();
+            let is_as_made_by = |maker| is_as_made(schema, &relation, &column, is_fingerprint, maker);
             match maker_of(table.oid, column.number)?.filter(|_| goes) {
-                Some(maker) if is_as_made(schema, &relation, &column, is_fingerprint, maker) => &mut columns.made,
-                Some(_) => &mut columns.changed,
-                None => &mut columns.others,
+                Some(maker) if is_as_made_by(maker) => columns.made.push(name),
+                Some(_) => columns.changed.push(name),
+                None => match Maker::ALL.into_iter().find(|maker| is_as_made_by(*maker)) {
+                    Some(maker) if goes && has_comment(table.oid, column.number) => {
+                        columns.unmarked.push((name, maker));
+                    }
+                    _ => columns.others.push(name),
+                },
             }
-            .push(name);
         }
         for name in renamed(table, prefix, &columns.made)? {
             if Column::find(&relation, &name)?.is_some_and(|column| goes(table, table, &column)) {
@@ -160,7 +167,9 @@ impl<'a> Attached<'a> {
             let is_ours = is_marked_relation(index.oid, 0)?
                 || match &key {
                     // An interrupted command leaves its index without the comment.
-                    Some(key) if !has_comment(index.oid) => index.is_as_made(member, fingerprint, self.prefix, key)?,
+                    Some(key) if !has_comment(index.oid, 0) => {
+                        index.is_as_made(member, fingerprint, self.prefix, key)?
+                    }
                     _ => false,
                 };
             if is_ours { &mut self.indexes } else { &mut self.other_indexes }.push(index);
@@ -212,6 +221,9 @@ impl<'a> Attached<'a> {
         for column in &self.columns.changed {
             tell(format!("leaving column \"{column}\", which has been changed since simhash_attach made it"));
         }
+        for (column, maker) in &self.columns.unmarked {
+            tell(format!("leaving column \"{column}\", whose comment has no line \"{}...\"", maker.mark()));
+        }
         for column in &self.columns.others {
             tell(format!("leaving column \"{column}\", which simhash_attach did not make"));
         }
@@ -225,6 +237,12 @@ impl<'a> Attached<'a> {
         let message =
             format!("nothing is attached to table \"{}\" with prefix \"{}\"", table.name, self.prefix.fingerprint());
         let error = user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message);
+        if let Some((column, maker)) = self.columns.unmarked.first() {
+            let detail = format!("The comment of the column {column} has no line \"{}...\".", maker.mark());
+            return error
+                .set_detail(sendable(detail))
+                .set_hint("Add the line to the comments of the columns, or drop the columns with ALTER TABLE.");
+        }
         if self.columns.others.is_empty() {
             return error.set_hint("Pass the prefix that simhash_attach was called with.");
         }

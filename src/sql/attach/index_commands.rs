@@ -144,7 +144,7 @@ impl IndexCommands<'_> {
         if !index.is_valid {
             self.commands.push(format!("REINDEX INDEX CONCURRENTLY {}", table.index_sql(&index.name)?));
         }
-        if !has_comment(index.oid) && (!index.is_valid || self.lacks_comment(table, &index)?) {
+        if !has_comment(index.oid, 0) && (!index.is_valid || self.lacks_comment(table, &index)?) {
             self.comment(&table.index_sql(&index.name)?, block);
         }
         Ok(Built { table: table.oid, name: table.index_sql(&index.name)?, oid: Some(index.oid) })
@@ -182,7 +182,7 @@ impl IndexCommands<'_> {
     /// Whether the session ended between CREATE INDEX and COMMENT. An index on a partition follows the index on the
     /// partitioned table, and needs no comment.
     fn lacks_comment(&self, table: &Target, index: &BlockIndex) -> Result<bool, ErrorReport> {
-        Ok(!index.is_partition && !has_comment(index.oid) && self.is_ours(table, index)?)
+        Ok(!index.is_partition && !has_comment(index.oid, 0) && self.is_ours(table, index)?)
     }
 
     fn create(&mut self, create: &str, only: &str, table: &Target, block: i32) -> Result<Built, ErrorReport> {

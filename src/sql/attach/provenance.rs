@@ -1,4 +1,7 @@
-//! The comments that mark what attach made: users see them in `\d+`, dumps keep them, and detach relies on them.
+//! The comments that mark what attach made: users see them in `\d+`, dumps keep them, and detach relies on them. The
+//! mark begins a line of the comment, so that other tools can have their lines before it.
+
+use std::iter;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -15,6 +18,8 @@ pub enum Maker {
 }
 
 impl Maker {
+    pub const ALL: [Self; 2] = [Self::Attach, Self::Online];
+
     /// How the comment on what it made begins.
     pub fn mark(self) -> &'static str {
         match self {
@@ -45,9 +50,9 @@ pub fn is_marked_trigger(trigger: pg_sys::Oid) -> Result<bool, ErrorReport> {
 
 /// Whether attach made an index under this prefix, on an expression of a column that may have any name.
 pub fn is_marked_for(index: pg_sys::Oid, prefix: &Prefix) -> Result<bool, ErrorReport> {
-    let comment = comment(index, pg_sys::RelationRelationId, 0)?.filter(|comment| maker(comment).is_some());
-    Ok(comment.is_some_and(|comment| {
-        comment.split_once(UNDER_PREFIX).is_some_and(|(_, under)| under == prefix.fingerprint())
+    let comment = comment(index, pg_sys::RelationRelationId, 0)?;
+    Ok(comment.as_deref().and_then(mark).is_some_and(|(_, description)| {
+        description.split_once(UNDER_PREFIX).is_some_and(|(_, under)| under == prefix.fingerprint())
     }))
 }
 
@@ -63,11 +68,15 @@ fn marked_by(
     catalog: pg_sys::Oid,
     column: pg_sys::AttrNumber,
 ) -> Result<Option<Maker>, ErrorReport> {
-    Ok(comment(object, catalog, column)?.and_then(|comment| maker(&comment)))
+    Ok(comment(object, catalog, column)?.and_then(|comment| mark(&comment).map(|(maker, _)| maker)))
 }
 
-fn maker(comment: &str) -> Option<Maker> {
-    [Maker::Attach, Maker::Online].into_iter().find(|maker| comment.starts_with(maker.mark()))
+/// The first mark that begins a line of a comment, and the text after it.
+fn mark(comment: &str) -> Option<(Maker, &str)> {
+    let lines = iter::once(0).chain(comment.match_indices('\n').map(|(end, _)| end + 1));
+    lines
+        .map(|start| &comment[start..])
+        .find_map(|line| Maker::ALL.into_iter().find_map(|maker| Some((maker, line.strip_prefix(maker.mark())?))))
 }
 
 fn comment(
@@ -82,7 +91,8 @@ fn comment(
     }
 }
 
-pub fn has_comment(relation: pg_sys::Oid) -> bool {
+/// Whether a relation, or a column of it if `column` is not 0, has any comment.
+pub fn has_comment(relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> bool {
     // SAFETY: reads the catalog; any OID may be asked for.
-    unsafe { !pg_sys::GetComment(relation, pg_sys::RelationRelationId, 0).is_null() }
+    unsafe { !pg_sys::GetComment(relation, pg_sys::RelationRelationId, column.into()).is_null() }
 }

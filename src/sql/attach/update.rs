@@ -31,6 +31,11 @@ use crate::sql::functions::ExtensionSchema;
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION simhash_update(...)";
 
+const NO_FINGERPRINT_HINT: &str = "If the column was dropped, simhash_attach_online adds it again, and simhash_detach \
+                                   removes the trigger. If it was renamed, rename it back.";
+const NO_SOURCE_HINT: &str = "If the column was renamed, drop the trigger and call simhash_attach_online with the new \
+                              name. If it was dropped, call simhash_detach.";
+
 #[pg_extern(sql = false)]
 fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
     unchanged(|| {
@@ -71,7 +76,8 @@ impl<'a> Call<'a> {
                     .set_hint("They are the fingerprint column, the source column, and options."));
             }
         };
-        let (fingerprint, source) = (column(&event, fingerprint_name)?, column(&event, source_name)?);
+        let fingerprint = column(&event, fingerprint_name, NO_FINGERPRINT_HINT)?;
+        let source = column(&event, source_name, NO_SOURCE_HINT)?;
         if fingerprint.data_type != pg_sys::INT8OID {
             return Err(
                 wrong_type(&fingerprint)?.set_hint("The fingerprint column of simhash_update is of type bigint.")
@@ -155,17 +161,16 @@ pub fn kind_of_stored(of_type: pg_sys::Oid) -> Option<Kind> {
     }
 }
 
-fn column(event: &RowEvent, name: &CStr) -> Result<Column, ErrorReport> {
+fn column(event: &RowEvent, name: &CStr, hint: &str) -> Result<Column, ErrorReport> {
     let table = event.table();
     if let Some(column) = Column::find_raw(&table, name) {
         return Ok(column);
     }
     // SAFETY: trigger arguments and names are NUL-terminated.
     let (name, trigger) = unsafe { (from_server(name.as_ptr())?, from_server((*event.data.tg_trigger).tgname)?) };
-    Err(no_such_column(&table, &name)?.set_detail(format!("It is an argument of the trigger \"{trigger}\".")).set_hint(
-        "If the column has been renamed, create the trigger anew with its new name. If it was dropped, drop the \
-             trigger, or call simhash_attach_online and simhash_fill again.",
-    ))
+    Err(no_such_column(&table, &name)?
+        .set_detail(format!("It is an argument of the trigger \"{trigger}\"."))
+        .set_hint(hint))
 }
 
 fn wrong_type(column: &Column) -> Result<ErrorReport, ErrorReport> {

@@ -4,6 +4,7 @@ import os
 import subprocess
 import threading
 import time
+from unittest import mock
 
 import psycopg
 from django.db import (
@@ -40,7 +41,7 @@ from pg_simhash.django import (
     simhash_indexes,
 )
 
-APP = "laboratory"
+APP = OWNER = "laboratory"
 KEY = ("id", models.BigAutoField(primary_key=True))
 
 
@@ -650,6 +651,35 @@ def issubclass_of_operation(name):
     return isinstance(found, type) and issubclass(found, migrations.operations.base.Operation)
 
 
+class OtherApplication(Laboratory):
+    """Operations in a migration of one application on a model of another."""
+
+    def setUp(self):
+        super().setUp()
+        # The same state, seen from an application without models.
+        self.enterContext(mock.patch(f"{__name__}.APP", "workshop"))
+
+    def test_table(self):
+        done = [self.forwards(Attach(f"{OWNER}.Text", "body")), self.forwards(Guard(f"{OWNER}.Text"))]
+        self.assertEqual(done[1][0].describe(), f"Guard model {OWNER}.Text (reject)")
+        self.assertEqual(done[1][0].migration_name_fragment, "text_guard")
+        with connection.cursor() as cursor:
+            cursor.execute(f"""SELECT count(*) FROM pg_trigger WHERE tgrelid = '"{self.table}"'::regclass""")
+            self.assertEqual(cursor.fetchone(), (1,))
+        for operation in reversed(done):
+            self.backwards(operation)
+
+    def test_field(self):
+        done = self.forwards(Attach(f"{OWNER}.Text", "body", field="fingerprint"))
+        self.assertIn("fingerprint", self.state.models[OWNER, "text"].fields)
+        self.backwards(done)
+        self.assertNotIn("fingerprint", self.state.models[OWNER, "text"].fields)
+
+    def test_missing(self):
+        with self.assertRaises(LookupError):
+            self.forwards(Attach("Text", "body"))
+
+
 class Squashing(Laboratory):
     def optimize(self, *operations):
         return MigrationOptimizer().optimize(list(operations), APP)
@@ -678,6 +708,13 @@ class Squashing(Laboratory):
         field = migrations.AddField("Other", "title", models.TextField())
         for operation in OPERATIONS[1:]:
             self.assertEqual(len(self.optimize(other, operation, field)), 2)
+
+    def test_model_of_other_application(self):
+        """Operations on it stay where they are, whatever the model's application."""
+        operations = [Attach("other.Text", "body"), Detach("other.text", "body")]
+        self.assertEqual(self.optimize(*operations), [])
+        unlike = [Attach("other.Text", "body"), Detach("Text", "body")]
+        self.assertEqual(self.optimize(*unlike), unlike)
 
     def test_log_stays_before_guard(self):
         log = migrations.CreateModel("Log", [KEY])

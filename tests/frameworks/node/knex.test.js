@@ -27,6 +27,15 @@ test('the migration goes back and forth', async () => {
   assert.equal(count, '6') // the primary key, the URL and four blocks
 })
 
+test("alter() sets the type of the text's column, which fails unless told not to", async () => {
+  const alter = (options) => page.knex.schema.alterTable('docs', (table) => table.text('body').nullable().alter(options))
+  await assert.rejects(alter(), { code: '0A000' })
+  await alter({ alterType: false })
+  await page.knex.raw("SELECT simhash_unguard('docs'), simhash_detach('docs')")
+  await page.knex.raw("SELECT simhash_attach_online('docs', 'body')")
+  await alter()
+})
+
 test('reject: the error has the key, the distance and the resemblance', async () => {
   assert.deepEqual(await page.insert({ url: '/a', body: TEXT }), { id: '1' })
   isNearDuplicateOf(1, await page.insert({ url: '/b', body: NEAR }))

@@ -52,7 +52,7 @@ class AddsField(AttachedField):
 
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
         if self.field:
-            state.add_field(app_label, self.model_name_lower, self.field, self.model_field(), preserve_default=True)
+            state.add_field(*self.model_key(app_label), self.field, self.model_field(), preserve_default=True)
 
     def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.attach(schema_editor, model)
@@ -68,7 +68,7 @@ class RemovesField(AttachedField):
 
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
         if self.field:
-            state.remove_field(app_label, self.model_name_lower, self.field)
+            state.remove_field(*self.model_key(app_label), self.field)
 
     def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.detach(schema_editor, model)

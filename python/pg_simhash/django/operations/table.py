@@ -14,6 +14,7 @@ class TableOperation(Operation):
     """An operation on the table of one model, by functions of the extension.
 
     A subclass says what ``forwards`` and ``backwards`` do with the table. ``apps`` has the models of that time.
+    ``model_name`` is the name of a model, with ``app_label.`` before it if it is of another application.
     """
 
     model_name: str
@@ -54,18 +55,23 @@ class TableOperation(Operation):
     ) -> type[Model] | None:
         """The model, or None if this database does not have its table."""
         connection = schema_editor.connection
-        model = state.apps.get_model(app_label, self.model_name)
+        model = state.apps.get_model(*self.model_key(app_label))
         if connection.vendor == "postgresql" and self.allow_migrate_model(connection.alias, model):
             return model
         return None
 
+    def model_key(self, app_label: str) -> tuple[str, str]:
+        """The application and the lower-case name of the model, for a migration of the application ``app_label``."""
+        of_other, _, name = self.model_name.rpartition(".")
+        return of_other or app_label, name.lower()
+
     @property
     def model_name_lower(self) -> str:
-        return self.model_name.lower()
+        return self.model_key("")[1]
 
     def models(self) -> list[str]:
-        """The names of the models whose tables the operation needs."""
-        return [self.model_name]
+        """The names of the models whose tables the operation needs, without their applications."""
+        return [self.model_name_lower]
 
     def references_model(self, name: str, app_label: str) -> bool:
         return name.lower() in (model.lower() for model in self.models())
@@ -80,7 +86,7 @@ class TableOperation(Operation):
         """Whether an operation of another class has the same arguments, and so undoes this one."""
         return (
             type(operation) is by
-            and operation.model_name_lower == self.model_name_lower
+            and operation.model_name.lower() == self.model_name.lower()
             and self.arguments_beside_model() == operation.arguments_beside_model()
         )
 

@@ -1,0 +1,7 @@
+-- What each tool's database has from the start. Of each ten texts, two are near each other.
+SET client_min_messages = warning;
+CREATE EXTENSION pg_simhash;
+CREATE FUNCTION text_of(n integer) RETURNS text LANGUAGE sql IMMUTABLE
+    RETURN (SELECT string_agg(CASE word WHEN 100 THEN 'word' || n ELSE left(md5((n - near) || ' ' || word), 7) END,
+                ' ' ORDER BY word)
+            FROM generate_series(1, 100) AS word, (SELECT (n % 10 = 0)::integer AS near) AS tenth);
