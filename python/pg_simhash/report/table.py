@@ -1,0 +1,308 @@
+"""What the catalogue says about the table: its fingerprint column, what that is made from, its key, and its guard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from psycopg import Connection, sql
+from psycopg.sql import SQL, Composable, Identifier
+
+from .criterion import (
+    DISTANCE,
+    DISTANCE_ALONE,
+    DISTANCE_BY_RADII,
+    PREFERRED_BLOCKS,
+    RESEMBLANCE,
+    Criterion,
+    default_radii,
+)
+
+
+class ReportError(Exception):
+    """An error of the user, with a hint about what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A line of simhash_skew."""
+
+    blocks: int
+    indexed: bool
+    probes: int
+    commonest: list[float]
+    candidates: float
+    worst: float
+    cost: float
+    best: bool
+
+
+@dataclass(frozen=True)
+class Table:
+    connection: Connection[Any]
+    oid: int
+    name: str
+    """As the user sees it: with its schema, if that is not on the search path."""
+    sql: Composable
+    column: str
+    fingerprint: str
+    extension: str
+    """The extension's schema."""
+    version: str
+    options: str
+    """The options of the fingerprint, as JSON."""
+    made_from: str | None
+    """The expression that the fingerprint is made from, if that is not the column."""
+    key: tuple[str, ...]
+    """The columns of the primary key, if the caller may read them."""
+    scope: tuple[str, ...]
+    rows: int
+    is_estimate: bool
+    guard: str | None
+    """The action of the guard on this fingerprint."""
+    criterion: Criterion
+
+    def function(self, name: str) -> Composable:
+        return Identifier(self.extension, name)
+
+    def distance(self, a: Composable, b: Composable) -> Composable:
+        return SQL("{} OPERATOR({}.<~>) {}").format(a, Identifier(self.extension), b)
+
+    def text(self, row: str) -> Composable:
+        return SQL("{}::text").format(Identifier(row, self.column))
+
+    def key_of(self, row: str) -> Composable:
+        """The key of a row as text, cut; NULL if there is none to show."""
+        if not self.key:
+            return SQL("NULL::text")
+        columns = SQL(", ").join(SQL("{}::text").format(Identifier(row, column)) for column in self.key)
+        return SQL("left(concat_ws(', ', {}), 60)").format(columns)
+
+    def limits(self) -> list[str]:
+        """The arguments of simhash_guard that say these limits."""
+        criterion = self.criterion
+        resemblance = "NULL" if criterion.resemblance is None else f"{criterion.resemblance:g}"
+        limits = [f"max_distance => {criterion.max_distance}", f"resemblance => {resemblance}"]
+        if _radii_default(self) is not None:
+            limits.append(f"radii => '{{{','.join(map(str, criterion.radii))}}}'")
+        return limits
+
+    def layouts(self, max_distance: int) -> list[Layout]:
+        query = SQL(
+            "SELECT blocks, indexed, probes, commonest, candidates, worst, cost, best FROM {}(%s, %s, %s, %s::text[])"
+        ).format(self.function("simhash_skew"))
+        rows = self.connection.execute(query, [self.oid, self.fingerprint, max_distance, list(self.scope)])
+        return [Layout(*row) for row in rows]
+
+
+def find(
+    connection: Connection[Any],
+    name: str,
+    column: str,
+    fingerprint: str,
+    scope: Sequence[str] | None,
+    criterion: dict[str, Any],
+) -> Table:
+    """Reads the catalogue. ``criterion`` has those of the limits that the user gives."""
+    extension, version = _extension(connection)
+    found = connection.execute(
+        "SELECT c.oid, c.oid::regclass::text, n.nspname, c.relname FROM pg_class AS c"
+        " JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = to_regclass(%s)",
+        [name],
+    ).fetchone()
+    if found is None:
+        raise ReportError(f'relation "{name}" does not exist', "Name the table as in SQL, with its schema if needed.")
+    oid, shown, *qualified = found
+    # From here on, all names have their schemas, and names that PostgreSQL prints have theirs.
+    connection.execute("SET LOCAL search_path = ''")
+    columns = _columns(connection, oid)
+    if column not in columns:
+        raise ReportError(f'column "{column}" of table {shown} does not exist', f"It has: {', '.join(columns)}.")
+    if columns[column].category != "S":
+        raise ReportError(f'column "{column}" is of type {columns[column].type}', "The report compares texts.")
+    attach = f"Attach it first: SELECT simhash_attach({_literal(shown)}, {_literal(column)}). "
+    other = "Or name another fingerprint column with --fingerprint."
+    if fingerprint not in columns:
+        raise ReportError(f'table {shown} has no fingerprint column "{fingerprint}"', attach + other)
+    if columns[fingerprint].type != "bigint":
+        raise ReportError(f'column "{fingerprint}" is of type {columns[fingerprint].type}, not bigint', attach + other)
+    source, options = _source(connection, oid, columns[fingerprint], extension)
+    made_from = None
+    if source is not None and source not in columns[column].expressions:
+        if any(source in other_column.expressions for other_column in columns.values()):
+            raise ReportError(
+                f'the fingerprints in "{fingerprint}" are made from {source}, not from "{column}"',
+                "Name that column, or the fingerprint column of this one with --fingerprint.",
+            )
+        made_from = source
+    guard, guarded, guarded_scope = _guard(connection, oid, fingerprint, extension)
+    rows, is_estimate = _rows(connection, oid, SQL("{}").format(Identifier(*qualified)))
+    for unknown in set(scope or ()) - set(columns):
+        raise ReportError(f'column "{unknown}" of table {shown} does not exist', "A scope consists of columns.")
+    table = Table(
+        connection=connection,
+        oid=oid,
+        name=shown,
+        sql=Identifier(*qualified),
+        column=column,
+        fingerprint=fingerprint,
+        extension=extension,
+        version=version,
+        options=options,
+        made_from=made_from,
+        key=_key(connection, oid),
+        scope=guarded_scope if scope is None else tuple(scope),
+        rows=rows,
+        is_estimate=is_estimate,
+        guard=guard,
+        criterion=guarded or Criterion(DISTANCE, RESEMBLANCE),
+    )
+    return replace(table, criterion=_criterion(table, guarded, criterion))
+
+
+@dataclass(frozen=True)
+class _Column:
+    name: str
+    type: str
+    category: str
+    generation: str | None
+    expressions: tuple[str, ...]
+    """How PostgreSQL prints the column, as a text."""
+
+
+def _extension(connection: Connection[Any]) -> tuple[str, str]:
+    found = connection.execute(
+        "SELECT nspname, extversion FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace"
+        " WHERE extname = 'pg_simhash'"
+    ).fetchone()
+    if found is None:
+        raise ReportError(
+            "this database does not have the extension pg_simhash", "Create it: CREATE EXTENSION pg_simhash."
+        )
+    return found
+
+
+def _columns(connection: Connection[Any], oid: int) -> dict[str, _Column]:
+    rows = connection.execute(
+        "SELECT attname, format_type(atttypid, NULL), typcategory,"
+        " CASE WHEN attgenerated <> '' THEN pg_get_expr(adbin, adrelid) END,"
+        " ARRAY[quote_ident(attname), format('(%%I)::text', attname)]"
+        " FROM pg_attribute JOIN pg_type AS t ON t.oid = atttypid"
+        " LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum"
+        " WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+        [oid],
+    )
+    return {name: _Column(name, *rest, tuple(expressions)) for name, *rest, expressions in rows}
+
+
+def _source(connection: Connection[Any], oid: int, fingerprint: _Column, extension: str) -> tuple[str | None, str]:
+    """The expression that the fingerprints are made from, and their options. None if the application makes them."""
+    if fingerprint.generation is not None:
+        function = connection.execute("SELECT format('%%I.simhash(', %s::text)", [extension]).fetchone()
+        assert function is not None
+        call = re.fullmatch(
+            re.escape(function[0]) + r"(?P<text>.*?)(?:, (?P<escaped>E)?'(?P<options>(?:[^']|'')*)'::jsonb)?\)",
+            fingerprint.generation,
+            re.DOTALL,
+        )
+        if call is None:
+            return fingerprint.generation, "{}"
+        options = (call["options"] or "{}").replace("''", "'")
+        return call["text"], options.replace("\\\\", "\\") if call["escaped"] else options
+    for _, name, source, *options in _triggers(connection, oid, "simhash_update", extension):
+        if name == fingerprint.name:
+            quoted = connection.execute("SELECT quote_ident(%s)", [source]).fetchone()
+            assert quoted is not None
+            return quoted[0], options[0] if options else "{}"
+    return None, "{}"
+
+
+def _guard(
+    connection: Connection[Any], oid: int, fingerprint: str, extension: str
+) -> tuple[str | None, Criterion | None, tuple[str, ...]]:
+    for _, action, criterion, column, *following in _triggers(connection, oid, "simhash_dedup", extension):
+        if column == fingerprint:
+            scope = following[1:]
+            end = scope.index("") if "" in scope else len(scope)
+            return action, Criterion.parse(criterion), tuple(scope[:end])
+    return None, None, ()
+
+
+def _triggers(connection: Connection[Any], oid: int, function: str, extension: str) -> list[list[str]]:
+    """The triggers of the table that call this function: the name of each, and its arguments."""
+    rows = connection.execute(
+        "SELECT tgname, tgargs FROM pg_trigger JOIN pg_proc AS p ON p.oid = tgfoid"
+        " JOIN pg_namespace AS n ON n.oid = pronamespace"
+        " WHERE tgrelid = %s AND proname = %s AND nspname = %s AND tgenabled <> 'D' ORDER BY tgname",
+        [oid, function, extension],
+    )
+    return [[name, *(part.decode(errors="replace") for part in args.split(b"\0")[:-1])] for name, args in rows]
+
+
+def _key(connection: Connection[Any], oid: int) -> tuple[str, ...]:
+    rows = connection.execute(
+        "SELECT attname, has_column_privilege(attrelid, attnum, 'SELECT')"
+        " FROM pg_index, unnest(indkey) WITH ORDINALITY AS k (attnum, position)"
+        " JOIN pg_attribute USING (attnum)"
+        " WHERE indrelid = %s AND indisprimary AND attrelid = indrelid AND position <= indnkeyatts ORDER BY position",
+        [oid],
+    ).fetchall()
+    return tuple(name for name, _ in rows) if all(readable for _, readable in rows) else ()
+
+
+def _rows(connection: Connection[Any], oid: int, name: Composable) -> tuple[int, bool]:
+    """The number of rows of the table with its partitions, and whether it is the planner's estimate."""
+    found = connection.execute(
+        "WITH RECURSIVE members AS (SELECT %s::oid AS oid UNION SELECT inhrelid FROM pg_inherits, members"
+        " WHERE inhparent = oid)"
+        " SELECT bool_and(reltuples >= 0), sum(reltuples)::bigint"
+        " FROM pg_class JOIN members USING (oid) WHERE relkind IN ('r', 'm')",
+        [oid],
+    ).fetchone()
+    if found is not None and found[0] and found[1] >= 10_000:
+        return found[1], True
+    counted = connection.execute(SQL("SELECT count(*) FROM {}").format(name)).fetchone()
+    assert counted is not None
+    return counted[0], False
+
+
+def _criterion(table: Table, guarded: Criterion | None, given: dict[str, Any]) -> Criterion:
+    """The limits that the user gives, else those of the table's guard, else those of a guard without arguments."""
+    if guarded is not None:
+        return replace(guarded, **given)
+    resemblance = given.get("resemblance", RESEMBLANCE)
+    radii = given.get("radii")
+    if radii is None:
+        radii = () if resemblance is None else _default_radii(table)
+    distance = DISTANCE_ALONE if resemblance is None else DISTANCE_BY_RADII if radii else DISTANCE
+    return Criterion(given.get("max_distance", distance), resemblance, radii)
+
+
+def _default_radii(table: Table) -> tuple[int, ...]:
+    """The radii of a guard that is given none: they depend on its version, and on the table's layout."""
+    if not (_radii_default(table) or "").startswith("NULL"):
+        return ()
+    indexed = {layout.blocks for layout in table.layouts(DISTANCE_BY_RADII) if layout.indexed}
+    blocks = next((blocks for blocks in PREFERRED_BLOCKS if blocks in indexed), None)
+    return default_radii(blocks) if blocks else ()
+
+
+def _radii_default(table: Table) -> str | None:
+    """The default of the argument radii of simhash_guard; None if it has no such argument, as before 0.4.0."""
+    found = table.connection.execute(
+        "SELECT pg_get_function_arg_default(p.oid, array_position(proargnames, 'radii'))"
+        " FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = pronamespace"
+        " WHERE proname = 'simhash_guard' AND nspname = %s AND 'radii' = ANY (proargnames)",
+        [table.extension],
+    ).fetchone()
+    return found[0] if found else None
+
+
+def _literal(text: str) -> str:
+    return sql.Literal(text).as_string(None)
