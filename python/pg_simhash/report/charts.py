@@ -28,7 +28,7 @@ class Bar(NamedTuple):
     x: float
     width: float
     segments: list[Segment]
-    count: str
+    label: str
     title: str
 
     @property

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 try:
@@ -29,9 +30,12 @@ def main(arguments: list[str]) -> int:
         print(f"error: {error}\nhint: {error.hint}", file=sys.stderr)
         return 1
     except psycopg.Error as error:
+        hint = error.diag.message_hint
+        if isinstance(error, psycopg.errors.InsufficientPrivilege):
+            hint = "The report needs SELECT on the table: rights on some of its columns do not suffice."
         print(f"error: {error.diag.message_primary or error}", file=sys.stderr)
-        if error.diag.message_hint:
-            print(f"hint: {error.diag.message_hint}", file=sys.stderr)
+        if hint:
+            print(f"hint: {hint}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nerror: interrupted", file=sys.stderr)
@@ -80,10 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("database", help="as for psql: postgresql://host/name, or 'dbname=name'")
     parser.add_argument("table", help="a table with fingerprints, such as docs or archive.docs")
     parser.add_argument("column", help="the column that its fingerprints are made from")
-    parser.add_argument(
-        "--sample", type=_positive, default=2000, metavar="ROWS", help="about how many rows are looked up"
-    )
-    parser.add_argument("--pairs", type=_positive, default=5, metavar="NUMBER", help="pairs on each side of a limit")
+    parser.add_argument("--sample", type=_count, default=2000, metavar="ROWS", help="about how many rows are looked up")
+    parser.add_argument("--pairs", type=_count, default=5, metavar="NUMBER", help="pairs on each side of a limit")
     parser.add_argument("--fingerprint", default="simhash", metavar="COLUMN", help="the fingerprint column")
     parser.add_argument(
         "--scope",
@@ -99,25 +101,30 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _positive(text: str) -> int:
-    if not 1 <= int(text) <= 1_000_000:
-        raise ValueError
-    return int(text)
+def _count(text: str) -> int:
+    return int(_number(text, int, 1, 1_000_000))
 
 
 def _distance(text: str) -> int:
-    if not 0 <= int(text) <= 64:
-        raise ValueError
-    return int(text)
+    return int(_number(text, int, 0, 64))
 
 
 def _resemblance(text: str) -> float | None:
-    if text == "none":
-        return None
-    if not 0 <= float(text) <= 1:
-        raise ValueError
-    return float(text)
+    return None if text == "none" else _number(text, float, 0, 1)
+
+
+def _number(text: str, read: Callable[[str], float], least: int, most: int) -> float:
+    try:
+        number = read(text)
+    except ValueError:
+        number = math.nan
+    if not least <= number <= most:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least} to {most}")
+    return number
 
 
 def _radii(text: str) -> tuple[int, ...]:
-    return () if text == "none" else parse_radii(text)
+    try:
+        return () if text == "none" else parse_radii(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of radii, such as 1,1,1,1") from None

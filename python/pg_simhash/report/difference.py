@@ -1,7 +1,7 @@
 """Marks what only one of two texts has, and cuts long texts around the marks.
 
-What is marked is what the fingerprint counts: the server says which features only this text has, and here they are found
-in the text. If features are of several words or characters, all words of such a feature are marked.
+What is marked is what the fingerprint counts: the server says which features only this text has, and this module finds
+them in the text. If features are of several words or characters, all words of such a feature are marked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CONTEXT = 60
 """Characters that are shown before and after a mark."""
 
 SPACELESS = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005\u3007\u3021-\u3029\u3038-\u303b\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\ua9e0-\ua9fe\uaa60-\uaa7f\uf900-\ufaff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
 )
 """Letters of the scripts that are written without spaces: each is a token of its own."""

@@ -20,6 +20,9 @@ GROUPS = 8
 KEYS = 5
 BEGINNING = 160
 
+FEW_ROWS = 200_000
+"""Up to so many rows, the layout makes no difference that anybody notices (docs/choosing.md)."""
+
 
 @dataclass
 class ShownText:
@@ -81,6 +84,7 @@ def render(table: Table, summary: Summary, examples: int) -> str:
         indexed=[layout for layout in layouts if layout.indexed],
         best=next((layout for layout in layouts if layout.best), None),
         cheapest=min((layout for layout in layouts if layout.indexed), key=_cost, default=None),
+        few_rows=FEW_ROWS,
         commands=_commands(table),
         most_near=MOST_NEAR,
         visible=visible,
@@ -114,8 +118,7 @@ def _group(table: Table, size: int, places: list[tuple[int, str]]) -> ShownGroup
 
 def _commands(table: Table) -> str:
     """What to call next, with these limits."""
-    limits = table.limits()
-    guard = [_literal(table.name), "'reject'", *limits]
+    guard = [_literal(table.name), "'reject'", *table.limits()]
     if table.fingerprint != "simhash":
         guard.append(f"fingerprint => {_literal(table.fingerprint)}")
     if table.scope:
@@ -132,6 +135,6 @@ def _cost(layout: Layout) -> float:
 
 
 def _value(table: Table, expression: str) -> str:
-    found = table.connection.execute(SQL("SELECT {}").format(SQL(expression))).fetchone()  # type: ignore[arg-type]
+    found = table.connection.execute(SQL("SELECT {}").format(SQL(expression))).fetchone()
     assert found is not None
     return str(found[0])

@@ -5,12 +5,13 @@ The queries run in one snapshot, in which a row stays at its place: (oid of the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
-from psycopg.sql import SQL, Composable, Identifier
+from psycopg.sql import SQL, Composable, Composed, Identifier
 
 from .table import Table
 
@@ -21,6 +22,9 @@ MOST_NEAR = 20
 
 MOST_TIMES = 4
 """The most rows that are looked up, as a multiple of the sample: the number of rows is an estimate."""
+
+PAGES = 10
+"""Neighbours in the table are often alike: the sample is from so many times as many pages as its rows take."""
 
 FURTHER = 2
 LEAST_SEARCHED = 10
@@ -82,7 +86,7 @@ def rows(table: Table, size: int) -> Iterator[Row]:
             yield row
 
 
-def _query(table: Table, size: int) -> Composable:
+def _query(table: Table, size: int) -> Composed:
     # Only these columns are read, so that the caller needs no rights on others.
     names = dict.fromkeys([table.fingerprint, table.column, *table.key, *table.scope])
     columns = SQL(", ").join(map(Identifier, names))
@@ -92,6 +96,8 @@ def _query(table: Table, size: int) -> Composable:
         key = [Identifier(row, column) for column in table.key]
         return SQL("({})").format(SQL(", ").join([*key, Identifier(row, "tableoid"), Identifier(row, "ctid")]))
 
+    share = size / max(table.rows, 1)
+    pages = min(share * PAGES, 1.0)
     criterion = table.criterion
     near: list[Composable] = [other, own, SQL(str(criterion.max_distance))]
     if criterion.radii:
@@ -100,7 +106,7 @@ def _query(table: Table, size: int) -> Composable:
         "SELECT own.tableoid::oid, own.ctid::text, near.tableoid::oid, near.ctid::text, near.distance,"
         " {resemblance}({own_text}, {near_text}, {options}::jsonb), near.is_near, near.is_earlier"
         " FROM (SELECT tableoid, ctid, {columns} FROM {table} TABLESAMPLE SYSTEM ({percent}) REPEATABLE (0)"
-        " WHERE {fingerprint} IS NOT NULL LIMIT {most}) AS own"
+        " WHERE {fingerprint} IS NOT NULL AND hashtid(ctid)::bigint & 65535 < {kept} LIMIT {most}) AS own"
         " LEFT JOIN LATERAL (SELECT tableoid, ctid, {distance} AS distance, {nearness}({near}) AS is_near,"
         " {other_order} < {own_order} AS is_earlier, {column}"
         " FROM {table} AS other WHERE {nearness}({other}, own.{fingerprint}, {searched})"
@@ -113,7 +119,8 @@ def _query(table: Table, size: int) -> Composable:
         options=table.options,
         columns=columns,
         table=table.sql,
-        percent=SQL(f"{min(100.0, 100 * size / max(table.rows, 1)):.6f}"),
+        percent=SQL(f"{100 * pages:.6f}"),
+        kept=SQL(str(math.ceil(65536 * min(share / pages, 1)))),
         fingerprint=Identifier(table.fingerprint),
         most=SQL(str(size * MOST_TIMES)),
         distance=table.distance(other, own),

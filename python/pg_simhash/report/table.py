@@ -60,13 +60,13 @@ class Table:
     made_from: str | None
     """The expression that the fingerprint is made from, if that is not the column."""
     key: tuple[str, ...]
-    """The columns of the primary key, if the caller may read them."""
+    """The columns of the primary key."""
     scope: tuple[str, ...]
     rows: int
     is_estimate: bool
-    guard: str | None
-    """The action of the guard on this fingerprint."""
     criterion: Criterion
+    limits_from: str
+    """Where the criterion is from: "given" by the user, that of the "guard", or the "default" of a new guard."""
 
     def function(self, name: str) -> Composable:
         return Identifier(self.extension, name)
@@ -141,7 +141,7 @@ def find(
                 "Name that column, or the fingerprint column of this one with --fingerprint.",
             )
         made_from = source
-    guard, guarded, guarded_scope = _guard(connection, oid, fingerprint, extension)
+    guarded, guarded_scope = _guard(connection, oid, fingerprint, extension)
     rows, is_estimate = _rows(connection, oid, SQL("{}").format(Identifier(*qualified)))
     for unknown in set(scope or ()) - set(columns):
         raise ReportError(f'column "{unknown}" of table {shown} does not exist', "A scope consists of columns.")
@@ -160,8 +160,8 @@ def find(
         scope=guarded_scope if scope is None else tuple(scope),
         rows=rows,
         is_estimate=is_estimate,
-        guard=guard,
         criterion=guarded or Criterion(DISTANCE, RESEMBLANCE),
+        limits_from="given" if criterion else "guard" if guarded else "default",
     )
     return replace(table, criterion=_criterion(table, guarded, criterion))
 
@@ -185,7 +185,8 @@ def _extension(connection: Connection[Any]) -> tuple[str, str]:
         raise ReportError(
             "this database does not have the extension pg_simhash", "Create it: CREATE EXTENSION pg_simhash."
         )
-    return found
+    schema, version = found
+    return schema, version
 
 
 def _columns(connection: Connection[Any], oid: int) -> dict[str, _Column]:
@@ -198,7 +199,10 @@ def _columns(connection: Connection[Any], oid: int) -> dict[str, _Column]:
         " WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
         [oid],
     )
-    return {name: _Column(name, *rest, tuple(expressions)) for name, *rest, expressions in rows}
+    return {
+        name: _Column(name, data_type, category, generation, tuple(expressions))
+        for name, data_type, category, generation, expressions in rows
+    }
 
 
 def _source(connection: Connection[Any], oid: int, fingerprint: _Column, extension: str) -> tuple[str | None, str]:
@@ -225,13 +229,13 @@ def _source(connection: Connection[Any], oid: int, fingerprint: _Column, extensi
 
 def _guard(
     connection: Connection[Any], oid: int, fingerprint: str, extension: str
-) -> tuple[str | None, Criterion | None, tuple[str, ...]]:
-    for _, action, criterion, column, *following in _triggers(connection, oid, "simhash_dedup", extension):
+) -> tuple[Criterion | None, tuple[str, ...]]:
+    for _, _, criterion, column, *following in _triggers(connection, oid, "simhash_dedup", extension):
         if column == fingerprint:
             scope = following[1:]
             end = scope.index("") if "" in scope else len(scope)
-            return action, Criterion.parse(criterion), tuple(scope[:end])
-    return None, None, ()
+            return Criterion.parse(criterion), tuple(scope[:end])
+    return None, ()
 
 
 def _triggers(connection: Connection[Any], oid: int, function: str, extension: str) -> list[list[str]]:
@@ -247,13 +251,13 @@ def _triggers(connection: Connection[Any], oid: int, function: str, extension: s
 
 def _key(connection: Connection[Any], oid: int) -> tuple[str, ...]:
     rows = connection.execute(
-        "SELECT attname, has_column_privilege(attrelid, attnum, 'SELECT')"
+        "SELECT attname"
         " FROM pg_index, unnest(indkey) WITH ORDINALITY AS k (attnum, position)"
         " JOIN pg_attribute USING (attnum)"
         " WHERE indrelid = %s AND indisprimary AND attrelid = indrelid AND position <= indnkeyatts ORDER BY position",
         [oid],
-    ).fetchall()
-    return tuple(name for name, _ in rows) if all(readable for _, readable in rows) else ()
+    )
+    return tuple(name for (name,) in rows)
 
 
 def _rows(connection: Connection[Any], oid: int, name: Composable) -> tuple[int, bool]:
