@@ -18,7 +18,7 @@ from .table import Table
 Place = tuple[int, str]
 
 MOST_NEAR = 20
-"""How many near rows are read of each row: the nearest. Of more copies than that, which ones makes no difference."""
+"""How many near rows are read of each row: the nearest of those before it, and the nearest of those after it."""
 
 MOST_TIMES = 4
 """The most rows that are looked up, as a multiple of the sample: the number of rows is an estimate."""
@@ -87,54 +87,64 @@ def rows(table: Table, size: int) -> Iterator[Row]:
 
 
 def _query(table: Table, size: int) -> Composed:
-    # Only these columns are read, so that the caller needs no rights on others.
-    names = dict.fromkeys([table.fingerprint, table.column, *table.key, *table.scope])
-    columns = SQL(", ").join(map(Identifier, names))
     own, other = Identifier("own", table.fingerprint), Identifier("other", table.fingerprint)
+    limit: list[Composable] = [SQL(str(table.criterion.max_distance))]
+    if table.criterion.radii:
+        limit.append(SQL("ARRAY{}").format(SQL(str(list(table.criterion.radii)))))
+    nearness = table.function("simhash_near")
 
     def order(row: str) -> Composable:
         key = [Identifier(row, column) for column in table.key]
         return SQL("({})").format(SQL(", ").join([*key, Identifier(row, "tableoid"), Identifier(row, "ctid")]))
 
+    def near(compared: str, within: list[Composable]) -> Composable:
+        """The nearest rows on one side of the sampled one, in the order of rows."""
+        return SQL(
+            "(SELECT tableoid, ctid, {distance} AS distance, {nearness}({other}, {own}, {limit}) AS is_near,"
+            " {other_order} < {own_order} AS is_earlier, {column}"
+            " FROM {table} AS other WHERE {nearness}({other}, {own}, {within})"
+            " AND {other_order} {compared} {own_order}{scope} ORDER BY {distance} LIMIT {most_near})"
+        ).format(
+            distance=table.distance(other, own),
+            nearness=nearness,
+            other=other,
+            own=own,
+            limit=SQL(", ").join(limit),
+            other_order=order("other"),
+            own_order=order("own"),
+            column=Identifier("other", table.column),
+            table=table.sql,
+            within=SQL(", ").join(within),
+            compared=SQL(compared),
+            scope=SQL("").join(
+                SQL(" AND {} = {}").format(Identifier("other", name), Identifier("own", name)) for name in table.scope
+            ),
+            most_near=SQL(str(MOST_NEAR)),
+        )
+
     share = size / max(table.rows, 1)
     pages = min(share * PAGES, 1.0)
-    criterion = table.criterion
-    near: list[Composable] = [other, own, SQL(str(criterion.max_distance))]
-    if criterion.radii:
-        near.append(SQL("ARRAY{}").format(SQL(str(list(criterion.radii)))))
+    # Columns that are not needed, such as other long texts, are not read.
+    columns = dict.fromkeys([table.fingerprint, table.column, *table.key, *table.scope])
     return SQL(
         "SELECT own.tableoid::oid, own.ctid::text, near.tableoid::oid, near.ctid::text, near.distance,"
         " {resemblance}({own_text}, {near_text}, {options}::jsonb), near.is_near, near.is_earlier"
         " FROM (SELECT tableoid, ctid, {columns} FROM {table} TABLESAMPLE SYSTEM ({percent}) REPEATABLE (0)"
         " WHERE {fingerprint} IS NOT NULL AND hashtid(ctid)::bigint & 65535 < {kept} LIMIT {most}) AS own"
-        " LEFT JOIN LATERAL (SELECT tableoid, ctid, {distance} AS distance, {nearness}({near}) AS is_near,"
-        " {other_order} < {own_order} AS is_earlier, {column}"
-        " FROM {table} AS other WHERE {nearness}({other}, own.{fingerprint}, {searched})"
-        " AND (other.tableoid, other.ctid) <> (own.tableoid, own.ctid){scope}"
-        " ORDER BY {distance} LIMIT {most_near}) AS near ON true"
+        " LEFT JOIN LATERAL ({earlier} UNION ALL {later}) AS near ON true"
     ).format(
         resemblance=table.function("simhash_resemblance"),
         own_text=table.text("own"),
         near_text=table.text("near"),
         options=table.options,
-        columns=columns,
+        columns=SQL(", ").join(map(Identifier, columns)),
         table=table.sql,
         percent=SQL(f"{100 * pages:.6f}"),
-        kept=SQL(str(math.ceil(65536 * min(share / pages, 1)))),
         fingerprint=Identifier(table.fingerprint),
+        kept=SQL(str(math.ceil(65536 * min(share / pages, 1)))),
         most=SQL(str(size * MOST_TIMES)),
-        distance=table.distance(other, own),
-        nearness=table.function("simhash_near"),
-        near=SQL(", ").join(near),
-        other_order=order("other"),
-        own_order=order("own"),
-        column=Identifier("other", table.column),
-        other=other,
-        searched=SQL(str(searched_distance(table))),
-        scope=SQL("").join(
-            SQL(" AND {} = {}").format(Identifier("other", column), Identifier("own", column)) for column in table.scope
-        ),
-        most_near=SQL(str(MOST_NEAR)),
+        earlier=near("<", [SQL(str(searched_distance(table)))]),
+        later=near(">", limit),
     )
 
 

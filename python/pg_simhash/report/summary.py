@@ -13,13 +13,14 @@ from .sample import MOST_NEAR, Near, Place, Row
 
 
 class Kind(enum.Enum):
-    """What a guard would make of a row that is inserted after the others."""
+    """What a guard would make of a row that is inserted after an earlier one. Of several earlier rows, the first kind
+    counts."""
 
     DUPLICATE = "duplicate"
-    OTHER_TEXT = "other text"
-    """Within the distance, but the texts do not resemble each other enough."""
     TOO_FAR = "too far"
     """Beyond the distance, though the texts resemble each other enough."""
+    OTHER_TEXT = "other text"
+    """Within the distance, but the texts do not resemble each other enough."""
     UNRELATED = "unrelated"
 
 
@@ -100,9 +101,10 @@ def _kind(near: Near, criterion: Criterion) -> Kind:
     return Kind.TOO_FAR if is_like else Kind.UNRELATED
 
 
-def _rank(pair: tuple[Near, Kind]) -> tuple[bool, float, int]:
+def _rank(pair: tuple[Near, Kind]) -> tuple[int, float, int]:
+    """The smallest is that of the row that decides."""
     near, kind = pair
-    return (kind is not Kind.DUPLICATE, -near.resemblance, near.distance)
+    return (list(Kind).index(kind), -near.resemblance, near.distance)
 
 
 class _Links:
@@ -133,6 +135,6 @@ SIZES: Sequence[tuple[str, int, int]] = [
     ("4–5", 4, 5),
     ("6–10", 6, 10),
     (f"11–{MOST_NEAR}", 11, MOST_NEAR),
-    (f"> {MOST_NEAR}", MOST_NEAR + 1, MOST_NEAR + 1),
+    (f"> {MOST_NEAR}", MOST_NEAR + 1, 2 * MOST_NEAR + 1),
 ]
-"""Classes of the sizes of groups: name, smallest and largest. No more than MOST_NEAR other rows are read."""
+"""Classes of the sizes of groups: name, smallest and largest. No more rows than that are read."""
