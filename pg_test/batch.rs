@@ -15,11 +15,11 @@ mod tests {
     /// Counts the pairs that only simhash_pairs finds or only the definition has.
     const PAIRS: &str = "
         WITH found AS (
-            SELECT p.* FROM (SELECT array_agg(id ORDER BY place), array_agg(fp ORDER BY place) FROM docs) AS x (ids, fps),
+            SELECT p.* FROM (SELECT array_agg(id ORDER BY position), array_agg(fp ORDER BY position) FROM docs) AS x (ids, fps),
                 simhash_pairs(ids, fps, $1) AS p
         ), expected AS (
             SELECT a.id AS a, b.id AS b, hamming(a.fp, b.fp) AS distance
-            FROM docs AS a JOIN docs AS b ON a.place < b.place AND hamming(a.fp, b.fp) <= $1
+            FROM docs AS a JOIN docs AS b ON a.position < b.position AND hamming(a.fp, b.fp) <= $1
         )
         SELECT count(*) FROM ((TABLE found EXCEPT ALL TABLE expected) UNION ALL
             (TABLE expected EXCEPT ALL TABLE found)) AS differences";
@@ -27,8 +27,8 @@ mod tests {
     /// Counts the rows whose cluster is not the first row that can be reached from them.
     const CLUSTERS: &str = "
         WITH RECURSIVE found AS (
-            SELECT place, tenant, fp, simhash_cluster(fp, $1) OVER w AS cluster, row_number() OVER w AS number FROM docs
-            WINDOW w AS (PARTITION BY tenant ORDER BY place)
+            SELECT position, tenant, fp, simhash_cluster(fp, $1) OVER w AS cluster, row_number() OVER w AS number FROM docs
+            WINDOW w AS (PARTITION BY tenant ORDER BY position)
         ), reached AS (
             SELECT tenant, number AS start, number, fp FROM found WHERE fp IS NOT NULL
             UNION
@@ -43,7 +43,7 @@ mod tests {
     #[pg_extern(sql = false)]
     fn random_pairs_and_clusters() {
         let mut random = Random(5);
-        Spi::run("CREATE TABLE docs (place integer, id text, tenant integer, fp bigint)").expect("a table");
+        Spi::run("CREATE TABLE docs (position integer, id text, tenant integer, fp bigint)").expect("a table");
         for _ in 0..60 {
             let (rows, kinds, bits) = (random.below(80), 1 + random.below(20), random.below(7));
             let tenants = 1 + random.below(4);
@@ -74,9 +74,9 @@ mod tests {
     /// the resemblance, $3 the options, $4 the radii.
     const VERIFIED: &str = "
         WITH RECURSIVE found AS (
-            SELECT place, tenant, fp, body, row_number() OVER w AS number,
+            SELECT position, tenant, fp, body, row_number() OVER w AS number,
                 simhash_cluster(fp, body, $1, $2, $3::jsonb, radii => $4) OVER w AS cluster
-            FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY place)
+            FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY position)
         ), edges AS (
             SELECT a.tenant, a.number AS a, b.number AS b FROM found AS a JOIN found AS b
                 ON a.tenant = b.tenant AND simhash_near(a.fp, b.fp, $1, $4)
@@ -103,7 +103,7 @@ mod tests {
             CREATE TEMP TABLE kept (tenant integer, number bigint, fp bigint, body text) ON COMMIT DROP;
             FOR this IN SELECT tenant, fp, body, row_number() OVER w AS number,
                     simhash_duplicate_of(fp, body, distance, bound, options, radii => radii) OVER w AS duplicate_of
-                FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY place)
+                FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY position)
             LOOP
                 SELECT number INTO earlier FROM kept
                 WHERE tenant = this.tenant AND simhash_near(fp, this.fp, distance, radii)
@@ -121,7 +121,7 @@ mod tests {
     #[pg_extern(sql = false)]
     fn random_verified_clusters_and_duplicates() {
         let mut random = Random(11);
-        Spi::run("CREATE TABLE texts (place integer, tenant integer, fp bigint, body text)").expect("a table");
+        Spi::run("CREATE TABLE texts (position integer, tenant integer, fp bigint, body text)").expect("a table");
         Spi::run(ROW_BY_ROW).expect("a function");
         let (mut clustered, mut duplicates) = (0, 0);
         for _ in 0..40 {
@@ -176,7 +176,7 @@ mod tests {
                  FROM (SELECT row_number() OVER w AS number,
                            simhash_cluster(fp, body, $1, $2, $3::jsonb, radii => $4) OVER w AS cluster,
                            simhash_duplicate_of(fp, body, $1, $2, $3::jsonb, radii => $4) OVER w AS duplicate_of
-                       FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY place)) AS found",
+                       FROM texts WINDOW w AS (PARTITION BY tenant ORDER BY position)) AS found",
                 &arguments,
             );
             let (joined, dropped) = found.expect("counts");

@@ -75,7 +75,7 @@ mod tests {
         let (mut random, mut fingerprinter) = (Random(seed), Fingerprinter::default());
         let (mut rows, mut last) = (Vec::<ModelRow>::new(), 0);
         for title in 0..400 {
-            let place = random.below(rows.len().max(1) as u64) as usize;
+            let index = random.below(rows.len().max(1) as u64) as usize;
             let text = text(&mut random);
             let fingerprint = fingerprinter.fingerprint(&text, &Options::default(), &|| ()).expect("memory suffices");
             let fingerprint = fingerprint.expect("the text has words");
@@ -92,7 +92,7 @@ mod tests {
                 }
                 // An UPDATE of the text, which may be the same.
                 0..=3 => {
-                    let old = rows[place].clone();
+                    let old = rows[index].clone();
                     let row = ModelRow { text, fingerprint, ..old.clone() };
                     let mut set = format!("body = '{}'", row.text);
                     if random.below(2) == 0 {
@@ -103,7 +103,7 @@ mod tests {
                 }
                 // An application saves a whole row, with the same text.
                 4 => {
-                    let row = rows[place].clone();
+                    let row = rows[index].clone();
                     let allowed = vec![row.mark];
                     let statement = format!(
                         "INSERT INTO marked VALUES ({}, {title}, '{}', {}) ON CONFLICT (id) DO UPDATE
@@ -116,16 +116,16 @@ mod tests {
                     (statement, row, allowed)
                 }
                 5 => {
-                    let row = rows[place].clone();
+                    let row = rows[index].clone();
                     let allowed = vec![row.mark];
                     (format!("UPDATE marked SET title = {title} WHERE id = {}", row.id), row, allowed)
                 }
                 6 | 7 => {
-                    let row = rows[place].clone();
+                    let row = rows[index].clone();
                     (format!("UPDATE marked SET near = {} WHERE id = {}", sql(mark), row.id), row, vec![mark])
                 }
                 _ => {
-                    let row = rows.swap_remove(place);
+                    let row = rows.swap_remove(index);
                     run(&format!("DELETE FROM marked WHERE id = {}", row.id));
                     continue;
                 }
@@ -146,8 +146,8 @@ mod tests {
 
     fn check(rows: &[ModelRow]) {
         let unmarked: Vec<_> = rows.iter().filter(|row| row.mark.is_none()).collect();
-        for (place, row) in unmarked.iter().enumerate() {
-            let near = unmarked[..place].iter().find(|other| are_near(row, other));
+        for (index, row) in unmarked.iter().enumerate() {
+            let near = unmarked[..index].iter().find(|other| are_near(row, other));
             assert!(near.is_none(), "{row:?} and {near:?} are unmarked");
         }
         for row in rows {

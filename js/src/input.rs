@@ -1,23 +1,23 @@
-//! The arguments that JavaScript writes into memory: bytes in numbered places.
+//! The arguments that JavaScript writes into memory: bytes in numbered slots.
 
 use std::cell::RefCell;
 
 use crate::output::Failed;
 
-/// Number of places: a function has at most two texts, and options.
-const PLACES: usize = 3;
-/// Bytes that a place keeps for the next call.
-const KEPT: usize = 1 << 20;
+/// Number of slots: a function has at most two texts, and options.
+const MAX_ARGUMENTS: usize = 3;
+/// Bytes that a slot keeps for the next call.
+const RETAINED_BYTES: usize = 1 << 20;
 
 thread_local! {
-    static INPUTS: RefCell<[Vec<u8>; PLACES]> = const { RefCell::new([const { Vec::new() }; PLACES]) };
+    static INPUTS: RefCell<[Vec<u8>; MAX_ARGUMENTS]> = const { RefCell::new([const { Vec::new() }; MAX_ARGUMENTS]) };
 }
 
-/// Makes room for an argument of so many bytes. Returns where to write it; null if memory is refused.
+/// Allocates memory for an argument of so many bytes. Returns where to write it; null if memory is refused.
 #[unsafe(no_mangle)]
-pub extern "C" fn input(place: usize, bytes: usize) -> *mut u8 {
+pub extern "C" fn input(slot: usize, bytes: usize) -> *mut u8 {
     INPUTS.with_borrow_mut(|inputs| {
-        let input = &mut inputs[place];
+        let input = &mut inputs[slot];
         input.clear();
         if input.try_reserve_exact(bytes).is_err() {
             return std::ptr::null_mut();
@@ -27,12 +27,12 @@ pub extern "C" fn input(place: usize, bytes: usize) -> *mut u8 {
     })
 }
 
-/// Runs `work` with the arguments, in the order of their places. Then frees the memory that a long one has taken.
-pub fn with_inputs<T>(work: impl FnOnce([&[u8]; PLACES]) -> T) -> T {
+/// Runs `work` with the arguments, in the order of their slots. Then frees the memory that a long one has taken.
+pub fn with_inputs<T>(work: impl FnOnce([&[u8]; MAX_ARGUMENTS]) -> T) -> T {
     INPUTS.with_borrow_mut(|inputs| {
         let result = work(inputs.each_ref().map(Vec::as_slice));
         for input in inputs {
-            if input.capacity() > KEPT {
+            if input.capacity() > RETAINED_BYTES {
                 *input = Vec::new();
             }
         }

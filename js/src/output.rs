@@ -15,7 +15,7 @@ const TYPE_ERROR: u32 = 2;
 const RANGE_ERROR: u32 = 3;
 
 /// Bytes that are kept for the next call.
-const KEPT: usize = 1 << 20;
+const RETAINED_BYTES: usize = 1 << 20;
 
 thread_local! {
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -77,7 +77,7 @@ impl Bytes {
 pub fn answer(work: impl FnOnce(&mut Bytes) -> Result<bool, Failed>) -> u32 {
     let mut output = OUTPUT.take();
     output.clear();
-    if output.capacity() > KEPT {
+    if output.capacity() > RETAINED_BYTES {
         output = Vec::new();
     }
     let mut output = Bytes(output);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 
 /// Time between two looks for signals. To take the GIL may take 5 ms if another thread runs Python code.
-const EVERY: Duration = Duration::from_millis(100);
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Work on fewer bytes keeps the GIL: releasing it takes as long as a fingerprint of 50 bytes, and it takes 10 us at
 /// most to fingerprint so many.
@@ -26,7 +26,7 @@ impl Signals {
     pub fn tick(&self) {
         let now = Instant::now();
         match self.last.get() {
-            Some(last) if now.duration_since(last) < EVERY => (),
+            Some(last) if now.duration_since(last) < SIGNAL_CHECK_INTERVAL => (),
             Some(_) => {
                 // None: the interpreter is shutting down.
                 if let Some(Err(raised)) = Python::try_attach(|py| py.check_signals()) {

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyFloat, PyList, PyString, PyType};
 use simhash::fingerprint::hash::hash;
 use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weights::{MAX_WEIGHT, from_float};
-use simhash::ticking::EVERY;
+use simhash::ticking::ITEMS_BETWEEN_TICKS;
 
 use crate::cancel::detached_unless_small;
 use crate::error::{algorithm_error, wrong_type};
@@ -33,11 +33,11 @@ pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDic
     let found = found.map_err(algorithm_error)?;
     let one = found.one() as f64;
     let list = PyList::empty(py);
-    for place in 0..found.places() {
-        if place % EVERY == 0 {
+    for index in 0..found.positions() {
+        if index % ITEMS_BETWEEN_TICKS == 0 {
             py.check_signals()?;
         }
-        if let Some(found) = found.get(place) {
+        if let Some(found) = found.get(index) {
             list.append(feature.call1((found.text, found.weight as f64 / one, found.hash.cast_signed()))?)?;
         }
     }
@@ -57,7 +57,7 @@ pub fn simhash_of_features(features: &Bound<'_, PyAny>, weights: Option<&Bound<'
     let mut tally = Tally::default();
     let mut weights = weights.map(|weights| weights.try_iter()).transpose()?;
     for (count, feature) in features.try_iter()?.enumerate() {
-        if count % EVERY == EVERY - 1 {
+        if count % ITEMS_BETWEEN_TICKS == ITEMS_BETWEEN_TICKS - 1 {
             features.py().check_signals()?;
         }
         let feature = feature?;
@@ -81,9 +81,9 @@ fn lengths_differ(how: &str) -> PyErr {
 }
 
 /// A weight in the units of a tally.
-fn weight_of(weight: &Bound<'_, PyAny>, place: usize) -> PyResult<u64> {
+fn weight_of(weight: &Bound<'_, PyAny>, index: usize) -> PyResult<u64> {
     let Ok(number) = weight.extract::<f64>() else {
-        return Err(wrong_type(&format!("weights[{place}]"), "a number", weight));
+        return Err(wrong_type(&format!("weights[{index}]"), "a number", weight));
     };
     from_float(number).ok_or_else(|| {
         let shown = PyFloat::new(weight.py(), number);

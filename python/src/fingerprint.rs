@@ -76,7 +76,7 @@ pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict
         let fingerprints = values
             .into_iter()
             .enumerate()
-            .map(|(place, fingerprint)| missing.next_if_eq(&place).map_or(Some(fingerprint), |_| None));
+            .map(|(index, fingerprint)| missing.next_if_eq(&index).map_or(Some(fingerprint), |_| None));
         return Ok(PyList::new(py, fingerprints.collect::<Vec<_>>())?.into_any());
     }
     Err(wrong_type("text", "str, None, an iterable of them, or Arrow data", text))
@@ -100,8 +100,8 @@ fn of_iterable(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<Column> 
     loop {
         py.check_signals()?;
         let (mut batch, mut bytes) = (Vec::new(), 0);
-        for (place, text) in texts.by_ref() {
-            let text = element(&text?, place)?;
+        for (index, text) in texts.by_ref() {
+            let text = element(&text?, index)?;
             bytes += text.as_deref().map_or(0, str::len);
             batch.push(text);
             if bytes >= BATCH_BYTES || batch.len() == BATCH_TEXTS {

@@ -121,8 +121,8 @@ pub fn map_differing<'py, T: Element + Send>(
 pub fn masked<'py>(like: &Bound<'py, PyAny>, numbers: Vec<i64>, missing: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
     let py = like.py();
     let mut mask = vec![false; numbers.len()];
-    for place in missing {
-        mask[place] = true;
+    for index in missing {
+        mask[index] = true;
     }
     let shape = like.getattr(intern!(py, "shape"))?;
     let [data, mask] = [array(py, numbers)?, array(py, mask)?];

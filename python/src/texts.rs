@@ -16,14 +16,14 @@ pub fn required<'a>(object: &'a Bound<'_, PyAny>, argument: &str) -> PyResult<&'
     }
 }
 
-/// An element of a list of texts; `place` counts from 0.
-pub fn element(object: &Bound<'_, PyAny>, place: usize) -> PyResult<Option<PyBackedStr>> {
+/// An element of a list of texts; `index` counts from 0.
+pub fn element(object: &Bound<'_, PyAny>, index: usize) -> PyResult<Option<PyBackedStr>> {
     if object.is_none() {
         return Ok(None);
     }
     match object.cast::<PyString>() {
         Ok(text) => PyBackedStr::try_from(text.clone()).map(Some),
-        Err(_) => Err(wrong_type(&format!("texts[{place}]"), "str or None", object)),
+        Err(_) => Err(wrong_type(&format!("texts[{index}]"), "str or None", object)),
     }
 }
 
@@ -57,7 +57,7 @@ impl Column {
         if list.is_instance_of::<PyString>() || is_bytes(&list) {
             return Err(wrong_type("texts", "a sequence of str or None", &list));
         }
-        let strings = list.try_iter()?.enumerate().map(|(place, text)| element(&text?, place));
+        let strings = list.try_iter()?.enumerate().map(|(index, text)| element(&text?, index));
         Ok(Self::Strings(strings.collect::<PyResult<_>>()?))
     }
 
@@ -76,7 +76,7 @@ impl Column {
             Self::Arrow(chunks) => {
                 let after = chunks.partition_point(|(begin, _)| *begin <= row);
                 match after.checked_sub(1) {
-                    Some(place) => chunks[place].1.get(row - chunks[place].0),
+                    Some(index) => chunks[index].1.get(row - chunks[index].0),
                     None => Ok(None),
                 }
             }

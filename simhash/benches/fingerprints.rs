@@ -140,11 +140,11 @@ impl Library {
     }
 }
 
-/// Whole lines of one document, from a random place on.
+/// Whole lines of one document, from a random offset on.
 fn passage<'a>(shelf: &'a [String], dice: &mut Dice) -> &'a str {
     let text = &shelf[dice.below(shelf.len() as u64) as usize];
-    let place = text.floor_char_boundary(dice.below(text.len() as u64) as usize);
-    let start = text[..place].rfind('\n').map_or(0, |newline| newline + 1);
+    let offset = text.floor_char_boundary(dice.below(text.len() as u64) as usize);
+    let start = text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
     let fitting = &text[start..text.floor_char_boundary(start + PASSAGE)];
     fitting.rfind('\n').map_or(fitting, |newline| &fitting[..=newline])
 }

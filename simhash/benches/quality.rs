@@ -540,19 +540,19 @@ impl Piece {
             .map(|(at, c)| at + if is_letter(c) { c.len_utf8() } else { 0 })
             .take(2 * size + 40)
             .collect();
-        let place = (size / 2..ends.len()).find(|place| features(&text[..ends[*place]]).len() >= size)?;
-        let piece = &text[..ends[place]];
+        let index = (size / 2..ends.len()).find(|index| features(&text[..ends[*index]]).len() >= size)?;
+        let piece = &text[..ends[index]];
         let found = features(piece);
         if found.len() != size {
             return None;
         }
-        let middle = place / 2;
+        let middle = index / 2;
         let start = middle.checked_sub(1).map_or(0, |before| ends[before]);
         let old = &piece[start..ends[middle]];
         let new = if old.chars().any(is_letter) { "龘" } else { " otherwise" };
         let changed = format!("{}{new}{}", &piece[..start], &piece[ends[middle]..]);
         let mut fingerprint = |text: &str| fingerprinter.fingerprint(text, &options, &|| ()).expect("a fingerprint");
         let (fingerprint, changed) = (fingerprint(piece)?, fingerprint(&changed)?);
-        Some(Self { tokens: place + 1, fingerprint, changed, features: found })
+        Some(Self { tokens: index + 1, fingerprint, changed, features: found })
     }
 }

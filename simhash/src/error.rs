@@ -62,8 +62,8 @@ impl std::error::Error for Error {}
 
 /// Cuts a long text to its first 60 characters and an ellipsis, for a message.
 pub fn shorten(text: &str) -> String {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
+    const MAX_SHOWN_CHARS: usize = 60;
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
     }

@@ -2,7 +2,7 @@
 
 /// Items between two ticks: few enough to take milliseconds even if each is a feature to hash, and so many that a tick
 /// costs nothing.
-pub const EVERY: usize = 1 << 12;
+pub const ITEMS_BETWEEN_TICKS: usize = 1 << 12;
 
 /// Numbers that a simple loop handles between two ticks: half a millisecond at most.
 pub const CHUNK: usize = 1 << 15;
@@ -10,10 +10,11 @@ pub const CHUNK: usize = 1 << 15;
 /// Bytes of text between two ticks.
 pub const BYTES: usize = 1 << 16;
 
-/// The items of an iterator, with a call of `tick` before the first item and before each [`EVERY`]th item after it.
+/// The items of an iterator, with a call of `tick` before the first item and
+/// before each [`ITEMS_BETWEEN_TICKS`]th item after it.
 pub fn ticking<I: IntoIterator>(items: I, tick: impl Fn()) -> impl Iterator<Item = I::Item> {
-    items.into_iter().enumerate().map(move |(place, item)| {
-        if place % EVERY == 0 {
+    items.into_iter().enumerate().map(move |(index, item)| {
+        if index % ITEMS_BETWEEN_TICKS == 0 {
             tick();
         }
         item

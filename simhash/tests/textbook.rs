@@ -7,8 +7,8 @@ use simhash::fingerprint::tally::Tally;
 
 /// The sum of each of the lowest six bits, the most significant first.
 fn sums(weighted: &[(u64, i64)]) -> [i64; 6] {
-    std::array::from_fn(|place| {
-        weighted.iter().map(|&(hash, weight)| if hash >> (5 - place) & 1 == 1 { weight } else { -weight }).sum()
+    std::array::from_fn(|bit| {
+        weighted.iter().map(|&(hash, weight)| if hash >> (5 - bit) & 1 == 1 { weight } else { -weight }).sum()
     })
 }
 

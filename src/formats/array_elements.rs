@@ -10,7 +10,7 @@ use std::collections::TryReserveError;
 use simhash::ticking::ticking;
 
 /// Bytes of the header before the lengths of the dimensions.
-const HEAD: usize = 16;
+const HEADER_BYTES: usize = 16;
 /// PostgreSQL's MAXIMUM_ALIGNOF.
 const MAXIMUM_ALIGN: usize = 8;
 
@@ -64,8 +64,8 @@ impl ElementOffsets {
         let field = |offset| number(offset).ok_or(ArrayError::Corrupted);
         let (dimensions, nullable) = (field(4)?, field(8)?);
         let (count, overhead) = match dimensions {
-            0 => (0, HEAD),
-            1 => (field(HEAD)?, HEAD + 8),
+            0 => (0, HEADER_BYTES),
+            1 => (field(HEADER_BYTES)?, HEADER_BYTES + 8),
             _ => return Err(ArrayError::Corrupted),
         };
         if array.len() < overhead {

@@ -117,7 +117,7 @@ pub struct RememberedText {
 }
 
 /// The bytes that stay allocated when a shorter text follows.
-const KEPT: usize = 64 << 10;
+const RETAINED_BYTES: usize = 64 << 10;
 
 impl RememberedText {
     /// Whether this is the text that is remembered.
@@ -134,7 +134,7 @@ impl RememberedText {
             return false;
         };
         self.varlena.clear();
-        self.varlena.shrink_to(KEPT.max(varlena.len()));
+        self.varlena.shrink_to(RETAINED_BYTES.max(varlena.len()));
         if self.varlena.try_reserve_exact(varlena.len()).is_ok() {
             self.varlena.extend_from_slice(varlena);
             (self.command, self.is_known) = (command, true);
@@ -193,11 +193,11 @@ fn is_utf8_server() -> bool {
 }
 
 /// For a shorter text, which probably is ASCII, simdutf8 takes longer than this check.
-const SHORT: usize = 256;
+const SHORT_BYTES: usize = 256;
 
 #[inline]
 fn check(text: &[u8]) -> Result<&str, ErrorReport> {
-    if text.len() < SHORT && text.is_ascii() {
+    if text.len() < SHORT_BYTES && text.is_ascii() {
         // SAFETY: ASCII is UTF-8.
         return Ok(unsafe { str::from_utf8_unchecked(text) });
     }

@@ -1,5 +1,5 @@
 //! Arrays of any type: the elements of a built array are found where they were put, and in any bytes, each element is
-//! wholly inside, at the first aligned place after the one before it.
+//! wholly inside, at the first aligned offset after the one before it.
 //!
 //! An input is a digit for the type, a digit for what follows, and the rest: 0 for the bytes of an array, 1 for
 //! elements to build one from, 2 for the same with a bitmap of NULLs.
@@ -40,14 +40,14 @@ fn check_bytes(array: &[u8], layout: Layout) {
 }
 
 fn found(array: &[u8], layout: Layout) -> Result<Vec<usize>, ArrayError> {
-    let places = ElementOffsets::read(array, layout, &|| ())?;
-    assert_eq!(places.get(places.count()), None);
-    Ok((0..places.count()).map_while(|number| places.get(number)).collect())
+    let offsets = ElementOffsets::read(array, layout, &|| ())?;
+    assert_eq!(offsets.get(offsets.count()), None);
+    Ok((0..offsets.count()).map_while(|number| offsets.get(number)).collect())
 }
 
-/// The places of the elements, read one after the other; None if one is NULL or not wholly inside.
+/// The offsets of the elements, read one after the other; None if one is NULL or not wholly inside.
 fn by_definition(array: &[u8], layout: Layout) -> Option<Vec<usize>> {
-    let number = |place: usize| Some(i32::from_ne_bytes(array.get(place..place + 4)?.try_into().ok()?));
+    let number = |offset: usize| Some(i32::from_ne_bytes(array.get(offset..offset + 4)?.try_into().ok()?));
     let (dimensions, nullable) = (number(4)?, number(8)?);
     let count = if dimensions == 1 { number(16)? } else { 0 };
     let overhead = if dimensions == 1 { 24 } else { 16 };
@@ -60,25 +60,25 @@ fn by_definition(array: &[u8], layout: Layout) -> Option<Vec<usize>> {
         }
     }
     let mut end = if nullable > 0 { nullable as usize } else { overhead.next_multiple_of(8) };
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     for _ in 0..count {
-        let place = aligned(end, layout);
-        end = place + length(array.get(place..)?, layout)?;
+        let offset = aligned(end, layout);
+        end = offset + length(array.get(offset..)?, layout)?;
         if end > array.len() {
             return None;
         }
-        places.push(place);
+        offsets.push(offset);
     }
-    Some(places)
+    Some(offsets)
 }
 
-/// The first place at or after `place` where an element may begin.
-fn aligned(place: usize, layout: Layout) -> usize {
+/// The first offset at or after `offset` where an element may begin.
+fn aligned(offset: usize, layout: Layout) -> usize {
     match layout.align {
-        b'c' => place,
-        b's' => place.next_multiple_of(2),
-        b'i' => place.next_multiple_of(4),
-        _ => place.next_multiple_of(8),
+        b'c' => offset,
+        b's' => offset.next_multiple_of(2),
+        b'i' => offset.next_multiple_of(4),
+        _ => offset.next_multiple_of(8),
     }
 }
 

@@ -35,16 +35,16 @@ fn by_definition(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
     }
     let lexeme = |entry: u64| -> Option<Lexeme> {
         let entry = number(4 + 4 * entry, 4)?;
-        let (place, length) = (entry / (1 << 12), entry / 2 % (1 << 11));
-        let lexeme = (0..length).map(|i| Some(byte(strings + place + i)? as u8)).collect::<Option<Vec<u8>>>()?;
-        // An empty lexeme must have its place inside as well.
-        if place > bytes.len() as u64 - strings {
+        let (offset, length) = (entry / (1 << 12), entry / 2 % (1 << 11));
+        let lexeme = (0..length).map(|i| Some(byte(strings + offset + i)? as u8)).collect::<Option<Vec<u8>>>()?;
+        // An empty lexeme must have its offset inside as well.
+        if offset > bytes.len() as u64 - strings {
             return None;
         }
         if entry % 2 == 0 {
             return Some((lexeme, 1));
         }
-        let positions = strings + (place + length).div_ceil(2) * 2;
+        let positions = strings + (offset + length).div_ceil(2) * 2;
         let weights =
             (1..=number(positions, 2)?).map(|i| Some([1, 2, 4, 10][(number(positions + 2 * i, 2)? >> 14) as usize]));
         Some((lexeme, weights.sum::<Option<u64>>()?))
@@ -53,7 +53,7 @@ fn by_definition(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
 }
 
 /// Builds a tsvector as PostgreSQL lays it out: one lexeme after the other, each followed by its positions at an even
-/// place.
+/// offset.
 fn built(mut input: Input) -> (Vec<u8>, Vec<Lexeme>) {
     let (mut entries, mut strings, mut lexemes) = (Vec::new(), Vec::new(), Vec::new());
     while !input.is_empty() {

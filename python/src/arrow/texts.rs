@@ -70,21 +70,21 @@ impl ArrowTexts {
         row: usize,
         offset: impl Fn([u8; SIZE]) -> T,
     ) -> Option<&[u8]> {
-        let place = self.chunk.offset() + row;
+        let position = self.chunk.offset() + row;
         // SAFETY: an array of this type has one offset more than rows, of type `T`.
         let offsets = unsafe { self.chunk.elements(1, self.chunk.offset() + self.chunk.len() + 1) };
-        let begin = offset(*offsets.get(place)?).try_into().ok()?;
-        let end: usize = offset(*offsets.get(place + 1)?).try_into().ok()?;
+        let begin = offset(*offsets.get(position)?).try_into().ok()?;
+        let end: usize = offset(*offsets.get(position + 1)?).try_into().ok()?;
         // SAFETY: the bytes of the strings reach to the end of each.
         unsafe { self.chunk.bytes(2, end) }.get(begin..)
     }
 
     /// The bytes that a view shows; None if it refers to no buffer.
     fn viewed(&self, row: usize) -> Option<&[u8]> {
-        let place = self.chunk.offset() + row;
+        let position = self.chunk.offset() + row;
         // SAFETY: an array of this type has a view of 16 bytes for each row.
         let views = unsafe { self.chunk.elements::<16>(1, self.chunk.offset() + self.chunk.len()) };
-        let view = views.get(place)?;
+        let view = views.get(position)?;
         let number = |at: usize| {
             let bytes = view.get(at..at + 4)?.try_into().ok()?;
             usize::try_from(i32::from_ne_bytes(bytes)).ok()

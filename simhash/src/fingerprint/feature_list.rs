@@ -28,11 +28,11 @@ pub struct Feature<'a> {
 impl FeatureList {
     /// The features that the fingerprint is made of, in the order in which they first end in the text.
     pub fn iter(&self) -> impl Iterator<Item = Feature<'_>> {
-        (0..self.places()).filter_map(|place| self.get(place))
+        (0..self.positions()).filter_map(|position| self.get(position))
     }
 
-    /// Number of places for [`FeatureList::get`].
-    pub fn places(&self) -> usize {
+    /// Number of positions for [`FeatureList::get`].
+    pub fn positions(&self) -> usize {
         self.hashes.len()
     }
 
@@ -41,14 +41,14 @@ impl FeatureList {
         self.one
     }
 
-    /// The feature at a place; None if the options `top` or `weights` leave it out of the fingerprint.
-    pub fn get(&self, place: usize) -> Option<Feature<'_>> {
-        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let weight = self.weights[place];
+    /// The feature at a position; None if the options `top` or `weights` leave it out of the fingerprint.
+    pub fn get(&self, position: usize) -> Option<Feature<'_>> {
+        let start = position.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let weight = self.weights[position];
         if weight == 0 {
             return None;
         }
-        Some(Feature { text: &self.bytes[start..self.ends[place]], weight, hash: self.hashes[place] })
+        Some(Feature { text: &self.bytes[start..self.ends[position]], weight, hash: self.hashes[position] })
     }
 
     pub(super) fn push(&mut self, feature: &[u8], hash: u64) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use super::fingerprinter::Fingerprinter;
 use super::options::Options;
 use super::resemblance::share;
 use crate::error::Error;
-use crate::ticking::{CHUNK, EVERY, ticking};
+use crate::ticking::{CHUNK, ITEMS_BETWEEN_TICKS, ticking};
 
 /// Features that are compared between two checks whether the rest can still matter.
 const STRIDE: usize = 64;
@@ -55,8 +55,8 @@ impl FeatureSet {
         if self.weights.is_empty() && other.weights.is_empty() {
             return share_at_least(needed, (self, |_| 1), (other, |_| 1), tick);
         }
-        let of_self = |place| self.weights.get(place).copied().unwrap_or(1);
-        let of_other = |place| other.weights.get(place).copied().unwrap_or(1);
+        let of_self = |index| self.weights.get(index).copied().unwrap_or(1);
+        let of_other = |index| other.weights.get(index).copied().unwrap_or(1);
         share_at_least(needed, (self, of_self), (other, of_other), tick)
     }
 
@@ -125,12 +125,12 @@ fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &im
         return items.sort_unstable_by_key(key);
     }
     let mut zeros = 0;
-    for place in 0..items.len() {
-        if place % CHUNK == 0 {
+    for index in 0..items.len() {
+        if index % CHUNK == 0 {
             tick();
         }
-        if key(&items[place]) >> (bits - 1) & 1 == 0 {
-            items.swap(zeros, place);
+        if key(&items[index]) >> (bits - 1) & 1 == 0 {
+            items.swap(zeros, index);
             zeros += 1;
         }
     }
@@ -158,7 +158,7 @@ fn least_common(least: f64, of_a: u128, of_b: u128) -> Option<u128> {
     Some(fewest)
 }
 
-/// Whether the common weight of two sets is at least `needed`. Each comes with a function from a place to a weight.
+/// Whether the common weight of two sets is at least `needed`. Each comes with a function from an index to a weight.
 #[inline(always)]
 fn share_at_least(
     needed: u128,
@@ -175,7 +175,7 @@ fn share_at_least(
         if common + rest_a.min(rest_b) < needed {
             return false;
         }
-        if stride % (EVERY / STRIDE) == 0 {
+        if stride % (ITEMS_BETWEEN_TICKS / STRIDE) == 0 {
             tick();
         }
         let (end_i, end_j) = ((i + STRIDE).min(a.hashes.len()), (j + STRIDE).min(b.hashes.len()));

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::text::dictionary::Dictionary;
 use crate::text::shingle::Shingler;
 use crate::text::tokens::{LETTER, TokenSink, next_start, tokenize};
-use crate::ticking::EVERY;
+use crate::ticking::ITEMS_BETWEEN_TICKS;
 
 /// Receives the features of a text.
 pub trait FeatureSink {
@@ -329,8 +329,8 @@ impl<H: FeatureHash, E: FeatureSink, T: Fn()> TokenSink for CharFeatures<'_, H, 
         let mut start = token.start;
         let characters = self.text[token].chunk_by(|_, next| next & 0b1100_0000 == 0b1000_0000);
         // A token may be as long as the text, and the tokenizer ticks only between tokens.
-        for (place, character) in characters.enumerate() {
-            if place % EVERY == EVERY - 1 {
+        for (index, character) in characters.enumerate() {
+            if index % ITEMS_BETWEEN_TICKS == ITEMS_BETWEEN_TICKS - 1 {
                 (self.tick)();
             }
             let end = start + character.len();

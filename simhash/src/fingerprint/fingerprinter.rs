@@ -15,7 +15,7 @@ use crate::text::normalise::{normalise, normalise_beyond_capitals};
 use crate::ticking::ticking;
 
 /// Bytes of scratch memory that are kept from one text to the next.
-const KEPT: usize = 1 << 20;
+const RETAINED_BYTES: usize = 1 << 20;
 
 /// Makes fingerprints of texts. Keeps up to 1 MB of scratch memory from one text to the next.
 ///
@@ -127,7 +127,7 @@ impl Fingerprinter {
 
     /// Frees the memory that a long text has taken.
     fn shrink(&mut self) {
-        if self.collector.normal.capacity() + self.collector.distinct.memory() > KEPT {
+        if self.collector.normal.capacity() + self.collector.distinct.memory() > RETAINED_BYTES {
             self.collector = Collector::default();
         }
     }
@@ -242,7 +242,7 @@ impl Collector {
 }
 
 /// Bytes of a text that repeats few features if it is in a script without spaces.
-const SHORT: usize = 4096;
+const SHORT_BYTES: usize = 4096;
 
 /// A guess of the number of distinct features in a text, from its length and first characters. A table that is too
 /// small grows, and one that is too large does not stay in the first-level cache.
@@ -254,7 +254,7 @@ fn expected_features(normal: &str) -> usize {
         Some(sample) if sample.iter().filter(|byte| byte.is_ascii()).count() > sample.len() / 2 => {
             8 + normal.len() / 32
         }
-        _ if normal.len() <= SHORT => normal.len() / 4,
+        _ if normal.len() <= SHORT_BYTES => normal.len() / 4,
         _ => normal.len() / 8,
     }
 }

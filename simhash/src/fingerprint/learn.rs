@@ -50,10 +50,10 @@ impl Sample {
     pub fn add(&mut self, text: &str) -> Result<(), Error> {
         let read = &text[..text.floor_char_boundary(MAX_READ)];
         let hash = xxh3_64(read.as_bytes());
-        let Err(place) = self.texts.binary_search_by_key(&hash, |(hash, _)| *hash) else {
+        let Err(position) = self.texts.binary_search_by_key(&hash, |(hash, _)| *hash) else {
             return Ok(());
         };
-        if place >= self.size {
+        if position >= self.size {
             return Ok(());
         }
         let mut copy = String::new();
@@ -63,7 +63,7 @@ impl Sample {
             self.texts.pop();
         }
         self.texts.try_reserve(1)?;
-        self.texts.insert(place, (hash, copy));
+        self.texts.insert(position, (hash, copy));
         Ok(())
     }
 
@@ -124,15 +124,15 @@ impl Sample {
         learnt: &mut [Learnt],
         tick: &impl Fn(),
     ) -> Result<(), Error> {
-        let mut places = Vec::new();
-        places.try_reserve_exact(common.len())?;
-        places.extend(common.iter().enumerate().map(|(place, (_, hash))| (*hash, place)));
-        places.sort_unstable();
+        let mut by_hash = Vec::new();
+        by_hash.try_reserve_exact(common.len())?;
+        by_hash.extend(common.iter().enumerate().map(|(index, (_, hash))| (*hash, index)));
+        by_hash.sort_unstable();
         for (_, text) in &self.texts {
             let features = fingerprinter.features(text, options, tick)?;
             for feature in ticking(features.iter(), tick) {
-                let Ok(found) = places.binary_search_by_key(&feature.hash, |(hash, _)| *hash) else { continue };
-                let named = &mut learnt[places[found].1].feature;
+                let Ok(found) = by_hash.binary_search_by_key(&feature.hash, |(hash, _)| *hash) else { continue };
+                let named = &mut learnt[by_hash[found].1].feature;
                 if named.is_empty() {
                     named.try_reserve_exact(feature.text.len())?;
                     named.push_str(feature.text);

@@ -14,14 +14,14 @@ use crate::error::Error;
 use crate::text::tokens::{TokenSink, tokenize};
 
 /// Bytes of the longest line. It has at most 124 words, so a slot stays free.
-const LONGEST: usize = 248;
+const MAX_LINE_BYTES: usize = 248;
 const SLOTS: usize = 128;
 
 /// Adds the votes of the words of a line, each once, to an empty tally. Returns false, perhaps after some votes, if the
 /// text must be read in the way of all others. The options weigh all features the same.
 #[inline]
 pub fn vote_for_line(text: &str, options: &Options, tally: &mut Tally) -> Result<bool, Error> {
-    if text.len() > LONGEST || options.seed != 0 || !takes_capitals(options) || !text.is_ascii() {
+    if text.len() > MAX_LINE_BYTES || options.seed != 0 || !takes_capitals(options) || !text.is_ascii() {
         return Ok(false);
     }
     let small = if options.case_fold { SMALL } else { 0 };
@@ -63,7 +63,7 @@ fn long_hash(word: &[u8], small: u64) -> u64 {
         let [first, last] = [first, last].map(|bytes| u64::from_le_bytes(*bytes) | small);
         return hash_9_to_16(first, last, word.len());
     }
-    let mut copy = [0; LONGEST];
+    let mut copy = [0; MAX_LINE_BYTES];
     let copy = &mut copy[..word.len()];
     copy.copy_from_slice(word);
     if small != 0 {

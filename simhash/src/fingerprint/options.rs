@@ -252,12 +252,12 @@ impl<'a> Decimal<'a> {
     fn whole(&self) -> Option<u64> {
         let (digits, point) = self.shifted();
         let mut value = 0u64;
-        for (place, digit) in (0..).zip(digits) {
+        for (position, digit) in (0..).zip(digits) {
             let digit = u64::from(digit.to_digit(10)?);
-            if place >= point && digit != 0 {
+            if position >= point && digit != 0 {
                 return None;
             }
-            if place < point {
+            if position < point {
                 value = value.checked_mul(10)?.checked_add(digit)?;
             }
         }
@@ -270,17 +270,17 @@ impl<'a> Decimal<'a> {
 
     /// The value in billionths, rounded to the nearest (half up); None unless the value is from 0 to 1.
     fn billionths(&self) -> Option<u32> {
-        const PLACES: i64 = 9;
+        const DECIMALS: i64 = 9;
         let (digits, point) = self.shifted();
-        let end = point.saturating_add(PLACES);
+        let end = point.saturating_add(DECIMALS);
         let (mut value, mut round_up, mut is_exact, mut is_zero) = (0u64, false, true, true);
-        for (place, digit) in (0..).zip(digits) {
+        for (position, digit) in (0..).zip(digits) {
             let digit = u64::from(digit.to_digit(10)?);
             is_zero &= digit == 0;
-            if place < end {
+            if position < end {
                 value = value.checked_mul(10)?.checked_add(digit)?;
             } else {
-                round_up |= place == end && digit >= 5;
+                round_up |= position == end && digit >= 5;
                 is_exact &= digit == 0;
             }
         }
@@ -296,12 +296,12 @@ impl<'a> Decimal<'a> {
     /// Writes the number without an exponent, as PostgreSQL does; only the start of a long number.
     fn write(&self, out: &mut String) {
         let (digits, point) = self.shifted();
-        let fraction = (self.digits.1.len() as i64).saturating_sub(self.exponent).clamp(0, LONGEST as i64);
-        // Digits from a place on, which may be before the first or behind the last one. The places are visited in
+        let fraction = (self.digits.1.len() as i64).saturating_sub(self.exponent).clamp(0, MAX_SHOWN_CHARS as i64);
+        // Digits from a position on, which may be before the first or behind the last one. The positions are visited in
         // order.
-        let from = |place: i64| {
-            let before = usize::try_from(place.saturating_neg()).unwrap_or(0);
-            let written = digits.clone().skip(usize::try_from(place).unwrap_or(0));
+        let from = |position: i64| {
+            let before = usize::try_from(position.saturating_neg()).unwrap_or(0);
+            let written = digits.clone().skip(usize::try_from(position).unwrap_or(0));
             std::iter::repeat_n('0', before).chain(written).chain(std::iter::repeat('0'))
         };
         if digits.clone().all(|digit| digit == '0') {
@@ -312,7 +312,7 @@ impl<'a> Decimal<'a> {
             }
             // Zeros at the start are not shown, and no more of the others than fit.
             let zeros = digits.clone().take_while(|digit| *digit == '0').count() as i64;
-            let whole = point.saturating_sub(zeros).clamp(0, LONGEST as i64) as usize;
+            let whole = point.saturating_sub(zeros).clamp(0, MAX_SHOWN_CHARS as i64) as usize;
             if whole == 0 {
                 out.push('0');
             }
@@ -330,7 +330,7 @@ fn whole(value: &str) -> Option<u64> {
 }
 
 /// Characters of a wrong value that an error message may need.
-const LONGEST: usize = 100;
+const MAX_SHOWN_CHARS: usize = 100;
 
 /// Writes a JSON value so that equal values look the same; only the start of a long value.
 fn write(json: &str, out: &mut String) -> Result<(), InvalidOptions> {
@@ -344,7 +344,7 @@ fn write(json: &str, out: &mut String) -> Result<(), InvalidOptions> {
         Some(b'[') => {
             out.push('[');
             for (number, value) in read_json::<Vec<&RawValue>>(json)?.into_iter().enumerate() {
-                if out.len() > LONGEST {
+                if out.len() > MAX_SHOWN_CHARS {
                     return Ok(());
                 }
                 separate(out, number);
@@ -355,7 +355,7 @@ fn write(json: &str, out: &mut String) -> Result<(), InvalidOptions> {
         Some(b'{') => {
             out.push('{');
             for (number, (key, value)) in read_json::<BTreeMap<String, &RawValue>>(json)?.into_iter().enumerate() {
-                if out.len() > LONGEST {
+                if out.len() > MAX_SHOWN_CHARS {
                     return Ok(());
                 }
                 separate(out, number);

@@ -1,7 +1,7 @@
-//! A cache of the short words that a text has had, so that most repetitions of a word cost neither a hash nor a place
+//! A cache of the short words that a text has had, so that most repetitions of a word cost neither a hash nor a slot
 //! in the table of features.
 //!
-//! In English, seven of eight words are repetitions. The cache has one place for each value of a multiplicative hash
+//! In English, seven of eight words are repetitions. The cache has one slot for each value of a multiplicative hash
 //! (Knuth, TAOCP 3, section 6.4), and a word replaces the one that it finds there. So a word may be forgotten, which
 //! costs time only, but it is never taken for another: its up to eight bytes are compared. With the cache, English
 //! takes
@@ -12,26 +12,26 @@ use crate::error::Error;
 /// A cache of words of 1 to 8 bytes, none of which is 0.
 #[derive(Debug, Default)]
 pub struct SeenWords {
-    /// 0 is a free place. Empty for a text in which a repetition is unlikely; otherwise a power of two.
+    /// 0 is a free slot. Empty for a text in which a repetition is unlikely; otherwise a power of two.
     words: Vec<u64>,
     shift: u32,
 }
 
 /// A shorter text has too few repetitions: English texts of 2 kB take 6 % longer with the cache.
 const SHORTEST: usize = 4096;
-const BYTES_PER_PLACE: usize = 16;
+const BYTES_PER_SLOT: usize = 16;
 /// 16 kB, so that the table of features has room beside it in the CPU's first-level cache.
-const MOST_PLACES: usize = 2048;
+const MAX_SLOTS: usize = 2048;
 
 impl SeenWords {
     /// Empties the cache, and sizes it for a text of `bytes` bytes.
     pub fn reset(&mut self, bytes: usize) -> Result<(), Error> {
         self.words.clear();
         if bytes >= SHORTEST {
-            let places = (bytes / BYTES_PER_PLACE).next_power_of_two().min(MOST_PLACES);
-            self.words.try_reserve_exact(places)?;
-            self.words.resize(places, 0);
-            self.shift = u64::BITS - places.ilog2();
+            let slots = (bytes / BYTES_PER_SLOT).next_power_of_two().min(MAX_SLOTS);
+            self.words.try_reserve_exact(slots)?;
+            self.words.resize(slots, 0);
+            self.shift = u64::BITS - slots.ilog2();
         }
         Ok(())
     }
@@ -41,7 +41,7 @@ impl SeenWords {
     pub fn repeats(&mut self, word: u64) -> bool {
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         match self.words.get_mut((word.wrapping_mul(GOLDEN) >> (self.shift & 63)) as usize) {
-            Some(place) => std::mem::replace(place, word) == word,
+            Some(slot) => std::mem::replace(slot, word) == word,
             None => false,
         }
     }

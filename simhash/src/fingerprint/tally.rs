@@ -199,7 +199,7 @@ fn exceeding(planes: &[u64], bound: u128) -> u64 {
     more
 }
 
-/// Adds three bits in each of 64 places; returns the sums and the carries.
+/// Adds three bits in each of 64 bit positions; returns the sums and the carries.
 #[inline]
 fn add3(a: u64, b: u64, c: u64) -> (u64, u64) {
     let a_xor_b = a ^ b;

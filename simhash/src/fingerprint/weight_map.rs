@@ -43,8 +43,8 @@ impl WeightMap {
             features.push((normal, weight));
         }
         features.sort_unstable();
-        if let Some(place) = features.windows(2).position(|pair| pair[0].0 == pair[1].0) {
-            return Ok(Err(features.swap_remove(place).0));
+        if let Some(index) = features.windows(2).position(|pair| pair[0].0 == pair[1].0) {
+            return Ok(Err(features.swap_remove(index).0));
         }
         features.retain(|(_, weight)| *weight != UNITS);
         Self::hashed(features, seed).map(Ok)

@@ -33,32 +33,32 @@ const LOG: [u16; 256] = {
     table
 };
 
-/// Computes [`log`] in integers: the binary logarithm to 40 places by repeated squaring (Knuth, TAOCP 1, section 1.2.2,
-/// the method of exercise 25), times ln 2. Exact for every `u32`: `tests/weights.rs` checks each place where the result
-/// steps.
+/// Computes [`log`] in integers: the binary logarithm to 40 fraction bits by repeated squaring (Knuth, TAOCP 1, section
+/// 1.2.2, the method of exercise 25), times ln 2. Exact for every `u32`: `tests/weights.rs` checks each count at which
+/// the result steps.
 const fn compute_log(count: u32) -> u32 {
-    const PLACES: u32 = 40;
-    const LN_2: u128 = 0xB172_17F7_D1CF_79AB; // ln 2 in 64 binary places
+    const FRACTION_BITS: u32 = 40;
+    const LN_2: u128 = 0xB172_17F7_D1CF_79AB; // ln 2 in 64 fraction bits
     if count == 0 {
         return 0;
     }
     let whole = count.ilog2();
-    let mut log2 = (whole as u64) << PLACES;
-    // The mantissa, from 1 to 2, in 63 binary places.
+    let mut log2 = (whole as u64) << FRACTION_BITS;
+    // The mantissa, from 1 to 2, in 63 fraction bits.
     let mut mantissa = (count as u64) << (63 - whole);
-    let mut place = PLACES;
-    while place > 0 {
-        place -= 1;
+    let mut bit = FRACTION_BITS;
+    while bit > 0 {
+        bit -= 1;
         let square = (mantissa as u128 * mantissa as u128) >> 63;
         if square >> 64 == 1 {
-            log2 |= 1 << place;
+            log2 |= 1 << bit;
             mantissa = (square >> 1) as u64;
         } else {
             mantissa = square as u64;
         }
     }
-    // 256 * (1 + ln count), rounded. `ln` has PLACES + 64 binary places, of which the factor 256 takes 8.
-    const SHIFT: u32 = PLACES + 64 - 8;
+    // 256 * (1 + ln count), rounded. `ln` has FRACTION_BITS + 64 fraction bits, of which the factor 256 takes 8.
+    const SHIFT: u32 = FRACTION_BITS + 64 - 8;
     let ln = log2 as u128 * LN_2;
     256 + ((ln + (1 << (SHIFT - 1))) >> SHIFT) as u32
 }

@@ -143,7 +143,7 @@ impl Kernel {
         }
     }
 
-    /// Appends to `near` the distance and the position, counted from `first`, of each fingerprint within `max_distance` of
+    /// Appends to `near` the distance and the position, from `first` on, of each fingerprint within `max_distance` of
     /// `fingerprint`. There is room in `near` for as many as there are fingerprints.
     pub fn near(
         self,

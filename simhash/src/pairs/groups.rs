@@ -9,9 +9,9 @@ use crate::ticking::{CHUNK, ticking};
 /// Bits of a digit of the radix sort.
 const DIGIT: u32 = 8;
 /// Largest slice that is sorted within the second-level cache, or little beyond: twice 12 bytes for each fingerprint.
-const CACHED: usize = 1 << 16;
+const MAX_CACHED_SLICE: usize = 1 << 16;
 /// Largest slice that is sorted by insertion.
-const SHORT: usize = 32;
+const MAX_INSERTION_SORTED: usize = 32;
 
 /// The fingerprints of rows. A row may have none.
 pub struct Rows {
@@ -173,12 +173,12 @@ pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
 /// one first. Both leave short slices that agree on these digits, and these are sorted by the remaining bits.
 fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize), bits: u32, tick: &dyn Fn(f64)) {
     let len = end - start;
-    if len <= SHORT {
+    if len <= MAX_INSERTION_SORTED {
         return insert(rows.slice_mut(start, end));
     }
     let all = rows.numbers.len() as f64;
     let share = start as f64 / all;
-    let sorted_by = bits.min(if len > CACHED { DIGIT } else { 2 * DIGIT });
+    let sorted_by = bits.min(if len > MAX_CACHED_SLICE { DIGIT } else { 2 * DIGIT });
     let rest = bits - sorted_by;
     let mut moved = false;
     for low in (rest..bits).step_by(DIGIT as usize) {

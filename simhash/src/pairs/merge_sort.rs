@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 
 /// Comparisons between two ticks. One may take as long as a thousand steps of other loops.
-const EVERY: usize = 64;
+const COMPARISONS_BETWEEN_TICKS: usize = 64;
 
 /// Sorts positions; equal ones keep their order. `spare` has room for half of them. `tick` takes the share that is
 /// done, from 0 to 1.
@@ -25,7 +25,7 @@ pub fn merge_sort(
     let done = Cell::new(0usize);
     let compare = |a, b| {
         done.set(done.get() + 1);
-        if done.get().is_multiple_of(EVERY) {
+        if done.get().is_multiple_of(COMPARISONS_BETWEEN_TICKS) {
             tick((done.get() as f64 / all).min(1.0));
         }
         compare(a, b)

@@ -1,6 +1,7 @@
 //! Search by blocks: [`nearness`] says when two fingerprints are near, [`blocks`] cuts fingerprints into blocks and
-//! lists the values to look up, [`growth`] decides in which order to look them up, [`cost`] estimates what a search costs with each layout, and [`skew`] measures how
-//! uneven the blocks of a table are. [`lock_keys`] makes the keys that concurrent writers of near fingerprints lock.
+//! lists the values to look up, [`growth`] decides in which order to look them up, [`cost`] estimates what a search
+//! costs with each layout, and [`skew`] measures how uneven the blocks of a table are. [`lock_keys`] makes the keys that
+//! concurrent writers of near fingerprints lock.
 
 pub mod blocks;
 pub mod cost;

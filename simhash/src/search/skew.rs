@@ -42,8 +42,8 @@ impl Sample {
             self.fingerprints.push(fingerprint);
             return;
         }
-        let place = (u128::from(self.next_random()) * u128::from(self.added)) >> 64;
-        if let Some(kept) = usize::try_from(place).ok().and_then(|place| self.fingerprints.get_mut(place)) {
+        let index = (u128::from(self.next_random()) * u128::from(self.added)) >> 64;
+        if let Some(kept) = usize::try_from(index).ok().and_then(|index| self.fingerprints.get_mut(index)) {
             *kept = fingerprint;
         }
     }

@@ -87,7 +87,7 @@ fn starts_token(text: &str, at: usize, end: usize) -> bool {
     at == end || kind(decode(text.as_bytes(), at).0) == SPACELESS
 }
 
-/// The last place after `start` and up to `certain` where a token starts; if there is none, the next one.
+/// The last offset after `start` and up to `certain` where a token starts; if there is none, the next one.
 fn last_token_start(text: &str, start: usize, certain: usize, end: usize) -> usize {
     let is_start = |at: &usize| text.is_char_boundary(*at) && starts_token(text, *at, end);
     (start + 1..=certain).rev().find(is_start).or_else(|| (certain + 1..end).find(is_start)).unwrap_or(end)

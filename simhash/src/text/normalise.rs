@@ -204,7 +204,7 @@ fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Err
     Ok(text.len())
 }
 
-/// The place of the last character of valid UTF-8, or of its part that is there; 0 if the text is empty.
+/// The offset of the last character of valid UTF-8, or of its part that is there; 0 if the text is empty.
 #[inline]
 fn last_character(utf8: &[u8]) -> usize {
     utf8.iter().rposition(|byte| byte & 0xc0 != 0x80).unwrap_or(0)

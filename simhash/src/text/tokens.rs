@@ -102,7 +102,7 @@ impl OpenToken {
     }
 
     /// Reads letters of three bytes of scripts written without spaces, and separators, from `from` on. Returns the
-    /// place of the character after them.
+    /// offset of the character after them.
     #[inline]
     fn letters(&mut self, text: &[u8], from: usize, sink: &mut impl TokenSink) -> Result<usize, Error> {
         let (starts, at) = match text[from..].first_chunk() {
@@ -133,7 +133,7 @@ impl OpenToken {
         Ok(from + at)
     }
 
-    /// Reads 64 ASCII bytes; bit i of `words` is 1 if byte `at + i` belongs to a word. Returns the place of the next
+    /// Reads 64 ASCII bytes; bit i of `words` is 1 if byte `at + i` belongs to a word. Returns the offset of the next
     /// block: where the last word starts, unless it ends in this block or fills it.
     #[inline(always)]
     fn ascii_block(&mut self, at: usize, words: u64, sink: &mut impl TokenSink) -> Result<usize, Error> {
@@ -164,7 +164,7 @@ impl OpenToken {
     }
 }
 
-/// Takes the lowest bit from `starts`, and returns the place that it stands for.
+/// Takes the lowest bit from `starts`, and returns the offset that it stands for.
 #[inline(always)]
 pub fn next_start(base: usize, starts: &mut u64) -> Option<usize> {
     let start = base + starts.trailing_zeros() as usize;
@@ -175,7 +175,7 @@ pub fn next_start(base: usize, starts: &mut u64) -> Option<usize> {
 }
 
 /// The letters of three bytes of scripts written without spaces that start in the first 64 bytes of a text, up to the
-/// first character that is neither such a letter nor a separator. Returns a bit for each letter's start, and the place
+/// first character that is neither such a letter nor a separator. Returns a bit for each letter's start, and the offset
 /// of the character after them.
 ///
 /// Chinese characters are told by their first two bytes, many bytes at a time; only other letters and punctuation are

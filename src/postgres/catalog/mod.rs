@@ -1,6 +1,6 @@
 //! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es and [`partition`]s. [`unlocked`]
-//! reads about tables that are not locked, and [`foreign`] about foreign tables. A [`target`] is the table that a command
-//! works on; [`generation`] gives its generation expressions as SQL. [`names`] keeps what statements name from being
+//! reads about tables that are not locked, and [`foreign`] about foreign tables. A [`target`] is the table that a
+//! command works on; [`generation`] gives its generation expressions as SQL. [`names`] keeps what statements name from being
 //! renamed, by [`row_lock`]s among others. [`citus`] reads the catalogs of Citus.
 
 pub mod citus;

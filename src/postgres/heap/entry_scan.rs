@@ -45,7 +45,7 @@ pub enum KeyCondition<'a> {
 /// The most values that a search looks up at once, in 16 kB.
 pub const MOST_VALUES: usize = 4096;
 /// Number of entries that are refused until the scan pauses: 20 microseconds.
-const PAUSE: u32 = 512;
+const ENTRIES_BETWEEN_PAUSES: u32 = 512;
 
 impl EntryScan {
     /// Begins a scan with `keys` scan keys. With the position of a `bigint` column, entries come with its value. What
@@ -143,7 +143,7 @@ impl EntryScan {
         // on a page that the scan keeps pinned, or is a copy.
         let found = unsafe {
             guarded(|| {
-                while read < PAUSE {
+                while read < ENTRIES_BETWEEN_PAUSES {
                     if index_getnext_tid(description, pg_sys::ScanDirection::ForwardScanDirection).is_null() {
                         return Read::End;
                     }

@@ -1,5 +1,5 @@
 //! Rows of a table. A [`row`] is in a slot; its [`primary_key`] names it. [`row_version`] reads the versions that any
-//! transaction has written, committed or not, and [`moment`] says which transactions committed after a point in time, and
+//! transaction has written, committed or not. [`moment`] says which transactions committed after a point in time, and
 //! waits for others. [`entry_scan`] reads the entries of a btree, and [`dirty_scan`] the row versions that they lead to.
 //! [`computed`] evaluates expressions for a row.
 

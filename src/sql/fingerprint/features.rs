@@ -25,10 +25,10 @@ fn simhash_features(
         .map_err(algorithm_error)?;
     let one = features.one() as f64;
     // Each feature becomes a `text` only when its row is fetched, in that row's memory.
-    Ok(TableIterator::new((0..features.places()).filter_map(move |place| {
+    Ok(TableIterator::new((0..features.positions()).filter_map(move |position| {
         // A feature may be as long as the text.
         tick();
-        let feature = features.get(place)?;
+        let feature = features.get(position)?;
         Some((to_datum(feature.text), feature.weight as f64 / one, to_bigint(feature.hash)))
     })))
 }

@@ -17,7 +17,7 @@ use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{RememberedText, TextArgument, decode};
 
 /// The most bytes of the features that are remembered, and of each of the two texts, as they are passed.
-const MOST: usize = 1 << 20;
+const MAX_REMEMBERED_BYTES: usize = 1 << 20;
 
 #[derive(Default)]
 struct Last {
@@ -68,9 +68,9 @@ impl Last {
         let other = decode(texts[1 - side].detoast())?;
         let found = with_fingerprinter(|fingerprinter| prepared.resemblance(fingerprinter, &other, &tick));
         let found = found.map_err(algorithm_error)?;
-        if prepared.memory() <= MOST && self.text.remember(identities[side], MOST) {
+        if prepared.memory() <= MAX_REMEMBERED_BYTES && self.text.remember(identities[side], MAX_REMEMBERED_BYTES) {
             self.prepared = Some(prepared);
-            self.other.remember(identities[1 - side], MOST);
+            self.other.remember(identities[1 - side], MAX_REMEMBERED_BYTES);
         }
         Ok(found)
     }

@@ -12,7 +12,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 /// The most triggers that the cache holds: enough for the partitions of several tables.
-const MOST: usize = 4096;
+const MAX_CACHED_TRIGGERS: usize = 4096;
 
 /// Cached values by key, and by the OIDs of the triggers that share them: the triggers of one table's partitions.
 pub struct Cache<K: 'static, T: 'static> {
@@ -62,7 +62,7 @@ impl<K: Eq + Hash + Clone, T> Cache<K, T> {
             return Ok(known.clone());
         }
         let key = identify();
-        if self.remembered.borrow().by_trigger.len() >= MOST {
+        if self.remembered.borrow().by_trigger.len() >= MAX_CACHED_TRIGGERS {
             self.forget_all();
         }
         let known = self.remembered.borrow().values.get(&key).map(|(value, _)| value.clone());

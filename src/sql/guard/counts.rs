@@ -15,7 +15,7 @@ use crate::postgres::text::name_to_datum;
 use crate::postgres::trigger::RowEvent;
 
 /// The most guards that are counted: about half a megabyte.
-const MOST: usize = 4096;
+const MAX_COUNTED_GUARDS: usize = 4096;
 
 /// Numbers of rows, also of statements and transactions that were rolled back.
 #[derive(Default)]
@@ -43,12 +43,12 @@ impl Counts {
             if let Some(known) = counts.get(&key) {
                 return known.clone();
             }
-            if counts.len() >= MOST {
+            if counts.len() >= MAX_COUNTED_GUARDS {
                 counts.retain(|(table, _), _| exists(*table));
             }
             let new = Rc::<Self>::default();
             // If there are too many guards, further ones are not counted.
-            if counts.len() < MOST {
+            if counts.len() < MAX_COUNTED_GUARDS {
                 counts.insert(key, new.clone());
             }
             new

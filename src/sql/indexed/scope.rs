@@ -13,7 +13,7 @@ use crate::postgres::error::user_error;
 use crate::sql::arguments::required;
 
 /// The most columns of a scope: an index also has the block and the fingerprint.
-const MOST: usize = pg_sys::INDEX_MAX_KEYS as usize - 2;
+const MAX_SCOPE_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize - 2;
 
 /// Names of columns, in the order in which they are keys of the indexes; empty if there is no scope.
 #[derive(Default)]
@@ -23,10 +23,10 @@ impl Scope {
     /// Reads an argument of a function.
     pub fn read(scope: Option<AnyArray>) -> Result<Self, ErrorReport> {
         let names = names(&required(scope, "scope")?, "scope")?;
-        if names.len() > MOST {
+        if names.len() > MAX_SCOPE_COLUMNS {
             let message = format!("scope has {} columns", names.len());
             return Err(user_error(PgSqlErrorCode::ERRCODE_TOO_MANY_COLUMNS, message)
-                .set_detail(format!("A scope has at most {MOST}.")));
+                .set_detail(format!("A scope has at most {MAX_SCOPE_COLUMNS}.")));
         }
         for (place, name) in names.iter().enumerate() {
             if names[..place].contains(name) {

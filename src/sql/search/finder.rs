@@ -114,7 +114,7 @@ pub enum Next {
 const NONE_NEAR: Nearness = Nearness::within(-1);
 
 /// Places that are collected before they are visited, in half a megabyte.
-const PLACES: usize = 1 << 16;
+const MAX_COLLECTED_TIDS: usize = 1 << 16;
 /// Places that are remembered of a step, in case that it is given up; and places of such steps after which no further
 /// step is given up. They take a quarter of a megabyte, and two megabytes at most.
 const REMEMBERED: usize = 1 << 15;
@@ -317,7 +317,7 @@ impl Finder {
                     return Some(Found { fingerprint, distance, place, is_visited: true });
                 }
             }
-            while task.to_visit.len() < PLACES && self.look_up_next(task) {
+            while task.to_visit.len() < MAX_COLLECTED_TIDS && self.look_up_next(task) {
                 pgrx::check_for_interrupts!();
                 let scan = self.index(task.index).scan.as_mut()?;
                 match scan.next(|_| true) {
