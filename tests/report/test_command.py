@@ -14,7 +14,7 @@ class Counts(WithDatabase):
 
     def check(self, name, **limits):
         with psycopg.connect() as connection:
-            found = table.find(connection, f"report.{name}", "body", "simhash", None, limits)
+            found = table.find(connection, f"report.{name}", "body", "simhash", None, [], limits)
             result = summary.summarize(sample.rows(found, 100_000), found.criterion)
             arguments = ", ".join([*found.limits(), "scope => %s", "sample => %s"])
         expected = self.sql(
@@ -76,7 +76,7 @@ class Counts(WithDatabase):
         self.table("many", [f"word{number} a b c" for number in range(20_000)])
         self.sql("ANALYZE report.many")
         page = self.report("report.many", "--sample", "500")
-        self.assertRegex(page, r"\d+ rows of about 20,000 rows looked up")
+        self.assertRegex(page, r"\d+ of about 20,000 rows looked up")
         rows = int(self.progress.split("looked up ")[-1].split()[0])
         self.assertTrue(300 < rows < 800, rows)
         self.assertIn("of about 500 rows\n", self.progress)
@@ -87,7 +87,7 @@ class Sources(WithDatabase):
 
     def options(self, name, column="body", fingerprint="simhash"):
         with psycopg.connect() as connection:
-            found = table.find(connection, name, column, fingerprint, None, {})
+            found = table.find(connection, name, column, fingerprint, None, [], {})
         return found.options, found.made_from
 
     def test_options(self):
@@ -139,7 +139,8 @@ class Errors(WithDatabase):
             ),
             (
                 ["report.docs", "--scope", "tenant"],
-                'error: column "tenant" of table report.docs does not exist\nhint: A scope consists of columns.\n',
+                'error: column "tenant" of table report.docs does not exist\n'
+                "hint: It has: id, body, terms, other, simhash, simhash_block0, simhash_block1, simhash_block2, simhash_block3.\n",
             ),
         ):
             with self.subTest(arguments=arguments):

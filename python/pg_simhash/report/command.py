@@ -54,7 +54,7 @@ def _page(given: argparse.Namespace) -> str:
         connection.read_only = True
         # Compiling costs more than it saves: each look-up is short.
         connection.execute("SET LOCAL jit = off")
-        table = find(connection, given.table, given.column, given.fingerprint, given.scope, limits)
+        table = find(connection, given.table, given.column, given.fingerprint, given.scope, given.label, limits)
         size = min(given.sample, table.rows)
         rows = _with_progress(sample.rows(table, given.sample), size)
         html = page.render(table, summarize(rows, table.criterion), given.pairs)
@@ -92,6 +92,13 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         metavar="COLUMN",
         help="compare only rows with the same value in this column; may be repeated (default: that of the guard)",
+    )
+    parser.add_argument(
+        "--label",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="name rows by this column, such as a title; may be repeated (default: the primary key)",
     )
     limits = parser.add_argument_group("limits", "The defaults are those of the table's guard, or of a new guard.")
     unset: Any = argparse.SUPPRESS

@@ -157,7 +157,7 @@ def texts(table: Table, a: Place, b: Place) -> tuple[Text, Text]:
             SQL("{}({}, {}::jsonb)").format(features, table.text(name), table.options) for name in (row, other)
         )
         return SQL(
-            "coalesce({key}, {row}.ctid::text), left({text}, {most_text}), length({text}),"
+            "{key}, left({text}, {most_text}), length({text}),"
             " (SELECT count(*) FROM {of_row}),"
             " ARRAY(SELECT feature FROM {of_row} WHERE octet_length(feature) <= {longest}"
             " EXCEPT SELECT feature FROM {of_other} LIMIT {most_features})"
@@ -184,7 +184,7 @@ def texts(table: Table, a: Place, b: Place) -> tuple[Text, Text]:
 def beginnings(table: Table, places: Sequence[Place], length: int) -> list[tuple[str, str]]:
     """The keys of rows, and the beginnings of their texts."""
     query = SQL(
-        "SELECT coalesce({}, ctid::text), left({}, %s) FROM {} AS own WHERE tableoid = %s AND ctid = %s::tid"
+        "SELECT {}, left({}, %s) FROM {} AS own WHERE tableoid = %s AND ctid = %s::tid"
     ).format(table.key_of("own"), table.text("own"), table.sql)
     found = (table.connection.execute(query, [length, *place]).fetchone() for place in places)
     return [row for row in found if row is not None]

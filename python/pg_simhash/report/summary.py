@@ -125,7 +125,13 @@ class _Links:
         members: defaultdict[Place, list[Place]] = defaultdict(list)
         for place in list(self._parents):
             members[self.root(place)].append(place)
-        return sorted((Group(len(places), places) for places in members.values()), key=lambda group: -group.size)
+        groups = [Group(len(places), sorted(places, key=_order)) for places in members.values()]
+        return sorted(groups, key=lambda group: -group.size)
+
+
+def _order(place: Place) -> tuple[int, ...]:
+    oid, ctid = place
+    return (oid, *map(int, ctid.strip("()").split(",")))
 
 
 SIZES: Sequence[tuple[str, int, int]] = [

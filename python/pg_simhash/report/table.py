@@ -61,6 +61,8 @@ class Table:
     """The expression that the fingerprint is made from, if that is not the column."""
     key: tuple[str, ...]
     """The columns of the primary key."""
+    labels: tuple[str, ...]
+    """The columns by which the page names a row: those of the key, unless others are given."""
     scope: tuple[str, ...]
     rows: int
     is_estimate: bool
@@ -78,11 +80,11 @@ class Table:
         return SQL("{}::text").format(Identifier(row, self.column))
 
     def key_of(self, row: str) -> Composable:
-        """The key of a row as text, cut; NULL if there is none to show."""
-        if not self.key:
-            return SQL("NULL::text")
-        columns = SQL(", ").join(SQL("{}::text").format(Identifier(row, column)) for column in self.key)
-        return SQL("left(concat_ws(', ', {}), 60)").format(columns)
+        """What names a row on the page, cut; its place, if the table has no key."""
+        if not self.labels:
+            return SQL("{}::text").format(Identifier(row, "ctid"))
+        columns = SQL(", ").join(SQL("{}::text").format(Identifier(row, column)) for column in self.labels)
+        return SQL("left(concat_ws(', ', {}), 100)").format(columns)
 
     def limits(self) -> list[str]:
         """The arguments of simhash_guard that say these limits."""
@@ -107,6 +109,7 @@ def find(
     column: str,
     fingerprint: str,
     scope: Sequence[str] | None,
+    labels: Sequence[str],
     criterion: dict[str, Any],
 ) -> Table:
     """Reads the catalogue. ``criterion`` has those of the limits that the user gives."""
@@ -122,8 +125,9 @@ def find(
     # From here on, all names have their schemas, and names that PostgreSQL prints have theirs.
     connection.execute("SET LOCAL search_path = ''")
     columns = _columns(connection, oid)
-    if column not in columns:
-        raise ReportError(f'column "{column}" of table {shown} does not exist', f"It has: {', '.join(columns)}.")
+    for named in [column, *labels, *(scope or ())]:
+        if named not in columns:
+            raise ReportError(f'column "{named}" of table {shown} does not exist', f"It has: {', '.join(columns)}.")
     if columns[column].category != "S":
         raise ReportError(f'column "{column}" is of type {columns[column].type}', "The report compares texts.")
     attach = f"Attach it first: SELECT simhash_attach({_literal(shown)}, {_literal(column)}). "
@@ -143,8 +147,7 @@ def find(
         made_from = source
     guarded, guarded_scope = _guard(connection, oid, fingerprint, extension)
     rows, is_estimate = _rows(connection, oid, SQL("{}").format(Identifier(*qualified)))
-    for unknown in set(scope or ()) - set(columns):
-        raise ReportError(f'column "{unknown}" of table {shown} does not exist', "A scope consists of columns.")
+    key = _key(connection, oid)
     table = Table(
         connection=connection,
         oid=oid,
@@ -156,7 +159,8 @@ def find(
         version=version,
         options=options,
         made_from=made_from,
-        key=_key(connection, oid),
+        key=key,
+        labels=tuple(labels) or key,
         scope=guarded_scope if scope is None else tuple(scope),
         rows=rows,
         is_estimate=is_estimate,
