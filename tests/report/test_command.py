@@ -140,7 +140,8 @@ class Errors(WithDatabase):
             (
                 ["report.docs", "--scope", "tenant"],
                 'error: column "tenant" of table report.docs does not exist\n'
-                "hint: It has: id, body, terms, other, simhash, simhash_block0, simhash_block1, simhash_block2, simhash_block3.\n",
+                "hint: It has: id, body, terms, other, simhash, simhash_block0, "
+                "simhash_block1, simhash_block2, simhash_block3.\n",
             ),
         ):
             with self.subTest(arguments=arguments):
@@ -164,6 +165,22 @@ class Errors(WithDatabase):
             "error: this database does not have the extension pg_simhash\n"
             "hint: Create it: CREATE EXTENSION pg_simhash.\n",
         )
+
+
+class Encodings(WithDatabase):
+    def test_sql_ascii(self):
+        """Such a database counts bytes, and cuts a text within a character."""
+        self.sql("DROP DATABASE IF EXISTS report_ascii")
+        self.sql("CREATE DATABASE report_ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+        self.addCleanup(self.sql, "DROP DATABASE report_ascii")
+        database = make_conninfo(dbname="report_ascii")
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("SET client_min_messages = warning")
+            connection.execute("CREATE EXTENSION pg_simhash")
+            connection.execute("CREATE TABLE docs (body text)")
+            connection.execute("INSERT INTO docs VALUES ('one' || repeat('é', 12000)), ('one' || repeat('é', 12000))")
+            connection.execute("SELECT simhash_attach('docs', 'body')")
+        self.assertIn("éé\ufffd", self.report("docs", database=database))
 
 
 class Rights(WithDatabase):

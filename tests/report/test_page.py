@@ -57,7 +57,7 @@ class Page(WithDatabase):
         )
         directory = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.file = directory / "report.html"
-        cls.html = cls().report(f"report.{TABLE}")
+        cls.html = cls().report(f"report.{TABLE}", "--max-distance", "6", "--radii", "none")
         cls.file.write_text(cls.html, encoding="utf-8")
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium") or ""

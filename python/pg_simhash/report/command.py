@@ -11,13 +11,16 @@ from typing import Any
 try:
     import jinja2  # noqa: F401
     import psycopg
+    from psycopg.abc import Buffer
+    from psycopg.adapt import Loader
 except ImportError as error:
     raise SystemExit(
         f"error: the report needs the package {error.name}\nhint: install pg_simhash with its extra [report]"
     ) from None
 
-from . import page, sample
+from . import sample
 from .criterion import parse_radii
+from .page import render
 from .summary import summarize
 from .table import ReportError, find
 
@@ -25,7 +28,7 @@ from .table import ReportError, find
 def main(arguments: list[str]) -> int:
     given = _parser().parse_args(arguments)
     try:
-        print(_page(given))
+        page = _page(given)
     except ReportError as error:
         print(f"error: {error}\nhint: {error.hint}", file=sys.stderr)
         return 1
@@ -40,7 +43,16 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("\nerror: interrupted", file=sys.stderr)
         return 130
+    # The page says that it is UTF-8, whatever the locale is.
+    sys.stdout.buffer.write(f"{page}\n".encode())
     return 0
+
+
+class _TextLoader(Loader):
+    """Reads texts that a database in SQL_ASCII has cut within a character."""
+
+    def load(self, data: Buffer) -> str:
+        return bytes(data).decode(errors="replace")
 
 
 def _page(given: argparse.Namespace) -> str:
@@ -50,6 +62,7 @@ def _page(given: argparse.Namespace) -> str:
     with psycopg.connect(
         given.database, client_encoding="UTF8", fallback_application_name="pg_simhash report"
     ) as connection:
+        connection.adapters.register_loader("text", _TextLoader)
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         # Compiling costs more than it saves: each look-up is short.
@@ -57,7 +70,7 @@ def _page(given: argparse.Namespace) -> str:
         table = find(connection, given.table, given.column, given.fingerprint, given.scope, given.label, limits)
         size = min(given.sample, table.rows)
         rows = _with_progress(sample.rows(table, given.sample), size)
-        html = page.render(table, summarize(rows, table.criterion), given.pairs)
+        html = render(table, summarize(rows, table.criterion), given.pairs)
         connection.rollback()
     return html
 

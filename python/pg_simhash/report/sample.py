@@ -183,8 +183,8 @@ def texts(table: Table, a: Place, b: Place) -> tuple[Text, Text]:
 
 def beginnings(table: Table, places: Sequence[Place], length: int) -> list[tuple[str, str]]:
     """The keys of rows, and the beginnings of their texts."""
-    query = SQL(
-        "SELECT {}, left({}, %s) FROM {} AS own WHERE tableoid = %s AND ctid = %s::tid"
-    ).format(table.key_of("own"), table.text("own"), table.sql)
+    query = SQL("SELECT {}, left({}, %s) FROM {} AS own WHERE tableoid = %s AND ctid = %s::tid").format(
+        table.key_of("own"), table.text("own"), table.sql
+    )
     found = (table.connection.execute(query, [length, *place]).fetchone() for place in places)
     return [row for row in found if row is not None]
