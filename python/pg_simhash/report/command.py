@@ -11,8 +11,6 @@ from typing import Any
 try:
     import jinja2  # noqa: F401
     import psycopg
-    from psycopg.abc import Buffer
-    from psycopg.adapt import Loader
 except ImportError as error:
     raise SystemExit(
         f"error: the report needs the package {error.name}\nhint: install pg_simhash with its extra [report]"
@@ -48,13 +46,6 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-class _TextLoader(Loader):
-    """Reads texts that a database in SQL_ASCII has cut within a character."""
-
-    def load(self, data: Buffer) -> str:
-        return bytes(data).decode(errors="replace")
-
-
 def _page(given: argparse.Namespace) -> str:
     limits: dict[str, Any] = {
         name: getattr(given, name) for name in ("max_distance", "resemblance", "radii") if hasattr(given, name)
@@ -62,7 +53,6 @@ def _page(given: argparse.Namespace) -> str:
     with psycopg.connect(
         given.database, client_encoding="UTF8", fallback_application_name="pg_simhash report"
     ) as connection:
-        connection.adapters.register_loader("text", _TextLoader)
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         # Compiling costs more than it saves: each look-up is short.

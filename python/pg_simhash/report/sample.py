@@ -157,7 +157,7 @@ def texts(table: Table, a: Place, b: Place) -> tuple[Text, Text]:
             SQL("{}({}, {}::jsonb)").format(features, table.text(name), table.options) for name in (row, other)
         )
         return SQL(
-            "{key}, left({text}, {most_text}), length({text}),"
+            "{key}, {beginning}, length({text}),"
             " (SELECT count(*) FROM {of_row}),"
             " ARRAY(SELECT feature FROM {of_row} WHERE octet_length(feature) <= {longest}"
             " EXCEPT SELECT feature FROM {of_other} LIMIT {most_features})"
@@ -165,7 +165,7 @@ def texts(table: Table, a: Place, b: Place) -> tuple[Text, Text]:
             key=table.key_of(row),
             row=Identifier(row),
             text=table.text(row),
-            most_text=SQL(str(TEXT)),
+            beginning=table.beginning(table.text(row), TEXT),
             of_row=of_row,
             longest=SQL(str(FEATURE)),
             of_other=of_other,
@@ -178,13 +178,21 @@ def texts(table: Table, a: Place, b: Place) -> tuple[Text, Text]:
     ).format(one("a", "b"), one("b", "a"), table=table.sql)
     found = table.connection.execute(query, [*a, *b]).fetchone()
     assert found is not None  # The snapshot has both rows.
-    return Text(*found[:5]), Text(*found[5:])
+    return _text(*found[:5]), _text(*found[5:])
+
+
+def _text(key: bytes, text: bytes, length: int, features: int, only_here: list[str]) -> Text:
+    return Text(_decode(key), _decode(text), length, features, only_here)
+
+
+def _decode(text: bytes) -> str:
+    return text.decode(errors="replace")
 
 
 def beginnings(table: Table, places: Sequence[Place], length: int) -> list[tuple[str, str]]:
     """The keys of rows, and the beginnings of their texts."""
-    query = SQL("SELECT {}, left({}, %s) FROM {} AS own WHERE tableoid = %s AND ctid = %s::tid").format(
-        table.key_of("own"), table.text("own"), table.sql
+    query = SQL("SELECT {}, {} FROM {} AS own WHERE tableoid = %s AND ctid = %s::tid").format(
+        table.key_of("own"), table.beginning(table.text("own"), length), table.sql
     )
-    found = (table.connection.execute(query, [length, *place]).fetchone() for place in places)
-    return [row for row in found if row is not None]
+    found = (table.connection.execute(query, place).fetchone() for place in places)
+    return [(_decode(row[0]), _decode(row[1])) for row in found if row is not None]

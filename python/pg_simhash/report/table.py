@@ -20,6 +20,9 @@ from .criterion import (
     default_radii,
 )
 
+KEY = 100
+"""Characters of a key that are shown."""
+
 
 class ReportError(Exception):
     """An error of the user, with a hint about what to do."""
@@ -82,9 +85,14 @@ class Table:
     def key_of(self, row: str) -> Composable:
         """What names a row on the page, cut; its place, if the table has no key."""
         if not self.labels:
-            return SQL("{}::text").format(Identifier(row, "ctid"))
+            return self.beginning(SQL("{}::text").format(Identifier(row, "ctid")), KEY)
         columns = SQL(", ").join(SQL("{}::text").format(Identifier(row, column)) for column in self.labels)
-        return SQL("left(concat_ws(', ', {}), 100)").format(columns)
+        return self.beginning(SQL("concat_ws(', ', {})").format(columns), KEY)
+
+    def beginning(self, text: Composable, length: int) -> Composable:
+        """The beginning of a text, as bytes: a database in SQL_ASCII cuts texts within characters."""
+        ascii = self.connection.info.parameter_status("server_encoding") == "SQL_ASCII"
+        return SQL("convert_to(left({}, {}), {})").format(text, SQL(str(length)), "SQL_ASCII" if ascii else "UTF8")
 
     def limits(self) -> list[str]:
         """The arguments of simhash_guard that say these limits."""
@@ -146,7 +154,7 @@ def find(
             )
         made_from = source
     guarded, guarded_scope = _guard(connection, oid, fingerprint, extension)
-    rows, is_estimate = _rows(connection, oid, SQL("{}").format(Identifier(*qualified)))
+    rows, is_estimate = _rows(connection, oid, Identifier(*qualified), fingerprint)
     key = _key(connection, oid)
     table = Table(
         connection=connection,
@@ -264,18 +272,25 @@ def _key(connection: Connection[Any], oid: int) -> tuple[str, ...]:
     return tuple(name for (name,) in rows)
 
 
-def _rows(connection: Connection[Any], oid: int, name: Composable) -> tuple[int, bool]:
-    """The number of rows of the table with its partitions, and whether it is the planner's estimate."""
+def _rows(connection: Connection[Any], oid: int, name: Identifier, fingerprint: str) -> tuple[int, bool]:
+    """The number of rows with a fingerprint, with those of partitions, and whether it is the planner's estimate."""
     found = connection.execute(
         "WITH RECURSIVE members AS (SELECT %s::oid AS oid UNION SELECT inhrelid FROM pg_inherits, members"
         " WHERE inhparent = oid)"
-        " SELECT bool_and(reltuples >= 0), sum(reltuples)::bigint"
+        " SELECT bool_and(reltuples >= 0), sum(reltuples)"
         " FROM pg_class JOIN members USING (oid) WHERE relkind IN ('r', 'm')",
         [oid],
     ).fetchone()
     if found is not None and found[0] and found[1] >= 10_000:
-        return found[1], True
-    counted = connection.execute(SQL("SELECT count(*) FROM {}").format(name)).fetchone()
+        # A table has statistics of its own rows and, if it has partitions, of theirs.
+        nulls = connection.execute(
+            "SELECT null_frac FROM pg_stats JOIN pg_class AS c ON relname = tablename JOIN pg_namespace AS n"
+            " ON n.oid = relnamespace AND nspname = schemaname WHERE c.oid = %s AND attname = %s"
+            " ORDER BY inherited DESC LIMIT 1",
+            [oid, fingerprint],
+        ).fetchone()
+        return round(found[1] * (1 - (nulls[0] if nulls else 0))), True
+    counted = connection.execute(SQL("SELECT count({}) FROM {}").format(Identifier(fingerprint), name)).fetchone()
     assert counted is not None
     return counted[0], False
 
