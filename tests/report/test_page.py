@@ -60,7 +60,7 @@ class Page(WithDatabase):
         cls.html = cls().report(f"report.{TABLE}", "--max-distance", "6", "--radii", "none")
         cls.file.write_text(cls.html, encoding="utf-8")
         options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which("chromium") or ""
+        options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
         for flag in [*FLAGS, f"--user-data-dir={directory / 'profile'}"]:
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})

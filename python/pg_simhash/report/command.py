@@ -75,7 +75,7 @@ def _with_progress(rows: Iterable[sample.Row], size: int) -> Iterator[sample.Row
         count += 1
         if count % step == 0 and count < size:
             print(f"looked up {count} of about {size} rows", file=sys.stderr, end=end, flush=True)
-    print(f"looked up {count} rows; writing the page".ljust(50).rstrip("\n"), file=sys.stderr)
+    print(f"looked up {count} rows; writing the page", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -63,7 +63,7 @@ class Table:
     made_from: str | None
     """The expression that the fingerprint is made from, if that is not the column."""
     key: tuple[str, ...]
-    """The columns of the primary key."""
+    """The columns of the primary key, if they have an order."""
     labels: tuple[str, ...]
     """The columns by which the page names a row: those of the key, unless others are given."""
     scope: tuple[str, ...]
@@ -155,7 +155,7 @@ def find(
         made_from = source
     guarded, guarded_scope = _guard(connection, oid, fingerprint, extension)
     rows, is_estimate = _rows(connection, oid, Identifier(*qualified), fingerprint)
-    key = _key(connection, oid)
+    key, is_ordered = _key(connection, oid)
     table = Table(
         connection=connection,
         oid=oid,
@@ -167,7 +167,7 @@ def find(
         version=version,
         options=options,
         made_from=made_from,
-        key=key,
+        key=key if is_ordered else (),
         labels=tuple(labels) or key,
         scope=guarded_scope if scope is None else tuple(scope),
         rows=rows,
@@ -261,15 +261,16 @@ def _triggers(connection: Connection[Any], oid: int, function: str, extension: s
     return [[name, *(part.decode(errors="replace") for part in args.split(b"\0")[:-1])] for name, args in rows]
 
 
-def _key(connection: Connection[Any], oid: int) -> tuple[str, ...]:
+def _key(connection: Connection[Any], oid: int) -> tuple[tuple[str, ...], bool]:
+    """The columns of the primary key, and whether queries can compare them. They name no operators of extensions."""
     rows = connection.execute(
-        "SELECT attname"
+        "SELECT attname, typnamespace = 'pg_catalog'::regnamespace OR typtype <> 'b'"
         " FROM pg_index, unnest(indkey) WITH ORDINALITY AS k (attnum, position)"
-        " JOIN pg_attribute USING (attnum)"
+        " JOIN pg_attribute USING (attnum) JOIN pg_type AS t ON t.oid = atttypid"
         " WHERE indrelid = %s AND indisprimary AND attrelid = indrelid AND position <= indnkeyatts ORDER BY position",
         [oid],
-    )
-    return tuple(name for (name,) in rows)
+    ).fetchall()
+    return tuple(name for name, _ in rows), all(is_ordered for _, is_ordered in rows)
 
 
 def _rows(connection: Connection[Any], oid: int, name: Identifier, fingerprint: str) -> tuple[int, bool]:
