@@ -1,0 +1,9 @@
+"""A page about the near-duplicates of a table, for people who decide about it before they guard it.
+
+``python -m pg_simhash report postgresql://... docs body > report.html`` looks up a sample of the rows, and writes one
+HTML file. It needs the packages of the extra ``[report]``. It does not need the compiled module, because the server
+computes fingerprints and resemblances.
+
+``table`` reads what the catalogue says about the table, ``sample`` looks up its rows, ``summary`` counts them and
+chooses pairs, ``difference`` marks what only one text has, ``charts`` draws, and ``page`` writes the file.
+"""

@@ -1,0 +1,140 @@
+"""The command ``python -m pg_simhash report``."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+try:
+    import jinja2  # noqa: F401
+    import psycopg
+except ImportError as error:
+    raise SystemExit(
+        f"error: the report needs the package {error.name}\nhint: install pg_simhash with its extra [report]"
+    ) from None
+
+from . import sample
+from .criterion import parse_radii
+from .page import render
+from .summary import summarize
+from .table import ReportError, find
+
+
+def main(arguments: list[str]) -> int:
+    given = _parser().parse_args(arguments)
+    try:
+        page = _page(given)
+    except ReportError as error:
+        print(f"error: {error}\nhint: {error.hint}", file=sys.stderr)
+        return 1
+    except psycopg.Error as error:
+        hint = error.diag.message_hint
+        if isinstance(error, psycopg.errors.InsufficientPrivilege):
+            hint = "The report needs SELECT on the table: rights on some of its columns do not suffice."
+        print(f"error: {error.diag.message_primary or error}", file=sys.stderr)
+        if hint:
+            print(f"hint: {hint}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nerror: interrupted", file=sys.stderr)
+        return 130
+    # The page says that it is UTF-8, whatever the locale is.
+    sys.stdout.buffer.write(f"{page}\n".encode())
+    return 0
+
+
+def _page(given: argparse.Namespace) -> str:
+    limits: dict[str, Any] = {
+        name: getattr(given, name) for name in ("max_distance", "resemblance", "radii") if hasattr(given, name)
+    }
+    with psycopg.connect(
+        given.database, client_encoding="UTF8", fallback_application_name="pg_simhash report"
+    ) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        # Compiling costs more than it saves: each look-up is short.
+        connection.execute("SET LOCAL jit = off")
+        table = find(connection, given.table, given.column, given.fingerprint, given.scope, given.label, limits)
+        size = min(given.sample, table.rows)
+        rows = _with_progress(sample.rows(table, given.sample), size)
+        html = render(table, summarize(rows, table.criterion), given.pairs)
+        connection.rollback()
+    return html
+
+
+def _with_progress(rows: Iterable[sample.Row], size: int) -> Iterator[sample.Row]:
+    """Passes the rows on, and says how many there are: in one line of a terminal, else in a line for each tenth."""
+    end = "\r" if sys.stderr.isatty() else "\n"
+    step = max(size // (100 if sys.stderr.isatty() else 10), 1)
+    count = 0
+    for row in rows:
+        yield row
+        count += 1
+        if count % step == 0 and count < size:
+            print(f"looked up {count} of about {size} rows", file=sys.stderr, end=end, flush=True)
+    print(f"looked up {count} rows; writing the page", file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m pg_simhash report",
+        description="Write a page about the near-duplicates of a table, as HTML, to the standard output. It reads a "
+        "sample of the rows in one snapshot, with the rights of the user who connects, and changes nothing.",
+    )
+    parser.add_argument("database", help="as for psql: postgresql://host/name, or 'dbname=name'")
+    parser.add_argument("table", help="a table with fingerprints, such as docs or archive.docs")
+    parser.add_argument("column", help="the column that its fingerprints are made from")
+    parser.add_argument("--sample", type=_count, default=2000, metavar="ROWS", help="about how many rows are looked up")
+    parser.add_argument("--pairs", type=_count, default=5, metavar="NUMBER", help="pairs on each side of a limit")
+    parser.add_argument("--fingerprint", default="simhash", metavar="COLUMN", help="the fingerprint column")
+    parser.add_argument(
+        "--scope",
+        action="append",
+        metavar="COLUMN",
+        help="compare only rows with the same value in this column; may be repeated (default: that of the guard)",
+    )
+    parser.add_argument(
+        "--label",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="name rows by this column, such as a title; may be repeated (default: the primary key)",
+    )
+    limits = parser.add_argument_group("limits", "The defaults are those of the table's guard, or of a new guard.")
+    unset: Any = argparse.SUPPRESS
+    limits.add_argument("--max-distance", type=_distance, default=unset, metavar="BITS")
+    limits.add_argument("--resemblance", type=_resemblance, default=unset, metavar="0..1", help="or none")
+    limits.add_argument("--radii", type=_radii, default=unset, metavar="1,1,1,1", help="or none")
+    return parser
+
+
+def _count(text: str) -> int:
+    return int(_number(text, int, 1, 1_000_000))
+
+
+def _distance(text: str) -> int:
+    return int(_number(text, int, 0, 64))
+
+
+def _resemblance(text: str) -> float | None:
+    return None if text == "none" else _number(text, float, 0, 1)
+
+
+def _number(text: str, read: Callable[[str], float], least: int, most: int) -> float:
+    try:
+        number = read(text)
+    except ValueError:
+        number = math.nan
+    if not least <= number <= most:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least} to {most}")
+    return number
+
+
+def _radii(text: str) -> tuple[int, ...]:
+    try:
+        return () if text == "none" else parse_radii(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of radii, such as 1,1,1,1") from None

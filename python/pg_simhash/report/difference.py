@@ -1,0 +1,185 @@
+"""Marks what only one of two texts has, and cuts long texts around the marks.
+
+What is marked is what the fingerprint counts: the server says which features only this text has, and this module finds
+them in the text. If features are of several words or characters, all words of such a feature are marked.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+LENGTH = 700
+"""Characters of a text that are shown."""
+
+CONTEXT = 60
+"""Characters that are shown before and after a mark."""
+
+SPACELESS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005\u3007\u3021-\u3029\u3038-\u303b\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\ua9e0-\ua9fe\uaa60-\uaa7f\uf900-\ufaff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
+)
+"""Letters of the scripts that are written without spaces: each is a token of its own."""
+
+TAG = re.compile(r"<[^<>]*>")
+
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+"""Characters without a shape of their own that may change how others are shown: controls, and marks of direction."""
+
+EMPTY_LINES = re.compile(r"\r?\n(?:[ \t\r]*\n)*")
+
+
+class Piece(NamedTuple):
+    """A part of a text to show. A gap stands for a part that is left out."""
+
+    text: str
+    is_marked: bool = False
+    is_gap: bool = False
+
+
+class Token(NamedTuple):
+    text: str
+    start: int
+    end: int
+
+
+class Reading(NamedTuple):
+    """How the fingerprint's options read a text."""
+
+    keeps_case: bool = False
+    by_characters: bool = False
+    reads_tags: bool = True
+
+
+def excerpt(text: str, length: int, only_here: list[str], reading: Reading) -> tuple[list[Piece], list[str]]:
+    """The parts of a text around its marks, and the features that are marked in none of them.
+
+    ``text`` is the beginning of a text of this length.
+    """
+    marks, found = _marks(text, only_here, reading)
+    windows = _windows(text, marks)
+    pieces: list[Piece] = []
+    at = 0
+    for start, end in windows:
+        if start > at:
+            pieces.append(Piece("…", is_gap=True))
+        for is_marked, begin, stop in _split(start, end, marks):
+            pieces.append(Piece(visible(text[begin:stop]), is_marked))
+        at = end
+    if at < length:
+        pieces.append(Piece("…", is_gap=True))
+    shown = {feature for feature, spans in found.items() if any(_is_inside(span, windows) for span in spans)}
+    return pieces, [visible(feature) for feature in only_here if feature not in shown]
+
+
+def visible(text: str) -> str:
+    """The text with a sign in place of each control character, without empty lines."""
+    text = EMPTY_LINES.sub("\n", text)
+    return CONTROL.sub(lambda match: chr(0x2400 + ord(match[0])) if match[0] < "\x20" else "\ufffd", text)
+
+
+def tokens(text: str, reading: Reading) -> list[Token]:
+    """The tokens of a text, as the fingerprint reads them, and where they are."""
+    if not reading.reads_tags:
+        text = TAG.sub(lambda match: " " * len(match[0]), text)
+    found: list[Token] = []
+    joins = False  # whether the character before is the end of a word
+    adjacent = False  # whether it belongs to the last token
+    for character, start, end in _normalised(text, reading.keeps_case):
+        category = unicodedata.category(character)[0]
+        if category == "M":
+            if adjacent:
+                found[-1] = Token(found[-1].text + character, found[-1].start, end)
+        elif category not in "LN":
+            adjacent = joins = False
+        else:
+            is_word = SPACELESS.match(character) is None or unicodedata.category(character) in ("Nd", "No")
+            if is_word and joins and not reading.by_characters:
+                found[-1] = Token(found[-1].text + character, found[-1].start, end)
+            else:
+                found.append(Token(character, start, end))
+            adjacent, joins = True, is_word
+    if reading.by_characters:  # A mark is a character too.
+        found = [Token(character, token.start, token.end) for token in found for character in token.text]
+    return found
+
+
+def _normalised(text: str, keeps_case: bool) -> Iterator[tuple[str, int, int]]:
+    """The characters of the normalised text, each with the place of what it comes from: a character and its marks."""
+    start = 0
+    while start < len(text):
+        end = start + 1
+        while end < len(text) and end - start < 32 and unicodedata.category(text[end])[0] == "M":
+            end += 1
+        normal = unicodedata.normalize("NFKC", text[start:end])
+        for character in normal if keeps_case else normal.casefold():
+            yield character, start, end
+        start = end
+
+
+def _marks(text: str, only_here: list[str], reading: Reading) -> tuple[list[bool], dict[str, list[tuple[int, int]]]]:
+    """Which characters are marked, and where each feature is."""
+    of_text = tokens(text, reading)
+    as_read = reading._replace(reads_tags=True)
+    features = {tuple(token.text for token in tokens(feature, as_read)): feature for feature in only_here}
+    marks = [False] * len(text)
+    found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for length in {len(feature) for feature in features} - {0}:
+        for first in range(len(of_text) - length + 1):
+            window = of_text[first : first + length]
+            feature = features.get(tuple(token.text for token in window))
+            if feature is not None:
+                span = window[0].start, window[-1].end
+                found[feature].append(span)
+                marks[span[0] : span[1]] = [True] * (span[1] - span[0])
+    return marks, found
+
+
+def _windows(text: str, marks: list[bool]) -> list[tuple[int, int]]:
+    """The parts to show: the marks with their context, as many as there is space for, or else the beginning."""
+    length = len(text)
+    windows: list[tuple[int, int]] = []
+    space = LENGTH
+    for at, is_marked in enumerate(marks):
+        if not is_marked or windows and at + CONTEXT <= windows[-1][1]:
+            continue
+        start, end = _at_space(text, max(at - CONTEXT, 0), -1), _at_space(text, min(at + CONTEXT, length), 1)
+        if windows and start <= windows[-1][1] + 1:
+            space -= end - windows[-1][1]
+            start = windows.pop()[0]
+        else:
+            space -= end - start
+        windows.append((start, end))
+        if space <= 0:
+            break
+    if not windows:
+        return [(0, min(length, LENGTH))] if length else []
+    if len(windows) == 1 and windows[0][1] <= LENGTH:
+        return [(0, min(length, LENGTH))]
+    return windows
+
+
+def _at_space(text: str, at: int, step: int) -> int:
+    """The next place in this direction at which a word ends, if one is near."""
+    for place in range(at, at + step * CONTEXT // 3, step):
+        if not 0 < place < len(text):
+            return min(max(place, 0), len(text))
+        if text[place - 1].isspace() or text[place].isspace():
+            return place
+    return at
+
+
+def _split(start: int, end: int, marks: list[bool]) -> Iterator[tuple[bool, int, int]]:
+    """The runs of characters that are marked, and those that are not."""
+    begin = start
+    for at in range(start + 1, end + 1):
+        if at == end or marks[at] != marks[begin]:
+            yield marks[begin], begin, at
+            begin = at
+
+
+def _is_inside(span: tuple[int, int], windows: list[tuple[int, int]]) -> bool:
+    return any(start <= span[0] and span[1] <= end for start, end in windows)

@@ -1,0 +1,146 @@
+"""Counts the sampled rows, and chooses the pairs to show."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .criterion import Criterion
+from .sample import MOST_NEAR, Near, Place, Row
+
+
+class Kind(enum.Enum):
+    """What a guard would make of a row that is inserted after an earlier one. Of several earlier rows, the first kind
+    counts."""
+
+    DUPLICATE = "duplicate"
+    TOO_FAR = "too far"
+    """Beyond the distance, though the texts resemble each other enough."""
+    OTHER_TEXT = "other text"
+    """Within the distance, but the texts do not resemble each other enough."""
+    UNRELATED = "unrelated"
+
+
+class Pair(NamedTuple):
+    """A sampled row, and the earlier row that decides about it."""
+
+    place: Place
+    earlier: Place
+    distance: int
+    resemblance: float
+    kind: Kind
+
+
+class Group(NamedTuple):
+    """Rows that are duplicates of each other, perhaps through others."""
+
+    size: int
+    places: list[Place]
+
+
+@dataclass
+class Summary:
+    criterion: Criterion
+    rows: int = 0
+    pairs: list[Pair] = field(default_factory=list)
+    """One for each sampled row that an earlier row is near."""
+    sizes: Counter[int] = field(default_factory=Counter)
+    """How many sampled rows have so many duplicates, earlier or later, and themselves."""
+    groups: list[Group] = field(default_factory=list)
+    """The groups of the sampled rows and the rows that were found, the largest first."""
+
+    def count(self, kind: Kind) -> int:
+        return sum(pair.kind is kind for pair in self.pairs)
+
+    def examples(self, kind: Kind, number: int) -> list[Pair]:
+        """The pairs of this kind that are closest to the limit: first one of each set of rows that are linked."""
+        pairs = sorted((pair for pair in self.pairs if pair.kind is kind), key=self._margin)
+        links = _Links()
+        for pair in pairs:
+            links.add(pair.place, pair.earlier)
+        first: dict[Place, Pair] = {}
+        for pair in pairs:
+            first.setdefault(links.root(pair.place), pair)
+        ones = list(first.values())
+        return (ones + [pair for pair in pairs if pair not in ones])[:number]
+
+    def _margin(self, pair: Pair) -> tuple[float, ...]:
+        """How far a pair is from being of another kind."""
+        if pair.kind is Kind.TOO_FAR:
+            return (pair.distance, -pair.resemblance)
+        if self.criterion.resemblance is None:
+            return (-pair.distance, pair.resemblance)
+        return (abs(pair.resemblance - self.criterion.resemblance), -pair.distance)
+
+
+def summarize(rows: Iterable[Row], criterion: Criterion) -> Summary:
+    summary = Summary(criterion)
+    links = _Links()
+    for row in rows:
+        summary.rows += 1
+        pairs = [(near, _kind(near, criterion)) for near in row.near]
+        earlier = [pair for pair in pairs if pair[0].is_earlier]
+        if earlier:
+            near, kind = min(earlier, key=_rank)
+            summary.pairs.append(Pair(row.place, near.place, near.distance, near.resemblance, kind))
+        duplicates = [near for near, kind in pairs if kind is Kind.DUPLICATE]
+        summary.sizes[1 + len(duplicates)] += 1
+        for near in duplicates:
+            links.add(row.place, near.place)
+    summary.groups = links.groups()
+    return summary
+
+
+def _kind(near: Near, criterion: Criterion) -> Kind:
+    is_like = criterion.resemblance is None or near.resemblance >= criterion.resemblance
+    if near.is_near:
+        return Kind.DUPLICATE if is_like else Kind.OTHER_TEXT
+    return Kind.TOO_FAR if is_like else Kind.UNRELATED
+
+
+def _rank(pair: tuple[Near, Kind]) -> tuple[int, float, int]:
+    """The smallest is that of the row that decides."""
+    near, kind = pair
+    return (list(Kind).index(kind), -near.resemblance, near.distance)
+
+
+class _Links:
+    """Rows that are linked, as sets that are joined (union-find)."""
+
+    def __init__(self) -> None:
+        self._parents: dict[Place, Place] = {}
+
+    def add(self, a: Place, b: Place) -> None:
+        self._parents[self.root(a)] = self.root(b)
+
+    def root(self, place: Place) -> Place:
+        while (parent := self._parents.setdefault(place, place)) != place:
+            self._parents[place] = place = self._parents[parent]
+        return place
+
+    def groups(self) -> list[Group]:
+        members: defaultdict[Place, list[Place]] = defaultdict(list)
+        for place in list(self._parents):
+            members[self.root(place)].append(place)
+        groups = [Group(len(places), sorted(places, key=_order)) for places in members.values()]
+        return sorted(groups, key=lambda group: -group.size)
+
+
+def _order(place: Place) -> tuple[int, ...]:
+    oid, ctid = place
+    return (oid, *map(int, ctid.strip("()").split(",")))
+
+
+SIZES: Sequence[tuple[str, int, int]] = [
+    ("1", 1, 1),
+    ("2", 2, 2),
+    ("3", 3, 3),
+    ("4–5", 4, 5),
+    ("6–10", 6, 10),
+    (f"11–{MOST_NEAR}", 11, MOST_NEAR),
+    (f"> {MOST_NEAR}", MOST_NEAR + 1, 2 * MOST_NEAR + 1),
+]
+"""Classes of the sizes of groups: name, smallest and largest. No more rows than that are read."""

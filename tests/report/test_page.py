@@ -1,0 +1,210 @@
+"""The page in Chromium: hostile texts are shown as text, nothing is loaded, and it fits a phone, dark and light.
+
+Screenshots are in the directory SCREENSHOTS, if that is set.
+"""
+
+import base64
+import json
+import os
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+from database import WithDatabase, seeded
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    " --disable-component-update --disable-sync"
+).split()
+
+HOSTILE = [
+    "<script>document.title = 'changed'</script>",
+    "<img src=x onerror=\"document.title = 'changed'\">",
+    "\"'><svg onload=document.title='changed'>",
+    "</p></div></style></title></textarea><h1>changed</h1>",
+    "<link rel=stylesheet href=//example.com/a.css><iframe src=https://example.com></iframe>",
+    "<style>body { display: none }</style> <!-- <base href='https://example.com/'>",
+    "{{ 7 * 7 }} {% include '/etc/passwd' %} &lt;b&gt; &#60;i&#62;",
+    "\u202eright to left\u202c \u2066 \x1b[31m \x07 \u200f",
+    "w" * 3000,
+    "Z" + "\u0335\u0321\u0322" * 300 + " zalgo",
+    "مرحبا بالعالم " * 5 + "漢字" * 200,
+    "url(https://example.com/x.png) https://example.com/ javascript:alert(1)",
+]
+
+TABLE = '"<b>Do""cs</b>"'
+
+
+class Page(WithDatabase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        rng = seeded()
+        texts = []
+        for hostile in HOSTILE:
+            words = [f"w{rng.randrange(10**9)}" for _ in range(80)]
+            for changed in 0, 1, 3, 12:
+                # A hostile part that both texts have, one that only this one has, and one at the end of a long text.
+                other = [f"other{rng.randrange(10**9)}" for _ in range(changed)]
+                texts.append(
+                    " ".join([hostile, *other, *words[changed:40], f"{hostile}{changed}", *words[40:], hostile])
+                )
+        cls.table(
+            TABLE, texts, columns='id integer, body text, "<i>" text DEFAULT \'<u>key</u>\', PRIMARY KEY (id, "<i>")'
+        )
+        directory = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.file = directory / "report.html"
+        cls.html = cls().report(f"report.{TABLE}", "--max-distance", "6", "--radii", "none")
+        cls.file.write_text(cls.html, encoding="utf-8")
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
+        for flag in [*FLAGS, f"--user-data-dir={directory / 'profile'}"]:
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+        cls.browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        cls.addClassCleanup(cls.browser.quit)
+
+    def open(self, theme="light", width=1200):
+        command = self.browser.execute_cdp_cmd
+        command("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": theme}]})
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
+        command("Emulation.setDeviceMetricsOverride", size)
+        self.browser.get(self.file.as_uri())
+        if directory := os.environ.get("SCREENSHOTS"):
+            Path(directory).mkdir(parents=True, exist_ok=True)
+            clip = {"x": 0, "y": 0, "width": width, "height": min(self.script("document.body.scrollHeight"), 4000)}
+            shot = command("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": {**clip, "scale": 1}})
+            Path(directory, f"{theme}-{width}.png").write_bytes(base64.b64decode(shot["data"]))
+
+    def script(self, expression):
+        return self.browser.execute_script(f"return {expression}")
+
+    def texts_of(self, selector):
+        return self.script(f"Array.from(document.querySelectorAll('{selector}'), element => element.textContent)")
+
+    def test_loads_nothing(self):
+        self.browser.get_log("performance")
+        self.open()
+        events = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
+        urls = {event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"}
+        self.assertEqual(urls, {self.file.as_uri()})
+        self.assertEqual(self.browser.get_log("browser"), [])
+
+    def test_texts_are_texts(self):
+        self.open()
+        self.assertEqual(self.browser.title, 'Near-duplicates in report."<b>Do""cs</b>"')
+        self.assertEqual(self.texts_of("h1"), ['Near-duplicates in report."<b>Do""cs</b>"'])
+        self.assertEqual(self.script("document.querySelectorAll('script, img, iframe, link, base, u, i, a').length"), 0)
+        handlers = (
+            "Array.from(document.querySelectorAll('*')).flatMap(e => e.getAttributeNames()).filter(n => /^on/.test(n))"
+        )
+        self.assertEqual(self.script(handlers), [])
+        shown = " ".join(self.texts_of(".body"))
+        for hostile in HOSTILE[:7]:
+            with self.subTest(hostile=hostile):
+                self.assertIn(hostile[-30:], shown)
+        self.assertNotRegex(shown, "[\x00-\x08\x0e-\x1f\u202a-\u202e\u2066-\u2069\u200f]")
+        self.assertIn("\u241b[31m", shown)
+        self.assertTrue(all(key.startswith(tuple("123456789")) for key in self.texts_of("h4 .key")))
+        self.assertTrue(all("<u>key</u>" in key for key in self.texts_of("h4 .key")))
+
+    def test_pairs(self):
+        """Pairs on each side of the limits, with what only one text has."""
+        self.open()
+        headings = self.texts_of("h3")
+        self.assertEqual(len(headings), 3)
+        pairs = self.script(
+            "Array.from(document.querySelectorAll('article'), article => [article.previousElementSibling.tagName,"
+            " ...Array.from(article.querySelectorAll('.verdict b'), b => b.textContent)])"
+        )
+        duplicates = [(int(distance), float(resemblance)) for _, distance, resemblance in pairs]
+        self.assertTrue(any(d <= 6 and r >= 0.89 for d, r in duplicates), duplicates)
+        self.assertTrue(any(d <= 6 and r < 0.89 for d, r in duplicates), duplicates)
+        marks = self.texts_of("mark")
+        self.assertTrue(any(mark.startswith("other") for mark in marks), marks)
+        self.assertEqual([text for text in self.texts_of("article") if "earlier row" not in text], [])
+
+    def test_charts(self):
+        self.open()
+        self.assertEqual(
+            self.texts_of("svg .name"),
+            ["Distance, in bits", "Resemblance of the texts", "Rows in a group, themselves included"],
+        )
+        self.assertEqual(self.texts_of("svg text.limit"), ["limit 6", "limit .89"])
+        # Each bar of a chart stands for its rows: the sums of both are equal.
+        sums = self.script(
+            "Array.from(document.querySelectorAll('svg'), svg => Array.from(svg.querySelectorAll('.count'),"
+            " count => Number(count.textContent)).reduce((a, b) => a + b))"
+        )
+        self.assertEqual(sums[0], sums[1])
+        self.assertEqual(sums[2], 4 * len(HOSTILE))
+        # Bars to the left of a limit of resemblance are not duplicates.
+        [limit] = self.script(
+            "Array.from(document.querySelectorAll('svg')[1].querySelectorAll('line.limit'), e => e.x1.baseVal.value)"
+        )
+        for kind, is_beyond in (("duplicate", True), ("stored", False)):
+            bars = self.script(
+                f"Array.from(document.querySelectorAll('svg')[1].querySelectorAll('rect.{kind}'),"
+                " e => [e.x.baseVal.value, e.height.baseVal.value])"
+            )
+            self.assertTrue(bars)
+            if is_beyond:
+                self.assertTrue(all(x >= limit for x, _ in bars), (limit, bars))
+
+    def test_widths_and_themes(self):
+        colors = {}
+        for theme in "light", "dark":
+            for width in 1200, 360:
+                with self.subTest(theme=theme, width=width):
+                    self.open(theme, width)
+                    self.assertLessEqual(self.script("document.documentElement.scrollWidth"), width)
+                    # What a parent would cut, or show beyond its edge.
+                    wider = self.script(
+                        "Array.from(document.querySelectorAll('body *:not(svg *)')).filter(e =>"
+                        " e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.wide'))"
+                        ".map(e => e.className)"
+                    )
+                    self.assertEqual(wider, [])
+                    side_by_side = self.script(
+                        "(([a, b]) => a.getBoundingClientRect().top == b.getBoundingClientRect().top)"
+                        "(document.querySelectorAll('.pair .text'))"
+                    )
+                    self.assertEqual(side_by_side, width > 600)
+                    for selector in "body", "mark", ".figures", ".card", "h4", ".groups .body":
+                        self.assertGreaterEqual(self.contrast(selector), 4.5, selector)
+            colors[theme] = self.script("getComputedStyle(document.body).backgroundColor")
+        self.assertGreater(sum(rgb(colors["light"])), 3 * 200)
+        self.assertLess(sum(rgb(colors["dark"])), 3 * 60)
+
+    def contrast(self, selector):
+        """The contrast of text and background, as WCAG 2 defines it."""
+        ink, paper = self.script(
+            "(element => { let under = element; const paper = e => getComputedStyle(e).backgroundColor;"
+            " while (paper(under) == 'rgba(0, 0, 0, 0)') under = under.parentElement;"
+            f" return [getComputedStyle(element).color, paper(under)] }})(document.querySelector('{selector}'))"
+        )
+        lighter, darker = sorted((luminance(rgb(ink)), luminance(rgb(paper))), reverse=True)
+        return (lighter + 0.05) / (darker + 0.05)
+
+    def test_print_is_complete(self):
+        """The file is HTML of its own: it needs no other file."""
+        self.assertTrue(self.html.startswith("<!DOCTYPE html>"))
+        self.assertNotIn("<script", self.html)
+        self.assertNotRegex(self.html, r"<[^>]*\b(src|href)\s*=")
+
+
+def rgb(color):
+    return [float(part) for part in color.removeprefix("rgb(").rstrip(")").split(",")]
+
+
+def luminance(color):
+    parts = [part / 255 for part in color]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear))
+
+
+if __name__ == "__main__":
+    unittest.main()
