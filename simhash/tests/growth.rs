@@ -17,11 +17,11 @@ fn layout(blocks: i32, entries: Entries) -> Vec<IndexedBlock> {
     (0..blocks).map(|number| IndexedBlock { block: block(number), entries }).collect()
 }
 
-/// The places of the fingerprints that a step finds in an index on its block.
+/// The indexes of the fingerprints that a step finds in an index on its block.
 fn found(layouts: &[Vec<IndexedBlock>], fingerprints: &[u64], query: u64, step: Step) -> Vec<usize> {
-    let block = layouts[step.layout][step.place].block;
+    let block = layouts[step.layout][step.block].block;
     let values: Vec<i32> = block.ring(query, step.radius).collect();
-    (0..fingerprints.len()).filter(|&place| values.contains(&block.value(fingerprints[place]))).collect()
+    (0..fingerprints.len()).filter(|&index| values.contains(&block.value(fingerprints[index]))).collect()
 }
 
 /// Fingerprints near each other, so that searches at small distances find several of them.
@@ -47,14 +47,14 @@ proptest! {
         // Some blocks have no index.
         let layouts: Vec<Vec<_>> = layouts.iter().map(|&(blocks, indexed)| {
             let blocks = layout(blocks, Entries::Covering).into_iter().enumerate();
-            blocks.filter(|(place, _)| *place == 0 || indexed >> place & 1 == 1).map(|(_, block)| block).collect()
+            blocks.filter(|(index, _)| *index == 0 || indexed >> index & 1 == 1).map(|(_, block)| block).collect()
         }).collect();
         let mut growth = Growth::new(rows, layouts.clone(), ANY);
         let mut given_up = given_up.into_iter();
         let mut all = Vec::new();
         while let Some(step) = growth.next(distance, PASS) {
             // With few indexed blocks, the radii become large.
-            if layouts[step.layout][step.place].block.ring_count(step.radius) > 10_000 {
+            if layouts[step.layout][step.block].block.ring_count(step.radius) > 10_000 {
                 break;
             }
             if given_up.next() == Some(true) {
@@ -62,11 +62,11 @@ proptest! {
                 continue;
             }
             let step_found = found(&layouts, &fingerprints, query, step);
-            all.extend(step_found.into_iter().filter(|&place| growth.is_new(fingerprints[place] ^ query)));
+            all.extend(step_found.into_iter().filter(|&index| growth.is_new(fingerprints[index] ^ query)));
             growth.complete(step);
             let complete = growth.complete_within();
             let missed = (0..fingerprints.len())
-                .find(|place| hamming(fingerprints[*place], query) as i32 <= complete && !all.contains(place));
+                .find(|index| hamming(fingerprints[*index], query) as i32 <= complete && !all.contains(index));
             prop_assert_eq!(missed, None, "complete within {}", complete);
         }
         let mut once = all.clone();
@@ -94,7 +94,7 @@ proptest! {
         let mut all = Vec::new();
         let mut is_cut_short = false;
         while let Some(step) = growth.next(distance, PASS) {
-            if layouts[step.layout][step.place].block.ring_count(step.radius) > 10_000 {
+            if layouts[step.layout][step.block].block.ring_count(step.radius) > 10_000 {
                 is_cut_short = true;
                 break;
             }
@@ -103,13 +103,13 @@ proptest! {
                 continue;
             }
             let step_found = found(&layouts, &fingerprints, query, step);
-            all.extend(step_found.into_iter().filter(|&place| growth.is_new(fingerprints[place] ^ query)));
+            all.extend(step_found.into_iter().filter(|&index| growth.is_new(fingerprints[index] ^ query)));
             growth.complete(step);
         }
         prop_assert!(!is_cut_short || !has_layout || gives_up, "the radii need no such step");
         prop_assert!(is_cut_short || growth.complete_within() >= distance.min(LARGEST_DISTANCE));
-        let is_near = |place: &usize| near.contains(fingerprints[*place] ^ query);
-        let missed = (0..fingerprints.len()).find(|place| is_near(place) && !all.contains(place));
+        let is_near = |index: &usize| near.contains(fingerprints[*index] ^ query);
+        let missed = (0..fingerprints.len()).find(|index| is_near(index) && !all.contains(index));
         prop_assert!(is_cut_short || missed.is_none(), "missed {:?}", missed);
         let mut once = all.clone();
         once.sort_unstable();
@@ -125,7 +125,7 @@ proptest! {
         let mut given_up = 1;
         // A block that is given up again and again comes back with a higher limit, or not at all.
         while let Some(again) = growth.next(distance, PASS).filter(|_| given_up < 20) {
-            if again.place == first.place {
+            if again.block == first.block {
                 prop_assert!(again.limit >= 2.0 * first.limit);
             }
             growth.give_up(again);
@@ -205,7 +205,7 @@ fn a_common_value_is_given_up_for_other_blocks() {
     growth.give_up(first);
     let mut radii = Vec::new();
     while let Some(step) = growth.next(3, PASS) {
-        radii.push((step.place, step.radius));
+        radii.push((step.block, step.radius));
         growth.complete(step);
     }
     radii.sort_unstable();

@@ -14,7 +14,7 @@ use crate::postgres::error::user_error;
 pub fn check_radii(max_distance: i32, radii: &AnyArray) -> Result<Nearness, ErrorReport> {
     let array = detoast(radii, "radii")?;
     // SAFETY: `detoast` returns a valid array, which lives as long as the argument.
-    let radii = unsafe { integers(array) }.map_err(|place| null_element("radii", place))?;
+    let radii = unsafe { integers(array) }.map_err(|index| null_element("radii", index))?;
     Nearness::by_radii(max_distance, radii).ok_or_else(|| wrong_radii(radii))
 }
 

@@ -1,7 +1,7 @@
 //! What a search costs, depending on the number of blocks that fingerprints are cut into.
 //!
 //! A search looks up probes in indexes, and reads the entries that it finds, its candidates. If the entries have the
-//! fingerprint, they are compared in the index; otherwise each row must be visited. Few wide blocks need many probes at
+//! fingerprint, they are compared in the index; otherwise each row must be fetched. Few wide blocks need many probes at
 //! larger distances, and find few candidates. Many narrow blocks need few probes, but the number of candidates grows
 //! with the table.
 
@@ -14,7 +14,7 @@ use super::nearness::Nearness;
 pub const PROBE_MICROSECONDS: f64 = 2.2;
 /// The cost of one index entry that has the fingerprint, in microseconds. Measured like the probe: 0.035 to 0.07.
 pub const ENTRY_MICROSECONDS: f64 = 0.05;
-/// The cost of one row in microseconds: a visit to a warm heap page of its own.
+/// The cost of one row in microseconds: a fetch to a warm heap page of its own.
 ///
 /// Measured on 10 million uniform fingerprints at distance 3 (PostgreSQL 15, in memory, a prepared statement): four
 /// blocks with plain indexes take 0.9 to 2.6 ms for 4 probes and 610 rows, so 1.5 to 4.2 a row, of which this is the
@@ -24,7 +24,7 @@ pub const ROW_MICROSECONDS: f64 = 2.5;
 /// What the entries of an index tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entries {
-    /// The entries have the block only, so that each row must be visited.
+    /// The entries have the block only, so that each row must be fetched.
     Plain,
     /// The entries also have the fingerprint.
     Covering,

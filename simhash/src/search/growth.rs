@@ -58,10 +58,10 @@ struct Progress {
 /// One step of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// The place of the layout in what [`Growth::new`] was given.
+    /// The index of the layout in what [`Growth::new`] was given.
     pub layout: usize,
-    /// The place of the block in the layout.
-    pub place: usize,
+    /// The index of the block in the layout.
+    pub block: usize,
     /// The number of bits in which the values to look up differ from the query's.
     pub radius: u32,
     /// The expected cost in microseconds.
@@ -77,8 +77,8 @@ pub struct Total {
     pub probes: f64,
     /// Index entries that are read.
     pub entries: f64,
-    /// Those of them that lack the fingerprint, so that their rows are visited.
-    pub visits: f64,
+    /// Those of them that lack the fingerprint, so that their rows are fetched.
+    pub fetches: f64,
     /// The cost of both.
     pub microseconds: f64,
 }
@@ -86,7 +86,7 @@ pub struct Total {
 /// The cheapest way to a distance.
 struct Way {
     cost: f64,
-    /// The place of the block that comes next.
+    /// The index of the block that comes next.
     first: usize,
 }
 
@@ -129,7 +129,7 @@ impl Growth {
         }
         let ways = |except: Option<(usize, usize)>| {
             let ways = self.layouts.iter().enumerate().filter_map(move |(layout, blocks)| {
-                let except = except.filter(|(of, _)| *of == layout).map(|(_, place)| place);
+                let except = except.filter(|(of, _)| *of == layout).map(|(_, block)| block);
                 Some((layout, self.cheapest_way(blocks, distance, except)?))
             });
             let by_radii = self.by_radii.filter(|layout| except.is_none_or(|(of, _)| of != *layout));
@@ -143,12 +143,12 @@ impl Growth {
         // Once the step has cost more than this, the best way without its block is cheaper.
         let others = ways(Some((layout, way.first))).map_or(otherwise, |(_, other)| other.cost.min(otherwise));
         let limit = (others - (way.cost - cost)).max(cost * LEAST_EXCESS);
-        Some(Step { layout, place: way.first, radius: progress.radii, cost, limit })
+        Some(Step { layout, block: way.first, radius: progress.radii, cost, limit })
     }
 
     /// Records that a step is complete.
     pub fn complete(&mut self, step: Step) {
-        let progress = &mut self.layouts[step.layout][step.place];
+        let progress = &mut self.layouts[step.layout][step.block];
         progress.radii = step.radius + 1;
         progress.at_least = 0.0;
         self.spent += step.cost;
@@ -157,7 +157,7 @@ impl Growth {
     /// Records that a step has been given up. Other steps may find again what it has found.
     pub fn give_up(&mut self, step: Step) {
         // The limit doubles each time, so steps that are given up several times cost little in all.
-        let progress = &mut self.layouts[step.layout][step.place];
+        let progress = &mut self.layouts[step.layout][step.block];
         progress.at_least = 2.0 * step.limit;
     }
 
@@ -191,12 +191,12 @@ impl Growth {
         let (mut rest, mut total) = (self.clone(), Total::default());
         while rest.complete_within() < distance.min(LARGEST_DISTANCE) {
             let step = rest.next(distance, f64::INFINITY)?;
-            let IndexedBlock { block, entries } = rest.layouts[step.layout][step.place].of;
+            let IndexedBlock { block, entries } = rest.layouts[step.layout][step.block].of;
             let (probes, found) = rest.expected(block, step.radius);
             total.probes += probes;
             total.entries += found;
             if entries == Entries::Plain {
-                total.visits += found;
+                total.fetches += found;
             }
             rest.complete(step);
         }
@@ -215,14 +215,14 @@ impl Growth {
             if blocks.iter().zip(&radii).any(|(progress, &radius)| radius > progress.of.block.width()) {
                 break;
             }
-            let steps = blocks.iter().zip(&radii).enumerate().filter(|(place, _)| Some(*place) != except);
-            let steps = steps.map(|(place, (progress, &radius))| (place, self.step_cost(progress, radius)));
-            let (place, cost) = steps.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-            radii[place] += 1;
-            let so_far = way.get_or_insert(Way { cost: 0.0, first: place });
+            let steps = blocks.iter().zip(&radii).enumerate().filter(|(block, _)| Some(*block) != except);
+            let steps = steps.map(|(block, (progress, &radius))| (block, self.step_cost(progress, radius)));
+            let (block, cost) = steps.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+            radii[block] += 1;
+            let so_far = way.get_or_insert(Way { cost: 0.0, first: block });
             so_far.cost += cost;
             if cost < first_cost {
-                (so_far.first, first_cost) = (place, cost);
+                (so_far.first, first_cost) = (block, cost);
             }
         }
         way

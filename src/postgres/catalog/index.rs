@@ -100,7 +100,7 @@ impl Index {
 
     /// The position of a column of the table in the index, as a key or included, from 1; None if the index does not
     /// have it.
-    pub fn place_of(&self, column: i16) -> Option<i16> {
+    pub fn attnum_of(&self, column: i16) -> Option<i16> {
         self.columns.iter().position(|&found| found == column).map(|position| position as i16 + 1)
     }
 

@@ -1,4 +1,4 @@
-//! A scan of a btree, entry by entry. Most entries need no visit to the table, because the index has what decides about
+//! A scan of a btree, entry by entry. Most entries need no fetch to the table, because the index has what decides about
 //! them.
 
 use pgrx::pg_sys::{self, Datum, Oid};

@@ -37,9 +37,9 @@ impl NamedIndex {
         Ok(found)
     }
 
-    /// Whether the index has a column, so that its value is read without visiting the row.
+    /// Whether the index has a column, so that its value is read without fetching the row.
     pub fn covers(&self, column: Option<pg_sys::AttrNumber>) -> bool {
-        column.is_some_and(|column| self.place_of(column).is_some())
+        column.is_some_and(|column| self.attnum_of(column).is_some())
     }
 
     /// Locks the index as DROP INDEX does, so that nobody can rename it before the command. Returns its quoted name;

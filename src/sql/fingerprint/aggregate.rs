@@ -97,9 +97,9 @@ fn get_or_create<'a>(
 fn store(tally: Tally, mut context: PgMemoryContexts) -> Internal {
     // SAFETY: the context is alive, and palloc_struct returns memory of the size and alignment of a tally.
     let tally = unsafe {
-        let place: *mut Tally = context.palloc_struct();
-        place.write(tally);
-        place
+        let state: *mut Tally = context.palloc_struct();
+        state.write(tally);
+        state
     };
     Internal::from(Some(pg_sys::Datum::from(tally)))
 }

@@ -53,8 +53,8 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
     let is_jsonb = matches!(document, Document::Jsonb(_));
     let known = LAST.with_borrow_mut(|last| {
         let same = |known: &Remembered| known.is_jsonb == is_jsonb && *known.document == *bytes;
-        let place = last.iter().position(same)?;
-        last[..=place].rotate_right(1);
+        let position = last.iter().position(same)?;
+        last[..=position].rotate_right(1);
         Some(last[0].options.clone())
     });
     if let Some(options) = known {

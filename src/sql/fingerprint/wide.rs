@@ -65,8 +65,8 @@ fn hamming_arrays(a: AnyArray, b: AnyArray) -> Result<Option<i32>, ErrorReport> 
             .set_hint("Compare fingerprints that simhash_wide made with the same number of words."));
     }
     let mut sum = 0i32;
-    for (place, (a, b)) in a.iter().zip(b.iter()).enumerate() {
-        let (Some(a), Some(b)) = (a, b) else { return Err(null_element(WHAT, place)) };
+    for (index, (a, b)) in a.iter().zip(b.iter()).enumerate() {
+        let (Some(a), Some(b)) = (a, b) else { return Err(null_element(WHAT, index)) };
         let distance = distance::hamming(a.cast_unsigned(), b.cast_unsigned());
         sum = sum.checked_add(distance.cast_signed()).ok_or_else(|| {
             user_error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "distance is out of range")

@@ -99,7 +99,7 @@ enum Step {
     Decided(HeapTuple),
     /// A transaction that the outcome depends on has ended; search again.
     LookAgain,
-    /// Another transaction has written or locked the new row's own row, which is at this place.
+    /// Another transaction has written or locked the new row's own row, which has this tid.
     OwnRowIsBusy(Transaction, ItemPointerData),
 }
 
@@ -198,11 +198,11 @@ impl Statement {
             match unsafe { self.look_once(&row, waits)? } {
                 Step::Decided(tuple) => return Ok(tuple),
                 Step::LookAgain => {}
-                Step::OwnRowIsBusy(transaction, place) => {
+                Step::OwnRowIsBusy(transaction, tid) => {
                     // The transactions that wrote or locked the row may need lock keys: release ours before waiting.
                     waits += 1;
                     self.locks.borrow_mut().release();
-                    transaction.wait(&event.table(), place);
+                    transaction.wait(&event.table(), tid);
                 }
             }
         }
@@ -296,10 +296,10 @@ impl Statement {
         } else {
             Found::None
         };
-        if let Found::Depends(transaction, place) = own_row
+        if let Found::Depends(transaction, tid) = own_row
             && waits < MOST_WAITS
         {
-            return Ok(Step::OwnRowIsBusy(transaction, place));
+            return Ok(Step::OwnRowIsBusy(transaction, tid));
         }
         let is_stored = !tuple.is_null() && matches!(own_row, Found::None);
         // A marked row does not count as a near-duplicate of later rows.
@@ -389,9 +389,9 @@ impl Statement {
         Ok(match found {
             // A row that is already present decides, whatever other transactions do.
             Near { nearest: Some(nearest), .. } => Outcome::Near(nearest),
-            Near { awaited: Some((transaction, table, place)), .. } => {
+            Near { awaited: Some((transaction, table, tid)), .. } => {
                 self.locks.borrow_mut().release();
-                transaction.wait(&Relation::open(table), place);
+                transaction.wait(&Relation::open(table), tid);
                 Outcome::LookAgain
             }
             Near { may_have_moved: true, .. } => Outcome::LookAgain,
@@ -542,7 +542,7 @@ impl Statement {
 #[derive(Default)]
 struct Near<'a> {
     nearest: Option<Nearest<'a>>,
-    /// A transaction that decides whether a near row is present, with that row's table and place.
+    /// A transaction that decides whether a near row is present, with that row's table and tid.
     awaited: Option<(Transaction, Oid, ItemPointerData)>,
     may_have_moved: bool,
 }

@@ -54,9 +54,9 @@ pub struct Guard {
     pub log: Option<Log>,
     /// The condition under which existing rows count, as SQL; None if all do.
     pub among: Option<String>,
-    /// The tables to search: the table, or all partitions of a partitioned table. `places` has the position of each.
+    /// The tables to search: the table, or all partitions of a partitioned table. `positions` has the position of each.
     pub searched: Vec<SearchedTable>,
-    places: HashMap<Oid, usize>,
+    positions: HashMap<Oid, usize>,
     /// The mark column of each table in `searched`; empty if the guard does not mark.
     marks: Vec<Mark>,
     /// All tables that the guard depends on, including partitioned ones.
@@ -137,17 +137,28 @@ impl Guard {
         let Members { all, with_rows } = members;
         let mark_of = |own: &SearchedTable| mark.map(|mark| Mark::of(own, mark, &searched));
         let marks = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;
-        let places = with_rows.into_iter().enumerate().map(|(place, member)| (member, place)).collect();
+        let positions = with_rows.into_iter().enumerate().map(|(position, member)| (member, position)).collect();
         let tables = all.iter().copied().collect();
         let (identity, secret) = (identity.clone(), secret(identity.root, &identity.arguments)?);
         let key_blocks = KeyBlocks::of(criterion.near);
-        let guard =
-            Self { identity, secret, key_blocks, action, criterion, log, among, searched, places, marks, members: all };
+        let guard = Self {
+            identity,
+            secret,
+            key_blocks,
+            action,
+            criterion,
+            log,
+            among,
+            searched,
+            positions,
+            marks,
+            members: all,
+        };
         Ok((guard, tables))
     }
 
-    fn place_of(&self, table: Oid) -> Option<usize> {
-        self.places.get(&table).copied()
+    fn position_of(&self, table: Oid) -> Option<usize> {
+        self.positions.get(&table).copied()
     }
 
     /// The trigger's table among those that are searched.
@@ -162,12 +173,12 @@ impl Guard {
 
     /// A table as it is searched; None if it is not.
     pub fn searched(&self, table: Oid) -> Option<&SearchedTable> {
-        self.place_of(table).map(|place| &self.searched[place])
+        self.position_of(table).map(|position| &self.searched[position])
     }
 
     /// The mark column of a table; None if the guard does not mark.
     pub fn mark(&self, table: Oid) -> Option<&Mark> {
-        self.place_of(table).and_then(|place| self.marks.get(place))
+        self.position_of(table).and_then(|position| self.marks.get(position))
     }
 }
 

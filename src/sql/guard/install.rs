@@ -41,7 +41,7 @@ use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_colum
 /// as the other triggers leave it.
 const TRIGGER: &str = "zzz_simhash_guard";
 
-/// From this many visits for each new row on, hint at covering indexes: an insert takes about as long as forty visits.
+/// From this many fetches for each new row on, hint at covering indexes: an insert takes about as long as forty fetches.
 const MANY_VISITS: f64 = 20.0;
 
 /// From this many probes for each new row on, hint at another layout: a probe takes two microseconds, and an insert a
@@ -247,10 +247,10 @@ impl Guard {
         self.check_mark(relation, &searched)?;
         self.check_half_objects(table, relation)?;
         self.check_log(table, relation)?;
-        let visits: f64 = searched.iter().map(|member| member.visits).sum();
-        if visits >= MANY_VISITS {
+        let fetches: f64 = searched.iter().map(|member| member.fetches).sum();
+        if fetches >= MANY_VISITS {
             tell(format!(
-                "for each new row, about {visits:.0} rows of table \"{}\" will be visited; with covering indexes \
+                "for each new row, about {fetches:.0} rows of table \"{}\" will be fetched; with covering indexes \
                  (simhash_attach with covering => true), only those that are near",
                 table.name
             ));

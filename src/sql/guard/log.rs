@@ -241,7 +241,7 @@ impl Log {
     fn statement(&self, guarded: &Guarded, root: &Relation) -> Result<String, ErrorReport> {
         const FIRST: usize = 4;
         let names: Vec<_> = COLUMNS.into_iter().map(|(name, _)| quote_identifier(name)).collect();
-        let member = |(place, name): (usize, &String)| format!("{}, ${}", quote_literal(name), FIRST + place);
+        let member = |(index, name): (usize, &String)| format!("{}, ${}", quote_literal(name), FIRST + index);
         let members: Vec<_> = self.columns.iter().enumerate().map(member).collect();
         let object = |members: &[String]| format!("pg_catalog.jsonb_build_object({})", members.join(", "));
         let new_row = if members.is_empty() {

@@ -25,7 +25,7 @@ pub struct Mark {
 /// What a mark holds of the primary key of the row that it names.
 #[derive(Clone, Copy)]
 enum Content {
-    /// The value of the key's column at this place.
+    /// The value of the key's column at this position.
     Value(usize),
     /// The whole key as a JSON object.
     Object,
@@ -46,7 +46,7 @@ impl Mark {
     /// The mark that names a row of this table.
     pub fn value(&self, near: &Nearest) -> Result<Option<Datum>, ErrorReport> {
         match self.content {
-            Content::Value(place) => Ok(near.key.value(place)),
+            Content::Value(position) => Ok(near.key.value(position)),
             Content::Object => {
                 let key = near.searched.primary_key.to_json(&near.key)?;
                 Ok(key.map(|key| to_jsonb(&key)).transpose()?.flatten().map(|key| key.datum()))
@@ -59,23 +59,23 @@ impl Content {
     /// What a mark column of this type holds of the key of the table's rows; None if it cannot hold that.
     fn of(searched: &SearchedTable, mark: &Column) -> Option<Self> {
         let key: Vec<_> = searched.primary_key.columns().collect();
-        if let Some(place) = naming_column(searched)
-            && (key[place].data_type, key[place].type_modifier) == (mark.data_type, mark.type_modifier)
+        if let Some(position) = naming_column(searched)
+            && (key[position].data_type, key[position].type_modifier) == (mark.data_type, mark.type_modifier)
         {
-            return Some(Self::Value(place));
+            return Some(Self::Value(position));
         }
         (mark.data_type == pg_sys::JSONBOID && !key.is_empty()).then_some(Self::Object)
     }
 }
 
-/// The place, in the primary key, of the column that names a row among those that agree with it in the scope: the only
+/// The position, in the primary key, of the column that names a row among those that agree with it in the scope: the only
 /// one outside the scope, or the only one at all. None if there are several, or none.
 fn naming_column(searched: &SearchedTable) -> Option<usize> {
     let is_outside = |column: &Column| !searched.scope.columns().any(|scope| scope == column.number);
     let columns = || searched.primary_key.columns().enumerate();
-    let mut outside = columns().filter(|(_, column)| is_outside(column)).map(|(place, _)| place);
+    let mut outside = columns().filter(|(_, column)| is_outside(column)).map(|(position, _)| position);
     match (outside.next(), outside.next()) {
-        (Some(place), None) => Some(place),
+        (Some(position), None) => Some(position),
         // Only partitions with keys of their own have two rows with the same key.
         (None, None) if columns().count() == 1 => Some(0),
         _ => None,
@@ -144,13 +144,13 @@ fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Resu
         names.iter().map(quote_identifier).collect::<Vec<_>>().join(", ")
     );
     let hint = match naming_column(searched) {
-        Some(place) if key[place].data_type == pg_sys::JSONBOID => {
-            format!("A column of type jsonb gets the value of \"{}\".", names[place])
+        Some(position) if key[position].data_type == pg_sys::JSONBOID => {
+            format!("A column of type jsonb gets the value of \"{}\".", names[position])
         }
-        Some(place) => format!(
+        Some(position) => format!(
             "A column of type {} gets the value of \"{}\", and one of type jsonb the whole key.",
-            key[place].type_name(),
-            names[place]
+            key[position].type_name(),
+            names[position]
         ),
         None => "A column of type jsonb gets the whole key. If all columns of the key but one are in the scope, a \
                  column of that one's type gets its value."

@@ -189,10 +189,10 @@ impl OwnRow {
             std::ptr::copy_nonoverlapping((*new_slot).tts_isnull, (*complete).tts_isnull, columns);
             (*complete).tts_tableOid = (*new_slot).tts_tableOid;
             for (column, computed) in &self.generated {
-                let place = *column as usize - 1;
+                let index = *column as usize - 1;
                 let value = computed.value_in(new, context);
-                *(*complete).tts_values.add(place) = value.unwrap_or_else(Datum::null);
-                *(*complete).tts_isnull.add(place) = value.is_none();
+                *(*complete).tts_values.add(index) = value.unwrap_or_else(Datum::null);
+                *(*complete).tts_isnull.add(index) = value.is_none();
             }
             Row::new(pg_sys::ExecStoreVirtualTuple(complete))
         }
@@ -252,11 +252,11 @@ impl UniqueIndex {
         // SAFETY: the caller passes two keys of this index, which has an operator and a collation for each of its keys.
         unsafe {
             let index = Relation::open(self.oid);
-            a.iter().zip(b).enumerate().all(|(place, pair)| match pair {
+            a.iter().zip(b).enumerate().all(|(number, pair)| match pair {
                 (None, None) => true,
                 (Some(a), Some(b)) => {
-                    let equality = *(*self.info).ii_UniqueProcs.add(place);
-                    let collation = *index.rd_indcollation.add(place);
+                    let equality = *(*self.info).ii_UniqueProcs.add(number);
+                    let collation = *index.rd_indcollation.add(number);
                     pg_sys::OidFunctionCall2Coll(equality, collation, *a, *b) != Datum::from(false)
                 }
                 _ => false,
@@ -282,16 +282,16 @@ impl UniqueIndex {
         unsafe {
             let (info, index) = (&*self.info, Relation::open(self.oid));
             let mut keys = [pg_sys::ScanKeyData::default(); MOST_KEYS];
-            for (place, (key, value)) in keys.iter_mut().zip(values).enumerate() {
+            for (number, (key, value)) in keys.iter_mut().zip(values).enumerate() {
                 let is_null = if value.is_none() { pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL } else { 0 };
                 pg_sys::ScanKeyEntryInitialize(
                     key,
                     is_null as i32,
-                    place as pg_sys::AttrNumber + 1,
-                    *info.ii_UniqueStrats.add(place),
+                    number as pg_sys::AttrNumber + 1,
+                    *info.ii_UniqueStrats.add(number),
                     Oid::INVALID,
-                    *index.rd_indcollation.add(place),
-                    *info.ii_UniqueProcs.add(place),
+                    *index.rd_indcollation.add(number),
+                    *info.ii_UniqueProcs.add(number),
                     value.unwrap_or_else(Datum::null),
                 );
             }
@@ -303,7 +303,7 @@ impl UniqueIndex {
                 match state {
                     State::Depends { on, .. } => return Found::Depends(on, version.row().tid()),
                     State::Gone { lately: false } => {}
-                    // It may have moved to a place that the scan has passed.
+                    // It may have moved to a position that the scan has passed.
                     State::Gone { lately: true } => found = Found::Present,
                     State::Present => match waits_for_locks.then(|| version.locker()).flatten() {
                         Some(id) => {

@@ -90,13 +90,13 @@ impl PendingRow {
     /// there before counts as not stored, which is safe.)
     fn is_stored(&self) -> bool {
         // SAFETY: the slot lives until the statement ends, and the row is forgotten before.
-        let place = unsafe { Row::new(self.slot) }.tid();
-        if tid_numbers(place) == self.before {
+        let tid = unsafe { Row::new(self.slot) }.tid();
+        if tid_numbers(tid) == self.before {
             return false;
         }
         let table = Relation::open(self.table);
         let slot = TableSlot::new(&table);
-        let command = RowVersion::fetch(&table, place, &slot).and_then(RowVersion::own_command);
+        let command = RowVersion::fetch(&table, tid, &slot).and_then(RowVersion::own_command);
         command.is_some_and(|command| command >= self.command)
     }
 

@@ -271,13 +271,13 @@ struct Sampled<'a> {
 }
 
 impl Sampled<'_> {
-    /// Whether another row is earlier: by its key or, if the keys have no order, by its place.
+    /// Whether another row is earlier: by its key or, if the keys have no order, by its tid.
     fn comes_after(&self, searched: &SearchedTable, row: Row<'_>, key: &KeyValue) -> bool {
-        let places = || {
+        let tids = || {
             let (table, own) = (searched.oid.to_u32(), self.own.oid.to_u32());
             (table, tid_numbers(row.tid())).cmp(&(own, tid_numbers(self.row.tid())))
         };
-        searched.primary_key.compare(key, &self.own.primary_key, &self.key).then_with(places).is_lt()
+        searched.primary_key.compare(key, &self.own.primary_key, &self.key).then_with(tids).is_lt()
     }
 }
 
@@ -373,18 +373,18 @@ impl Preview {
             if query.table() != Some(member.oid) {
                 return Err(renamed(member.oid));
             }
-            let mut places = Vec::new();
-            // SAFETY: a ctid is a pointer to a place, which is copied.
-            query.each_value(|place| places.push(unsafe { *place.cast_mut_ptr::<ItemPointerData>() }))?;
-            room -= places.len() as i64;
+            let mut tids = Vec::new();
+            // SAFETY: a ctid is a pointer to a tid, which is copied.
+            query.each_value(|tid| tids.push(unsafe { *tid.cast_mut_ptr::<ItemPointerData>() }))?;
+            room -= tids.len() as i64;
             let table = member.open();
             let slot = TableSlot::new(&table);
-            for place in places {
+            for tid in tids {
                 pgrx::check_for_interrupts!();
                 if self.refuted.get() >= most_refuted {
                     return Ok(groups);
                 }
-                let Some(row) = slot.fetch(&table, place) else { continue };
+                let Some(row) = slot.fetch(&table, tid) else { continue };
                 // SAFETY: what is kept of a row is not in this memory.
                 unsafe {
                     memory.switch_to(|_| self.add(&mut groups, own, row))?;
@@ -517,7 +517,7 @@ impl Preview {
     }
 }
 
-/// What identifies a row: its primary key or, without one, its place.
+/// What identifies a row: its primary key or, without one, its tid.
 fn describe(searched: &SearchedTable, key: &KeyValue, row: Row<'_>) -> Result<Option<String>, ErrorReport> {
     let (block, offset) = tid_numbers(row.tid());
     Ok(Some(searched.primary_key.describe(key)?.unwrap_or_else(|| format!("(ctid)=(({block},{offset}))"))))

@@ -39,15 +39,15 @@ impl Scope {
     }
 
     /// Scan keys that find the rows with these values, in an index whose first keys are the scope columns at these
-    /// places. NULL equals NULL. They live as long as the values.
+    /// positions. NULL equals NULL. They live as long as the values.
     ///
     /// # Safety
     /// The index compares these columns as their types and collations do.
-    pub unsafe fn keys(&self, places: &[usize], values: &ScopeValues<'_>) -> Vec<pg_sys::ScanKeyData> {
-        let key = |(number, &place): (i16, &usize)| {
+    pub unsafe fn keys(&self, positions: &[usize], values: &ScopeValues<'_>) -> Vec<pg_sys::ScanKeyData> {
+        let key = |(number, &position): (i16, &usize)| {
             let mut key = pg_sys::ScanKeyData::default();
-            let ScopeColumn { column, equality, .. } = &self.0[place];
-            let (flags, strategy, function, value) = match values.0[place] {
+            let ScopeColumn { column, equality, .. } = &self.0[position];
+            let (flags, strategy, function, value) = match values.0[position] {
                 Some(value) => (0, pg_sys::BTEqualStrategyNumber, *equality, value),
                 // A test for NULL has no operator.
                 None => (pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL, 0, Oid::INVALID, Datum::null()),
@@ -68,7 +68,7 @@ impl Scope {
             }
             key
         };
-        (1..).zip(places).map(key).collect()
+        (1..).zip(positions).map(key).collect()
     }
 
     /// The scope values of a row, which live as long as the row.

@@ -2,7 +2,7 @@
 //!
 //! It reads the block indexes directly, whatever the planner would choose, and under a dirty snapshot: it sees what
 //! every other transaction has written, committed or not. What a search under the query's snapshot does beside this,
-//! `sql::search::finder` does: it skips what it has found already, and visits rows in the order of their places. Here
+//! `sql::search::finder` does: it skips what it has found already, and fetches rows in the order of their tids. Here
 //! each version counts.
 
 use std::cell::Cell;
@@ -49,8 +49,8 @@ pub struct SearchedTable {
     pub made_from: Vec<i16>,
     /// For a partition, the columns that decide which partition a row belongs to.
     partition_columns: Vec<i16>,
-    /// Rows that a search visits, most of them not near, if block values are evenly distributed; more if they are not.
-    pub visits: f64,
+    /// Rows that a search fetches, most of them not near, if block values are evenly distributed; more if they are not.
+    pub fetches: f64,
     /// Values that a search looks up in the indexes.
     pub probes: f64,
     /// Number of index entries that searches have read.
@@ -62,7 +62,7 @@ pub struct SearchedTable {
 
 /// The indexes that a search reads.
 struct Indexes {
-    /// The places, among the scope columns, of the columns that the indexes have before the block.
+    /// The positions, among the scope columns, of the columns that the indexes have before the block.
     before: Vec<usize>,
     /// An estimate of the number of rows that agree in these columns with a new row.
     rows: f64,
@@ -99,7 +99,7 @@ pub struct Wanted<'a> {
     pub scope: &'a ScopeValues<'a>,
     /// The new row's table.
     pub table: Oid,
-    /// For an UPDATE, the place of the row's old version in that table.
+    /// For an UPDATE, the tid of the row's old version in that table.
     pub except: Option<pg_sys::ItemPointerData>,
     /// Recognises the new row's own row; None for an UPDATE.
     pub is_own_row: Option<&'a IsOwnRow<'a>>,
@@ -151,7 +151,7 @@ impl SearchedTable {
             source,
             made_from,
             partition_columns: partition_columns(table),
-            visits: if is_covering { 0.0 } else { indexes.total.entries },
+            fetches: if is_covering { 0.0 } else { indexes.total.entries },
             probes: indexes.total.probes,
             entries: Cell::new(0),
             serves_radii: criterion.near.blocks().is_none() || indexes.serves_radii,
@@ -163,7 +163,7 @@ impl SearchedTable {
     /// successor in its place. A row may be shown more than once. `show` may reduce the wanted distance. An error if out
     /// of memory.
     ///
-    /// A concurrent UPDATE can hide a row: the scan has passed the place of the new version before it was written, and
+    /// A concurrent UPDATE can hide a row: the scan has passed the position of the new version before it was written, and
     /// finds the old version gone. The scan then shows the old version as gone lately. If it shows no such version, it
     /// has missed no row that was near when it began. For an index has an entry for every version except those long
     /// gone; and a version that was replaced before the scan began has a successor that existed by then.
@@ -181,7 +181,7 @@ impl SearchedTable {
         // SAFETY: the indexes compare the scope columns as their types do, as `Indexes::cheapest` has checked.
         let before = unsafe { self.scope.keys(before, wanted.scope) };
         while let Some(step) = growth.next(wanted.max_distance.get(), f64::INFINITY) {
-            let searched = &layouts[step.layout][step.place];
+            let searched = &layouts[step.layout][step.block];
             let Some(block) = Block::new(searched.block, searched.blocks) else { break };
             let index = Relation::open(searched.index);
             // SAFETY: table and index stay open until the scan ends. The index belongs to the table, and has the
@@ -319,8 +319,8 @@ impl Indexes {
             let growth = Growth::new(rows, growing(&layouts), near);
             let (serves_radii, total) = (growth.serves_radii(), growth.total(near.max_distance())?);
             let is_useful = total.probes <= MOST_PROBES && total.entries <= LARGEST_SHARE * rows.max(1.0);
-            let place = |column: &i16| columns.iter().position(|found| found == column);
-            let before = before.iter().map(place).collect::<Option<_>>()?;
+            let position = |column: &i16| columns.iter().position(|found| found == column);
+            let before = before.iter().map(position).collect::<Option<_>>()?;
             is_useful.then_some(Self { before, rows, layouts, serves_radii, total })
         };
         // If two cost the same, as in an empty table, take the one with more columns.

@@ -183,9 +183,9 @@ pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = Block
         Keyed::Column(column) => Some(column),
         Keyed::Expression(_) => None,
     };
-    (0..index.keys.len()).filter_map(move |place| {
-        let key = index.keys[place];
-        let scope = index.keys[..place].iter().map(|before| column(before.of)).collect::<Option<Vec<_>>>()?;
+    (0..index.keys.len()).filter_map(move |position| {
+        let key = index.keys[position];
+        let scope = index.keys[..position].iter().map(|before| column(before.of)).collect::<Option<Vec<_>>>()?;
         let expression = match key.of {
             Keyed::Column(number) => generation_of(table, number),
             Keyed::Expression(expression) => Some(expression),
@@ -213,14 +213,14 @@ pub fn indexed_blocks(
     let is_wanted = fingerprint.recogniser(table);
     let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index)).filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
-        let place = match fingerprint {
-            Fingerprint::Column(number) => index.place_of(number),
+        let included = match fingerprint {
+            Fingerprint::Column(number) => index.attnum_of(number),
             Fingerprint::Expression(_) => None,
         };
         let BlockCall { block, blocks, .. } = key.call;
         let is_partial = index.is_partial;
         let has_own_equality = has_own_equality(table, &index, &key.scope);
-        let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: place, is_partial };
+        let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: included, is_partial };
         Some(Scoped { scope: key.scope, has_own_equality, block })
     });
     found.collect()

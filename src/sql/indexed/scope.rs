@@ -28,8 +28,8 @@ impl Scope {
             return Err(user_error(PgSqlErrorCode::ERRCODE_TOO_MANY_COLUMNS, message)
                 .set_detail(format!("A scope has at most {MAX_SCOPE_COLUMNS}.")));
         }
-        for (place, name) in names.iter().enumerate() {
-            if names[..place].contains(name) {
+        for (index, name) in names.iter().enumerate() {
+            if names[..index].contains(name) {
                 let message = format!("column \"{name}\" appears twice in the scope");
                 return Err(
                     user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message).set_hint("Name each column once.")

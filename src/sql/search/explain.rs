@@ -36,19 +36,19 @@ pub unsafe fn explain(
         let plan = node.ss.ps.plan.cast::<pg_sys::CustomScan>();
         let expressions = list((*plan).custom_exprs);
         let shown =
-            |place: usize| expressions.get(place).map(|&expression| output.deparsed(expression, plan, ancestors));
+            |index: usize| expressions.get(index).map(|&expression| output.deparsed(expression, plan, ancestors));
         if let (Some(fingerprint), Some(query)) = (shown(0).filter(|_| settings.is_ordered), shown(1)) {
             output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
         }
-        if let Some(limit) = settings.limit_place().and_then(shown) {
+        if let Some(limit) = settings.limit_index().and_then(shown) {
             output.text(if settings.is_strict { c"Nearer Than" } else { c"Within" }, &limit);
         }
-        if let Some(radii) = settings.radii_place().and_then(shown) {
+        if let Some(radii) = settings.radii_index().and_then(shown) {
             output.text(c"Within Radii", &radii);
         }
         if !settings.scope.is_empty() {
             let equality = |number| {
-                let value = shown(settings.scope_place() + number)?;
+                let value = shown(settings.scope_index() + number)?;
                 Some([b"(", &key_name(settings, number)[..], b" = ", &value, b")"].concat())
             };
             output.list(c"Scope", (0..settings.scope.len()).filter_map(equality));
@@ -88,12 +88,12 @@ unsafe fn show_counts(done: &Done, instrument: &NodeInstrumentation, output: &Ou
             let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
             output.list(c"Radii", radii.map(String::into_bytes));
         }
-        let Counts { descents, passes, .. } = done.counts;
+        let Counts { descents, full_scans, .. } = done.counts;
         // Parallel workers report what PostgreSQL's own counters can hold.
         if done.searches as f64 >= instrument.nloops {
             output.number(c"Index Descents", descents as f64);
-            if passes > 0 || !output.is_text() {
-                output.number(c"Index Passes", passes as f64);
+            if full_scans > 0 || !output.is_text() {
+                output.number(c"Index Passes", full_scans as f64);
             }
         }
         output.number(c"Index Entries", instrument.nfiltered2);

@@ -1,8 +1,8 @@
 //! Finds near fingerprints in the block indexes of a table, one after the other.
 //!
 //! [`Growth`] says which values of which block to look up next. An entry that has the fingerprint is compared in the
-//! index. Where entries have only the block, their places are collected and sorted, so that each page of the table is
-//! visited once, and the fingerprint is read from the row.
+//! index. Where entries have only the block, their tids are collected and sorted, so that each page of the table is
+//! fetched once, and the fingerprint is read from the row.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -30,15 +30,15 @@ pub struct Finder {
     /// Which fingerprints are near the query.
     near: Nearness,
     task: Option<Task>,
-    /// The places that steps found before they were given up.
+    /// The tids that steps found before they were given up.
     seen: HashSet<u64>,
     /// The values of the look-up that is being made.
     values: Vec<i32>,
     /// The keys before the block.
     scope: Vec<pg_sys::ScanKeyData>,
     counts: Counts,
-    /// Whether scans stay open after a step or a pass. Each takes 45 kB, which is more than beginning it again costs,
-    /// unless it is used again soon.
+    /// Whether scans stay open after a step or a full scan. Each takes 45 kB, which is more than beginning it again
+    /// costs, unless it is used again soon.
     keeps_open: bool,
 }
 
@@ -49,8 +49,8 @@ pub struct Counts {
     pub descents: u64,
     /// Number of index entries that were read.
     pub entries: u64,
-    /// Number of passes over an index.
-    pub passes: u64,
+    /// Number of full scans of an index.
+    pub full_scans: u64,
 }
 
 /// A block's index.
@@ -65,7 +65,7 @@ struct Index {
 /// What the finder is reading.
 struct Task {
     kind: Kind,
-    /// The place of the index.
+    /// Which index it is.
     index: (usize, usize),
     /// The values that are left to look up.
     values: Box<dyn Iterator<Item = i32>>,
@@ -76,9 +76,9 @@ struct Task {
     /// Number of entries that were read, and of those that are near.
     entries: u64,
     near: u64,
-    /// Places to visit, in descending order.
-    to_visit: Vec<u64>,
-    /// The places that the step has found; None if it cannot be given up any more.
+    /// Tids to fetch, in descending order.
+    to_fetch: Vec<u64>,
+    /// The tids that the step has found; None if it cannot be given up any more.
     found: Option<Vec<u64>>,
 }
 
@@ -96,26 +96,26 @@ enum Kind {
 pub struct Found {
     pub fingerprint: u64,
     pub distance: u32,
-    pub place: ItemPointerData,
-    /// Whether the row has been visited, and is in the slot for rows of the table.
-    pub is_visited: bool,
+    pub tid: ItemPointerData,
+    /// Whether the row has been fetched, and is in the slot for rows of the table.
+    pub is_fetched: bool,
 }
 
 /// What reading on has come to.
 pub enum Next {
     Found(Found),
-    /// A step or a pass is complete.
+    /// A step or a full scan is complete.
     Complete,
-    /// No step is left, or a pass is cheaper.
+    /// No step is left, or a full scan is cheaper.
     Exhausted,
 }
 
 /// What is near before a search has begun.
 const NONE_NEAR: Nearness = Nearness::within(-1);
 
-/// Places that are collected before they are visited, in half a megabyte.
+/// Tids that are collected before they are fetched, in half a megabyte.
 const MAX_COLLECTED_TIDS: usize = 1 << 16;
-/// Places that are remembered of a step, in case that it is given up; and places of such steps after which no further
+/// Tids that are remembered of a step, in case that it is given up; and tids of such steps after which no further
 /// step is given up. They take a quarter of a megabyte, and two megabytes at most.
 const REMEMBERED: usize = 1 << 15;
 
@@ -168,8 +168,8 @@ impl Finder {
         &self.growth
     }
 
-    /// The expected cost of a pass over the cheapest index, in microseconds.
-    pub fn pass_cost(&self) -> f64 {
+    /// The expected cost of a full scan of the cheapest index, in microseconds.
+    pub fn full_scan_cost(&self) -> f64 {
         let costs = self.layouts.iter().flatten().map(|index| index.entries.microseconds());
         self.row_count * costs.fold(f64::INFINITY, f64::min)
     }
@@ -186,11 +186,11 @@ impl Finder {
             };
             let found = match self.index(task.index).entries {
                 Entries::Covering => self.next_near(&mut task, wanted),
-                Entries::Plain => self.next_visited(&mut task, rows, wanted),
+                Entries::Plain => self.next_fetched(&mut task, rows, wanted),
             };
             match (found, task.kind) {
                 (Some(found), _) => {
-                    task.remember(found.place);
+                    task.remember(found.tid);
                     self.task = Some(task);
                     return Next::Found(found);
                 }
@@ -214,11 +214,11 @@ impl Finder {
     }
 
     fn begin_step(&mut self, step: Step, rows: &Rows) {
-        let place = (step.layout, step.place);
-        let block = self.index(place).block;
+        let index = (step.layout, step.block);
+        let block = self.index(index).block;
         let values = block.ring(self.query, step.radius);
-        self.open(place, rows);
-        let mut task = Task::new(Kind::Step(step), place, Box::new(values));
+        self.open(index, rows);
+        let mut task = Task::new(Kind::Step(step), index, Box::new(values));
         if self.seen.len() >= REMEMBERED {
             task.keep();
         }
@@ -227,7 +227,7 @@ impl Finder {
 
     /// Begins to read all entries of the cheapest index; if the flag is set, without those that steps have found.
     pub fn begin_pass(&mut self, rows: &Rows, skips_found: bool) {
-        self.counts.passes += 1;
+        self.counts.full_scans += 1;
         self.begin_all(rows, Kind::Pass { skips_found }, KeyCondition::NotNull);
     }
 
@@ -238,22 +238,22 @@ impl Finder {
 
     fn begin_all(&mut self, rows: &Rows, kind: Kind, wanted: KeyCondition<'_>) {
         let indexes = self.layouts.iter().enumerate();
-        let mut places = indexes.flat_map(|(layout, indexes)| (0..indexes.len()).map(move |index| (layout, index)));
+        let mut all = indexes.flat_map(|(layout, indexes)| (0..indexes.len()).map(move |index| (layout, index)));
         let is_covering = |&(layout, index): &(usize, usize)| self.layouts[layout][index].entries == Entries::Covering;
         // All layouts have an index.
-        let place = places.clone().find(is_covering).or_else(|| places.next()).unwrap_or((0, 0));
-        self.open(place, rows);
-        self.look_up(place, wanted);
+        let index = all.clone().find(is_covering).or_else(|| all.next()).unwrap_or((0, 0));
+        self.open(index, rows);
+        self.look_up(index, wanted);
         self.counts.descents += 1;
-        self.task = Some(Task { is_looked_up: true, ..Task::new(kind, place, Box::new(std::iter::empty())) });
+        self.task = Some(Task { is_looked_up: true, ..Task::new(kind, index, Box::new(std::iter::empty())) });
     }
 
-    /// The place of the next row of a pass, whatever its fingerprint; None at the end.
+    /// The tid of the next row of a full scan, whatever its fingerprint; None at the end.
     pub fn next_any(&mut self) -> Option<ItemPointerData> {
-        let place = self.task.as_ref()?.index;
+        let index = self.task.as_ref()?.index;
         loop {
             pgrx::check_for_interrupts!();
-            let scan = self.index(place).scan.as_mut()?;
+            let scan = self.index(index).scan.as_mut()?;
             match scan.next(|_| true) {
                 Read::Entry(_) => return Some(scan.tid()),
                 Read::Pause => {}
@@ -280,15 +280,15 @@ impl Finder {
             let scan = self.index(task.index).scan.as_mut()?;
             let before = scan.entries;
             let read = scan.next(is_wanted);
-            let place = scan.tid();
+            let tid = scan.tid();
             task.entries += scan.entries - before;
             match read {
                 Read::Entry(Some(value)) => {
                     task.near += 1;
                     let fingerprint = value as u64;
-                    if self.is_new(task, fingerprint, place) {
+                    if self.is_new(task, fingerprint, tid) {
                         let distance = hamming(fingerprint, query);
-                        return Some(Found { fingerprint, distance, place, is_visited: false });
+                        return Some(Found { fingerprint, distance, tid, is_fetched: false });
                     }
                 }
                 Read::Entry(None) | Read::Pause => {}
@@ -300,30 +300,30 @@ impl Finder {
         }
     }
 
-    /// The next near fingerprint of a task, by entries that do not have it: each row is visited. None at the end of the
+    /// The next near fingerprint of a task, by entries that do not have it: each row is fetched. None at the end of the
     /// task, or if it is to be given up.
-    fn next_visited(&mut self, task: &mut Task, rows: &mut Rows, wanted: &RangeInclusive<u32>) -> Option<Found> {
+    fn next_fetched(&mut self, task: &mut Task, rows: &mut Rows, wanted: &RangeInclusive<u32>) -> Option<Found> {
         loop {
-            while let Some(place) = task.to_visit.pop() {
+            while let Some(number) = task.to_fetch.pop() {
                 pgrx::check_for_interrupts!();
-                let place = place_of(place);
-                let fingerprint = if rows.visit(place) { rows.fingerprint() } else { None };
+                let tid = tid_of(number);
+                let fingerprint = if rows.fetch(tid) { rows.fingerprint() } else { None };
                 let Some(fingerprint) = fingerprint else { continue };
                 let distance = hamming(fingerprint, self.query);
                 if wanted.contains(&distance)
                     && self.near.contains(fingerprint ^ self.query)
-                    && self.is_new(task, fingerprint, place)
+                    && self.is_new(task, fingerprint, tid)
                 {
-                    return Some(Found { fingerprint, distance, place, is_visited: true });
+                    return Some(Found { fingerprint, distance, tid, is_fetched: true });
                 }
             }
-            while task.to_visit.len() < MAX_COLLECTED_TIDS && self.look_up_next(task) {
+            while task.to_fetch.len() < MAX_COLLECTED_TIDS && self.look_up_next(task) {
                 pgrx::check_for_interrupts!();
                 let scan = self.index(task.index).scan.as_mut()?;
                 match scan.next(|_| true) {
                     Read::Entry(_) => {
                         task.entries += 1;
-                        push(&mut task.to_visit, number_of(scan.tid()));
+                        push(&mut task.to_fetch, number_of(scan.tid()));
                         if task.is_to_be_given_up(Entries::Plain) {
                             return None;
                         }
@@ -332,20 +332,20 @@ impl Finder {
                     Read::End => task.is_looked_up = false,
                 }
             }
-            if task.to_visit.is_empty() {
+            if task.to_fetch.is_empty() {
                 return None;
             }
-            // What has been visited has cost the time already.
+            // What has been fetched has cost the time already.
             task.keep();
-            task.to_visit.sort_unstable_by(|a, b| b.cmp(a));
+            task.to_fetch.sort_unstable_by(|a, b| b.cmp(a));
         }
     }
 
     /// Whether no step has found a fingerprint yet that a task finds.
-    fn is_new(&self, task: &Task, fingerprint: u64, place: ItemPointerData) -> bool {
+    fn is_new(&self, task: &Task, fingerprint: u64, tid: ItemPointerData) -> bool {
         task.kind == Kind::Pass { skips_found: false }
             || self.growth.is_new(fingerprint ^ self.query)
-                && (self.seen.is_empty() || !self.seen.contains(&number_of(place)))
+                && (self.seen.is_empty() || !self.seen.contains(&number_of(tid)))
     }
 
     /// Looks up the next values of a task, unless a look-up is still being read. False if there are none.
@@ -368,9 +368,9 @@ impl Finder {
     }
 
     /// Begins a scan of an index, if that has not been done.
-    fn open(&mut self, place: (usize, usize), rows: &Rows) {
+    fn open(&mut self, index: (usize, usize), rows: &Rows) {
         let keys = self.scope.len() + 1;
-        self.index(place).open(rows, keys);
+        self.index(index).open(rows, keys);
     }
 
     /// Begins to look up values of a block, within the scope.
@@ -386,11 +386,11 @@ impl Finder {
         &mut self.layouts[layout][index]
     }
 
-    /// Reads the row of the entry that was found last, if it has not been visited; false if the snapshot does not see
+    /// Reads the row of the entry that was found last, if it has not been fetched; false if the snapshot does not see
     /// it.
-    pub fn visit(&mut self, rows: &mut Rows) -> bool {
-        let Some(place) = self.task.as_ref().map(|task| task.index) else { return false };
-        self.index(place).scan.as_mut().is_some_and(|scan| rows.visit_entry(scan))
+    pub fn fetch(&mut self, rows: &mut Rows) -> bool {
+        let Some(index) = self.task.as_ref().map(|task| task.index) else { return false };
+        self.index(index).scan.as_mut().is_some_and(|scan| rows.fetch_entry(scan))
     }
 
     pub fn counts(&self) -> Counts {
@@ -413,9 +413,9 @@ impl Finder {
     }
 
     /// Ends the scan of an index, unless scans stay open.
-    fn release(&mut self, place: (usize, usize)) {
+    fn release(&mut self, index: (usize, usize)) {
         let keeps_open = self.keeps_open;
-        if let Some(scan) = self.index(place).scan.take_if(|_| !keeps_open) {
+        if let Some(scan) = self.index(index).scan.take_if(|_| !keeps_open) {
             self.counts.entries += scan.entries;
             scan.end();
         }
@@ -446,15 +446,15 @@ impl Index {
 impl Task {
     fn new(kind: Kind, index: (usize, usize), values: Box<dyn Iterator<Item = i32>>) -> Self {
         let found = matches!(kind, Kind::Step(_)).then(Vec::new);
-        let (is_looked_up, is_read, entries, near, to_visit) = (false, false, 0, 0, Vec::new());
-        Self { kind, index, values, is_looked_up, is_read, entries, near, to_visit, found }
+        let (is_looked_up, is_read, entries, near, to_fetch) = (false, false, 0, 0, Vec::new());
+        Self { kind, index, values, is_looked_up, is_read, entries, near, to_fetch, found }
     }
 
     /// Remembers what the step has found, in case that it is given up.
-    fn remember(&mut self, place: ItemPointerData) {
-        if let Some(places) = &mut self.found {
-            push(places, number_of(place));
-            if places.len() >= REMEMBERED {
+    fn remember(&mut self, tid: ItemPointerData) {
+        if let Some(tids) = &mut self.found {
+            push(tids, number_of(tid));
+            if tids.len() >= REMEMBERED {
                 self.keep();
             }
         }
@@ -472,13 +472,13 @@ impl Task {
     }
 }
 
-/// A place as a number, in the order of places.
-fn number_of(place: ItemPointerData) -> u64 {
-    u64::from(place.ip_blkid.bi_hi) << 32 | u64::from(place.ip_blkid.bi_lo) << 16 | u64::from(place.ip_posid)
+/// A tid as a number, in the order of tids.
+fn number_of(tid: ItemPointerData) -> u64 {
+    u64::from(tid.ip_blkid.bi_hi) << 32 | u64::from(tid.ip_blkid.bi_lo) << 16 | u64::from(tid.ip_posid)
 }
 
-/// The place of a number.
-fn place_of(number: u64) -> ItemPointerData {
+/// The tid of a number.
+fn tid_of(number: u64) -> ItemPointerData {
     ItemPointerData {
         ip_blkid: pg_sys::BlockIdData { bi_hi: (number >> 32) as u16, bi_lo: (number >> 16) as u16 },
         ip_posid: number as u16,

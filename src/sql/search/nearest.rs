@@ -29,8 +29,8 @@ pub struct Nearest {
     /// What is farther than this is dropped.
     farthest: i32,
     reading: Reading,
-    /// The expected cost of a pass, in microseconds.
-    pass: f64,
+    /// The expected cost of a full scan, in microseconds.
+    full_scan: f64,
     /// Whether to ask if rows are visible to all.
     needs_visibility: bool,
 }
@@ -39,7 +39,7 @@ pub struct Nearest {
 enum Reading {
     Steps,
     Passes,
-    /// A pass that returns what is at the current distance as it finds it.
+    /// A full scan that returns what is at the current distance as it finds it.
     Current,
 }
 
@@ -47,7 +47,7 @@ enum Reading {
 #[derive(Clone, Copy)]
 pub struct Kept {
     pub fingerprint: u64,
-    pub place: ItemPointerData,
+    pub tid: ItemPointerData,
     /// Whether every transaction sees all rows of its page; false if that was not asked.
     pub is_visible_to_all: bool,
 }
@@ -109,8 +109,8 @@ impl Capacity {
 }
 
 impl Nearest {
-    /// Begins a search for what is within `limit`. A pass is expected to cost `pass` microseconds.
-    pub fn new(limit: i32, growth: &Growth, pass: f64, capacity: Capacity, needs_visibility: bool) -> Self {
+    /// Begins a search for what is within `limit`. A full scan is expected to cost `full_scan` microseconds.
+    pub fn new(limit: i32, growth: &Growth, full_scan: f64, capacity: Capacity, needs_visibility: bool) -> Self {
         let limit = limit.min(LARGEST_DISTANCE);
         Self {
             limit,
@@ -119,10 +119,10 @@ impl Nearest {
             capacity,
             current: 0,
             complete: -1,
-            // If steps do not reach a distance before a pass is cheaper, the pass finds it again.
-            farthest: growth.reach(pass).clamp(0, limit.max(0)),
+            // If steps do not reach a distance before a full scan is cheaper, the full scan finds it again.
+            farthest: growth.reach(full_scan).clamp(0, limit.max(0)),
             reading: Reading::Steps,
-            pass,
+            full_scan,
             needs_visibility,
         }
     }
@@ -159,10 +159,10 @@ impl Nearest {
         None
     }
 
-    /// Makes the next step; if a pass is cheaper, passes come next.
+    /// Makes the next step; if a full scan is cheaper, full scans come next.
     fn make_step(&mut self, finder: &mut Finder, rows: &mut Rows) {
         let target = (finder.growth().complete_within() + 1).max(USUAL_DISTANCE).min(self.limit);
-        let left = self.pass - finder.growth().spent();
+        let left = self.full_scan - finder.growth().spent();
         while let Ok(farthest) = u32::try_from(self.farthest) {
             match finder.next(rows, target, &(0..=farthest), left) {
                 Next::Found(found) => self.keep(found, rows),
@@ -180,7 +180,7 @@ impl Nearest {
         }
     }
 
-    /// Makes a pass that finds everything from the current distance on, up to the limit of memory.
+    /// Makes a full scan that finds everything from the current distance on, up to the limit of memory.
     fn make_pass(&mut self, finder: &mut Finder, rows: &mut Rows) {
         self.kept.iter_mut().for_each(|of_distance| *of_distance = Vec::new());
         self.count = 0;
@@ -204,9 +204,9 @@ impl Nearest {
     }
 
     fn keep(&mut self, found: Found, rows: &mut Rows) {
-        let Found { fingerprint, place, distance, .. } = found;
-        let is_visible_to_all = self.needs_visibility && rows.is_visible_to_all(place);
-        push(&mut self.kept[distance as usize], Kept { fingerprint, place, is_visible_to_all });
+        let Found { fingerprint, tid, distance, .. } = found;
+        let is_visible_to_all = self.needs_visibility && rows.is_visible_to_all(tid);
+        push(&mut self.kept[distance as usize], Kept { fingerprint, tid, is_visible_to_all });
         self.count += 1;
         while self.count > self.capacity.now && self.farthest >= 0 {
             // What is nearer must suffice. Many rows may be at one distance, such as copies of the query's text.

@@ -181,17 +181,17 @@ impl<'a> Indexes<'a> {
         for columns in scopes {
             let equalities: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
             for outer in outers(outer, &equalities) {
-                let value = |index, place: usize| {
-                    let of_column = equalities[place].iter();
+                let value = |index, position: usize| {
+                    let of_column = equalities[position].iter();
                     of_column.clone().position(|equality| {
-                        equality.outer.is_within(outer) && relation.looks_up(index, place, equality)
+                        equality.outer.is_within(outer) && relation.looks_up(index, position, equality)
                     })
                 };
                 // All indexes are searched with the same keys.
                 let mut scope: Option<Vec<usize>> = None;
                 let mut blocks = Vec::new();
                 for found in found.iter().filter(|found| found.scope == *columns) {
-                    let of_index = (0..columns.len()).map(|place| value(found.block.index, place));
+                    let of_index = (0..columns.len()).map(|position| value(found.block.index, position));
                     let Some(of_index) = of_index.collect::<Option<Vec<_>>>() else { continue };
                     if *scope.get_or_insert_with(|| of_index.clone()) == of_index {
                         blocks.push(found.block);
@@ -216,7 +216,7 @@ impl<'a> Indexes<'a> {
     /// The indexed blocks of a fingerprint, which is this column if it is one.
     fn blocks(&mut self, fingerprint: Expression, column: Option<i16>) -> &[Scoped] {
         let mut known = self.known.iter();
-        let place = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
+        let index = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
             let of = match column {
                 Some(column) => Fingerprint::Column(column),
                 None => Fingerprint::Expression(fingerprint.moved(self.relation.number(), 1)),
@@ -226,7 +226,7 @@ impl<'a> Indexes<'a> {
             self.known.push((fingerprint, indexed_blocks(&table, indexes, of)));
             self.known.len() - 1
         });
-        &self.known[place].1
+        &self.known[index].1
     }
 }
 
@@ -262,7 +262,7 @@ impl<'a> Table<'a> {
         let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
         let (startup, _) = self.relation.condition_costs();
         let found = self.rows * wanted.estimate.share(self.rows);
-        let total = self.search_cost(wanted.limit.expected())? + self.visit_cost(found, only_column.is_some());
+        let total = self.search_cost(wanted.limit.expected())? + self.fetch_cost(found, only_column.is_some());
         Some(Way { table: self, cost: PathCost { startup, total: startup + total }, only_column })
     }
 
@@ -270,23 +270,23 @@ impl<'a> Table<'a> {
     fn nearest(&'a self, order: &ByDistance) -> Option<Way<'a>> {
         let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
         let (startup, _) = self.relation.condition_costs();
-        let visits = |rows| self.visit_cost(rows, only_column.is_some());
-        let pass = self.pass_cost();
+        let fetches = |rows| self.fetch_cost(rows, only_column.is_some());
+        let full_scan = self.full_scan_cost();
         // The cost of the full scans after the first one.
         let capacity = Capacity::new(order.expected);
-        let full_scans = |distance| pass * (capacity.full_scans(self.rows, distance) - 1.0);
+        let full_scans = |distance| full_scan * (capacity.full_scans(self.rows, distance) - 1.0);
         let (growth, rest) = match order.limit {
             Some(limit) => {
                 let found = self.rows * limit.estimate.share(self.rows);
                 let near = limit.limit.expected();
-                (self.search_cost(near)?, full_scans(near.max_distance()) + visits(found))
+                (self.search_cost(near)?, full_scans(near.max_distance()) + fetches(found))
             }
             None => {
                 // The nearest row may be as far as chance puts it.
                 let nearest = (0..64).find(|&distance| self.rows * share_within(distance) >= 1.0);
                 let growth = nearest.and_then(|nearest| self.search_cost(Nearness::within(nearest)));
-                let growth = growth.map_or(pass, |cost| cost.min(pass));
-                (growth, pass + full_scans(LARGEST_DISTANCE) + visits(self.rows))
+                let growth = growth.map_or(full_scan, |cost| cost.min(full_scan));
+                (growth, full_scan + full_scans(LARGEST_DISTANCE) + fetches(self.rows))
             }
         };
         let cost = PathCost { startup: startup + growth, total: startup + growth + rest };
@@ -306,15 +306,15 @@ impl<'a> Table<'a> {
         let descent = operator * (self.rows.log2().ceil().max(0.0) + PAGES_OF_DESCENT * PAGE_OPERATORS);
         let entries = total.entries.min(self.rows);
         let mut cost = total.probes * descent + leaves * random + entries * (entry + operator);
-        let visits = total.visits.min(self.rows);
-        if visits > 0.0 {
-            cost += visits * cpu_tuple_cost() + self.heap_cost(visits);
+        let fetches = total.fetches.min(self.rows);
+        if fetches > 0.0 {
+            cost += fetches * cpu_tuple_cost() + self.heap_cost(fetches);
         }
-        Some(cost.min(self.pass_cost()))
+        Some(cost.min(self.full_scan_cost()))
     }
 
     /// The cost of reading all entries of one index.
-    fn pass_cost(&self) -> f64 {
+    fn full_scan_cost(&self) -> f64 {
         let (_, sequential) = self.relation.page_costs();
         let share = self.rows / self.relation.rows();
         let pages = share * self.index_pages().fold(f64::INFINITY, f64::min);
@@ -325,20 +325,20 @@ impl<'a> Table<'a> {
         pages * sequential + self.rows * entry + heap
     }
 
-    /// The cost of visiting rows in the order of their places, as in a bitmap heap scan (cost_bitmap_heap_scan in
+    /// The cost of fetching rows in the order of their tids, as in a bitmap heap scan (cost_bitmap_heap_scan in
     /// costsize.c).
     fn heap_cost(&self, rows: f64) -> f64 {
         let (random, sequential) = self.relation.page_costs();
         let pages = self.relation.pages();
-        let visited = (2.0 * pages * rows / (2.0 * pages + rows)).min(pages);
-        visited * (random - (random - sequential) * (visited / pages).sqrt())
+        let fetched = (2.0 * pages * rows / (2.0 * pages + rows)).min(pages);
+        fetched * (random - (random - sequential) * (fetched / pages).sqrt())
     }
 
     /// The cost of returning rows.
-    fn visit_cost(&self, rows: f64, is_only_index: bool) -> f64 {
+    fn fetch_cost(&self, rows: f64, is_only_index: bool) -> f64 {
         let (random, _) = self.relation.page_costs();
-        let visited = if is_only_index { 1.0 - self.relation.visible_share() } else { 1.0 };
-        let pages = self.relation.pages_fetched(rows * visited, self.relation.pages(), self.outer);
+        let fetched = if is_only_index { 1.0 - self.relation.visible_share() } else { 1.0 };
+        let pages = self.relation.pages_fetched(rows * fetched, self.relation.pages(), self.outer);
         pages * random + rows * (cpu_tuple_cost() + self.relation.condition_costs().1)
     }
 

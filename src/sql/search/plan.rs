@@ -76,16 +76,16 @@ impl Settings {
         (self.rows * pages / self.pages.max(1.0)).max(1.0)
     }
 
-    /// The places of the expressions in the plan: of the limit, of its radii, and of the first value of the scope.
-    pub fn limit_place(&self) -> Option<usize> {
+    /// The indexes of the expressions in the plan: of the limit, of its radii, and of the first value of the scope.
+    pub fn limit_index(&self) -> Option<usize> {
         self.has_limit.then_some(2)
     }
 
-    pub fn radii_place(&self) -> Option<usize> {
+    pub fn radii_index(&self) -> Option<usize> {
         self.has_radii.then_some(3)
     }
 
-    pub fn scope_place(&self) -> usize {
+    pub fn scope_index(&self) -> usize {
         2 + usize::from(self.has_limit) + usize::from(self.has_radii)
     }
 

@@ -1,4 +1,4 @@
-//! The rows of the searched table, visited by their places.
+//! The rows of the searched table, fetched by their tids.
 
 use pgrx::pg_sys;
 
@@ -18,7 +18,7 @@ pub struct Rows {
     context: *mut pg_sys::ExprContext,
     /// The page of the visibility map that was read last.
     map_page: pg_sys::Buffer,
-    visits: u64,
+    fetches: u64,
 }
 
 impl Rows {
@@ -38,7 +38,7 @@ impl Rows {
         #[cfg(feature = "pg19")]
         let fetch = unsafe { pg_sys::table_index_fetch_begin(table, 0) };
         let map_page = pg_sys::InvalidBuffer as pg_sys::Buffer;
-        Self { table, snapshot, fetch, slot, fingerprint, context, map_page, visits: 0 }
+        Self { table, snapshot, fetch, slot, fingerprint, context, map_page, fetches: 0 }
     }
 
     pub fn table(&self) -> pg_sys::Relation {
@@ -53,37 +53,37 @@ impl Rows {
         self.slot
     }
 
-    /// The tid of the row version that was visited last. The index has the tid of the first version, if later ones are
+    /// The tid of the row version that was fetched last. The index has the tid of the first version, if later ones are
     /// on the same page.
     pub fn tid(&self) -> pg_sys::ItemPointerData {
         // SAFETY: the slot holds a row of the table.
         unsafe { (*self.slot).tts_tid }
     }
 
-    /// Number of visits to the table.
-    pub fn visits(&self) -> u64 {
-        self.visits
+    /// Number of fetches to the table.
+    pub fn fetches(&self) -> u64 {
+        self.fetches
     }
 
     /// Reads the row of the entry that a scan of an index of this table has just read; false if the snapshot does not
     /// see it.
-    pub fn visit_entry(&mut self, scan: &mut EntryScan) -> bool {
-        self.visits += 1;
+    pub fn fetch_entry(&mut self, scan: &mut EntryScan) -> bool {
+        self.fetches += 1;
         // SAFETY: the slot is for rows of the table.
         unsafe { scan.fetch(self.slot) }
     }
 
-    /// Reads the row version at a place that the snapshot sees; false if it sees none.
-    pub fn visit(&mut self, mut place: pg_sys::ItemPointerData) -> bool {
-        self.visits += 1;
+    /// Reads the row version at a tid that the snapshot sees; false if it sees none.
+    pub fn fetch(&mut self, mut tid: pg_sys::ItemPointerData) -> bool {
+        self.fetches += 1;
         let (mut call_again, all_dead) = (false, std::ptr::null_mut());
-        // SAFETY: the slot is for rows of the table. An index entry had the place.
+        // SAFETY: the slot is for rows of the table. An index entry had the tid.
         unsafe {
-            pg_sys::table_index_fetch_tuple(self.fetch, &mut place, self.snapshot, self.slot, &mut call_again, all_dead)
+            pg_sys::table_index_fetch_tuple(self.fetch, &mut tid, self.snapshot, self.slot, &mut call_again, all_dead)
         }
     }
 
-    /// The fingerprint of the row that was visited last; None for NULL.
+    /// The fingerprint of the row that was fetched last; None for NULL.
     pub fn fingerprint(&mut self) -> Option<u64> {
         let mut is_null = false;
         // SAFETY: the slot holds a row. Its fingerprint is a number, which is passed by value.
@@ -95,23 +95,23 @@ impl Rows {
         }
     }
 
-    /// Whether every transaction sees all rows of the page that has this place. The answer holds if the index still
-    /// pins the entry that has the place: VACUUM cannot have removed the row meanwhile.
-    pub fn is_visible_to_all(&mut self, place: pg_sys::ItemPointerData) -> bool {
-        let (page, _) = tid_numbers(place);
+    /// Whether every transaction sees all rows of the page that has this tid. The answer holds if the index still
+    /// pins the entry that has the tid: VACUUM cannot have removed the row meanwhile.
+    pub fn is_visible_to_all(&mut self, tid: pg_sys::ItemPointerData) -> bool {
+        let (page, _) = tid_numbers(tid);
         // SAFETY: the table is open. The buffer is invalid, or pinned by an earlier call.
         unsafe {
             let status = pg_sys::visibilitymap_get_status(self.table, page, &mut self.map_page);
             let is_visible = u32::from(status) & pg_sys::VISIBILITYMAP_ALL_VISIBLE != 0;
             if is_visible {
-                // The row is not visited, so SERIALIZABLE has to be told that it was read.
+                // The row is not fetched, so SERIALIZABLE has to be told that it was read.
                 predicate_lock_page(self.table, page, self.snapshot);
             }
             is_visible
         }
     }
 
-    /// Releases the page of the last visit.
+    /// Releases the page of the last fetch.
     pub fn reset(&mut self) {
         // SAFETY: the fetch has begun.
         unsafe { pg_sys::table_index_fetch_reset(self.fetch) };

@@ -38,7 +38,7 @@ struct Running {
     state: State,
     /// Number of searches.
     searches: u64,
-    /// Entries and visits that PostgreSQL's counters have been told of.
+    /// Entries and fetches that PostgreSQL's counters have been told of.
     told: (u64, u64),
 }
 
@@ -89,16 +89,16 @@ impl CustomScan for NearScan {
             let slot = prepare_slot(node, settings.only_column.is_some());
             let expressions = list(plan.custom_exprs);
             let parent = &raw mut node.ss.ps;
-            let compile = |place: usize| match expressions.get(place) {
+            let compile = |index: usize| match expressions.get(index) {
                 Some(expression) => pg_sys::ExecInitExpr(expression.as_ptr().cast(), parent),
                 None => std::ptr::null_mut(),
             };
             let (fingerprint, query) = (compile(0), compile(1));
-            let [limit, radii] = [settings.limit_place(), settings.radii_place()]
-                .map(|place| place.map_or(std::ptr::null_mut(), compile));
-            let limit_type = settings.limit_place().and_then(|place| expressions.get(place));
+            let [limit, radii] = [settings.limit_index(), settings.radii_index()]
+                .map(|index| index.map_or(std::ptr::null_mut(), compile));
+            let limit_type = settings.limit_index().and_then(|index| expressions.get(index));
             let limit_type = limit_type.map_or(pg_sys::InvalidOid, |limit| limit.value_type());
-            let values = expressions.get(settings.scope_place()..).unwrap_or_default();
+            let values = expressions.get(settings.scope_index()..).unwrap_or_default();
             let scope = (!values.is_empty()).then(|| ScopeValues::new(&settings.scope, values, parent));
             let running = (!is_explain_only).then(|| {
                 let rows_slot = match settings.only_column {
@@ -245,9 +245,9 @@ unsafe fn value(node: &CustomScanState, expression: *mut pg_sys::ExprState) -> O
 
 impl Running {
     /// Adds to PostgreSQL's counters of the node, which parallel workers report to their leader: entries as rows that
-    /// were removed by an index, and visits as it counts them for index-only scans.
+    /// were removed by an index, and fetches as it counts them for index-only scans.
     fn tell(&mut self, counters: &mut NodeInstrumentation) {
-        let now = (self.finder.counts().entries, self.rows.visits());
+        let now = (self.finder.counts().entries, self.rows.fetches());
         counters.nfiltered2 += (now.0 - self.told.0) as f64;
         counters.ntuples2 += (now.1 - self.told.1) as f64;
         self.told = now;
@@ -277,9 +277,9 @@ impl Running {
                 self.finder.begin(settings, query, near, self.searches > 1);
                 if settings.is_ordered {
                     let needs_visibility = settings.only_column.is_some();
-                    let pass = self.finder.pass_cost();
+                    let full_scan = self.finder.full_scan_cost();
                     let (limit, capacity) = (near.max_distance(), Capacity::new(settings.expected));
-                    let nearest = Nearest::new(limit, self.finder.growth(), pass, capacity, needs_visibility);
+                    let nearest = Nearest::new(limit, self.finder.growth(), full_scan, capacity, needs_visibility);
                     State::Nearest { nearest: Box::new(nearest), and_nulls: matches!(goal, Goal::All) }
                 } else {
                     State::Near { is_pass: false }
@@ -303,8 +303,8 @@ impl Running {
                         self.state = State::Done;
                         continue;
                     };
-                    let pass = self.finder.pass_cost();
-                    match self.finder.next(&mut self.rows, limit, &(0..=most), pass) {
+                    let full_scan = self.finder.full_scan_cost();
+                    match self.finder.next(&mut self.rows, limit, &(0..=most), full_scan) {
                         Next::Found(found) => {
                             if let Some(slot) = self.return_found(settings, found) {
                                 return slot;
@@ -328,20 +328,20 @@ impl Running {
                     }
                     Some(Nearby::Kept(kept)) => {
                         if kept.is_visible_to_all {
-                            return self.return_column(settings, Some(kept.fingerprint), kept.place);
+                            return self.return_column(settings, Some(kept.fingerprint), kept.tid);
                         }
-                        if self.rows.visit(kept.place) {
-                            return self.return_visited(settings, Some(kept.fingerprint));
+                        if self.rows.fetch(kept.tid) {
+                            return self.return_row(settings, Some(kept.fingerprint));
                         }
                     }
                     None if *and_nulls => self.begin_nulls(),
                     None => self.state = State::Done,
                 },
                 State::All | State::Nulls => match self.finder.next_any() {
-                    Some(place) => {
-                        if self.rows.visit(place) {
+                    Some(tid) => {
+                        if self.rows.fetch(tid) {
                             let fingerprint = settings.only_column.and_then(|column| self.column_of_row(column));
-                            return self.return_visited(settings, fingerprint);
+                            return self.return_row(settings, fingerprint);
                         }
                     }
                     None if matches!(self.state, State::All) => self.begin_nulls(),
@@ -358,21 +358,21 @@ impl Running {
 
     /// Returns what the finder has just found, unless the snapshot does not see it.
     fn return_found(&mut self, settings: &Settings, found: Found) -> Option<*mut TupleTableSlot> {
-        let Found { fingerprint, place, is_visited, .. } = found;
-        if !is_visited {
+        let Found { fingerprint, tid, is_fetched, .. } = found;
+        if !is_fetched {
             // The index still pins the entry.
-            if settings.only_column.is_some() && self.rows.is_visible_to_all(place) {
-                return Some(self.return_column(settings, Some(fingerprint), place));
+            if settings.only_column.is_some() && self.rows.is_visible_to_all(tid) {
+                return Some(self.return_column(settings, Some(fingerprint), tid));
             }
-            if !self.finder.visit(&mut self.rows) {
+            if !self.finder.fetch(&mut self.rows) {
                 return None;
             }
         }
-        Some(self.return_visited(settings, Some(fingerprint)))
+        Some(self.return_row(settings, Some(fingerprint)))
     }
 
-    /// Returns the row that was visited last.
-    fn return_visited(&mut self, settings: &Settings, fingerprint: Option<u64>) -> *mut TupleTableSlot {
+    /// Returns the row that was fetched last.
+    fn return_row(&mut self, settings: &Settings, fingerprint: Option<u64>) -> *mut TupleTableSlot {
         match settings.only_column {
             Some(_) => self.return_column(settings, fingerprint, self.rows.tid()),
             None => self.slot,
@@ -384,7 +384,7 @@ impl Running {
         &mut self,
         settings: &Settings,
         fingerprint: Option<u64>,
-        place: pg_sys::ItemPointerData,
+        tid: pg_sys::ItemPointerData,
     ) -> *mut TupleTableSlot {
         let column = settings.only_column.unwrap_or(1) as usize - 1;
         // SAFETY: the slot is a virtual one for the table's columns, of which `column` is one.
@@ -399,12 +399,12 @@ impl Running {
             }
             slot.tts_tableOid = (*self.rows.table()).rd_id;
             pg_sys::ExecStoreVirtualTuple(self.slot);
-            (*self.slot).tts_tid = place;
+            (*self.slot).tts_tid = tid;
             self.slot
         }
     }
 
-    /// A bigint column of the row that was visited last; None for NULL.
+    /// A bigint column of the row that was fetched last; None for NULL.
     fn column_of_row(&self, column: i16) -> Option<u64> {
         let mut is_null = false;
         // SAFETY: the slot holds a row of the table.

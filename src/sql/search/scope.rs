@@ -26,7 +26,7 @@ impl ScopeValues {
     /// The expressions are of the plan of `parent`, which is being initialised, one for each key.
     pub unsafe fn new(keys: &[ScopeKey], values: &[Expression], parent: *mut pg_sys::PlanState) -> Self {
         let strategy = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
-        let column = |(place, (key, value)): (i16, (&ScopeKey, &Expression))| {
+        let column = |(attnum, (key, value)): (i16, (&ScopeKey, &Expression))| {
             let (mut length, mut by_value) = (0, false);
             let mut scan_key = pg_sys::ScanKeyData::default();
             // SAFETY: the caller passes expressions of the plan. The function is the equality of the index's operator
@@ -38,7 +38,7 @@ impl ScopeValues {
                 pg_sys::ScanKeyEntryInitialize(
                     &mut scan_key,
                     0,
-                    place,
+                    attnum,
                     strategy,
                     value_type,
                     collation,
