@@ -90,6 +90,10 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<(), Erro
 /// What an expression evaluates that may be a user's own.
 enum Code {
     Function(Oid),
+    /// The input or output function of a type, in a cast.
+    Conversion(Oid),
+    /// `current_user` and the like.
+    CurrentRole,
     /// A type, which may be a domain or contain one, whose constraints are checked; or have casts that are looked up.
     Type(Oid),
 }
@@ -101,13 +105,26 @@ impl Code {
         // texts are NUL-terminated.
         let (owner, result, what) = unsafe {
             match *self {
-                Self::Function(function) => {
+                Self::Function(function) | Self::Conversion(function) => {
                     let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::PROCOID as i32, function.into());
                     let found = heap_tuple_get_struct::<pg_sys::FormData_pg_proc>(row).as_ref();
-                    let found = found.map(|found| (found.proowner, found.prorettype));
+                    let found = found.map(|found| (found.proowner, found.prorettype, takes_type_by_name(found)));
                     pg_sys::ReleaseSysCache(row);
-                    let (owner, result) = found.unwrap_or_default();
-                    (owner, result, format!("function {}", from_server(pg_sys::format_procedure(function))?))
+                    let (owner, result, takes_type) = found.unwrap_or_default();
+                    let what = format!("function {}", from_server(pg_sys::format_procedure(function))?);
+                    if takes_type && matches!(self, Self::Function(_)) {
+                        let message = format!("cannot use {what} in {name}");
+                        return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message).set_detail(
+                            "It could call the input function of a type that the condition does not show.",
+                        ));
+                    }
+                    (owner, result, what)
+                }
+                Self::CurrentRole => {
+                    let message = format!("cannot use current_user or current_schema in {name}");
+                    return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+                        .set_detail("The condition is evaluated as the owner of the table.")
+                        .set_hint("session_user is the role that has connected."));
                 }
                 Self::Type(of_type) => {
                     let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, of_type.into());
@@ -137,6 +154,17 @@ impl Code {
     }
 }
 
+/// Whether a function converts a text to a type that is only a value to it, such as `domain_in(cstring, oid, integer)`
+/// and `pg_input_is_valid(text, text)`: it then calls the code of a type that no node of the expression has.
+fn takes_type_by_name(function: &pg_sys::FormData_pg_proc) -> bool {
+    let count = usize::try_from(function.pronargs).unwrap_or(0);
+    // SAFETY: PostgreSQL stores the types of `pronargs` arguments, and a NUL-terminated name.
+    let (arguments, function_name) =
+        unsafe { (function.proargtypes.values.as_slice(count), CStr::from_ptr(function.proname.data.as_ptr())) };
+    arguments.iter().any(|argument| [pg_sys::CSTRINGOID, pg_sys::INTERNALOID].contains(argument))
+        || [c"pg_input_is_valid", c"pg_input_error_info"].contains(&function_name)
+}
+
 /// The functions and types of an expression.
 fn code_of(expression: Expression) -> Vec<Code> {
     let mut code: Vec<Code> = Vec::new();
@@ -152,7 +180,18 @@ unsafe extern "C-unwind" fn collect_code(node: *mut pg_sys::Node, code: *mut c_v
     }
     // SAFETY: PostgreSQL passes a valid node, whose tag tells its type, and the argument of `code_of`.
     unsafe {
-        pg_sys::check_functions_in_node(node, Some(collect_function), code);
+        let collect =
+            if (*node).type_ == pg_sys::NodeTag::T_CoerceViaIO { collect_conversion } else { collect_function };
+        pg_sys::check_functions_in_node(node, Some(collect), code);
+        if (*node).type_ == pg_sys::NodeTag::T_SQLValueFunction {
+            use pg_sys::SQLValueFunctionOp::{
+                SVFOP_CURRENT_ROLE, SVFOP_CURRENT_SCHEMA, SVFOP_CURRENT_USER, SVFOP_USER,
+            };
+            let op = (*node.cast::<pg_sys::SQLValueFunction>()).op;
+            if [SVFOP_CURRENT_ROLE, SVFOP_CURRENT_USER, SVFOP_USER, SVFOP_CURRENT_SCHEMA].contains(&op) {
+                push(&mut *code.cast::<Vec<Code>>(), Code::CurrentRole);
+            }
+        }
         if !matches!((*node).type_, pg_sys::NodeTag::T_List | pg_sys::NodeTag::T_CaseWhen) {
             push(&mut *code.cast::<Vec<Code>>(), Code::Type(pg_sys::exprType(node)));
         }
@@ -164,6 +203,13 @@ unsafe extern "C-unwind" fn collect_code(node: *mut pg_sys::Node, code: *mut c_v
 unsafe extern "C-unwind" fn collect_function(function: Oid, code: *mut c_void) -> bool {
     // SAFETY: the argument of `code_of`.
     push(unsafe { &mut *code.cast::<Vec<Code>>() }, Code::Function(function));
+    false
+}
+
+#[pg_guard]
+unsafe extern "C-unwind" fn collect_conversion(function: Oid, code: *mut c_void) -> bool {
+    // SAFETY: the argument of `code_of`.
+    push(unsafe { &mut *code.cast::<Vec<Code>>() }, Code::Conversion(function));
     false
 }
 

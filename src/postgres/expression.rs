@@ -170,6 +170,11 @@ impl Expression {
         self.constant().filter(|(of_type, _)| *of_type == pg_sys::INT4OID).map(|(_, datum)| datum.value() as i32)
     }
 
+    /// Whether this is the constant `true`.
+    pub fn is_true(self) -> bool {
+        self.constant() == Some((pg_sys::BOOLOID, pg_sys::Datum::from(true)))
+    }
+
     /// Whether this is a constant of type `text` with these bytes.
     pub fn is_text(self, wanted: &str) -> bool {
         self.constant().filter(|(of_type, _)| *of_type == pg_sys::TEXTOID).is_some_and(|(_, datum)| {

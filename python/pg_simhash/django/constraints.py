@@ -33,7 +33,7 @@ class NoNearDuplicate(BaseConstraint):
         *,
         name: str,
         fingerprint: str = "fingerprint",
-        max_distance: int = 6,
+        max_distance: int = 10,
         resemblance: float | None = 0.89,
         scope: Sequence[str] = (),
         options: Mapping[str, Any] | None = None,

@@ -318,7 +318,7 @@ def _default_radii(table: Table) -> tuple[int, ...]:
 
 
 def _radii_default(table: Table) -> str | None:
-    """The default of the argument radii of simhash_guard; None if it has no such argument, as before 0.4.0."""
+    """The default of the argument radii of simhash_guard; None if it has no such argument."""
     found = table.connection.execute(
         "SELECT pg_get_function_arg_default(p.oid, array_position(proargnames, 'radii'))"
         " FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = pronamespace"

@@ -8,10 +8,13 @@ use std::rc::Rc;
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
 
 use super::definition::Guard;
+use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::condition::{parse, to_sql};
+use crate::postgres::error::user_error;
 use crate::postgres::heap::computed::Computed;
 use crate::postgres::heap::row::Row;
 use crate::postgres::owner::{as_owner, set, with_settings};
@@ -35,12 +38,18 @@ impl AskedCondition {
     }
 
     /// The condition as PostgreSQL prints it, for the search path of [`as_owner`], in which this runs. An error if it
-    /// is no condition on a row of the table.
-    pub fn check(&self, table: &Relation) -> Result<String, ErrorReport> {
+    /// is no condition on a row of the table, or has the mark column.
+    pub fn check(&self, table: &Relation, mark: Option<&str>) -> Result<String, ErrorReport> {
         let condition = with_settings(|| {
             set(c"search_path", &self.search_path);
             parse(table, &self.condition, NAME)
         })?;
+        let mark = mark.map(|mark| Column::find(table, mark)).transpose()?.flatten();
+        if let Some(mark) = mark.filter(|mark| condition.own_columns().contains(&mark.number)) {
+            let message = format!("among must not have the mark column \"{}\"", mark.name()?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                .set_detail("Rows with a mark do not count, whatever the condition."));
+        }
         // As pg_dump, so that constants mean the same whatever a writer has set.
         with_settings(|| {
             set(c"DateStyle", c"ISO");
@@ -111,6 +120,8 @@ impl Among {
             // Not as the owner, because a literal may run code of a type before it is known whose code that is.
             let expression = with_settings(|| {
                 set(c"search_path", c"pg_catalog, pg_temp");
+                set(c"transform_null_equals", c"off");
+                set(c"array_nulls", c"on");
                 parse(&Relation::open(table), &self.condition, NAME)
             })?;
             // The planner folds constants.

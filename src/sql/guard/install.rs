@@ -179,7 +179,7 @@ impl Guard {
     fn install(&self, table: &Target) -> Result<(), ErrorReport> {
         let relation = table.open();
         let (criterion, searched) = self.check(table, &relation)?;
-        let among = self.among.as_ref().map(|among| among.check(&relation)).transpose()?;
+        let among = self.among.as_ref().map(|among| among.check(&relation, self.mark_column.as_deref())).transpose()?;
         drop(relation);
         let arguments = self.arguments(&criterion, among.as_deref());
         let existing = existing(self.schema, table)?;

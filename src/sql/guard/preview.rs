@@ -310,7 +310,7 @@ impl Preview {
             let with_texts = Criterion { resemblance: Some(0.0), ..criterion.clone() };
             searched = members.searched(fingerprint, scope, &with_texts, Some(schema))?;
         }
-        let among = among.map(|among| among.check(&relation)).transpose()?;
+        let among = among.map(|among| among.check(&relation, None)).transpose()?;
         Ok(Self::of_tables(call.function(), criterion, has_text, among, table.owner, searched))
     }
 

@@ -44,9 +44,9 @@ impl Bits {
                 (pg_sys::F_BIT_INT8_INT4, &[number, length]) if length.integer() == Some(LENGTH) => {
                     return Some(Self::of_bigint(number));
                 }
-                (pg_sys::F_BIT_BIT_INT4_BOOL, &[inner, length, _]) if length.integer() == Some(LENGTH) => {
-                    // Only an explicit cast, which pads or cuts the digits, converts a text to bits.
-                    if let Some(digits) = hex_digits(inner) {
+                (pg_sys::F_BIT_BIT_INT4_BOOL, &[inner, length, is_explicit]) if length.integer() == Some(LENGTH) => {
+                    // An explicit cast pads or cuts the digits. An implicit one raises an error.
+                    if let Some(digits) = hex_digits(inner).filter(|_| is_explicit.is_true()) {
                         return Some(Self::Hex { digits, bigint: expression.coerced_to(pg_sys::INT8OID)? });
                     }
                     if inner.bit_length() == Some(LENGTH) {

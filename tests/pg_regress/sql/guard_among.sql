@@ -125,9 +125,12 @@ SELECT condition, why(condition) FROM unnest(ARRAY[
     'id', '1', '''text''', '', 'id >', 'id > 1; SELECT true', 'true) OR (false', 'true), (true', 'id > 1) FROM docs WHERE (true',
     'true) UNION SELECT (true', '*', 'docs IS NULL', 'docs.*', 'unknown > 1', 'other.id > 1', '$1', 'clock_timestamp() > fetched_at',
     'random() > .5', 'id IN (SELECT 1)', 'EXISTS (SELECT FROM docs)', 'count(*) > 1', 'rank() OVER () > 1',
-    'generate_series(1, 2) > 1', 'twice > 2', 'ctid IS NULL', 'tableoid > 1', 'id / 0 > 1', 'missing(id)',
-    'fetched_at > now() - interval ''1 day'' AND state IS DISTINCT FROM ''closed''', 'id > 1 OR current_user = ''postgres'''
+    'generate_series(1, 2) > 1', 'twice > 2', 'ctid IS NULL', 'tableoid > 1', 'id / 0 > 1',
+    'fetched_at > now() - interval ''1 day'' AND state IS DISTINCT FROM ''closed''', 'id > 1 OR current_user = ''postgres''', 'id > 1 OR session_user = ''postgres'''
 ]) AS condition;
+ALTER TABLE docs ADD near integer;
+SELECT simhash_guard('docs', 'mark', fingerprint => 'f', mark_column => 'near', among => 'near IS NULL');
+ALTER TABLE docs DROP near;
 -- psql shows where the error is in the condition.
 SELECT simhash_guard('docs', fingerprint => 'f', among => 'id > 1 AND unknown');
 SELECT simhash_guard('docs', fingerprint => 'f', among => 'id >');
@@ -199,6 +202,8 @@ END $$;
 SELECT condition, with_condition(condition) FROM unnest(ARRAY['guard_among.spy(id)', 'id::guard_among.spying > 0',
     '''1''::guard_among.spying > 0', 'CASE WHEN id > 0 THEN OPERATOR(guard_among.~~~) id END',
     '''{1}''::guard_among.spying[] IS NOT NULL', 'id::text::guard_among.spying[] IS NULL', 'jsonb_populate_record(NULL::guard_among.spied, ''{"id": 1}'') IS NULL',
+    'domain_in(''1'', ''guard_among.spying''::regtype, -1) IS NOT NULL',
+    'array_in(''{1}'', ''guard_among.spying''::regtype, -1) IS NOT NULL',
     'table_to_xml(''guard_among.lent'', true, true, '''')::text ~ ''a''', 'guard_among.counts(id)', 'id > 0']) AS condition;
 RESET ROLE;
 DROP SCHEMA guard_among CASCADE;
