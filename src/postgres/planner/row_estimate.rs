@@ -55,7 +55,8 @@ impl BaseRelation {
                 let of_path = joins.iter().filter(|(join, _)| pg_sys::list_member_ptr(clauses, join.info.cast()));
                 let growth: f64 =
                     of_path.map(|(join, share)| share / self.share(join).max(f64::MIN_POSITIVE)).product();
-                parameters.ppi_rows = pg_sys::clamp_row_est(rows * growth);
+                // As PostgreSQL does, no more rows than without the parameters.
+                parameters.ppi_rows = pg_sys::clamp_row_est((rows * growth).min((*self.relation).rows));
             }
             for path in list((*self.relation).pathlist).into_iter().chain(list((*self.relation).partial_pathlist)) {
                 let path = &mut *path.as_ptr().cast::<pg_sys::Path>();

@@ -23,10 +23,14 @@ use crate::sql::functions::ExtensionSchema;
 
 /// The condition, in a query of `pg_depend`, that the dependent object is such statistics.
 pub fn is_loading() -> String {
+    let mark = Maker::Attach.mark();
+    let comment = "pg_catalog.obj_description(objid, 'pg_statistic_ext')";
     format!(
         "classid = 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass \
-         AND pg_catalog.starts_with(pg_catalog.obj_description(objid, 'pg_statistic_ext'), {})",
-        quote_literal(Maker::Attach.mark())
+         AND (pg_catalog.starts_with({comment}, {}) \
+              OR pg_catalog.strpos({comment}, {}) OPERATOR(pg_catalog.>) 0)",
+        quote_literal(mark),
+        quote_literal(format!("\n{mark}"))
     )
 }
 
