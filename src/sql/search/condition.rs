@@ -79,11 +79,12 @@ struct Compared {
 impl Compared {
     fn read(condition: Expression) -> Option<Self> {
         let (operator, _, [left, right]) = condition.operation()?;
+        let strategy = integer_strategy(operator)?;
         if let Some(distance) = Distance::read(left) {
-            return Some(Self { distance, expression: left, strategy: integer_strategy(operator)?, with: right });
+            return Some(Self { distance, expression: left, strategy, with: right });
         }
         let distance = Distance::read(right)?;
-        let exchanged = pg_sys::BTLessStrategyNumber + pg_sys::BTGreaterStrategyNumber - integer_strategy(operator)?;
+        let exchanged = pg_sys::BTLessStrategyNumber + pg_sys::BTGreaterStrategyNumber - strategy;
         Some(Self { distance, expression: right, strategy: exchanged, with: left })
     }
 }
