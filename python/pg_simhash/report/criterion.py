@@ -23,8 +23,11 @@ class Criterion:
 
     @classmethod
     def parse(cls, argument: str) -> Criterion:
-        """Reads the argument of a guard's trigger: ``3``, or ``10 radii 1,1,1,1 resemblance 0.89``."""
-        distance, *rest = argument.split()
+        """Reads the argument of a guard's trigger: ``3``, or ``10 radii 1,1,1,1 resemblance 0.89 options {..}``.
+
+        The options are left out: the report compares texts with those of the fingerprint.
+        """
+        distance, *rest = argument.partition(" options ")[0].split()
         named = dict(zip(rest[::2], rest[1::2]))
         resemblance = named.get("resemblance")
         return cls(int(distance), float(resemblance) if resemblance else None, parse_radii(named.get("radii", "")))
