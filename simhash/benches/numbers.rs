@@ -9,7 +9,6 @@
 //! found pairs whose J is .8 or more, recall the share of the pairs whose J is .9 or more that are found.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::process::ExitCode;
 
 use simhash::Options;
@@ -21,23 +20,14 @@ use simhash::search::nearness::Nearness;
 mod documents;
 mod sets;
 
-use sets::{NEAR, SIMILAR, Set, read_sets};
+use sets::{NEAR, SIMILAR, Set, report_each, share};
 
 const CONFIRMED: f64 = 0.89;
 
 fn main() -> ExitCode {
     println!("{:<12} {:>7} {:>9} {:>9}   {:<17} {:<17}", "", "J >= .9", "numbers", "share of", "any", "same");
     println!("{:<12} {:>7} {:>9} {:>9}   {:<17} {:<17}", "set", "", "differ", "found", "found  P / R", "found  P / R");
-    for folder in std::env::args().skip(1).filter(|argument| argument != "--bench") {
-        match read_sets(Path::new(&folder)) {
-            Ok(sets) => sets.iter().for_each(report),
-            Err(error) => {
-                eprintln!("cannot read {folder}: {error}");
-                return ExitCode::FAILURE;
-            }
-        }
-    }
-    ExitCode::SUCCESS
+    report_each(report)
 }
 
 fn report(set: &Set) {
@@ -64,7 +54,7 @@ fn report(set: &Set) {
     for found in [&found, &kept] {
         let at_least = |least: f64| found.iter().filter(|pair| js.get(pair).is_some_and(|j| *j >= least)).count();
         let (precision, recall) = (share(at_least(SIMILAR), found.len()), share(at_least(NEAR), near.len()));
-        print!(" {:>5}  {precision} / {recall}", found.len());
+        print!(" {:>5}  {precision:>4} / {recall:>4}", found.len());
     }
     println!();
 }
@@ -86,9 +76,4 @@ fn found(set: &Set, is_confirmed: impl Fn(usize, usize) -> bool) -> Vec<(usize, 
         }
     }
     found
-}
-
-/// A share of a number in hundredths; "   -" of nothing.
-fn share(part: usize, whole: usize) -> String {
-    if whole == 0 { "   -".to_owned() } else { format!("{:.2}", part as f64 / whole as f64) }
 }

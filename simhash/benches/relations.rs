@@ -10,7 +10,6 @@
 //! class of its shorter text, and in the language that the ids begin with.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
 use std::process::ExitCode;
 
 use simhash::Options;
@@ -21,7 +20,7 @@ use simhash::search::nearness::Nearness;
 mod documents;
 mod sets;
 
-use sets::{NEAR, SIMILAR, Set, read_sets};
+use sets::{NEAR, SIMILAR, Set, report_each, share};
 
 /// The least resemblance of features that confirms a pair: the default of guards and clusters.
 const CONFIRMED: f64 = 0.89;
@@ -43,16 +42,7 @@ fn relations() -> Vec<(String, Nearness)> {
 }
 
 fn main() -> ExitCode {
-    for folder in std::env::args().skip(1).filter(|argument| argument != "--bench") {
-        match read_sets(Path::new(&folder)) {
-            Ok(sets) => sets.iter().for_each(report),
-            Err(error) => {
-                eprintln!("cannot read {folder}: {error}");
-                return ExitCode::FAILURE;
-            }
-        }
-    }
-    ExitCode::SUCCESS
+    report_each(report)
 }
 
 /// A pair of documents that may be near, or whose J is .9 or more.
@@ -115,11 +105,6 @@ fn report(set: &Set) {
         println!();
     }
     println!();
-}
-
-/// A share of a number in hundredths; "-" of nothing.
-fn share(part: usize, whole: usize) -> String {
-    if whole == 0 { "-".to_owned() } else { format!("{:.2}", part as f64 / whole as f64) }
 }
 
 /// The language of a document: what comes before the first slash of its id, if it is the code of a language.

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
+use std::process::ExitCode;
 
 use crate::documents;
 
@@ -21,6 +22,27 @@ pub struct Set {
     pub texts: Vec<String>,
     /// Pairs of documents, with their resemblance J.
     pub resembling: Vec<(usize, usize, f64)>,
+}
+
+/// Reports on each set in the folders that are the program's arguments.
+#[allow(dead_code, reason = "not every benchmark has folders alone as arguments")]
+pub fn report_each(report: fn(&Set)) -> ExitCode {
+    for folder in std::env::args().skip(1).filter(|argument| argument != "--bench") {
+        match read_sets(Path::new(&folder)) {
+            Ok(sets) => sets.iter().for_each(report),
+            Err(error) => {
+                eprintln!("cannot read {folder}: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// A share of a number in hundredths; "-" of nothing.
+#[allow(dead_code, reason = "not every benchmark prints shares")]
+pub fn share(part: usize, whole: usize) -> String {
+    if whole == 0 { "-".to_owned() } else { format!("{:.2}", part as f64 / whole as f64) }
 }
 
 /// The sets in a folder, by name.
