@@ -24,12 +24,3 @@ impl Schedule {
         is_due
     }
 }
-
-/// Progress as text: "1200000 of about 5000000 rows (24 %)", or the count alone once it exceeds the expected number.
-pub fn out_of_about(done: u64, expected: f64, what: &str) -> String {
-    let done_so_far = done as f64;
-    if expected <= done_so_far {
-        return format!("{done} {what}");
-    }
-    format!("{done} of about {expected:.0} {what} ({:.0} %)", 100.0 * done_so_far / expected)
-}

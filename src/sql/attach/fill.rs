@@ -22,7 +22,7 @@ use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, tell, tick, user_error};
 use crate::postgres::owner::{as_owner_with_triggers, set};
 use crate::postgres::raised::unchanged;
-use crate::postgres::report::{Schedule, out_of_about};
+use crate::postgres::report::Schedule;
 use crate::postgres::spi::{execute, execute_and_commit, strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
@@ -104,9 +104,17 @@ impl Progress {
         self.pages_done += pages;
         self.rows += rows;
         if self.schedule.is_due(Instant::now()) {
-            let pages = out_of_about(self.pages_done, self.pages as f64, "pages");
-            tell(format!("fill: {pages}, {} rows got a fingerprint", self.rows));
+            tell(format!("fill: {}, {} rows got a fingerprint", self.share(), self.rows));
         }
+    }
+
+    /// "1200 of about 5000 pages (24 %)", or the count alone once it exceeds the expected number.
+    fn share(&self) -> String {
+        let Self { pages, pages_done, .. } = self;
+        if pages <= pages_done {
+            return format!("{pages_done} pages");
+        }
+        format!("{pages_done} of about {pages} pages ({:.0} %)", 100.0 * *pages_done as f64 / *pages as f64)
     }
 }
 

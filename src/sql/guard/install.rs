@@ -42,7 +42,7 @@ use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_colum
 const TRIGGER: &str = "zzz_simhash_guard";
 
 /// From this many fetches for each new row on, hint at covering indexes: an insert takes about as long as forty fetches.
-const MANY_VISITS: f64 = 20.0;
+const MANY_FETCHES: f64 = 20.0;
 
 /// From this many probes for each new row on, hint at another layout: a probe takes two microseconds, and an insert a
 /// hundred.
@@ -248,7 +248,7 @@ impl Guard {
         self.check_half_objects(table, relation)?;
         self.check_log(table, relation)?;
         let fetches: f64 = searched.iter().map(|member| member.fetches).sum();
-        if fetches >= MANY_VISITS {
+        if fetches >= MANY_FETCHES {
             tell(format!(
                 "for each new row, about {fetches:.0} rows of table \"{}\" will be fetched; with covering indexes \
                  (simhash_attach with covering => true), only those that are near",
