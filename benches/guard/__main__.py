@@ -68,14 +68,15 @@ class Case:
         psql("DROP TABLE IF EXISTS fresh", "CREATE UNLOGGED TABLE fresh (n integer PRIMARY KEY, body text)")
         copy_in("fresh", ((n, self.made.text()) for n in range(wanted)))
         # Those that are near one of the table, or each other, would be rejected: they are few, others take their place.
-        radii = "{" + ",".join("1" * int(self.blocks)) + "}"
-        near = (f"simhash_near(older.simhash, fresh.simhash, 10, '{radii}') AND (older.simhash <~> fresh.simhash <= 3"
-                " OR simhash_resemblance(older.body, fresh.body) >= .89)")
-        psql(f"SELECT simhash_attach('fresh', 'body', {self.blocks})", "CREATE TEMP TABLE near AS SELECT n FROM fresh"
-             f" WHERE EXISTS (SELECT FROM docs AS older WHERE {near}) UNION"
-             f" SELECT n FROM fresh WHERE EXISTS (SELECT FROM fresh AS older WHERE {near} AND older.n < fresh.n);"
+        # A cluster holds all of them, and perhaps some more.
+        source = "SELECT id, NULL AS n, simhash, body FROM docs UNION ALL SELECT 1000000000000 + n, n, simhash(body), body FROM fresh"
+        clusters = "simhash_cluster(simhash, body) OVER w AS by_text, simhash_cluster(simhash) OVER w AS by_distance"
+        psql("SET work_mem = '2GB'", f"CREATE TEMP TABLE clustered AS SELECT n, {clusters}"
+             f" FROM ({source}) AS texts WINDOW w AS (ORDER BY id)",
              "UPDATE fresh SET body = (SELECT string_agg(md5(n::text || word), ' ') FROM generate_series(1, 30) AS word)"
-             " WHERE n IN (SELECT n FROM near)", "SELECT simhash_detach('fresh')", "VACUUM ANALYZE fresh")
+             " WHERE n IN (SELECT unnest(array_agg(n)) FROM clustered GROUP BY by_text HAVING count(*) > 1 UNION ALL"
+             " SELECT unnest(array_agg(n)) FROM clustered GROUP BY by_distance HAVING count(*) > 1)",
+             "VACUUM ANALYZE fresh")
         average = float(value("SELECT avg(octet_length(body)) FROM fresh"))
         print(f"\n{self.name}; texts of {average:.0f} bytes")
         times = {(way, clients): [] for way in self.ways for clients in CLIENTS}
