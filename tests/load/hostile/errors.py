@@ -7,8 +7,8 @@ OURS = (
     " 54000 54011 53200 23P01 40001 40P01 55000 42P10 42883 42P01"
 ).split()
 
-# PostgreSQL's own errors: for values that are invalid for their type, and for statements that are invalid for the call or
-# for the current state.
+# PostgreSQL's own errors: for values that are invalid for their type, and for statements that are invalid for the call
+# or for the current state.
 SERVERS = (
     # Limits of time and memory, and conflicts with concurrent sessions.
     "57014 55P03 53400 54001 55006"
@@ -30,6 +30,6 @@ def allowed(code):
 
 
 def allowed_warning(code):
-    """Most warnings are about a resource that was not released, or memory that was overwritten. The allowed ones say that
-    no transaction is in progress, or that rows lack a fingerprint."""
+    """Most warnings are about a resource that was not released, or memory that was overwritten. The allowed ones say
+    that no transaction is in progress, or that rows lack a fingerprint."""
     return code in ("25P01", "55000")

@@ -205,8 +205,8 @@ SELECT simhash_attach('leaks.confirmed', 'body'), simhash_guard('leaks.confirmed
 VACUUM ANALYZE leaks.searched;
 """
 
-# PostgreSQL caches look-ups that find nothing, here by OIDs of tables that are never used again. A round of such commands
-# in plain SQL, with as many columns and indexes, leaves 1,400 bytes; these commands look up more.
+# PostgreSQL caches look-ups that find nothing, here by OIDs of tables that are never used again. A round of such
+# commands in plain SQL, with as many columns and indexes, leaves 1,400 bytes; these commands look up more.
 COMMANDS = {"attach", "online", "guard"}
 OF_A_COMMAND = 5_000
 

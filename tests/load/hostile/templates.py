@@ -1,8 +1,8 @@
 """Statements with a call in every clause, in objects that the catalogs store, and in loops.
 
 A template is a list of statements with the call in them: {e} has values as arguments, {r} columns of hostile.rows too,
-{f} only columns, {d} and {o} say DISTINCT and ORDER BY in it, and {t} is the type of the result. Statements after COMMIT
-run outside of a transaction block. Others are rolled back if they may change something.
+{f} only columns, {d} and {o} say DISTINCT and ORDER BY in it, and {t} is the type of the result. Statements after
+COMMIT run outside of a transaction block. Others are rolled back if they may change something.
 """
 
 import re
@@ -234,7 +234,7 @@ def choose(rng, function):
 
 
 def statements(template, forms):
-    """The statements of a template with calls. `forms` has a function for each form of a call, which returns the call."""
+    """The statements of a template with calls. `forms` has a function for each form of a call, which writes it."""
     filled = lambda part: re.sub(r"\{(\w)\}", lambda form: forms[form[1]](), part)
     changed = [filled(part) for part in template.replace("{{", "\x01").replace("}}", "\x02").split(" ;; ")]
     changed = [part.replace("\x01", "{").replace("\x02", "}") for part in changed]

@@ -114,8 +114,8 @@ class History:
         return None
 
     def marked_wrongly(self, refusal):
-        """A mark must name a row that was there, near and unmarked; or the row had the mark before an update to the same
-        text."""
+        """A mark must name a row that was there, near and unmarked; or the row had the mark before an update to the
+        same text."""
         ((id, text),) = refusal.rows
         named = (version for version in self.versions[refusal.mark] if version.mark is None and version.id != id)
         if any(version.text in self.near[text] and self.may_be_there(version, refusal) for version in named):
