@@ -29,7 +29,7 @@ pub struct Cursor {
 
 /// Near pairs of one row: bit i of `near` stands for column `column` + i.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
-pub struct NearColumns {
+pub struct RowPairs {
     row: usize,
     column: usize,
     near: u8,
@@ -68,7 +68,7 @@ impl Cursor {
     }
 }
 
-impl Iterator for NearColumns {
+impl Iterator for RowPairs {
     type Item = (usize, usize);
 
     fn next(&mut self) -> Option<(usize, usize)> {
@@ -126,7 +126,7 @@ impl Kernel {
         cursor: &mut Cursor,
         max_distance: u32,
         pairs: &mut usize,
-    ) -> Option<NearColumns> {
+    ) -> Option<RowPairs> {
         match self.0 {
             Cpu::Baseline => advance(fingerprints, cursor, max_distance, pairs),
             // SAFETY: `available` constructs these kernels only after it has detected the CPU features that their
@@ -206,39 +206,24 @@ fn find(all: &[u64], first: usize, fingerprint: u64, max_distance: u32, near: &m
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512vpopcntdq,popcnt")]
-fn advance_avx512(
-    fingerprints: &[u64],
-    cursor: &mut Cursor,
-    max_distance: u32,
-    pairs: &mut usize,
-) -> Option<NearColumns> {
+fn advance_avx512(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<RowPairs> {
     advance(fingerprints, cursor, max_distance, pairs)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,popcnt")]
-fn advance_avx2(
-    fingerprints: &[u64],
-    cursor: &mut Cursor,
-    max_distance: u32,
-    pairs: &mut usize,
-) -> Option<NearColumns> {
+fn advance_avx2(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<RowPairs> {
     advance(fingerprints, cursor, max_distance, pairs)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt")]
-fn advance_popcnt(
-    fingerprints: &[u64],
-    cursor: &mut Cursor,
-    max_distance: u32,
-    pairs: &mut usize,
-) -> Option<NearColumns> {
+fn advance_popcnt(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<RowPairs> {
     advance(fingerprints, cursor, max_distance, pairs)
 }
 
 #[inline(always)]
-fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<NearColumns> {
+fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<RowPairs> {
     let max_distance = u64::from(max_distance);
     while cursor.tile < cursor.end {
         let (tile, tile_end) = (cursor.tile, cursor.tile_end);
@@ -260,7 +245,7 @@ fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: 
                     if near != 0 {
                         *pairs = pairs.saturating_sub(column + LANES - first);
                         (cursor.row, cursor.column) = (row, column + LANES);
-                        return Some(NearColumns { row, column, near });
+                        return Some(RowPairs { row, column, near });
                     }
                 }
                 column += LANES;

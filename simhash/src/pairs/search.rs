@@ -28,7 +28,7 @@
 use std::ops::Range;
 
 use super::bits::Worths;
-use super::compare::{Cursor, Kernel, NearColumns};
+use super::compare::{Cursor, Kernel, RowPairs};
 use super::memory::{push, resize};
 use super::partition::{Block, Numbered, begins};
 use super::plan::{self, MAX_DISTANCE, Plan, SMALL};
@@ -80,7 +80,7 @@ pub struct Search {
     /// The slice that is being compared, and the buffer that holds it.
     cursor: Cursor,
     compared: usize,
-    found: NearColumns,
+    found: RowPairs,
     /// The work that is left until the next tick.
     left: usize,
     share: f64,
@@ -256,7 +256,7 @@ impl Search {
             ends: Vec::new(),
             cursor: Cursor::default(),
             compared: 0,
-            found: NearColumns::default(),
+            found: RowPairs::default(),
             left: COMPARISONS,
             share: 0.0,
         })
