@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[pg_extern(sql = false)]
-    fn progress_is_reported_every_few_seconds_if_wanted() {
+    fn progress_is_reported_on_request() {
         let start = Instant::now();
         let progress = Progress { phase: Phase::Near, share: 0.426 };
         let reporter = Reporter::new("simhash_pairs", 900, true);
@@ -247,9 +247,19 @@ mod tests {
         code.expect("a result")
     }
 
+    /// Runs a statement with each of these amounts of memory, and then with ample memory. It must fail at least
+    /// `fewest` times, each time with the error for a lack of memory.
+    #[cfg(target_os = "linux")]
+    fn check_lack_of_memory(statement: &str, kilobytes: impl Iterator<Item = u64>, fewest: usize) {
+        let codes: Vec<_> = kilobytes.map(|kilobytes| with_kilobytes(kilobytes, statement)).collect();
+        assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
+        assert!(codes.iter().flatten().count() >= fewest, "{statement}: {codes:?}");
+        assert_eq!(with_kilobytes(300 << 10, statement), None, "{statement}");
+    }
+
     #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
-    fn a_lack_of_memory_is_an_ordinary_error() {
+    fn pairs_report_a_lack_of_memory() {
         create_sqlstate_of();
         Spi::run(
             "CREATE TABLE arrays AS SELECT rows, array_agg(n) AS ids, array_agg(hashint8extended(n, 0)) AS fps
@@ -269,17 +279,14 @@ mod tests {
                      FROM arrays, unnest(fps) AS fp WHERE rows = {rows}) AS x"
                 ),
             ] {
-                let codes: Vec<_> = steps.clone().map(|kilobytes| with_kilobytes(kilobytes, &statement)).collect();
-                assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
-                assert!(codes.iter().flatten().count() > 0, "{statement}: {codes:?}");
-                assert_eq!(with_kilobytes(300 << 10, &statement), None, "{statement}");
+                check_lack_of_memory(&statement, steps.clone(), 1);
             }
         }
     }
 
     #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
-    fn a_lack_of_memory_for_components_is_an_ordinary_error() {
+    fn components_report_a_lack_of_memory() {
         create_sqlstate_of();
         Spi::run(
             "CREATE TABLE arrays AS SELECT array_agg(hashint8extended(n, 0)) AS numbers, array_agg(md5(n::text)) AS texts
@@ -288,17 +295,14 @@ mod tests {
         .expect("arrays");
         for ids in ["numbers", "texts"] {
             let statement = format!("SELECT count(*) FROM arrays, simhash_components({ids}, {ids})");
-            let codes: Vec<_> = (0..3000).step_by(60).map(|kilobytes| with_kilobytes(kilobytes, &statement)).collect();
-            assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
-            assert!(codes.iter().flatten().count() > 3, "{statement}: {codes:?}");
-            assert_eq!(with_kilobytes(300 << 10, &statement), None, "{statement}");
+            check_lack_of_memory(&statement, (0..3000).step_by(60), 4);
         }
     }
 
     /// Half of the rows are near others and resemble few of them.
     #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
-    fn a_lack_of_memory_for_features_is_an_ordinary_error() {
+    fn features_report_a_lack_of_memory() {
         create_sqlstate_of();
         for call in
             ["simhash_cluster(n / 16, 'text ' || n % 700, 2)", "simhash_duplicate_of(n / 16, 'text ' || n % 700, 2)"]
@@ -307,23 +311,16 @@ mod tests {
                 "SELECT max(found) FROM (SELECT {call} OVER () AS found FROM generate_series(1, 40000) AS n) AS x"
             );
             // `sqlstate_of` needs some memory itself, before it can catch an error.
-            let codes: Vec<_> =
-                (200..8200).step_by(200).map(|kilobytes| with_kilobytes(kilobytes, &statement)).collect();
-            assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
-            assert!(codes.iter().flatten().count() > 3, "{statement}: {codes:?}");
-            assert_eq!(with_kilobytes(300 << 10, &statement), None, "{statement}");
+            check_lack_of_memory(&statement, (200..8200).step_by(200), 4);
         }
     }
 
     /// The probes take a few MB, and PostgreSQL's array of them takes more.
     #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
-    fn a_lack_of_memory_for_probes_is_an_ordinary_error() {
+    fn probes_report_a_lack_of_memory() {
         create_sqlstate_of();
         let statement = "SELECT count(simhash_probes(n, 0, 3, 25)) FROM generate_series(1, 3) AS n";
-        let codes: Vec<_> = (1..20).map(|megabytes| with_kilobytes(megabytes << 10, statement)).collect();
-        assert!(codes.iter().flatten().all(|code| code == "53200"), "{codes:?}");
-        assert!(codes.iter().flatten().count() >= 3, "{codes:?}");
-        assert_eq!(with_kilobytes(300 << 10, statement), None);
+        check_lack_of_memory(statement, (1..20).map(|megabytes| megabytes << 10), 3);
     }
 }

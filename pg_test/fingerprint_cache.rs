@@ -1,5 +1,5 @@
-//! What is remembered of the last texts: a row costs one fingerprint, however many columns ask for it, and a text that
-//! is compared with many is read once.
+//! The caches of the last texts: a row costs one fingerprint, whatever number of columns use it, and a text that is
+//! compared with many others is read once.
 
 mod tests {
     use crate::sql::fingerprint::fingerprint_cache::COMPUTED;
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[pg_extern(sql = false)]
-    fn a_text_that_is_compared_with_many_is_prepared_once() {
+    fn compared_text_is_prepared_once() {
         Spi::run(
             "CREATE TABLE docs (id integer, body text);
             ALTER TABLE docs ALTER body SET STORAGE EXTERNAL;
@@ -72,7 +72,7 @@ mod tests {
             let statement = format!("SELECT sum(simhash_resemblance(body, {text})) FROM docs");
             assert!(prepared(&statement) <= 2, "{statement}");
         }
-        // As the second argument, a new text must come twice before its features are kept.
+        // As the second argument, a new text must be passed twice before its features are cached.
         assert_eq!(prepared("SELECT sum(simhash_resemblance(body, 'another text')) FROM docs"), 2);
         // Other options, other features.
         let statement = "SELECT count(simhash_resemblance('a text', body, options)) FROM docs,

@@ -4,7 +4,7 @@
 //! are written differently and mean the same.
 
 use super::random::Random;
-use super::random_tables::{Kind, Table, Values};
+use super::random_tables::{Table, TableKind, Values};
 
 /// A statement, the statements before it, and a query that shows what it did if it does not return that itself.
 pub struct Case {
@@ -54,8 +54,8 @@ pub struct Queries<'a> {
     t_is_known: bool,
 }
 
-/// A table with the columns of `t` in the same places, but with -1 in its block columns: a query that takes a column of
-/// one table for a column of the other gives wrong rows.
+/// A table whose columns have the attnums of those of `t`, but with -1 in its block columns: if a column of one table
+/// is mistaken for a column of the other, a query gives wrong rows.
 pub const ALIKE: [&str; 2] = [
     "CREATE TABLE alike AS SELECT * FROM t",
     "DO $$
@@ -83,7 +83,7 @@ pub fn views(t: &Table) -> Vec<String> {
         "CREATE VIEW grouped AS SELECT min(id) AS id, min(tag) AS tag, max(k) AS k, fp FROM t GROUP BY fp".to_owned(),
         "CREATE VIEW changed AS SELECT id, tag, k, coalesce(fp, bigint '0') AS fp FROM t".to_owned(),
     ];
-    if t.kind != Kind::MaterializedView {
+    if t.kind != TableKind::MaterializedView {
         let expression = t.source.expression("");
         views.push(format!("CREATE VIEW computed AS SELECT id, tag, k, {expression} AS fp FROM t"));
         views.push(format!(
@@ -258,9 +258,9 @@ impl<'a> Queries<'a> {
     fn alias(&mut self, name: &'static str) -> (String, Alias) {
         let mut expression = None;
         let t_expression =
-            (self.t.kind != Kind::MaterializedView).then(|| self.t.source.expression(&format!("{name}.")));
+            (self.t.kind != TableKind::MaterializedView).then(|| self.t.source.expression(&format!("{name}.")));
         let u_expression =
-            (self.u.kind != Kind::MaterializedView).then(|| self.u.source.expression(&format!("{name}.")));
+            (self.u.kind != TableKind::MaterializedView).then(|| self.u.source.expression(&format!("{name}.")));
         let near = self.near(&[Alias { name: "s", expression: None }]);
         let views = views(self.t);
         let relation = match self.below(24) {
@@ -596,7 +596,7 @@ impl<'a> Queries<'a> {
     pub fn case(&mut self) -> Case {
         let mut before = Vec::new();
         let mut after = None;
-        let can_change = self.t.kind != Kind::MaterializedView;
+        let can_change = self.t.kind != TableKind::MaterializedView;
         let kind = self.below(20);
         if matches!(kind, 0..5) {
             self.parameters = Some(Vec::new());

@@ -245,7 +245,7 @@ impl Layout {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TableKind {
     Plain,
     Hash,
     List,
@@ -256,7 +256,7 @@ pub enum Kind {
 
 /// A table with the columns `id`, `tag`, `k`, `fp` and others.
 pub struct Table {
-    pub kind: Kind,
+    pub kind: TableKind,
     pub source: Source,
     pub rows: u64,
     pub setup: Vec<String>,
@@ -271,15 +271,15 @@ fn shuffle(random: &mut Random, items: &mut [String]) {
 impl Table {
     pub fn new(random: &mut Random, name: &str, most_rows: u64, values: &Values) -> Self {
         let kind = *random.one_of(&[
-            Kind::Plain,
-            Kind::Plain,
-            Kind::Plain,
-            Kind::Hash,
-            Kind::List,
-            Kind::Range,
-            Kind::Inherited,
-            Kind::Inherited,
-            Kind::MaterializedView,
+            TableKind::Plain,
+            TableKind::Plain,
+            TableKind::Plain,
+            TableKind::Hash,
+            TableKind::List,
+            TableKind::Range,
+            TableKind::Inherited,
+            TableKind::Inherited,
+            TableKind::MaterializedView,
         ]);
         let source = match values {
             Values::Texts(_) => *random.one_of(&[Source::Text, Source::Text, Source::Column]),
@@ -296,7 +296,7 @@ impl Table {
         };
         let mut layouts: Vec<Layout> = Vec::new();
         for _ in 0..*random.one_of(&[0, 1, 1, 1, 2, 2, 3]) {
-            let layout = Layout::new(random, source, kind == Kind::MaterializedView);
+            let layout = Layout::new(random, source, kind == TableKind::MaterializedView);
             if layouts.iter().all(|other| other.blocks != layout.blocks) {
                 layouts.push(layout);
             }
@@ -311,7 +311,7 @@ impl Table {
     }
 
     fn base(&self, name: &str) -> String {
-        if self.kind == Kind::MaterializedView { format!("{name}_base") } else { name.to_owned() }
+        if self.kind == TableKind::MaterializedView { format!("{name}_base") } else { name.to_owned() }
     }
 
     fn columns(&self, random: &mut Random, layouts: &[Layout]) -> Vec<String> {
@@ -335,9 +335,9 @@ impl Table {
             columns.insert(random.below(columns.len() as u64 + 1) as usize, format!("x{n} text"));
         }
         let by = match self.kind {
-            Kind::Hash => " PARTITION BY HASH (id)",
-            Kind::List => " PARTITION BY LIST (tag)",
-            Kind::Range => " PARTITION BY RANGE (id)",
+            TableKind::Hash => " PARTITION BY HASH (id)",
+            TableKind::List => " PARTITION BY LIST (tag)",
+            TableKind::Range => " PARTITION BY RANGE (id)",
             _ => "",
         };
         let persistence = if by.is_empty() { *random.one_of(&["", "", "", "UNLOGGED "]) } else { "" };
@@ -346,23 +346,23 @@ impl Table {
             self.setup.push(format!("ALTER TABLE {name} DROP COLUMN x{n}"));
         }
         let bounds: &[&str] = match self.kind {
-            Kind::Hash => &[
+            TableKind::Hash => &[
                 "FOR VALUES WITH (MODULUS 3, REMAINDER 0)",
                 "FOR VALUES WITH (MODULUS 3, REMAINDER 1)",
                 "FOR VALUES WITH (MODULUS 3, REMAINDER 2)",
             ],
-            Kind::List => &["FOR VALUES IN (0, 1)", "FOR VALUES IN (2, NULL)", "DEFAULT"],
-            Kind::Range => &["FOR VALUES FROM (1) TO (30)", "FOR VALUES FROM (30) TO (MAXVALUE)"],
-            Kind::Inherited => &["", ""],
-            Kind::Plain | Kind::MaterializedView => &[],
+            TableKind::List => &["FOR VALUES IN (0, 1)", "FOR VALUES IN (2, NULL)", "DEFAULT"],
+            TableKind::Range => &["FOR VALUES FROM (1) TO (30)", "FOR VALUES FROM (30) TO (MAXVALUE)"],
+            TableKind::Inherited => &["", ""],
+            TableKind::Plain | TableKind::MaterializedView => &[],
         };
         for (n, bound) in bounds.iter().enumerate() {
             let member = format!("{name}_{n}");
             let statements = match (self.kind, random.below(2)) {
-                (Kind::Inherited, 0) => {
+                (TableKind::Inherited, 0) => {
                     vec![format!("CREATE TABLE {member} (more integer) INHERITS ({name})")]
                 }
-                (Kind::Inherited, _) => {
+                (TableKind::Inherited, _) => {
                     let mut own = self.columns(random, layouts);
                     own.insert(random.below(3) as usize, "more integer".to_owned());
                     vec![
@@ -395,7 +395,7 @@ impl Table {
             if random.below(4) > 0 {
                 last = self.source.value(values, random);
             }
-            let member = if self.kind == Kind::Inherited { random.below(3) as usize } else { 0 };
+            let member = if self.kind == TableKind::Inherited { random.below(3) as usize } else { 0 };
             // Distances that differ by row are small, since the probes are made for each row.
             let k = *random.one_of(&["0", "1", "2", "3", "3", "4", "5", "-1", "NULL"]);
             rows[member].push(format!("({id}, {}, {k}, {last})", random.one_of(&["0", "1", "2", "3", "NULL"])));
@@ -405,7 +405,7 @@ impl Table {
                 self.setup.push(format!("INSERT INTO {member} (id, tag, k, {source}) VALUES {}", rows.join(", ")));
             }
         }
-        if self.kind == Kind::MaterializedView {
+        if self.kind == TableKind::MaterializedView {
             self.setup.push(format!("CREATE MATERIALIZED VIEW {name} AS SELECT k, fp, id, n0, tag FROM {base}"));
         }
         if random.below(4) > 0 {
@@ -415,7 +415,7 @@ impl Table {
 
     /// Sometimes has simhash_attach index the fingerprint too, within a scope or not, with or without columns.
     fn attach(&mut self, random: &mut Random, name: &str) {
-        if self.kind == Kind::MaterializedView || random.below(3) > 0 {
+        if self.kind == TableKind::MaterializedView || random.below(3) > 0 {
             return;
         }
         let blocks = random.one_of(&[2, 3, 4, 4, 5]);
@@ -430,13 +430,13 @@ impl Table {
 
     fn index(&mut self, random: &mut Random, name: &str, layouts: &[Layout]) {
         let members: &[&str] = match self.kind {
-            Kind::Inherited | Kind::Hash | Kind::List => &["_0", "_1"],
+            TableKind::Inherited | TableKind::Hash | TableKind::List => &["_0", "_1"],
             _ => &[],
         };
         for layout in layouts {
             let one_member = layout.damage == Damage::OneMember;
             // An index on the parent covers partitions, but not inherited tables.
-            let each = self.kind == Kind::Inherited || one_member && !members.is_empty();
+            let each = self.kind == TableKind::Inherited || one_member && !members.is_empty();
             if !one_member || members.is_empty() {
                 self.setup.extend(layout.indexes(name, self.source, random));
             }

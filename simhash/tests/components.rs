@@ -74,7 +74,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn few_pairs_have_the_components_of_the_definition(
+    fn few_pairs_agree_with_the_definition(
         pairs in prop::collection::vec((any::<u64>(), any::<u64>()), 0..150),
         ids in select(vec![1u64, 2, 10, 60, 200, u64::MAX]),
         kind in select(KEYS.to_vec()),
@@ -110,7 +110,7 @@ const SHAPES: [&str; 7] =
     ["scattered", "a giant component", "a chain", "a chain from its end", "stars", "a tree", "alone"];
 
 #[test]
-fn many_pairs_have_the_components_of_the_definition() {
+fn many_pairs_agree_with_the_definition() {
     for shape in SHAPES {
         let pairs = shaped(shape, 50_000, &mut Random(3));
         for kind in KEYS {
@@ -120,7 +120,7 @@ fn many_pairs_have_the_components_of_the_definition() {
 }
 
 #[test]
-fn the_order_of_pairs_and_ids_does_not_matter() {
+fn order_does_not_matter() {
     let mut random = Random(4);
     let mut pairs = shaped("scattered", 3000, &mut random);
     let values = |pairs: &[(u64, u64)], kind| -> Vec<(u64, u64)> {
@@ -140,7 +140,7 @@ fn the_order_of_pairs_and_ids_does_not_matter() {
 }
 
 #[test]
-fn components_of_parts_are_joined_by_their_components() {
+fn components_of_parts_can_be_joined() {
     let mut random = Random(5);
     // Components of up to 50 ids; each part has some cycles.
     let mut pair = || (random.below(5000), random.below(50));
@@ -193,14 +193,18 @@ fn shares_ascend_to_the_end() {
     for shape in SHAPES {
         let ids = by_position(&shaped(shape, 200_000, &mut Random(7)));
         for kind in KEYS {
-            let told = RefCell::new(Vec::new());
-            components(&ids, kind, &|progress| told.borrow_mut().push((progress.phase, progress.share)));
-            let told = told.into_inner();
-            let fall = told.windows(2).find(|two| two[0] > two[1]);
+            let reports = RefCell::new(Vec::new());
+            components(&ids, kind, &|progress| reports.borrow_mut().push((progress.phase, progress.share)));
+            let reports = reports.into_inner();
+            let fall = reports.windows(2).find(|two| two[0] > two[1]);
             assert_eq!(fall, None, "{shape}, {kind}");
-            assert!(told.iter().all(|(_, share)| (0.0..=1.0).contains(share)), "{shape}, {kind}");
-            assert!(told.last().is_some_and(|&(phase, share)| phase == Phase::JoinPairs && share > 0.9), "{shape}");
-            assert_eq!(told.iter().any(|&(phase, _)| phase == Phase::CompareIds), kind != "whole", "{shape}, {kind}");
+            assert!(reports.iter().all(|(_, share)| (0.0..=1.0).contains(share)), "{shape}, {kind}");
+            assert!(reports.last().is_some_and(|&(phase, share)| phase == Phase::JoinPairs && share > 0.9), "{shape}");
+            assert_eq!(
+                reports.iter().any(|&(phase, _)| phase == Phase::CompareIds),
+                kind != "whole",
+                "{shape}, {kind}"
+            );
         }
     }
 }

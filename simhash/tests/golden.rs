@@ -13,7 +13,7 @@ use simhash::search::blocks::{Block, radius};
 use simhash::text::dictionary::Dictionary;
 
 #[test]
-fn fingerprints_are_the_reference_s() {
+fn fingerprints_match_the_reference() {
     let entries = entries(include_str!("golden/golden.jsonl"));
     assert!(entries.len() >= 60, "only {} golden texts", entries.len());
     let mut fingerprinter = Fingerprinter::default();
@@ -45,7 +45,7 @@ fn fingerprints_are_the_reference_s() {
 
 /// The words that the reference takes from the file are those of ICU4X.
 #[test]
-fn stored_words_are_those_of_the_dictionary() {
+fn stored_words_match_the_dictionary() {
     let mut stretches = 0;
     for entry in entries(include_str!("golden/golden.jsonl")) {
         for words in entry["words"].as_array().into_iter().flatten() {
@@ -66,7 +66,7 @@ fn stored_words_are_those_of_the_dictionary() {
 }
 
 #[test]
-fn blocks_and_probes_are_the_reference_s() {
+fn blocks_and_probes_match_the_reference() {
     let entries = entries(include_str!("golden/blocks.jsonl"));
     assert!(entries.len() >= 60, "only {} golden blocks", entries.len());
     for entry in entries {

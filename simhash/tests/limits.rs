@@ -125,7 +125,7 @@ fn many_features_tick() {
 }
 
 #[test]
-fn a_long_combining_sequence_is_an_error() {
+fn long_combining_sequences_are_refused() {
     let fingerprint = |marks: usize| {
         let text = format!("a{} b", "\u{301}".repeat(marks));
         Fingerprinter::default().fingerprint(&text, &Options::default(), &|| ())
@@ -135,7 +135,7 @@ fn a_long_combining_sequence_is_an_error() {
 }
 
 #[test]
-fn a_long_normal_form_is_an_error() {
+fn long_normal_forms_are_refused() {
     let mut normal = "x".repeat(MAX_BYTES - 3);
     assert_eq!(normalise("abc", true, &mut normal, &|| ()), Ok(()));
     assert_eq!(normalise("d", true, &mut normal, &|| ()), Err(Error::NormalFormTooLong));
@@ -145,7 +145,7 @@ fn a_long_normal_form_is_an_error() {
 }
 
 #[test]
-fn too_many_features_are_an_error() {
+fn too_many_features_are_refused() {
     let mut features = FeatureTable::default();
     features.reset(1 << 30, false, &|| ()).expect("memory suffices");
     // Multiplying by an odd number spreads the numbers and keeps them distinct.

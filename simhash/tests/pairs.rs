@@ -95,7 +95,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn few_rows_have_the_pairs_of_the_definition(fingerprints in fingerprints(), near in nearness(0..=70)) {
+    fn few_rows_agree_with_the_definition(fingerprints in fingerprints(), near in nearness(0..=70)) {
         check(&fingerprints, near, "few rows");
     }
 }
@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn shaped_fingerprints_have_the_pairs_of_the_definition(
+    fn shapes_agree_with_the_definition(
         shape in select(SHAPES.to_vec()),
         count in 100usize..2500,
         near in prop_oneof![4 => nearness(0..=9), 1 => nearness(10..=64)],
@@ -117,7 +117,7 @@ proptest! {
 }
 
 #[test]
-fn many_rows_have_the_pairs_of_the_definition() {
+fn many_rows_agree_with_the_definition() {
     for shape in SHAPES {
         // Some shapes have millions of pairs at larger distances.
         let dense = ["duplicates", "all equal", "a subcube", "balls of radius 2", "ascending numbers"].contains(&shape);
@@ -136,7 +136,7 @@ fn many_rows_have_the_pairs_of_the_definition() {
 }
 
 #[test]
-fn large_slices_within_large_ones_lose_nothing() {
+fn nested_slices_lose_nothing() {
     let mut random = Random(9);
     let mut fingerprints = shaped("half share a block", 36_000, &mut random);
     for n in 0..9_000 {
@@ -197,13 +197,17 @@ fn shares_ascend_to_the_end() {
         ("half share a block", 50_000, by_radii),
     ] {
         let fingerprints = present(shaped(shape, count, &mut Random(3)));
-        let told = RefCell::new(Vec::new());
-        found(&fingerprints, near, &|progress| told.borrow_mut().push((progress.phase, progress.share)));
-        let told = told.into_inner();
-        assert!(told.is_sorted(), "{shape}, {near:?}");
-        assert!(told.iter().all(|(_, share)| (0.0..=1.0).contains(share)), "{shape}");
+        let reports = RefCell::new(Vec::new());
+        found(&fingerprints, near, &|progress| reports.borrow_mut().push((progress.phase, progress.share)));
+        let reports = reports.into_inner();
+        assert!(reports.is_sorted(), "{shape}, {near:?}");
+        assert!(reports.iter().all(|(_, share)| (0.0..=1.0).contains(share)), "{shape}");
         let last = if shape == "all equal" { Phase::Equal } else { Phase::Near };
-        assert!(told.last().is_some_and(|&(phase, share)| phase == last && share > 0.9), "{shape}: {:?}", told.last());
+        assert!(
+            reports.last().is_some_and(|&(phase, share)| phase == last && share > 0.9),
+            "{shape}: {:?}",
+            reports.last()
+        );
     }
 }
 
@@ -240,7 +244,7 @@ fn long_work_ticks() {
 }
 
 #[test]
-fn a_million_equal_rows_are_one_fingerprint() {
+fn equal_rows_are_one_fingerprint() {
     let equal = vec![Some(7); 1_000_000];
     let clusters = clusters(rows(&equal), Nearness::within(3), &|_| ()).expect("memory suffices");
     assert!(clusters.iter().all(|&first| first == 0));
@@ -283,7 +287,7 @@ fn the_end_stays_the_end() {
 }
 
 #[test]
-fn without_a_near_block_nothing_is_near() {
+fn no_radius_makes_nothing_near() {
     let equal = [Some(7), None, Some(7)];
     for near in [Nearness::within(-1), by_radii(64, &[-1, -1])] {
         assert_eq!(found(&equal, near, &|_| ()), []);

@@ -174,38 +174,38 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn default_fingerprint_is_the_oracle_s(text in text()) {
+    fn default_fingerprint_matches_the_oracle(text in text()) {
         let fingerprint = Fingerprinter::default().fingerprint(&text, &Options::default(), &|| ());
         prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, &Options::default())));
     }
 
     #[test]
-    fn line_s_fingerprint_is_the_oracle_s(line in "([A-Za-z0-9]{1,20}[ ,._-]{1,2}){0,30}[A-Ca-c]{0,3}", case_fold in any::<bool>()) {
+    fn lines_match_the_oracle(line in "([A-Za-z0-9]{1,20}[ ,._-]{1,2}){0,30}[A-Ca-c]{0,3}", case_fold in any::<bool>()) {
         let options = Options { case_fold, ..Options::default() };
         let fingerprint = Fingerprinter::default().fingerprint(&line, &options, &|| ());
         prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&line, &options)));
     }
 
     #[test]
-    fn line_of_single_letters_has_the_oracle_s_fingerprint(line in "([A-Za-z0-9] ){0,125}", case_fold in any::<bool>()) {
+    fn single_letters_match_the_oracle(line in "([A-Za-z0-9] ){0,125}", case_fold in any::<bool>()) {
         let options = Options { case_fold, ..Options::default() };
         let fingerprint = Fingerprinter::default().fingerprint(&line, &options, &|| ());
         prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&line, &options)));
     }
 
     #[test]
-    fn fingerprint_with_options_is_the_oracle_s(text in text(), options in options()) {
+    fn options_match_the_oracle(text in text(), options in options()) {
         let fingerprint = Fingerprinter::default().fingerprint(&text, &options, &|| ());
         prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, &options)));
     }
 
     #[test]
-    fn features_are_the_oracle_s(text in text(), options in options()) {
+    fn features_match_the_oracle(text in text(), options in options()) {
         prop_assert_eq!(sorted(features(&text, &options)), sorted(oracle::features(&text, &options)));
     }
 
     #[test]
-    fn fingerprint_of_html_is_that_of_its_text(html in html(), options in options()) {
+    fn html_is_fingerprinted_as_its_text(html in html(), options in options()) {
         let mut fingerprinter = Fingerprinter::default();
         let read = Options { markup: None, ..options.clone() };
         let expected = fingerprinter.fingerprint(&oracle::text_of_html(&html), &read, &|| ());
@@ -214,15 +214,15 @@ proptest! {
     }
 
     #[test]
-    fn text_of_html_is_the_oracle_s(html in html(), kept in "[a-z]{0,3}") {
-        let mut text = kept;
+    fn text_of_html_matches_the_oracle(html in html(), before in "[a-z]{0,3}") {
+        let mut text = before;
         prop_assert_eq!(text_of_html(&html, &mut text, &|| ()), Ok(()));
         let expected = oracle::text_of_html(&html);
         prop_assert_eq!(oracle::words(&text), oracle::words(&expected));
     }
 
     #[test]
-    fn a_wide_fingerprint_has_the_fingerprints_of_all_seeds(text in text(), options in options(), words in 1u64..6) {
+    fn wide_fingerprint_has_one_per_seed(text in text(), options in options(), words in 1u64..6) {
         let seeded = |word| options.with_seed(options.seed.wrapping_add(word)).expect("memory suffices");
         let seeded: Vec<Options> = (0..words).map(seeded).collect();
         let mut fingerprinter = Fingerprinter::default();
@@ -232,7 +232,7 @@ proptest! {
     }
 
     #[test]
-    fn weights_of_a_list_are_those_of_the_fingerprint(text in text(), options in options()) {
+    fn listed_weights_match_the_oracle(text in text(), options in options()) {
         let list = Fingerprinter::default().features(&text, &options, &|| ()).expect("memory suffices");
         let scale = if options.weights.is_some() { 1_000_000_000 / list.one() } else { 1 };
         let mut listed: Vec<(u64, u64)> =
@@ -250,7 +250,7 @@ proptest! {
 
     /// Long enough for the cache of words that a text has had.
     #[test]
-    fn long_text_s_fingerprint_is_the_oracle_s(text in text(), other in text(), options in options()) {
+    fn long_texts_match_the_oracle(text in text(), other in text(), options in options()) {
         let text = format!("{text} {other} {text}").repeat(1 + 5000 / (text.len() + 1));
         for options in [&Options::default(), &options] {
             let fingerprint = Fingerprinter::default().fingerprint(&text, options, &|| ());
@@ -268,7 +268,7 @@ proptest! {
     }
 
     #[test]
-    fn fingerprint_is_that_of_its_feature_list(text in text(), options in options()) {
+    fn listed_features_give_the_fingerprint(text in text(), options in options()) {
         let mut fingerprinter = Fingerprinter::default();
         let mut tally = Tally::default();
         let features = fingerprinter.features(&text, &options, &|| ()).expect("memory suffices");
@@ -279,7 +279,7 @@ proptest! {
     }
 
     #[test]
-    fn resemblance_is_the_oracle_s(
+    fn resemblance_matches_the_oracle(
         a in text(),
         common in text(),
         b in text(),
@@ -341,7 +341,7 @@ proptest! {
     }
 
     #[test]
-    fn hash_of_a_word_in_a_text_is_the_hash(
+    fn word_hash_in_a_text_is_the_hash(
         before in 0usize..12, feature in prop::collection::vec(any::<u8>(), 0..10), after in 0usize..12,
         seed: u64,
     ) {
@@ -356,7 +356,7 @@ proptest! {
     }
 
     #[test]
-    fn hash_of_the_first_and_last_bytes_is_the_hash(
+    fn first_and_last_bytes_give_the_hash(
         feature in prop::collection::vec(any::<u8>(), 9..=16), seed: u64,
     ) {
         let [first, last] = [feature.first_chunk(), feature.last_chunk()].map(|bytes| *bytes.expect("eight bytes"));
@@ -366,7 +366,7 @@ proptest! {
     }
 
     #[test]
-    fn seen_words_are_those_that_were_there(words in prop::collection::vec(1u64..300, 0..600), bytes in 0usize..9000) {
+    fn seen_words_are_found_again(words in prop::collection::vec(1u64..300, 0..600), bytes in 0usize..9000) {
         let mut seen = SeenWords::default();
         let mut before = std::collections::BTreeSet::new();
         seen.reset(bytes).expect("memory suffices");
@@ -382,7 +382,7 @@ proptest! {
     }
 
     #[test]
-    fn long_chinese_with_anything_between_is_the_oracle_s(
+    fn mixed_chinese_matches_the_oracle(
         pieces in prop::collection::vec(prop_oneof![6 => "[一-鿿]{1,90}", 1 => "[ぁ-ヿ，。 \n]{1,9}", 1 => piece()], 1..12),
         options in options(),
     ) {
@@ -394,7 +394,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cleared_tally_is_a_new_one(weighted in prop::collection::vec((any::<u64>(), weight()), 0..60), hash in any::<u64>()) {
+    fn cleared_tally_is_a_new_one(weighted in prop::collection::vec((any::<u64>(), weight()), 0..60), hash in any::<u64>()) {
         let mut tally = Tally::default();
         for &(hash, weight) in &weighted {
             tally.add(hash, weight).expect("the sum is in range");
@@ -445,7 +445,7 @@ proptest! {
     }
 
     #[test]
-    fn a_ring_has_the_probes_at_its_radius(
+    fn ring_has_the_probes_at_its_radius(
         fingerprint in any::<u64>(), number in 0i32..8, blocks in 2i32..=8, radius in 0u32..5,
     ) {
         let Some(block) = Block::new(number % blocks, blocks) else { unreachable!() };
@@ -463,7 +463,7 @@ proptest! {
     }
 
     #[test]
-    fn probes_are_the_values_within_the_radius(fingerprint in any::<u64>(), number in 0i32..8, radius in prop::option::of(0u32..10)) {
+    fn probes_are_all_values_within_radius(fingerprint in any::<u64>(), number in 0i32..8, radius in prop::option::of(0u32..10)) {
         let block = Block::new(number, 8).expect("a block of the layout");
         let mut probes: Vec<i32> = block.probes(fingerprint, radius).collect();
         probes.sort_unstable();
@@ -482,7 +482,7 @@ fn weight() -> impl Strategy<Value = u64> {
 }
 
 #[test]
-fn radii_sum_to_what_the_pigeonhole_needs() {
+fn radii_fulfil_the_pigeonhole_principle() {
     for blocks in 2..=8 {
         for max_distance in 0..=64 {
             let radii = (0..blocks).map(|number| radius(number, blocks, max_distance).map_or(-1, i64::from));
@@ -499,7 +499,7 @@ fn radii_sum_to_what_the_pigeonhole_needs() {
 
 /// Every character, in each kind of context that normalisation looks at.
 #[test]
-fn every_character_is_cut_as_the_oracle_cuts_it() {
+fn every_character_matches_the_oracle() {
     let single = Options { ngram: Some(1), ..Options::default() };
     let neighbourhoods = [
         ("", ""),
@@ -520,7 +520,7 @@ fn every_character_is_cut_as_the_oracle_cuts_it() {
 
 /// Pairs of characters that change or combine: enough pairs to have every pair of combining classes.
 #[test]
-fn pairs_of_marks_are_ordered_as_the_oracle_orders_them() {
+fn order_of_marks_matches_the_oracle() {
     let single = Options { ngram: Some(1), ..Options::default() };
     let marks: Vec<char> = ('\u{300}'..='\u{36f}')
         .chain('\u{591}'..='\u{5c7}')

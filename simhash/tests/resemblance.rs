@@ -74,12 +74,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn it_is_that_of_the_listed_features(a in text(), b in text(), options in options()) {
+    fn resemblance_agrees_with_listed_features(a in text(), b in text(), options in options()) {
         prop_assert_eq!(compare(&a, &b, &options), Ok(of_lists(&a, &b, &options)));
     }
 
     #[test]
-    fn differences_are_those_of_the_listed_features(a in text(), b in text(), options in options()) {
+    fn difference_agrees_with_listed_features(a in text(), b in text(), options in options()) {
         let [of_a, of_b] = [&a, &b].map(|text| listed(text, &options));
         let more_than = |own: &[(String, u64)], other: &[(String, u64)]| -> Vec<(String, u64)> {
             let other: HashMap<_, _> = other.iter().cloned().collect();
@@ -103,20 +103,20 @@ proptest! {
     }
 
     #[test]
-    fn it_is_symmetric_and_from_0_to_1(a in text(), b in text(), options in options()) {
+    fn resemblance_is_symmetric(a in text(), b in text(), options in options()) {
         let found = compare(&a, &b, &options);
         prop_assert_eq!(found, compare(&b, &a, &options));
         prop_assert!(found.expect("memory suffices").is_none_or(|found| (0.0..=1.0).contains(&found)));
     }
 
     #[test]
-    fn a_text_resembles_itself_if_it_has_a_fingerprint(a in text(), options in options()) {
+    fn texts_resemble_themselves(a in text(), options in options()) {
         let fingerprint = Fingerprinter::default().fingerprint(&a, &options, &|| ()).expect("memory suffices");
         prop_assert_eq!(compare(&a, &a, &options), Ok(fingerprint.map(|_| 1.0)));
     }
 
     #[test]
-    fn texts_without_a_common_word_do_not_resemble(
+    fn texts_without_common_words_differ(
         a in "([a-m]{1,9} ){1,20}",
         b in "([n-z]{1,9} ){1,20}",
         options in options(),
@@ -138,7 +138,7 @@ proptest! {
 
 /// Of a million words that the first text lacks, few are read.
 #[test]
-fn reading_ends_once_the_resemblance_is_out_of_reach() {
+fn reading_ends_at_an_impossible_resemblance() {
     let (mut fingerprinter, options) = (Fingerprinter::default(), Options::default());
     let prepared = Prepared::new(&mut fingerprinter, "a b c", &options, &|| ()).expect("memory suffices");
     let other: String = (0..1_000_000).map(|n| format!("w{n} ")).collect();
@@ -221,7 +221,7 @@ fn a_table_knows_what_it_has() {
 }
 
 #[test]
-fn what_has_no_fingerprint_has_no_resemblance() {
+fn errors_of_either_text_are_returned() {
     let endless = format!("a{} b", "\u{301}".repeat(1 << 20));
     for (a, b) in [(endless.as_str(), "a"), ("a", &endless), ("", &endless), (&endless, "")] {
         assert_eq!(compare(a, b, &Options::default()), Err(Error::CombiningSequenceTooLong));

@@ -33,13 +33,13 @@ fn uniform(count: u64) -> impl Iterator<Item = u64> {
     (0..count).map(move |_| random.next())
 }
 
-/// For each fingerprint, the number of other fingerprints that a search for it visits.
-fn visited(fingerprints: &[u64], blocks: i32, near: Nearness) -> Vec<usize> {
+/// For each fingerprint, the number of other fingerprints that are candidates of a search for it.
+fn candidates(fingerprints: &[u64], blocks: i32, near: Nearness) -> Vec<usize> {
     let probed: Vec<_> = near.probed_blocks(blocks).expect("the layout serves the search").collect();
-    let visits = |query: u64, row: u64| {
+    let is_candidate = |query: u64, row: u64| {
         probed.iter().any(|(block, radius)| (block.value(query) ^ block.value(row)).count_ones() <= *radius)
     };
-    let found = |&query: &u64| fingerprints.iter().filter(|&&row| visits(query, row)).count();
+    let found = |&query: &u64| fingerprints.iter().filter(|&&row| is_candidate(query, row)).count();
     fingerprints.iter().map(|query| found(query) - 1).collect()
 }
 
@@ -74,11 +74,11 @@ proptest! {
             });
             prop_assert_eq!(&layout.commonest, &commonest.collect::<Vec<_>>());
 
-            let mut visited = visited(&fingerprints, layout.blocks, layout.near);
-            let mean = |visited: &[usize]| visited.iter().sum::<usize>() as f64 / visited.len() as f64;
-            prop_assert!((layout.candidates - mean(&visited)).abs() < 1e-9, "{layout:?}");
-            visited.sort_unstable_by(|a, b| b.cmp(a));
-            let worst = mean(&visited[..visited.len().div_ceil(100)]);
+            let mut candidates = candidates(&fingerprints, layout.blocks, layout.near);
+            let mean = |counts: &[usize]| counts.iter().sum::<usize>() as f64 / counts.len() as f64;
+            prop_assert!((layout.candidates - mean(&candidates)).abs() < 1e-9, "{layout:?}");
+            candidates.sort_unstable_by(|a, b| b.cmp(a));
+            let worst = mean(&candidates[..candidates.len().div_ceil(100)]);
             prop_assert!((layout.worst - worst).abs() < 1e-9, "{layout:?}, truth {worst}");
             prop_assert_eq!(Some(layout.probes), probes(layout.blocks, layout.near));
             prop_assert_eq!(layout.cost, cost(layout.probes, layout.candidates));
@@ -114,7 +114,7 @@ fn uniform_fingerprints_cost_what_theory_says() {
 }
 
 #[test]
-fn a_shared_block_is_visited_as_a_whole() {
+fn a_shared_block_is_read_completely() {
     // A quarter of ten million rows share the second of four blocks.
     let shared = |(n, fingerprint): (usize, u64)| {
         if n % 4 == 0 { fingerprint & !(0xffff << 32) | 0x1234 << 32 } else { fingerprint }
@@ -124,10 +124,10 @@ fn a_shared_block_is_visited_as_a_whole() {
     let four = layout_of(&layouts, 4);
     assert!((four.commonest[1] - 0.25).abs() < 1e-3, "{four:?}");
     assert!(four.commonest[0] < 1e-3, "{four:?}");
-    // A quarter of the searches visit a quarter of the rows.
+    // A quarter of the searches read a quarter of the rows.
     assert!((four.candidates / 1e7 - 1.0 / 16.0).abs() < 5e-3, "{four:?}");
     assert!((four.worst / 1e7 - 0.25).abs() < 5e-3, "{four:?}");
-    // With two halves, a search visits those rows of that quarter that have up to one bit flipped in the rest of the
+    // With two halves, a search reads those rows of that quarter that have up to one bit flipped in the rest of the
     // half.
     let two = layout_of(&layouts, 2);
     let expected = 0.25 * 2.5e6 * 17.0 / 65536.0;
@@ -136,7 +136,7 @@ fn a_shared_block_is_visited_as_a_whole() {
 }
 
 #[test]
-fn true_duplicates_are_visited_in_any_layout() {
+fn any_layout_reads_true_duplicates() {
     let duplicates = uniform(SAMPLE as u64).map(|fingerprint| if fingerprint % 2 == 0 { 42 } else { fingerprint });
     for layout in skew(sample(duplicates), 1e6, within(3), &|| ()).expect("memory suffices") {
         assert!((layout.worst / 1e6 - 0.5).abs() < 0.02, "{layout:?}");
@@ -145,7 +145,7 @@ fn true_duplicates_are_visited_in_any_layout() {
 }
 
 #[test]
-fn an_empty_table_visits_nothing() {
+fn empty_tables_have_no_candidates() {
     for (fingerprints, rows) in [(vec![], 0.0), (vec![7], 1.0)] {
         for layout in skew(sample(fingerprints), rows, within(3), &|| ()).expect("memory suffices") {
             assert_eq!((layout.candidates, layout.worst), (0.0, 0.0), "{layout:?}");
@@ -153,16 +153,16 @@ fn an_empty_table_visits_nothing() {
             assert_eq!(layout.best, layout.blocks == 4);
         }
     }
-    // A sample of one fingerprint tells nothing, so that theory decides.
+    // A sample of one fingerprint shows no skew, so theory decides.
     for layout in skew(sample([7]), 1e6, within(3), &|| ()).expect("memory suffices") {
         assert_eq!(layout.candidates, uniform_candidates(1e6, layout.blocks, layout.near));
     }
 }
 
 #[test]
-fn a_sample_takes_each_with_the_same_chance() {
-    // The fingerprints are the numbers from 0, five times as many as are kept: 20,000 of each fifth, within 5 standard
-    // deviations.
+fn samples_are_uniform() {
+    // The fingerprints are the numbers from 0, five times as many as a sample has: 20,000 of each fifth, within 5
+    // standard deviations.
     let mut all = sample(0..5 * SAMPLE as u64);
     assert_eq!(all.added(), 5 * SAMPLE as u64);
     let again = sample(0..5 * SAMPLE as u64);
@@ -170,11 +170,11 @@ fn a_sample_takes_each_with_the_same_chance() {
     assert_eq!(all.fingerprints().len(), SAMPLE);
     let mut fifths = [0; 5];
     all.fingerprints().iter().for_each(|&number| fifths[number as usize / SAMPLE] += 1);
-    assert!(fifths.iter().all(|kept: &i32| (kept - 20_000).abs() < 640), "{fifths:?}");
-    let mut kept = all.fingerprints().to_vec();
-    kept.sort_unstable();
-    kept.dedup();
-    assert_eq!(kept.len(), SAMPLE);
+    assert!(fifths.iter().all(|count: &i32| (count - 20_000).abs() < 640), "{fifths:?}");
+    let mut distinct = all.fingerprints().to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), SAMPLE);
     all.add(0);
     assert_eq!(all.fingerprints().len(), SAMPLE);
 }

@@ -24,7 +24,7 @@ fn weighted_hashes_sum_to_the_fingerprint() {
 }
 
 #[test]
-fn sums_turn_into_bits_by_their_sign() {
+fn signs_of_sums_are_bits() {
     let expected = [-7, 1, -9, 9, 3, 9];
     // Nine features of weight 1: (9 + sum) / 2 of them have the bit set.
     let feature = |i: i64| expected.iter().fold(0, |hash, sum| hash << 1 | u64::from(i < (9 + sum) / 2));
@@ -36,7 +36,7 @@ fn sums_turn_into_bits_by_their_sign() {
 }
 
 #[test]
-fn a_tie_is_0_and_nothing_is_none() {
+fn ties_are_0() {
     let mut tally = Tally::default();
     assert_eq!(tally.fingerprint(), None);
     tally.vote(0b01, true);
@@ -45,12 +45,12 @@ fn a_tie_is_0_and_nothing_is_none() {
 }
 
 #[test]
-fn distance_is_the_number_of_differing_bits() {
+fn distance_counts_differing_bits() {
     assert_eq!(hamming(0b10101, 0b00110), 3);
 }
 
 #[test]
-fn character_shingles_run_over_the_text_without_its_spaces() {
+fn character_shingles_ignore_spaces() {
     let options = Options::from_json(r#"{"tokens": "chars", "ngram": 4}"#).expect("valid options");
     let features = Fingerprinter::default().features("Python is sexy", &options, &|| ()).expect("memory suffices");
     let features: Vec<String> = features.iter().map(|feature| feature.text.to_owned()).collect();

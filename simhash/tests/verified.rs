@@ -81,7 +81,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn they_are_those_of_the_definition(
+    fn results_agree_with_the_definition(
         drawn in prop::collection::vec((fingerprint(), text()), 0..60),
         max_distance in prop_oneof![0..10, Just(64)],
         radii in select(vec![&[][..], &[0, 0, 0, 0], &[1, 1, 1, 1], &[1, -1, 0]]),
@@ -113,7 +113,7 @@ proptest! {
 
 /// Texts of many features are sorted in parts, and compared in strides.
 #[test]
-fn long_texts_resemble_as_short_ones_do() {
+fn long_texts_resemble_like_short_ones() {
     let mut random = Random(3);
     let words: Vec<String> = (0..150_000).map(|_| format!("w{} ", random.below(1 << 20))).collect();
     let (a, b) = (words[..140_000].concat(), words[10_000..].concat());
@@ -139,6 +139,10 @@ fn many(kinds: usize, copies: usize) -> Vec<(u64, String)> {
     (0..kinds * copies).map(row).collect()
 }
 
+fn borrowed(rows: &[(u64, String)]) -> Vec<Row<'_>> {
+    rows.iter().map(|(fingerprint, text)| (Some(*fingerprint), Some(text.as_str()))).collect()
+}
+
 /// A tick that fails when there are too many. Each row ticks once, and comparisons once in a thousand. Work that is
 /// quadratic in the rows would take hours.
 fn few_ticks(rows: usize) -> impl Fn(Progress) {
@@ -150,10 +154,9 @@ fn few_ticks(rows: usize) -> impl Fn(Progress) {
 }
 
 #[test]
-fn identical_rows_cost_no_more_than_different_ones() {
+fn identical_rows_cost_no_more() {
     let owned = many(2, 200_000);
-    let rows: Vec<Row<'_>> =
-        owned.iter().map(|(fingerprint, text)| (Some(*fingerprint), Some(text.as_str()))).collect();
+    let rows = borrowed(&owned);
     for resemblance in [0.5, 1.0] {
         let rule = Rule { near: Nearness::within(2), resemblance: Some(resemblance) };
         let expected = |row: u32| if resemblance < 1.0 { 0 } else { row % 2 };
@@ -167,12 +170,11 @@ fn identical_rows_cost_no_more_than_different_ones() {
 /// Different texts that are all confirmed, except that one in 20,000 resembles no other: each is compared with few
 /// others.
 #[test]
-fn a_large_confirmed_cluster_needs_few_comparisons() {
+fn large_clusters_need_few_comparisons() {
     let words = (0..40).map(|word| format!("w{word} ")).collect::<String>();
     let text = |n: u64| if n.is_multiple_of(20_000) { format!("no {n}") } else { format!("{words} {n}") };
     let owned: Vec<(u64, String)> = (0..200_000).map(|n| (n % 3, text(n))).collect();
-    let rows: Vec<Row<'_>> =
-        owned.iter().map(|(fingerprint, text)| (Some(*fingerprint), Some(text.as_str()))).collect();
+    let rows = borrowed(&owned);
     let rule = Rule { near: Nearness::within(3), resemblance: Some(0.9) };
     let (found, ..) = verify::<Confirmed>(&rows, rule, &Options::default(), AMPLE, &few_ticks(rows.len()));
     for (row, found) in (0..).zip(found) {
@@ -181,7 +183,7 @@ fn a_large_confirmed_cluster_needs_few_comparisons() {
 }
 
 #[test]
-fn texts_are_read_once_of_near_rows_only_if_memory_suffices() {
+fn near_texts_are_read_once_in_ample_memory() {
     let mut owned: Vec<(u64, String)> = Vec::new();
     let mut random = Random(8);
     for n in 0..2000u64 {
@@ -193,8 +195,7 @@ fn texts_are_read_once_of_near_rows_only_if_memory_suffices() {
     }
     // The copies come long after their originals.
     owned.sort_by_key(|(fingerprint, _)| fingerprint & 1);
-    let rows: Vec<Row<'_>> =
-        owned.iter().map(|(fingerprint, text)| (Some(*fingerprint), Some(text.as_str()))).collect();
+    let rows = borrowed(&owned);
     let rule = Rule { near: Nearness::within(3), resemblance: Some(0.89) };
     let options = Options::default();
     let (all, read, passes) = verify::<Confirmed>(&rows, rule, &options, AMPLE, &|_| ());
@@ -209,10 +210,9 @@ fn texts_are_read_once_of_near_rows_only_if_memory_suffices() {
 }
 
 #[test]
-fn progress_never_decreases_and_any_tick_may_panic() {
+fn progress_ascends_and_ticks_may_panic() {
     let owned = many(500, 4);
-    let rows: Vec<Row<'_>> =
-        owned.iter().map(|(fingerprint, text)| (Some(*fingerprint), Some(text.as_str()))).collect();
+    let rows = borrowed(&owned);
     let rule = Rule { near: Nearness::within(2), resemblance: Some(1.0) };
     for budget in [AMPLE, 10_000] {
         let last = Cell::new((Phase::Read, 0.0));

@@ -57,7 +57,7 @@ fn weights_count_in_billionths() {
 }
 
 #[test]
-fn a_sum_out_of_range_is_an_error() {
+fn sums_out_of_range_are_refused() {
     let mut tally = Tally::default();
     tally.add(1, u64::MAX).expect("one fits");
     for _ in 0..40 {

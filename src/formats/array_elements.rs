@@ -1,9 +1,9 @@
 //! Finds the elements of an array in its bytes. Accepts any bytes: nothing is trusted, and no server is needed.
 //!
 //! In memory, an array (`ArrayType` in PostgreSQL's utils/array.h) is a length word, the number of dimensions, the
-//! offset of the elements if some may be NULL (else 0), and the type of the elements; then the length of each dimension,
-//! and the lower bound of each; then, if some elements may be NULL, a bitmap in which the bits of those that are not
-//! NULL are set; and then the elements, from a multiple of 8 bytes on.
+//! offset of the elements if some may be NULL (else 0), and the type of the elements; then the length of each
+//! dimension, and the lower bound of each; then, if some elements may be NULL, a bitmap in which the bits of those that
+//! are not NULL are set; and then the elements, from a multiple of 8 bytes on.
 
 use std::collections::TryReserveError;
 
@@ -26,11 +26,11 @@ pub struct Layout {
 #[derive(Clone, Debug)]
 pub struct ElementOffsets {
     count: usize,
-    kind: Kind,
+    offsets: Offsets,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum Offsets {
     /// Elements of one length: the offset of the first, and the distance between two.
     Even { first: usize, stride: usize },
     /// Elements of different lengths: the offset of each. 32 bits suffice, since an array has at most 1 GB.
@@ -54,8 +54,8 @@ impl From<TryReserveError> for ArrayError {
 }
 
 impl ElementOffsets {
-    /// The offsets of the elements of a detoasted array of at most one dimension. If the lengths of the elements differ,
-    /// looks at each element and needs 4 bytes for it.
+    /// The offsets of the elements of a detoasted array of at most one dimension. If the lengths of the elements
+    /// differ, reads each element, and takes 4 bytes for it.
     pub fn read(array: &[u8], layout: Layout, tick: &dyn Fn()) -> Result<Self, ArrayError> {
         let number = |offset: usize| {
             let bytes = array.get(offset..)?.first_chunk()?;
@@ -85,7 +85,7 @@ impl ElementOffsets {
             nullable
         };
         let align = alignment(layout.align);
-        let kind = match usize::try_from(layout.length) {
+        let offsets = match usize::try_from(layout.length) {
             Ok(length) => {
                 let stride = length.next_multiple_of(align);
                 // The last element may be followed by less than a stride. Without elements, nothing has to be inside.
@@ -94,11 +94,11 @@ impl ElementOffsets {
                 if end.is_none_or(|end| end > array.len()) {
                     return Err(ArrayError::Corrupted);
                 }
-                Kind::Even { first, stride }
+                Offsets::Even { first, stride }
             }
-            Err(_) => Kind::Uneven(uneven(array, first, count, layout.length, align, tick)?),
+            Err(_) => Offsets::Uneven(uneven(array, first, count, layout.length, align, tick)?),
         };
-        Ok(Self { count, kind })
+        Ok(Self { count, offsets })
     }
 
     pub fn count(&self) -> usize {
@@ -108,9 +108,9 @@ impl ElementOffsets {
     /// The offset in the array of the element with this index; None if there is no such element. The whole element is
     /// inside the array.
     pub fn get(&self, index: usize) -> Option<usize> {
-        match &self.kind {
-            Kind::Even { first, stride } => (index < self.count).then(|| first + index * stride),
-            Kind::Uneven(offsets) => Some(*offsets.get(index)? as usize),
+        match &self.offsets {
+            Offsets::Even { first, stride } => (index < self.count).then(|| first + index * stride),
+            Offsets::Uneven(offsets) => Some(*offsets.get(index)? as usize),
         }
     }
 }

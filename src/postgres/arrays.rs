@@ -11,15 +11,14 @@ use super::error::user_error;
 use super::spi::from_bytes;
 use super::text::RawText;
 
-/// The elements of a `text[]`, with an error in place of each NULL. An array of several dimensions is refused.
+/// The elements of a `text[]`, with an error for each NULL. An array of several dimensions is refused.
 pub fn features(
     array: &AnyArray,
 ) -> Result<impl ExactSizeIterator<Item = Result<RawText<'_>, ErrorReport>>, ErrorReport> {
     elements(array, "features")
 }
 
-/// The elements of a `double precision[]`, with an error in place of each NULL. An array of several dimensions is
-/// refused.
+/// The elements of a `double precision[]`, with an error for each NULL. An array of several dimensions is refused.
 pub fn weights(array: &AnyArray) -> Result<impl ExactSizeIterator<Item = Result<f64, ErrorReport>>, ErrorReport> {
     elements(array, "weights")
 }

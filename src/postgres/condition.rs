@@ -16,11 +16,11 @@ use crate::postgres::ffi::errcontext_msg;
 use crate::postgres::spi::{from_server, to_server};
 
 /// Parses a condition on a row of an open table. An error unless it is one boolean expression of plain columns of the
-/// table, not volatile, without subqueries, and calls only code of the table's owner and of superusers: a role that may
-/// create triggers can write a condition that is evaluated with the owner's rights.
+/// table, not volatile, without subqueries, and calls only code of the table's owner and of superusers. It is evaluated
+/// as the owner, so a role that may create triggers could otherwise run its own code with the owner's rights.
 ///
-/// Names are looked up in the current search path. Nothing is evaluated but literals, by the input functions of their
-/// types. So a condition that others may have written must not be parsed with the owner's rights.
+/// Names are looked up in the current search path. Only literals are evaluated, by the input functions of their types.
+/// So a condition that others may have written must not be parsed with the owner's rights.
 ///
 /// `name` is the argument that an error is about. The result lives in the current memory context.
 pub fn parse(table: &Relation, condition: &str, name: &CStr) -> Result<Expression, ErrorReport> {
@@ -87,14 +87,14 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<(), Erro
     Ok(())
 }
 
-/// What an expression evaluates that may be a user's own.
+/// Code that an expression runs, and that a user may have written.
 enum Code {
     Function(Oid),
     /// The input or output function of a type, in a cast.
     Conversion(Oid),
     /// `current_user` and the like.
     CurrentRole,
-    /// A type, which may be a domain or contain one, whose constraints are checked; or have casts that are looked up.
+    /// A type. It may be a domain or contain one, so that constraints are checked, or have casts that are looked up.
     Type(Oid),
 }
 
@@ -154,8 +154,8 @@ impl Code {
     }
 }
 
-/// Whether a function converts a text to a type that is only a value to it, such as `domain_in(cstring, oid, integer)`
-/// and `pg_input_is_valid(text, text)`: it then calls the code of a type that no node of the expression has.
+/// Whether a function converts a text to a type that is one of its arguments, such as `domain_in(cstring, oid,
+/// integer)` and `pg_input_is_valid(text, text)`. It then runs the code of a type that no node of the expression has.
 fn takes_type_by_name(function: &pg_sys::FormData_pg_proc) -> bool {
     let count = usize::try_from(function.pronargs).unwrap_or(0);
     // SAFETY: PostgreSQL stores the types of `pronargs` arguments, and a NUL-terminated name.
@@ -178,7 +178,7 @@ unsafe extern "C-unwind" fn collect_code(node: *mut pg_sys::Node, code: *mut c_v
     if node.is_null() {
         return false;
     }
-    // SAFETY: PostgreSQL passes a valid node, whose tag tells its type, and the argument of `code_of`.
+    // SAFETY: PostgreSQL passes a valid node, of the type that its tag says, and the argument of `code_of`.
     unsafe {
         let collect =
             if (*node).type_ == pg_sys::NodeTag::T_CoerceViaIO { collect_conversion } else { collect_function };
@@ -239,18 +239,18 @@ unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::
     }
 }
 
-/// Runs `f`. An error that PostgreSQL raises names the argument, and its position is one in this query, not in that of
-/// the client.
+/// Runs `f`. An error that PostgreSQL raises then names the argument, and its position is in `query`, not in the
+/// client's statement.
 fn with_context<T>(query: &CStr, name: &CStr, f: impl FnOnce() -> T) -> T {
     /// Restores the stack of callbacks, also while a panic unwinds.
     struct Restore(*mut pg_sys::ErrorContextCallback);
     impl Drop for Restore {
         fn drop(&mut self) {
-            // SAFETY: the stack as it was.
+            // SAFETY: the stack is the one from before the call.
             unsafe { pg_sys::error_context_stack = self.0 };
         }
     }
-    // SAFETY: the callback and the query are there until `f` returns or unwinds.
+    // SAFETY: the callback and the query live until `f` returns or unwinds.
     unsafe {
         let previous = pg_sys::error_context_stack;
         let mut texts = [query.as_ptr(), name.as_ptr()];

@@ -31,7 +31,7 @@ pub fn push<T>(vector: &mut Vec<T>, element: T) {
 }
 
 /// Sends the user a notice.
-pub fn tell(message: String) {
+pub fn notice(message: String) {
     notice!("{}", sendable(message));
 }
 
@@ -40,8 +40,8 @@ pub fn warn(warning: ErrorReport) {
     warning.report(PgLogLevel::WARNING);
 }
 
-/// Makes a message one that the server can send. The server takes messages to be in its own encoding, and fails if they
-/// are not. So in encodings other than UTF-8 and SQL_ASCII, characters other than ASCII are escaped.
+/// Converts a message to one that the server can send. The server expects messages in its own encoding, and fails if
+/// they are in another one. So in encodings other than UTF-8 and SQL_ASCII, characters other than ASCII are escaped.
 pub fn sendable(message: String) -> String {
     let readable = readable(&message);
     if readable.is_ascii() || matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) {
@@ -66,7 +66,7 @@ pub fn algorithm_error(error: Error) -> ErrorReport {
     user_error(code, error.to_string())
 }
 
-/// Lets the user cancel. The algorithm's loops call this as their tick.
+/// Checks for interrupts, so that the user can cancel. The algorithm's loops call this as their tick.
 pub fn tick() {
     pgrx::check_for_interrupts!();
 }

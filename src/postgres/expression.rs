@@ -15,8 +15,8 @@ use crate::postgres::text::RawText;
 #[derive(Clone, Copy, Debug)]
 pub struct Expression(NonNull<pg_sys::Node>);
 
-/// A column reference: column `number` of the relation `relation` in the range table of the query `levels_up` levels
-/// out.
+/// A column reference: the column with attnum `number` of the relation with index `relation`, in the range table of the
+/// query `levels_up` levels out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub relation: i32,
@@ -40,7 +40,7 @@ impl Expression {
 
     /// The node as a `T`, whose tag is `tag`; None if the node has another tag.
     pub(super) fn as_node<T>(self, tag: NodeTag) -> Option<NonNull<T>> {
-        // SAFETY: every node starts with its tag, which tells its type.
+        // SAFETY: every node starts with the tag of its type.
         (unsafe { self.0.as_ref() }.type_ == tag).then_some(self.0.cast())
     }
 
@@ -102,7 +102,7 @@ impl Expression {
         self.call().or_else(|| self.operation().map(|(_, function, operands)| (function, operands.to_vec())))
     }
 
-    /// The argument of a cast between types that have no other cast than that of their text forms.
+    /// The argument of a cast by the text forms of two types, which have no other cast.
     pub fn cast_by_text(self) -> Option<Self> {
         let cast = self.as_node::<pg_sys::CoerceViaIO>(NodeTag::T_CoerceViaIO)?;
         // SAFETY: the node is a valid CoerceViaIO, which has an argument.
@@ -142,12 +142,12 @@ impl Expression {
         Some(Variable { relation: var.varno, number: var.varattno, levels_up: var.varlevelsup })
     }
 
-    /// The number of the column, if a stored expression is nothing but a column of its table.
+    /// The attnum, if a stored expression is only a column of its table.
     pub fn as_own_column(self) -> Option<i16> {
         self.without_relabelling().column().map(|column| column.number)
     }
 
-    /// The columns of its table that a stored expression refers to.
+    /// The attnums of the columns of its table that a stored expression refers to.
     pub fn own_columns(self) -> Vec<i16> {
         const OWN: pg_sys::Index = 1;
         let (mut found, mut columns, mut member) = (std::ptr::null_mut(), Vec::new(), -1);
@@ -184,7 +184,8 @@ impl Expression {
         })
     }
 
-    /// The length of an expression of type `bit`, if its type or, of a constant, its value says it.
+    /// The length of an expression of type `bit`, by its type or, for a constant, by its value; None if it is not
+    /// known.
     pub fn bit_length(self) -> Option<i32> {
         let inner = self.without_relabelling();
         if let Some((pg_sys::BITOID, value)) = inner.constant() {
@@ -228,8 +229,8 @@ impl Expression {
         inner
     }
 
-    /// The expression with the cast that the parser adds if a value of type `wanted` is needed; the expression itself
-    /// if none is needed, and None if there is no such cast.
+    /// The expression with the cast that the parser adds to convert it to the type `wanted`; the expression itself if
+    /// it is of this type, and None if there is no such cast.
     pub fn coerced_to(self, wanted: Oid) -> Option<Self> {
         self.cast(wanted, -1, pg_sys::CoercionContext::COERCION_EXPLICIT)
     }
@@ -277,7 +278,7 @@ impl Expression {
         unsafe { pg_sys::equal(self.0.as_ptr().cast(), other.0.as_ptr().cast()) }
     }
 
-    /// Whether it may give a different result each time.
+    /// Whether the expression may have another value each time that it is evaluated.
     pub fn is_volatile(self) -> bool {
         // SAFETY: the node is valid, and is only read.
         unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
@@ -297,15 +298,15 @@ impl Expression {
     }
 }
 
-/// How an operator compares integers: the number of its strategy in btrees, from `BTLessStrategyNumber` to
-/// `BTGreaterStrategyNumber`; None for any other operator.
+/// The btree strategy of an operator that compares integers, from `BTLessStrategyNumber` to `BTGreaterStrategyNumber`;
+/// None for any other operator.
 pub fn integer_strategy(operator: Oid) -> Option<u32> {
     // SAFETY: a look-up in a system cache.
     let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID) };
     (strategy > 0).then_some(strategy as u32)
 }
 
-/// The value of an integer of one of PostgreSQL's types; None if it is of another type.
+/// The value of an integer; None if the type is not one of PostgreSQL's integer types.
 pub fn integer_value(of_type: Oid, value: pg_sys::Datum) -> Option<i64> {
     match of_type {
         pg_sys::INT2OID => Some(i64::from(value.value() as i16)),

@@ -76,7 +76,7 @@ pub unsafe fn datum_image_eq(a: Datum, b: Datum, by_value: bool, length: i16) ->
     unsafe { guarded(|| unguarded::datum_image_eq(a, b, by_value, length.into())) }
 }
 
-/// Registers, for SERIALIZABLE, that the transaction has read a page of a table without visiting it.
+/// Registers for SERIALIZABLE that the transaction has read a page of a table, for a read that fetches no row.
 ///
 /// # Safety
 /// The table is open, and the snapshot is valid.
@@ -85,7 +85,7 @@ pub unsafe fn predicate_lock_page(table: pg_sys::Relation, page: pg_sys::BlockNu
     unsafe { guarded(|| unguarded::PredicateLockPage(table, page, snapshot)) }
 }
 
-/// The descriptor's entry for a column, by its number from 1; None if there is no such column.
+/// The descriptor's entry for the column with this attnum; None if there is no such column.
 ///
 /// # Safety
 /// The descriptor is valid, and lives as long as the result.
@@ -110,7 +110,7 @@ pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, number: i16) -> Optio
     }
 }
 
-/// Reads a page of a table under its lock. `read` does nothing that can fail.
+/// Reads a page of a table under its lock. `read` must not fail.
 ///
 /// # Safety
 /// The buffer is pinned and not locked.

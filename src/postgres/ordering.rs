@@ -22,10 +22,10 @@ pub struct TypeOrder {
 
 impl TypeOrder {
     /// The order of a type under a collation, which is the invalid OID if the type has none; an error if the type has
-    /// no order. `what` is what the values are, in the error.
+    /// no order. The error calls the values `what`.
     pub fn new(value_type: Oid, collation: Oid, what: &str) -> Result<Self, ErrorReport> {
-        // SAFETY: any OID of a type may be looked up, and the entry lives as long as the backend. format_type_be returns
-        // a NUL-terminated text. The state is zeroed and has its collation and context, which is what
+        // SAFETY: any OID of a type may be looked up, and the entry lives as long as the backend. format_type_be
+        // returns a NUL-terminated text. The state is zeroed and has its collation and context, which is what
         // PrepareSortSupportFromOrderingOp requires; the operator is that of a btree operator class.
         unsafe {
             let less = (*pg_sys::lookup_type_cache(value_type, pg_sys::TYPECACHE_LT_OPR as i32)).lt_opr;
@@ -49,7 +49,7 @@ impl TypeOrder {
     /// # Safety
     /// The values are of the type, and not NULL.
     pub unsafe fn compare(&self, a: Datum, b: Datum) -> Ordering {
-        // SAFETY: the state is that of the comparator, and the caller passes values of its type.
+        // SAFETY: the state belongs to the comparator, and the caller passes values of its type.
         unsafe { guarded(|| (self.comparator)(a, b, self.support)) }.cmp(&0)
     }
 }

@@ -38,9 +38,9 @@ pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Like [`as_owner`], for statements that run the table's triggers. Triggers may do what a restricted operation may not
-/// (defer a constraint, say), and may need the caller's search path. So if the caller is the owner, who runs the
-/// triggers anyway, nothing is restricted and the search path stays. `f` must therefore schema-qualify every name.
+/// Like [`as_owner`], for statements that run the table's triggers. A trigger may need the caller's search path, or do
+/// what a restricted operation must not, such as defer a constraint. So if the caller is the owner, who may run the
+/// triggers anyway, nothing is restricted, and the search path stays. `f` must schema-qualify every name.
 pub fn as_owner_with_triggers<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     // SAFETY: no arguments, no conditions.
     let is_owner = unsafe { pg_sys::GetUserId() } == owner;

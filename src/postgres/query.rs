@@ -81,8 +81,8 @@ impl Query {
         }
     }
 
-    /// The table in the query's FROM, or that it inserts into; None if it names more than one table, or something other
-    /// than a table.
+    /// The table in the query's FROM, or the table that it inserts into; None if the query names several relations, or
+    /// one that is not a table.
     pub fn table(&self) -> Option<Oid> {
         // SAFETY: the query is valid; its range table is a list of entries, or null.
         unsafe {
@@ -105,8 +105,8 @@ impl Query {
         }
     }
 
-    /// Plans and runs the query with the rights of the current user, and passes each value of its first column that is
-    /// not NULL to `take`. What a value points to is there only during this call.
+    /// Plans and runs the query with the rights of the current user, and calls `take` with each value of its first
+    /// column that is not NULL. What a value points to is valid only during this call.
     pub fn each_value(self, mut take: impl FnMut(Datum)) -> Result<(), ErrorReport> {
         let mut receiver = Receiver {
             base: pg_sys::DestReceiver {
@@ -131,7 +131,7 @@ impl Plan {
     /// # Safety
     /// The memory context in which the statement was planned still exists. The values are of the parameters' types.
     pub unsafe fn run(&self, values: &[Option<Datum>]) {
-        // SAFETY: makeParamList returns room for as many parameters, which are set here. The receiver discards rows.
+        // SAFETY: makeParamList allocates as many parameters, which are set here. The receiver discards rows.
         unsafe {
             let list = pg_sys::makeParamList(self.parameters.len() as c_int);
             let parameters = (*list).params.as_mut_slice(self.parameters.len());
@@ -176,7 +176,7 @@ impl Plan {
     }
 }
 
-/// The error if a query has found another table than the one with this OID.
+/// The error if the names in a query mean another table than the one with this OID.
 pub fn renamed(table: Oid) -> ErrorReport {
     let message = format!("relation with OID {} was renamed while it was being sampled", table.to_u32());
     user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
@@ -191,7 +191,7 @@ fn not_one_statement() -> ErrorReport {
 /// Receives the rows of a running query.
 #[repr(C)]
 struct Receiver<'a> {
-    /// The first field, because PostgreSQL takes the receiver to be only this.
+    /// The first field, because PostgreSQL knows only this part of the receiver.
     base: pg_sys::DestReceiver,
     take: &'a mut dyn FnMut(Datum),
 }

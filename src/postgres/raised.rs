@@ -1,9 +1,9 @@
 //! Errors that PostgreSQL, or a function of others, raises while a function of this library runs.
 //!
-//! pgrx makes a panic of such an error, and reports it anew where the panic leaves the library. Its report lacks the
-//! context, the names of objects and the position, knows only PostgreSQL's own SQLSTATEs, and takes all text to be
-//! UTF-8. So an error context callback copies each error when it is raised, and another one sets the fields of the copy
-//! when pgrx reports the error.
+//! pgrx turns such an error into a panic, and reports it anew where the panic leaves the library. Its report lacks the
+//! context, the names of objects and the position, supports only PostgreSQL's own SQLSTATEs, and assumes that all text
+//! is UTF-8. So an error context callback copies each error when it is raised. When pgrx reports the error, another
+//! callback sets its fields from the copy.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -31,7 +31,7 @@ thread_local! {
     };
 }
 
-/// Runs `f`, and lets errors that are not this library's pass unchanged.
+/// Runs `f`, and forwards errors that are not this library's unchanged.
 ///
 /// It must be the outermost call in a function that PostgreSQL calls: its effect lasts until pgrx reports the error.
 pub fn unchanged<T>(f: impl FnOnce() -> T) -> T {
@@ -74,7 +74,7 @@ pub fn raise_as(report: ErrorReport) -> ! {
     raise(report)
 }
 
-/// What an error says about its objects, for drivers to read; in the server's encoding.
+/// The names of objects in an error, which drivers can read; in the server's encoding.
 pub struct Names {
     pub schema: CString,
     pub table: CString,
@@ -146,8 +146,8 @@ fn copy_text(text: Option<&str>) -> *mut c_char {
 /// Copies an error that is being raised.
 #[pg_guard]
 unsafe extern "C-unwind" fn copy(_argument: *mut c_void) {
-    // SAFETY: PostgreSQL calls this while it raises an error or a notice. A copy takes memory, so pgrx's report must do
-    // if there is none left.
+    // SAFETY: PostgreSQL calls this while it raises an error or a notice. A copy takes memory, so an error of no memory
+    // is not copied, and pgrx reports it by itself.
     unsafe {
         if pg_sys::geterrcode() == PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as c_int {
             return forget();

@@ -1,8 +1,9 @@
 //! Names, commands and comments of the server as a `String`.
 //!
-//! Conversion to UTF-8 cannot always be reversed: two codes of EUC_JP are U+2252. A name that has changed on the way
-//! names another object. So in a database of another encoding than UTF-8, such a `String` has a private character for
-//! each byte beyond ASCII, and nothing is converted. Characters of other origin may stand beside them.
+//! Conversion to UTF-8 cannot always be reversed: two codes of EUC_JP are U+2252. A name that has changed in a
+//! conversion names another object. So in a database of another encoding than UTF-8, such a `String` has a private
+//! character for each byte beyond ASCII, and nothing is converted. It may also contain characters that do not come from
+//! the server.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -18,8 +19,8 @@ const FIRST: u32 = 0xF_0000;
 pub enum Part<'a> {
     /// UTF-8.
     Plain(&'a str),
-    /// Bytes of the server.
-    Kept(&'a [u8]),
+    /// Bytes in the server's encoding.
+    Raw(&'a [u8]),
 }
 
 /// The encoding of the database. A backend stays in one database, whose encoding does not change.
@@ -29,23 +30,23 @@ pub fn encoding() -> pg_enc::Type {
     *ENCODING.get_or_init(|| unsafe { pg_sys::GetDatabaseEncoding() } as pg_enc::Type)
 }
 
-/// Keeps the bytes of a text of the server, which is not in UTF-8.
-pub fn keep(text: &[u8]) -> String {
-    let kept = |byte: u8| char::from_u32(FIRST + u32::from(byte)).filter(|_| !byte.is_ascii());
-    text.iter().map(|&byte| kept(byte).unwrap_or(char::from(byte))).collect()
+/// The bytes of a text of the server, which is not in UTF-8, as a `String` that [`each_part`] can take apart again.
+pub fn from_raw(text: &[u8]) -> String {
+    let private = |byte: u8| char::from_u32(FIRST + u32::from(byte)).filter(|_| !byte.is_ascii());
+    text.iter().map(|&byte| private(byte).unwrap_or(char::from(byte))).collect()
 }
 
 /// Calls `f` with the parts of a text, in order.
 pub fn each_part<E>(text: &str, mut f: impl FnMut(Part<'_>) -> Result<(), E>) -> Result<(), E> {
     let byte = |c: char| u32::from(c).checked_sub(FIRST).and_then(|byte| u8::try_from(byte).ok());
-    let is_kept = |c: char| encoding() != pg_enc::PG_UTF8 && byte(c).is_some();
+    let is_raw = |c: char| encoding() != pg_enc::PG_UTF8 && byte(c).is_some();
     let mut rest = text;
     while !rest.is_empty() {
-        let (plain, following) = rest.split_at(rest.find(is_kept).unwrap_or(rest.len()));
-        let end = following.find(|c| !is_kept(c)).unwrap_or(following.len());
-        let kept: Vec<u8> = following[..end].chars().filter_map(byte).collect();
+        let (plain, following) = rest.split_at(rest.find(is_raw).unwrap_or(rest.len()));
+        let end = following.find(|c| !is_raw(c)).unwrap_or(following.len());
+        let raw: Vec<u8> = following[..end].chars().filter_map(byte).collect();
         f(Part::Plain(plain))?;
-        f(Part::Kept(&kept))?;
+        f(Part::Raw(&raw))?;
         rest = &following[end..];
     }
     Ok(())
@@ -61,7 +62,7 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     let Ok(()) = each_part(text, |part| {
         match part {
             Part::Plain(text) => readable.push_str(text),
-            Part::Kept(bytes) => readable.push_str(&convert(bytes)),
+            Part::Raw(bytes) => readable.push_str(&convert(bytes)),
         }
         Ok::<_, std::convert::Infallible>(())
     });

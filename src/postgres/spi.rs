@@ -1,7 +1,7 @@
 //! SQL statements run in the server. Tables are attached by SQL commands, so that PostgreSQL checks, locks, logs and
 //! replicates them as if the owner had typed them.
 //!
-//! Whatever is put into a statement is quoted, and its names are those of the server ([`super::server_text`]).
+//! Every name and literal in a statement is quoted, and names have the bytes of the server ([`super::server_text`]).
 
 use std::ffi::{CStr, CString, NulError, c_char};
 
@@ -11,7 +11,7 @@ use pgrx::{AnyElement, FromDatum};
 
 use super::error::{sendable, user_error};
 use super::raised::raise_as;
-use super::server_text::{Part, each_part, encoding, keep};
+use super::server_text::{Part, each_part, encoding, from_raw};
 use super::text::{RawText, decode_copy};
 
 /// Runs a statement, and returns the number of rows it processed.
@@ -115,17 +115,17 @@ pub unsafe fn from_server(text: *const c_char) -> Result<String, ErrorReport> {
 
 /// The same for bytes that are not NUL-terminated.
 pub fn from_bytes(text: RawText<'_>) -> Result<String, ErrorReport> {
-    if encoding() == pg_sys::pg_enc::PG_UTF8 { decode_copy(text) } else { Ok(keep(text)) }
+    if encoding() == pg_sys::pg_enc::PG_UTF8 { decode_copy(text) } else { Ok(from_raw(text)) }
 }
 
-/// The text for the server: what came from there as it was, all else in the server's encoding. An error if it contains
-/// a NUL or is too long.
+/// A text for the server: private characters become the server's bytes again, and all other characters are converted to
+/// its encoding. An error if the text contains a NUL or is too long.
 pub fn to_server(text: &str) -> Result<CString, ErrorReport> {
     let mut bytes = Vec::with_capacity(text.len());
     each_part(text, |part| {
         match part {
             Part::Plain(text) => bytes.extend(encode(text)?.to_bytes()),
-            Part::Kept(kept) => bytes.extend(kept),
+            Part::Raw(raw) => bytes.extend(raw),
         }
         Ok(())
     })?;

@@ -48,10 +48,10 @@ impl<'a> TextArgument<'a> {
     /// The text's bytes. If it is stored out of line or compressed, this costs reading or decompressing it.
     pub fn detoast(self) -> RawText<'a> {
         let varlena: *const pg_sys::varlena = self.datum.cast_mut_ptr();
-        // SAFETY: the argument is stored as a `text` is, a varlena; the one that is read in place is neither stored out
-        // of line nor compressed.
+        // SAFETY: the argument is stored as a `text` is, a varlena. It is read in place only if it is neither stored
+        // out of line nor compressed.
         unsafe {
-            // A guarded call of a function of PostgreSQL costs a short text as much as some of its words.
+            // For a short text, a guarded call of a function of PostgreSQL takes as long as some of its words.
             if varatt_is_4b_u(varlena) || varatt_is_1b(varlena) && !varatt_is_1b_e(varlena) {
                 return varlena_to_byte_slice(varlena);
             }
@@ -116,7 +116,7 @@ pub struct RememberedText {
     is_known: bool,
 }
 
-/// The bytes that stay allocated when a shorter text follows.
+/// The number of bytes that stay allocated when a shorter text follows.
 const RETAINED_BYTES: usize = 64 << 10;
 
 impl RememberedText {
@@ -126,7 +126,7 @@ impl RememberedText {
         self.is_known && text.is_some_and(same)
     }
 
-    /// Remembers a text in place of the last one; false if it has no identity, or one of more than `most` bytes, or if
+    /// Remembers a text instead of the last one; false if it has no identity, or one of more than `most` bytes, or if
     /// memory runs out.
     pub fn remember(&mut self, text: Option<TextIdentity<'_>>, most: usize) -> bool {
         self.is_known = false;
@@ -167,9 +167,9 @@ impl Command {
 
 /// Decodes a text to UTF-8, whatever the server's encoding; an error if it is invalid.
 ///
-/// A UTF-8 server's text is checked too: that costs little next to a fingerprint, and keeps invalid bytes that some
-/// other code stored from causing undefined behaviour. A SQL_ASCII server's text has no known encoding, and is taken
-/// for UTF-8.
+/// A UTF-8 server's text is checked too. This takes little time compared with a fingerprint, and invalid bytes that
+/// other code has stored would cause undefined behaviour. A SQL_ASCII server's text has no known encoding, and is read
+/// as UTF-8.
 #[inline]
 pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
     if is_utf8_server() || text.is_ascii() {
@@ -187,7 +187,7 @@ pub fn decode(text: RawText<'_>) -> Result<Cow<'_, str>, ErrorReport> {
     check(converted).map(Cow::Borrowed)
 }
 
-/// Whether the server's texts are in UTF-8, or are taken for that.
+/// Whether the server's texts are in UTF-8, or are read as UTF-8.
 fn is_utf8_server() -> bool {
     matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII)
 }

@@ -62,8 +62,8 @@ impl Window {
         }
     }
 
-    /// A number for each row of the partition, after one more number. All are zero at the partition's first row, and
-    /// keep their values until its last.
+    /// An array of one number, followed by a number for each row of the partition. All are zero at the partition's
+    /// first row, and their values last until its last row.
     pub fn numbers(&mut self) -> &mut [u32] {
         // SAFETY: the memory holds `rows + 1` numbers, and is aligned like any palloc'd memory; PostgreSQL zeroed it,
         // and it lives as long as the partition. Nothing else refers to it.

@@ -69,7 +69,7 @@ mod tests {
     use crate::random::random;
 
     #[test]
-    fn bits_are_worth_what_they_tell_apart() {
+    fn worths_are_measured_in_a_sample() {
         let mut random = random();
         let uniform: Vec<u64> = (0..1000).map(|_| random()).collect();
         assert!((63..=65).contains(&Worths::sample(&uniform).below(64)));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_disjoint_and_worth_the_same() {
+    fn pieces_have_equal_worths() {
         let cut = |worths: &Worths, end, pieces, worth| worths.cut(end, pieces, worth).collect::<Vec<_>>();
         assert_eq!(cut(&Worths::uniform(), 64, 4, 16), [(48, 16), (32, 16), (16, 16), (0, 16)]);
         assert_eq!(cut(&Worths::uniform(), 10, 2, 4), [(6, 4), (2, 4)]);

@@ -29,7 +29,7 @@ pub struct Cursor {
 
 /// Near pairs of one row: bit i of `near` stands for column `column` + i.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
-pub struct Found {
+pub struct RowPairs {
     row: usize,
     column: usize,
     near: u8,
@@ -68,7 +68,7 @@ impl Cursor {
     }
 }
 
-impl Iterator for Found {
+impl Iterator for RowPairs {
     type Item = (usize, usize);
 
     fn next(&mut self) -> Option<(usize, usize)> {
@@ -118,15 +118,15 @@ impl Kernel {
         baseline.filter(|&(_, detected)| detected).map(|(cpu, _)| Self(cpu))
     }
 
-    /// Finds the next columns of a row that are within `max_distance` of it. Returns None at the end, which
-    /// [`Cursor::is_done`] tells, or after about `pairs` pairs. Subtracts the number of compared pairs from `pairs`.
+    /// Finds the next columns of a row that are within `max_distance` of it. Returns None at the end, when
+    /// [`Cursor::is_done`] is true, or after about `pairs` pairs. Subtracts the number of compared pairs from `pairs`.
     pub fn advance(
         self,
         fingerprints: &[u64],
         cursor: &mut Cursor,
         max_distance: u32,
         pairs: &mut usize,
-    ) -> Option<Found> {
+    ) -> Option<RowPairs> {
         match self.0 {
             Cpu::Baseline => advance(fingerprints, cursor, max_distance, pairs),
             // SAFETY: `available` constructs these kernels only after it has detected the CPU features that their
@@ -144,7 +144,7 @@ impl Kernel {
     }
 
     /// Appends to `near` the distance and the position, from `first` on, of each fingerprint within `max_distance` of
-    /// `fingerprint`. There is room in `near` for as many as there are fingerprints.
+    /// `fingerprint`. `near` must have capacity for as many elements as there are fingerprints.
     pub fn near(
         self,
         fingerprints: &[u64],
@@ -206,24 +206,24 @@ fn find(all: &[u64], first: usize, fingerprint: u64, max_distance: u32, near: &m
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512vpopcntdq,popcnt")]
-fn advance_avx512(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<Found> {
+fn advance_avx512(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<RowPairs> {
     advance(fingerprints, cursor, max_distance, pairs)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,popcnt")]
-fn advance_avx2(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<Found> {
+fn advance_avx2(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<RowPairs> {
     advance(fingerprints, cursor, max_distance, pairs)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt")]
-fn advance_popcnt(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<Found> {
+fn advance_popcnt(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<RowPairs> {
     advance(fingerprints, cursor, max_distance, pairs)
 }
 
 #[inline(always)]
-fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<Found> {
+fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<RowPairs> {
     let max_distance = u64::from(max_distance);
     while cursor.tile < cursor.end {
         let (tile, tile_end) = (cursor.tile, cursor.tile_end);
@@ -245,7 +245,7 @@ fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: 
                     if near != 0 {
                         *pairs = pairs.saturating_sub(column + LANES - first);
                         (cursor.row, cursor.column) = (row, column + LANES);
-                        return Some(Found { row, column, near });
+                        return Some(RowPairs { row, column, near });
                     }
                 }
                 column += LANES;
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kernel_finds_what_the_definition_says() {
+    fn kernels_agree_with_the_definition() {
         let all = fingerprints(5000 + LANES);
         assert!(Kernel::available().count() >= 1);
         for kernel in Kernel::available() {

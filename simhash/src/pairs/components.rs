@@ -13,7 +13,7 @@ use super::progress::{Phase, Progress};
 use crate::error::Error;
 use crate::ticking::{CHUNK, ticking};
 
-/// In place of the number of an id.
+/// Stands for the number of an id where there is none.
 const NO_ID: u32 = u32::MAX;
 
 /// How two ids compare, by their positions.
@@ -80,7 +80,8 @@ impl Components {
         }
         drop(numbers);
 
-        // All at once: a CPU loads ahead in such a loop, but not if a caller does other things between two ids.
+        // Find the roots of all ids at once. In such a loop, a CPU loads ahead; it does not if the caller does other
+        // work between two ids.
         let mut components = forest.into_roots(&|| tick(Progress { phase: Phase::JoinPairs, share: 1.0 }));
         for component in ticking(&mut components, || tick(Progress { phase: Phase::JoinPairs, share: 1.0 })) {
             *component = firsts[*component as usize];

@@ -1,4 +1,4 @@
-//! What stays if each row is dropped that duplicates an earlier row which has stayed.
+//! The rows that are kept if each row that duplicates an earlier kept row is dropped.
 
 use std::collections::HashMap;
 
@@ -14,9 +14,9 @@ use crate::ticking::CHUNK;
 /// confirmed is dropped, and that row stands for it: of several, the nearest one and, among equally near ones, the
 /// earliest.
 ///
-/// This is what a guard does that sees the rows one by one. Unlike in a cluster, a row is never dropped for the sake of
-/// a row that is itself dropped. Each row is compared with all kept rows before it. Of rows that are dropped, nothing
-/// is remembered.
+/// A guard decides in the same way, if the rows are stored one by one. Unlike in a cluster, a row is never dropped
+/// because of a row that is itself dropped. Each row is compared with all kept rows before it. Nothing is stored of
+/// dropped rows.
 #[derive(Default)]
 pub struct Kept {
     fingerprints: Vec<u64>,

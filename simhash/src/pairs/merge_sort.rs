@@ -9,8 +9,8 @@ use std::cmp::Ordering;
 /// Comparisons between two ticks. One may take as long as a thousand steps of other loops.
 const COMPARISONS_BETWEEN_TICKS: usize = 64;
 
-/// Sorts positions; equal ones keep their order. `spare` has room for half of them. `tick` takes the share that is
-/// done, from 0 to 1.
+/// Sorts positions; equal ones keep their order. `spare` has at least half as many elements. `tick` takes the share
+/// that is done, from 0 to 1.
 pub fn merge_sort(
     positions: &mut [u32],
     spare: &mut [u32],
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn it_sorts_as_the_standard_library_does() {
+    fn it_sorts_like_the_standard_library() {
         let mut random = random();
         for len in (0..70).chain([1000, 4097]) {
             for distinct in [1, 2, 10, u64::MAX] {

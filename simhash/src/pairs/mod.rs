@@ -5,11 +5,11 @@
 //! compares all pairs, [`plan`] decides which of the two is cheaper, and [`bits`] which bits make good blocks.
 //! [`memory`] allocates without ending the process when memory is refused. [`near_pairs`] turns what is found into
 //! pairs of rows, and [`cluster`] joins the rows to clusters, whose trees are a [`forest`]. [`components`] joins pairs
-//! that come from many searches, by ids of any kind; [`merge_sort`] sorts those that are no numbers.
+//! that come from many searches, by ids of any kind; [`merge_sort`] sorts ids that are not numbers.
 //!
-//! Fingerprints only propose near-duplicates. [`verification`] reads the texts of those that they propose, the
-//! [`candidates`], and asks a [`rule`] which pairs are confirmed: to find the clusters of [`confirmed`] pairs, or the
-//! rows that are [`kept`] if each row that duplicates an earlier one is dropped.
+//! Rows with near fingerprints are only [`candidates`] for near-duplicates. [`verification`] reads their texts, and
+//! asks a [`rule`] which pairs are confirmed: to find the clusters of [`confirmed`] pairs, or the rows that are
+//! [`kept`] if each row that duplicates an earlier one is dropped.
 
 mod bits;
 mod candidates;

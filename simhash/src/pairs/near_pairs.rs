@@ -28,8 +28,8 @@ pub struct Pair {
 /// the pairs is to drop them.
 pub struct Pairs {
     groups: Groups,
-    /// Pairs within groups: the current group, the positions of two rows in it, how many pairs have been listed, and how
-    /// many there are.
+    /// Pairs within groups: the current group, the positions of two rows in it, how many pairs have been listed, and
+    /// how many there are.
     group: u32,
     positions: (usize, usize),
     listed: u64,
@@ -39,7 +39,7 @@ pub struct Pairs {
     near: Option<Near>,
     near_positions: (usize, usize),
     /// Number of pairs since the last tick.
-    untold: usize,
+    since_tick: usize,
 }
 
 impl Pairs {
@@ -57,15 +57,15 @@ impl Pairs {
             search: Search::new(buffers, count, near)?,
             near: None,
             near_positions: (0, 0),
-            untold: 0,
+            since_tick: 0,
         })
     }
 
     /// The next pair; None at the end. Fails only if memory is refused.
     pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<Pair>, Error> {
-        self.untold += 1;
-        if self.untold == CHUNK {
-            self.untold = 0;
+        self.since_tick += 1;
+        if self.since_tick == CHUNK {
+            self.since_tick = 0;
             tick(self.progress());
         }
         if self.listed < self.equal {

@@ -1,12 +1,12 @@
-//! Partitions fingerprints: brings those that agree on a block together, in one pass that keeps their order.
+//! Partitions fingerprints: brings those that agree on a block together, in one pass, without changing their order.
 
 use super::compare::LANES;
 use crate::error::Error;
 use crate::search::blocks::words_of_weight;
 use crate::ticking::CHUNK;
 
-/// Number of fingerprints whose positions are looked up before any is copied. A CPU that does not know yet where it will
-/// store cannot load ahead; looking up in batches makes a copy a third faster.
+/// Number of fingerprints whose positions are looked up before any is copied. A CPU that does not know yet where it
+/// will store cannot load ahead; looking up in batches makes a copy a third faster.
 const BATCH: usize = 16;
 /// 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -150,7 +150,7 @@ impl Numbered {
         SliceMut { fingerprints: &mut self.fingerprints[start..end], numbers: &mut self.numbers[start..end] }
     }
 
-    /// Copies a range of `other` to the same place.
+    /// Copies a range of `other` to the same range.
     pub fn copy_from(&mut self, other: &Self, start: usize, end: usize, tick: &dyn Fn()) {
         for start in (start..end).step_by(CHUNK) {
             tick();

@@ -8,7 +8,7 @@
 //! found there. Every other pair differs in each of the i earlier blocks, so that it differs in at most k - i of the
 //! remaining bits. So a bucket is again a slice, to be partitioned by k + 1 - i blocks of these bits, until it is
 //! cheaper to compare all pairs. With equal blocks and r levels, the buckets are the same as in Manku's C(k + r, r)
-//! tables, but only the first level passes over all fingerprints: the other levels stay in the cache.
+//! tables, but only the first level reads all fingerprints: the other levels stay in the cache.
 //!
 //! This is best for uniform fingerprints. In skewed data, many fingerprints may agree on a block. For a bucket that is
 //! larger than expected, new blocks are chosen by how well the bits tell *its* fingerprints apart: from the remaining
@@ -28,7 +28,7 @@
 use std::ops::Range;
 
 use super::bits::Worths;
-use super::compare::{Cursor, Found, Kernel};
+use super::compare::{Cursor, Kernel, RowPairs};
 use super::memory::{push, resize};
 use super::partition::{Block, Numbered, begins};
 use super::plan::{self, MAX_DISTANCE, Plan, SMALL};
@@ -69,31 +69,33 @@ pub struct Search {
     plan: Plan,
     /// Largest slice that is partitioned in the cache: [`CACHED`], except in tests.
     cached: usize,
-    /// The first two buffers hold large slices: one is partitioned from its buffer to the same place in the other. A
+    /// The first two buffers hold large slices, which are partitioned from one buffer to the same range of the other. A
     /// small slice is partitioned to the beginning of another buffer, one for each depth.
     buffers: Vec<Numbered>,
-    /// The slices that are partitioned, each within a bucket of the one before. Levels from `depth` on are kept only
-    /// for their memory.
+    /// The slices that are partitioned, each within a bucket of the one before. Levels from `depth` on are unused, and
+    /// remain only to reuse their memory.
     levels: Vec<Level>,
     depth: usize,
     ends: Vec<u32>,
     /// The slice that is being compared, and the buffer that holds it.
     cursor: Cursor,
     compared: usize,
-    found: Found,
-    /// Work that is left until the next tick.
+    found: RowPairs,
+    /// The work that is left until the next tick.
     left: usize,
     share: f64,
 }
 
 /// A slice that is partitioned.
 struct Level {
-    /// The buffer that the slice was in and must be in at the end, and its range there.
+    /// The buffer that the slice was in at first, and must be in at the end.
     home: usize,
+    /// The range of the slice in that buffer.
     start: usize,
     end: usize,
-    /// The buffer that the slice is partitioned from, the buffer of its buckets, and where the buckets begin there.
+    /// The buffer that the slice is partitioned from.
     from: usize,
+    /// The buffer of its buckets, and the position where they begin there.
     to: usize,
     to_start: usize,
     budget: u32,
@@ -209,8 +211,8 @@ impl Level {
         Ok(compare + self.blocks.len() as f64 * plan::scatter(fingerprints.len() as f64))
     }
 
-    /// Whether a pair that differs in these bits is to be reported from the current block: it is within the radius of
-    /// this block, and of no earlier one.
+    /// Whether the current block is the first within whose radius a pair differs. Then the pair, which differs in these
+    /// bits, is returned from this block.
     fn finds(&self, differing: u64) -> bool {
         self.blocks[self.block].agrees(differing)
             && !self.blocks[..self.block].iter().any(|block| block.agrees(differing))
@@ -254,7 +256,7 @@ impl Search {
             ends: Vec::new(),
             cursor: Cursor::default(),
             compared: 0,
-            found: Found::default(),
+            found: RowPairs::default(),
             left: COMPARISONS,
             share: 0.0,
         })
@@ -529,7 +531,7 @@ mod tests {
     use crate::random::random;
 
     #[test]
-    fn large_slices_within_each_other_lose_nothing() {
+    fn nested_slices_lose_nothing() {
         let mut random = random();
         // Parts of 500 fingerprints that share more and more leading bits, and near-duplicates of all.
         let mut distinct: Vec<u64> = (0..2500).map(|n| random() >> (n / 500 * 9)).collect();

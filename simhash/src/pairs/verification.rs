@@ -1,9 +1,10 @@
 //! Reads the texts of near rows, component by component, within a budget of memory.
 //!
-//! Confirmed pairs are near pairs, so the components of the near rows can be judged one by one. Rows come in ascending
-//! order, because a caller may have them on disk; so many components are open at a time, and the features of each are
-//! kept until its last row has come. If they take more memory than the budget, the components that began last are
-//! forgotten, and read in another pass. The component that began first is always kept, so that each pass ends some.
+//! Confirmed pairs are near pairs, so the components of the near rows can be verified one by one. Rows are read in
+//! ascending order, because a caller may have them on disk. So many components are open at a time, and the features of
+//! each stay in memory until its last row is read. If they take more memory than the budget, the components that began
+//! last are discarded, and read again in another pass. The component that began first is never discarded, so that each
+//! pass completes at least one.
 
 use super::candidates::Candidates;
 use super::groups::{Rows, ascending};
@@ -35,14 +36,14 @@ impl Candidate {
     }
 }
 
-/// What is known of a component while its rows come.
+/// The state of a component while its rows are read.
 ///
 /// `results` holds for each row the position of the row that stands for it, at first its own.
 pub trait Component: Default {
     /// Adds the next row of the component.
     fn add(&mut self, candidate: Candidate, rule: &Rule, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error>;
 
-    /// Ends the component: all its rows have come. `tick` takes the share that is done, from 0 to 1.
+    /// Ends the component after its last row. `tick` takes the share that is done, from 0 to 1.
     fn finish(&mut self, rule: &Rule, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error>;
 
     /// Bytes of memory that the component takes.
@@ -82,7 +83,7 @@ pub struct Verification<C> {
     results: Vec<u32>,
 }
 
-/// No row of the component has come in this pass.
+/// No row of the component has been read in this pass.
 const UNREAD: u32 = u32::MAX;
 /// The component is left to another pass.
 const DEFERRED: u32 = u32::MAX - 1;
@@ -92,7 +93,7 @@ const DONE: u32 = u32::MAX - 2;
 #[derive(Default)]
 struct Open<C> {
     component: C,
-    /// Number of its rows that are to come.
+    /// Number of its rows that are not read yet.
     left: u32,
 }
 
@@ -122,8 +123,8 @@ impl<C: Component> Verification<C> {
         })
     }
 
-    /// The position of the next row whose features [`Verification::push`] takes; None at the end. Positions ascend, but
-    /// in each pass they begin anew.
+    /// The position of the next row whose features [`Verification::push`] takes; None at the end. Positions ascend
+    /// within each pass.
     pub fn wanted(&mut self, tick: &dyn Fn(Progress)) -> Option<u32> {
         loop {
             if self.position.is_multiple_of(CHUNK) {
@@ -149,7 +150,7 @@ impl<C: Component> Verification<C> {
         }
     }
 
-    /// Takes the features of the row that [`Verification::wanted`] has named; None if its text is NULL or has no
+    /// Adds the features of the row that [`Verification::wanted`] has returned; None if its text is NULL or has no
     /// feature. Fails if memory is refused.
     pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn(Progress)) -> Result<(), Error> {
         let Some(&component) = self.candidates.components.get(self.position) else { return Ok(()) };

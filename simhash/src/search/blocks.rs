@@ -1,4 +1,4 @@
-//! Blocks: they turn a search for near fingerprints into look-ups of equal numbers.
+//! Blocks: they turn a search for near fingerprints into searches for equal numbers.
 //!
 //! Cut 64 bits into m blocks, with radii that sum to k + 1 - m. If two fingerprints differ in at most k bits, the
 //! differing bits cannot exceed the radius of every block: in some block i, at most r_i bits differ. With k < m, some
@@ -13,7 +13,7 @@ use crate::error::Error;
 pub const LAYOUTS: RangeInclusive<i32> = 2..=8;
 /// The default number of blocks, also in SQL.
 pub const DEFAULT_BLOCKS: i32 = 4;
-/// Most probes that a search may need in one block.
+/// The most probes that a search may need in one block.
 pub const MAX_PROBES: u64 = 1 << 20;
 
 /// One block of a layout: `width` bits, the lowest of which is bit `shift` of the fingerprint.
@@ -111,7 +111,7 @@ impl Block {
 }
 
 /// The radius of block `number` in a search at a distance of at most `max_distance`; None if the block need not be
-/// looked at.
+/// looked up.
 ///
 /// These are the smallest radii with which no match can be missed: their sum, counting None as -1, is `max_distance` +
 /// 1 - `blocks`.

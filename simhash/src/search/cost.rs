@@ -21,7 +21,7 @@ pub const ENTRY_MICROSECONDS: f64 = 0.05;
 /// geometric mean.
 pub const ROW_MICROSECONDS: f64 = 2.5;
 
-/// What the entries of an index tell.
+/// What the entries of an index have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entries {
     /// The entries have the block only, so that each row must be fetched.
@@ -31,7 +31,7 @@ pub enum Entries {
 }
 
 impl Entries {
-    /// The cost of one entry with what it takes to know the fingerprint, in microseconds.
+    /// The cost in microseconds of reading one entry and its fingerprint.
     pub fn microseconds(self) -> f64 {
         match self {
             Self::Plain => ENTRY_MICROSECONDS + ROW_MICROSECONDS,
@@ -69,8 +69,8 @@ pub fn uniform_candidates(rows: f64, blocks: i32, near: Nearness) -> f64 {
     rows * uniform_share(blocks, near)
 }
 
-/// The cost of a search by covering indexes, in microseconds if everything is in memory. It is meant for comparing
-/// layouts: a disk, or other indexes, change the figure.
+/// The cost of a search by covering indexes, in microseconds if everything is in memory. Use it only to compare
+/// layouts: the time of a search with a disk, or with other indexes, differs.
 pub fn cost(probes: u64, candidates: f64) -> f64 {
     probes as f64 * PROBE_MICROSECONDS + candidates * ENTRY_MICROSECONDS
 }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn probes_and_candidates_are_those_of_the_literature() {
+    fn costs_agree_with_the_literature() {
         // Blocks, distance, probes, and candidates among 10 million rows; the first line as Manku, Jain and Das Sarma
         // count them.
         for (blocks, max_distance, expected_probes, expected_candidates) in [
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_serves_what_its_probes_allow() {
+    fn layouts_serve_up_to_max_probes() {
         let within = Nearness::within;
         assert_eq!(probes(2, within(-1)), Some(0));
         assert_eq!(uniform_share(2, within(-1)), 0.0);

@@ -3,16 +3,16 @@
 //! A search goes on step by step. A [`Step`] looks up the values of one block that differ from the query's value in
 //! exactly r bits. Let n_i be the number of steps that block i of a layout has had, with the radii 0 to n_i - 1. A
 //! fingerprint that no step has found differs from the query in at least n_i bits in each block i, so in at least the
-//! sum of all n_i bits. So everything at a distance below that sum has been found ([`Growth::complete_within`]). This
-//! is the pigeonhole principle of multi-index hashing (Norouzi, Punjani, Fleet, CVPR 2012), for any radii.
+//! sum of all n_i bits. Therefore everything at a distance below that sum has been found ([`Growth::complete_within`]).
+//! This is the pigeonhole principle of multi-index hashing (Norouzi, Punjani, Fleet, CVPR 2012), for any radii.
 //!
 //! If [`Nearness`] has radii, everything near has also been found when each block of its layout has had the steps up to
 //! its radius, whatever the distance.
 //!
-//! The next step is the cheapest one on the cheapest way to the wanted distance. Costs rise with the radius, so the
-//! cheapest step each time gives the cheapest radii. Costs are estimated for uniform fingerprints. If a value turns out
-//! to be much more common, the caller gives the step up ([`Growth::give_up`]), and the search goes on with other
-//! blocks.
+//! The next step is the cheapest one on the cheapest way to the distance of the search. Costs rise with the radius, so
+//! choosing the cheapest step each time gives the cheapest radii. Costs are estimated for uniform fingerprints. If a
+//! value turns out to be much more common, the caller gives the step up ([`Growth::give_up`]), and the search goes on
+//! with other blocks.
 
 use super::blocks::Block;
 use super::cost::{Entries, PROBE_MICROSECONDS};
@@ -20,7 +20,7 @@ use super::nearness::Nearness;
 
 /// The largest distance of two fingerprints.
 pub const LARGEST_DISTANCE: i32 = 64;
-/// A step is not given up before it has cost this many times what was expected.
+/// A step is not given up before it has cost this many times its expected cost.
 const LEAST_EXCESS: f64 = 8.0;
 
 /// A block that is indexed.
@@ -28,7 +28,7 @@ const LEAST_EXCESS: f64 = 8.0;
 pub struct IndexedBlock {
     /// The block.
     pub block: Block,
-    /// What its index is like.
+    /// What the entries of its index have.
     pub entries: Entries,
 }
 
@@ -36,7 +36,7 @@ pub struct IndexedBlock {
 #[derive(Clone, Debug)]
 pub struct Growth {
     rows: f64,
-    layouts: Vec<Vec<Progress>>,
+    layouts: Vec<Vec<BlockProgress>>,
     /// The layout that has indexed all blocks that the radii of the search name; None without radii.
     by_radii: Option<usize>,
     /// The expected cost of the steps so far, in microseconds.
@@ -45,20 +45,20 @@ pub struct Growth {
 
 /// The progress of one block.
 #[derive(Clone, Debug)]
-struct Progress {
+struct BlockProgress {
     of: IndexedBlock,
-    /// Number of radii that have been looked at, from 0 on.
+    /// Number of radii, from 0 on, that have been looked up.
     radii: u32,
-    /// Number of radii to look at if the radii of the search decide.
-    wanted: u32,
-    /// What the next step is known to cost at least, in microseconds; 0 if nothing is known.
+    /// Number of radii to look up if the radii of the search decide.
+    needed: u32,
+    /// A lower bound of the cost of the next step, in microseconds; 0 if none is known.
     at_least: f64,
 }
 
 /// One step of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// The index of the layout in what [`Growth::new`] was given.
+    /// The index of the layout in the argument of [`Growth::new`].
     pub layout: usize,
     /// The index of the block in the layout.
     pub block: usize,
@@ -66,20 +66,20 @@ pub struct Step {
     pub radius: u32,
     /// The expected cost in microseconds.
     cost: f64,
-    /// The cost in microseconds at which to give the step up, if what it finds is not near.
+    /// The cost in microseconds of entries that are not near, at which to give the step up.
     pub limit: f64,
 }
 
-/// What a search is expected to do.
+/// The expected work of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Total {
-    /// Values that are looked up.
+    /// Number of values that are looked up.
     pub probes: f64,
-    /// Index entries that are read.
+    /// Number of index entries that are read.
     pub entries: f64,
-    /// Those of them that lack the fingerprint, so that their rows are fetched.
+    /// Number of rows that are fetched, because their index entries lack the fingerprint.
     pub fetches: f64,
-    /// The cost of both.
+    /// The cost in microseconds.
     pub microseconds: f64,
 }
 
@@ -93,12 +93,12 @@ struct Way {
 impl Growth {
     /// The beginning of a search among `rows` rows by the indexed blocks of one or more layouts.
     pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<IndexedBlock>>, near: Nearness) -> Self {
-        let progress = |of| Progress { of, radii: 0, wanted: 0, at_least: 0.0 };
+        let progress = |of| BlockProgress { of, radii: 0, needed: 0, at_least: 0.0 };
         let layouts = layouts.into_iter().map(|blocks| blocks.into_iter().map(progress).collect()).collect();
         let mut growth = Self { rows: rows.max(1.0), layouts, by_radii: None, spent: 0.0 };
         if let Some(probed) = near.blocks().and_then(|blocks| near.probed_blocks(blocks)) {
             let probed: Vec<_> = probed.collect();
-            growth.by_radii = growth.layouts.iter_mut().position(|blocks| want_radii(blocks, &probed));
+            growth.by_radii = growth.layouts.iter_mut().position(|blocks| set_needed_radii(blocks, &probed));
         }
         growth
     }
@@ -107,7 +107,7 @@ impl Growth {
     pub fn complete_within(&self) -> i32 {
         let by_radii = self
             .by_radii
-            .is_some_and(|layout| self.layouts[layout].iter().all(|progress| progress.radii >= progress.wanted));
+            .is_some_and(|layout| self.layouts[layout].iter().all(|progress| progress.radii >= progress.needed));
         if by_radii {
             return LARGEST_DISTANCE;
         }
@@ -119,8 +119,8 @@ impl Growth {
         self.by_radii.is_some()
     }
 
-    /// The next step of a search that is to find everything within `distance`; None if everything is found, or if it
-    /// is cheaper to find it in another way, which costs `otherwise` microseconds.
+    /// The next step of a search for everything within `distance`; None if everything is found, or if the remaining
+    /// steps cost more than the alternative, which costs `otherwise` microseconds.
     ///
     /// Takes time proportional to the number of blocks times the distance.
     pub fn next(&self, distance: i32, otherwise: f64) -> Option<Step> {
@@ -156,7 +156,7 @@ impl Growth {
 
     /// Records that a step has been given up. Other steps may find again what it has found.
     pub fn give_up(&mut self, step: Step) {
-        // The limit doubles each time, so steps that are given up several times cost little in all.
+        // The limit doubles each time. So a step that is given up several times costs little in total.
         let progress = &mut self.layouts[step.layout][step.block];
         progress.at_least = 2.0 * step.limit;
     }
@@ -172,12 +172,14 @@ impl Growth {
         self.spent
     }
 
-    /// For each block of each layout, the radius within which it has been looked at; None if it has not.
+    /// For each block of each layout, the radius within which it has been looked up; None for a block that has not
+    /// been.
     pub fn radii(&self) -> impl Iterator<Item = Vec<Option<u32>>> {
         self.layouts.iter().map(|blocks| blocks.iter().map(|progress| progress.radii.checked_sub(1)).collect())
     }
 
-    /// The largest distance within which steps find everything near before they cost more than `otherwise` microseconds.
+    /// The largest distance within which steps find everything near before they cost more than `otherwise`
+    /// microseconds.
     pub fn reach(&self, otherwise: f64) -> i32 {
         let mut growth = self.clone();
         while let Some(step) = growth.next(growth.complete_within() + 1, otherwise - growth.spent) {
@@ -186,7 +188,8 @@ impl Growth {
         growth.complete_within()
     }
 
-    /// What finding everything within a distance is expected to take from here; None if there is no block.
+    /// The expected work of the steps that are left until everything within a distance is found; None if there is no
+    /// block.
     pub fn total(&self, distance: i32) -> Option<Total> {
         let (mut rest, mut total) = (self.clone(), Total::default());
         while rest.complete_within() < distance.min(LARGEST_DISTANCE) {
@@ -206,7 +209,7 @@ impl Growth {
 
     /// The cheapest way to find everything within a distance by the blocks of one layout, without the block at
     /// `except`; None if there is no other block.
-    fn cheapest_way(&self, blocks: &[Progress], distance: i32, except: Option<usize>) -> Option<Way> {
+    fn cheapest_way(&self, blocks: &[BlockProgress], distance: i32, except: Option<usize>) -> Option<Way> {
         let mut radii: Vec<u32> = blocks.iter().map(|progress| progress.radii).collect();
         let mut way: Option<Way> = None;
         let mut first_cost = f64::INFINITY;
@@ -228,18 +231,18 @@ impl Growth {
         way
     }
 
-    /// The steps that the radii of the search leave; None if none is left.
-    fn way_by_radii(&self, blocks: &[Progress]) -> Option<Way> {
-        let cost = |progress: &Progress, radii: std::ops::Range<u32>| -> f64 {
+    /// The steps that are left if the radii of the search decide; None if none is left.
+    fn way_by_radii(&self, blocks: &[BlockProgress]) -> Option<Way> {
+        let cost = |progress: &BlockProgress, radii: std::ops::Range<u32>| -> f64 {
             radii.map(|radius| self.step_cost(progress, radius)).sum()
         };
-        let left = blocks.iter().enumerate().filter(|(_, progress)| progress.radii < progress.wanted);
-        let first_cost = |progress: &Progress| cost(progress, progress.radii..progress.radii + 1);
+        let left = blocks.iter().enumerate().filter(|(_, progress)| progress.radii < progress.needed);
+        let first_cost = |progress: &BlockProgress| cost(progress, progress.radii..progress.radii + 1);
         let (first, _) = left.clone().min_by(|(_, a), (_, b)| first_cost(a).total_cmp(&first_cost(b)))?;
-        Some(Way { cost: left.map(|(_, progress)| cost(progress, progress.radii..progress.wanted)).sum(), first })
+        Some(Way { cost: left.map(|(_, progress)| cost(progress, progress.radii..progress.needed)).sum(), first })
     }
 
-    fn step_cost(&self, progress: &Progress, radius: u32) -> f64 {
+    fn step_cost(&self, progress: &BlockProgress, radius: u32) -> f64 {
         let IndexedBlock { block, entries } = progress.of;
         let (probes, found) = self.expected(block, radius);
         let expected = probes * PROBE_MICROSECONDS + found * entries.microseconds();
@@ -253,21 +256,22 @@ impl Growth {
     }
 }
 
-/// Notes the radii of a search with the blocks of its layout, if these are all indexed; false if they are not.
-fn want_radii(blocks: &mut [Progress], probed: &[(Block, u32)]) -> bool {
+/// Stores the radii of a search with the blocks of a layout; false if the layout lacks one of the blocks.
+fn set_needed_radii(blocks: &mut [BlockProgress], probed: &[(Block, u32)]) -> bool {
     let is_indexed = |(block, _): &(Block, u32)| blocks.iter().any(|progress| progress.of.block == *block);
     if !probed.iter().all(is_indexed) {
         return false;
     }
     for &(block, radius) in probed {
         for progress in blocks.iter_mut().filter(|progress| progress.of.block == block) {
-            progress.wanted = radius.min(block.width()) + 1;
+            progress.needed = radius.min(block.width()) + 1;
         }
     }
     true
 }
 
-fn complete_within(blocks: &[Progress]) -> i32 {
+/// The largest distance within which the blocks of one layout have found everything.
+fn complete_within(blocks: &[BlockProgress]) -> i32 {
     if blocks.iter().any(|progress| progress.radii > progress.of.block.width()) {
         return LARGEST_DISTANCE;
     }

@@ -1,4 +1,4 @@
-//! Lock keys: near fingerprints share one, so that their writers find each other in a table of locks.
+//! Lock keys: near fingerprints share a key, by which their writers find each other in a table of locks.
 
 use xxhash_rust::xxh3::xxh3_64_with_secret;
 
@@ -25,15 +25,15 @@ impl KeyBlocks {
     }
 }
 
-/// What a row costs: locks on its keys, look-ups of the keys that a near row may have, and, if a row that is not near
-/// has one of these by chance, the reading of all locks. The last figure is for a busy server.
+/// The cost of a row: the locks on its keys, a probe for each key that a near row may have, and, if a row that is not
+/// near has one of these by chance, reading all locks. The last figure is for a busy server.
 fn microseconds(blocks: &[(Block, u32)]) -> f64 {
     const LOCK: f64 = 1.0;
-    const LOOK_UP: f64 = 0.2;
+    const PROBE: f64 = 0.2;
     const READ_ALL: f64 = 100.0;
     let of_block = |&(block, radius): &(Block, u32)| {
         let probes = block.probe_count(Some(radius)) as f64;
-        LOCK + probes * (LOOK_UP + READ_ALL / f64::from(block.width()).exp2())
+        LOCK + probes * (PROBE + READ_ALL / f64::from(block.width()).exp2())
     };
     if blocks.is_empty() { READ_ALL } else { blocks.iter().map(of_block).sum() }
 }
@@ -74,8 +74,8 @@ impl LockKeys<'_> {
         u64::from(left) << 32 | u64::from(right)
     }
 
-    /// Whether a fingerprint is near one that was encrypted. One that was encrypted with another secret or scope is
-    /// taken for a random number.
+    /// Whether a fingerprint is near one that was encrypted. A fingerprint that was encrypted with another secret or
+    /// scope decrypts to a random number.
     pub fn is_near(&self, encrypted: u64, fingerprint: u64) -> bool {
         self.blocks.near.contains(self.decrypt(encrypted) ^ fingerprint)
     }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn near_fingerprints_find_a_key_of_each_other() {
+    fn near_fingerprints_share_a_key() {
         let (mut random, secret) = (random(), secret());
         let by_radii = [[1, 1, 1, 1], [1, -1, 0, 3], [-1; 4], [64; 4]].map(|radii| Nearness::by_radii(10, &radii));
         for near in (-1..=64).map(Nearness::within).chain(by_radii.into_iter().flatten()) {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn other_fingerprints_rarely_do() {
+    fn other_fingerprints_rarely_share_a_key() {
         let (mut random, secret) = (random(), secret());
         for (max_distance, most) in [(3, 5), (6, 300), (8, 600)] {
             let blocks = within(max_distance);

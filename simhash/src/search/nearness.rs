@@ -53,19 +53,20 @@ impl Nearness {
         (self.blocks > 0).then_some(self.blocks.into())
     }
 
-    /// The radii, one for each block; -1 for a block that is not compared. Empty if the distance alone decides.
+    /// The radius of each block; -1 for a block that is not compared. Empty if the distance alone decides.
     pub fn radii(self) -> impl Iterator<Item = i32> + Clone {
         self.radii.into_iter().take(self.blocks.into()).map(i32::from)
     }
 
-    /// Whether no pair within the distance is left out: the distance alone decides, also if there are radii. Two
-    /// fingerprints that are not near by radii differ in more bits than the radius in each block.
+    /// Whether all pairs within the distance are near, also if there are radii. By radii, two fingerprints that are not
+    /// near differ in more bits than its radius in each block, so in more than the distance if the radii are large
+    /// enough.
     pub fn is_exact(self) -> bool {
         self.blocks == 0 || self.radii().map(|radius| radius + 1).sum::<i32>() > self.max_distance
     }
 
-    /// The blocks of a layout that a search must look up, each with its radius. None if the layout cannot serve the
-    /// search by these: radii are those of another layout.
+    /// The blocks of a layout that a search must look up, each with its radius. None if there is no layout of so many
+    /// blocks, or if the radii are those of another layout.
     ///
     /// If the distance alone decides, every layout serves, by the smallest radii that miss nothing.
     pub fn probed_blocks(self, blocks: i32) -> Option<impl Iterator<Item = (Block, u32)>> {
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn near_fingerprints_are_those_of_the_definition() {
+    fn nearness_agrees_with_the_definition() {
         let mut random = random();
         let (mut near, mut exact) = (0, 0);
         for _ in 0..100_000 {
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn radii_that_are_no_layout_are_refused() {
+    fn radii_of_no_layout_are_refused() {
         for radii in [&[1][..], &[0; 9], &[1, -2], &[0, i32::MIN]] {
             assert_eq!(Nearness::by_radii(3, radii), None, "{radii:?}");
         }

@@ -1,4 +1,4 @@
-//! What share of the copies of texts searches find, if the texts confirm what they find.
+//! The share of the copies that searches find, if candidates are confirmed by their texts.
 //!
 //! Measured on news, licences, laws, manual pages and copyright files: of the pairs of texts that share .9 of their
 //! 5-character shingles, the share that is found and has a resemblance of .89 (`docs/accuracy.md`).
@@ -8,7 +8,7 @@ use super::nearness::Nearness;
 /// The distance of the searches by radii. A larger one finds no more copies.
 const DISTANCE_BY_RADII: i32 = 10;
 
-/// Number of blocks, the largest distance, the radii if it is not all within the distance, and the share.
+/// Searches: number of blocks, largest distance, radii (empty if the distance alone decides), and the measured share.
 const MEASURED: [(i32, i32, &[i32], f64); 10] = [
     (4, 3, &[], 0.62),
     (4, 6, &[], 0.92),
@@ -27,8 +27,8 @@ pub fn recall(near: Nearness) -> Option<f64> {
     measured().find(|(_, measured, _)| *measured == near).map(|(.., share)| share)
 }
 
-/// The searches whose recall is known, each with a number of blocks. All layouts find the same within a distance; four
-/// blocks stand for them.
+/// The searches whose recall is known, each with a number of blocks. Within a distance, all layouts find the same, so
+/// these searches are listed with four blocks only.
 pub fn searches() -> impl Iterator<Item = (i32, Nearness)> {
     measured().map(|(blocks, near, _)| (blocks, near))
 }

@@ -2,9 +2,9 @@
 //!
 //! Among uniform fingerprints, every value of a block is as common as any other. Pages made from one template, login
 //! pages and true duplicates are not uniform: a search that shares a block with a quarter of the table finds a quarter
-//! of the table in the index. Which layouts suffer depends on where in the fingerprint the common bits are. So it is
-//! counted on a [`Sample`]: how much of the sample the searches for some of its fingerprints would find. For each
-//! block, the sample is sorted by that block, in place of the btree.
+//! of the table in the index. Which layouts suffer depends on where in the fingerprint the common bits are. So searches
+//! for some fingerprints of a [`Sample`] are simulated, and what they find in the sample is counted. For each block,
+//! the sample is sorted by that block, and stands for the btree.
 
 use std::ops::RangeInclusive;
 
@@ -14,11 +14,12 @@ use super::nearness::Nearness;
 use super::recall::recall;
 use crate::error::Error;
 
-/// Most fingerprints that a sample keeps: at 24 bytes each while they are counted, 2.4 MB.
+/// The most fingerprints in a sample: at 24 bytes each while they are counted, 2.4 MB.
 pub const SAMPLE: usize = 100_000;
-/// Number of searches that are tried: at most 2,000, and at least 200 even if the sample is large and each takes long.
+/// Number of searches that are simulated: at most 2,000, and at least 200 even if the sample is large and each takes
+/// long.
 pub const QUERIES: RangeInclusive<usize> = 200..=2_000;
-/// Number of fingerprints to look at in all searches of a layout: a fifth of a second.
+/// Number of fingerprints to compare in all searches of a layout: a fifth of a second.
 const WORK: f64 = 5e7;
 
 /// A sample of at most [`SAMPLE`] of the fingerprints that were added, each equally likely (algorithm R: Vitter, ACM
@@ -45,8 +46,8 @@ impl Sample {
             return;
         }
         let index = (u128::from(self.next_random()) * u128::from(self.added)) >> 64;
-        if let Some(kept) = usize::try_from(index).ok().and_then(|index| self.fingerprints.get_mut(index)) {
-            *kept = fingerprint;
+        if let Some(replaced) = usize::try_from(index).ok().and_then(|index| self.fingerprints.get_mut(index)) {
+            *replaced = fingerprint;
         }
     }
 
@@ -91,10 +92,10 @@ pub struct Skew {
     pub best: bool,
 }
 
-/// What searches cost on a table of `rows` rows, each with a number of blocks and what it finds. Those that the layout
-/// cannot serve are left out. Fails if memory is refused.
+/// What each of `searches`, given as a number of blocks and a nearness, costs on a table of `rows` rows. Searches that
+/// the layout cannot serve are left out. Fails if memory is refused.
 ///
-/// For seven layouts, it takes a quarter of a second if blocks are healthy, and two seconds if all rows share a block.
+/// Seven layouts take a quarter of a second if blocks are nearly uniform, and two seconds if all rows share a block.
 /// `tick` can cancel it.
 pub fn skew(
     sample: Sample,
@@ -126,7 +127,7 @@ impl Skew {
     }
 }
 
-/// Equal fingerprints, so that a million true duplicates are counted at once.
+/// Equal fingerprints: a million true duplicates are counted at once.
 struct Group {
     fingerprint: u64,
     count: u32,
@@ -171,8 +172,9 @@ impl Counted {
         // If a share s of the rows has a value, a share s of the queries finds a share s of the rows by it. The more
         // each query finds, the fewer are needed.
         let finds = commonest.iter().zip(&probed).map(|(share, _)| share * share).sum::<f64>() + uniform_share;
-        let lookups = probed.iter().map(|&(block, radius)| lookups(self.groups.len(), block, radius)).sum::<u64>();
-        let work = lookups as f64 + self.groups.len() as f64 * finds.min(1.0);
+        let compared =
+            probed.iter().map(|&(block, radius)| compared_groups(self.groups.len(), block, radius)).sum::<u64>();
+        let work = compared as f64 + self.groups.len() as f64 * finds.min(1.0);
         let count = ((WORK / work) as usize).clamp(*QUERIES.start(), *QUERIES.end());
         let mut searches = Vec::new();
         searches.try_reserve_exact(count)?;
@@ -215,8 +217,8 @@ impl Counted {
         let sum = found.iter().sum::<u64>() as f64;
         let scale = (self.rows - 1.0) / others;
 
-        // No set of fingerprints shares fewer blocks than uniform ones: if the sample shows less, it is too small to
-        // tell. But if all pairs of rows were counted, the count is exact.
+        // No set of fingerprints shares fewer blocks than uniform ones. So if the sample has fewer shared blocks, it is
+        // too small. But if all pairs of rows were counted, the count is exact.
         let share = sum / (queries * others);
         let share = if queries == self.rows { share } else { share.max(uniform_share) };
         let candidates = (self.rows - 1.0) * share;
@@ -257,9 +259,9 @@ fn within((block, radius): (Block, u32), a: u64, b: u64) -> bool {
     (block.value(a) ^ block.value(b)).count_ones() <= radius
 }
 
-/// Number of groups to look at to find those within a radius: by a binary search for each probe or, if that is fewer,
-/// all.
-fn lookups(groups: usize, block: Block, radius: u32) -> u64 {
+/// Number of groups to compare to find those within a radius: by a binary search for each probe or, if that is more,
+/// all groups.
+fn compared_groups(groups: usize, block: Block, radius: u32) -> u64 {
     let depth = groups.checked_ilog2().unwrap_or(0);
     block.probe_count(Some(radius)).saturating_mul(depth.into()).min(groups as u64)
 }
@@ -270,7 +272,7 @@ fn first_found(groups: &[Group], query: u64, probed: (Block, u32), earlier: &[(B
     let (block, radius) = probed;
     let first = |group: &&Group| !earlier.iter().any(|&earlier| within(earlier, group.fingerprint, query));
     let count = |group: &Group| u64::from(group.count);
-    if lookups(groups.len(), block, radius) == groups.len() as u64 {
+    if compared_groups(groups.len(), block, radius) == groups.len() as u64 {
         return groups.iter().filter(|group| within(probed, group.fingerprint, query)).filter(first).map(count).sum();
     }
     let find = |value| {

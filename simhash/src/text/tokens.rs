@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_are_told_by_their_first_bytes_have_the_class_that_is_taken_for_granted() {
+    fn ideographs_have_the_assumed_class() {
         for c in 0x4000..=0x9fff {
             let is_hexagram = (0x4dc0..=0x4dff).contains(&c);
             assert_eq!(class(c) & PASSES, PASSES, "U+{c:04X}");

@@ -1,8 +1,9 @@
-//! What the catalogs of Citus say about a table, in a database that has Citus. Columns are found by their names, so
-//! that no version of Citus is needed here.
+//! What the catalogs of Citus say about a table, in a database that has Citus. Columns are found by their names, which
+//! works with every version of Citus.
 //!
 //! Citus stores the rows of a table that it manages in shards: tables of their own, on any of its servers, with the
-//! number of the shard at the end of their names. Rows that the table itself has, from before, are no longer read.
+//! number of the shard at the end of their names. Rows that the table had before are still stored in the table itself,
+//! but no longer read.
 
 use std::ffi::CStr;
 
@@ -32,7 +33,7 @@ pub enum Distribution {
 
 /// How Citus stores the rows of a table; None for a table that Citus does not manage, among them every shard.
 pub fn distribution(table: Oid) -> Result<Option<Distribution>, ErrorReport> {
-    let read = |row: Row| {
+    let read = |row: CatalogRow| {
         // SAFETY: Citus declares these columns with these types.
         unsafe {
             let character = |column| row.value(column).map_or(0, |value| value.value() as u8);
@@ -94,7 +95,7 @@ fn split(name: &str) -> Option<(&str, i64)> {
 
 fn table_with_shard(number: i64) -> Option<Oid> {
     // SAFETY: Citus declares the column as regclass.
-    let read = |row: Row| unsafe { row.value(c"logicalrelid") }.map(|table| Oid::from(table.value() as u32));
+    let read = |row: CatalogRow| unsafe { row.value(c"logicalrelid") }.map(|table| Oid::from(table.value() as u32));
     let key = (c"shardid", pg_sys::F_INT8EQ, Datum::from(number));
     look_up(c"pg_dist_shard", Some(key), read).flatten()
 }
@@ -112,17 +113,17 @@ pub fn check_has_rows(table: &Relation) -> Result<(), ErrorReport> {
 /// Whether this server is the one on which Citus runs commands that change tables. True without Citus.
 pub fn is_coordinator() -> bool {
     // SAFETY: Citus declares the column as integer.
-    let read = |row: Row| unsafe { row.value(c"groupid") }.is_none_or(|group| group.value() as i32 == 0);
+    let read = |row: CatalogRow| unsafe { row.value(c"groupid") }.is_none_or(|group| group.value() as i32 == 0);
     look_up(c"pg_dist_local_group", None, read).unwrap_or(true)
 }
 
-/// A row of a catalog.
-struct Row {
+/// A row of a catalog of Citus.
+struct CatalogRow {
     tuple: pg_sys::HeapTuple,
     catalog: pg_sys::Relation,
 }
 
-impl Row {
+impl CatalogRow {
     /// The value of a column; None if it is NULL, or the catalog has no such column.
     ///
     /// # Safety
@@ -141,9 +142,9 @@ impl Row {
     }
 }
 
-/// Reads the first row of a catalog of Citus, or the first whose column equals a value by a function. None if there is
-/// none, or no such catalog. What `read` returns must not point into the row.
-fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnce(Row) -> T) -> Option<T> {
+/// Reads the first row of a catalog of Citus or, with a key, the first row whose column equals the value by the
+/// function of the key. None if there is no such row or catalog. What `read` returns must not point into the row.
+fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnce(CatalogRow) -> T) -> Option<T> {
     const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
     // SAFETY: only superusers can create tables in this schema. The catalog is opened and closed here, and the row is
     // read before the scan ends. The function compares values of the column's type.
@@ -165,7 +166,7 @@ fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnc
         let catalog = pg_sys::table_open(catalog, LOCK);
         let scan = pg_sys::systable_beginscan(catalog, Oid::INVALID, false, std::ptr::null_mut(), keys, &mut scan_key);
         let tuple = pg_sys::systable_getnext(scan);
-        let found = (!tuple.is_null()).then(|| read(Row { tuple, catalog }));
+        let found = (!tuple.is_null()).then(|| read(CatalogRow { tuple, catalog }));
         pg_sys::systable_endscan(scan);
         pg_sys::table_close(catalog, LOCK);
         found

@@ -145,16 +145,15 @@ pub fn type_name(data_type: Oid) -> Result<String, ErrorReport> {
     unsafe { from_server(pg_sys::format_type_be(data_type)) }
 }
 
-/// The operator family by which btrees compare values of a type unless they are told otherwise; None if the type has no
-/// equality there.
+/// The operator family of a type's default operator class for btrees; None if it has no equality for the type.
 pub fn btree_family(data_type: Oid) -> Option<Oid> {
-    let wanted = pg_sys::TYPECACHE_BTREE_OPFAMILY | pg_sys::TYPECACHE_EQ_OPR;
+    let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY | pg_sys::TYPECACHE_EQ_OPR;
     // SAFETY: the type of an existing column exists, and the entry of the type cache is permanent.
-    let found = unsafe { &*pg_sys::lookup_type_cache(data_type, wanted as i32) };
+    let found = unsafe { &*pg_sys::lookup_type_cache(data_type, flags as i32) };
     (found.btree_opf != Oid::INVALID && found.eq_opr != Oid::INVALID).then_some(found.btree_opf)
 }
 
-/// The planner's estimate of the number of values of a column in a table of `rows` rows, at least 1. As the planner, it
+/// The planner's estimate of the number of values of a column in a table of `rows` rows, at least 1. Like the planner,
 /// assumes 200 if the table was not analyzed.
 pub fn distinct_values(table: &Relation, number: i16, rows: f64) -> f64 {
     const UNKNOWN: f64 = 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h

@@ -98,8 +98,8 @@ impl Index {
         unsafe { from_server(self.name.as_ptr()) }
     }
 
-    /// The position of a column of the table in the index, as a key or included, from 1; None if the index does not
-    /// have it.
+    /// The attnum in the index of a column of the table, which is a key or included; None if the index does not have
+    /// the column.
     pub fn attnum_of(&self, column: i16) -> Option<i16> {
         self.columns.iter().position(|&found| found == column).map(|position| position as i16 + 1)
     }

@@ -1,7 +1,8 @@
 //! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es and [`partition`]s. [`unlocked`]
 //! reads about tables that are not locked, and [`foreign`] about foreign tables. A [`target`] is the table that a
-//! command works on; [`generation`] gives its generation expressions as SQL. [`names`] keeps what statements name from being
-//! renamed, by [`row_lock`]s among others. [`citus`] reads the catalogs of Citus.
+//! command works on; [`generation`] gives its generation expressions as SQL, and [`foreign_key`] lists its foreign
+//! keys. [`names`] locks the names in statements against renaming, with [`row_lock`]s among others. [`citus`] reads the
+//! catalogs of Citus.
 
 pub mod citus;
 pub mod column;

@@ -9,11 +9,11 @@
 //! too, as SELECT FOR SHARE locks a row.
 //!
 //! FOR KEY SHARE would let GRANT go on, but it is not enough, although a name belongs to a unique key: an UPDATE that
-//! leaves the key alone removes such a lock if it is taken while the UPDATE compresses the row or looks for another page
-//! (heap_update in PostgreSQL 17.11 and 18.6).
+//! leaves the key alone removes such a lock if it is taken while the UPDATE compresses the row or looks for another
+//! page (heap_update in PostgreSQL 17.11 and 18.6).
 //!
-//! What belongs to a superuser, or to the current user, is not locked: nobody gains rights by renaming it, and the lock
-//! would keep administrators waiting until the transaction ends.
+//! An object that belongs to a superuser, or to the current user, is not locked: nobody gains rights by renaming it,
+//! and administrators would have to wait for the lock until the transaction ends.
 //!
 //! These locks do not bind the transaction itself, in which a command may evaluate the functions of others. Therefore
 //! statements take the current names ([`Target::sql`](super::target::Target::sql)).
@@ -98,7 +98,7 @@ unsafe fn oid_in(catalog: &Relation, row: pg_sys::HeapTuple, column: i16) -> Opt
     value.filter(|_| !is_null).map(|value| Oid::from_u32(value.value() as u32))
 }
 
-/// Whether the current user has nothing to fear from a role: a superuser, or the user itself.
+/// Whether a role gains nothing by renaming what it owns: it is a superuser, or the current user.
 fn is_trusted(role: Oid) -> bool {
     let database_owner = Oid::from_u32(pg_sys::ROLE_PG_DATABASE_OWNER);
     // SAFETY: look-ups in system caches. The session's database exists, and its row is copied from before its release.
@@ -119,10 +119,11 @@ fn is_trusted(role: Oid) -> bool {
 /// the row. Returns a copy of the row; None if the object does not exist. Does not lock an object whose owner is
 /// trusted.
 ///
-/// A transaction may change the row and then lock the object, or the other way round. So neither lock is held during a
-/// wait for the other one.
+/// Some transactions change the row and then lock the object, others lock the object first. To avoid deadlocks with
+/// them, neither lock is held during a wait for the other one.
 ///
-/// A read-only transaction cannot lock rows, nor run the commands that need held names: it gets the row without a lock.
+/// A read-only transaction cannot lock rows, and cannot run the commands that need held names. It gets the row without
+/// a lock.
 fn hold_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
     let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
     // SAFETY: the catalog has OIDs, and is open until `opened` is dropped. The active snapshot sees the row version
@@ -148,7 +149,7 @@ fn hold_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, Erro
                     forget_names();
                     return Ok(row);
                 }
-                // Read the object again.
+                // Another transaction has replaced the row: read it again.
                 RowLock::Gone => pg_sys::UnlockDatabaseObject(catalog, object, 0, lock),
                 RowLock::Blocked(blocker) => {
                     pg_sys::UnlockDatabaseObject(catalog, object, 0, lock);
@@ -166,8 +167,8 @@ fn hold_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, Erro
     }
 }
 
-/// Makes the next lookup of a name read the catalogs. A snapshot may see that a transaction has ended before the session
-/// has got its cache invalidations, so the caches may still hold earlier names.
+/// Makes the next lookup of a name read the catalogs. A snapshot may see that a transaction has ended before the
+/// session has got its cache invalidations, so the caches may still hold earlier names.
 fn forget_names() {
     // SAFETY: a transaction is running. Entries of the caches that are in use are removed when they are released.
     unsafe {

@@ -145,7 +145,7 @@ impl Relation {
 
     /// The planner's estimate of the rows in the table itself, without inheritors.
     pub fn estimated_rows(&self) -> f64 {
-        // On a standby, unlogged tables have no files: return 0, and leave it to PostgreSQL to raise its own error.
+        // On a standby, unlogged tables have no files: return 0, and let PostgreSQL raise its own error later.
         // SAFETY: no arguments, no conditions.
         let is_missing = self.class().relpersistence as u8 != pg_sys::RELPERSISTENCE_PERMANENT
             && unsafe { pg_sys::RecoveryInProgress() };
@@ -190,7 +190,7 @@ pub fn exists(relation: Oid) -> bool {
     unsafe { !pg_sys::get_rel_name(relation).is_null() }
 }
 
-/// The error for an OID that is no relation's.
+/// The error for an OID of no relation.
 pub fn no_such_relation(relation: Oid) -> ErrorReport {
     let message = format!("relation with OID {} does not exist", relation.to_u32());
     user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)

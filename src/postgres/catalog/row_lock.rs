@@ -1,17 +1,17 @@
-//! A lock of one row, as SELECT FOR SHARE takes it.
+//! Locks of single rows, as SELECT FOR SHARE takes them, and the transactions that hold such locks.
 
 use pgrx::pg_sys::{self, TransactionId};
 
 use super::relation::Relation;
 use crate::postgres::ffi::read_page;
 
-/// What became of an attempt to lock a row.
+/// The outcome of an attempt to lock a row.
 pub enum RowLock {
-    /// The row is locked until the (sub)transaction ends. No other transaction has changed it, or will.
+    /// The row is locked until the (sub)transaction ends. No other transaction has changed it, or can change it.
     Held,
     /// Another transaction has replaced or deleted the row, and has committed.
     Gone,
-    /// The lock must wait for another transaction, which has changed the row, or has locked it, or waits to do so.
+    /// The lock must wait for another transaction, which has changed or locked the row, or waits to do so.
     Blocked(Blocker),
     /// This command has changed the row itself.
     Own,
@@ -34,10 +34,10 @@ impl Blocker {
         unsafe {
             match self {
                 Self::Transaction(id) => {
-                    let (no_table, no_place) = (std::ptr::null_mut(), std::ptr::null_mut());
-                    pg_sys::XactLockTableWait(id, no_table, no_place, pg_sys::XLTW_Oper::XLTW_None);
+                    let (no_table, no_tid) = (std::ptr::null_mut(), std::ptr::null_mut());
+                    pg_sys::XactLockTableWait(id, no_table, no_tid, pg_sys::XLTW_Oper::XLTW_None);
                 }
-                // heap_lock_tuple takes this lock before it waits, so that those who wait take turns.
+                // heap_lock_tuple takes this lock before it waits, so that waiting transactions take turns.
                 Self::Queue(mut tid) => {
                     let lock = pg_sys::RowShareLock as pg_sys::LOCKMODE;
                     pg_sys::LockTuple(table.as_ptr(), &mut tid, lock);
@@ -64,7 +64,7 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
             pg_sys::GetCurrentCommandId(true),
             pg_sys::LockTupleMode::LockTupleShare,
             pg_sys::LockWaitPolicy::LockWaitSkip,
-            false, // No later version: a row that another transaction has changed is not locked.
+            false, // Do not lock a later version of a row that another transaction has changed.
             &mut buffer,
             &mut pg_sys::TM_FailureData::default(),
         );
@@ -79,29 +79,24 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
     }
 }
 
-/// A transaction in progress whose lock on a row conflicts with FOR SHARE; if there is none, those that wait for the row.
+/// A transaction in progress whose lock on a row conflicts with FOR SHARE; if there is none, those that wait for the
+/// row.
 ///
 /// # Safety
 /// The row is on this page, which is pinned and not locked.
 unsafe fn blocker(buffer: pg_sys::Buffer, row: pg_sys::HeapTupleHeader, tid: pg_sys::ItemPointerData) -> Blocker {
-    // SAFETY: the caller passes a row on a pinned page. GetMultiXactIdMembers returns an array with as many members as
-    // it says, allocated in the current memory context; it is read only if there are any.
+    // SAFETY: the caller passes a row on a pinned page, with the flags and the multitransaction of its header.
     unsafe {
         let (flags, holder) = read_page(buffer, || (u32::from((*row).t_infomask), (*row).t_choice.t_heap.t_xmax));
 
         let only_locks = flags & pg_sys::HEAP_XMAX_LOCK_ONLY != 0;
         let mut holders = Vec::new();
         if flags & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
-            let mut members = std::ptr::null_mut();
-            let number = pg_sys::GetMultiXactIdMembers(holder, &mut members, false, only_locks);
-            if let Ok(number @ 1..) = usize::try_from(number) {
-                let members = std::slice::from_raw_parts(members, number);
-                let conflicts = |member: &&pg_sys::MultiXactMember| {
-                    member.status >= pg_sys::MultiXactStatus::MultiXactStatusForNoKeyUpdate
-                };
-                holders.extend(members.iter().filter(conflicts).map(|member| member.xid));
-                pg_sys::pfree(members.as_ptr().cast_mut().cast());
-            }
+            let conflicts = |member: &pg_sys::MultiXactMember| {
+                member.status >= pg_sys::MultiXactStatus::MultiXactStatusForNoKeyUpdate
+            };
+            let members = multixact_members(holder, only_locks).into_iter();
+            holders.extend(members.filter(conflicts).map(|member| member.xid));
         } else {
             // FOR SHARE sets both flags.
             let strength = flags & (pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK);
@@ -109,9 +104,32 @@ unsafe fn blocker(buffer: pg_sys::Buffer, row: pg_sys::HeapTupleHeader, tid: pg_
                 holders.push(holder);
             }
         }
-        let in_progress = |&holder: &TransactionId| {
-            pg_sys::TransactionIdIsInProgress(holder) && !pg_sys::TransactionIdIsCurrentTransactionId(holder)
-        };
+        let in_progress = |holder: &TransactionId| is_in_progress_elsewhere(*holder);
         holders.into_iter().find(in_progress).map_or(Blocker::Queue(tid), Blocker::Transaction)
+    }
+}
+
+/// The members of a multitransaction; empty if all of them have ended and it is no longer stored.
+///
+/// # Safety
+/// The multitransaction is of a row on a pinned page. `only_locks` is what the flags of the row's header say about it.
+pub unsafe fn multixact_members(multixact: TransactionId, only_locks: bool) -> Vec<pg_sys::MultiXactMember> {
+    let mut members = std::ptr::null_mut();
+    // SAFETY: the caller passes the multitransaction of a row. GetMultiXactIdMembers pallocs an array of as many
+    // members as it returns, or none.
+    unsafe {
+        let count = pg_sys::GetMultiXactIdMembers(multixact, &mut members, false, only_locks);
+        let Ok(count @ 1..) = usize::try_from(count) else { return Vec::new() };
+        let copy = std::slice::from_raw_parts(members, count).to_vec();
+        pg_sys::pfree(members.cast());
+        copy
+    }
+}
+
+/// Whether a transaction of another session is in progress.
+pub fn is_in_progress_elsewhere(transaction: TransactionId) -> bool {
+    // SAFETY: any number may be passed as a transaction.
+    unsafe {
+        !pg_sys::TransactionIdIsCurrentTransactionId(transaction) && pg_sys::TransactionIdIsInProgress(transaction)
     }
 }

@@ -83,8 +83,8 @@ impl Target {
         Relation::open(self.oid)
     }
 
-    /// The qualified, quoted name, as it is now. A statement that is run here may use it only if the names are held, or
-    /// must check which table the name has found.
+    /// The current qualified, quoted name. A statement may use it only if the names are held. Otherwise it must check
+    /// which table the name has found.
     pub fn sql(&self) -> String {
         relation_sql(self.oid).ok().flatten().unwrap_or_else(|| quote_identifier(&self.name))
     }
@@ -134,8 +134,8 @@ impl Target {
         Ok(())
     }
 
-    /// Refuses a table that Citus manages, except on the coordinator: elsewhere, some commands would fail when others
-    /// have changed the table on all servers.
+    /// Refuses a table that Citus manages, except on the coordinator. On another server, some of the commands would
+    /// fail after others have changed the table on all servers.
     fn check_is_changed_here(&self) -> Result<(), ErrorReport> {
         if distribution(self.oid)?.is_none() || is_coordinator() {
             return Ok(());

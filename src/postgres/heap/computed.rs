@@ -1,4 +1,4 @@
-//! Evaluates expressions for a row: for one that is not stored yet, as PostgreSQL will evaluate them.
+//! Evaluates expressions for a row, also before the row is stored.
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum};

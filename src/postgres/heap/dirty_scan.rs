@@ -13,7 +13,7 @@ use crate::postgres::catalog::relation::Relation;
 
 /// Whether a row version is in the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum VersionState {
     /// The version is in the table.
     Present,
     /// Another transaction, still in progress, has inserted the version, or is deleting it.
@@ -31,15 +31,15 @@ pub struct DirtyScan<'a> {
     snapshot: Box<pg_sys::SnapshotData>,
     slot: &'a TableSlot,
     since: &'a Moment,
-    /// Whether the scan is reading the versions of the current entry that are gone.
+    /// Whether the scan is returning the versions of the current entry that are gone.
     is_among_gone: bool,
     /// The number of entries that may still be refused.
     refusals_left: u64,
 }
 
 impl<'a> DirtyScan<'a> {
-    /// Begins a scan with `keys` scan keys, for the search that began at `since`. With the position of a `bigint`
-    /// column of the index, entries are accepted or refused by its value.
+    /// Begins a scan with `keys` scan keys, for a search that began at `since`. `included` is the attnum of a `bigint`
+    /// column of the index: entries are accepted or refused by its value.
     ///
     /// # Safety
     /// The table and the index stay open as long as the scan lives; the index is a btree of the table. The slot belongs
@@ -81,7 +81,7 @@ impl<'a> DirtyScan<'a> {
         self.is_among_gone = false;
     }
 
-    /// Ends the next look-ups after so many entries have been refused in all.
+    /// Limits how many entries may be refused from now on. The scan ends at this limit.
     pub fn limit_refusals(&mut self, most: u64) {
         self.refusals_left = most;
     }
@@ -91,19 +91,19 @@ impl<'a> DirtyScan<'a> {
         self.refusals_left = self.refusals_left.saturating_sub(1);
     }
 
-    /// Number of entries read, for all look-ups.
+    /// Number of entries that were read, since the scan began.
     pub fn entries(&self) -> u64 {
         self.entries.entries
     }
 
-    /// Whether the scan has not ended because of refusals.
+    /// Whether the limit of refusals has not been reached.
     pub fn has_read_all(&self) -> bool {
         self.refusals_left > 0
     }
 
-    /// The next row version; None at the end of the look-up, or when too many entries have been refused. The table is
-    /// not read for an entry that `accepts` refuses, which must not panic.
-    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Option<(RowVersion<'_>, State)> {
+    /// The next row version; None if no entry with the keys is left, or at the limit of refusals. No row is fetched for
+    /// an entry that `accepts` refuses. `accepts` must not panic.
+    pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Option<(RowVersion<'_>, VersionState)> {
         let slot = self.slot.as_ptr();
         let state = loop {
             pgrx::check_for_interrupts!();
@@ -149,15 +149,15 @@ impl<'a> DirtyScan<'a> {
     }
 
     fn version(&self) -> Option<RowVersion<'_>> {
-        // SAFETY: the scan has stored a row in the slot, which keeps it until the scan goes on.
+        // SAFETY: the scan has stored a row in the slot, and the slot holds it until the scan continues.
         RowVersion::new(unsafe { Row::new(self.slot.as_ptr()) })
     }
 
-    /// The state of a row version that the dirty snapshot does not see.
-    fn gone(&self) -> Option<State> {
+    /// The state of the row version in the slot, which the dirty snapshot does not see.
+    fn gone(&self) -> Option<VersionState> {
         let version = self.version()?;
         let lately = version.deleter().is_some_and(|deleter| self.since.precedes_commit_of(deleter));
-        Some(State::Gone { lately })
+        Some(VersionState::Gone { lately })
     }
 }
 
@@ -176,16 +176,16 @@ fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
 }
 
 /// The state of a row version that was just read under a dirty snapshot.
-fn state_of(snapshot: &pg_sys::SnapshotData) -> State {
+fn state_of(snapshot: &pg_sys::SnapshotData) -> VersionState {
     // The snapshot names the transaction in progress that has inserted the row, or else the one that is deleting it.
     match (snapshot.xmin, snapshot.xmax) {
         (inserter, _) if inserter != pg_sys::InvalidTransactionId => {
             let on = Transaction { id: inserter, speculation: snapshot.speculativeToken };
-            State::Depends { on, inserts: true }
+            VersionState::Depends { on, inserts: true }
         }
         (_, deleter) if deleter != pg_sys::InvalidTransactionId => {
-            State::Depends { on: Transaction { id: deleter, speculation: 0 }, inserts: false }
+            VersionState::Depends { on: Transaction { id: deleter, speculation: 0 }, inserts: false }
         }
-        _ => State::Present,
+        _ => VersionState::Present,
     }
 }

@@ -10,32 +10,32 @@ use crate::postgres::ffi::{attribute, guarded};
 pub struct EntryScan {
     description: pg_sys::IndexScanDesc,
     included: Option<Included>,
-    /// The elements that the scan looks up, as an array datum.
+    /// The values that the scan looks up, as an array datum.
     array: Vec<i32>,
-    /// Number of entries read, for all look-ups.
+    /// Number of entries that were read, since the scan began.
     pub entries: u64,
 }
 
 /// A `bigint` column of an index.
 #[derive(Clone, Copy)]
 struct Included {
-    /// The number of the column in the index, from 1.
+    /// The attnum of the column in the index.
     attnum: i16,
-    /// The position in an entry without NULLs, in bytes from its start; None if that differs between entries.
+    /// The offset in entries without NULLs, in bytes from their start; None if it differs between entries.
     offset: Option<usize>,
 }
 
-/// What reading an index has come to.
+/// The outcome of [`EntryScan::next`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// An entry, with the value of the included column; None if it is NULL or there is no such column.
     Entry(Option<i64>),
-    /// Many entries were refused. The caller checks for interrupts, and reads on.
+    /// Many entries were refused. The caller checks for interrupts, and calls again.
     Pause,
     End,
 }
 
-/// What an integer key must fulfil.
+/// A condition on an integer key.
 pub enum KeyCondition<'a> {
     AnyOf(&'a [i32]),
     NotNull,
@@ -48,8 +48,8 @@ pub const MOST_VALUES: usize = 4096;
 const ENTRIES_BETWEEN_PAUSES: u32 = 512;
 
 impl EntryScan {
-    /// Begins a scan with `keys` scan keys. With the position of a `bigint` column, entries come with its value. What
-    /// the scan needs is allocated in the current memory context.
+    /// Begins a scan with `keys` scan keys. `included` is the attnum of a `bigint` column of the index, whose value is
+    /// returned with each entry. The scan is allocated in the current memory context.
     ///
     /// # Safety
     /// The table, the index and the snapshot outlive the scan; the index is a btree of the table. A column at
@@ -76,7 +76,7 @@ impl EntryScan {
         }
     }
 
-    /// Begins to look up other keys.
+    /// Begins to look up keys.
     ///
     /// # Safety
     /// The index supports these keys, and there are as many as the scan was begun with.
@@ -92,10 +92,10 @@ impl EntryScan {
     /// # Safety
     /// The index has a key of PostgreSQL's own type `int4` and its order on this column. It supports the keys before,
     /// and the scan was begun with one key more than these.
-    pub unsafe fn look_up(&mut self, before: &[pg_sys::ScanKeyData], attnum: i16, wanted: KeyCondition<'_>) {
+    pub unsafe fn look_up(&mut self, before: &[pg_sys::ScanKeyData], attnum: i16, condition: KeyCondition<'_>) {
         const IS_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL;
         const IS_NOT_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNOTNULL;
-        let (flags, argument) = match wanted {
+        let (flags, argument) = match condition {
             KeyCondition::AnyOf(&[value]) => (0, Datum::from(value)),
             KeyCondition::AnyOf(values) => {
                 self.array.clear();
@@ -115,8 +115,8 @@ impl EntryScan {
         };
         let mut keys = before.to_vec();
         let mut key = pg_sys::ScanKeyData::default();
-        // SAFETY: `=` compares integers. The array lives until the next look-up. The caller passes keys that the index
-        // supports.
+        // SAFETY: `=` compares integers. The array lives until it is filled again. The caller passes keys that the
+        // index supports.
         unsafe {
             pg_sys::ScanKeyEntryInitialize(
                 &mut key,
@@ -133,14 +133,14 @@ impl EntryScan {
         }
     }
 
-    /// Reads until an entry that is accepted by the value of its included column; without such a column, each entry is.
-    /// `accepts` must not panic.
+    /// Reads until an entry whose value of the included column is accepted. An entry in which it is NULL is accepted,
+    /// and without an included column, each entry is. `accepts` must not panic.
     #[inline]
     pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Read {
         let (description, included) = (self.description, self.included);
         let mut read = 0;
-        // SAFETY: the scan has begun. Nothing in the closure has to be dropped, or panics. An entry that was found is
-        // on a page that the scan keeps pinned, or is a copy.
+        // SAFETY: the scan has begun. The closure does not panic, and has nothing to drop. An entry that was found is
+        // on a page that the scan pins, or is a copy.
         let found = unsafe {
             guarded(|| {
                 while read < ENTRIES_BETWEEN_PAUSES {
@@ -172,7 +172,7 @@ impl EntryScan {
         unsafe { (*self.description).xs_heaptid }
     }
 
-    /// Reads the row of the entry that was just read into a slot; false if the snapshot does not see it.
+    /// Fetches the row of the entry that was just read into a slot; false if the snapshot does not see the row.
     ///
     /// # Safety
     /// The slot belongs to the table.
@@ -208,7 +208,8 @@ impl Included {
         }
     }
 
-    /// The same for an entry of any form. Apart, so that the common case is inline, which saves 7 % of a scan's time.
+    /// The same for any entry. This is a function of its own, so that the common case can be inlined, which saves 7 %
+    /// of a scan's time.
     ///
     /// # Safety
     /// The scan has just read an entry.
@@ -226,8 +227,8 @@ impl Included {
     }
 }
 
-/// Where a `bigint` column is in the entries of an index that have no NULLs, in bytes from the start of the entry; None
-/// if a column before it has no fixed length.
+/// The offset of a `bigint` column in the entries of an index that have no NULLs, in bytes from the start of the entry;
+/// None if a column before it has no fixed length.
 ///
 /// # Safety
 /// The descriptor is an index's, and is valid.

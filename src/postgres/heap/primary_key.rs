@@ -165,8 +165,8 @@ impl KeyValue {
         self.0.iter().map(|(_, value)| *value)
     }
 
-    /// The value of the key's column at this position, from 0; None if the key is empty.
-    pub fn value(&self, position: usize) -> Option<Datum> {
-        self.0.get(position).map(|(_, value)| *value)
+    /// The value of the key column with this index; None if the key is empty.
+    pub fn value(&self, index: usize) -> Option<Datum> {
+        self.0.get(index).map(|(_, value)| *value)
     }
 }

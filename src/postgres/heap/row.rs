@@ -20,7 +20,7 @@ pub struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// # Safety
-    /// The slot holds a row, and keeps it for `'a`.
+    /// The slot holds a row for all of `'a`.
     pub unsafe fn new(slot: *mut pg_sys::TupleTableSlot) -> Self {
         Self { slot, lifetime: PhantomData }
     }
@@ -50,7 +50,7 @@ impl<'a> Row<'a> {
             (None, None) => true,
             (Some(a), Some(b)) => match (self.attribute(column), other.attribute(column)) {
                 (Some(ours), Some(theirs)) if ours.atttypid == theirs.atttypid => {
-                    // Values that are stored alike are equal, and need not be read from where they are stored.
+                    // Values with the same stored bytes are equal, so do not detoast them.
                     let are_alike = || self.varlena(column).is_some_and(|ours| other.varlena(column) == Some(ours));
                     // SAFETY: both values are of the attribute's type.
                     are_alike() || unsafe { datum_image_eq(a, b, ours.attbyval, ours.attlen) }
@@ -86,7 +86,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A tid as numbers that can be compared: the page and the position on it.
+/// A tid as numbers that can be compared: the block number and the offset number.
 pub fn tid_numbers(tid: pg_sys::ItemPointerData) -> (u32, u16) {
     let pg_sys::ItemPointerData { ip_blkid, ip_posid } = tid;
     (u32::from(ip_blkid.bi_hi) << 16 | u32::from(ip_blkid.bi_lo), ip_posid)
@@ -102,10 +102,10 @@ impl TableSlot {
         Self(unsafe { pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut()) })
     }
 
-    /// Creates a slot that holds a row which is not stored yet.
+    /// Creates a slot that holds a row that is not stored yet.
     ///
     /// # Safety
-    /// The row is of the table, which stays open as long as the slot is used, as the row stays valid.
+    /// The row is of the table. The table stays open, and the row valid, as long as the slot is used.
     pub unsafe fn holding(table: &Relation, row: pg_sys::HeapTuple) -> Self {
         // SAFETY: the table is open, and the caller passes a row of it.
         unsafe {

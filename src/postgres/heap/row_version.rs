@@ -5,6 +5,7 @@ use pgrx::pg_sys::{self, CommandId, TransactionId};
 
 use super::row::{Row, TableSlot, tid_numbers};
 use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::row_lock::{is_in_progress_elsewhere, multixact_members};
 use crate::postgres::ffi::read_page;
 
 /// A row version that is stored in a heap table, in a slot that pins its page.
@@ -12,7 +13,7 @@ use crate::postgres::ffi::read_page;
 pub struct RowVersion<'a>(Row<'a>);
 
 /// The fields of a row version's header that say which transactions have written or locked it.
-struct Head {
+struct HeaderFields {
     inserter: TransactionId,
     deleter_or_locker: TransactionId,
     mask: u32,
@@ -23,8 +24,8 @@ impl<'a> RowVersion<'a> {
     /// The row as a row version; None if its slot is not for stored rows of a heap table.
     pub fn new(row: Row<'a>) -> Option<Self> {
         let slot = row.slot();
-        // SAFETY: every slot points to its operations, which tell its type. A slot of this type has a buffer unless its
-        // row is a copy.
+        // SAFETY: every slot points to its operations, by which its type is known. A slot of this type has a buffer
+        // unless its row is a copy.
         let is_stored = unsafe {
             std::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple)
                 && (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer != pg_sys::InvalidBuffer as pg_sys::Buffer
@@ -32,8 +33,8 @@ impl<'a> RowVersion<'a> {
         is_stored.then_some(Self(row))
     }
 
-    /// Fetches the row version at a tid of a table, whoever sees it, into a slot for rows of the table; None if there
-    /// is none.
+    /// Fetches the row version at a tid of a table, visible or not, into a slot for rows of the table; None if there is
+    /// none.
     pub fn fetch(table: &Relation, mut tid: pg_sys::ItemPointerData, slot: &'a TableSlot) -> Option<Self> {
         // SAFETY: the table is open and the slot is for its stored rows. The page of the tid exists.
         unsafe {
@@ -73,7 +74,7 @@ impl<'a> RowVersion<'a> {
     /// Another transaction in progress that has locked, updated or deleted the version, so that an UPDATE has to wait
     /// for it.
     pub fn locker(self) -> Option<TransactionId> {
-        let Head { deleter_or_locker: locker, mask, .. } = self.head();
+        let HeaderFields { deleter_or_locker: locker, mask, .. } = self.header_fields();
         if mask & pg_sys::HEAP_XMAX_INVALID != 0 {
             return None;
         }
@@ -83,22 +84,16 @@ impl<'a> RowVersion<'a> {
             let is_key_share = is_lock_only && mask & lock_bits == pg_sys::HEAP_XMAX_KEYSHR_LOCK;
             return (!is_key_share && is_in_progress_elsewhere(locker)).then_some(locker);
         }
-        let mut members = std::ptr::null_mut();
-        // SAFETY: the multitransaction is of a row whose page is pinned. The members are a copy, `count` of them, or
-        // none.
-        let members: Vec<_> = unsafe {
-            let count = pg_sys::GetMultiXactIdMembers(locker, &mut members, false, is_lock_only);
-            (0..usize::try_from(count).unwrap_or(0)).map(|member| *members.add(member)).collect()
-        };
-        let mut strong =
-            members.iter().filter(|member| member.status > pg_sys::MultiXactStatus::MultiXactStatusForKeyShare);
+        // SAFETY: the multitransaction is of a row whose page is pinned, and the flag is of its header.
+        let members = unsafe { multixact_members(locker, is_lock_only) }.into_iter();
+        let mut strong = members.filter(|member| member.status > pg_sys::MultiXactStatus::MultiXactStatusForKeyShare);
         strong.find(|member| is_in_progress_elsewhere(member.xid)).map(|member| member.xid)
     }
 
-    /// Whether a transaction that is deleting or replacing the version keeps its key: the new version has the same
-    /// values in the columns of all unique indexes on plain columns. False while the inserter is in progress.
+    /// Whether a transaction that is replacing the version keeps its key: the new version has the same values in the
+    /// columns of all unique indexes on plain columns. False while the inserter is in progress.
     pub fn keeps_key(self) -> bool {
-        let Head { inserter, mask, mask2, .. } = self.head();
+        let HeaderFields { inserter, mask, mask2, .. } = self.header_fields();
         let has_new_key = mask2 & pg_sys::HEAP_KEYS_UPDATED != 0;
         // SAFETY: any number may be passed as a transaction.
         let is_inserted = !unsafe { pg_sys::TransactionIdIsInProgress(inserter) };
@@ -129,14 +124,14 @@ impl<'a> RowVersion<'a> {
         unsafe { &*(*(*self.0.slot().cast::<pg_sys::HeapTupleTableSlot>()).tuple).t_data }
     }
 
-    /// Reads the header under the page's lock, because its fields change together.
-    fn head(self) -> Head {
+    /// Reads fields of the header under the page's lock, because they change together.
+    fn header_fields(self) -> HeaderFields {
         // SAFETY: `new` has checked that the slot is for stored heap rows. It pins the row's page.
         unsafe {
             let buffer = (*self.0.slot().cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer;
             read_page(buffer, || {
                 let header = self.header();
-                Head {
+                HeaderFields {
                     inserter: header.t_choice.t_heap.t_xmin,
                     deleter_or_locker: header.t_choice.t_heap.t_xmax,
                     mask: header.t_infomask.into(),
@@ -144,12 +139,5 @@ impl<'a> RowVersion<'a> {
                 }
             })
         }
-    }
-}
-
-fn is_in_progress_elsewhere(transaction: TransactionId) -> bool {
-    // SAFETY: any number may be passed as a transaction.
-    unsafe {
-        !pg_sys::TransactionIdIsCurrentTransactionId(transaction) && pg_sys::TransactionIdIsInProgress(transaction)
     }
 }

@@ -1,4 +1,4 @@
-//! A relation of a query, while the planner collects the ways to scan it.
+//! A relation of a query, while the planner collects its paths.
 
 use pgrx::pg_sys::{self, Oid};
 
@@ -6,7 +6,7 @@ use super::equality::Comparison;
 use super::planner_info::Planner;
 use crate::postgres::expression::{Expression, Variable, list};
 
-/// A relation that the planner plans to scan: mostly a table, or a family of tables.
+/// A relation whose paths the planner is collecting: mostly a table, or a family of tables.
 #[derive(Clone, Copy)]
 pub struct BaseRelation {
     pub(super) root: *mut pg_sys::PlannerInfo,
@@ -14,7 +14,8 @@ pub struct BaseRelation {
     entry: *const pg_sys::RangeTblEntry,
 }
 
-/// The relations of a query that an expression needs besides the scanned one; a set of the planner, perhaps null.
+/// The relations of a query that an expression needs besides the scanned one: a set of the planner, null if it is
+/// empty.
 #[derive(Clone, Copy)]
 pub struct Outer(pg_sys::Relids);
 
@@ -25,7 +26,7 @@ pub struct Condition {
     pub expression: Expression,
 }
 
-/// An order that the query needs first of all.
+/// The first order that the query needs.
 #[derive(Clone, Copy)]
 pub struct Order {
     key: *mut pg_sys::PathKey,
@@ -33,7 +34,7 @@ pub struct Order {
     pub expression: Expression,
 }
 
-/// An index that the planner would use in this query.
+/// An index that the planner may use in this query.
 #[derive(Clone, Copy)]
 pub struct UsableIndex {
     pub oid: Oid,
@@ -50,7 +51,7 @@ pub struct Equality {
     pub share: f64,
 }
 
-/// What a way to scan the table costs, in the planner's units.
+/// The cost of a path, in the planner's units.
 #[derive(Clone, Copy)]
 pub struct PathCost {
     pub startup: f64,
@@ -58,7 +59,7 @@ pub struct PathCost {
 }
 
 impl BaseRelation {
-    /// The relation that the planner has just planned to scan; None if it has found that there are no rows.
+    /// The relation for which the planner calls the hook; None if the planner has proved that it has no rows.
     ///
     /// # Safety
     /// The arguments are those of the planner's `set_rel_pathlist_hook`, while it runs.
@@ -80,12 +81,12 @@ impl BaseRelation {
     }
 
     fn found(&self) -> &pg_sys::RelOptInfo {
-        // SAFETY: the planner keeps the relation while it plans.
+        // SAFETY: the relation lives as long as the planner is at work on the query.
         unsafe { &*self.relation }
     }
 
     pub(super) fn entry(&self) -> &pg_sys::RangeTblEntry {
-        // SAFETY: the planner keeps the query's range table while it plans.
+        // SAFETY: the query's range table lives as long as the planner is at work on the query.
         unsafe { &*self.entry }
     }
 
@@ -118,8 +119,8 @@ impl BaseRelation {
         self.found().allvisfrac
     }
 
-    /// The number of rows that the query reads if other conditions refuse as many as the planner expects; None if the
-    /// query has no LIMIT, or it is not known.
+    /// The number of rows that the query is expected to read of the relation, because of its LIMIT and of the
+    /// conditions that remove rows; None if it has no LIMIT, or one that is not known.
     pub fn expected_rows(&self) -> Option<f64> {
         // SAFETY: the planner is at work on the query.
         let limit = unsafe { (*self.root).limit_tuples };
@@ -134,8 +135,8 @@ impl BaseRelation {
         (random, sequential)
     }
 
-    /// The number of pages that a scan fetches if it needs `needed` of `pages` pages, each one at random. A scan that
-    /// is run for each row of other relations finds some of them in memory (PostgreSQL's index_pages_fetched).
+    /// The number of pages that a scan fetches if it needs `needed` of `pages` pages, in random order. A scan that is
+    /// run for each row of other relations finds some pages in the cache (PostgreSQL's index_pages_fetched).
     pub fn pages_fetched(&self, needed: f64, pages: f64, outer: Outer) -> f64 {
         let loops = self.loops(outer);
         if loops <= 1.0 {
@@ -146,7 +147,8 @@ impl BaseRelation {
         fetched / loops
     }
 
-    /// How often a scan is run that is given rows of `outer`, as PostgreSQL assumes: for each row of the smallest one.
+    /// How often a scan with parameters from `outer` is run. As PostgreSQL does, assumes once for each row of the
+    /// smallest relation.
     fn loops(&self, outer: Outer) -> f64 {
         // SAFETY: the planner has an array of all relations; joins have no entry there.
         let rows = |relation: i32| unsafe {
@@ -155,8 +157,8 @@ impl BaseRelation {
         outer.members().filter_map(rows).reduce(f64::min).unwrap_or(1.0)
     }
 
-    /// The conditions on rows of the table alone, then those that rows of other tables take part in, and that may be
-    /// evaluated before others that protect the table's rows (as row-level security does).
+    /// The conditions on rows of the relation alone, then join conditions. Left out are conditions that must not be
+    /// evaluated before others, which protect rows (as row-level security does).
     pub fn conditions(&self) -> Vec<Condition> {
         // SAFETY: both are lists of RestrictInfo nodes.
         unsafe {
@@ -167,13 +169,14 @@ impl BaseRelation {
         }
     }
 
+    /// Whether a condition may be evaluated before all others.
     fn may_come_first(&self, condition: &Condition) -> bool {
         // SAFETY: the condition is one of the relation.
         unsafe { pg_sys::restriction_is_securely_promotable(condition.info, self.relation) }
     }
 
-    /// The first order that the query needs, if it is that of ascending integers with NULLs last, and if there are
-    /// expressions of the table's columns that have it.
+    /// The first order that the query needs, once for each expression of the table's columns that has this order; empty
+    /// unless it is an ascending order of integers with NULLs last.
     pub fn orders(&self) -> Vec<Order> {
         // SAFETY: the planner's lists of path keys and their equivalence classes are valid.
         unsafe {
@@ -199,7 +202,7 @@ impl BaseRelation {
     }
 
     /// Whether an expression of the query may be evaluated for rows that row-level security, or a view with
-    /// security_barrier, hides: if nothing hides rows, or if the expression cannot reveal what it is given.
+    /// security_barrier, hides: no rows are hidden, or the expression is leakproof.
     pub fn may_see_hidden_rows(&self, expression: Expression) -> bool {
         // SAFETY: the planner and the expression are valid.
         unsafe {
@@ -210,13 +213,9 @@ impl BaseRelation {
 
     /// The indexes of the table that have all rows that the query can find.
     pub fn indexes(&self) -> Vec<UsableIndex> {
-        // SAFETY: the list has valid IndexOptInfo nodes.
-        unsafe {
-            let indexes = list(self.found().indexlist).into_iter();
-            let indexes = indexes.map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>());
-            let usable = indexes.filter(|index| !index.hypothetical && (index.indpred.is_null() || index.predOK));
-            usable.map(|index| UsableIndex { oid: index.indexoid, pages: f64::from(index.pages) }).collect()
-        }
+        let indexes = self.index_infos();
+        let usable = indexes.filter(|index| !index.hypothetical && (index.indpred.is_null() || index.predOK));
+        usable.map(|index| UsableIndex { oid: index.indexoid, pages: f64::from(index.pages) }).collect()
     }
 
     /// The conditions that a column of the table equals a value: of the table alone, of joins, and those that follow
@@ -259,21 +258,22 @@ impl BaseRelation {
         unsafe { pg_sys::clause_selectivity(self.root, condition.info.cast(), self.number(), inner, no_join) }
     }
 
-    /// Whether an index can look up the value of an equality in its key at this position, from 0.
+    /// Whether an index can look up the value of an equality in the key at this position, from 0.
     pub fn looks_up(&self, index: Oid, position: usize, equality: &Equality) -> bool {
         let Comparison { operator, collation, .. } = equality.comparison;
-        // SAFETY: the list has valid IndexOptInfo nodes. An index has an operator family and a collation for each key.
-        unsafe {
-            let indexes = list(self.found().indexlist).into_iter();
-            let mut indexes = indexes.map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>());
-            indexes.find(|found| found.indexoid == index && position < found.nkeycolumns as usize).is_some_and(
-                |index| {
-                    let (family, of_key) = (*index.opfamily.add(position), *index.indexcollations.add(position));
-                    (of_key == Oid::INVALID || of_key == collation)
-                        && pg_sys::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32
-                },
-            )
-        }
+        let has_key = |found: &&pg_sys::IndexOptInfo| found.indexoid == index && position < found.nkeycolumns as usize;
+        // SAFETY: an index has an operator family and a collation for each key. get_op_opfamily_strategy looks up a
+        // system cache.
+        self.index_infos().find(has_key).is_some_and(|index| unsafe {
+            let (family, of_key) = (*index.opfamily.add(position), *index.indexcollations.add(position));
+            (of_key == Oid::INVALID || of_key == collation)
+                && pg_sys::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32
+        })
+    }
+
+    fn index_infos(&self) -> impl Iterator<Item = &pg_sys::IndexOptInfo> {
+        // SAFETY: the list has valid IndexOptInfo nodes, which live as long as the relation.
+        unsafe { list(self.found().indexlist).into_iter().map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>()) }
     }
 
     /// Whether an expression refers to columns of this table, and of no other.
@@ -285,8 +285,7 @@ impl BaseRelation {
         }
     }
 
-    /// The relations that expressions need besides this one; None if they need this one too, or may change with every
-    /// evaluation.
+    /// The relations that expressions need besides this one; None if an expression needs this one too, or is volatile.
     pub fn outer(&self, expressions: impl IntoIterator<Item = Expression>) -> Option<Outer> {
         // SAFETY: the planner and the expressions are valid. Sets are the planner's, and are not changed elsewhere.
         unsafe {
@@ -301,7 +300,7 @@ impl BaseRelation {
         }
     }
 
-    /// Whether the query needs nothing of this table but a column, in a scan that is given rows of `outer`.
+    /// Whether the query needs no column of this table but one, in a scan with parameters from `outer`.
     pub fn needs_only(&self, column: i16, outer: Outer) -> bool {
         let number = self.found().relid;
         let mut needed = std::ptr::null_mut();
@@ -333,7 +332,7 @@ impl BaseRelation {
         (cost.startup, cost.per_tuple)
     }
 
-    /// Offers a way to scan the table to the planner.
+    /// Offers a custom path to the planner. Its parameters come from `outer`.
     ///
     /// # Safety
     /// `private` is what `methods` makes a plan of.
@@ -417,7 +416,7 @@ impl PartialEq for Outer {
     }
 }
 
-/// Whether a member of an equivalence class is the column of the relation whose number is at `column`.
+/// Whether a member of an equivalence class is a column of the relation. `column` points to the column's attnum.
 ///
 /// # Safety
 /// The planner calls it with a relation, a valid member and the pointer that it was given.
@@ -428,7 +427,7 @@ unsafe extern "C-unwind" fn is_member_column(
     member: *mut pg_sys::EquivalenceMember,
     column: *mut std::ffi::c_void,
 ) -> bool {
-    // SAFETY: the caller passes a relation, a valid member and a pointer to an i16.
+    // SAFETY: the caller passes a relation, a valid member and a pointer to an attnum.
     unsafe {
         let (number, column) = ((*relation).relid as i32, *column.cast::<i16>());
         let found = Expression::new((*member).em_expr).and_then(|found| found.without_relabelling().column());

@@ -1,8 +1,9 @@
 //! A scan node of the extension's own (PostgreSQL's `nodes/extensible.h`).
 //!
 //! A type that implements [`CustomScan`] is the state of a node while a query runs. [`Methods`] are the tables of
-//! functions by which PostgreSQL calls it. A node is freed with the query's memory, also after an error; then it must
-//! not release what PostgreSQL has released already, so an implementation releases nothing when it is dropped.
+//! functions by which PostgreSQL calls it. A node is dropped with the query's memory, also after an error, when
+//! PostgreSQL has released its resources already. So an implementation must not release resources in `drop`, but only
+//! in [`CustomScan::end`].
 
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -40,7 +41,7 @@ pub trait CustomScan: Sized + 'static {
     /// Makes the scan begin again. Parameters may have changed.
     fn rescan(&mut self);
 
-    /// Releases what the scan holds.
+    /// Releases the resources of the scan.
     ///
     /// # Safety
     /// The node is running, and is used no more.
@@ -61,12 +62,12 @@ struct Node<T> {
     scan: *mut T,
 }
 
-/// The positions of the lists in [`path_lists`].
+/// The indexes of the two lists in [`path_lists`].
 const EXPRESSIONS: i32 = 0;
 const PRIVATE: i32 = 1;
 
-/// What a path keeps for its plan: the expressions that the scan evaluates (`custom_exprs`), and a list of what else it
-/// needs (`custom_private`). Both are valid lists of nodes that PostgreSQL can copy.
+/// What a path stores for its plan: the expressions that the scan evaluates (`custom_exprs`), and a list of everything
+/// else that it needs (`custom_private`). Both are valid lists of nodes that PostgreSQL can copy.
 pub fn path_lists(expressions: *mut pg_sys::List, private: *mut pg_sys::List) -> *mut pg_sys::List {
     // SAFETY: the list is made here.
     unsafe { pg_sys::lappend(pg_sys::lappend(std::ptr::null_mut(), expressions.cast()), private.cast()) }
@@ -99,7 +100,7 @@ impl<T: CustomScan> Methods<T> {
         ExplainCustomScan: Some(explain::<T>),
     };
 
-    /// Makes the node known, so that a parallel worker can read its plans.
+    /// Registers the methods, so that a parallel worker can read plans with this node.
     pub fn register() {
         // SAFETY: the table lives as long as the library, which is never unloaded.
         unsafe {
@@ -110,7 +111,7 @@ impl<T: CustomScan> Methods<T> {
     }
 }
 
-/// Runs `f` so that panics become errors of PostgreSQL, and that errors of PostgreSQL pass unchanged.
+/// Runs `f`. A panic becomes an error of PostgreSQL, and an error of PostgreSQL is raised again unchanged.
 ///
 /// # Safety
 /// PostgreSQL has called the function that this is called in.
@@ -134,7 +135,8 @@ unsafe extern "C-unwind" fn plan<T: CustomScan>(
             let scan = pg_sys::palloc0(size_of::<pg_sys::CustomScan>()).cast::<pg_sys::CustomScan>();
             (*scan).scan.plan.type_ = pg_sys::NodeTag::T_CustomScan;
             (*scan).scan.plan.targetlist = targets;
-            // All conditions stay, so that a row that another transaction has changed is checked by all of them.
+            // The node checks all conditions, so that a row that another transaction has changed is checked by all of
+            // them.
             (*scan).scan.plan.qual = pg_sys::extract_actual_clauses(clauses, false);
             (*scan).scan.scanrelid = (*relation).relid;
             (*scan).flags = (*path).flags;
@@ -146,8 +148,8 @@ unsafe extern "C-unwind" fn plan<T: CustomScan>(
     }
 }
 
-/// Makes a path's expressions refer to a partition of another table, where they refer to that table: a join may be
-/// planned partition by partition.
+/// Replaces references to another table in a path's expressions by references to a partition of that table: a join may
+/// be planned partition by partition.
 unsafe extern "C-unwind" fn reparameterize(
     root: *mut pg_sys::PlannerInfo,
     private: *mut pg_sys::List,
@@ -195,8 +197,8 @@ unsafe extern "C-unwind" fn begin<T: CustomScan>(
     }
 }
 
-// No guard: PostgreSQL's errors pass through this function as they do through PostgreSQL's own, because nothing in it
-// has to be dropped.
+// No guard: PostgreSQL's errors may jump out of this function, as out of PostgreSQL's own, because it has nothing to
+// drop.
 unsafe extern "C-unwind" fn execute<T: CustomScan>(node: *mut CustomScanState) -> *mut pg_sys::TupleTableSlot {
     // SAFETY: the node has begun. Both functions accept it.
     unsafe { ExecScan(&mut (*node).ss, access::<T>, recheck) }

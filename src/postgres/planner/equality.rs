@@ -14,7 +14,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Reads a condition as a comparison of a column; None if it is another one. `is_column` recognises the column.
+    /// Reads a condition as a comparison of a column; None if it is not such a comparison. `is_column` recognises the
+    /// column.
     ///
     /// PostgreSQL has simplified conditions on booleans: `b = true` is `b`, and `b = false` is `NOT b`.
     pub fn read(condition: Expression, is_column: impl Fn(Expression) -> bool) -> Option<Self> {
@@ -63,7 +64,8 @@ fn any_of_one(condition: Expression) -> Option<(Oid, Oid, Expression, Expression
     }
 }
 
-/// The only element of an array, as a constant; None if the array is no constant, or its only element is NULL.
+/// The only element of a constant array, as a constant; None if the array is not a constant, has not exactly one
+/// element, or has a NULL.
 fn element_of_constant(array: Expression) -> Option<Expression> {
     let (of_type, value) = array.constant()?;
     let (mut length, mut by_value, mut alignment) = (0, false, 0);

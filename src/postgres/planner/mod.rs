@@ -1,7 +1,7 @@
-//! The planner's interfaces. [`planner_info`] reads the query that it plans, and [`base_relation`] a relation of the
-//! query: the conditions by which a column equals one value ([`equality`]), and the number of rows that the planner
-//! expects ([`row_estimate`]). [`custom_scan`] offers it a scan of our own, and [`support`] answers its requests to
-//! support functions.
+//! The planner's interfaces. [`planner_info`] reads the query that is planned, and [`base_relation`] a relation of the
+//! query. [`equality`] reads conditions by which a column equals one value, and [`row_estimate`] changes the planner's
+//! estimates of rows. [`custom_scan`] defines scan nodes of the extension, and [`support`] answers the planner's
+//! requests to support functions.
 
 pub mod base_relation;
 pub mod custom_scan;

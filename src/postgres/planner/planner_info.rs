@@ -9,7 +9,7 @@ use crate::postgres::expression::Expression;
 pub struct Planner(pub(super) *mut pg_sys::PlannerInfo);
 
 impl Planner {
-    /// None for a null pointer, which the planner passes when it simplifies an expression outside a query.
+    /// The planner at work; None for a null pointer, which it passes when it simplifies an expression outside a query.
     ///
     /// # Safety
     /// `root` is null or points to the running planner's state.
@@ -69,7 +69,8 @@ pub struct CommonValues {
 }
 
 impl Planner {
-    /// The value of a `bigint` expression, as far as the planner can know it: also of a parameter whose value is given.
+    /// The value of a `bigint` expression; None if the planner cannot compute it, even with the given values of
+    /// parameters.
     pub fn known_bigint(self, expression: Expression) -> Option<i64> {
         // SAFETY: the planner and the expression are valid; the result is a new expression.
         let known = unsafe { Expression::new(pg_sys::estimate_expression_value(self.0, expression.as_ptr())) };
@@ -77,8 +78,8 @@ impl Planner {
         (of_type == pg_sys::INT8OID).then_some(value.value() as i64)
     }
 
-    /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. They may
-    /// only be compared by what is leakproof, because the role may lack the right to read them.
+    /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. Only
+    /// leakproof code may compare them, because the role may lack the right to read them.
     pub fn common_values(self, expression: Expression) -> CommonValues {
         let mut found = CommonValues::default();
         let mut variable = pg_sys::VariableStatData::default();

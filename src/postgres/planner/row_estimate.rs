@@ -9,10 +9,11 @@ use super::base_relation::{BaseRelation, Condition};
 use crate::postgres::expression::list;
 
 impl BaseRelation {
-    /// Makes the planner expect that a condition is true for this share of the rows, or of the pairs of rows, and in a
-    /// semi-join for `of_outer` of the outer rows. The numbers of rows follow with [`BaseRelation::estimate_rows`].
+    /// Sets the planner's estimate of a condition: it is true for `share` of the rows or, in a join, of the pairs of
+    /// rows, and in a semi-join for `of_outer` of the outer rows. [`BaseRelation::estimate_rows`] then applies it.
     pub fn set_share(&self, condition: &Condition, share: f64, of_outer: f64) {
-        // SAFETY: the planner's condition is valid, and its estimates are plain numbers, which it computes once.
+        // SAFETY: the planner's condition is valid, and its estimates are plain numbers, which the planner computes
+        // once.
         unsafe {
             (*condition.info).norm_selec = share;
             (*condition.info).outer_selec = if self.is_in_semi_join(condition) { of_outer } else { share };
@@ -32,8 +33,8 @@ impl BaseRelation {
         }
     }
 
-    /// Estimates again how many rows the relation has that fulfil the conditions, and how many each path returns.
-    /// `joins` are conditions of joins, each with its share of the pairs of rows.
+    /// Estimates the number of rows of the relation that fulfil the conditions, and the rows of each path, again.
+    /// `joins` are join conditions, each with its share of the pairs of rows.
     pub fn estimate_rows(&self, joins: &[(Condition, f64)]) {
         if self.is_parent() {
             self.sum_rows();
@@ -51,7 +52,7 @@ impl BaseRelation {
                 let parameters = &mut *parameters.as_ptr().cast::<pg_sys::ParamPathInfo>();
                 let clauses = parameters.ppi_clauses;
                 let rows = pg_sys::get_parameterized_baserel_size(self.root, self.relation, clauses);
-                // For a condition of a join, this has asked the operator again.
+                // This has estimated join conditions by their operators again: replace these estimates.
                 let of_path = joins.iter().filter(|(join, _)| pg_sys::list_member_ptr(clauses, join.info.cast()));
                 let growth: f64 =
                     of_path.map(|(join, share)| share / self.share(join).max(f64::MIN_POSITIVE)).product();
@@ -68,13 +69,13 @@ impl BaseRelation {
         }
     }
 
-    /// Whether this stands for the members of a family: the partitions or inheritors of a table, or the parts of a
-    /// UNION ALL.
+    /// Whether this relation is the parent of a family: of the partitions or inheritors of a table, or of the parts of
+    /// a UNION ALL.
     fn is_parent(&self) -> bool {
         self.entry().inh
     }
 
-    /// Counts the rows of a family, whose members have been estimated again.
+    /// Sums up the rows of a family, whose members have been estimated again.
     fn sum_rows(&self) {
         let number = self.number();
         // SAFETY: the planner's list has valid AppendRelInfo nodes, whose members have a relation.
@@ -88,7 +89,7 @@ impl BaseRelation {
             };
             members.filter_map(relation).map(|member| member.rows).sum()
         };
-        // SAFETY: the planner keeps the relation while it plans.
+        // SAFETY: the relation lives as long as the planner is at work on the query.
         unsafe { (*self.relation).rows = rows };
     }
 }

@@ -28,8 +28,8 @@ pub enum Answer {
 /// Answers a request by calling `f`. A request that [`Request`] does not list gets no answer.
 pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer, E>) -> Result<Internal, E> {
     let datum = request.unwrap().unwrap_or_else(Datum::null);
-    // SAFETY: the planner passes a support request, a node, whose tag tells its type. What it points to is valid while
-    // the function runs.
+    // SAFETY: the planner passes a support request, which is a node of the type that its tag says. What it points to is
+    // valid while the function runs.
     let asked = unsafe {
         match datum.cast_mut_ptr::<pg_sys::Node>().as_ref().map(|node| node.type_) {
             Some(NodeTag::T_SupportRequestSimplify) => {
@@ -39,7 +39,7 @@ pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer
             Some(NodeTag::T_SupportRequestSelectivity) => {
                 let request = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();
                 let arguments = list(request.args);
-                // An anti-join keeps the other rows.
+                // An anti-join returns the rows that a semi-join does not.
                 let semi_joins = [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI];
                 let is_semi_join = request.is_join && semi_joins.contains(&request.jointype);
                 let answer = &mut request.selectivity;

@@ -19,8 +19,8 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{BlockKey, block_keys, has_own_equality};
 use crate::sql::indexed::scope::Scope;
 
-/// Whether indexes include the fingerprint, as the user asks for it. If the user does not say it, new indexes do, and
-/// existing ones stay as they are.
+/// Whether the user asks for indexes that include the fingerprint. If the user does not say it, new indexes include it,
+/// and existing ones stay as they are.
 #[derive(Clone, Copy)]
 pub struct Covering(pub Option<bool>);
 
@@ -45,8 +45,8 @@ pub struct BlockIndexes<'a> {
     pub blocks: i32,
     pub scope: &'a Scope,
     pub covering: Covering,
-    /// The names of the block columns that count, whether or not the table has them. Another prefix may have block
-    /// columns of the same fingerprint, which do not count.
+    /// The names of the block columns of the prefix, whether or not the table has them. Another prefix may have block
+    /// columns of the same fingerprint, which are left out.
     pub columns: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ impl BlockIndexes<'_> {
         Ok(found)
     }
 
-    /// Whether an index is good enough for the user: it has the scope and, if the user asks for it, the fingerprint.
+    /// Whether an index is what the user asks for: it has the scope and, if requested, the fingerprint.
     pub fn serves(&self, index: &BlockIndex) -> bool {
         index.is_of_scope && (!self.covering.of_existing() || index.covers)
     }

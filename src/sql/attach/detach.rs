@@ -23,7 +23,7 @@ use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::error::{sendable, tell, user_error};
+use crate::postgres::error::{notice, sendable, user_error};
 use crate::postgres::spi::{execute, strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
@@ -72,7 +72,7 @@ struct Columns {
     others: Vec<String>,
     /// Columns that are as their maker would make them, but have another comment.
     unmarked: Vec<(String, Maker)>,
-    /// Columns of any kind that belong to the table itself, so that detaching may drop them: see [`goes`].
+    /// Columns of all these kinds that detaching may drop, because they belong to the table itself: see [`goes`].
     own: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// The numbers that the columns have in `member`, for those columns that it loses along with `table`.
+    /// The attnums in `member` of the columns that it loses when `table` is detached.
     fn numbers_in(&self, table: &Target, member: &Target) -> Result<Vec<i16>, ErrorReport> {
         let relation = member.open();
         let mut numbers = Vec::new();
@@ -177,7 +177,7 @@ impl<'a> Attached<'a> {
         Ok(())
     }
 
-    /// Finds the triggers of a table that keep the fingerprint column up to date, unless that column stays.
+    /// Finds the triggers of a table that maintain the fingerprint column, unless that column stays.
     fn find_triggers(
         &mut self,
         schema: ExtensionSchema,
@@ -203,32 +203,32 @@ impl<'a> Attached<'a> {
         }
         self.check_dependents(table, family)?;
         for (member, trigger) in &self.triggers {
-            tell(format!("dropping trigger \"{trigger}\" on table \"{}\"", member.name));
+            notice(format!("dropping trigger \"{trigger}\" on table \"{}\"", member.name));
             execute(&format!("DROP TRIGGER {} ON {}", quote_identifier(trigger), member.sql()))?;
         }
         for index in &self.indexes {
             if let Some(name) = index.lock_to_drop()? {
-                tell(format!("dropping index \"{}\"", index.name));
+                notice(format!("dropping index \"{}\"", index.name));
                 execute(&format!("DROP INDEX {name}"))?;
             }
         }
         if !self.columns.made.is_empty() {
-            tell(format!("dropping from table \"{}\" the columns {}", table.name, in_quotes(&self.columns.made)));
+            notice(format!("dropping from table \"{}\" the columns {}", table.name, in_quotes(&self.columns.made)));
             let drops: Vec<_> =
                 self.columns.made.iter().map(|column| format!("DROP COLUMN {}", quote_identifier(column))).collect();
             execute(&format!("ALTER TABLE {} {}", table.sql(), drops.join(", ")))?;
         }
         for column in &self.columns.changed {
-            tell(format!("leaving column \"{column}\", which has been changed since simhash_attach made it"));
+            notice(format!("leaving column \"{column}\", which has been changed since simhash_attach made it"));
         }
         for (column, maker) in &self.columns.unmarked {
-            tell(format!("leaving column \"{column}\", whose comment has no line \"{}...\"", maker.mark()));
+            notice(format!("leaving column \"{column}\", whose comment has no line \"{}...\"", maker.mark()));
         }
         for column in &self.columns.others {
-            tell(format!("leaving column \"{column}\", which simhash_attach did not make"));
+            notice(format!("leaving column \"{column}\", which simhash_attach did not make"));
         }
         for index in &self.other_indexes {
-            tell(format!("leaving index \"{}\", which simhash_attach did not make", index.name));
+            notice(format!("leaving index \"{}\", which simhash_attach did not make", index.name));
         }
         Ok(())
     }
@@ -307,15 +307,15 @@ impl<'a> Attached<'a> {
     }
 }
 
-/// Whether `member`, which is `table` or a child, loses the column when `table` is detached. A table keeps a column
-/// that it inherits from a parent, and a child keeps a column that it had before it got its parent, with all that
-/// depends on it.
+/// Whether `member`, which is `table` or a child, loses the column when `table` is detached. A column that a table
+/// inherits from a parent stays. So does a column that a child had before it got its parent, with all that depends on
+/// it.
 fn goes(table: &Target, member: &Target, attribute: &Column) -> bool {
     attribute.is_local == (member.oid == table.oid)
 }
 
-/// The renamed block columns of the prefix: those with the same fingerprint and layout as the columns that kept their
-/// names.
+/// The renamed block columns of the prefix: those with the same fingerprint and layout as the columns that still have
+/// their names.
 fn renamed(table: &Target, prefix: &Prefix, columns: &[String]) -> Result<Vec<String>, ErrorReport> {
     let relation = table.open();
     let fingerprint = Column::find(&relation, prefix.fingerprint())?.map(|attribute| attribute.number);
@@ -351,9 +351,9 @@ fn names(prefix: &Prefix) -> impl Iterator<Item = String> + '_ {
     std::iter::once(prefix.fingerprint().to_owned()).chain((0..*LAYOUTS.end()).map(|block| prefix.block(block)))
 }
 
-/// Whether the column still is what its maker makes under that name: a fingerprint, which `simhash_attach_online` adds
-/// as a plain bigint, or a block. A column that is no longer generated is an ordinary column, whose values nobody
-/// recomputes.
+/// Whether the column is still what its maker makes under that name: a fingerprint, which `simhash_attach_online` adds
+/// as a plain bigint, or a block. A column that is no longer generated does not count, because its values are no longer
+/// computed.
 fn is_as_made(
     schema: ExtensionSchema,
     relation: &Relation,

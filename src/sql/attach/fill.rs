@@ -1,8 +1,8 @@
 //! `simhash_fill`: gives fingerprints to rows that were there before `simhash_attach_online`, a few pages at a time.
 //!
 //! It commits after each batch of pages, and between two batches anybody may rewrite the table, move rows to other
-//! partitions, or attach, detach or drop partitions. So it works in passes. Each pass lists the tables anew, starts
-//! over with a table that was rewritten, and then counts the unfilled rows in one query. It is done when none are left.
+//! partitions, or attach, detach or drop partitions. So it works in passes. Each pass lists the tables again, starts
+//! over with a table that was rewritten, and then counts the unfilled rows in one query. The last pass leaves none.
 
 use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
@@ -13,13 +13,13 @@ use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 
 use super::prefix::Prefix;
-use super::unfilled::Kept;
+use super::unfilled::MaintainedColumn;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::check_has_rows;
 use crate::postgres::catalog::partition::check_same_owner;
 use crate::postgres::catalog::relation::{Relation, exists, relation_name};
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::error::{sendable, tell, tick, user_error};
+use crate::postgres::error::{notice, sendable, tick, user_error};
 use crate::postgres::owner::{as_owner_with_triggers, set};
 use crate::postgres::raised::unchanged;
 use crate::postgres::report::Schedule;
@@ -27,7 +27,7 @@ use crate::postgres::spi::{execute, execute_and_commit, strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 
-/// How often to retry a batch of one page whose rows other transactions keep moving to other partitions.
+/// How often to retry a batch of one page, while other transactions move its rows to other partitions.
 const MOST_REPEATS: u32 = 100;
 
 #[pg_extern(sql = false)]
@@ -48,7 +48,7 @@ fn simhash_fill(
         // SAFETY: `fcinfo` belongs to the running call.
         let call = unsafe { Call::new(fcinfo) };
         let schema = ExtensionSchema::running(call)?;
-        // Check before anything is planned: a read-only transaction cannot hold names.
+        // Check this first, because a read-only transaction cannot hold names.
         // SAFETY: the name is NUL-terminated.
         unsafe { pg_sys::PreventCommandIfReadOnly(c"UPDATE".as_ptr()) };
         if !may_commit(call) {
@@ -58,25 +58,26 @@ fn simhash_fill(
                 .set_hint("CALL it by itself."));
         }
 
-        let mut fill = Fill { schema, prefix: &prefix, root: target, batch_pages, progress: Progress::new() };
-        let mut left_before = None;
+        let mut fill = Fill { schema, prefix: &prefix, root: target, batch_pages, progress: FillProgress::new() };
+        let mut unfilled_before = None;
         loop {
             let pass = fill.pass()?;
-            let Some(left) = execute_and_commit(|| with_snapshot(|| fill.left()))? else {
-                tell("fill: the table was dropped meanwhile".to_owned());
+            let Some(unfilled) = execute_and_commit(|| with_snapshot(|| fill.unfilled_rows()))? else {
+                notice("fill: the table was dropped meanwhile".to_owned());
                 break;
             };
-            if left.rows == 0 {
+            if unfilled.rows == 0 {
                 break;
             }
-            // Stop if a pass leaves as many rows unfilled: something keeps them NULL, such as a trigger of the user's.
-            let is_getting_less = pass.rows > 0 && left_before.is_none_or(|before| left.rows < before);
+            // Stop if a pass leaves as many rows unfilled as the one before: something sets the column to NULL, such as
+            // a trigger of the user.
+            let is_getting_less = pass.rows > 0 && unfilled_before.is_none_or(|before| unfilled.rows < before);
             if !is_getting_less && !pass.tables_changed && !fill.has_more_tables(&pass)? {
-                return Err(left.error());
+                return Err(unfilled.error());
             }
-            left_before = Some(left.rows);
+            unfilled_before = Some(unfilled.rows);
         }
-        tell(format!("fill: done, {} rows got a fingerprint", fill.progress.rows));
+        notice(format!("fill: done, {} rows got a fingerprint", fill.progress.rows));
         Ok(())
     })
 }
@@ -88,14 +89,14 @@ fn may_commit(call: Call<'_>) -> bool {
     context.is_some_and(|context| unsafe { !(*context.cast::<pg_sys::CallContext>()).atomic })
 }
 
-struct Progress {
+struct FillProgress {
     pages: u64,
     pages_done: u64,
     rows: u64,
     schedule: Schedule,
 }
 
-impl Progress {
+impl FillProgress {
     fn new() -> Self {
         Self { pages: 0, pages_done: 0, rows: 0, schedule: Schedule::start() }
     }
@@ -104,7 +105,7 @@ impl Progress {
         self.pages_done += pages;
         self.rows += rows;
         if self.schedule.is_due(Instant::now()) {
-            tell(format!("fill: {}, {} rows got a fingerprint", self.share(), self.rows));
+            notice(format!("fill: {}, {} rows got a fingerprint", self.share(), self.rows));
         }
     }
 
@@ -124,7 +125,7 @@ struct Fill<'a> {
     prefix: &'a Prefix,
     root: pg_sys::Oid,
     batch_pages: u32,
-    progress: Progress,
+    progress: FillProgress,
 }
 
 /// The result of a pass.
@@ -136,13 +137,14 @@ struct Pass {
     tables_changed: bool,
 }
 
-/// How far one table of the family is filled.
+/// The progress of one table of the family.
 struct Walk {
     table: pg_sys::Oid,
     /// The file that the pages belong to; None before the first batch.
     file: Option<pg_sys::Oid>,
+    /// The first page that is not filled yet.
     next: u32,
-    /// The file's length in pages when first seen. Later pages hold new rows, which the trigger has filled.
+    /// The length of the file in pages at the first batch. Later pages have new rows, which the trigger has filled.
     pages: u32,
 }
 
@@ -152,19 +154,19 @@ enum Batch {
     Filled(u64),
     /// The table has a new file, of which nothing is filled yet.
     Rewritten,
-    /// The table was dropped, or no longer belongs to the family.
-    Left,
+    /// The table was dropped, or was detached from the family.
+    TableGone,
 }
 
 /// Rows that still lack their fingerprint after a pass.
-struct Left {
+struct UnfilledRows {
     table: String,
     rows: u64,
     /// A statement that might fill them, for the user to try.
     statement: String,
 }
 
-impl Left {
+impl UnfilledRows {
     fn error(&self) -> ErrorReport {
         let message = format!("simhash_fill cannot fill table \"{}\"", self.table);
         user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
@@ -226,11 +228,11 @@ impl Fill<'_> {
                     pass.tables_changed = true;
                     self.progress.pages += u64::from(walk.pages);
                 }
-                Some(Batch::Left) => {
+                Some(Batch::TableGone) => {
                     pass.tables_changed = true;
                     break;
                 }
-                // Retry with fewer pages: a shorter UPDATE is less likely to meet a row that is being moved.
+                // Retry with fewer pages: a shorter UPDATE is less likely to conflict with a move of a row.
                 None if pages > 1 => pages /= 2,
                 None => repeats += 1,
             }
@@ -242,31 +244,31 @@ impl Fill<'_> {
     /// Fills the unfilled rows of the next pages.
     fn batch(&self, walk: &mut Walk, pages: u32) -> Result<Batch, ErrorReport> {
         if !exists(walk.table) {
-            tell("fill: a table was dropped meanwhile".to_owned());
-            return Ok(Batch::Left);
+            notice("fill: a table was dropped meanwhile".to_owned());
+            return Ok(Batch::TableGone);
         }
         if !self.has_member(walk.table)? {
-            return self.has_left(walk.table);
+            return self.table_detached(walk.table);
         }
         let table = match Target::lock(walk.table, pg_sys::RowExclusiveLock as Lock) {
             Ok(table) => table,
             Err(_) if !exists(walk.table) => {
-                tell("fill: a table was dropped meanwhile".to_owned());
-                return Ok(Batch::Left);
+                notice("fill: a table was dropped meanwhile".to_owned());
+                return Ok(Batch::TableGone);
             }
             Err(error) => return Err(error),
         };
         // It may have been detached, or have got another owner, while we waited for the lock.
         match Relation::open_for_planning(self.root) {
             Some(root) if self.has_member(walk.table)? => check_same_owner(&root, &table.open())?,
-            _ => return self.has_left(walk.table),
+            _ => return self.table_detached(walk.table),
         }
         let file = Some(table.open().file_number());
         if walk.file != file {
             let is_new = walk.file.is_some();
             *walk = Walk { table: walk.table, file, next: 0, pages: table.block_count() };
             if is_new {
-                tell(format!("fill: table \"{}\" was rewritten, starting over", table.name));
+                notice(format!("fill: table \"{}\" was rewritten, starting over", table.name));
                 return Ok(Batch::Rewritten);
             }
         }
@@ -277,23 +279,23 @@ impl Fill<'_> {
             if first == end {
                 return Ok(0);
             }
-            let kept = self.kept(&table)?.ok_or_else(|| self.no_trigger(&table))?;
+            let maintained = self.maintained_column(&table)?.ok_or_else(|| self.no_trigger(&table))?;
             execute(&format!(
                 "UPDATE ONLY {} SET {} = {} WHERE \
                  ctid OPERATOR(pg_catalog.>=) '({first},0)'::pg_catalog.tid AND \
                  ctid OPERATOR(pg_catalog.<) '({end},0)'::pg_catalog.tid AND {}",
                 table.sql(),
-                kept.column,
-                kept.fingerprint,
-                kept.is_unfilled()
+                maintained.column,
+                maintained.fingerprint,
+                maintained.is_unfilled()
             ))
         })?;
         walk.next = end;
         Ok(Batch::Filled(rows))
     }
 
-    fn kept(&self, table: &Target) -> Result<Option<Kept>, ErrorReport> {
-        Kept::read(self.schema, table, self.prefix.fingerprint())
+    fn maintained_column(&self, table: &Target) -> Result<Option<MaintainedColumn>, ErrorReport> {
+        MaintainedColumn::read(self.schema, table, self.prefix.fingerprint())
     }
 
     fn no_trigger(&self, table: &Target) -> ErrorReport {
@@ -303,10 +305,10 @@ impl Fill<'_> {
             .set_hint("Call simhash_attach_online first, or create a trigger that executes simhash_update.")
     }
 
-    fn has_left(&self, table: pg_sys::Oid) -> Result<Batch, ErrorReport> {
+    fn table_detached(&self, table: pg_sys::Oid) -> Result<Batch, ErrorReport> {
         let name = relation_name(table)?.unwrap_or_default();
-        tell(format!("fill: table \"{name}\" was detached meanwhile"));
-        Ok(Batch::Left)
+        notice(format!("fill: table \"{name}\" was detached meanwhile"));
+        Ok(Batch::TableGone)
     }
 
     /// Whether a table is the one to fill, or inherits from it. A partition that is being detached concurrently does
@@ -323,11 +325,11 @@ impl Fill<'_> {
         Ok(!found.is_empty())
     }
 
-    /// The rows that are left to fill, in the whole family; None if the table was dropped.
+    /// Counts the unfilled rows of the whole family; None if the table was dropped.
     ///
-    /// A partitioned table is counted as a whole, which includes partitions that no batch reaches; so is a table that
-    /// keeps its rows on other servers.
-    fn left(&self) -> Result<Option<Left>, ErrorReport> {
+    /// A partitioned table is counted by one query, which includes partitions that no batch reaches. So is a table
+    /// whose rows are stored on other servers.
+    fn unfilled_rows(&self) -> Result<Option<UnfilledRows>, ErrorReport> {
         if !exists(self.root) {
             return Ok(None);
         }
@@ -335,37 +337,43 @@ impl Fill<'_> {
         as_owner_with_triggers(table.owner, || {
             set(c"row_security", c"off");
             if table.is_partitioned()
-                && let Some(kept) = self.kept(&table)?
+                && let Some(maintained) = self.maintained_column(&table)?
             {
-                return self.left_of(&table, "", &kept).map(Some);
+                return self.unfilled_rows_of(&table, "", &maintained).map(Some);
             }
             let family = table.family(pg_sys::AccessShareLock as Lock)?;
             let only = if table.is_partitioned() || family.len() == 1 { "" } else { "ONLY " };
-            let mut most: Option<Left> = None;
+            let mut most: Option<UnfilledRows> = None;
             for member in family.iter().filter(|member| member.is_ordinary()) {
-                let Some(kept) = self.kept(member)? else { continue };
-                let left = self.left_of(member, only, &kept)?;
+                let Some(maintained) = self.maintained_column(member)? else { continue };
+                let unfilled = self.unfilled_rows_of(member, only, &maintained)?;
                 most = Some(match most {
-                    Some(Left { table, rows, statement }) if rows > 0 => {
-                        Left { table, rows: rows + left.rows, statement }
+                    Some(UnfilledRows { table, rows, statement }) if rows > 0 => {
+                        UnfilledRows { table, rows: rows + unfilled.rows, statement }
                     }
-                    _ => left,
+                    _ => unfilled,
                 });
             }
             if most.is_none() && !table.is_partitioned() {
                 return Err(self.no_trigger(&table));
             }
-            Ok(Some(most.unwrap_or(Left { table: table.name.clone(), rows: 0, statement: String::new() })))
+            Ok(Some(most.unwrap_or(UnfilledRows { table: table.name.clone(), rows: 0, statement: String::new() })))
         })
     }
 
-    fn left_of(&self, table: &Target, only: &str, kept: &Kept) -> Result<Left, ErrorReport> {
-        let Kept { column, fingerprint } = kept;
+    fn unfilled_rows_of(
+        &self,
+        table: &Target,
+        only: &str,
+        maintained: &MaintainedColumn,
+    ) -> Result<UnfilledRows, ErrorReport> {
+        let MaintainedColumn { column, fingerprint } = maintained;
         let name = table.sql();
-        let count = strings(&format!("SELECT pg_catalog.count(*) FROM {only}{name} WHERE {}", kept.is_unfilled()))?;
+        let count =
+            strings(&format!("SELECT pg_catalog.count(*) FROM {only}{name} WHERE {}", maintained.is_unfilled()))?;
         let rows = count.first().and_then(|count| count.parse().ok()).unwrap_or(0);
         let statement = format!("UPDATE {only}{name} SET {column} = {fingerprint} WHERE {column} IS NULL");
-        Ok(Left { table: table.name.clone(), rows, statement })
+        Ok(UnfilledRows { table: table.name.clone(), rows, statement })
     }
 }
 
@@ -380,8 +388,8 @@ fn with_snapshot<T>(f: impl FnOnce() -> Result<T, ErrorReport>) -> Result<T, Err
     }
 }
 
-/// Runs `f` in a subtransaction, which an error undoes. None on a serialization failure, as when a row is moved to
-/// another partition, if another try is allowed.
+/// Runs `f` in a subtransaction, which is rolled back after an error. If `may_repeat`, returns None after a
+/// serialization failure, such as that of a row that is moved to another partition.
 fn in_subtransaction<T>(
     may_repeat: bool,
     f: impl FnOnce() -> Result<T, ErrorReport>,
@@ -411,7 +419,7 @@ fn in_subtransaction<T>(
                 pg_sys::ReleaseCurrentSubTransaction();
                 restore();
             }
-            // It is undone already.
+            // It is rolled back already.
             Ok(None) => {}
             Err(_) => undo(),
         }

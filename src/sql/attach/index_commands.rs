@@ -18,7 +18,7 @@ use crate::postgres::catalog::column::{Column, no_such_column};
 use crate::postgres::catalog::names::schema_name;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::error::tell;
+use crate::postgres::error::notice;
 use crate::postgres::spi::{strings, to_text};
 use crate::sql::arguments::required;
 use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
@@ -45,8 +45,8 @@ fn simhash_index_commands_scoped(
         let (prefix, scope) = (&prefix, &scope);
         let fingerprint = prefix.fingerprint();
         let columns = (0..blocks).map(|block| prefix.block(block)).collect();
-        let wanted = BlockIndexes { schema, prefix, fingerprint, blocks, scope, covering, columns };
-        let mut commands = IndexCommands { wanted, names: IndexNames::default(), commands: Vec::new() };
+        let required = BlockIndexes { schema, prefix, fingerprint, blocks, scope, covering, columns };
+        let mut commands = IndexCommands { required, names: IndexNames::default(), commands: Vec::new() };
         commands.list(table, family)?;
         warn_of_unfilled(schema, fingerprint, table, family, Look::Everywhere)?;
         Ok(commands.commands)
@@ -56,7 +56,7 @@ fn simhash_index_commands_scoped(
             1 => "1 command is".to_owned(),
             several => format!("{several} commands are"),
         };
-        tell(format!("{number} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
+        notice(format!("{number} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
     }
     let commands = commands.iter().map(|command| to_text(command)).collect::<Result<Vec<_>, _>>()?;
     Ok(SetOfIterator::new(commands.into_iter().flatten()))
@@ -64,12 +64,12 @@ fn simhash_index_commands_scoped(
 
 /// The commands that build indexes without blocking writers.
 struct IndexCommands<'a> {
-    wanted: BlockIndexes<'a>,
+    required: BlockIndexes<'a>,
     names: IndexNames,
     commands: Vec<String>,
 }
 
-/// An index that exists, or will once the commands so far have run.
+/// An index that exists, or will exist once the commands so far have run.
 struct Built {
     table: pg_sys::Oid,
     name: String,
@@ -79,7 +79,7 @@ struct Built {
 
 impl IndexCommands<'_> {
     fn list(&mut self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
-        let column = self.wanted.fingerprint;
+        let column = self.required.fingerprint;
         let relation = table.open();
         if Column::find(&relation, column)?.is_none() {
             return Err(
@@ -91,7 +91,7 @@ impl IndexCommands<'_> {
         for member in family {
             self.check_scope(&member.open())?;
         }
-        for block in 0..self.wanted.blocks {
+        for block in 0..self.required.blocks {
             let mut built = Vec::new();
             for member in family.iter().filter(|member| member.is_ordinary()) {
                 built.push(self.on_ordinary(member, block)?);
@@ -113,7 +113,7 @@ impl IndexCommands<'_> {
 
     /// Refuses a column in the scope that is the fingerprint or a block.
     fn check_scope(&self, table: &Relation) -> Result<(), ErrorReport> {
-        let BlockIndexes { fingerprint, scope, .. } = self.wanted;
+        let BlockIndexes { fingerprint, scope, .. } = self.required;
         let taken = |column: &Column| {
             if column.name()? == fingerprint {
                 return Ok(Some("the fingerprint itself"));
@@ -126,7 +126,7 @@ impl IndexCommands<'_> {
 
     fn on_ordinary(&mut self, table: &Target, block: i32) -> Result<Built, ErrorReport> {
         let existing = self.existing(table, block)?;
-        // Drop what interrupted commands have left beside the index in use.
+        // Drop the leftovers of interrupted commands, unless one of them is to be completed.
         for index in self.of_block(table, block)? {
             if !index.is_valid
                 && !index.is_partition
@@ -139,8 +139,8 @@ impl IndexCommands<'_> {
         let Some(index) = existing else {
             return self.create("CREATE INDEX CONCURRENTLY", "", table, block);
         };
-        // The index is left by a failed CREATE INDEX CONCURRENTLY, or by one still running. Neither has reached its
-        // COMMENT.
+        // A failed CREATE INDEX CONCURRENTLY has left the index, or one is still running. In both cases, its COMMENT is
+        // missing.
         if !index.is_valid {
             self.commands.push(format!("REINDEX INDEX CONCURRENTLY {}", table.index_sql(&index.name)?));
         }
@@ -175,22 +175,23 @@ impl IndexCommands<'_> {
 
     /// Whether its definition and name show that these commands made the index.
     fn is_ours(&self, table: &Target, index: &BlockIndex) -> Result<bool, ErrorReport> {
-        let fingerprint = Column::find(&table.open(), self.wanted.fingerprint)?.map(|found| found.number);
-        Ok(index.is_on_expression() && index.is_as_made(table, fingerprint, self.wanted.prefix, &index.key)?)
+        let fingerprint = Column::find(&table.open(), self.required.fingerprint)?.map(|found| found.number);
+        Ok(index.is_on_expression() && index.is_as_made(table, fingerprint, self.required.prefix, &index.key)?)
     }
 
-    /// Whether the session ended between CREATE INDEX and COMMENT. An index on a partition follows the index on the
-    /// partitioned table, and needs no comment.
+    /// Whether these commands made the index, but its comment is missing, because the session ended between CREATE
+    /// INDEX and COMMENT. An index on a partition needs no comment: it is dropped with the index on the partitioned
+    /// table.
     fn lacks_comment(&self, table: &Target, index: &BlockIndex) -> Result<bool, ErrorReport> {
         Ok(!index.is_partition && !has_comment(index.oid, 0) && self.is_ours(table, index)?)
     }
 
     fn create(&mut self, create: &str, only: &str, table: &Target, block: i32) -> Result<Built, ErrorReport> {
-        let name = self.wanted.name(&mut self.names, table, block)?;
+        let name = self.required.name(&mut self.names, table, block)?;
         let qualified = table.index_sql(&name)?;
-        let function = quote_qualified_identifier(schema_name(self.wanted.schema.oid())?, "simhash_block".to_owned());
-        let key = self.wanted.expression(&function, table, block)?;
-        self.commands.push(self.wanted.create(
+        let function = quote_qualified_identifier(schema_name(self.required.schema.oid())?, "simhash_block".to_owned());
+        let key = self.required.expression(&function, table, block)?;
+        self.commands.push(self.required.create(
             create,
             &quote_identifier(&name),
             &format!("{only}{}", table.sql()),
@@ -201,23 +202,23 @@ impl IndexCommands<'_> {
     }
 
     fn comment(&mut self, index: &str, block: i32) {
-        let description = self.wanted.description(block);
+        let description = self.required.description(block);
         self.commands.push(Maker::Online.comment(&format!("INDEX {index}"), &description));
     }
 
     /// The indexes on that block with the scope.
     fn of_block(&self, table: &Target, block: i32) -> Result<Vec<BlockIndex>, ErrorReport> {
-        let mut indexes = self.wanted.all_of(table)?;
+        let mut indexes = self.required.all_of(table)?;
         indexes.retain(|index| index.key.call.block == block && index.is_of_scope);
         Ok(indexes)
     }
 
-    /// The index to use for that block; a valid one if possible.
+    /// The index for that block, or None; a valid one if possible.
     fn existing(&self, table: &Target, block: i32) -> Result<Option<BlockIndex>, ErrorReport> {
         let mut indexes = self.of_block(table, block)?;
         // Leftovers of an interrupted REINDEX are dropped, not completed.
         indexes.retain(|index| {
-            self.wanted.serves(index) && (index.is_valid || index.is_live && !index.is_named_as_leftover())
+            self.required.serves(index) && (index.is_valid || index.is_live && !index.is_named_as_leftover())
         });
         indexes.sort_by_key(|index| !index.is_valid);
         Ok(indexes.into_iter().next())
@@ -226,7 +227,7 @@ impl IndexCommands<'_> {
     /// Whether an index lacks statistics: an earlier run stopped before its ANALYZE.
     fn lacks_statistics(&self, family: &[Target]) -> Result<bool, ErrorReport> {
         for member in family.iter().filter(|member| member.is_ordinary()) {
-            for block in 0..self.wanted.blocks {
+            for block in 0..self.required.blocks {
                 if let Some(index) = self.existing(member, block)?
                     && index.is_on_expression()
                     && member.block_count() > 0

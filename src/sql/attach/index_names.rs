@@ -35,7 +35,7 @@ pub struct IndexNames {
 }
 
 impl IndexNames {
-    /// A name for the index of a block, which is as [`name_of_block`] gives it.
+    /// A name for the index of a block; `block` is what [`name_of_block`] returns.
     pub fn choose(&mut self, table: &Target, block: &str) -> Result<String, ErrorReport> {
         let (table_name, block) = (spi::to_server(&table.name)?, spi::to_server(block)?);
         for number in 0u32.. {
@@ -74,8 +74,8 @@ impl IndexNames {
     }
 }
 
-/// What the name of a block's index has after the name of the table: the block, then the columns of the scope. The
-/// block comes first because PostgreSQL shortens names at their end.
+/// The part of an index name after the name of the table: the block, then the columns of the scope. The block comes
+/// first because PostgreSQL shortens names at their end.
 pub fn name_of_block(prefix: &Prefix, block: i32, scope: &[String]) -> String {
     [&[prefix.block(block)], scope].concat().join("_")
 }

@@ -25,7 +25,7 @@ impl NamedIndex {
     /// The indexes of a table, including those that an interrupted command has left.
     pub fn all_of(table: &Target) -> Result<Vec<Self>, ErrorReport> {
         let live = table.open().indexes();
-        // An index of the second kind may be gone by now: its table's lock does not keep it.
+        // A dead index may have been dropped by now, because the lock on its table does not prevent that.
         let dead =
             dead_of(table)?.into_iter().filter(|dead| !live.contains(dead)).filter_map(Relation::open_for_planning);
         let mut found = Vec::new();
@@ -37,12 +37,12 @@ impl NamedIndex {
         Ok(found)
     }
 
-    /// Whether the index has a column, so that its value is read without fetching the row.
+    /// Whether the index has a column, whose value is then read without fetching the row.
     pub fn covers(&self, column: Option<pg_sys::AttrNumber>) -> bool {
         column.is_some_and(|column| self.attnum_of(column).is_some())
     }
 
-    /// Locks the index as DROP INDEX does, so that nobody can rename it before the command. Returns its quoted name;
+    /// Locks the index as DROP INDEX does, so that nobody can rename it before that command. Returns its quoted name;
     /// None if the index was dropped.
     pub fn lock_to_drop(&self) -> Result<Option<String>, ErrorReport> {
         // SAFETY: any OID may be locked.

@@ -2,8 +2,8 @@
 //!
 //! A query that computes distances with PostgreSQL's own functions calls none of this library's. When PostgreSQL plans
 //! it, it simplifies the expressions of the table's indexes and of its extended statistics, and calls the support
-//! functions of the functions in them. An index on a block column has no expression, so the table gets statistics on
-//! one. They are never gathered, and make the plan of a query take some microseconds longer.
+//! functions of the functions in them. An index on a block column has no expression, so extended statistics on an
+//! expression are created. They are never gathered. Planning a query takes some microseconds longer with them.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -17,11 +17,11 @@ use crate::postgres::catalog::citus::distribution;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::names::schema_name;
 use crate::postgres::catalog::target::Target;
-use crate::postgres::error::tell;
+use crate::postgres::error::notice;
 use crate::postgres::spi::{self, execute, strings};
 use crate::sql::functions::ExtensionSchema;
 
-/// The condition, in a query of `pg_depend`, that the dependent object is such statistics.
+/// SQL for a condition on a row of `pg_depend`: the dependent object is statistics that this module has created.
 pub fn is_loading() -> String {
     let mark = Maker::Attach.mark();
     let comment = "pg_catalog.obj_description(objid, 'pg_statistic_ext')";
@@ -63,7 +63,7 @@ pub fn create(
     let name = choose_name(table, prefix)?;
     let sql = quote_qualified_identifier(schema_name(table.schema)?, name.clone());
     let function = schema.held_name(c"hamming", &[pg_sys::INT8OID, pg_sys::INT8OID])?;
-    tell(format!("creating statistics \"{name}\", with which queries of table \"{}\" load pg_simhash", table.name));
+    notice(format!("creating statistics \"{name}\", with which queries of table \"{}\" load pg_simhash", table.name));
     execute(&format!(
         "CREATE STATISTICS {sql} ON ({function}({}, {})) FROM {}",
         as_bigint(&fingerprint)?,

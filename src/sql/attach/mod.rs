@@ -1,7 +1,7 @@
 //! Fingerprints for existing tables, and their removal.
 //!
-//! [`table`] is `simhash_attach`. [`online`] is `simhash_attach_online`, for tables in use; it goes with the trigger of
-//! [`update`], [`fill`] and [`index_commands`]. [`unfilled`] finds rows that lack a fingerprint, and
+//! [`table`] is `simhash_attach`. [`online`] is `simhash_attach_online`, for tables in use; it creates the trigger of
+//! [`update`], and is followed by [`fill`] and [`index_commands`]. [`unfilled`] finds rows that lack a fingerprint, and
 //! [`text_source`] the text that a column's fingerprints are made from. [`detach`] removes what attach made, which it
 //! recognises by its comments ([`provenance`]), even block columns that were [`renamed`].
 //! [`command`] is the start of each command, [`source`] the column to fingerprint, and [`prefix`] the names of what is

@@ -1,21 +1,20 @@
 //! `simhash_attach_online`: attaches to tables that cannot be locked for a rewrite.
 //!
-//! Adding a plain column needs no rewrite. A trigger keeps it up to date ([`super::update`]), a procedure fills it a
-//! few pages at a time ([`super::fill`]), and indexes on block expressions are built concurrently
-//! ([`super::index_commands`]). `simhash_near` uses these as it uses block columns.
+//! Adding a plain column needs no rewrite. A trigger maintains it ([`super::update`]), a procedure fills it a few pages
+//! at a time ([`super::fill`]), and indexes on block expressions are built concurrently ([`super::index_commands`]).
+//! Searches use these as they use indexes on block columns.
 
 use std::ffi::CStr;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
-use simhash::fingerprint::options::Options;
 
 use super::command::{self, Command};
 use super::foreign;
 use super::prefix::Prefix;
 use super::provenance::{Maker, is_marked_relation};
-use super::source::{Kind, Source};
+use super::source::{Source, SourceKind};
 use super::table::one_by_one;
 use super::update::{UpdateTrigger, kind_of_stored};
 use crate::postgres::call::Call;
@@ -23,10 +22,10 @@ use crate::postgres::catalog::citus::check_has_rows;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::generation::definition;
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::error::{sendable, tell, user_error};
-use crate::postgres::spi::execute;
+use crate::postgres::error::{notice, sendable, user_error};
+use crate::postgres::spi::{execute, to_server};
 use crate::sql::arguments::{name, required};
-use crate::sql::fingerprint::options::{Document, RawJsonb, read};
+use crate::sql::fingerprint::options::RawJsonb;
 use crate::sql::functions::ExtensionSchema;
 
 #[pg_extern(sql = false)]
@@ -75,11 +74,11 @@ impl Online {
         let column = self.prefix.fingerprint();
         let has_column = Column::find(&table.open(), column)?.is_some();
         if has_column && without_trigger.is_empty() {
-            tell(format!("table \"{}\" is already attached, skipping", table.name));
+            notice(format!("table \"{}\" is already attached, skipping", table.name));
             return Ok(());
         }
         if !has_column {
-            tell(format!("adding column \"{column}\" to table \"{}\"", table.name));
+            notice(format!("adding column \"{column}\" to table \"{}\"", table.name));
             let quoted = quote_identifier(column);
             execute(&format!("ALTER TABLE {} ADD COLUMN {quoted} bigint", table.sql()))?;
             let object = format!("COLUMN {}.{quoted}", table.sql());
@@ -92,7 +91,7 @@ impl Online {
         arguments.extend(self.source.options_json().map(quote_literal));
         let arguments = arguments.join(", ");
         for member in without_trigger {
-            tell(format!("creating trigger \"{}\" on table \"{}\"", self.prefix.trigger(), member.name));
+            notice(format!("creating trigger \"{}\" on table \"{}\"", self.prefix.trigger(), member.name));
             execute(&format!(
                 "CREATE TRIGGER {trigger} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
                  {function}({arguments})",
@@ -107,7 +106,7 @@ impl Online {
     /// Refuses a source column that a trigger cannot fingerprint.
     fn check_source(&self, table: &Target) -> Result<(), ErrorReport> {
         let Source { column, .. } = &self.source;
-        if self.source.kind == Kind::Fingerprints {
+        if self.source.kind == SourceKind::Fingerprints {
             let message = format!("column \"{column}\" already holds fingerprints");
             return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
                 .set_detail("It is a bigint column.")
@@ -133,22 +132,22 @@ impl Online {
 
     /// Whether the table has the trigger. An error if another trigger has its name or fills that column.
     fn has_trigger(&self, table: &Target) -> Result<bool, ErrorReport> {
-        let wanted = self.prefix.trigger();
+        let name = self.prefix.trigger();
         let mut found = false;
         for trigger in UpdateTrigger::all_of(self.schema, &table.open())? {
             if trigger.fingerprint != self.prefix.fingerprint() {
                 continue;
             }
             let is_same = trigger.source == self.source.column
-                && options_of(&trigger)? == *self.source.options()
+                && trigger.options()? == *self.source.options()
                 && trigger.always_fires;
             if !is_same {
                 return Err(self.trigger_clash(table, &trigger.name));
             }
             found = true;
         }
-        if !found && has_trigger_named(table, &wanted)? {
-            return Err(self.trigger_clash(table, &wanted));
+        if !found && has_trigger_named(table, &name)? {
+            return Err(self.trigger_clash(table, &name));
         }
         Ok(found)
     }
@@ -190,16 +189,8 @@ impl Online {
     }
 }
 
-/// The options among a trigger's arguments.
-fn options_of(trigger: &UpdateTrigger) -> Result<Options, ErrorReport> {
-    match &trigger.options {
-        None => Ok(Options::default()),
-        Some(json) => read(Document::Text(crate::postgres::spi::to_server(json)?.to_bytes())),
-    }
-}
-
 fn has_trigger_named(table: &Target, name: &str) -> Result<bool, ErrorReport> {
-    let name = crate::postgres::spi::to_server(name)?;
+    let name = to_server(name)?;
     // SAFETY: reads the catalog; the name is NUL-terminated.
     Ok(unsafe { pg_sys::get_trigger_oid(table.oid, name.as_ptr(), true) } != pg_sys::InvalidOid)
 }

@@ -9,7 +9,7 @@ use crate::postgres::error::user_error;
 use crate::postgres::spi::to_server;
 use crate::sql::arguments::name;
 
-/// What the longest of these names, the trigger's, adds to the prefix.
+/// The number of bytes that the longest of these names, the trigger's, adds to the prefix.
 const LONGEST_ADDITION: usize = "zz_".len() + "_update".len();
 const LONGEST_NAME: usize = pg_sys::NAMEDATALEN as usize - 1;
 
@@ -39,8 +39,8 @@ impl Prefix {
         format!("{}_block{block}", self.0)
     }
 
-    /// The name of the trigger that keeps the fingerprint up to date. BEFORE triggers fire in the order of their names:
-    /// this one comes late, so that it sees the source as the other triggers leave it.
+    /// The name of the trigger that maintains the fingerprint. BEFORE triggers fire in the order of their names. This
+    /// one fires late, so that it sees the changes that other triggers make to the source.
     pub fn trigger(&self) -> String {
         format!("zz_{}_update", self.0)
     }

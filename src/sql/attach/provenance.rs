@@ -1,5 +1,5 @@
-//! The comments that mark what attach made: users see them in `\d+`, dumps keep them, and detach relies on them. The
-//! mark begins a line of the comment, so that other tools can have their lines before it.
+//! The comments that mark what attach made: users see them in `\d+`, dumps include them, and detach relies on them. The
+//! mark begins a line of the comment, so that other tools can add lines before it.
 
 use std::iter;
 

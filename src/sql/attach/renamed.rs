@@ -22,8 +22,8 @@ pub struct RenamedBlock {
 }
 
 impl RenamedBlock {
-    /// The renamed columns that, as far as names tell, belong to the prefix, in the order of the table's columns. The
-    /// caller checks their source and layout.
+    /// The renamed columns that belong to the prefix by their names, in the order of the table's columns. The caller
+    /// checks their source and layout.
     pub fn all_of(table: &Target, prefix: &Prefix) -> Result<Vec<Self>, ErrorReport> {
         let relation = table.open();
         let mut found = Vec::new();
@@ -46,8 +46,8 @@ impl RenamedBlock {
         Ok(found)
     }
 
-    /// Whether it has the name that another prefix in use gives to that block. If the application fills the fingerprint
-    /// column, no column shows which prefixes are in use, and any such name counts.
+    /// Whether the column has the name that another prefix in use gives to that block. If the application fills the
+    /// fingerprint column, no column shows which prefixes are in use, so any name of this form counts.
     fn has_name_of_another(&self, relation: &Relation) -> Result<bool, ErrorReport> {
         let Some(other) = self.name.strip_suffix(&format!("_block{}", self.call.block)) else { return Ok(false) };
         let is_fingerprint = |found: Column| found.data_type == pg_sys::INT8OID;
@@ -55,8 +55,9 @@ impl RenamedBlock {
             || Column::find(relation, other)?.is_some_and(is_fingerprint))
     }
 
-    /// Whether it belongs to this prefix rather than to another with the same source. An index that attach made on it
-    /// still has its former name; without such an index, it belongs to this prefix if no other prefix lacks the block.
+    /// Whether the column belongs to this prefix rather than to another with the same source. The name of an index that
+    /// attach made on the column shows the prefix. Without such an index, the column belongs to this prefix if no other
+    /// prefix lacks the block.
     fn is_of(&self, table: &Target, number: pg_sys::AttrNumber, prefix: &Prefix) -> Result<bool, ErrorReport> {
         let block = self.call.block;
         for index in NamedIndex::all_of(table)? {

@@ -19,7 +19,7 @@ use crate::sql::indexed::recognise::FingerprintCall;
 
 /// The kinds of source columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SourceKind {
     /// `bigint`: the fingerprints themselves, made by the application.
     Fingerprints,
     /// `bit(64)`: the same as bit strings.
@@ -34,7 +34,7 @@ pub enum Kind {
     Document,
 }
 
-impl Kind {
+impl SourceKind {
     /// The kind of a column, unless the user says that it has digits.
     fn of(column: &Column) -> Option<Self> {
         let column_type = column.data_type;
@@ -77,7 +77,7 @@ const IS_HEX: &str = r#"{"source": "hex"}"#;
 /// A source column, and how to fingerprint it.
 pub struct Source {
     pub column: String,
-    pub kind: Kind,
+    pub kind: SourceKind,
     pub is_generated: bool,
     options: Options,
     /// The options as JSON; None if they are the defaults.
@@ -91,17 +91,17 @@ impl Source {
     pub fn read(table: &Target, column: String, options: Option<RawJsonb<'_>>) -> Result<Self, ErrorReport> {
         let relation = table.open();
         let found = Column::named(&relation, &column)?;
-        let mut kind = Kind::of(&found).ok_or_else(|| {
+        let mut kind = SourceKind::of(&found).ok_or_else(|| {
             let message = format!("column \"{column}\" of type {} cannot be fingerprinted", found.type_name());
             user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).set_hint(
                 "A source is text or of a type with an implicit cast to text, text[], tsvector, or a bigint or bit(64) \
                  that holds fingerprints.",
             )
         })?;
-        if kind == Kind::Fingerprints {
+        if kind == SourceKind::Fingerprints {
             check_is_stored(&relation, &found)?;
         }
-        if options.is_some() && kind != Kind::Text {
+        if options.is_some() && kind != SourceKind::Text {
             let message = format!("column \"{column}\" of type {} takes no options", found.type_name());
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
                 .set_detail("Options say how the features of a text are made."));
@@ -109,7 +109,7 @@ impl Source {
         let (options, options_json) = match options {
             None => (Options::default(), None),
             Some(document) if to_json_text(document)? == IS_HEX => {
-                kind = Kind::Hex;
+                kind = SourceKind::Hex;
                 (Options::default(), None)
             }
             Some(document) => {
@@ -138,13 +138,13 @@ impl Source {
 
     /// The SQL expression of the fingerprint, for statements of this transaction.
     pub fn fingerprint_sql(&self, schema: ExtensionSchema) -> Result<String, ErrorReport> {
-        if self.kind == Kind::Fingerprints {
+        if self.kind == SourceKind::Fingerprints {
             return Ok(self.argument.clone());
         }
-        if self.kind == Kind::BitStrings {
+        if self.kind == SourceKind::BitStrings {
             return Ok(format!("CAST({} AS pg_catalog.int8)", self.argument));
         }
-        if self.kind == Kind::Hex {
+        if self.kind == SourceKind::Hex {
             let function = schema.held_name(c"simhash_from_hex", &[pg_sys::TEXTOID])?;
             return Ok(format!("{function}({})", self.argument));
         }
@@ -168,12 +168,12 @@ impl Source {
             return Ok(false);
         };
         let bits = match self.kind {
-            Kind::Fingerprints => Bits::Bigint(argument),
-            Kind::BitStrings => Bits::BitString(argument.without_relabelling()),
-            Kind::Hex => Bits::Hex { digits: argument, bigint: expression },
-            Kind::Text | Kind::Features | Kind::Document => {
-                let wanted = FingerprintCall { source: argument, options: self.options.clone() };
-                return Ok(FingerprintCall::read(expression, schema).is_some_and(|call| call.equals(&wanted)));
+            SourceKind::Fingerprints => Bits::Bigint(argument),
+            SourceKind::BitStrings => Bits::BitString(argument.without_relabelling()),
+            SourceKind::Hex => Bits::Hex { digits: argument, bigint: expression },
+            SourceKind::Text | SourceKind::Features | SourceKind::Document => {
+                let expected = FingerprintCall { source: argument, options: self.options.clone() };
+                return Ok(FingerprintCall::read(expression, schema).is_some_and(|call| call.equals(&expected)));
             }
         };
         Ok(Bits::of_bigint(expression).equals(bits))
@@ -191,7 +191,7 @@ impl Source {
 
 /// The column as an SQL expression of the function's argument type. A generated column is replaced by its own
 /// expression, because another generated column cannot refer to it.
-fn as_argument(table: &Target, column: &Column, kind: Kind) -> Result<String, ErrorReport> {
+fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<String, ErrorReport> {
     let (argument_type, argument_type_name) = kind.argument();
     let mut argument = quote_identifier(column.name()?);
     if column.is_generated {

@@ -18,13 +18,13 @@ use super::loading;
 use super::prefix::{Prefix, in_quotes};
 use super::provenance::{Maker, is_marked_relation, maker_of, under_prefix};
 use super::renamed::RenamedBlock;
-use super::source::{Kind, Source};
+use super::source::{Source, SourceKind};
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::generation::definition;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::error::{sendable, tell, user_error};
+use crate::postgres::error::{notice, sendable, user_error};
 use crate::postgres::expression::Expression;
 use crate::postgres::query::Query;
 use crate::postgres::spi::{execute, to_server};
@@ -91,7 +91,7 @@ enum Meaning {
 }
 
 /// A column that the table must have.
-struct Wanted {
+struct RequiredColumn {
     name: String,
     meaning: Meaning,
 }
@@ -100,8 +100,8 @@ impl Attachment {
     fn complete(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
         let blocks = self.block_columns(table)?;
         let mut columns = Vec::new();
-        if self.source.kind != Kind::Fingerprints {
-            columns.push(Wanted { name: self.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint });
+        if self.source.kind != SourceKind::Fingerprints {
+            columns.push(RequiredColumn { name: self.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint });
         }
         self.check_blocks(table, family, &blocks)?;
         if self.has_columns {
@@ -133,14 +133,14 @@ impl Attachment {
             if is_loading_new {
                 return Ok(());
             }
-            tell(format!("table \"{}\" is already attached, skipping", table.name));
+            notice(format!("table \"{}\" is already attached, skipping", table.name));
             return Ok(());
         }
         self.analyze(table, family, &columns)
     }
 
-    /// The block columns, in order, whether or not the table has them. A renamed one has its new name.
-    fn block_columns(&self, table: &Target) -> Result<Vec<Wanted>, ErrorReport> {
+    /// The block columns, in order, whether or not the table has them. A renamed column is listed by its new name.
+    fn block_columns(&self, table: &Target) -> Result<Vec<RequiredColumn>, ErrorReport> {
         let relation = table.open();
         // Look for renamed columns only if the prefix is in use: otherwise nothing was made under it that could be
         // renamed.
@@ -161,17 +161,18 @@ impl Attachment {
                     }
                 }
             }
-            columns.push(Wanted { name, meaning });
+            columns.push(RequiredColumn { name, meaning });
         }
         Ok(columns)
     }
 
-    /// Refuses a table that has the blocks in the other way: as columns if they are to be expressions, or as
-    /// expressions if they are to be columns. Both would be indexed, and nothing would use one of them.
-    fn check_blocks(&self, table: &Target, family: &[Target], blocks: &[Wanted]) -> Result<(), ErrorReport> {
+    /// Refuses a table that has the blocks in the other form: as columns if the user asks for expressions, or as
+    /// expressions if the user asks for columns. Otherwise both would be indexed, and half of the indexes would be
+    /// unused.
+    fn check_blocks(&self, table: &Target, family: &[Target], blocks: &[RequiredColumn]) -> Result<(), ErrorReport> {
         let relation = table.open();
         let mut columns = Vec::new();
-        for Wanted { name, meaning } in blocks {
+        for RequiredColumn { name, meaning } in blocks {
             if let Some(found) = Column::find(&relation, name)?
                 && let Some(expression) = generation_of(&relation, found.number)
                 && self.means(&relation, expression, *meaning)?
@@ -229,7 +230,7 @@ impl Attachment {
     }
 
     /// Refuses an existing column of that name with another definition.
-    fn check(&self, table: &Target, column: &Wanted) -> Result<(), ErrorReport> {
+    fn check(&self, table: &Target, column: &RequiredColumn) -> Result<(), ErrorReport> {
         let relation = table.open();
         let Some(found) = Column::find(&relation, &column.name)? else {
             return Ok(());
@@ -258,8 +259,8 @@ impl Attachment {
     fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool, ErrorReport> {
         match meaning {
             Meaning::Fingerprint => self.source.is_fingerprint(self.schema, relation, expression),
-            Meaning::Block(wanted) => match BlockCall::read(expression) {
-                Some(BlockCall { fingerprint, block, blocks }) if (block, blocks) == (wanted, self.blocks) => {
+            Meaning::Block(number) => match BlockCall::read(expression) {
+                Some(BlockCall { fingerprint, block, blocks }) if (block, blocks) == (number, self.blocks) => {
                     self.source.is_fingerprint(self.schema, relation, fingerprint)
                 }
                 _ => Ok(false),
@@ -269,7 +270,7 @@ impl Attachment {
 
     /// The column that holds the fingerprint.
     fn fingerprint_column(&self) -> &str {
-        if self.source.kind == Kind::Fingerprints { &self.source.column } else { self.prefix.fingerprint() }
+        if self.source.kind == SourceKind::Fingerprints { &self.source.column } else { self.prefix.fingerprint() }
     }
 
     fn column_type(&self, meaning: Meaning) -> pg_sys::Oid {
@@ -301,9 +302,9 @@ impl Attachment {
         })
     }
 
-    /// Refuses an expression that PostgreSQL would parse differently: a generated source's expression may call
-    /// functions that PostgreSQL prints by name, without telling which of several with that name is meant.
-    fn check_expression(&self, table: &Target, column: &Wanted) -> Result<(), ErrorReport> {
+    /// Refuses an expression that PostgreSQL would parse differently: the expression of a generated source may call
+    /// functions that PostgreSQL prints by a name that several functions have.
+    fn check_expression(&self, table: &Target, column: &RequiredColumn) -> Result<(), ErrorReport> {
         let expression = self.expression(column.meaning)?;
         let query = Query::parse(to_server(&format!("SELECT {expression} FROM ONLY {}", table.sql()))?)?;
         if query.table() == Some(table.oid)
@@ -324,7 +325,7 @@ impl Attachment {
             Meaning::Block(block) => format!(
                 "block {block} of {} of {}",
                 self.blocks,
-                if self.source.kind == Kind::Fingerprints {
+                if self.source.kind == SourceKind::Fingerprints {
                     quote_identifier(&self.source.column)
                 } else {
                     format!("the fingerprint of {}", quote_identifier(&self.source.column))
@@ -334,13 +335,13 @@ impl Attachment {
     }
 
     /// Adds all columns in one command, so that the table is rewritten once.
-    fn add_columns(&self, table: &Target, family: &[Target], columns: &[&Wanted]) -> Result<(), ErrorReport> {
+    fn add_columns(&self, table: &Target, family: &[Target], columns: &[&RequiredColumn]) -> Result<(), ErrorReport> {
         let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
         for column in columns {
             self.check_expression(table, column)?;
         }
         // Only tables with rows of their own are rewritten.
-        tell(if family.iter().any(Target::is_ordinary) {
+        notice(if family.iter().any(Target::is_ordinary) {
             format!("rewriting table \"{}\" with the new columns {}", table.name, in_quotes(&names))
         } else {
             format!("adding to table \"{}\" the columns {}", table.name, in_quotes(&names))
@@ -362,7 +363,7 @@ impl Attachment {
     }
 
     /// Refuses foreign tables that lack one of the columns on their servers, or whose fingerprints are others.
-    fn check_foreign(&self, family: &[Target], columns: &[Wanted]) -> Result<(), ErrorReport> {
+    fn check_foreign(&self, family: &[Target], columns: &[RequiredColumn]) -> Result<(), ErrorReport> {
         let fingerprint = columns.iter().find(|column| matches!(column.meaning, Meaning::Fingerprint));
         let fingerprint = match fingerprint {
             Some(column) => Some(foreign::Computed {
@@ -376,13 +377,13 @@ impl Attachment {
         foreign::check_columns(family, &names, fingerprint.as_ref())
     }
 
-    /// Builds the missing btrees, and returns how many. If columns were added just now, they have no index yet, and no
-    /// other index replaces theirs.
+    /// Builds the missing btrees, and returns how many. `are_new` says that the columns were just added: they have no
+    /// index yet, and indexes on expressions do not count.
     fn build_indexes(
         &self,
         table: &Target,
         family: &[Target],
-        columns: &[Wanted],
+        columns: &[RequiredColumn],
         are_new: bool,
     ) -> Result<usize, ErrorReport> {
         let mut blocks: Vec<(i32, Option<&str>)> = Vec::new();
@@ -394,15 +395,15 @@ impl Attachment {
         } else {
             blocks.extend((0..self.blocks).map(|block| (block, None)));
         }
-        let wanted = self.indexes(blocks.iter().filter_map(|(_, column)| column.map(str::to_owned)).collect());
-        let (mut missing, mut replaced, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let required = self.indexes(blocks.iter().filter_map(|(_, column)| column.map(str::to_owned)).collect());
+        let (mut missing, mut replaced, mut of_other_scopes) = (Vec::new(), Vec::new(), Vec::new());
         for member in one_by_one(table, family) {
-            let mut indexes = wanted.all_of(member)?;
+            let mut indexes = required.all_of(member)?;
             indexes.retain(|index| index.is_valid && !(self.has_columns && are_new && index.is_on_expression()));
             let lacking = missing.len();
             for &(block, column) in &blocks {
                 let of_block = || indexes.iter().filter(|index| index.key.call.block == block && index.is_of_scope);
-                if of_block().any(|index| wanted.serves(index)) {
+                if of_block().any(|index| required.serves(index)) {
                     continue;
                 }
                 for index in of_block() {
@@ -417,41 +418,41 @@ impl Attachment {
             }
             for index in indexes.iter().filter(|index| missing.len() > lacking && !index.is_of_scope) {
                 if is_marked_relation(index.oid, 0)? {
-                    kept.push(index.name.clone());
+                    of_other_scopes.push(index.name.clone());
                 }
             }
         }
         let mut names = IndexNames::default();
         for (number, &(member, block, column)) in missing.iter().enumerate() {
-            let name = wanted.name(&mut names, member, block)?;
+            let name = required.name(&mut names, member, block)?;
             let number = number + 1;
-            tell(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
-            let mut description = wanted.description(block);
+            notice(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
+            let mut description = required.description(block);
             let key = match column {
                 Some(column) => quote_identifier(column),
                 None => {
                     description.push_str(&under_prefix(&self.prefix));
-                    wanted.expression(&self.schema.held_name(c"simhash_block", SIMHASH_BLOCK)?, member, block)?
+                    required.expression(&self.schema.held_name(c"simhash_block", SIMHASH_BLOCK)?, member, block)?
                 }
             };
-            execute(&wanted.create("CREATE INDEX", &quote_identifier(&name), &member.sql(), &key))?;
+            execute(&required.create("CREATE INDEX", &quote_identifier(&name), &member.sql(), &key))?;
             let object = format!("INDEX {}", member.index_sql(&name)?);
             execute(&Maker::Attach.comment(&object, &description))?;
         }
         // The new indexes serve every search that these do.
         for (index, name) in replaced {
-            tell(format!("dropping index \"{name}\", which does not have the fingerprint"));
+            notice(format!("dropping index \"{name}\", which does not have the fingerprint"));
             execute(&format!("DROP INDEX {index}"))?;
         }
-        if !kept.is_empty() {
-            tell(format!("keeping the indexes {}, which have another scope", in_quotes(&kept)));
+        if !of_other_scopes.is_empty() {
+            notice(format!("keeping the indexes {}, which have another scope", in_quotes(&of_other_scopes)));
         }
         Ok(missing.len())
     }
 
-    /// Makes queries load the library which may not call it: those that the application had before. True if a table
-    /// lacked what does it.
-    fn load_when_planned(&self, family: &[Target], columns: &[Wanted]) -> Result<bool, ErrorReport> {
+    /// Makes queries load the library that do not call its functions, because the application had them before. True if
+    /// this changes a table.
+    fn load_when_planned(&self, family: &[Target], columns: &[RequiredColumn]) -> Result<bool, ErrorReport> {
         let block = columns.iter().find(|column| matches!(column.meaning, Meaning::Block(_)));
         let Some(block) = block.filter(|_| self.source.kind.is_fingerprint()) else { return Ok(false) };
         let mut is_new = false;
@@ -461,30 +462,32 @@ impl Attachment {
         Ok(is_new)
     }
 
-    /// Without statistics the planner assumes that each search finds a 200th of the table, and scans all of it.
-    fn analyze(&self, table: &Target, family: &[Target], columns: &[Wanted]) -> Result<(), ErrorReport> {
+    /// Analyzes the tables. Without statistics, the planner assumes that each search finds a 200th of the table, and
+    /// prefers a sequential scan.
+    fn analyze(&self, table: &Target, family: &[Target], columns: &[RequiredColumn]) -> Result<(), ErrorReport> {
         let columns = columns.iter().map(|column| column.name.as_str());
         let columns: Vec<_> =
             columns.chain(self.scope.names().iter().map(String::as_str)).map(quote_identifier).collect();
         // If columns are named, PostgreSQL does not analyze the expressions of indexes.
         let columns = if self.has_columns { format!(" ({})", columns.join(", ")) } else { String::new() };
         for member in to_analyze(table, family) {
-            tell(format!("analyzing table \"{}\"", member.name));
+            notice(format!("analyzing table \"{}\"", member.name));
             execute(&format!("ANALYZE {}{columns}", member.sql()))?;
         }
         Ok(())
     }
 }
 
-/// The tables that a command must name. For a partitioned table one command covers all partitions; for another parent
-/// it does not cover its children.
+/// The tables that a command must name. A command on a partitioned table covers all partitions; one on another parent
+/// does not cover its children.
 pub fn one_by_one<'a>(table: &'a Target, family: &'a [Target]) -> impl Iterator<Item = &'a Target> {
     let members = if table.is_partitioned() { std::slice::from_ref(table) } else { family };
     members.iter().filter(|member| member.is_ordinary() || member.is_partitioned())
 }
 
-/// The tables that ANALYZE must name, without foreign tables: before version 16, PostgreSQL fetches all their rows. It
-/// still fetches them for a table from which foreign tables inherit, and which has rows of its own.
+/// The tables that ANALYZE must name. In a family with foreign tables, these are the ordinary tables: before version
+/// 16, PostgreSQL fetches all rows of a foreign table. It still does so for an ordinary table from which foreign tables
+/// inherit.
 pub fn to_analyze<'a>(table: &'a Target, family: &'a [Target]) -> Vec<&'a Target> {
     if family.iter().any(Target::is_foreign) {
         family.iter().filter(|member| member.is_ordinary()).collect()

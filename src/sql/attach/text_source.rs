@@ -4,13 +4,12 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use simhash::fingerprint::options::Options;
 
-use super::source::Kind;
+use super::source::SourceKind;
 use super::update::{UpdateTrigger, kind_of_stored};
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::expression::Expression;
-use crate::postgres::spi::to_server;
-use crate::sql::fingerprint::options::{Document, read};
+
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::recognise::FingerprintCall;
 
@@ -22,8 +21,9 @@ pub struct TextSource {
 }
 
 impl TextSource {
-    /// The source of a fingerprint column: of a generated column, what its expression calls `simhash` with; of a plain
-    /// column, the source of the first trigger `simhash_update` that keeps it up to date. None if that is not a text.
+    /// The source of a fingerprint column. For a generated column, it is the argument of `simhash` in its expression;
+    /// for a plain column, the source of the first trigger `simhash_update` that maintains it. None if that is not a
+    /// text.
     pub fn of_column(
         table: &Relation,
         fingerprint: &Column,
@@ -36,12 +36,9 @@ impl TextSource {
         }
         let Some(trigger) = UpdateTrigger::of_column(schema, table, &fingerprint.name()?)? else { return Ok(None) };
         let source = Column::find(table, &trigger.source)?;
-        let source = source.filter(|source| kind_of_stored(source.data_type) == Some(Kind::Text));
+        let source = source.filter(|source| kind_of_stored(source.data_type) == Some(SourceKind::Text));
         let expression = source.and_then(|source| source.as_variable()?.coerced_to(pg_sys::TEXTOID));
-        let options = match trigger.options {
-            Some(json) => read(Document::Text(to_server(&json)?.to_bytes()))?,
-            None => Options::default(),
-        };
+        let options = trigger.options()?;
         Ok(expression.map(|expression| Self { expression, options }))
     }
 }

@@ -14,28 +14,27 @@ use crate::postgres::catalog::names::schema_name;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::{sendable, user_error, warn};
 use crate::postgres::owner::{set, with_settings};
-use crate::postgres::spi::{execute, to_server};
-use crate::sql::fingerprint::options::{Document, read};
+use crate::postgres::spi::execute;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 use crate::sql::indexed::layouts::{BlockKey, block_keys};
 
-/// A fingerprint column that the trigger `simhash_update` keeps up to date.
-pub struct Kept {
+/// A fingerprint column that the trigger `simhash_update` maintains.
+pub struct MaintainedColumn {
     /// The quoted column name.
     pub column: String,
     /// What the trigger computes, as SQL for statements of this transaction.
     pub fingerprint: String,
 }
 
-impl Kept {
-    /// Reads the first trigger that keeps that column up to date, whether attach or a user created it. None if there is
-    /// no such trigger; an error if its arguments are wrong.
+impl MaintainedColumn {
+    /// Reads the first trigger that maintains a column, whether attach or a user created it. None if there is no such
+    /// trigger; an error if its arguments are wrong.
     pub fn read(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<Self>, ErrorReport> {
         let Some(trigger) = UpdateTrigger::of_column(schema, &table.open(), column)? else { return Ok(None) };
-        let source = Source::read(table, trigger.source, None)?;
-        let fingerprint = match &trigger.options {
+        let source = Source::read(table, trigger.source.clone(), None)?;
+        trigger.options()?;
+        let fingerprint = match &trigger.options_json {
             Some(json) => {
-                read(Document::Text(to_server(json)?.to_bytes()))?;
                 let function = schema.held_name(c"simhash", &[pg_sys::TEXTOID, pg_sys::TEXTOID])?;
                 format!("{function}({}, {}::pg_catalog.text)", source.argument(), quote_literal(json))
             }
@@ -50,7 +49,7 @@ impl Kept {
     }
 }
 
-/// How to look for rows that lack their fingerprint.
+/// How [`warn_of_unfilled`] looks for rows that lack their fingerprint.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// In the whole table.
@@ -76,8 +75,8 @@ pub fn warn_of_unfilled(
         }
         let member = member.held()?;
         // A trigger that cannot compute, for example because its source was dropped, reports that when it fires.
-        let Ok(Some(kept)) = Kept::read(schema, &member, column) else { continue };
-        let mut condition = kept.is_unfilled();
+        let Ok(Some(maintained)) = MaintainedColumn::read(schema, &member, column) else { continue };
+        let mut condition = maintained.is_unfilled();
         if look == Look::ByIndex
             && let Some(block) = indexed_block(schema, &member, column)?
         {
@@ -102,8 +101,8 @@ pub fn warn_of_unfilled(
     Ok(())
 }
 
-/// Whether the rows can be read, and names can be held, which a read-only transaction cannot. Otherwise, or if a policy
-/// hides rows from the owner, simhash_fill reports it.
+/// Whether the rows can be read and names can be held. A read-only transaction cannot hold names. If a policy hides
+/// rows from the owner, the rows cannot be read, and simhash_fill reports it.
 pub fn can_be_read(table: &Target) -> bool {
     let is_temporary_elsewhere = table.open().is_temporary_elsewhere();
     // SAFETY: look-ups in system caches, and a setting that is a plain variable.

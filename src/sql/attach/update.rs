@@ -1,8 +1,8 @@
-//! The trigger `simhash_update(fingerprint column, source column [, options])`, which keeps a plain column up to date.
+//! The trigger `simhash_update(fingerprint column, source column [, options])`, which maintains a plain column.
 //!
 //! It is for tables that cannot be rewritten, and works like PostgreSQL's `tsvector_update_trigger`: BEFORE INSERT OR
-//! UPDATE, FOR EACH ROW. Unlike a generated column it can be bypassed: a row stored while the trigger is disabled keeps
-//! whatever fingerprint it has.
+//! UPDATE, FOR EACH ROW. Unlike a generated column it can be bypassed: it does not change the fingerprint of a row that
+//! is stored while the trigger is disabled.
 
 use std::ffi::CStr;
 use std::iter;
@@ -13,14 +13,14 @@ use pgrx::prelude::*;
 use pgrx::{AnyArray, FromDatum, IntoDatum};
 use simhash::fingerprint::options::Options;
 
-use super::source::Kind;
-use crate::postgres::call::Call as FunctionCall;
+use super::source::SourceKind;
+use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, no_such_column};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
 use crate::postgres::heap::row::Row;
 use crate::postgres::raised::unchanged;
-use crate::postgres::spi::from_server;
+use crate::postgres::spi::{from_server, to_server};
 use crate::postgres::text::TextArgument;
 use crate::postgres::trigger::{RowEvent, arguments, is_before_each_row, protocol_violated, triggers};
 use crate::sql::fingerprint::fingerprint_cache;
@@ -40,9 +40,10 @@ const NO_SOURCE_HINT: &str = "If the column was renamed, drop the trigger and ca
 fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
     unchanged(|| {
         // SAFETY: `fcinfo` belongs to the running call.
-        let event = RowEvent::from_call(unsafe { FunctionCall::new(fcinfo) }, "simhash_update", USAGE)?;
-        let call = Call::new(event)?;
-        // SAFETY: the fingerprint column belongs to the trigger's table and is a bigint, as `Call::new` has checked.
+        let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_update", USAGE)?;
+        let call = TriggerCall::new(event)?;
+        // SAFETY: the fingerprint column belongs to the trigger's table and is a bigint, as `TriggerCall::new` has
+        // checked.
         let row = unsafe {
             match call.event.old_row() {
                 Some(old) if call.is_unchanged(old) => call.event.new_tuple(),
@@ -56,15 +57,15 @@ fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorRep
 }
 
 /// A call of the trigger with checked arguments: the table has both columns, of types that fit.
-struct Call<'a> {
+struct TriggerCall<'a> {
     event: RowEvent<'a>,
     fingerprint: Column,
     source: Column,
-    kind: Kind,
+    kind: SourceKind,
     options: Options,
 }
 
-impl<'a> Call<'a> {
+impl<'a> TriggerCall<'a> {
     fn new(event: RowEvent<'a>) -> Result<Self, ErrorReport> {
         let arguments = event.arguments();
         let (fingerprint_name, source_name, options) = match arguments[..] {
@@ -99,7 +100,7 @@ impl<'a> Call<'a> {
         })?;
         let options = match options {
             None => Options::default(),
-            Some(_) if kind != Kind::Text => {
+            Some(_) if kind != SourceKind::Text => {
                 let error = wrong_type(&source)?;
                 return Err(error.set_detail("Options say how the features of a text are made."));
             }
@@ -126,15 +127,15 @@ impl<'a> Call<'a> {
         // SAFETY: `kind_of_stored` has derived the kind from the source's type, so the value is stored as that kind is.
         unsafe {
             match self.kind {
-                Kind::Features => match AnyArray::from_polymorphic_datum(source, false, pg_sys::TEXTARRAYOID) {
+                SourceKind::Features => match AnyArray::from_polymorphic_datum(source, false, pg_sys::TEXTARRAYOID) {
                     Some(features) => simhash_features_array(features),
                     None => Ok(None),
                 },
-                Kind::Document => match <&[u8]>::from_datum(source, false) {
+                SourceKind::Document => match <&[u8]>::from_datum(source, false) {
                     Some(document) => simhash_tsvector(document),
                     None => Ok(None),
                 },
-                Kind::Text | Kind::Fingerprints | Kind::BitStrings | Kind::Hex => {
+                SourceKind::Text | SourceKind::Fingerprints | SourceKind::BitStrings | SourceKind::Hex => {
                     Ok(fingerprint_cache::fingerprint(TextArgument::new(source), &self.options)?.map(to_bigint))
                 }
             }
@@ -142,20 +143,21 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The kind of source that values of a type are as stored, since a trigger calls no casts; None for other types.
-pub fn kind_of_stored(of_type: pg_sys::Oid) -> Option<Kind> {
+/// The kind of source that a trigger can read from values of a type as they are stored, without a cast; None for other
+/// types.
+pub fn kind_of_stored(of_type: pg_sys::Oid) -> Option<SourceKind> {
     // SAFETY: look-ups in system caches.
     unsafe {
         let base = pg_sys::getBaseType(of_type);
         let is_text = |of_type| of_type == pg_sys::BPCHAROID || pg_sys::IsBinaryCoercible(of_type, pg_sys::TEXTOID);
         match base {
-            pg_sys::TSVECTOROID => Some(Kind::Document),
+            pg_sys::TSVECTOROID => Some(SourceKind::Document),
             // A character(n) differs from its text only by spaces at the end, which are in no feature.
-            _ if is_text(base) => Some(Kind::Text),
+            _ if is_text(base) => Some(SourceKind::Text),
             _ => {
                 let element = pg_sys::get_element_type(base);
                 let is_features = element != pg_sys::InvalidOid && is_text(pg_sys::getBaseType(element));
-                is_features.then_some(Kind::Features)
+                is_features.then_some(SourceKind::Features)
             }
         }
     }
@@ -184,7 +186,8 @@ pub struct UpdateTrigger {
     pub name: String,
     pub fingerprint: String,
     pub source: String,
-    pub options: Option<String>,
+    /// The options as the trigger was created with them; None if it has none.
+    pub options_json: Option<String>,
     /// Whether it was cloned from a trigger of the partitioned table.
     pub is_clone: bool,
     /// Whether, in a normal session, it fires before each insert or update of a row, without a condition or column
@@ -193,7 +196,15 @@ pub struct UpdateTrigger {
 }
 
 impl UpdateTrigger {
-    /// The first trigger that keeps this fingerprint column up to date, whether attach or a user created it.
+    /// The options among its arguments; an error if they are invalid.
+    pub fn options(&self) -> Result<Options, ErrorReport> {
+        match &self.options_json {
+            Some(json) => read(Document::Text(to_server(json)?.to_bytes())),
+            None => Ok(Options::default()),
+        }
+    }
+
+    /// The first trigger that maintains this fingerprint column, whether attach or a user created it.
     pub fn of_column(schema: ExtensionSchema, table: &Relation, column: &str) -> Result<Option<Self>, ErrorReport> {
         Ok(Self::all_of(schema, table)?.into_iter().find(|trigger| trigger.fingerprint == column))
     }
@@ -218,7 +229,7 @@ impl UpdateTrigger {
                     name: from_server(trigger.tgname)?,
                     fingerprint,
                     source,
-                    options: arguments.next(),
+                    options_json: arguments.next(),
                     is_clone: trigger.tgisclone,
                     always_fires: is_before_each_row(trigger) && matches!(trigger.tgenabled as u8, b'O' | b'A'),
                 });

@@ -18,7 +18,7 @@ use crate::postgres::window::Window;
 use crate::sql::arguments::check_distance;
 
 const NAME: &str = "simhash_cluster";
-/// What an error says cannot be found.
+/// The result, as an error names it.
 const TASK: &str = "clusters";
 
 /// The positions of the arguments without texts.
@@ -40,14 +40,14 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, Erro
     })
 }
 
-/// The same for clusters of pairs that are confirmed by their texts.
+/// Like [`simhash_cluster`], but only pairs that are confirmed by their texts are connected.
 #[pg_extern(sql = false)]
 fn simhash_cluster_verified(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
     number_of_current_row(call, TASK, |window| {
         let Some(verified) = Verified::read(call, window)? else { return Ok(()) };
-        // As in the other overload, where NULL is the distance.
+        // If the content is the constant NULL, so are all clusters, as with a NULL distance.
         if verified.rule.resemblance.is_some() && !has_content(call, window)? {
             return Ok(());
         }

@@ -26,7 +26,7 @@ pub struct Ids {
 
 impl Ids {
     /// Reads an array; an error, with `what` as its name, if it has a NULL or several dimensions, or is corrupted. If
-    /// the elements' lengths differ, this visits each element, and takes 4 bytes for each.
+    /// the lengths of the elements differ, this reads each element, and takes 4 bytes for each.
     pub fn read(array: &AnyArray, what: &str) -> Result<Self, ErrorReport> {
         let detoasted = detoast(array, what)?;
         let (mut length, mut by_value, mut align) = (0, false, 0);

@@ -30,8 +30,8 @@ fn simhash_pairs(
     // PostgreSQL does not check for interrupts while it makes arrays, which takes tens of milliseconds for ten million
     // elements.
     tick();
-    // The arrays live as long as the iterator: PostgreSQL keeps the arguments of a set-returning function until it is
-    // done, and pgrx runs the first call in the memory context of the iterator.
+    // The arrays live as long as the iterator: PostgreSQL frees the arguments of a set-returning function only after
+    // its last row, and pgrx runs the first call in the memory context of the iterator.
     let ids = Ids::read(&ids, "ids")?;
     let fingerprints = bigints(&fingerprints, "fingerprints")?;
     if ids.len() != fingerprints.len() {

@@ -1,4 +1,4 @@
-//! A partition of a window whose rows all get their numbers at its first row.
+//! A partition of a window. The numbers of all its rows are computed at its first row.
 
 use std::ffi::c_int;
 
@@ -25,9 +25,8 @@ const FINGERPRINT: c_int = 0;
 
 /// Returns the number of the current row; NULL if that is 0.
 ///
-/// At the first row of a partition, `compute` sets the numbers of all its rows. They are kept in the partition's
-/// memory, 4 bytes per row. The number before the rows' numbers tells whether they are computed. `task` says what for,
-/// in an error.
+/// At the first row of a partition, `compute` sets the numbers of all its rows. They are stored in the partition's
+/// memory, 4 bytes per row. The number before them is 1 once they are computed. `task` names the result in an error.
 pub fn number_of_current_row(
     call: Call<'_>,
     task: &str,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use pgrx::pg_sys;
 use simhash::pairs::{Phase, Progress};
 
-use crate::postgres::error::{tell, tick};
+use crate::postgres::error::{notice, tick};
 use crate::postgres::report::Schedule;
 
 thread_local! {
@@ -21,30 +21,30 @@ pub struct Reporter {
     name: &'static str,
     /// The number of rows, or of pairs.
     rows: usize,
-    wanted: bool,
+    is_reporting: bool,
 }
 
 impl Reporter {
-    pub fn new(name: &'static str, rows: usize, wanted: bool) -> Self {
+    pub fn new(name: &'static str, rows: usize, is_reporting: bool) -> Self {
         // SAFETY: no arguments, no conditions.
         let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
-        if wanted && DUE.get().is_none_or(|(reporting, _)| reporting != statement) {
+        if is_reporting && DUE.get().is_none_or(|(reporting, _)| reporting != statement) {
             DUE.set(Some((statement, Schedule::start())));
         }
-        Self { name, rows, wanted }
+        Self { name, rows, is_reporting }
     }
 
     /// Lets the user cancel, and sends a report if one is due.
     pub fn tick(&self, progress: Progress) {
         tick();
         if let Some(report) = self.report(progress, Instant::now()) {
-            tell(report);
+            notice(report);
         }
     }
 
     /// The report that is due at `now`; None if none is due.
     pub fn report(&self, progress: Progress, now: Instant) -> Option<String> {
-        let (statement, mut schedule) = DUE.get().filter(|_| self.wanted)?;
+        let (statement, mut schedule) = DUE.get().filter(|_| self.is_reporting)?;
         let is_due = schedule.is_due(now);
         DUE.set(Some((statement, schedule)));
         if !is_due {

@@ -29,8 +29,8 @@ const PROGRESS: c_int = 5;
 /// Missing in the declarations of version 0.3.0, without radii.
 const RADII: c_int = 6;
 
-/// Bytes of features that are kept at once, unless `work_mem` is larger. A tenth of it would need ten passes over the
-/// rows of a window where this needs one.
+/// Bytes of features that are in memory at once, unless `work_mem` is larger. A tenth of it would need ten passes over
+/// the rows of a window where this needs one.
 const LEAST_BUDGET: usize = 256 << 20;
 
 /// The arguments of a function, as the first row of the partition gives them.

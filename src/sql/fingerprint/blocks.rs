@@ -1,9 +1,8 @@
 //! `simhash_block` and `simhash_probes`.
 //!
-//! Both are LEAKPROOF, so that row-level security lets them into an index scan. A leakproof function must never fail
-//! while a query runs, because whether it is called at all may depend on rows that the user may not see. So a layout
-//! that does not exist is an error at planning time if it is written in the query, and NULL if it comes from data or
-//! parameters.
+//! Both are LEAKPROOF, so that they can be used in an index scan under row-level security. A leakproof function must
+//! never fail while a query runs, because whether it is called at all may depend on rows that the user may not see. So
+//! a constant layout that does not exist is an error at planning time, and one from data or parameters gives NULL.
 
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -47,8 +46,8 @@ fn simhash_probes(
     }
 }
 
-/// The planner support function of both, and of `simhash_from_hex`: reports a wrong layout that is written in the query, and estimates the cost of
-/// probes.
+/// The planner support function of `simhash_block`, `simhash_probes` and `simhash_from_hex`. It reports a constant
+/// layout that does not exist, and estimates the cost of probes.
 #[pg_extern(sql = false)]
 fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
     answer(request, |request| match request {

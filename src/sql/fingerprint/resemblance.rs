@@ -1,8 +1,8 @@
 //! `simhash_resemblance`: the resemblance of two texts' features, which confirms or refutes what their fingerprints
 //! suggest.
 //!
-//! Often one text is compared with many. So the features of one text are remembered: of the one that has come twice in
-//! a row, or else of the first argument. They serve a call that has this text as either argument.
+//! Often one text is compared with many. So the features of one text are cached: of a text that was an argument of two
+//! consecutive calls, or else of the first argument. A later call with this text as either argument uses them.
 
 use std::cell::RefCell;
 
@@ -52,7 +52,7 @@ impl Last {
     fn resemblance(&mut self, texts: [TextArgument<'_>; 2], options: &Options) -> Result<Option<f64>, ErrorReport> {
         let identities = texts.map(TextArgument::identity);
         let which = |known: &RememberedText| identities.iter().position(|identity| known.is(*identity));
-        // What is taken here is forgotten if an error follows.
+        // An error after this leaves the cache empty.
         let known = self.prepared.take().filter(|prepared| prepared.options() == options);
         let (side, prepared) = match known.zip(which(&self.text)) {
             Some((prepared, side)) => (side, prepared),

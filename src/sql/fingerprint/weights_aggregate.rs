@@ -1,7 +1,7 @@
 //! `simhash_weights(content, options, features, sample)`: learns the value of the option `weights` from texts.
 //!
-//! Not parallel: the state of a worker would be its whole sample, and what takes time is reading the texts, of which
-//! few are needed. A query that reads a part of a large table (TABLESAMPLE) saves more.
+//! The aggregate is not parallel: a worker would have to send its whole sample, and reading the texts takes most of the
+//! time. Since few texts are needed, a query that reads a part of a large table (TABLESAMPLE) saves more.
 
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -15,15 +15,16 @@ use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::text::{RawText, decode};
 use crate::sql::arguments::required;
 
-/// As good as any larger number that was measured: see `docs/accuracy.md`.
+/// Larger numbers that were measured are no better: see `docs/accuracy.md`.
 const DEFAULT_FEATURES: i32 = 500;
 const DEFAULT_SAMPLE: i32 = 300;
-/// Bytes of `jsonb` that a weight takes beside its feature, at most, and that other options need.
+/// Bytes of `jsonb` that a weight takes in addition to its feature, at most.
 const WEIGHT_BYTES: usize = 24;
+/// Bytes of `jsonb` that are left for other options.
 const OTHER_OPTIONS: usize = 1024;
 
-/// The arguments of the first row, which all rows must have, and the sample.
-struct State {
+/// The state of the aggregate: the arguments of the first row, which must be the same for all rows, and the sample.
+struct WeightsState {
     options: Options,
     features: i32,
     size: i32,
@@ -81,13 +82,13 @@ fn add(
             let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
             return Err(user_error(code, "simhash_weights' functions work in an aggregate only"));
         }
-        let new = State { options: options.clone(), features, size, sample: Sample::new(size as usize) };
+        let new = WeightsState { options: options.clone(), features, size, sample: Sample::new(size as usize) };
         let new = PgMemoryContexts::For(context).leak_and_drop_on_delete(new);
         state = Internal::from(Some(pg_sys::Datum::from(new)));
     }
     // SAFETY: the state is one that this function has made. It lives as long as the aggregate, and only this call
     // refers to it.
-    let Some(known) = (unsafe { state.get_mut::<State>() }) else {
+    let Some(known) = (unsafe { state.get_mut::<WeightsState>() }) else {
         return Err(user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_weights is missing"));
     };
     if known.options != options || known.features != features || known.size != size {
@@ -104,20 +105,20 @@ fn add(
 #[pg_extern(sql = false)]
 fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>, ErrorReport> {
     // SAFETY: SQL cannot make an `internal` value, so it comes from the functions here, which make only this state.
-    let Some(state) = (unsafe { state.get::<State>() }) else {
+    let Some(state) = (unsafe { state.get::<WeightsState>() }) else {
         return Ok(None);
     };
     let learnt = state.sample.learn(&state.options, state.features as usize, &tick).map_err(algorithm_error)?;
     to_jsonb(&document(&learnt))
 }
 
-/// The weights as JSON: the commonest features, as many as an options document may have beside other options.
+/// The weights as JSON: of the commonest features, as many as fit into an options document with other options.
 fn document(learnt: &[Learnt]) -> String {
     let mut weights = serde_json::Map::new();
-    let mut room = MAX_BYTES - OTHER_OPTIONS;
+    let mut bytes_left = MAX_BYTES - OTHER_OPTIONS;
     for Learnt { feature, fifths } in learnt {
-        let Some(left) = room.checked_sub(feature.len() + WEIGHT_BYTES) else { break };
-        room = left;
+        let Some(left) = bytes_left.checked_sub(feature.len() + WEIGHT_BYTES) else { break };
+        bytes_left = left;
         weights.insert(feature.clone(), (f64::from(*fifths) / 5.0).into());
     }
     serde_json::Value::Object(weights).to_string()

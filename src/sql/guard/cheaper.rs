@@ -9,7 +9,7 @@ use super::criterion::Criterion;
 use super::search::SearchedTable;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::target::Target;
-use crate::postgres::error::{algorithm_error, tell, tick};
+use crate::postgres::error::{algorithm_error, notice, tick};
 use crate::sql::indexed::fingerprint_sample::SampledTable;
 use crate::sql::indexed::scope::Scope;
 
@@ -47,7 +47,7 @@ pub fn tell_of_cheaper(
     if let (Some(own), Some(other)) = (own, other)
         && other.cost * TIMES <= own.cost
     {
-        tell(format!(
+        notice(format!(
             "for each new row, {} of table \"{}\"; with max_distance => {}, radii => '{{{}}}' and indexes on {} \
              blocks, {}, and {:.2} of the copies in place of {found:.2} (simhash_skew with max_distance => NULL \
              compares more)",

@@ -35,7 +35,7 @@ use crate::postgres::catalog::foreign_key::foreign_keys;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::heap::computed::Computed;
-use crate::postgres::heap::dirty_scan::State;
+use crate::postgres::heap::dirty_scan::VersionState;
 use crate::postgres::heap::moment::{Moment, Transaction};
 use crate::postgres::heap::row::{Row, TableSlot};
 use crate::postgres::portal::may_lock_on_conflict;
@@ -408,14 +408,16 @@ impl Statement {
     fn counts(&self, searched: &SearchedTable, candidate: &Candidate, mark: Option<i16>) -> Result<bool, ErrorReport> {
         let row = candidate.version.row();
         // A version that is gone tells that the search must be repeated.
-        let (State::Depends { .. } | State::Present) = candidate.state else { return Ok(true) };
+        let (VersionState::Depends { .. } | VersionState::Present) = candidate.state else { return Ok(true) };
         // Only unmarked rows count. So marks form no circle, and of rows that are near each other one is unmarked.
         if mark.is_some_and(|mark| row.value(mark).is_some()) {
             return Ok(false);
         }
         let Some(among) = &self.among else { return Ok(true) };
         // As for texts, nothing is read that may vanish.
-        if matches!(candidate.state, State::Depends { inserts: true, .. }) && among.is_out_of_line(searched.oid, row)? {
+        if matches!(candidate.state, VersionState::Depends { inserts: true, .. })
+            && among.is_out_of_line(searched.oid, row)?
+        {
             return Ok(true);
         }
         among.holds(searched.oid, row)
@@ -558,7 +560,7 @@ impl<'a> Near<'a> {
     ) -> Result<(), ErrorReport> {
         let row = candidate.version.row();
         match candidate.state {
-            State::Depends { on, inserts } => {
+            VersionState::Depends { on, inserts } => {
                 // If an inserting transaction rolls back, VACUUM may at once remove what it has stored out of line. So
                 // such a text is not read before the transaction has ended.
                 let may_vanish = inserts && searched.has_source_out_of_line(row);
@@ -568,8 +570,8 @@ impl<'a> Near<'a> {
                     self.awaited = Some((on, searched.oid, row.tid()));
                 }
             }
-            State::Gone { lately } => self.may_have_moved |= lately,
-            State::Present => {
+            VersionState::Gone { lately } => self.may_have_moved |= lately,
+            VersionState::Present => {
                 let resemblance = new_text.map(|text| text.confirm_present(searched, row)).transpose()?;
                 if resemblance != Some(None) {
                     self.nearest = Some(Nearest::new(searched, candidate, resemblance.flatten()));

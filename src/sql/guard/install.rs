@@ -23,7 +23,7 @@ use crate::postgres::call::Call;
 use crate::postgres::catalog::foreign_key::{ForeignKey, foreign_keys};
 use crate::postgres::catalog::relation::{Relation, relation_name};
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::error::{sendable, tell, user_error, warn};
+use crate::postgres::error::{notice, sendable, user_error, warn};
 use crate::postgres::heap::primary_key::PrimaryKey;
 use crate::postgres::owner::as_owner;
 use crate::postgres::raised::unchanged;
@@ -143,7 +143,7 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo
                 return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
             }
             check_allows_triggers(&table.open())?;
-            tell(format!("dropping trigger {TRIGGER} on table \"{}\"", table.name));
+            notice(format!("dropping trigger {TRIGGER} on table \"{}\"", table.name));
             execute(&format!("DROP TRIGGER {TRIGGER} ON {}", table.sql()))?;
             Ok(())
         })
@@ -188,13 +188,13 @@ impl Guard {
         warn_of_unfilled(self.schema, &self.fingerprint, table, &family, Look::ByIndex)?;
         tell_of_cost(self.function, table, &family, &self.fingerprint, criterion, among, searched)?;
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
-            tell(format!("table \"{}\" is already guarded, skipping", table.name));
+            notice(format!("table \"{}\" is already guarded, skipping", table.name));
             return Ok(());
         }
         if existing.is_some() {
-            tell(format!("replacing trigger {TRIGGER} on table \"{}\"", table.name));
+            notice(format!("replacing trigger {TRIGGER} on table \"{}\"", table.name));
         } else {
-            tell(format!("creating trigger {TRIGGER} on table \"{}\"", table.name));
+            notice(format!("creating trigger {TRIGGER} on table \"{}\"", table.name));
         }
         let arguments: Vec<_> = arguments.iter().map(quote_literal).collect();
         execute(&format!(
@@ -249,7 +249,7 @@ impl Guard {
         self.check_log(table, relation)?;
         let fetches: f64 = searched.iter().map(|member| member.fetches).sum();
         if fetches >= MANY_FETCHES {
-            tell(format!(
+            notice(format!(
                 "for each new row, about {fetches:.0} rows of table \"{}\" will be fetched; with covering indexes \
                  (simhash_attach with covering => true), only those that are near",
                 table.name
@@ -257,7 +257,7 @@ impl Guard {
         }
         let probes: f64 = searched.iter().map(|member| member.probes).sum();
         if probes >= MANY_PROBES {
-            tell(format!(
+            notice(format!(
                 "for each new row, about {probes:.0} values will be looked up in the indexes of table \"{}\"; a layout \
                  of more blocks needs fewer (see simhash_skew)",
                 table.name

@@ -15,7 +15,7 @@ use crate::postgres::catalog::index::is_inferable;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::expression::{Expression, list};
 use crate::postgres::heap::computed::Computed;
-use crate::postgres::heap::dirty_scan::{DirtyScan, State};
+use crate::postgres::heap::dirty_scan::{DirtyScan, VersionState};
 use crate::postgres::heap::moment::{Moment, Transaction};
 use crate::postgres::heap::row::{Row, TableSlot};
 
@@ -301,11 +301,11 @@ impl UniqueIndex {
             scan.rescan(keys);
             while let Some((version, state)) = scan.next(|_| true) {
                 match state {
-                    State::Depends { on, .. } => return Found::Depends(on, version.row().tid()),
-                    State::Gone { lately: false } => {}
+                    VersionState::Depends { on, .. } => return Found::Depends(on, version.row().tid()),
+                    VersionState::Gone { lately: false } => {}
                     // It may have moved to a position that the scan has passed.
-                    State::Gone { lately: true } => found = Found::Present,
-                    State::Present => match waits_for_locks.then(|| version.locker()).flatten() {
+                    VersionState::Gone { lately: true } => found = Found::Present,
+                    VersionState::Present => match waits_for_locks.then(|| version.locker()).flatten() {
                         Some(id) => {
                             return Found::Depends(Transaction { id, speculation: 0 }, version.row().tid());
                         }

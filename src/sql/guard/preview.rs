@@ -25,8 +25,8 @@ use crate::postgres::arrays::names;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::check_has_rows;
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::error::{algorithm_error, raise, tell, user_error};
-use crate::postgres::heap::dirty_scan::State;
+use crate::postgres::error::{algorithm_error, notice, raise, user_error};
+use crate::postgres::heap::dirty_scan::VersionState;
 use crate::postgres::heap::moment::Moment;
 use crate::postgres::heap::primary_key::KeyValue;
 use crate::postgres::heap::row::{Row, TableSlot, tid_numbers};
@@ -336,7 +336,7 @@ impl Preview {
         let share = if self.compares_all { 1.0 } else { 0.5 };
         let refuted = self.refuted.get() as f64 / share / self.rows.get().max(1) as f64;
         if refuted >= MANY_REFUTED {
-            tell(format!(
+            notice(format!(
                 "for each new row, about {refuted:.0} texts of table \"{}\" will be compared that do not resemble it; \
                  with a smaller max_distance they are fewer",
                 table.name
@@ -484,7 +484,7 @@ impl Preview {
         let row = candidate.version.row();
         let key = searched.primary_key.of_row(row);
         let is_compared = || self.compares_all || sampled.comes_after(searched, row, &key);
-        if candidate.state != State::Present || !is_compared() {
+        if candidate.state != VersionState::Present || !is_compared() {
             return Ok(None);
         }
         if let Some(among) = &self.among

@@ -23,7 +23,7 @@ use crate::postgres::catalog::column::{Column, distinct_values};
 use crate::postgres::catalog::partition::partition_columns;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
-use crate::postgres::heap::dirty_scan::{DirtyScan, State};
+use crate::postgres::heap::dirty_scan::{DirtyScan, VersionState};
 use crate::postgres::heap::entry_scan::MOST_VALUES;
 use crate::postgres::heap::moment::Moment;
 use crate::postgres::heap::primary_key::PrimaryKey;
@@ -121,7 +121,7 @@ pub struct Candidate<'a> {
     pub table: &'a Relation,
     pub version: RowVersion<'a>,
     pub distance: u32,
-    pub state: State,
+    pub state: VersionState,
 }
 
 impl SearchedTable {
@@ -230,20 +230,20 @@ impl SearchedTable {
             if self.is_own_row(wanted, version, state) {
                 continue;
             }
-            let state = if self.is_old(wanted, version.row()) { State::Gone { lately: false } } else { state };
+            let state = if self.is_old(wanted, version.row()) { VersionState::Gone { lately: false } } else { state };
             show(&Candidate { table, version, distance, state })?;
         }
         ControlFlow::Continue(())
     }
 
     /// Whether the INSERT finds this row in place of the new one, and will find it whatever other transactions do.
-    fn is_own_row(&self, wanted: &Wanted, version: RowVersion<'_>, state: State) -> bool {
+    fn is_own_row(&self, wanted: &Wanted, version: RowVersion<'_>, state: VersionState) -> bool {
         let Some(is_own_row) = wanted.is_own_row.filter(|_| wanted.table == self.oid) else { return false };
         match state {
-            State::Present => is_own_row(version.row(), false),
+            VersionState::Present => is_own_row(version.row(), false),
             // A row that is being changed but keeps its key remains in the new row's way.
-            State::Depends { .. } => version.keeps_key() && is_own_row(version.row(), true),
-            State::Gone { .. } => false,
+            VersionState::Depends { .. } => version.keeps_key() && is_own_row(version.row(), true),
+            VersionState::Gone { .. } => false,
         }
     }
 

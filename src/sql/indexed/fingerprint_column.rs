@@ -20,14 +20,14 @@ pub fn fingerprint_column(table: &Relation, name: &str) -> Result<Column, ErrorR
     Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
 }
 
-/// The generated column that stores these bits of its row as a `bigint`; None if there is none.
+/// The generated column that stores these bits as a `bigint`; None if there is none.
 pub fn column_of(table: &Relation, bits: Bits) -> Option<Column> {
     let mut columns = Column::all(table).filter(|column| column.is_stored && column.data_type == pg_sys::INT8OID);
     columns.find(|column| column.generation(table).is_some_and(|found| Bits::of_bigint(found).equals(bits)))
 }
 
-/// Refuses a fingerprint column whose values are not stored: a virtual generated column, which PostgreSQL has from 18
-/// on. It cannot be indexed, and it is NULL in a row that is read without a query.
+/// Refuses a fingerprint column whose values are not stored: a virtual generated column, which PostgreSQL supports from
+/// version 18 on. It cannot be indexed, and it is NULL in a row that is read without a query.
 pub fn check_is_stored(table: &Relation, column: &Column) -> Result<(), ErrorReport> {
     if !column.is_generated || column.is_stored {
         return Ok(());

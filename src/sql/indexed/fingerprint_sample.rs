@@ -63,11 +63,11 @@ impl SampledTable {
     }
 
     /// A sample of the fingerprints, and the number of fingerprints in the table, which is exact for a small table.
-    /// With a scope, only of the rows that agree in its columns with most others in the sample: there, searches cost
-    /// most.
+    /// With a scope, both are of the largest group of rows that agree in its columns: there, searches cost most.
     ///
-    /// Whole pages are sampled, each with the same chance, in all partitions and inheritors. A sample scan starts at
-    /// the first page, unlike a sequential scan, which may join another one; so the same table gives the same sample.
+    /// Whole pages are sampled, each with the same chance, in all partitions and inheritors. The same table gives the
+    /// same sample, because a sample scan starts at the first page, unlike a sequential scan, which may join another
+    /// one.
     pub fn sample(&self) -> Result<(Sample, f64), ErrorReport> {
         let mut sample = Sample::new().map_err(algorithm_error)?;
         let share = (PAGES / self.pages()?).min(1.0);
@@ -80,9 +80,9 @@ impl SampledTable {
         let query = format!("SELECT t.{}::pg_catalog.int8 {from}{largest_group}", self.quoted_column);
         let query = Query::parse(to_server(&query)?)?;
         // The lock protects the table and its column, but not the names by which the query looked them up.
-        let wanted = Variable { relation: 1, number: self.column, levels_up: 0 };
+        let expected = Variable { relation: 1, number: self.column, levels_up: 0 };
         let column = query.returned().first().and_then(|returned| returned.without_relabelling().column());
-        if query.table() != Some(self.oid) || column != Some(wanted) {
+        if query.table() != Some(self.oid) || column != Some(expected) {
             return Err(renamed(self.oid));
         }
         query.each_value(|fingerprint| sample.add(fingerprint.value() as u64))?;
@@ -90,7 +90,7 @@ impl SampledTable {
         Ok((sample, rows))
     }
 
-    /// What restricts a sample to the largest group of rows that agree in the scope.
+    /// The SQL that restricts a sample to the largest group of rows that agree in the scope.
     fn largest_group(&self, from: &str) -> Result<String, ErrorReport> {
         if self.quoted_scope.is_empty() {
             return Ok(String::new());
@@ -153,8 +153,7 @@ fn check_is_here(table: pg_sys::Oid) -> Result<(), ErrorReport> {
         .set_hint("Call simhash_skew on that server."))
 }
 
-/// The error for a failed query. PostgreSQL raises its own errors about queries, so this one reports a mistake made
-/// here.
+/// The error for a failed call of SPI. PostgreSQL raises its own errors about queries, so this is an internal error.
 fn internal(error: SpiError) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string())
 }

@@ -18,7 +18,7 @@ use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::expression::Expression;
 
-/// The fingerprint whose blocks are wanted.
+/// A fingerprint of a table, whose blocks may be indexed.
 #[derive(Clone, Copy)]
 pub enum Fingerprint {
     /// A column of the table.
@@ -33,25 +33,27 @@ pub struct IndexedBlock {
     pub block: i32,
     pub blocks: i32,
     pub index: Oid,
-    /// The position, from 1, at which the index also has the fingerprint; None if it does not.
+    /// The attnum of the fingerprint in the index; None if the index does not have it.
     pub fingerprint: Option<i16>,
     /// Whether the index has a predicate, which leaves out rows.
     pub is_partial: bool,
 }
 
-/// A block that is indexed, within the scope of these columns, which are the keys before the block.
+/// A block that is indexed within a scope.
 #[derive(Clone, Debug)]
 pub struct Scoped {
+    /// The columns that are keys before the block.
     pub scope: Vec<i16>,
     /// Whether the index compares the columns of the scope as their types and collations do.
     pub has_own_equality: bool,
     pub block: IndexedBlock,
 }
 
-/// A block that is a key of an index, whatever fingerprint it is of.
+/// A key of an index that is a block of any fingerprint.
 pub struct BlockKey {
     /// The columns that are keys before the block.
     pub scope: Vec<i16>,
+    /// The column or the expression that is the key.
     pub of: Keyed,
     pub call: BlockCall,
 }
@@ -67,7 +69,7 @@ pub struct Indexed {
 pub type Layout = Vec<IndexedBlock>;
 
 impl Indexed {
-    /// What an open table has indexed within the scope of these columns, in any order.
+    /// Reads the blocks that a table has indexed within the scope of these columns, which may be in any order.
     fn read(table: &Relation, fingerprint: i16, scope: &[i16]) -> Self {
         let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint));
         let is_of_scope =
@@ -76,8 +78,8 @@ impl Indexed {
         Self { blocks, rows: table.estimated_rows() }
     }
 
-    /// The blocks that are indexed in all members of a family: the partitions of a table, or a table and its
-    /// inheritors. All of them, and their indexes, are locked. None if the table was dropped.
+    /// Reads the blocks that are indexed in all members of a family: the partitions of a table, or a table and its
+    /// inheritors. Locks the members and their indexes. None if the table was dropped.
     ///
     /// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
     pub fn read_members(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Self> {
@@ -105,7 +107,7 @@ impl Indexed {
         common
     }
 
-    /// Whether all blocks that a search with this layout must look at are indexed, for all rows.
+    /// Whether all blocks that a search with this layout must look up are indexed, for all rows.
     pub fn serves(&self, blocks: i32, near: Nearness) -> bool {
         let has = |(block, _): (Block, u32)| {
             let is_this =
@@ -116,7 +118,7 @@ impl Indexed {
     }
 }
 
-/// The layouts that have these blocks. Of two indexes on a block, the one with the fingerprint is taken.
+/// The layouts that have these blocks. Of several indexes on a block, one with the fingerprint is preferred.
 pub fn layouts_of<'a>(found: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
     let layouts = LAYOUTS.map(|blocks| {
         let best = |block| {
@@ -133,23 +135,23 @@ pub fn is_covering(layout: &Layout) -> bool {
     layout.iter().all(|found| found.fingerprint.is_some())
 }
 
-/// The layouts as the algorithm knows them.
+/// The layouts in the form that the algorithm takes.
 pub fn growing(layouts: &[Layout]) -> impl Iterator<Item = Vec<growth::IndexedBlock>> {
     layouts.iter().map(|layout| layout.iter().filter_map(IndexedBlock::growing).collect())
 }
 
 impl IndexedBlock {
-    /// The block as the algorithm knows it; None if there is no such block.
+    /// The block in the form that the algorithm takes; None if there is no such block.
     fn growing(&self) -> Option<growth::IndexedBlock> {
         Some(growth::IndexedBlock { block: Block::new(self.block, self.blocks)?, entries: self.entries() })
     }
 
-    /// What the index's entries tell.
+    /// What the entries of the index have.
     pub fn entries(&self) -> Entries {
         if self.fingerprint.is_some() { Entries::Covering } else { Entries::Plain }
     }
 
-    /// Whether this is the same block as in another table of the family, for as many rows.
+    /// Whether this is the same block as another one, and its index covers all rows if the other's does.
     fn is_as_good_as(&self, other: &Self) -> bool {
         (self.block, self.blocks) == (other.block, other.blocks) && self.is_partial <= other.is_partial
     }
@@ -163,7 +165,7 @@ impl Scoped {
 }
 
 impl Fingerprint {
-    /// Tells whether an expression is this fingerprint of a table.
+    /// A test whether an expression is this fingerprint of a table.
     pub fn recogniser(self, table: &Relation) -> impl Fn(Expression) -> bool {
         let (number, expression) = match self {
             Self::Column(number) => (Some(number), generation_of(table, number)),

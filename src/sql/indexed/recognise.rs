@@ -1,8 +1,7 @@
-//! Recognises calls of the extension's functions in stored expressions: which columns and indexes are fingerprints and
-//! blocks.
+//! Recognises calls of the extension's functions in stored expressions, by which columns and index keys are
+//! fingerprints or blocks.
 //!
-//! Two columns mean the same if their expression trees are equal; how the expressions are written in SQL does not
-//! matter.
+//! Expressions are compared as trees, so it does not matter how they are written in SQL.
 
 use pgrx::FromDatum;
 use pgrx::pg_sys::{self, Oid};

@@ -39,7 +39,7 @@ impl Scope {
         Ok(Self(names))
     }
 
-    /// Columns that are known to be in an index, each once.
+    /// The scope of an existing index, whose columns are known to differ.
     pub fn of_index(columns: Vec<String>) -> Self {
         Self(columns)
     }
@@ -48,8 +48,8 @@ impl Scope {
         &self.0
     }
 
-    /// The numbers of the columns in a table. An error unless an index can have each of them before a block. `taken`
-    /// says what a column is that cannot be in the scope, such as the source of the fingerprint.
+    /// The attnums of the columns in a table. An error unless each of them can come before a block in an index. For a
+    /// column that cannot be in the scope, `taken` says what it is, such as the source of the fingerprint.
     pub fn check(
         &self,
         table: &Relation,
@@ -78,7 +78,7 @@ impl Scope {
         self.0.iter().map(check).collect()
     }
 
-    /// The numbers of the columns in a table; None if one does not exist.
+    /// The attnums of the columns in a table; None if one does not exist.
     pub fn numbers(&self, table: &Relation) -> Result<Option<Vec<i16>>, ErrorReport> {
         self.0.iter().map(|name| Ok(Column::find(table, name)?.map(|column| column.number))).collect()
     }

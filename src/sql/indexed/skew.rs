@@ -49,13 +49,12 @@ fn simhash_skew_radii(
         return Ok(TableIterator::empty());
     };
     let searches = max_distance.map_or_else(|| Ok(searches().collect()), within)?;
-    let layouts = layouts(target, fingerprint, searches, &Scope::read(scope)?)?;
-    Ok(TableIterator::new(layouts.map(
-        |(near, (blocks, indexed, probes, commonest, candidates, worst, cost, best))| {
-            let (within, radii) = (near.max_distance(), near.radii().collect());
-            (blocks, indexed, probes, commonest, candidates, worst, cost, best, within, radii, recall(near))
-        },
-    )))
+    let rows = skew_rows(target, fingerprint, searches, &Scope::read(scope)?)?;
+    Ok(TableIterator::new(rows.map(|row| {
+        let (within, radii, found) = (row.near.max_distance(), row.near.radii().collect(), recall(row.near));
+        let (blocks, indexed, probes, commonest, candidates, worst, cost, best) = row.into_columns();
+        (blocks, indexed, probes, commonest, candidates, worst, cost, best, within, radii, found)
+    })))
 }
 
 /// The function as version 0.3.0 declares it, for databases that have not been updated: without radii.
@@ -82,15 +81,33 @@ fn simhash_skew_scoped(
     >,
     ErrorReport,
 > {
-    let layouts = layouts(target, fingerprint, within(max_distance)?, &Scope::read(Some(scope))?)?;
-    Ok(TableIterator::new(layouts.map(|(_, row)| row)))
+    let rows = skew_rows(target, fingerprint, within(max_distance)?, &Scope::read(Some(scope))?)?;
+    Ok(TableIterator::new(rows.map(SkewRow::into_columns)))
 }
 
 /// A search, and the number of blocks with which it is done.
 type Search = (i32, Nearness);
 
-/// A row of the result without what the search finds.
-type Row = (i32, bool, i64, Vec<f64>, f64, f64, f64, bool);
+/// A row of the result.
+struct SkewRow {
+    near: Nearness,
+    blocks: i32,
+    indexed: bool,
+    probes: i64,
+    commonest: Vec<f64>,
+    candidates: f64,
+    worst: f64,
+    cost: f64,
+    best: bool,
+}
+
+impl SkewRow {
+    /// The row's columns without those that describe the search and what it finds.
+    fn into_columns(self) -> (i32, bool, i64, Vec<f64>, f64, f64, f64, bool) {
+        let Self { near: _, blocks, indexed, probes, commonest, candidates, worst, cost, best } = self;
+        (blocks, indexed, probes, commonest, candidates, worst, cost, best)
+    }
+}
 
 /// The searches within a distance, with all layouts.
 fn within(max_distance: i32) -> Result<Vec<Search>, ErrorReport> {
@@ -98,12 +115,12 @@ fn within(max_distance: i32) -> Result<Vec<Search>, ErrorReport> {
     Ok(LAYOUTS.map(|blocks| (blocks, near)).collect())
 }
 
-fn layouts(
+fn skew_rows(
     target: pg_sys::Oid,
     fingerprint: &CStr,
     searches: Vec<Search>,
     scope: &Scope,
-) -> Result<impl Iterator<Item = (Nearness, Row)> + 'static, ErrorReport> {
+) -> Result<impl Iterator<Item = SkewRow> + 'static, ErrorReport> {
     let (sample, rows, indexed) = unchanged(|| {
         // SAFETY: a `name` argument is NUL-terminated.
         let table = SampledTable::lock(target, &unsafe { from_server(fingerprint.as_ptr()) }?, scope)?;
@@ -111,19 +128,16 @@ fn layouts(
         Ok::<_, ErrorReport>((sample, rows, table.indexed()))
     })?;
     let layouts = skew(sample, rows, searches, &tick).map_err(algorithm_error)?;
-    Ok(layouts.into_iter().map(move |layout| {
-        let is_indexed = indexed.as_ref().is_some_and(|indexed| indexed.serves(layout.blocks, layout.near));
-        let row = (
-            layout.blocks,
-            is_indexed,
-            i64::try_from(layout.probes).unwrap_or(i64::MAX),
-            layout.commonest.into_iter().map(share).collect(),
-            estimate(layout.candidates),
-            estimate(layout.worst),
-            estimate(layout.cost),
-            layout.best,
-        );
-        (layout.near, row)
+    Ok(layouts.into_iter().map(move |layout| SkewRow {
+        near: layout.near,
+        blocks: layout.blocks,
+        indexed: indexed.as_ref().is_some_and(|indexed| indexed.serves(layout.blocks, layout.near)),
+        probes: i64::try_from(layout.probes).unwrap_or(i64::MAX),
+        commonest: layout.commonest.into_iter().map(share).collect(),
+        candidates: estimate(layout.candidates),
+        worst: estimate(layout.worst),
+        cost: estimate(layout.cost),
+        best: layout.best,
     }))
 }
 
@@ -132,7 +146,7 @@ fn share(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
 
-/// Rounds to three digits, which is more than a sample can tell.
+/// Rounds to three digits, which is more than the accuracy of a sample.
 fn estimate(value: f64) -> f64 {
     // `format!` finds the nearest decimal number, but alone would round 122.5 to the even 122.
     format!("{:.2e}", value * (1.0 + f64::EPSILON)).parse().unwrap_or(value)

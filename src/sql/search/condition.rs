@@ -1,5 +1,6 @@
 //! Recognises conditions that two fingerprints are near: `simhash_near(a, b, k)`, `simhash_near(a, b, k, radii)`, and
-//! comparisons of a [`Distance`] with an integer, such as `hamming(a, b) <= k`.
+//! comparisons of a [`Distance`] with an integer, such as `hamming(a, b) <= k`. A table can be searched by a
+//! [`SearchCondition`].
 
 use pgrx::pg_sys;
 use simhash::search::growth::LARGEST_DISTANCE;
@@ -7,18 +8,22 @@ use simhash::search::nearness::Nearness;
 
 use super::USUAL_DISTANCE;
 use super::distance::Distance;
+use super::estimate::Estimate;
+use crate::postgres::catalog::relation::Relation;
 use crate::postgres::expression::{Expression, integer_strategy};
+use crate::postgres::planner::base_relation::{BaseRelation, Condition, Outer};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
+use crate::sql::indexed::fingerprint_column::column_of;
 use crate::sql::radii::check_radii;
 
 /// A condition that two fingerprints are near each other.
 #[derive(Clone, Copy)]
-pub struct Near {
-    pub fingerprints: [Bits; 2],
-    pub limit: Limit,
+struct Near {
+    fingerprints: [Bits; 2],
+    limit: Limit,
     /// Whether PostgreSQL asks this extension how many rows fulfil the condition.
-    pub is_estimated: bool,
+    is_estimated: bool,
 }
 
 /// The largest distance that a condition allows, and the radii of blocks if it has some.
@@ -31,9 +36,25 @@ pub struct Limit {
     pub is_strict: bool,
 }
 
+/// A condition on the distance of a table's fingerprint from a query, by which the table can be searched.
+#[derive(Clone, Copy)]
+pub struct SearchCondition {
+    pub condition: Condition,
+    /// The table's fingerprint, of type `bigint`.
+    pub fingerprint: Expression,
+    /// The query, of type `bigint`.
+    pub query: Expression,
+    pub limit: Limit,
+    /// The other relations that the query and the limit need.
+    pub outer: Outer,
+    pub estimate: Estimate,
+    /// Whether PostgreSQL has the estimate already.
+    pub is_estimated: bool,
+}
+
 impl Near {
-    /// Reads a condition; None if it is another one.
-    pub fn read(condition: Expression) -> Option<Self> {
+    /// Reads a condition; None unless it is that two fingerprints are near.
+    fn read(condition: Expression) -> Option<Self> {
         if let Some((function, arguments)) = condition.call() {
             let (&[a, b, limit], radii) = arguments.split_first_chunk()?;
             let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4ARRAYOID];
@@ -42,56 +63,97 @@ impl Near {
             let limit = Limit { expression: limit, radii: radii.first().copied(), is_strict: false };
             return Some(Self { fingerprints: [a, b].map(Bits::of_bigint), limit, is_estimated: true });
         }
-        let Compared { distance, strategy, with, .. } = Compared::read(condition)?;
+        let DistanceComparison { distance, strategy, limit, .. } = DistanceComparison::read(condition)?;
         let is_strict = match strategy {
             pg_sys::BTLessStrategyNumber => true,
             // Of the rows within the distance, the condition itself selects those at the distance.
             pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => false,
             _ => return None,
         };
-        let limit = Limit { expression: with, radii: None, is_strict };
+        let limit = Limit { expression: limit, radii: None, is_strict };
         Some(Self { fingerprints: distance.fingerprints, limit, is_estimated: false })
     }
 }
 
-/// The distance in a condition that it must exceed a limit, as `BETWEEN 0 AND k` has one, and the largest distance that
-/// does not: -1 if that is not known when the query is planned.
+impl SearchCondition {
+    /// The conditions by which a relation can be searched. A condition on two fingerprints of the relation is listed
+    /// for each of them.
+    pub fn all_of(relation: BaseRelation) -> Vec<Self> {
+        let near = relation.conditions().into_iter().filter_map(|found| Some((found, Near::read(found.expression)?)));
+        let sides = near.flat_map(|(condition, near)| {
+            let Near { fingerprints, limit, is_estimated } = near;
+            sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
+                let outer = relation.outer([query].into_iter().chain(limit.expressions()))?;
+                let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected());
+                Some(Self { condition, fingerprint, query, limit, outer, estimate, is_estimated })
+            })
+        });
+        sides.collect()
+    }
+
+    /// The condition with the smallest expected distance, which is the cheapest to search for.
+    pub fn cheapest(conditions: impl IntoIterator<Item = Self>) -> Option<Self> {
+        conditions.into_iter().min_by_key(|condition| condition.limit.expected().max_distance())
+    }
+}
+
+/// For each of two fingerprints that is computed from the relation's columns alone: this fingerprint, and the other one
+/// as the query, both of type `bigint`.
+pub fn sides(relation: BaseRelation, [a, b]: [Bits; 2]) -> impl Iterator<Item = (Expression, Expression)> {
+    [(a, b), (b, a)].into_iter().filter_map(move |(own, query)| {
+        let fingerprint = own.bigint().filter(|own| relation.owns(*own) && !own.is_volatile())?;
+        Some((stored(relation, fingerprint).unwrap_or(fingerprint), query.bigint()?))
+    })
+}
+
+/// The generated column that stores a fingerprint; None if the fingerprint is a column itself, or no column stores it.
+fn stored(relation: BaseRelation, fingerprint: Expression) -> Option<Expression> {
+    if fingerprint.as_own_column().is_some() || !relation.is_table() {
+        return None;
+    }
+    let own = fingerprint.moved(relation.number(), 1);
+    let column = column_of(&Relation::open_locked(relation.table()), Bits::of_bigint(own))?;
+    Some(column.as_variable()?.moved(1, relation.number()))
+}
+
+/// Reads a condition that a distance must exceed a limit, such as the first half of `BETWEEN 0 AND k`. Returns the
+/// distance, and the largest one that the condition excludes: -1 if that is not known when the query is planned.
 pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
-    let Compared { expression, strategy, with, .. } = Compared::read(condition)?;
+    let DistanceComparison { expression, strategy, limit, .. } = DistanceComparison::read(condition)?;
     let is_strict = match strategy {
         pg_sys::BTGreaterEqualStrategyNumber => true,
         pg_sys::BTGreaterStrategyNumber => false,
         _ => return None,
     };
-    Some((expression, with.any_integer().map_or(-1, |limit| largest_distance(limit, is_strict))))
+    Some((expression, limit.any_integer().map_or(-1, |limit| largest_distance(limit, is_strict))))
 }
 
 /// A comparison of a distance with an integer.
-struct Compared {
+struct DistanceComparison {
     distance: Distance,
     /// The distance as an expression.
     expression: Expression,
     /// The btree strategy of the operator that has the distance on its left.
     strategy: u32,
-    with: Expression,
+    limit: Expression,
 }
 
-impl Compared {
+impl DistanceComparison {
     fn read(condition: Expression) -> Option<Self> {
         let (operator, _, [left, right]) = condition.operation()?;
         let strategy = integer_strategy(operator)?;
         if let Some(distance) = Distance::read(left) {
-            return Some(Self { distance, expression: left, strategy, with: right });
+            return Some(Self { distance, expression: left, strategy, limit: right });
         }
         let distance = Distance::read(right)?;
         let exchanged = pg_sys::BTLessStrategyNumber + pg_sys::BTGreaterStrategyNumber - strategy;
-        Some(Self { distance, expression: right, strategy: exchanged, with: left })
+        Some(Self { distance, expression: right, strategy: exchanged, limit: left })
     }
 }
 
 impl Limit {
-    /// When two fingerprints are near, as far as it is known when the query is planned: with the usual distance if that
-    /// is not a constant, and with any radii if these are not constants.
+    /// The nearness to plan for. A limit that is not a constant counts as the usual distance, and radii that are not
+    /// constants are left out.
     pub fn expected(self) -> Nearness {
         let limit = self.expression.any_integer();
         let max_distance = limit.map_or(USUAL_DISTANCE, |limit| largest_distance(limit, self.is_strict));
@@ -106,7 +168,7 @@ impl Limit {
     }
 }
 
-/// The largest distance that is at most this limit, or less than it; -1 if there is none.
+/// The largest distance that is at most `limit` or, if `is_strict`, less than it; -1 if there is none.
 pub fn largest_distance(limit: i64, is_strict: bool) -> i32 {
     limit.saturating_sub(i64::from(is_strict)).clamp(-1, LARGEST_DISTANCE.into()) as i32
 }

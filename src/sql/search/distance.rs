@@ -1,7 +1,8 @@
 //! Recognises the Hamming distance of two fingerprints.
 //!
-//! `hamming(a, b)` and `a <~> b` are the extension's own. Applications that have no extension count the bits in which
-//! two fingerprints differ: by `bit_count` or, as before PostgreSQL 14, as characters of a text.
+//! `hamming(a, b)` and `a <~> b` are the extension's own. Applications that were written without the extension count
+//! the bits in which two fingerprints differ: with `bit_count` or, as was needed before PostgreSQL 14, as characters of
+//! a text.
 
 use pgrx::pg_sys;
 
@@ -16,7 +17,7 @@ pub struct Distance {
 }
 
 impl Distance {
-    /// Reads an expression, with or without casts to other integers; None if it is another one.
+    /// Reads an expression, with or without casts between integer types; None if it is not a distance.
     pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.applied()?;
         match (function.to_u32(), &arguments[..]) {

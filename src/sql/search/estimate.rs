@@ -1,4 +1,4 @@
-//! How many rows the planner is told to expect within a distance.
+//! Estimates for the planner: how many rows are within a distance.
 
 use simhash::distance::share_within;
 use simhash::search::nearness::Nearness;
@@ -6,13 +6,15 @@ use simhash::search::nearness::Nearness;
 use crate::postgres::expression::Expression;
 use crate::postgres::planner::planner_info::Planner;
 
-/// The number of near-duplicates of a fingerprint that the planner is told to expect, beside those by chance. If it
-/// expected more than one, it would prefer a sequential scan for `LIMIT 1`, hoping to meet one early.
+/// The number of near-duplicates that the planner expects of a fingerprint, in addition to rows that are near by
+/// chance. If it expected more than one, it would prefer a sequential scan for `LIMIT 1`, because it would expect to
+/// find one early.
 const NEAR_DUPLICATES: f64 = 1.0;
-/// The share of rows that are told to have a near-duplicate. PostgreSQL's own guess for a semi-join is the same.
+/// The share of rows that the planner expects to have a near-duplicate. PostgreSQL's own default for a semi-join is the
+/// same.
 const DUPLICATED: f64 = 0.5;
 
-/// The rows whose fingerprint is near another one.
+/// An estimate of the rows whose fingerprint is near another fingerprint.
 #[derive(Clone, Copy)]
 pub struct Estimate {
     distance: i32,
@@ -23,8 +25,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The estimate for a condition on two fingerprints. If one of them is known, it counts the common values of the
-    /// other that are near.
+    /// The estimate for a condition on two fingerprints. If the value of one of them is known, it counts the common
+    /// values of the other that are near this value.
     pub fn new(planner: Planner, [a, b]: [Expression; 2], near: Nearness) -> Self {
         let distance = near.max_distance();
         let sides = [(a, b), (b, a)].into_iter();
@@ -39,7 +41,7 @@ impl Estimate {
         Self { distance, common, rest: (1.0 - all - statistics.nulls).max(0.0) }
     }
 
-    /// The share of the rows of a table, or within a scope, that has so many of them.
+    /// The share of rows that are near, in a table or a scope of `rows` rows.
     pub fn share(&self, rows: f64) -> f64 {
         if self.distance < 0 {
             return 0.0;
@@ -48,7 +50,7 @@ impl Estimate {
         (self.common + self.rest * by_chance).min(1.0)
     }
 
-    /// The share of rows for which a near row exists among so many rows.
+    /// The share of rows for which a near row exists among `rows` rows.
     pub fn share_with_near_row(&self, rows: f64) -> f64 {
         if self.distance < 0 { 0.0 } else { (rows * share_within(self.distance)).clamp(DUPLICATED, 1.0) }
     }

@@ -1,4 +1,4 @@
-//! What EXPLAIN says about a scan.
+//! The output of EXPLAIN for a scan.
 
 use std::ffi::{CStr, CString};
 
@@ -12,7 +12,7 @@ use crate::sql::indexed::layouts::is_covering;
 
 /// What a scan has done in this process.
 pub struct Done {
-    /// The radius within which the last search has looked at each block; None if it has made no step.
+    /// The radius within which the last search has looked up each block; None if it has made no step.
     pub radii: Option<Vec<Option<u32>>>,
     pub counts: Counts,
     /// Number of searches.
@@ -79,7 +79,10 @@ fn key_name(settings: &Settings, number: usize) -> Vec<u8> {
     }
 }
 
-/// Adds what a scan has done.
+/// Adds what a scan has done, in EXPLAIN (ANALYZE).
+///
+/// # Safety
+/// The output is that of the running EXPLAIN.
 unsafe fn show_counts(done: &Done, instrument: &NodeInstrumentation, output: &Output) {
     // SAFETY: the output is the running EXPLAIN's.
     unsafe {
@@ -89,7 +92,8 @@ unsafe fn show_counts(done: &Done, instrument: &NodeInstrumentation, output: &Ou
             output.list(c"Radii", radii.map(String::into_bytes));
         }
         let Counts { descents, full_scans, .. } = done.counts;
-        // Parallel workers report what PostgreSQL's own counters can hold.
+        // Parallel workers do not report these counts, but only PostgreSQL's own counters: show these counts if this
+        // process has made all searches.
         if done.searches as f64 >= instrument.nloops {
             output.number(c"Index Descents", descents as f64);
             if full_scans > 0 || !output.is_text() {

@@ -20,9 +20,9 @@ use crate::postgres::error::{out_of_memory, push};
 use crate::postgres::heap::entry_scan::{EntryScan, KeyCondition, MOST_VALUES, Read};
 use crate::sql::indexed::layouts::{IndexedBlock, growing};
 
-/// A search in the indexes of a table. It holds no resource that [`Finder::end`] does not release.
+/// A search in the indexes of a table. [`Finder::end`] releases all resources that it holds.
 pub struct Finder {
-    layouts: Vec<Vec<Index>>,
+    layouts: Vec<Vec<SearchedIndex>>,
     growth: Growth,
     /// The estimated number of rows of the table, or within the scope.
     row_count: f64,
@@ -30,22 +30,22 @@ pub struct Finder {
     /// Which fingerprints are near the query.
     near: Nearness,
     task: Option<Task>,
-    /// The tids that steps found before they were given up.
+    /// The tids that were found by steps that were then given up.
     seen: HashSet<u64>,
-    /// The values of the look-up that is being made.
+    /// The values that are being looked up.
     values: Vec<i32>,
     /// The keys before the block.
     scope: Vec<pg_sys::ScanKeyData>,
     counts: Counts,
-    /// Whether scans stay open after a step or a full scan. Each takes 45 kB, which is more than beginning it again
-    /// costs, unless it is used again soon.
-    keeps_open: bool,
+    /// Whether the scan of an index stays open for further steps. It takes 45 kB, so beginning another one is cheaper
+    /// unless it is used again soon.
+    reuses_scans: bool,
 }
 
 /// What a finder has done in all its searches.
 #[derive(Clone, Copy, Default)]
 pub struct Counts {
-    /// Number of look-ups of a value in an index.
+    /// Number of probes.
     pub descents: u64,
     /// Number of index entries that were read.
     pub entries: u64,
@@ -53,8 +53,8 @@ pub struct Counts {
     pub full_scans: u64,
 }
 
-/// A block's index.
-struct Index {
+/// An index on a block.
+struct SearchedIndex {
     of: IndexedBlock,
     block: Block,
     entries: Entries,
@@ -62,38 +62,40 @@ struct Index {
     scan: Option<EntryScan>,
 }
 
-/// What the finder is reading.
+/// A step or a full scan in progress.
 struct Task {
-    kind: Kind,
-    /// Which index it is.
+    kind: TaskKind,
+    /// The layout of the index, and the position of the index in it.
     index: (usize, usize),
-    /// The values that are left to look up.
+    /// The values that are still to be looked up.
     values: Box<dyn Iterator<Item = i32>>,
-    /// Whether a look-up is being read.
-    is_looked_up: bool,
+    /// Whether the index scan may have further entries for the values that were looked up last.
+    is_scanning: bool,
     /// Whether all entries have been read.
     is_read: bool,
-    /// Number of entries that were read, and of those that are near.
+    /// Number of entries that were read.
     entries: u64,
+    /// Number of entries that were read and are near.
     near: u64,
     /// Tids to fetch, in descending order.
     to_fetch: Vec<u64>,
-    /// The tids that the step has found; None if it cannot be given up any more.
+    /// The tids that the step has found; None if it may no longer be given up.
     found: Option<Vec<u64>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum TaskKind {
     Step(Step),
-    /// All entries of an index; if the flag is set, without those that steps have found.
-    Pass {
+    /// A full scan of an index.
+    FullScan {
+        /// Whether to leave out what steps have found.
         skips_found: bool,
     },
 }
 
-/// A near fingerprint.
+/// An index entry of a near fingerprint.
 #[derive(Clone, Copy)]
-pub struct Found {
+pub struct NearEntry {
     pub fingerprint: u64,
     pub distance: u32,
     pub tid: ItemPointerData,
@@ -101,23 +103,23 @@ pub struct Found {
     pub is_fetched: bool,
 }
 
-/// What reading on has come to.
+/// The outcome of [`Finder::next`].
 pub enum Next {
-    Found(Found),
+    Entry(NearEntry),
     /// A step or a full scan is complete.
     Complete,
     /// No step is left, or a full scan is cheaper.
     Exhausted,
 }
 
-/// What is near before a search has begun.
+/// The nearness before a search has begun.
 const NONE_NEAR: Nearness = Nearness::within(-1);
 
-/// Tids that are collected before they are fetched, in half a megabyte.
+/// The most tids that are collected before their rows are fetched: half a megabyte.
 const MAX_COLLECTED_TIDS: usize = 1 << 16;
-/// Tids that are remembered of a step, in case that it is given up; and tids of such steps after which no further
-/// step is given up. They take a quarter of a megabyte, and two megabytes at most.
-const REMEMBERED: usize = 1 << 15;
+/// The limit on the tids that a step may find and still be given up: a quarter of a megabyte. Once the steps that were
+/// given up have found as many, no further step is given up; these tids take two megabytes at most.
+const MAX_REMEMBERED_TIDS: usize = 1 << 15;
 
 impl Finder {
     /// A finder in a table of about `row_count` rows. It opens the indexes, so that they cannot be dropped before it
@@ -127,7 +129,7 @@ impl Finder {
             let block = Block::new(of.block, of.blocks)?;
             // SAFETY: the index is one of the plan, whose table is locked, so that the index exists.
             let relation = unsafe { pg_sys::index_open(of.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
-            Some(Index { of: *of, block, entries: of.entries(), relation, scan: None })
+            Some(SearchedIndex { of: *of, block, entries: of.entries(), relation, scan: None })
         };
         Self {
             layouts: settings.layouts.iter().map(|layout| layout.iter().filter_map(index).collect()).collect(),
@@ -140,7 +142,7 @@ impl Finder {
             values: Vec::new(),
             scope: Vec::new(),
             counts: Counts::default(),
-            keeps_open: false,
+            reuses_scans: false,
         }
     }
 
@@ -149,9 +151,10 @@ impl Finder {
         self.scope = scope;
     }
 
-    /// Begins a search for what is near a fingerprint. `is_again` says whether it is not the first one of the query.
+    /// Begins a search for fingerprints near `query`. `is_again` says whether it follows another search of the same
+    /// scan.
     pub fn begin(&mut self, settings: &Settings, query: u64, near: Nearness, is_again: bool) {
-        self.keeps_open = is_again;
+        self.reuses_scans = is_again;
         self.growth = Growth::new(self.row_count, growing(&settings.layouts), near);
         self.query = query;
         self.near = near;
@@ -174,10 +177,10 @@ impl Finder {
         self.row_count * costs.fold(f64::INFINITY, f64::min)
     }
 
-    /// Reads on until a near fingerprint at one of the distances `wanted`. Steps are made until everything within `target`
-    /// is found, as long as those that are left cost at most `otherwise` microseconds. A fingerprint that several steps
-    /// find is returned once.
-    pub fn next(&mut self, rows: &mut Rows, target: i32, wanted: &RangeInclusive<u32>, otherwise: f64) -> Next {
+    /// Finds the next near fingerprint at one of these distances. Makes steps until everything within `target` is
+    /// found, as long as the remaining steps cost at most `otherwise` microseconds. An entry that several steps find is
+    /// returned once.
+    pub fn next(&mut self, rows: &mut Rows, target: i32, distances: &RangeInclusive<u32>, otherwise: f64) -> Next {
         loop {
             let Some(mut task) = self.task.take() else {
                 let Some(step) = self.growth.next(target, otherwise) else { return Next::Exhausted };
@@ -185,27 +188,27 @@ impl Finder {
                 continue;
             };
             let found = match self.index(task.index).entries {
-                Entries::Covering => self.next_near(&mut task, wanted),
-                Entries::Plain => self.next_fetched(&mut task, rows, wanted),
+                Entries::Covering => self.next_near(&mut task, distances),
+                Entries::Plain => self.next_fetched(&mut task, rows, distances),
             };
             match (found, task.kind) {
                 (Some(found), _) => {
                     task.remember(found.tid);
                     self.task = Some(task);
-                    return Next::Found(found);
+                    return Next::Entry(found);
                 }
-                (None, Kind::Step(step)) if !task.is_read => {
+                (None, TaskKind::Step(step)) if !task.is_read => {
                     self.growth.give_up(step);
                     let found = task.found.unwrap_or_default();
                     self.seen.try_reserve(found.len()).unwrap_or_else(|_| out_of_memory());
                     self.seen.extend(found);
                 }
-                (None, Kind::Step(step)) => {
+                (None, TaskKind::Step(step)) => {
                     self.growth.complete(step);
                     self.release(task.index);
                     return Next::Complete;
                 }
-                (None, Kind::Pass { .. }) => {
+                (None, TaskKind::FullScan { .. }) => {
                     self.release(task.index);
                     return Next::Complete;
                 }
@@ -218,34 +221,34 @@ impl Finder {
         let block = self.index(index).block;
         let values = block.ring(self.query, step.radius);
         self.open(index, rows);
-        let mut task = Task::new(Kind::Step(step), index, Box::new(values));
-        if self.seen.len() >= REMEMBERED {
-            task.keep();
+        let mut task = Task::new(TaskKind::Step(step), index, Box::new(values));
+        if self.seen.len() >= MAX_REMEMBERED_TIDS {
+            task.stop_remembering();
         }
         self.task = Some(task);
     }
 
-    /// Begins to read all entries of the cheapest index; if the flag is set, without those that steps have found.
-    pub fn begin_pass(&mut self, rows: &Rows, skips_found: bool) {
+    /// Begins a full scan of the cheapest index. If `skips_found`, what steps have found is left out.
+    pub fn begin_full_scan(&mut self, rows: &Rows, skips_found: bool) {
         self.counts.full_scans += 1;
-        self.begin_all(rows, Kind::Pass { skips_found }, KeyCondition::NotNull);
+        self.begin_on_cheapest_index(rows, TaskKind::FullScan { skips_found }, KeyCondition::NotNull);
     }
 
-    /// Begins to read the entries of rows that have no fingerprint, for [`Finder::next_any`].
+    /// Begins to read the entries of rows without a fingerprint, for [`Finder::next_any`].
     pub fn begin_nulls(&mut self, rows: &Rows) {
-        self.begin_all(rows, Kind::Pass { skips_found: false }, KeyCondition::Null);
+        self.begin_on_cheapest_index(rows, TaskKind::FullScan { skips_found: false }, KeyCondition::Null);
     }
 
-    fn begin_all(&mut self, rows: &Rows, kind: Kind, wanted: KeyCondition<'_>) {
+    fn begin_on_cheapest_index(&mut self, rows: &Rows, kind: TaskKind, condition: KeyCondition<'_>) {
         let indexes = self.layouts.iter().enumerate();
         let mut all = indexes.flat_map(|(layout, indexes)| (0..indexes.len()).map(move |index| (layout, index)));
         let is_covering = |&(layout, index): &(usize, usize)| self.layouts[layout][index].entries == Entries::Covering;
-        // All layouts have an index.
+        // Every layout has an index.
         let index = all.clone().find(is_covering).or_else(|| all.next()).unwrap_or((0, 0));
         self.open(index, rows);
-        self.look_up(index, wanted);
+        self.look_up(index, condition);
         self.counts.descents += 1;
-        self.task = Some(Task { is_looked_up: true, ..Task::new(kind, index, Box::new(std::iter::empty())) });
+        self.task = Some(Task { is_scanning: true, ..Task::new(kind, index, Box::new(std::iter::empty())) });
     }
 
     /// The tid of the next row of a full scan, whatever its fingerprint; None at the end.
@@ -264,13 +267,13 @@ impl Finder {
         None
     }
 
-    /// The next near fingerprint of a task, by entries that have it. None at the end of the task, or if it is to be
-    /// given up.
-    fn next_near(&mut self, task: &mut Task, wanted: &RangeInclusive<u32>) -> Option<Found> {
+    /// The next near entry of a task whose entries have the fingerprint. None at the end of the task, or if its step is
+    /// to be given up.
+    fn next_near(&mut self, task: &mut Task, distances: &RangeInclusive<u32>) -> Option<NearEntry> {
         let Self { query, near, .. } = *self;
-        let is_wanted = |value: i64| {
+        let is_near = |value: i64| {
             let difference = value.cast_unsigned() ^ query;
-            wanted.contains(&difference.count_ones()) && near.contains(difference)
+            distances.contains(&difference.count_ones()) && near.contains(difference)
         };
         loop {
             pgrx::check_for_interrupts!();
@@ -279,7 +282,7 @@ impl Finder {
             }
             let scan = self.index(task.index).scan.as_mut()?;
             let before = scan.entries;
-            let read = scan.next(is_wanted);
+            let read = scan.next(is_near);
             let tid = scan.tid();
             task.entries += scan.entries - before;
             match read {
@@ -288,11 +291,11 @@ impl Finder {
                     let fingerprint = value as u64;
                     if self.is_new(task, fingerprint, tid) {
                         let distance = hamming(fingerprint, query);
-                        return Some(Found { fingerprint, distance, tid, is_fetched: false });
+                        return Some(NearEntry { fingerprint, distance, tid, is_fetched: false });
                     }
                 }
                 Read::Entry(None) | Read::Pause => {}
-                Read::End => task.is_looked_up = false,
+                Read::End => task.is_scanning = false,
             }
             if task.is_to_be_given_up(Entries::Covering) {
                 return None;
@@ -300,9 +303,9 @@ impl Finder {
         }
     }
 
-    /// The next near fingerprint of a task, by entries that do not have it: each row is fetched. None at the end of the
-    /// task, or if it is to be given up.
-    fn next_fetched(&mut self, task: &mut Task, rows: &mut Rows, wanted: &RangeInclusive<u32>) -> Option<Found> {
+    /// The next near entry of a task whose entries lack the fingerprint, so that each row is fetched. None at the end
+    /// of the task, or if its step is to be given up.
+    fn next_fetched(&mut self, task: &mut Task, rows: &mut Rows, distances: &RangeInclusive<u32>) -> Option<NearEntry> {
         loop {
             while let Some(number) = task.to_fetch.pop() {
                 pgrx::check_for_interrupts!();
@@ -310,11 +313,11 @@ impl Finder {
                 let fingerprint = if rows.fetch(tid) { rows.fingerprint() } else { None };
                 let Some(fingerprint) = fingerprint else { continue };
                 let distance = hamming(fingerprint, self.query);
-                if wanted.contains(&distance)
+                if distances.contains(&distance)
                     && self.near.contains(fingerprint ^ self.query)
                     && self.is_new(task, fingerprint, tid)
                 {
-                    return Some(Found { fingerprint, distance, tid, is_fetched: true });
+                    return Some(NearEntry { fingerprint, distance, tid, is_fetched: true });
                 }
             }
             while task.to_fetch.len() < MAX_COLLECTED_TIDS && self.look_up_next(task) {
@@ -329,28 +332,29 @@ impl Finder {
                         }
                     }
                     Read::Pause => {}
-                    Read::End => task.is_looked_up = false,
+                    Read::End => task.is_scanning = false,
                 }
             }
             if task.to_fetch.is_empty() {
                 return None;
             }
-            // What has been fetched has cost the time already.
-            task.keep();
+            // The fetches take most of the time, so do not give up a step that has begun them.
+            task.stop_remembering();
             task.to_fetch.sort_unstable_by(|a, b| b.cmp(a));
         }
     }
 
-    /// Whether no step has found a fingerprint yet that a task finds.
+    /// Whether no step has found an entry before the task.
     fn is_new(&self, task: &Task, fingerprint: u64, tid: ItemPointerData) -> bool {
-        task.kind == Kind::Pass { skips_found: false }
+        task.kind == TaskKind::FullScan { skips_found: false }
             || self.growth.is_new(fingerprint ^ self.query)
                 && (self.seen.is_empty() || !self.seen.contains(&number_of(tid)))
     }
 
-    /// Looks up the next values of a task, unless a look-up is still being read. False if there are none.
+    /// Looks up the next values of a task, unless the index scan may have further entries for the last ones. False if
+    /// no values are left.
     fn look_up_next(&mut self, task: &mut Task) -> bool {
-        if task.is_looked_up {
+        if task.is_scanning {
             return true;
         }
         self.values.clear();
@@ -363,31 +367,30 @@ impl Finder {
         let values = std::mem::take(&mut self.values);
         self.look_up(task.index, KeyCondition::AnyOf(&values));
         self.values = values;
-        task.is_looked_up = true;
+        task.is_scanning = true;
         true
     }
 
-    /// Begins a scan of an index, if that has not been done.
+    /// Begins a scan of an index, unless it has begun.
     fn open(&mut self, index: (usize, usize), rows: &Rows) {
         let keys = self.scope.len() + 1;
         self.index(index).open(rows, keys);
     }
 
-    /// Begins to look up values of a block, within the scope.
-    fn look_up(&mut self, (layout, index): (usize, usize), wanted: KeyCondition<'_>) {
+    /// Begins to look up a block by a condition, within the scope.
+    fn look_up(&mut self, (layout, index): (usize, usize), condition: KeyCondition<'_>) {
         let Self { layouts, scope, .. } = self;
         if let Some(scan) = layouts[layout][index].scan.as_mut() {
             // SAFETY: the index has the scope's columns, then the block, an integer; the scan has a key for each.
-            unsafe { scan.look_up(scope, scope.len() as i16 + 1, wanted) };
+            unsafe { scan.look_up(scope, scope.len() as i16 + 1, condition) };
         }
     }
 
-    fn index(&mut self, (layout, index): (usize, usize)) -> &mut Index {
+    fn index(&mut self, (layout, index): (usize, usize)) -> &mut SearchedIndex {
         &mut self.layouts[layout][index]
     }
 
-    /// Reads the row of the entry that was found last, if it has not been fetched; false if the snapshot does not see
-    /// it.
+    /// Fetches the row of the entry that was found last; false if the snapshot does not see the row.
     pub fn fetch(&mut self, rows: &mut Rows) -> bool {
         let Some(index) = self.task.as_ref().map(|task| task.index) else { return false };
         self.index(index).scan.as_mut().is_some_and(|scan| rows.fetch_entry(scan))
@@ -399,8 +402,8 @@ impl Finder {
         Counts { entries, ..self.counts }
     }
 
-    /// The radius within which the last search has looked at each block of the layout that it has used; None if it has
-    /// completed no step.
+    /// The radius within which the last search has looked up each block of the layout that it has used most; None if it
+    /// has completed no step.
     pub fn radii(&self) -> Option<Vec<Option<u32>>> {
         let layouts = self.layouts.iter().zip(self.growth.radii());
         let (layout, found) = layouts.max_by_key(|(_, radii)| radii.iter().flatten().count())?;
@@ -412,10 +415,10 @@ impl Finder {
         Some(radii)
     }
 
-    /// Ends the scan of an index, unless scans stay open.
+    /// Ends the scan of an index, unless scans are reused.
     fn release(&mut self, index: (usize, usize)) {
-        let keeps_open = self.keeps_open;
-        if let Some(scan) = self.index(index).scan.take_if(|_| !keeps_open) {
+        let reuses_scans = self.reuses_scans;
+        if let Some(scan) = self.index(index).scan.take_if(|_| !reuses_scans) {
             self.counts.entries += scan.entries;
             scan.end();
         }
@@ -433,8 +436,8 @@ impl Finder {
     }
 }
 
-impl Index {
-    /// Begins a scan with so many keys, if that has not been done.
+impl SearchedIndex {
+    /// Begins a scan with `keys` scan keys, unless it has begun.
     fn open(&mut self, rows: &Rows, keys: usize) {
         let (table, index, snapshot, included) = (rows.table(), self.relation, rows.snapshot(), self.of.fingerprint);
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
@@ -444,30 +447,30 @@ impl Index {
 }
 
 impl Task {
-    fn new(kind: Kind, index: (usize, usize), values: Box<dyn Iterator<Item = i32>>) -> Self {
-        let found = matches!(kind, Kind::Step(_)).then(Vec::new);
-        let (is_looked_up, is_read, entries, near, to_fetch) = (false, false, 0, 0, Vec::new());
-        Self { kind, index, values, is_looked_up, is_read, entries, near, to_fetch, found }
+    fn new(kind: TaskKind, index: (usize, usize), values: Box<dyn Iterator<Item = i32>>) -> Self {
+        let found = matches!(kind, TaskKind::Step(_)).then(Vec::new);
+        let (is_scanning, is_read, entries, near, to_fetch) = (false, false, 0, 0, Vec::new());
+        Self { kind, index, values, is_scanning, is_read, entries, near, to_fetch, found }
     }
 
-    /// Remembers what the step has found, in case that it is given up.
+    /// Remembers what the step has found, in case it is given up.
     fn remember(&mut self, tid: ItemPointerData) {
         if let Some(tids) = &mut self.found {
             push(tids, number_of(tid));
-            if tids.len() >= REMEMBERED {
-                self.keep();
+            if tids.len() >= MAX_REMEMBERED_TIDS {
+                self.stop_remembering();
             }
         }
     }
 
-    /// From now on, the step is not given up.
-    fn keep(&mut self) {
+    /// Forgets what the step has found, so that it may no longer be given up.
+    fn stop_remembering(&mut self) {
         self.found = None;
     }
 
-    /// Whether the entries that are not near have cost so much that other steps are cheaper.
+    /// Whether the entries that are not near have cost so much that giving the step up is cheaper.
     fn is_to_be_given_up(&self, entries: Entries) -> bool {
-        let Kind::Step(step) = self.kind else { return false };
+        let TaskKind::Step(step) = self.kind else { return false };
         self.found.is_some() && (self.entries - self.near) as f64 * entries.microseconds() > step.limit
     }
 }
@@ -477,7 +480,7 @@ fn number_of(tid: ItemPointerData) -> u64 {
     u64::from(tid.ip_blkid.bi_hi) << 32 | u64::from(tid.ip_blkid.bi_lo) << 16 | u64::from(tid.ip_posid)
 }
 
-/// The tid of a number.
+/// The tid that [`number_of`] has converted.
 fn tid_of(number: u64) -> ItemPointerData {
     ItemPointerData {
         ip_blkid: pg_sys::BlockIdData { bi_hi: (number >> 32) as u16, bi_lo: (number >> 16) as u16 },

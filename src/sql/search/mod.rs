@@ -1,7 +1,8 @@
-//! Searches. [`near`] has the functions, [`condition`] recognises them in a query, [`wanted`] says which of them one
-//! table can be searched for, [`estimate`] how many rows are near, and [`path`] offers the scan of block indexes to the
-//! planner. [`plan`] is what its plan keeps. [`scan`] runs it, within a [`scope`] if the indexes have one: it reads
-//! rows from a [`finder`] or, nearest first, from [`nearest`]; [`explain`] says what it did.
+//! Searches. [`near`] has the functions on fingerprints. [`condition`] recognises conditions on a [`distance`], and
+//! says by which of them a table can be searched; [`estimate`] says how many rows fulfil them. [`path`] offers the scan
+//! of block indexes to the planner, and [`plan`] is what the plan of a search stores. [`scan`] runs it, within a
+//! [`scope`] if the indexes have one. It finds [`rows`] by a [`finder`] or, nearest first, by [`nearest`]. [`explain`]
+//! shows what it has done.
 
 mod condition;
 mod distance;
@@ -15,7 +16,6 @@ mod plan;
 mod rows;
 mod scan;
 mod scope;
-mod wanted;
 
-/// The distance that is assumed if the planner does not know it.
+/// The distance that is assumed if it is not known when a query is planned.
 const USUAL_DISTANCE: i32 = 3;

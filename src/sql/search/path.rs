@@ -1,7 +1,7 @@
-//! Offers the scan of block indexes to the planner, as a way to find near rows and to read rows nearest first.
+//! Offers the scan of block indexes to the planner, as a path that finds near rows or returns rows nearest first.
 //!
-//! PostgreSQL has attached each condition to the table that it belongs to when it asks for ways to scan that table. So
-//! no column of another query can be taken for a column of the table.
+//! The planner has assigned each condition to a relation before it asks for the paths of that relation. So a column of
+//! another relation or query cannot be mistaken for a column of the table.
 
 use std::cell::Cell;
 
@@ -12,12 +12,11 @@ use simhash::distance::share_within;
 use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 use simhash::search::nearness::Nearness;
 
-use super::condition::{Limit, exceeded_distance};
+use super::condition::{Limit, SearchCondition, exceeded_distance, sides};
 use super::distance::Distance;
 use super::nearest::Capacity;
 use super::plan::{ScopeKey, Search, Settings};
 use super::scan::NearScan;
-use super::wanted::{Wanted, cheapest, sides};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::expression::Expression;
 use crate::postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
@@ -31,7 +30,7 @@ thread_local! {
     static PREVIOUS_HOOK: Cell<pg_sys::set_rel_pathlist_hook_type> = const { Cell::new(None) };
 }
 
-/// Defines the setting, makes the scan known, and sets the hook. Called once, when the library is loaded.
+/// Defines the setting, registers the scan, and sets the hook. Called once, when the library is loaded.
 pub fn initialise() {
     GucRegistry::define_bool_guc(
         c"pg_simhash.enable_scan",
@@ -64,38 +63,40 @@ unsafe extern "C-unwind" fn offer_scans(
                 pgrx::pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
             }
             if let Some(relation) = BaseRelation::new(root, relation, entry) {
-                let wanted = Wanted::of(relation);
+                let conditions = SearchCondition::all_of(relation);
                 if IS_ENABLED.get() && relation.is_table() {
-                    offer(relation, &wanted);
+                    offer(relation, &conditions);
                 }
-                estimate(relation, &wanted);
+                estimate(relation, &conditions);
             }
         });
     }
 }
 
-fn offer(relation: BaseRelation, wanted: &[Wanted]) {
-    let order = relation.orders().into_iter().find_map(|order| ByDistance::read(relation, order, wanted));
-    if wanted.is_empty() && order.is_none() {
+fn offer(relation: BaseRelation, conditions: &[SearchCondition]) {
+    let order = relation.orders().into_iter().find_map(|order| ByDistance::read(relation, order, conditions));
+    if conditions.is_empty() && order.is_none() {
         return;
     }
     let usable = relation.indexes();
     let mut indexes = Indexes { relation, usable: &usable, known: Vec::new() };
-    for wanted in wanted {
-        let tables = indexes.tables(wanted.fingerprint, wanted.outer);
-        tables.iter().filter_map(|table| table.near(wanted)).for_each(|way| way.offer_near(wanted));
+    for condition in conditions {
+        let tables = indexes.tables(condition.fingerprint, condition.outer);
+        tables.iter().filter_map(|table| table.near(condition)).for_each(|path| path.offer_near(condition));
     }
     if let Some(order) = &order {
         let tables = indexes.tables(order.fingerprint, order.outer);
         let alone = tables.iter().filter(|table| table.outer.is_empty());
-        alone.filter_map(|table| table.nearest(order)).for_each(|way| way.offer_nearest(order));
+        alone.filter_map(|table| table.nearest(order)).for_each(|path| path.offer_nearest(order));
     }
 }
 
-/// Corrects the planner's estimates of rows: for `<=`, it assumes that a third of the rows fulfils the condition.
-fn estimate(relation: BaseRelation, wanted: &[Wanted]) {
+/// Corrects the planner's estimates of rows: it assumes that a third of the rows fulfils a condition with `<=`.
+fn estimate(relation: BaseRelation, conditions: &[SearchCondition]) {
     let mut shares = Vec::new();
-    for Wanted { condition, fingerprint, query, estimate, .. } in wanted.iter().filter(|wanted| !wanted.is_estimated) {
+    for SearchCondition { condition, fingerprint, query, estimate, .. } in
+        conditions.iter().filter(|condition| !condition.is_estimated)
+    {
         let rows = relation.planner().most_rows([*fingerprint, *query]);
         relation.set_share(condition, estimate.share(rows), estimate.share_with_near_row(rows));
         shares.push((*condition, estimate.share(rows)));
@@ -113,13 +114,13 @@ fn estimate(relation: BaseRelation, wanted: &[Wanted]) {
     relation.estimate_rows(&shares);
 }
 
-/// The order by distance that a query needs.
+/// An order by distance that a query needs.
 struct ByDistance {
     order: Order,
     fingerprint: Expression,
     query: Expression,
     /// The condition that limits the distance.
-    limit: Option<Wanted>,
+    limit: Option<SearchCondition>,
     /// The other relations that the scan needs.
     outer: Outer,
     /// The number of rows that the query is expected to read, if the distance is not limited.
@@ -127,8 +128,8 @@ struct ByDistance {
 }
 
 impl ByDistance {
-    /// Reads an order; None if it is not the distance from a query that is the same for all rows.
-    fn read(relation: BaseRelation, order: Order, wanted: &[Wanted]) -> Option<Self> {
+    /// Reads an order; None unless it is by the distance from a query that is the same for all rows.
+    fn read(relation: BaseRelation, order: Order, conditions: &[SearchCondition]) -> Option<Self> {
         if !relation.may_see_hidden_rows(order.expression) {
             return None;
         }
@@ -137,40 +138,42 @@ impl ByDistance {
             let outer = relation.outer([query]).filter(|outer| outer.is_empty())?;
             Some((fingerprint, query, outer))
         })?;
-        let same = |wanted: &&Wanted| {
-            wanted.outer.is_empty() && wanted.fingerprint.equals(fingerprint) && wanted.query.equals(query)
+        let same = |condition: &&SearchCondition| {
+            condition.outer.is_empty() && condition.fingerprint.equals(fingerprint) && condition.query.equals(query)
         };
-        let limit = cheapest(wanted.iter().filter(same).copied());
+        let limit = SearchCondition::cheapest(conditions.iter().filter(same).copied());
         let expected = relation.expected_rows().filter(|_| limit.is_none());
         Some(Self { order, fingerprint, query, limit, outer, expected })
     }
 }
 
-/// The indexed blocks of each fingerprint of the query.
+/// The indexed blocks of each fingerprint in the query.
 struct Indexes<'a> {
     relation: BaseRelation,
     usable: &'a [UsableIndex],
+    /// The fingerprints whose blocks have been read.
     known: Vec<(Expression, Vec<Scoped>)>,
 }
 
-/// A table with layouts that it has indexed, within one scope.
-struct Table<'a> {
+/// A table with indexed layouts that a search can use together, within one scope.
+struct IndexedTable<'a> {
     relation: BaseRelation,
     usable: &'a [UsableIndex],
     layouts: Vec<Layout>,
     scope: Vec<Equality>,
     /// The other relations that the search and its scope need.
     outer: Outer,
-    /// The number of the fingerprint's column, if it is one and all these indexes have it.
+    /// The attnum of the fingerprint, if it is a column and all these indexes have it.
     covered: Option<i16>,
-    /// The number of rows within the scope.
+    /// The estimated number of rows within the scope.
     rows: f64,
 }
 
 impl<'a> Indexes<'a> {
-    /// The ways to see the table as one that has indexed a fingerprint, for a search that needs the relations `outer`:
-    /// one for each scope that the query has. If some of the layouts are covering, they also come by themselves.
-    fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<Table<'a>> {
+    /// The table with the layouts of a fingerprint, for a search that needs the relations `outer`. It is listed once
+    /// for each scope that the query has values for and, if only some of the layouts are covering, again with these
+    /// alone.
+    fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable<'a>> {
         let Self { relation, usable, .. } = *self;
         let column = fingerprint.as_own_column().filter(|&column| column > 0);
         let found = self.blocks(fingerprint, column);
@@ -187,7 +190,7 @@ impl<'a> Indexes<'a> {
                         equality.outer.is_within(outer) && relation.looks_up(index, position, equality)
                     })
                 };
-                // All indexes are searched with the same keys.
+                // The scan looks up the same keys in all indexes, so use the indexes with the same equalities.
                 let mut scope: Option<Vec<usize>> = None;
                 let mut blocks = Vec::new();
                 for found in found.iter().filter(|found| found.scope == *columns) {
@@ -204,16 +207,24 @@ impl<'a> Indexes<'a> {
                 let covering: Vec<_> = layouts.iter().filter(|layout| is_covering(layout)).cloned().collect();
                 let covered = column.filter(|_| covering.len() == layouts.len());
                 let has_both = column.is_some() && !covering.is_empty() && covered.is_none();
-                tables.push(Table { relation, usable, layouts, scope: scope.clone(), outer, covered, rows });
+                tables.push(IndexedTable { relation, usable, layouts, scope: scope.clone(), outer, covered, rows });
                 if has_both {
-                    tables.push(Table { relation, usable, layouts: covering, scope, outer, covered: column, rows });
+                    tables.push(IndexedTable {
+                        relation,
+                        usable,
+                        layouts: covering,
+                        scope,
+                        outer,
+                        covered: column,
+                        rows,
+                    });
                 }
             }
         }
         tables
     }
 
-    /// The indexed blocks of a fingerprint, which is this column if it is one.
+    /// The indexed blocks of a fingerprint. `column` is its attnum if it is a column.
     fn blocks(&mut self, fingerprint: Expression, column: Option<i16>) -> &[Scoped] {
         let mut known = self.known.iter();
         let index = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
@@ -230,8 +241,8 @@ impl<'a> Indexes<'a> {
     }
 }
 
-/// The sets of relations, each with those of `outer`, by which all columns of a scope are known, given the equalities
-/// of each column.
+/// The sets of relations, each with those of `outer`, that give each column of a scope a value. `scope` has the
+/// equalities of each column.
 fn outers(outer: Outer, scope: &[Vec<Equality>]) -> Vec<Outer> {
     scope.iter().fold(vec![outer], |outers, equalities| {
         let mut larger = Vec::new();
@@ -248,26 +259,26 @@ fn outers(outer: Outer, scope: &[Vec<Equality>]) -> Vec<Outer> {
     })
 }
 
-/// A way to search a table.
-struct Way<'a> {
-    table: &'a Table<'a>,
+/// A path that searches a table.
+struct Path<'a> {
+    table: &'a IndexedTable<'a>,
     cost: PathCost,
-    /// The fingerprint's column, if the query needs nothing else and all indexes have it.
+    /// The attnum of the fingerprint, if the query needs no other column and all indexes have it.
     only_column: Option<i16>,
 }
 
-impl<'a> Table<'a> {
-    /// The way to find near rows; None if the layouts do not serve the distance.
-    fn near(&'a self, wanted: &Wanted) -> Option<Way<'a>> {
+impl<'a> IndexedTable<'a> {
+    /// The path that finds near rows; None if the layouts do not serve the distance.
+    fn near(&'a self, condition: &SearchCondition) -> Option<Path<'a>> {
         let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
         let (startup, _) = self.relation.condition_costs();
-        let found = self.rows * wanted.estimate.share(self.rows);
-        let total = self.search_cost(wanted.limit.expected())? + self.fetch_cost(found, only_column.is_some());
-        Some(Way { table: self, cost: PathCost { startup, total: startup + total }, only_column })
+        let found = self.rows * condition.estimate.share(self.rows);
+        let total = self.search_cost(condition.limit.expected())? + self.fetch_cost(found, only_column.is_some());
+        Some(Path { table: self, cost: PathCost { startup, total: startup + total }, only_column })
     }
 
-    /// The way to read rows nearest first.
-    fn nearest(&'a self, order: &ByDistance) -> Option<Way<'a>> {
+    /// The path that returns rows nearest first; None if the layouts do not serve the distance.
+    fn nearest(&'a self, order: &ByDistance) -> Option<Path<'a>> {
         let only_column = self.covered.filter(|&column| self.relation.needs_only(column, self.outer));
         let (startup, _) = self.relation.condition_costs();
         let fetches = |rows| self.fetch_cost(rows, only_column.is_some());
@@ -282,7 +293,7 @@ impl<'a> Table<'a> {
                 (self.search_cost(near)?, full_scans(near.max_distance()) + fetches(found))
             }
             None => {
-                // The nearest row may be as far as chance puts it.
+                // Expect the nearest row at the smallest distance at which one row is near by chance.
                 let nearest = (0..64).find(|&distance| self.rows * share_within(distance) >= 1.0);
                 let growth = nearest.and_then(|nearest| self.search_cost(Nearness::within(nearest)));
                 let growth = growth.map_or(full_scan, |cost| cost.min(full_scan));
@@ -290,7 +301,7 @@ impl<'a> Table<'a> {
             }
         };
         let cost = PathCost { startup: startup + growth, total: startup + growth + rest };
-        Some(Way { table: self, cost, only_column })
+        Some(Path { table: self, cost, only_column })
     }
 
     /// The cost of finding everything near, in the planner's units; None if the layouts do not serve it.
@@ -300,7 +311,7 @@ impl<'a> Table<'a> {
         let (random, _) = self.relation.page_costs();
         let pages: f64 = self.index_pages().sum();
         let leaves = self.relation.pages_fetched(total.probes.min(pages), pages, self.outer);
-        // As PostgreSQL charges the descent of a btree, for a tree of this height (btcostestimate in selfuncs.c).
+        // Charge a descent as PostgreSQL does for a btree of this height (btcostestimate in selfuncs.c).
         // SAFETY: the settings are plain numbers.
         let (operator, entry) = unsafe { (pg_sys::cpu_operator_cost, pg_sys::cpu_index_tuple_cost) };
         let descent = operator * (self.rows.log2().ceil().max(0.0) + PAGES_OF_DESCENT * PAGE_OPERATORS);
@@ -334,7 +345,7 @@ impl<'a> Table<'a> {
         fetched * (random - (random - sequential) * (fetched / pages).sqrt())
     }
 
-    /// The cost of returning rows.
+    /// The cost of fetching and returning rows.
     fn fetch_cost(&self, rows: f64, is_only_index: bool) -> f64 {
         let (random, _) = self.relation.page_costs();
         let fetched = if is_only_index { 1.0 - self.relation.visible_share() } else { 1.0 };
@@ -348,19 +359,19 @@ impl<'a> Table<'a> {
     }
 }
 
-impl Way<'_> {
-    fn offer_near(&self, wanted: &Wanted) {
-        self.offer(None, &self.search(false, wanted.fingerprint, wanted.query, Some(wanted.limit), None));
+impl Path<'_> {
+    fn offer_near(&self, condition: &SearchCondition) {
+        self.offer(None, &self.search(false, condition.fingerprint, condition.query, Some(condition.limit), None));
     }
 
     fn offer_nearest(&self, order: &ByDistance) {
-        let limit = order.limit.map(|wanted| wanted.limit);
+        let limit = order.limit.map(|condition| condition.limit);
         let search = self.search(true, order.fingerprint, order.query, limit, order.expected);
         self.offer(Some(order.order), &search);
     }
 
     fn offer(&self, order: Option<Order>, search: &Search) {
-        let Table { relation, outer, .. } = *self.table;
+        let IndexedTable { relation, outer, .. } = *self.table;
         let lists = path_lists(search.expressions(), search.settings.to_list());
         // SAFETY: the node's methods make a plan of these lists.
         unsafe { relation.offer(outer, order, self.cost, lists, Methods::<NearScan>::PATH) };
@@ -374,7 +385,7 @@ impl Way<'_> {
         limit: Option<Limit>,
         expected: Option<f64>,
     ) -> Search {
-        let Table { relation, layouts, scope, rows, .. } = self.table;
+        let IndexedTable { relation, layouts, scope, rows, .. } = self.table;
         let key = |equality: &Equality| {
             let (function, value_type, collation) = equality.key();
             ScopeKey { function, value_type, collation }
@@ -396,7 +407,7 @@ impl Way<'_> {
     }
 }
 
-/// Levels of a btree of a million entries, below its root.
+/// The number of pages below the root that a descent reads in a btree of a million entries.
 const PAGES_OF_DESCENT: f64 = 3.0;
 /// DEFAULT_PAGE_CPU_MULTIPLIER in PostgreSQL's selfuncs.c.
 const PAGE_OPERATORS: f64 = 50.0;

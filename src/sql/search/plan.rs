@@ -1,4 +1,4 @@
-//! What the plan of a search keeps, as lists of nodes that PostgreSQL can copy and send to parallel workers.
+//! What the plan of a search stores, as lists of nodes that PostgreSQL can copy and send to parallel workers.
 
 use std::ffi::c_void;
 
@@ -14,19 +14,19 @@ pub struct Search {
     /// The fingerprint of a row, as an expression of the table's columns.
     pub fingerprint: Expression,
     pub query: Expression,
-    /// The largest distance; None if all rows are wanted.
+    /// The largest distance; None if the search is for all rows.
     pub limit: Option<Limit>,
     /// The values of the columns before the block in the indexes.
     pub scope: Vec<Expression>,
     pub settings: Settings,
 }
 
-/// What a search does, beside its expressions.
+/// The properties of a search that are not expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Whether rows come in the order of their distances.
+    /// Whether rows are returned in the order of their distances.
     pub is_ordered: bool,
-    /// Whether the query needs nothing but the fingerprint, which is this column.
+    /// The attnum of the fingerprint, if the query needs no other column and the indexes have it.
     pub only_column: Option<i16>,
     pub has_limit: bool,
     /// Whether the limit has radii.
@@ -43,7 +43,7 @@ pub struct Settings {
     pub layouts: Vec<Layout>,
 }
 
-/// How a value is compared with a column before the block.
+/// How a column before the block is compared with a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScopeKey {
     pub function: Oid,
@@ -61,8 +61,9 @@ impl Search {
     }
 }
 
-/// Number of integers that are written before those of the indexes, and for each index.
+/// Number of integers before those of the indexes, in the list that stores [`Settings`].
 const FIXED: usize = 9;
+/// Number of integers of each index.
 const EACH: usize = 4;
 
 impl Settings {
@@ -71,25 +72,27 @@ impl Settings {
         largest_distance(limit, self.is_strict)
     }
 
-    /// The number of rows if the table now has so many pages: a plan may be kept while the table grows.
+    /// The number of rows if the table has `pages` pages now: a plan may be cached while the table grows.
     pub fn rows_in(&self, pages: f64) -> f64 {
         (self.rows * pages / self.pages.max(1.0)).max(1.0)
     }
 
-    /// The indexes of the expressions in the plan: of the limit, of its radii, and of the first value of the scope.
+    /// The index of the limit among the expressions of the plan; None without a limit.
     pub fn limit_index(&self) -> Option<usize> {
         self.has_limit.then_some(2)
     }
 
+    /// The index of the radii among the expressions of the plan; None without radii.
     pub fn radii_index(&self) -> Option<usize> {
         self.has_radii.then_some(3)
     }
 
+    /// The index of the first value of the scope among the expressions of the plan.
     pub fn scope_index(&self) -> usize {
         2 + usize::from(self.has_limit) + usize::from(self.has_radii)
     }
 
-    /// A list of integers and a list of OIDs.
+    /// The settings as a list of two lists: of integers, and of OIDs.
     pub fn to_list(&self) -> *mut pg_sys::List {
         let expected = self.expected.unwrap_or(0.0);
         let [rows, pages, expected] =
@@ -113,10 +116,10 @@ impl Settings {
         }
     }
 
-    /// The settings that [`Settings::to_list`] has written.
+    /// Reads a list that [`Settings::to_list`] has made; None if it is invalid.
     ///
     /// # Safety
-    /// The list is one of `to_list`, or a copy.
+    /// The list was made by `to_list`, or is a copy of such a list.
     pub unsafe fn from_list(written: *mut pg_sys::List) -> Option<Self> {
         // SAFETY: the list has a list of integers and a list of OIDs.
         let (numbers, oids) = unsafe {

@@ -6,7 +6,7 @@ use crate::postgres::ffi::predicate_lock_page;
 use crate::postgres::heap::entry_scan::EntryScan;
 use crate::postgres::heap::row::tid_numbers;
 
-/// Reads rows of a table into a slot. It holds no resource that [`Rows::end`] does not release.
+/// Fetches rows of a table into a slot. [`Rows::end`] releases all resources that it holds.
 pub struct Rows {
     table: pg_sys::Relation,
     snapshot: pg_sys::Snapshot,
@@ -53,27 +53,27 @@ impl Rows {
         self.slot
     }
 
-    /// The tid of the row version that was fetched last. The index has the tid of the first version, if later ones are
-    /// on the same page.
+    /// The tid of the row version that was fetched last. An index entry has the tid of the first version if later ones
+    /// are on the same page.
     pub fn tid(&self) -> pg_sys::ItemPointerData {
         // SAFETY: the slot holds a row of the table.
         unsafe { (*self.slot).tts_tid }
     }
 
-    /// Number of fetches to the table.
+    /// Number of fetches from the table.
     pub fn fetches(&self) -> u64 {
         self.fetches
     }
 
-    /// Reads the row of the entry that a scan of an index of this table has just read; false if the snapshot does not
-    /// see it.
+    /// Fetches the row of the entry that a scan has read last; false if the snapshot does not see the row. The scan is
+    /// of an index of this table.
     pub fn fetch_entry(&mut self, scan: &mut EntryScan) -> bool {
         self.fetches += 1;
         // SAFETY: the slot is for rows of the table.
         unsafe { scan.fetch(self.slot) }
     }
 
-    /// Reads the row version at a tid that the snapshot sees; false if it sees none.
+    /// Fetches the row version at a tid that the snapshot sees; false if there is none.
     pub fn fetch(&mut self, mut tid: pg_sys::ItemPointerData) -> bool {
         self.fetches += 1;
         let (mut call_again, all_dead) = (false, std::ptr::null_mut());
@@ -95,8 +95,8 @@ impl Rows {
         }
     }
 
-    /// Whether every transaction sees all rows of the page that has this tid. The answer holds if the index still
-    /// pins the entry that has the tid: VACUUM cannot have removed the row meanwhile.
+    /// Whether every transaction sees all rows of the heap page of this tid. Must be called while the index page of the
+    /// tid's entry is pinned, because VACUUM cannot have removed the row then.
     pub fn is_visible_to_all(&mut self, tid: pg_sys::ItemPointerData) -> bool {
         let (page, _) = tid_numbers(tid);
         // SAFETY: the table is open. The buffer is invalid, or pinned by an earlier call.
@@ -104,7 +104,7 @@ impl Rows {
             let status = pg_sys::visibilitymap_get_status(self.table, page, &mut self.map_page);
             let is_visible = u32::from(status) & pg_sys::VISIBILITYMAP_ALL_VISIBLE != 0;
             if is_visible {
-                // The row is not fetched, so SERIALIZABLE has to be told that it was read.
+                // The row is not fetched, so register the read for SERIALIZABLE.
                 predicate_lock_page(self.table, page, self.snapshot);
             }
             is_visible
@@ -117,7 +117,7 @@ impl Rows {
         unsafe { pg_sys::table_index_fetch_reset(self.fetch) };
     }
 
-    /// Releases everything. The rows are not used after this.
+    /// Releases everything. Nothing may be fetched after this.
     pub fn end(&mut self) {
         // SAFETY: the fetch ends only here, and the buffer is pinned once.
         unsafe {

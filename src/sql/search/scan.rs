@@ -9,60 +9,65 @@ use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
 use super::explain::{Done, explain};
-use super::finder::{Finder, Found, Next};
+use super::finder::{Finder, NearEntry, Next};
 use super::nearest::{Capacity, Nearby, Nearest};
 use super::plan::Settings;
 use super::rows::Rows;
-use super::scope::ScopeValues;
+use super::scope::ScopeConditions;
 use crate::postgres::error::{raise, user_error};
 use crate::postgres::expression::{integer_value, list};
 use crate::postgres::planner::custom_scan::{CustomScan, NodeInstrumentation};
 use crate::sql::radii::check_radii;
 
-/// A scan that finds near rows, or reads rows nearest first.
+/// A scan that finds near rows, or returns rows nearest first.
 pub struct NearScan {
     settings: Settings,
     expressions: Expressions,
-    /// The conditions on the columns before the block.
-    scope: Option<ScopeValues>,
+    /// None if the indexes have no scope.
+    scope: Option<ScopeConditions>,
     /// None in EXPLAIN without ANALYZE, and after the end.
     running: Option<Running>,
 }
 
-/// A scan that may read.
+/// The state of a scan that is executed.
 struct Running {
     finder: Finder,
     rows: Rows,
     /// The slot of the node.
     slot: *mut TupleTableSlot,
-    state: State,
+    state: SearchState,
     /// Number of searches.
     searches: u64,
-    /// Entries and fetches that PostgreSQL's counters have been told of.
-    told: (u64, u64),
+    /// The entries and the fetches that PostgreSQL's counters already include.
+    reported: (u64, u64),
 }
 
-enum State {
-    /// The query and the limit have not been computed.
+/// What a search is doing.
+enum SearchState {
+    /// It has not begun: the query and the limit are not computed.
     New,
+    /// It finds near rows in any order.
     Near {
-        is_pass: bool,
+        /// Whether steps are over, and a full scan finds the rest.
+        is_full_scan: bool,
     },
+    /// It returns rows nearest first.
     Nearest {
         nearest: Box<Nearest>,
+        /// Whether the rows without a fingerprint follow.
         and_nulls: bool,
     },
-    /// All rows with a fingerprint, then those without.
+    /// It returns all rows with a fingerprint, to be followed by those without.
     All,
-    /// The rows without a fingerprint.
+    /// It returns the rows without a fingerprint.
     Nulls,
     Done,
 }
 
-/// Expressions that are computed when a search begins.
+/// The expressions that are computed when a search begins.
 struct Expressions {
     query: *mut pg_sys::ExprState,
-    /// The largest distance, an integer of this type; null if all rows are wanted.
+    /// The largest distance, an integer of the type `limit_type`; null if the search is for all rows.
     limit: *mut pg_sys::ExprState,
     limit_type: pg_sys::Oid,
     /// The radii; null without radii.
@@ -73,7 +78,8 @@ struct Expressions {
 enum Goal {
     All,
     Near(Nearness),
-    /// The limit or the radii are NULL, or there is no such layout: the condition is NULL for every row.
+    /// None, because the condition is NULL for every row: the limit or the radii are NULL, or the radii are not those
+    /// of a layout.
     None,
 }
 
@@ -99,7 +105,7 @@ impl CustomScan for NearScan {
             let limit_type = settings.limit_index().and_then(|index| expressions.get(index));
             let limit_type = limit_type.map_or(pg_sys::InvalidOid, |limit| limit.value_type());
             let values = expressions.get(settings.scope_index()..).unwrap_or_default();
-            let scope = (!values.is_empty()).then(|| ScopeValues::new(&settings.scope, values, parent));
+            let scope = (!values.is_empty()).then(|| ScopeConditions::new(&settings.scope, values, parent));
             let running = (!is_explain_only).then(|| {
                 let rows_slot = match settings.only_column {
                     Some(_) => {
@@ -111,7 +117,7 @@ impl CustomScan for NearScan {
                 let rows = Rows::new(table, (*state).es_snapshot, rows_slot, fingerprint, context);
                 let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
                 let finder = Finder::new(&settings, settings.rows_in(pages.into()));
-                Running { finder, rows, slot, state: State::New, searches: 0, told: (0, 0) }
+                Running { finder, rows, slot, state: SearchState::New, searches: 0, reported: (0, 0) }
             });
             Self { settings, expressions: Expressions { query, limit, limit_type, radii }, scope, running }
         }
@@ -119,7 +125,7 @@ impl CustomScan for NearScan {
 
     unsafe fn next(&mut self, node: &mut CustomScanState) -> *mut TupleTableSlot {
         let Some(running) = &mut self.running else { return std::ptr::null_mut() };
-        if matches!(running.state, State::New) {
+        if matches!(running.state, SearchState::New) {
             // SAFETY: the node is running. The query, a bigint, is passed by value.
             let (query, goal) =
                 unsafe { (value(node, self.expressions.query), self.expressions.goal(&self.settings, node)) };
@@ -130,7 +136,7 @@ impl CustomScan for NearScan {
                     // Nothing equals NULL.
                     None => {
                         running.searches += 1;
-                        running.state = State::Done;
+                        running.state = SearchState::Done;
                         return running.next(&self.settings);
                     }
                 }
@@ -140,7 +146,7 @@ impl CustomScan for NearScan {
         let slot = running.next(&self.settings);
         // SAFETY: the counters are null, or the node's.
         if let Some(counters) = unsafe { node.ss.ps.instrument.as_mut() } {
-            running.tell(counters);
+            running.report(counters);
         }
         slot
     }
@@ -148,7 +154,7 @@ impl CustomScan for NearScan {
     fn rescan(&mut self) {
         if let Some(running) = &mut self.running {
             running.rows.reset();
-            running.state = State::New;
+            running.state = SearchState::New;
         }
     }
 
@@ -175,7 +181,7 @@ impl Expressions {
             return Goal::All;
         }
         // SAFETY: the caller passes the running node of the expressions. The radii, an `integer[]`, are read before
-        // anything else is computed.
+        // another expression is computed.
         unsafe {
             let Some(limit) = value(node, self.limit) else { return Goal::None };
             let Some(limit) = integer_value(self.limit_type, limit) else { unreadable() };
@@ -184,7 +190,7 @@ impl Expressions {
                 return Goal::Near(Nearness::within(max_distance));
             }
             let Some(radii) = value(node, self.radii) else { return Goal::None };
-            // An array that is stored in a table is copied to be read.
+            // An array that is stored in a table is detoasted, which makes a copy.
             let memory = (*node.ss.ps.ps_ExprContext).ecxt_per_tuple_memory;
             let near = PgMemoryContexts::For(memory).switch_to(|_| {
                 let radii = AnyArray::from_polymorphic_datum(radii, false, pg_sys::INT4ARRAYOID)?;
@@ -195,15 +201,15 @@ impl Expressions {
     }
 }
 
-/// Raises an error for a plan that this library has not written.
+/// Raises the error for a plan that this library has not made.
 fn unreadable() -> ! {
     raise(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "the plan of a search is not one of pg_simhash"))
 }
 
 /// Gives the node a slot for rows of its table, or for rows of which only one column is known.
 ///
-/// PostgreSQL has given it a slot of no special kind, and has compiled the conditions and the projection for that;
-/// before version 16, a node cannot ask for another.
+/// PostgreSQL has given the node a virtual slot, and has compiled the conditions and the projection for it. Before
+/// version 16, a node cannot ask for another kind of slot.
 ///
 /// # Safety
 /// The node is being initialised.
@@ -218,7 +224,7 @@ unsafe fn prepare_slot(node: &mut CustomScanState, has_one_column: bool) -> *mut
         #[cfg(feature = "pg19")]
         pg_sys::ExecInitScanTupleSlot(state, &mut node.ss, columns, kind, 0);
         if has_one_column {
-            // Rows that another transaction has changed come in slots of another kind.
+            // A row that another transaction has changed is rechecked in a slot of another kind.
             node.ss.ps.scanopsfixed = false;
             node.ss.ps.scanops = std::ptr::null();
         }
@@ -228,7 +234,8 @@ unsafe fn prepare_slot(node: &mut CustomScanState, has_one_column: bool) -> *mut
     }
 }
 
-/// The value of an expression that does not depend on the scanned row; None for NULL or no expression.
+/// The value of an expression that does not depend on the scanned row; None if it is NULL, or if there is no
+/// expression.
 ///
 /// # Safety
 /// The node is running, and the expression belongs to it. A value that is not passed by value is valid until the next
@@ -244,13 +251,13 @@ unsafe fn value(node: &CustomScanState, expression: *mut pg_sys::ExprState) -> O
 }
 
 impl Running {
-    /// Adds to PostgreSQL's counters of the node, which parallel workers report to their leader: entries as rows that
-    /// were removed by an index, and fetches as it counts them for index-only scans.
-    fn tell(&mut self, counters: &mut NodeInstrumentation) {
+    /// Adds to PostgreSQL's counters of the node, which parallel workers report to their leader. Entries are counted as
+    /// rows that an index recheck removed, and fetches as the heap fetches of an index-only scan.
+    fn report(&mut self, counters: &mut NodeInstrumentation) {
         let now = (self.finder.counts().entries, self.rows.fetches());
-        counters.nfiltered2 += (now.0 - self.told.0) as f64;
-        counters.ntuples2 += (now.1 - self.told.1) as f64;
-        self.told = now;
+        counters.nfiltered2 += (now.0 - self.reported.0) as f64;
+        counters.ntuples2 += (now.1 - self.reported.1) as f64;
+        self.reported = now;
     }
 
     /// What the scan has done.
@@ -269,10 +276,10 @@ impl Running {
         self.state = match (query, near) {
             (None, _) if matches!(goal, Goal::All) => {
                 // All distances are NULL, so any order is right.
-                self.finder.begin_pass(&self.rows, false);
-                State::All
+                self.finder.begin_full_scan(&self.rows, false);
+                SearchState::All
             }
-            (None, _) | (_, None) => State::Done,
+            (None, _) | (_, None) => SearchState::Done,
             (Some(query), Some(near)) => {
                 self.finder.begin(settings, query, near, self.searches > 1);
                 if settings.is_ordered {
@@ -280,9 +287,9 @@ impl Running {
                     let full_scan = self.finder.full_scan_cost();
                     let (limit, capacity) = (near.max_distance(), Capacity::new(settings.expected));
                     let nearest = Nearest::new(limit, self.finder.growth(), full_scan, capacity, needs_visibility);
-                    State::Nearest { nearest: Box::new(nearest), and_nulls: matches!(goal, Goal::All) }
+                    SearchState::Nearest { nearest: Box::new(nearest), and_nulls: matches!(goal, Goal::All) }
                 } else {
-                    State::Near { is_pass: false }
+                    SearchState::Near { is_full_scan: false }
                 }
             }
         };
@@ -293,59 +300,60 @@ impl Running {
         loop {
             pgrx::check_for_interrupts!();
             match &mut self.state {
-                State::New | State::Done => {
+                SearchState::New | SearchState::Done => {
                     // SAFETY: the slot is the node's.
                     return unsafe { pg_sys::ExecClearTuple(self.slot) };
                 }
-                State::Near { is_pass } => {
+                SearchState::Near { is_full_scan } => {
                     let limit = self.finder.near().max_distance();
                     let Ok(most) = u32::try_from(limit) else {
-                        self.state = State::Done;
+                        self.state = SearchState::Done;
                         continue;
                     };
                     let full_scan = self.finder.full_scan_cost();
                     match self.finder.next(&mut self.rows, limit, &(0..=most), full_scan) {
-                        Next::Found(found) => {
-                            if let Some(slot) = self.return_found(settings, found) {
+                        Next::Entry(entry) => {
+                            if let Some(slot) = self.return_found(settings, entry) {
                                 return slot;
                             }
                         }
-                        Next::Complete if !*is_pass => {}
+                        Next::Complete if !*is_full_scan => {}
                         Next::Exhausted
-                            if !*is_pass && self.finder.growth().complete_within() < limit.min(LARGEST_DISTANCE) =>
+                            if !*is_full_scan
+                                && self.finder.growth().complete_within() < limit.min(LARGEST_DISTANCE) =>
                         {
-                            *is_pass = true;
-                            self.finder.begin_pass(&self.rows, true);
+                            *is_full_scan = true;
+                            self.finder.begin_full_scan(&self.rows, true);
                         }
-                        Next::Complete | Next::Exhausted => self.state = State::Done,
+                        Next::Complete | Next::Exhausted => self.state = SearchState::Done,
                     }
                 }
-                State::Nearest { nearest, and_nulls } => match nearest.next(&mut self.finder, &mut self.rows) {
-                    Some(Nearby::Found(found)) => {
-                        if let Some(slot) = self.return_found(settings, found) {
+                SearchState::Nearest { nearest, and_nulls } => match nearest.next(&mut self.finder, &mut self.rows) {
+                    Some(Nearby::Found(entry)) => {
+                        if let Some(slot) = self.return_found(settings, entry) {
                             return slot;
                         }
                     }
-                    Some(Nearby::Kept(kept)) => {
-                        if kept.is_visible_to_all {
-                            return self.return_column(settings, Some(kept.fingerprint), kept.tid);
+                    Some(Nearby::Stored(entry)) => {
+                        if entry.is_visible_to_all {
+                            return self.return_column(settings, Some(entry.fingerprint), entry.tid);
                         }
-                        if self.rows.fetch(kept.tid) {
-                            return self.return_row(settings, Some(kept.fingerprint));
+                        if self.rows.fetch(entry.tid) {
+                            return self.return_row(settings, Some(entry.fingerprint));
                         }
                     }
                     None if *and_nulls => self.begin_nulls(),
-                    None => self.state = State::Done,
+                    None => self.state = SearchState::Done,
                 },
-                State::All | State::Nulls => match self.finder.next_any() {
+                SearchState::All | SearchState::Nulls => match self.finder.next_any() {
                     Some(tid) => {
                         if self.rows.fetch(tid) {
                             let fingerprint = settings.only_column.and_then(|column| self.column_of_row(column));
                             return self.return_row(settings, fingerprint);
                         }
                     }
-                    None if matches!(self.state, State::All) => self.begin_nulls(),
-                    None => self.state = State::Done,
+                    None if matches!(self.state, SearchState::All) => self.begin_nulls(),
+                    None => self.state = SearchState::Done,
                 },
             }
         }
@@ -353,14 +361,14 @@ impl Running {
 
     fn begin_nulls(&mut self) {
         self.finder.begin_nulls(&self.rows);
-        self.state = State::Nulls;
+        self.state = SearchState::Nulls;
     }
 
-    /// Returns what the finder has just found, unless the snapshot does not see it.
-    fn return_found(&mut self, settings: &Settings, found: Found) -> Option<*mut TupleTableSlot> {
-        let Found { fingerprint, tid, is_fetched, .. } = found;
+    /// Returns the row of an entry that the finder has just found; None if the snapshot does not see it.
+    fn return_found(&mut self, settings: &Settings, entry: NearEntry) -> Option<*mut TupleTableSlot> {
+        let NearEntry { fingerprint, tid, is_fetched, .. } = entry;
         if !is_fetched {
-            // The index still pins the entry.
+            // The index page of the entry is still pinned.
             if settings.only_column.is_some() && self.rows.is_visible_to_all(tid) {
                 return Some(self.return_column(settings, Some(fingerprint), tid));
             }

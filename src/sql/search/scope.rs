@@ -1,4 +1,4 @@
-//! The scope of a search: values of the columns that stand before the block in an index.
+//! The scope of a search: conditions on the columns that come before the block in an index.
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, CustomScanState, Datum};
@@ -7,26 +7,27 @@ use super::plan::ScopeKey;
 use crate::postgres::expression::Expression;
 use crate::postgres::ffi::datum_copy;
 
-/// The conditions on the columns before the block, which are computed at the beginning of each search.
-pub struct ScopeValues {
-    columns: Vec<Column>,
+/// The conditions that define a scope. Their values are computed when a search begins.
+pub struct ScopeConditions {
+    conditions: Vec<ScopeCondition>,
     /// Holds the values of the running search.
     memory: pg_sys::MemoryContext,
 }
 
-struct Column {
+/// A condition that a column equals a value.
+struct ScopeCondition {
     value: *mut pg_sys::ExprState,
     by_value: bool,
     length: i16,
     key: pg_sys::ScanKeyData,
 }
 
-impl ScopeValues {
+impl ScopeConditions {
     /// # Safety
-    /// The expressions are of the plan of `parent`, which is being initialised, one for each key.
+    /// The expressions belong to the plan of `parent`, which is being initialised. There is one for each key.
     pub unsafe fn new(keys: &[ScopeKey], values: &[Expression], parent: *mut pg_sys::PlanState) -> Self {
         let strategy = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
-        let column = |(attnum, (key, value)): (i16, (&ScopeKey, &Expression))| {
+        let condition = |(attnum, (key, value)): (i16, (&ScopeKey, &Expression))| {
             let (mut length, mut by_value) = (0, false);
             let mut scan_key = pg_sys::ScanKeyData::default();
             // SAFETY: the caller passes expressions of the plan. The function is the equality of the index's operator
@@ -46,10 +47,10 @@ impl ScopeValues {
                     nothing,
                 );
                 let value = pg_sys::ExecInitExpr(value.as_ptr().cast(), parent);
-                Column { value, by_value, length, key: scan_key }
+                ScopeCondition { value, by_value, length, key: scan_key }
             }
         };
-        let columns = (1..).zip(keys.iter().zip(values)).map(column).collect();
+        let conditions = (1..).zip(keys.iter().zip(values)).map(condition).collect();
         // SAFETY: the new context is deleted with the current one, the query's.
         let memory = unsafe {
             pg_sys::AllocSetContextCreateInternal(
@@ -60,29 +61,30 @@ impl ScopeValues {
                 pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
             )
         };
-        Self { columns, memory }
+        Self { conditions, memory }
     }
 
-    /// The scan keys of a search that begins, valid until the next one begins; None if a value is NULL.
+    /// The scan keys of a new search; None if a value is NULL. They are valid until the next call.
     ///
     /// # Safety
     /// The node is running, and the expressions belong to it.
     pub unsafe fn keys(&mut self, node: &CustomScanState) -> Option<Vec<pg_sys::ScanKeyData>> {
-        // SAFETY: the last search is over. The caller passes the node of the expressions; their values are copied.
+        // SAFETY: the values of the last search are used no more. The expressions belong to the node; their values are
+        // copied.
         unsafe {
             pg_sys::MemoryContextReset(self.memory);
-            let value = |column: &mut Column| {
+            let key = |condition: &mut ScopeCondition| {
                 let mut is_null = false;
                 let context = node.ss.ps.ps_ExprContext;
-                let value = pg_sys::ExecEvalExprSwitchContext(column.value, context, &mut is_null);
+                let value = pg_sys::ExecEvalExprSwitchContext(condition.value, context, &mut is_null);
                 if is_null {
                     return None;
                 }
-                column.key.sk_argument = datum_copy(value, column.by_value, column.length);
-                Some(column.key)
+                condition.key.sk_argument = datum_copy(value, condition.by_value, condition.length);
+                Some(condition.key)
             };
-            let columns = self.columns.iter_mut();
-            PgMemoryContexts::For(self.memory).switch_to(|_| columns.map(value).collect())
+            let conditions = self.conditions.iter_mut();
+            PgMemoryContexts::For(self.memory).switch_to(|_| conditions.map(key).collect())
         }
     }
 }

@@ -119,7 +119,7 @@ class Session:
             run([self.options.tables])
         if self.checked:
             run(["SET debug_discard_caches = 0"])
-        # Now and then a new backend, with nothing kept from before.
+        # Now and then, use a new backend, with empty caches.
         if rng.random() < 0.02:
             self.client.connect()
 

@@ -1,6 +1,6 @@
-"""Calls of the extension's functions, with hostile arguments, in odd places."""
+"""Calls of the extension's functions, with hostile arguments, in unusual statements."""
 
-import places
+import templates
 from values import MAKERS, Values
 
 # Columns of hostile.rows by their type.
@@ -23,7 +23,7 @@ COLUMNS = {
 
 
 def without_values(functions):
-    """Those with an argument that no hostile value is known for."""
+    """The functions with an argument of a type without hostile values."""
     return [f.signature for f in functions if f.result != "trigger" and not set(f.types) <= set(MAKERS)]
 
 
@@ -51,7 +51,7 @@ class Calls:
         return self.values.one(type, name) if not only_columns else self.values.not_null(type, name)
 
     def statements(self, function):
-        """What calls the function in a random place."""
+        """Statements that call the function, by a random template."""
         if function.result == "trigger":
             return [f"SELECT {function.call([])}"]
         if function.kind in "fw" and not function.is_set and not function.takes_internal() and self.rng.random() < 0.1:
@@ -65,7 +65,7 @@ class Calls:
             "o": lambda: function.call([*(a := arguments(0.7))[:-1], a[-1] + f" ORDER BY {a[0]} DESC"]),
             "t": lambda: function.result,
         }
-        return places.statements(places.choose(self.rng, function), forms)
+        return templates.statements(templates.choose(self.rng, function), forms)
 
     def prepared(self, function):
         """A statement that is planned without its arguments, or planned anew for each of them."""

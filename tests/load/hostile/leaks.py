@@ -59,7 +59,7 @@ NEW_TABLE = (
 # What is not called by a row of a query: SQL for one round, which the server runs {n} times; what it calls; one in how
 # many.
 ROUNDS = {
-    # A dropped column takes the place of one for ever.
+    # A dropped column uses up an attribute number for ever.
     "attach": (
         f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed')",
         ("simhash_attach", "simhash_detach"),
@@ -205,8 +205,8 @@ SELECT simhash_attach('leaks.confirmed', 'body'), simhash_guard('leaks.confirmed
 VACUUM ANALYZE leaks.searched;
 """
 
-# PostgreSQL keeps what it has looked up and not found, here by numbers of tables that are never used again. A round of
-# such commands in plain SQL, with as many columns and indexes, leaves 1,400 bytes; these look up more.
+# PostgreSQL caches look-ups that find nothing, here by OIDs of tables that are never used again. A round of such
+# commands in plain SQL, with as many columns and indexes, leaves 1,400 bytes; these commands look up more.
 COMMANDS = {"attach", "online", "guard"}
 OF_A_COMMAND = 5_000
 
@@ -267,7 +267,7 @@ def in_statements(backend, text, count):
 
 
 def with_errors(backend, function, count):
-    """Hostile arguments. The same ones in each round, so that what is kept of them is kept before the measurement."""
+    """Calls with hostile arguments. They are the same in each round, so that caches are full before the measurement."""
     rng = random.Random(function.signature)
     random_calls = calls.Calls(rng, 40)
     done = 0

@@ -1,9 +1,9 @@
-"""What must be true of hostile values too, and can be said in plain SQL. {type} and {type:name} stand for a value; one
-with a name is the same wherever it stands in the claim. {near:a} is {bigint:a} with a few bits changed."""
+"""Claims in plain SQL that must be true for all values, also hostile ones. {type} and {type:name} stand for a value; a
+value with a name is the same throughout the claim. {near:a} is {bigint:a} with a few bits changed."""
 
 import re
 
-from places import lines
+from templates import lines
 
 CLAIMS = """
 SELECT hamming({bigint:a}, {bigint:b}) = bit_count(({bigint:a} # {bigint:b})::bit(64))
@@ -83,12 +83,12 @@ ALL = lines(CLAIMS)
 
 
 def claim(rng, values):
-    """One of them with values, and the one that it is."""
+    """A random claim with values, and the claim without values."""
     chosen = {}
     template = rng.choice(ALL)
 
-    def value(place):
-        type, name = place[1], place[2] or ""
+    def value(match):
+        type, name = match[1], match[2] or ""
         key = (type, name)
         if key not in chosen:
             chosen[key] = make(type, name)
@@ -114,7 +114,7 @@ def claim(rng, values):
 
 
 def fingerprints(rng, most):
-    """Some of which are near each other, or equal, or NULL."""
+    """Random fingerprints, some of which are near each other, equal or NULL."""
     found = []
     for _ in range(rng.randint(0, most)):
         way = rng.random()

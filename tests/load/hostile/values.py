@@ -89,7 +89,7 @@ ALPHABETS = (
     "\ud55c\uae00 \u4e00\u9fff\u3400\U00020000\U0002a6df\U0002f800\uf900",
 )
 
-# What tells a tokenizer of HTML to read differently from here on.
+# Markup that changes the state of a tokenizer of HTML.
 MARKUP = (
     "<p>",
     "</p>",

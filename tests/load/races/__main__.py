@@ -1,5 +1,5 @@
 """Commands resolve names once. While a superuser runs the extension's commands on a table, the owner of its schema
-keeps renaming the schema and gives its name to another schema, which is full of the owner's code.
+renames the schema again and again, and gives its name to another schema, which is full of the owner's code.
 
     python tests/load/races [--commands N] [--renames N] [--only SCENARIO]
 
@@ -185,7 +185,7 @@ def connect(**options):
 
 
 def flip(stop, failures):
-    """Renames the schemas until told to stop."""
+    """Renames the schemas until the connection is cancelled."""
     with connect(user=ATTACKER) as connection:
         stop.append(connection)
         try:

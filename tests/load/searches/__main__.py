@@ -133,9 +133,9 @@ class Load:
         arguments = [rng.randrange(GROUPS), rng.randrange(4096), rng.randrange(2 * ROWS)]
         connection.execute("BEGIN")
         run(connection, WRITES[number].format(table=rng.choice(TABLES)), arguments, "integer, integer, bigint")
-        kept = rng.random() < 0.85
-        connection.execute("COMMIT" if kept else "ROLLBACK")
-        self.count("writes" if kept else "writes rolled back")
+        commits = rng.random() < 0.85
+        connection.execute("COMMIT" if commits else "ROLLBACK")
+        self.count("writes" if commits else "writes rolled back")
 
     def disturb(self, connection, rng):
         table = rng.choice(TABLES)

@@ -65,7 +65,7 @@ def presence(history, rows):
 
 
 class History:
-    """The versions of all rows, and who may have been the reason for what."""
+    """The versions of all rows, by which the reason of each refusal is checked."""
 
     def __init__(self, journals, texts, fingerprints, near):
         self.texts, self.fingerprints, self.near = texts, fingerprints, near
@@ -81,7 +81,7 @@ class History:
                 self.with_text[version.text].append(version)
 
     def latest(self, version):
-        """Until when it may have been in the table."""
+        """The latest time at which a version may have been in the table."""
         if version.fate == UNDONE:
             return version.until
         # What ended it began after it, and was not undone; a sound bound is the first committed one's end.
@@ -114,13 +114,14 @@ class History:
         return None
 
     def marked_wrongly(self, refusal):
-        """A mark names a row that was there, near and without a mark; or an update of the text to itself has kept it."""
+        """A mark must name a row that was there, near and unmarked; or the row had the mark before an update to the
+        same text."""
         ((id, text),) = refusal.rows
         named = (version for version in self.versions[refusal.mark] if version.mark is None and version.id != id)
         if any(version.text in self.near[text] and self.may_be_there(version, refusal) for version in named):
             return None
-        kept = (version for version in self.versions[id] if version.since < refusal.since)
-        if any((version.text, version.mark) == (text, refusal.mark) for version in kept):
+        before = (version for version in self.versions[id] if version.since < refusal.since)
+        if any((version.text, version.mark) == (text, refusal.mark) for version in before):
             return None
         return f"row {id} with text {text} was marked with row {refusal.mark}, which was not near, or not there"
 

@@ -1,6 +1,6 @@
-"""A client that writes, and keeps a journal. It follows the rules that applications do: a transaction that fails with
-23P01 has a near-duplicate; with 40001 or 40P01 it is run again; when the connection is lost, the transaction is undone,
-unless it was about to commit: then it is not known."""
+"""A client that writes to the table and to a journal. It follows the rules for applications: a transaction that fails
+with 23P01 has a near-duplicate; after 40001 or 40P01 it is run again. If the connection is lost, the transaction is
+undone, unless it was about to commit: then its fate is unknown."""
 
 import random
 import re

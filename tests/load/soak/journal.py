@@ -1,4 +1,4 @@
-"""What a client knows of what it did, with times (of a clock that all processes share)."""
+"""A client's record of what it did, with times of a clock that all processes share."""
 
 from dataclasses import dataclass, field
 from time import monotonic
@@ -9,26 +9,26 @@ FOREVER = float("inf")
 
 @dataclass
 class Version:
-    """A row as it was written: not in the table before `since`, nor after the end of what ends it."""
+    """A row as it was written: not in the table before `since`, nor after the end of the transaction that ends it."""
 
     id: int
     text: int
     transaction: tuple
     since: float
     inserted: bool
-    # A time while the row was locked, by which it can be compared with what ended a version of the row.
+    # A time at which the row was locked, by which versions and their ends can be ordered.
     order: float
     mark: int = None
     # Whether it may be a near-duplicate of others, if it has no mark.
     active: bool = True
     fate: str = UNDONE
-    # If it was undone: since when at the latest.
+    # If it was undone: the latest time at which it may have been in the table.
     until: float = FOREVER
 
 
 @dataclass
 class Ended:
-    """An update or a delete of a row that ended the version it had."""
+    """An update or a delete of a row, which ended a version of the row."""
 
     id: int
     deleted: bool
@@ -39,10 +39,10 @@ class Ended:
 
 @dataclass
 class Refusal:
-    """Rows (id and text) of one statement of which one was rejected, or each skipped or marked."""
+    """The rows (id and text) of a statement of which one was rejected, or that were all skipped or marked."""
 
     rows: list
-    stored: list  # active rows of the same statement, which came before them or may have
+    stored: list  # active rows that the same statement stored before them, or may have stored before them
     transaction: tuple
     since: float
     until: float
@@ -62,7 +62,7 @@ class Journal:
 
 
 class Transaction:
-    """The part of a journal that shares its fate; savepoints are kept by their place in it."""
+    """The entries of a transaction, which are committed or undone together. A savepoint is an index into them."""
 
     def __init__(self, journal, name):
         self.journal, self.name, self.entries = journal, name, []
@@ -83,7 +83,7 @@ class Transaction:
         return len(self.entries)
 
     def end(self, fate, savepoint=0):
-        """All since the savepoint, or all of it, was committed, undone, or is not known to be either."""
+        """Records that the entries since the savepoint were committed or undone, or that neither is known."""
         now = monotonic()
         for entry in self.entries[savepoint:]:
             entry.fate = fate

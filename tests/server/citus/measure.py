@@ -64,12 +64,12 @@ def main():
 
     for statement in statements(TABLES.format(rows=rows, shards=SHARDS)):
         connection.execute(statement)
-    places = [1 + n * (rows // SEARCHES) for n in range(SEARCHES)]
-    prints = [connection.execute("SELECT fp FROM prints_copy WHERE id = %s", [n]).fetchone()[0] for n in places]
+    ids = [1 + n * (rows // SEARCHES) for n in range(SEARCHES)]
+    prints = [connection.execute("SELECT fp FROM prints_copy WHERE id = %s", [n]).fetchone()[0] for n in ids]
     print(f"{rows} rows, {SHARDS} shards on two servers: distributed, local")
     for name, form, values in (
         ("search", NEAR, [(fp,) for fp in prints]),
-        ("search by a sub-select", BY_SUB_SELECT, [(n, n) for n in places]),
+        ("search by a sub-select", BY_SUB_SELECT, [(n, n) for n in ids]),
         ("ten nearest", NEAREST, [(fp,) for fp in prints[:10]]),
     ):
         medians = []

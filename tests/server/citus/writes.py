@@ -75,10 +75,10 @@ class Writers:
         stored = refused = retried = 0
         try:
             with SERVERS.connect(self.servers[number % len(self.servers)]) as connection:
-                for place in range(ROWS):
+                for index in range(ROWS):
                     row = {
                         "tenant": rng.randrange(12),
-                        "id": number * 10**9 + place,
+                        "id": number * 10**9 + index,
                         "group": rng.randrange(self.groups),
                         "bit": rng.randrange(64),
                     }
@@ -326,18 +326,18 @@ class Commands(unittest.TestCase):
             "SELECT simhash_guard('moved', fingerprint => 'fp', scope => '{tenant}')",
             "INSERT INTO moved VALUES (1, 1, 0)",
         )
-        (shard, place), *_ = on_coordinator("""
+        (shard, source), *_ = on_coordinator("""
             SELECT shardid, nodeport FROM pg_dist_shard JOIN pg_dist_placement USING (shardid)
                 JOIN pg_dist_node USING (groupid) WHERE logicalrelid = 'moved'::regclass""")
         host, ports = None, {}
         for name, address in SERVERS.addresses.items():
             host, port = address.split("@")[1].rsplit(":", 1)
             ports[name] = int(port)
-        other = next(port for name, port in ports.items() if name != COORDINATOR and port != place)
+        other = next(port for name, port in ports.items() if name != COORDINATOR and port != source)
         with SERVERS.connect() as connection:
             # Citus allows this in any session.
             move = "SELECT citus_move_shard_placement(%s, %s, %s, %s, %s, 'block_writes')"
-            connection.execute(move, [shard, host, place, host, other])
+            connection.execute(move, [shard, host, source, host, other])
         with self.assertRaises(psycopg.errors.ExclusionViolation):
             on_coordinator("INSERT INTO moved VALUES (1, 2, 1)")
 

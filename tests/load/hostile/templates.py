@@ -1,13 +1,13 @@
-"""Where a call can stand: in every clause, in what is stored in the catalogue, and in what runs it again and again.
+"""Statements with a call in every clause, in objects that the catalogs store, and in loops.
 
-A place is a list of statements with the call in them: {e} has values as arguments, {r} columns of hostile.rows too,
-{f} only columns, {d} and {o} say DISTINCT and ORDER BY in it, and {t} is the type of the result. What comes after
-COMMIT runs outside of a transaction; otherwise what may change something is undone.
+A template is a list of statements with the call in them: {e} has values as arguments, {r} columns of hostile.rows too,
+{f} only columns, {d} and {o} say DISTINCT and ORDER BY in it, and {t} is the type of the result. Statements after
+COMMIT run outside of a transaction block. Others are rolled back if they may change something.
 """
 
 import re
 
-# For a value: any function but a set's, an aggregate or a window function.
+# For a function that returns a value, and is not an aggregate or a window function.
 VALUE = """
 SELECT {e}
 SELECT {e}, {e} FROM generate_series(1, 3)
@@ -100,7 +100,7 @@ SELECT * FROM ROWS FROM (generate_series(1, 2), json_to_recordset('[{{"a": 1}}]'
     ({e}) IS NULL
 """
 
-# For a condition, where PostgreSQL asks the function itself how it is planned.
+# For a condition, which PostgreSQL plans by the function's support function.
 CONDITION = """
 SELECT id FROM hostile.rows WHERE {r}
 SELECT id FROM hostile.rows WHERE NOT {r} OR {e}
@@ -206,7 +206,7 @@ SELECT {e}
 
 
 def lines(text):
-    """Its lines; one that is indented goes on with the one before."""
+    """The lines of a text; an indented line continues the one before."""
     return re.sub(r"\n +", " ", text.strip()).splitlines()
 
 
@@ -233,12 +233,12 @@ def choose(rng, function):
     return rng.choice(OF_KIND[kind])
 
 
-def statements(place, forms):
-    """The statements of a place, with a call in each of the forms that it asks for: functions that write one."""
+def statements(template, forms):
+    """The statements of a template with calls. `forms` has a function for each form of a call, which writes it."""
     filled = lambda part: re.sub(r"\{(\w)\}", lambda form: forms[form[1]](), part)
-    changed = [filled(part) for part in place.replace("{{", "\x01").replace("}}", "\x02").split(" ;; ")]
+    changed = [filled(part) for part in template.replace("{{", "\x01").replace("}}", "\x02").split(" ;; ")]
     changed = [part.replace("\x01", "{").replace("\x02", "}") for part in changed]
-    if len(changed) == 1 and re.match(r"(SELECT|VALUES|WITH|EXPLAIN|COPY|DO) ", place):
+    if len(changed) == 1 and re.match(r"(SELECT|VALUES|WITH|EXPLAIN|COPY|DO) ", template):
         return changed
     if changed[0] == "COMMIT":
         return changed[1:]
