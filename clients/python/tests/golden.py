@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[2] / "simhash" / "tests" / "golden"
+FOLDER = Path(__file__).parents[3] / "simhash" / "tests" / "golden"
 
 
 def entries(name):

@@ -10,6 +10,7 @@ from alembic.operations import Operations
 from alembic.operations.ops import UpgradeOps
 from alembic.runtime.migration import MigrationContext
 from database import NEAR, OTHER, TEXT, DatabaseTest
+
 from pg_simhash.alembic.operations import (
     CreateSimhashExtensionOp,
     DropSimhashExtensionOp,

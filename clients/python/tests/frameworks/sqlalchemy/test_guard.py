@@ -5,12 +5,13 @@ from asyncio import run as run_async
 import database
 import sqlalchemy
 from database import NEAR, NEAR_RESEMBLANCE, OTHER, TEXT, THIRD, Document, GuardedTest
-from pg_simhash.sqlalchemy import near_duplicate
 from sqlalchemy import ForeignKeyConstraint, orm, select, update
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 from sqlalchemy.ext import asyncio
 from sqlalchemy.orm.exc import FlushError, ObjectDeletedError, StaleDataError
+
+from pg_simhash.sqlalchemy import near_duplicate
 
 FIRST = (1, "/1", "TEXT", None)
 FIRST_CHANGED = (1, "/1", "NEAR", None)

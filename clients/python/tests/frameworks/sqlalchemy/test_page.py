@@ -20,10 +20,11 @@ import sqlalchemy
 from alembic import command
 from alembic.config import Config
 from database import NEAR, OTHER, TEXT, DatabaseTest
-from pg_simhash.sqlalchemy import near, simhash
 from sqlalchemy import orm
 
-PAGE = Path(__file__).parents[3] / "docs" / "frameworks.md"
+from pg_simhash.sqlalchemy import near, simhash
+
+PAGE = Path(__file__).parents[5] / "docs" / "frameworks.md"
 SECTION = "## SQLAlchemy and Alembic\n"
 ENVIRONMENT = "migrations/env.py"
 URL = f"postgresql+psycopg:///{database.NAME}"

@@ -3,11 +3,12 @@
 from typing import assert_type
 
 from alembic.runtime.environment import EnvironmentContext
+from sqlalchemy import BigInteger, ColumnElement, Index, Select, Table, func, select
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, aliased, mapped_column
+
 from pg_simhash.alembic import include_object
 from pg_simhash.psycopg import NearDuplicate, near_duplicate
 from pg_simhash.sqlalchemy import block, block_indexes, distance, hamming, near, resemblance, simhash, similarity
-from sqlalchemy import BigInteger, ColumnElement, Index, Select, Table, func, select
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, aliased, mapped_column
 
 
 class Base(DeclarativeBase):

@@ -4,9 +4,10 @@ import unittest
 
 import psycopg
 from database import WithDatabase, seeded, variants
+from psycopg.conninfo import make_conninfo
+
 from pg_simhash.report import sample, summary, table
 from pg_simhash.report.summary import Kind
-from psycopg.conninfo import make_conninfo
 
 
 class Counts(WithDatabase):

@@ -6,9 +6,10 @@ import asyncpg
 import database
 import psycopg
 from database import NEAR, NEAR_RESEMBLANCE, OTHER, TEXT, Document, GuardedTest
-from pg_simhash.psycopg import NearDuplicate, near_duplicate
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
+
+from pg_simhash.psycopg import NearDuplicate, near_duplicate
 
 INSERT = "INSERT INTO documents (body) VALUES (%s)"
 ASYNC_INSERT = "INSERT INTO documents (body) VALUES ($1)"

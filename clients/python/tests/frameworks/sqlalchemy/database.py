@@ -6,8 +6,9 @@ import unittest
 
 import psycopg
 import sqlalchemy.ext.asyncio
-from pg_simhash.sqlalchemy import block_indexes, simhash
 from sqlalchemy import BigInteger, Computed, Identity, column, orm
+
+from pg_simhash.sqlalchemy import block_indexes, simhash
 
 NAME = "frameworks_sqlalchemy"
 

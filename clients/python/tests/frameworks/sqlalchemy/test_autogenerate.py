@@ -8,8 +8,6 @@ from alembic.autogenerate import compare_metadata, produce_migrations, render_py
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from database import DatabaseTest
-from pg_simhash.alembic import include_object
-from pg_simhash.sqlalchemy import block, block_indexes, simhash
 from psycopg.types.json import Jsonb
 from sqlalchemy import (
     BigInteger,
@@ -25,6 +23,9 @@ from sqlalchemy import (
     Text,
     column,
 )
+
+from pg_simhash.alembic import include_object
+from pg_simhash.sqlalchemy import block, block_indexes, simhash
 
 LONG = "a_name_of_a_table_that_leaves_no_room_for_the_rest_of_names_"
 

@@ -6,16 +6,6 @@ import unittest
 import database
 import sqlalchemy
 from database import NEAR, OTHER, TEXT, THIRD, DatabaseTest, Document
-from pg_simhash.sqlalchemy import (
-    block,
-    block_indexes,
-    distance,
-    hamming,
-    near,
-    resemblance,
-    simhash,
-    similarity,
-)
 from psycopg import sql
 from psycopg.types.json import Jsonb
 from sqlalchemy import (
@@ -39,6 +29,17 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import asyncpg
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.schema import CreateIndex, CreateTable
+
+from pg_simhash.sqlalchemy import (
+    block,
+    block_indexes,
+    distance,
+    hamming,
+    near,
+    resemblance,
+    simhash,
+    similarity,
+)
 
 # Features with all characters that SQL, SQLAlchemy or a driver may take for something else.
 STRANGE = {"it's": 0.5, "100%s": 0.25, "a:b": 1, ':c"': 0, "\\x": 0.125, "ж": 0.75}

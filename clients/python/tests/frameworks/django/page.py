@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-PAGE = Path(__file__).parents[3] / "docs" / "frameworks.md"
+PAGE = Path(__file__).parents[5] / "docs" / "frameworks.md"
 
 
 class Block(NamedTuple):
