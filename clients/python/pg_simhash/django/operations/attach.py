@@ -1,10 +1,9 @@
 """Attaching a table by generated columns."""
 
-from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.migrations.operations.base import Operation
 from django.db.models import Field, GeneratedField, Model
 
 from ..expressions import SimHash
@@ -13,31 +12,12 @@ from .attached_field import AddsField, AttachedField, RemovesField
 from .table import column_of, columns_of, select, table_of
 
 
+@dataclass(eq=False, repr=False)
 class GeneratedColumns(AttachedField):
     """The arguments of ``simhash_attach``: what Attach adds, and Detach removes."""
 
-    def __init__(
-        self,
-        model_name: str,
-        source: str,
-        *,
-        field: str | None = None,
-        prefix: str | None = None,
-        blocks: int = 4,
-        options: Mapping[str, Any] | None = None,
-        covering: bool = True,
-        scope: Sequence[str] = (),
-        columns: bool = True,
-    ) -> None:
-        self.model_name = model_name
-        self.source = source
-        self.field = field
-        self.prefix = prefix
-        self.blocks = blocks
-        self.options = options
-        self.covering = covering
-        self.scope = scope
-        self.columns = columns
+    _: KW_ONLY
+    columns: bool = True
 
     def model_field(self) -> Field:
         return GeneratedField(
@@ -78,11 +58,6 @@ class Attach(AddsField, GeneratedColumns):
     Backwards, it detaches the table.
     """
 
-    def reduce(self, operation: Operation, app_label: str) -> bool | list[Operation]:
-        if self.is_undone_by(operation, Detach):
-            return []
-        return super().reduce(operation, app_label)
-
     def describe(self) -> str:
         return f"Attach fingerprints of {self.source} to model {self.model_name}"
 
@@ -93,6 +68,8 @@ class Attach(AddsField, GeneratedColumns):
 
 class Detach(RemovesField, GeneratedColumns):
     """Removes what Attach has added. It takes the arguments of that operation, so that it can be reversed."""
+
+    undoes = Attach
 
     def describe(self) -> str:
         return f"Detach fingerprints of {self.source} from model {self.model_name}"

@@ -1,7 +1,8 @@
 """What the operations have in common that attach a table, in either way, or detach it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
@@ -12,16 +13,22 @@ from django.db.models import Field, Model
 from .table import TableOperation, select, table_of
 
 
+@dataclass(eq=False, repr=False)
 class AttachedField(TableOperation):
     """An operation that adds or removes the fingerprint column, and the model's field if it has one.
 
     ``prefix`` is the name of the column, by default that of the field, or ``simhash`` without a field.
     """
 
+    model_name: str
     source: str
-    field: str | None
-    prefix: str | None
-    options: Mapping[str, Any] | None
+    _: KW_ONLY
+    field: str | None = None
+    prefix: str | None = None
+    blocks: int = 4
+    options: Mapping[str, Any] | None = None
+    covering: bool = True
+    scope: Sequence[str] = ()
 
     @property
     def column(self) -> str:

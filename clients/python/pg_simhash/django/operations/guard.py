@@ -2,48 +2,35 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.backends.ddl_references import Statement
-from django.db.migrations.operations.base import Operation, OperationCategory
+from django.db.migrations.operations.base import OperationCategory
 from django.db.migrations.state import StateApps
 from django.db.models import Model
 
 from .table import TableOperation, column_of, columns_of, select, table_of
 
 
+@dataclass(eq=False, repr=False)
 class GuardOperation(TableOperation):
     """The arguments of ``simhash_guard``: what Guard installs, and Unguard removes."""
 
-    def __init__(
-        self,
-        model_name: str,
-        action: str = "reject",
-        *,
-        max_distance: int | None = None,
-        resemblance: float | None = -1,
-        scope: Sequence[str] = (),
-        mark_field: str | None = None,
-        fingerprint: str = "simhash",
-        log_to: str | None = None,
-        log_fields: Sequence[str] = (),
-        radii: Sequence[int] | None = None,
-        options: Mapping[str, Any] | None = None,
-        among: str | None = None,
-    ) -> None:
-        self.model_name = model_name
-        self.action = action
-        self.max_distance = max_distance
-        self.resemblance = resemblance
-        self.scope = scope
-        self.mark_field = mark_field
-        self.fingerprint = fingerprint
-        self.log_to = log_to
-        self.log_fields = log_fields
-        self.radii = radii
-        self.options = options
-        self.among = among
+    model_name: str
+    action: str = "reject"
+    _: KW_ONLY
+    max_distance: int | None = None
+    resemblance: float | None = -1
+    scope: Sequence[str] = ()
+    mark_field: str | None = None
+    fingerprint: str = "simhash"
+    log_to: str | None = None
+    log_fields: Sequence[str] = ()
+    radii: Sequence[int] | None = None
+    options: Mapping[str, Any] | None = None
+    among: str | None = None
 
     def guard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         arguments: dict[str, Any] = {"action": self.action}
@@ -98,8 +85,7 @@ class Guard(GuardOperation):
     model does not have is that of a column. ``resemblance=-1``, the default, compares texts where fingerprints are made
     from a text; None compares no texts. ``options`` are those with which texts are compared, by default those of the
     fingerprints. ``among`` is a condition in SQL on the columns of existing rows: only those for which it holds count.
-    ``log_to`` is the model of the log's table, of the same app or with
-    ``app_label.`` before it.
+    ``log_to`` is the model of the log's table, of the same app or with ``app_label.`` before it.
 
     To change a guard, put ``Unguard`` with the arguments of the old guard before ``Guard`` with those of the new one.
     Then the migration can be reversed.
@@ -113,11 +99,6 @@ class Guard(GuardOperation):
     def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.unguard(schema_editor, model)
 
-    def reduce(self, operation: Operation, app_label: str) -> bool | list[Operation]:
-        if self.is_undone_by(operation, Unguard):
-            return []
-        return super().reduce(operation, app_label)
-
     def describe(self) -> str:
         return f"Guard model {self.model_name} ({self.action})"
 
@@ -129,6 +110,7 @@ class Guard(GuardOperation):
 class Unguard(GuardOperation):
     """Removes the guard of a table. It takes the arguments of that guard, so that it can be reversed."""
 
+    undoes = Guard
     category = OperationCategory.REMOVAL
 
     def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:

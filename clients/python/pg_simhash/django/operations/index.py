@@ -1,6 +1,7 @@
 """Building block indexes while the table is in use."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from django.contrib.postgres.operations import NotInTransactionMixin
@@ -59,6 +60,7 @@ class BlockIndexes(NotInTransactionMixin, TableOperation):
             schema_editor.execute(command, params=None)
 
 
+@dataclass(eq=False, repr=False)
 class IndexConcurrently(BlockIndexes):
     """Builds the block indexes of a fingerprint while the table is in use, by the commands of
     ``simhash_index_commands``.
@@ -70,20 +72,12 @@ class IndexConcurrently(BlockIndexes):
 
     category = OperationCategory.ADDITION
 
-    def __init__(
-        self,
-        model_name: str,
-        fingerprint: str = "simhash",
-        *,
-        blocks: int = 4,
-        covering: bool = True,
-        scope: Sequence[str] = (),
-    ) -> None:
-        self.model_name = model_name
-        self.fingerprint = fingerprint
-        self.blocks = blocks
-        self.covering = covering
-        self.scope = scope
+    model_name: str
+    fingerprint: str = "simhash"
+    _: KW_ONLY
+    blocks: int = 4
+    covering: bool = True
+    scope: Sequence[str] = ()
 
     def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         self.build_indexes(schema_editor, model, column_of(model, self.fingerprint))

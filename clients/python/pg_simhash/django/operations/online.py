@@ -1,10 +1,8 @@
 """Attaching a table that has to stay in use."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.migrations.operations.base import Operation
 from django.db.models import Field, Model
 
 from ..fields import FingerprintField
@@ -13,32 +11,13 @@ from .index import BlockIndexes
 from .table import call_sql, column_of, select, table_of
 
 
+@dataclass(eq=False, repr=False)
 class OnlineColumn(BlockIndexes, AttachedField):
     """The arguments of ``simhash_attach_online``, ``simhash_fill`` and ``simhash_index_commands``: what AttachOnline
     adds, and DetachOnline removes."""
 
-    def __init__(
-        self,
-        model_name: str,
-        source: str,
-        *,
-        field: str | None = None,
-        prefix: str | None = None,
-        blocks: int = 4,
-        options: Mapping[str, Any] | None = None,
-        covering: bool = True,
-        scope: Sequence[str] = (),
-        batch_pages: int = 1000,
-    ) -> None:
-        self.model_name = model_name
-        self.source = source
-        self.field = field
-        self.prefix = prefix
-        self.blocks = blocks
-        self.options = options
-        self.covering = covering
-        self.scope = scope
-        self.batch_pages = batch_pages
+    _: KW_ONLY
+    batch_pages: int = 1000
 
     def model_field(self) -> Field:
         return FingerprintField(null=True, **self.db_column())
@@ -77,11 +56,6 @@ class AttachOnline(AddsField, OnlineColumn):
     detaches the table.
     """
 
-    def reduce(self, operation: Operation, app_label: str) -> bool | list[Operation]:
-        if self.is_undone_by(operation, DetachOnline):
-            return []
-        return super().reduce(operation, app_label)
-
     def describe(self) -> str:
         return f"Attach fingerprints of {self.source} to model {self.model_name} while it is in use"
 
@@ -93,6 +67,8 @@ class AttachOnline(AddsField, OnlineColumn):
 class DetachOnline(RemovesField, OnlineColumn):
     """Removes what AttachOnline has added. It takes the arguments of that operation, so that it can be reversed; then
     the migration needs ``atomic = False``."""
+
+    undoes = AttachOnline
 
     def describe(self) -> str:
         return f"Detach fingerprints of {self.source} from model {self.model_name} while it is in use"

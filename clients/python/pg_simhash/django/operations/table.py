@@ -1,7 +1,7 @@
 """What the operations on a table have in common."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.exceptions import FieldDoesNotExist
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
@@ -18,6 +18,7 @@ class TableOperation(Operation):
     """
 
     model_name: str
+    undoes: ClassVar[type[Operation] | None] = None  # The class whose operations one of this class undoes.
 
     def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
         raise NotImplementedError
@@ -77,15 +78,19 @@ class TableOperation(Operation):
         return name.lower() in (model.lower() for model in self.models())
 
     def reduce(self, operation: Operation, app_label: str) -> bool | list[Operation]:
-        """Lets operations on other models pass. Operations on this model keep their place."""
+        """Drops this operation and the one that undoes it, and lets operations on other models pass. Other operations
+        on this model keep their place."""
+        if self.is_undone_by(operation):
+            return []
         return super().reduce(operation, app_label) or not any(
             operation.references_model(model, app_label) for model in self.models()
         )
 
-    def is_undone_by(self, operation: Operation, by: type[Operation]) -> bool:
-        """Whether an operation of another class has the same arguments, and so undoes this one."""
+    def is_undone_by(self, operation: Operation) -> bool:
+        """Whether the operation undoes those of this class, and has the same arguments."""
         return (
-            type(operation) is by
+            isinstance(operation, TableOperation)
+            and operation.undoes is type(self)
             and operation.model_name.lower() == self.model_name.lower()
             and self.arguments_beside_model() == operation.arguments_beside_model()
         )
