@@ -1,5 +1,5 @@
 """The source distribution: its META.json is what the PGXN Meta Spec 1.0.0 asks for, and agrees with Cargo.toml, which
-alone says what the version is. python/Cargo.toml repeats it, for a distribution of its own.
+alone says what the version is. clients/python/Cargo.toml repeats it, for a distribution of its own.
 
 Usage: distribution.py DISTRIBUTION.zip VERSION POSTGRESQL...   (the major versions that Cargo.toml has a feature for)
 """
@@ -20,7 +20,9 @@ REQUIRED = {"name", "version", "abstract", "maintainer", "license", "provides", 
 OPTIONAL = {"description", "generated_by", "no_index", "prereqs", "release_status", "resources", "tags"}
 
 # Documents tell of versions past and present, scripts lead from one to another, and Cargo.lock is Cargo's.
-MAY_SAY_VERSION = re.compile(r"(python/)?Cargo\.(toml|lock)|META\.json|.*\.md|(sql|tests|benches)/.*")
+MAY_SAY_VERSION = re.compile(
+    r"(clients/python/)?Cargo\.(toml|lock)|META\.json|.*\.md|(sql|benches|tests|clients/\w+/tests)/.*"
+)
 
 wrong = []
 
@@ -87,13 +89,13 @@ def check_agreement(meta, version, postgres):
 
 
 def check_python_package(files, version):
-    manifest = files["python/Cargo.toml"].decode()
-    check(f'\nversion = "{version}"' in manifest, f"the version of python/Cargo.toml is not {version}")
+    manifest = files["clients/python/Cargo.toml"].decode()
+    check(f'\nversion = "{version}"' in manifest, f"the version of clients/python/Cargo.toml is not {version}")
     lists = {
-        name: sorted(re.findall(r"maturin==[\d.]+", files[f"python/{name}"].decode()))
+        name: sorted(re.findall(r"maturin==[\d.]+", files[f"clients/python/{name}"].decode()))
         for name in ("pyproject.toml", "requirements.txt")
     }
-    check(lists["pyproject.toml"], "python/pyproject.toml states no version of maturin")
+    check(lists["pyproject.toml"], "clients/python/pyproject.toml states no version of maturin")
     check(len(set(map(tuple, lists.values()))) == 1, f"the versions of maturin differ: {lists}")
 
 

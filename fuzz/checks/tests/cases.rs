@@ -60,13 +60,13 @@ fn the_fuzz_crate_is_locked_to_the_same_versions() {
 /// Checks that the Python package computes fingerprints with the same crates.
 #[test]
 fn the_python_package_is_locked_to_the_same_versions() {
-    assert!(compare_locks("python/Cargo.lock") > 20);
+    assert!(compare_locks("clients/python/Cargo.lock") > 20);
 }
 
 /// Checks that the JavaScript package computes fingerprints with the same crates.
 #[test]
 fn the_javascript_package_is_locked_to_the_same_versions() {
-    assert!(compare_locks("js/Cargo.lock") > 20);
+    assert!(compare_locks("clients/js/Cargo.lock") > 20);
 }
 
 /// Compares the packages of a lock file that the project's lock file has too; returns their number.

@@ -1,0 +1,127 @@
+"""Guards: deduplication on insert."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.backends.ddl_references import Statement
+from django.db.migrations.operations.base import OperationCategory
+from django.db.migrations.state import StateApps
+from django.db.models import Model
+
+from .table import TableOperation, column_of, columns_of, select, table_of
+
+
+@dataclass(eq=False, repr=False)
+class GuardOperation(TableOperation):
+    """The arguments of ``simhash_guard``: what Guard installs, and Unguard removes."""
+
+    model_name: str
+    action: str = "reject"
+    _: KW_ONLY
+    max_distance: int | None = None
+    resemblance: float | None = -1
+    scope: Sequence[str] = ()
+    mark_field: str | None = None
+    fingerprint: str = "simhash"
+    log_to: str | None = None
+    log_fields: Sequence[str] = ()
+    radii: Sequence[int] | None = None
+    options: Mapping[str, Any] | None = None
+    among: str | None = None
+
+    def guard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
+        arguments: dict[str, Any] = {"action": self.action}
+        if self.max_distance is not None:
+            arguments["max_distance"] = self.max_distance
+        if self.scope:
+            arguments["scope"] = columns_of(model, self.scope)
+        if self.mark_field:
+            arguments["mark_column"] = column_of(model, self.mark_field)
+        arguments["fingerprint"] = column_of(model, self.fingerprint)
+        if self.resemblance != -1:
+            arguments["resemblance"] = self.resemblance
+        if self.log_to:
+            app_label, _, name = self.log_to.rpartition(".")
+            log = apps.get_model(app_label or model._meta.app_label, name)
+            arguments["log_to"] = table_of(schema_editor, log)
+        if self.log_fields:
+            arguments["log_columns"] = columns_of(model, self.log_fields)
+        if self.radii is not None:
+            arguments["radii"] = list(self.radii)
+        if self.options is not None:
+            arguments["options"] = json.dumps(self.options, sort_keys=True)
+        if self.among is not None:
+            arguments["among"] = self.among
+        create_deferred_indexes(schema_editor, model)
+        select(schema_editor, "simhash_guard", table_of(schema_editor, model), **arguments)
+
+    def unguard(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+        select(schema_editor, "simhash_unguard", table_of(schema_editor, model))
+
+    def models(self) -> list[str]:
+        return [*super().models(), self.log_to.rpartition(".")[2]] if self.log_to else super().models()
+
+
+def create_deferred_indexes(schema_editor: BaseDatabaseSchemaEditor, model: type[Model]) -> None:
+    """Creates the indexes of a model that the same migration creates: a guard needs them. Django would create them at
+    the end of the migration."""
+    for statement in list(schema_editor.deferred_sql):
+        if (
+            isinstance(statement, Statement)
+            and statement.template == schema_editor.sql_create_index
+            and statement.references_table(model._meta.db_table)
+        ):
+            schema_editor.deferred_sql.remove(statement)
+            schema_editor.execute(statement, params=None)
+
+
+class Guard(GuardOperation):
+    """Rejects, skips or marks near-duplicates from now on, by ``simhash_guard``. Backwards, it removes the guard.
+
+    The arguments are those of ``simhash_guard``, with names of the model's fields in place of columns. A name that the
+    model does not have is that of a column. ``resemblance=-1``, the default, compares texts where fingerprints are made
+    from a text; None compares no texts. ``options`` are those with which texts are compared, by default those of the
+    fingerprints. ``among`` is a condition in SQL on the columns of existing rows: only those for which it holds count.
+    ``log_to`` is the model of the log's table, of the same app or with ``app_label.`` before it.
+
+    To change a guard, put ``Unguard`` with the arguments of the old guard before ``Guard`` with those of the new one.
+    Then the migration can be reversed.
+    """
+
+    category = OperationCategory.ADDITION
+
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
+        self.guard(schema_editor, model, apps)
+
+    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
+        self.unguard(schema_editor, model)
+
+    def describe(self) -> str:
+        return f"Guard model {self.model_name} ({self.action})"
+
+    @property
+    def migration_name_fragment(self) -> str:
+        return f"{self.model_name_lower}_guard"
+
+
+class Unguard(GuardOperation):
+    """Removes the guard of a table. It takes the arguments of that guard, so that it can be reversed."""
+
+    undoes = Guard
+    category = OperationCategory.REMOVAL
+
+    def forwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
+        self.unguard(schema_editor, model)
+
+    def backwards(self, schema_editor: BaseDatabaseSchemaEditor, model: type[Model], apps: StateApps) -> None:
+        self.guard(schema_editor, model, apps)
+
+    def describe(self) -> str:
+        return f"Remove the guard of model {self.model_name}"
+
+    @property
+    def migration_name_fragment(self) -> str:
+        return f"{self.model_name_lower}_unguard"

@@ -1,0 +1,112 @@
+"""The database of these tests, texts, and a mapped class whose table can be guarded."""
+
+import os
+import subprocess
+import unittest
+
+import psycopg
+import sqlalchemy.ext.asyncio
+from sqlalchemy import BigInteger, Computed, Identity, column, orm
+
+from pg_simhash.sqlalchemy import block_indexes, simhash
+
+NAME = "frameworks_sqlalchemy"
+
+WORDS = [f"word{number}" for number in range(300)]
+TEXT = " ".join(WORDS)
+# Of 301 words, 299 are common.
+NEAR = " ".join([*WORDS[:-1], "another"])
+NEAR_RESEMBLANCE = 0.993
+OTHER = " ".join(word * 2 for word in reversed(WORDS))
+THIRD = " ".join(word * 3 for word in WORDS)
+
+
+class Base(orm.DeclarativeBase):
+    pass
+
+
+class Document(Base):
+    __tablename__ = "documents"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigInteger, Identity(), primary_key=True)
+    url: orm.Mapped[str | None] = orm.mapped_column(unique=True)
+    body: orm.Mapped[str]
+    near: orm.Mapped[int | None] = orm.mapped_column(BigInteger)
+    simhash: orm.Mapped[int | None] = orm.mapped_column(BigInteger, Computed(simhash(column("body")), persisted=True))
+
+
+block_indexes(Document.simhash)
+
+
+def create():
+    with psycopg.connect(autocommit=True) as connection:
+        connection.execute("SET client_min_messages = warning")
+        connection.execute(f"DROP DATABASE IF EXISTS {NAME}")
+        connection.execute(f"CREATE DATABASE {NAME}")
+
+
+def drop():
+    with psycopg.connect(autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {NAME} WITH (FORCE)")
+
+
+def engine(driver="psycopg", **arguments):
+    """An engine for the database. The drivers take the address of the server from the environment."""
+    make = sqlalchemy.ext.asyncio.create_async_engine if driver == "asyncpg" else sqlalchemy.create_engine
+    return make(f"postgresql+{driver}:///{NAME}", **arguments)
+
+
+def connect(**arguments):
+    return psycopg.connect(dbname=NAME, **arguments)
+
+
+def run_script(text):
+    """Runs a script in psql, as its users do."""
+    subprocess.run(
+        ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", NAME],
+        input=text,
+        text=True,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "PGOPTIONS": "-c client_min_messages=warning"},
+    )
+
+
+class DatabaseTest(unittest.TestCase):
+    """Begins with a database that has nothing but the extension."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.engine = engine()
+        self.addCleanup(self.engine.dispose)
+        with self.engine.begin() as connection:
+            connection.exec_driver_sql("DROP SCHEMA IF EXISTS other, extensions CASCADE")
+            connection.exec_driver_sql("DROP SCHEMA public CASCADE")
+            connection.exec_driver_sql("CREATE SCHEMA public")
+            connection.exec_driver_sql("CREATE EXTENSION pg_simhash")
+
+    def execute(self, statement, *parameters):
+        """Runs SQL outside of a transaction, and returns the rows if there are any."""
+        with connect(autocommit=True) as connection:
+            cursor = connection.execute(statement, parameters or None)
+            return cursor.fetchall() if cursor.description else None
+
+
+class GuardedTest(DatabaseTest):
+    """Begins with the table of `Document`, with a guard and the row 1 with TEXT and the URL "/1"."""
+
+    action = None
+
+    def setUp(self):
+        super().setUp()
+        Base.metadata.create_all(self.engine)
+        mark = ", mark_column => 'near'" if self.action == "mark" else ""
+        self.execute(f"SELECT simhash_guard('documents', '{self.action}'{mark})")
+        self.execute("INSERT INTO documents (url, body) VALUES ('/1', %s)", TEXT)
+
+    def stored(self):
+        """The rows as (id, url, name of the text, near)."""
+        names = {TEXT: "TEXT", NEAR: "NEAR", OTHER: "OTHER", THIRD: "THIRD"}
+        rows = self.execute("SELECT id, url, body, near FROM documents ORDER BY id")
+        return [(id, url, names[body], near) for id, url, body, near in rows]

@@ -1,0 +1,402 @@
+"""Reflection and Alembic's autogenerate: every layout of the extension stays as it is, and nothing else is hidden."""
+
+import logging
+
+import database
+import sqlalchemy
+from alembic.autogenerate import compare_metadata, produce_migrations, render_python_code
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
+from database import DatabaseTest
+from psycopg.types.json import Jsonb
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Computed,
+    FetchedValue,
+    Identity,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    column,
+)
+
+from pg_simhash.alembic import include_object
+from pg_simhash.sqlalchemy import block, block_indexes, simhash
+
+LONG = "a_name_of_a_table_that_leaves_no_room_for_the_rest_of_names_"
+
+
+def columns_after_id():
+    return Column("tenant_id", Integer), Column("title", String(200)), Column("body", Text)
+
+
+def notes(*items, name="notes", schema=None):
+    """A table of the model, alone in its metadata."""
+    key = Column("id", BigInteger, Identity(), primary_key=True)
+    return Table(name, MetaData(), key, *columns_after_id(), *items, schema=schema)
+
+
+def generated(*arguments, name="simhash", type_=BigInteger):
+    return Column(name, type_, Computed(*arguments, persisted=True))
+
+
+def fingerprint(**options):
+    return generated(simhash(column("body"), **options))
+
+
+def kinds(differences):
+    """What autogenerate proposes, as (operation, name) in order."""
+    found = []
+    for difference in differences:
+        if isinstance(difference, list):
+            found += [(kind, name) for kind, _, _, name, *_ in difference]
+        else:
+            found.append((difference[0], difference[-1].name))
+    return sorted(found)
+
+
+class AutogenerateTest(DatabaseTest):
+    def differences(self, table, include=include_object):
+        with self.engine.connect() as connection:
+            options = {"include_object": include, "include_schemas": table.schema is not None}
+            context = MigrationContext.configure(connection, opts=options)
+            return kinds(compare_metadata(context, table.metadata))
+
+    def check_clean(self, table):
+        """No difference and, because warnings are errors, no warning. Without the filter, there are differences."""
+        self.assertEqual(self.differences(table), [])
+        self.assertNotEqual(self.differences(table, include=None), [])
+
+
+class Attached(AutogenerateTest):
+    """Layouts of simhash_attach."""
+
+    def attach(self, arguments="", source="body", table="notes"):
+        if not self.execute("SELECT 1 FROM pg_class WHERE relname = %s", table):
+            notes(name=table).create(self.engine)
+        self.execute(f"SELECT simhash_attach(%s, '{source}'{arguments})", table)
+
+    def test_not_in_the_model(self):
+        self.attach()
+        self.check_clean(notes())
+
+    def test_in_the_model(self):
+        """The fingerprint, or all columns, as generated columns."""
+        self.attach()
+        self.check_clean(notes(fingerprint()))
+        blocks = [
+            generated(block(simhash(column("body")), number), name=f"simhash_block{number}", type_=Integer)
+            for number in range(4)
+        ]
+        self.check_clean(notes(fingerprint(), *blocks))
+
+    def test_written_by_hand(self):
+        self.attach()
+        for written in "simhash(body)", "simhash( body )", 'public.simhash("body")', "(simhash((body)::text))":
+            with self.subTest(written):
+                self.check_clean(notes(generated(written)))
+
+    def test_fetched(self):
+        """The model need not repeat how the server computes the column."""
+        self.attach()
+        self.check_clean(notes(Column("simhash", BigInteger, FetchedValue())))
+
+    def test_options(self):
+        self.attach(""", options => '{"tokens": "words", "weights": {"it''s": 0.5, "a": 1}, "ngram": 2}'""")
+        self.check_clean(notes())
+        self.check_clean(notes(fingerprint(ngram=2, tokens="words", weights={"it's": 0.5, "a": 1})))
+
+    def test_strange_options(self):
+        """Features with characters that SQL and SQLAlchemy may take for something else."""
+        weights = {"100%s": 0.5, ":a b": 1, 'c":d': 0.25, "e\\": 0, "it''s": 1, "f::text": 1}
+        with database.connect() as connection:
+            notes().create(self.engine)
+            connection.execute(
+                "SELECT simhash_attach('notes', 'body', options => jsonb_build_object('weights', %s::jsonb))",
+                [Jsonb(weights)],
+            )
+        self.check_clean(notes(fingerprint(weights=weights)))
+        with self.assertWarnsRegex(UserWarning, '"notes.simhash" differs'):
+            self.assertEqual(self.differences(notes(fingerprint(weights={**weights, "e\\": 1}))), [])
+
+    def test_varchar(self):
+        self.attach(source="title")
+        self.check_clean(notes(generated(simhash(column("title")))))
+
+    def test_prefix(self):
+        self.attach(", prefix => 'Of the body', blocks => 3")
+        self.check_clean(notes())
+        self.check_clean(notes(generated(simhash(column("body")), name="Of the body")))
+
+    def test_two_layouts(self):
+        self.attach()
+        self.execute("SELECT simhash_attach('notes', 'simhash', blocks => 2, prefix => 'halves')")
+        self.check_clean(notes(fingerprint()))
+
+    def test_plain_indexes(self):
+        self.attach(", covering => false")
+        self.check_clean(notes())
+
+    def test_scope(self):
+        self.attach(", scope => '{tenant_id}'")
+        self.check_clean(notes())
+        self.check_clean(notes(fingerprint()))
+
+    def test_no_columns(self):
+        self.attach(", columns => false")
+        self.check_clean(notes())
+        self.check_clean(notes(fingerprint()))
+
+    def test_no_columns_with_scope(self):
+        self.attach(", columns => false, scope => '{tenant_id,title}', blocks => 3, prefix => 'fp'")
+        self.check_clean(notes())
+
+    def test_guard(self):
+        self.attach()
+        self.execute("SELECT simhash_guard('notes')")
+        self.check_clean(notes())
+
+    def test_other_schema(self):
+        """The table is in a schema with a strange name, and so is the extension, which is not on the search path."""
+        self.execute("CREATE SCHEMA extensions")
+        self.execute("ALTER EXTENSION pg_simhash SET SCHEMA extensions")
+        self.execute("CREATE SCHEMA other")
+        notes(schema="other").create(self.engine)
+        self.execute("SELECT extensions.simhash_attach('other.notes', 'body', options => '{\"ngram\": 2}')")
+        self.check_clean(notes(schema="other"))
+        self.check_clean(notes(fingerprint(ngram=2), schema="other"))
+
+    def test_bigint_of_the_application(self):
+        """Blocks of a column that the application fills: the column belongs to the model."""
+        model = notes(Column("fp", BigInteger))
+        model.create(self.engine)
+        self.execute("SELECT simhash_attach('notes', 'fp', prefix => 'fp')")
+        self.check_clean(model)
+        self.assertEqual(self.differences(notes()), [("remove_column", "fp")])
+
+    def test_other_objects(self):
+        """What the extension did not make is compared."""
+        self.attach()
+        self.execute("ALTER TABLE notes ADD other integer, ADD lost bigint GENERATED ALWAYS AS (id + 1) STORED")
+        self.execute("CREATE INDEX lost_idx ON notes (lower(body))")
+        self.execute("CREATE INDEX other_idx ON notes (title, simhash_block0, tenant_id)")
+        expected = [
+            ("remove_column", "lost"),
+            ("remove_column", "other"),
+            ("remove_index", "lost_idx"),
+            ("remove_index", "other_idx"),
+        ]
+        self.assertEqual(self.differences(notes()), expected)
+        self.execute("ALTER TABLE notes DROP title, DROP lost, DROP other")
+        self.execute("DROP INDEX lost_idx")
+        self.assertEqual(self.differences(notes()), [("add_column", "title")])
+
+    def test_another_definition(self):
+        """Alembic can neither see nor make this change, so there is a warning and the comment stays."""
+        self.attach()
+        for modelled in (
+            fingerprint(ngram=2),
+            generated(simhash(column("title"))),
+            Column("simhash", BigInteger),
+            Column("simhash", Text),
+            Column("simhash", Integer, FetchedValue()),
+        ):
+            with self.subTest(repr(modelled)), self.assertWarnsRegex(UserWarning, '"notes.simhash" differs'):
+                self.assertEqual(self.differences(notes(modelled)), [])
+
+    def test_dropped_table(self):
+        """A table that the model no longer has is dropped as a whole."""
+        self.attach()
+        another = notes(name="another")
+        another.create(self.engine)
+        self.assertEqual(self.differences(another), [("remove_table", "notes")])
+
+    def test_detached(self):
+        """The filter hides nothing that is missing in the database."""
+        notes().create(self.engine)
+        self.assertEqual(self.differences(notes(fingerprint())), [("add_column", "simhash")])
+
+    def test_long_names(self):
+        """PostgreSQL shortens the names of the indexes."""
+        self.attach(table=LONG)
+        self.attach(table=LONG, arguments=", columns => false, prefix => 'fingerprint'")
+        self.check_clean(notes(name=LONG))
+
+    def test_reflection(self):
+        self.attach(", options => '{\"ngram\": 2}'")
+        reflected = Table("notes", MetaData(), autoload_with=self.engine)
+        self.assertEqual(
+            [column.name for column in reflected.c if column.name.startswith("simhash")],
+            ["simhash", *(f"simhash_block{number}" for number in range(4))],
+        )
+        self.assertIsInstance(reflected.c.simhash.type, BigInteger)
+        self.assertEqual(str(reflected.c.simhash.computed.sqltext), """simhash(body, '{"ngram": 2}'::jsonb)""")
+        self.assertTrue(reflected.c.simhash.computed.persisted)
+        with self.engine.begin() as connection:
+            connection.execute(sqlalchemy.insert(reflected).values(body="a b c"))
+            found = connection.scalar(sqlalchemy.select(reflected.c.simhash == simhash("a b c", ngram=2)))
+            self.assertIs(found, True)
+
+
+class Online(AutogenerateTest):
+    """The layout of simhash_attach_online and simhash_index_commands."""
+
+    def setUp(self):
+        super().setUp()
+        notes().create(self.engine)
+        self.execute("SELECT simhash_attach_online('notes', 'body')")
+        self.execute("CALL simhash_fill('notes')")
+        for (command,) in self.execute("SELECT simhash_index_commands('notes')"):
+            self.execute(command)
+
+    def test_not_in_the_model(self):
+        self.check_clean(notes())
+
+    def test_in_the_model(self):
+        for modelled in Column("simhash", BigInteger), Column("simhash", BigInteger, FetchedValue()):
+            with self.subTest(repr(modelled)):
+                self.check_clean(notes(modelled))
+
+    def test_generated_in_the_model(self):
+        with self.assertWarnsRegex(UserWarning, '"notes.simhash" differs'):
+            self.assertEqual(self.differences(notes(fingerprint())), [])
+
+    def test_layouts(self):
+        for command in (
+            "SELECT simhash_index_commands('notes', blocks => 2)",
+            "SELECT simhash_index_commands('notes', scope => '{tenant_id}', blocks => 3)",
+        ):
+            for (index,) in self.execute(command):
+                self.execute(index)
+        self.check_clean(notes())
+
+    def test_interrupted(self):
+        """What an interrupted REINDEX CONCURRENTLY leaves is left to simhash_index_commands."""
+        self.execute("ALTER INDEX notes_simhash_block0_idx RENAME TO notes_simhash_block0_idx_ccnew1")
+        self.check_clean(notes())
+
+    def test_renamed_table(self):
+        self.execute("ALTER TABLE notes RENAME TO renamed")
+        self.check_clean(notes(name="renamed"))
+
+    def test_reflection(self):
+        reflected = MetaData()
+        reflected.reflect(self.engine)
+        indexes = {index.name: str(*index.expressions) for index in reflected.tables["notes"].indexes}
+        names = [f"notes_simhash_block{number}_idx" for number in range(4)]
+        self.assertEqual(indexes, {name: f"simhash_block(simhash, {number}, 4)" for number, name in enumerate(names)})
+
+
+class Modelled(AutogenerateTest):
+    """Generated columns and expression indexes that the model declares, without simhash_attach."""
+
+    def model(self, *arguments, options=None, **keywords):
+        table = notes(fingerprint(**(options or {})))
+        block_indexes(table.c.simhash, *arguments, **keywords)
+        return table
+
+    def models(self):
+        yield self.model()
+        yield self.model(2)
+        yield self.model(3, options={"ngram": 2, "weights": {"it's": 0.5, "a": 1}})
+        scoped = self.model()
+        block_indexes(scoped.c.simhash, 3, scope=[scoped.c.tenant_id, scoped.c.title], covering=False)
+        yield scoped
+
+    def migrate(self, table):
+        """Runs the migration that autogenerate writes, and returns its code."""
+        with self.engine.begin() as connection:
+            context = MigrationContext.configure(
+                connection, opts={"include_object": include_object, "target_metadata": table.metadata}
+            )
+            operations = produce_migrations(context, table.metadata).upgrade_ops
+            code = render_python_code(operations)
+            exec(f"if True:\n    pass\n{code}", {"op": Operations(context), "sa": sqlalchemy})  # noqa: S102
+            return code
+
+    def test_created(self):
+        """With and without the filter, nothing differs after MetaData.create_all."""
+        for number, table in enumerate(self.models()):
+            with self.subTest(number):
+                table.metadata.create_all(self.engine)
+                self.assertEqual(self.differences(table), [])
+                self.assertEqual(self.differences(table, include=None), [])
+                table.metadata.drop_all(self.engine)
+
+    def test_migrated(self):
+        for number, table in enumerate(self.models()):
+            with self.subTest(number):
+                code = self.migrate(table)
+                self.assertIn("sa.literal_column('simhash_block(simhash, 1", code)
+                self.assertEqual(self.differences(table), [])
+                self.assertEqual(self.differences(table, include=None), [])
+                self.execute("DROP TABLE notes")
+
+    def test_added(self):
+        """To a table that is there, and taken away again."""
+        notes().create(self.engine)
+        self.migrate(self.model())
+        self.assertEqual(self.differences(self.model(), include=None), [])
+        self.migrate(notes())
+        self.assertEqual(self.differences(notes(), include=None), [])
+
+    def test_removed_from_the_model(self):
+        """Only what simhash_attach made stays: a column and indexes of the model are dropped with it."""
+        self.model().create(self.engine)
+        indexes = [("remove_index", f"ix_notes_simhash_block{number}") for number in range(4)]
+        self.assertEqual(self.differences(notes(fingerprint())), indexes)
+        self.assertEqual(self.differences(notes()), [("remove_column", "simhash"), *indexes])
+
+    def test_indexes_of_the_extension(self):
+        """The column is the model's, and simhash_index_commands made the indexes."""
+        table = notes(fingerprint())
+        table.create(self.engine)
+        for (command,) in self.execute("SELECT simhash_index_commands('notes')"):
+            self.execute(command)
+        self.check_clean(table)
+
+    def test_both(self):
+        """Indexes of the model that simhash_index_commands made under these names are not made again."""
+        table = notes(fingerprint())
+        table.create(self.engine)
+        for (command,) in self.execute("SELECT simhash_index_commands('notes')"):
+            self.execute(command)
+        for number in range(4):
+            Index(f"notes_simhash_block{number}_idx", block(table.c.simhash, number), postgresql_include=["simhash"])
+        self.check_clean(table)
+
+    def test_changed_index(self):
+        """Another layout under the same name is a change."""
+        self.model(name="by").create(self.engine)
+        names = [f"by_block{number}" for number in range(4)]
+        expected = [(change, name) for change in ("add_index", "remove_index") for name in names[:3]]
+        expected.append(("remove_index", "by_block3"))
+        self.assertEqual(self.differences(self.model(3, name="by")), expected)
+
+
+class Partitioned(AutogenerateTest):
+    def test_partitioned(self):
+        """Partitions are tables that the model does not have. An application excludes them in a filter of its own."""
+
+        def include(object, name, type_, reflected, compare_to):
+            is_partition = type_ == "table" and name.startswith("notes_")
+            return not is_partition and include_object(object, name, type_, reflected, compare_to)
+
+        for name, columns in ("notes", "true"), ("plain", "false"):
+            with self.subTest(name):
+                self.execute(
+                    f"CREATE TABLE {name} (id bigint NOT NULL, tenant_id integer, title varchar(200), body text)"
+                    " PARTITION BY LIST (id)"
+                )
+                self.execute(f"CREATE TABLE notes_{name} PARTITION OF {name} FOR VALUES IN (1)")
+                self.execute(f"SELECT simhash_attach('{name}', 'body', columns => {columns})")
+                model = Table(name, MetaData(), Column("id", BigInteger, nullable=False), *columns_after_id())
+                self.assertEqual(self.differences(model, include=include), [])
+                self.execute(f"DROP TABLE {name}")
+
+
+logging.getLogger("alembic").setLevel(logging.ERROR)

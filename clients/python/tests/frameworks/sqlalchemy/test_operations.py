@@ -1,0 +1,443 @@
+"""Operations of Alembic: what they do, back again, and as a script of --sql."""
+
+import asyncio
+import io
+
+import database
+import sqlalchemy
+from alembic.autogenerate import render_python_code
+from alembic.operations import Operations
+from alembic.operations.ops import UpgradeOps
+from alembic.runtime.migration import MigrationContext
+from database import NEAR, OTHER, TEXT, DatabaseTest
+
+from pg_simhash.alembic.operations import (
+    CreateSimhashExtensionOp,
+    DropSimhashExtensionOp,
+    SimhashAttachOnlineOp,
+    SimhashAttachOp,
+    SimhashBuildIndexesOp,
+    SimhashDetachOp,
+    SimhashFillOp,
+    SimhashGuardOp,
+    SimhashUnguardOp,
+)
+
+# A name with all characters that SQL, SQLAlchemy or a driver may take for something else.
+STRANGE = 'it\'s 100%s :a "table"'
+
+
+def migrate(connection, migration):
+    """Runs a migration as env.py runs it: in a transaction, which an autocommit_block commits."""
+    context = MigrationContext.configure(connection)
+    with context.begin_transaction():
+        migration(Operations(context))
+
+
+def script(migration):
+    """The script that --sql makes of a migration."""
+    written = io.StringIO()
+    context = MigrationContext.configure(
+        dialect_name="postgresql",
+        dialect_opts={"paramstyle": "named"},
+        opts={"as_sql": True, "output_buffer": written, "literal_binds": True},
+    )
+    with context.begin_transaction():
+        migration(Operations(context))
+    return written.getvalue()
+
+
+def online(migration):
+    engine = database.engine()
+    try:
+        with engine.connect() as connection:
+            migrate(connection, migration)
+    finally:
+        engine.dispose()
+
+
+def offline(migration):
+    database.run_script(script(migration))
+
+
+def with_asyncpg(migration):
+    async def run():
+        engine = database.engine("asyncpg")
+        async with engine.connect() as connection:
+            await connection.run_sync(migrate, migration)
+        await engine.dispose()
+
+    asyncio.run(run())
+
+
+class OperationsTest(DatabaseTest):
+    """Runs each migration in every way."""
+
+    def every_way(self, migration, check):
+        for run in online, offline, with_asyncpg:
+            with self.subTest(run.__name__):
+                run(migration)
+                check()
+
+    def catalog(self, table="notes"):
+        """The columns, the definitions of indexes and the triggers of a table."""
+        (oid,) = self.execute("SELECT %s::regclass::oid::text", table)[0]
+        columns = self.execute(
+            "SELECT attname FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped", oid
+        )
+        indexes = self.execute("SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s", oid)
+        triggers = self.execute("SELECT tgname FROM pg_trigger WHERE tgrelid = %s AND NOT tgisinternal", oid)
+        return [sorted(name for (name,) in rows) for rows in (columns, indexes, triggers)]
+
+
+class Extension(OperationsTest):
+    def version(self):
+        return self.execute(
+            "SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'pg_simhash'"
+        )
+
+    def test_extension(self):
+        def check():
+            self.assertEqual(self.version(), [("public",)])
+
+        self.every_way(lambda op: op.create_simhash_extension(), check)
+        self.execute("DROP EXTENSION pg_simhash")
+        self.every_way(lambda op: op.create_simhash_extension(), check)
+
+    def test_dropped(self):
+        def create_and_drop(op):
+            op.create_simhash_extension()
+            op.drop_simhash_extension()
+
+        self.every_way(create_and_drop, lambda: self.assertEqual(self.version(), []))
+
+    def test_schema(self):
+        self.execute("DROP EXTENSION pg_simhash")
+        self.execute("CREATE SCHEMA other")
+        online(lambda op: op.create_simhash_extension(schema="other"))
+        self.assertEqual(self.version(), [("other",)])
+
+    def test_drop_in_use(self):
+        """A table that is attached keeps the extension."""
+        self.execute("CREATE TABLE notes (id bigint, body text)")
+        self.execute("SELECT simhash_attach('notes', 'body')")
+        with self.assertRaisesRegex(sqlalchemy.exc.InternalError, "cannot drop extension pg_simhash"):
+            online(lambda op: op.drop_simhash_extension())
+        self.assertEqual(self.version(), [("public",)])
+
+
+class Attach(OperationsTest):
+    def setUp(self):
+        super().setUp()
+        self.execute("CREATE TABLE notes (id bigint PRIMARY KEY, tenant_id integer, body text)")
+        self.before = self.catalog()
+
+    def check_same_as(self, statement, migration, downgrade, table="notes"):
+        """A migration does what SQL does, and its downgrade takes it back."""
+        before = self.catalog(table)
+        self.execute(statement)
+        expected = self.catalog(table)
+        self.assertNotEqual(expected, before)
+        online(downgrade)
+        for run in online, offline, with_asyncpg:
+            with self.subTest(run.__name__):
+                run(migration)
+                self.assertEqual(self.catalog(table), expected)
+                run(downgrade)
+                self.assertEqual(self.catalog(table), before)
+
+    def test_attach(self):
+        self.check_same_as(
+            "SELECT simhash_attach('notes', 'body')",
+            lambda op: op.simhash_attach("notes", "body"),
+            lambda op: op.simhash_detach("notes"),
+        )
+
+    def test_arguments(self):
+        self.check_same_as(
+            "SELECT simhash_attach('notes', 'body', blocks => 3, prefix => 'fp', covering => false,"
+            """ options => '{"ngram": 2, "weights": {"it''s": 0.5, "100% :a": 1}}')""",
+            lambda op: op.simhash_attach(
+                "notes",
+                "body",
+                blocks=3,
+                prefix="fp",
+                covering=False,
+                options={"ngram": 2, "weights": {"it's": 0.5, "100% :a": 1}},
+            ),
+            lambda op: op.simhash_detach("notes", prefix="fp"),
+        )
+
+    def test_scope(self):
+        self.check_same_as(
+            "SELECT simhash_attach('notes', 'body', scope => '{tenant_id}', columns => false)",
+            lambda op: op.simhash_attach("notes", "body", scope=["tenant_id"], columns=False),
+            lambda op: op.simhash_detach("notes"),
+        )
+
+    def test_strange_names(self):
+        quoted = '"' + STRANGE.replace('"', '""') + '"'
+        with database.connect(autocommit=True) as connection:
+            connection.execute("CREATE SCHEMA other")
+            connection.execute(f"CREATE TABLE other.{quoted} (id bigint, {quoted} text)".encode())
+        for run in online, offline, with_asyncpg:
+            with self.subTest(run.__name__):
+                run(lambda op: op.simhash_attach(STRANGE, STRANGE, schema="other", prefix="The 100%"))
+                run(lambda op: op.simhash_guard(STRANGE, "skip", fingerprint="The 100%", schema="other"))
+                columns, indexes, triggers = self.catalog(f"other.{quoted}")
+                self.assertEqual((len(columns), len(indexes), triggers), (7, 4, ["zzz_simhash_guard"]))
+                run(lambda op: op.simhash_unguard(STRANGE, schema="other"))
+                run(lambda op: op.simhash_detach(STRANGE, schema="other", prefix="The 100%"))
+                self.assertEqual(self.catalog(f"other.{quoted}"), [["id", STRANGE], [], []])
+
+    def test_no_table(self):
+        with self.assertRaisesRegex(sqlalchemy.exc.ProgrammingError, 'relation "missing" does not exist'):
+            online(lambda op: op.simhash_attach("missing", "body"))
+
+
+class Online(OperationsTest):
+    def setUp(self):
+        super().setUp()
+        self.execute("CREATE TABLE notes (id bigint PRIMARY KEY, tenant_id integer, body text)")
+        self.execute("INSERT INTO notes SELECT n, n, 'text ' || n FROM generate_series(1, 1000) AS n")
+        self.before = self.catalog()
+
+    def indexes(self, scope="", keys="", blocks=4, include=" INCLUDE (simhash)"):
+        return [
+            f"CREATE INDEX notes_simhash_block{number}_{scope}idx ON public.notes USING btree"
+            f" ({keys}simhash_block(simhash, {number}, {blocks})){include}"
+            for number in range(blocks)
+        ]
+
+    def check(self, migration, downgrade, indexes):
+        for run in online, offline, with_asyncpg:
+            with self.subTest(run.__name__):
+                run(migration)
+                columns, found, triggers = self.catalog()
+                self.assertEqual(columns, ["body", "id", "simhash", "tenant_id"])
+                self.assertEqual([index for index in found if "simhash" in index], indexes)
+                self.assertEqual(triggers, ["zz_simhash_update"])
+                unfilled = self.execute("SELECT count(*) FROM notes WHERE simhash IS DISTINCT FROM simhash(body)")
+                self.assertEqual(unfilled, [(0,)])
+                run(downgrade)
+                self.assertEqual(self.catalog(), self.before)
+
+    def test_online(self):
+        def upgrade(op):
+            op.simhash_attach_online("notes", "body")
+            op.simhash_fill("notes")
+            op.simhash_build_indexes("notes")
+
+        self.check(upgrade, lambda op: op.simhash_detach("notes"), self.indexes())
+
+    def test_arguments(self):
+        def upgrade(op):
+            op.simhash_attach_online("notes", "body", options={})
+            op.simhash_fill("notes", batch_pages=1)
+            op.simhash_build_indexes("notes", blocks=2, covering=False, scope=["tenant_id"])
+
+        self.check(upgrade, lambda op: op.simhash_detach("notes"), self.indexes("tenant_id_", "tenant_id, ", 2, ""))
+
+    def test_interrupted(self):
+        """The migration can be repeated: what is done is not done again, what is left is completed."""
+
+        def upgrade(op):
+            op.simhash_attach_online("notes", "body")
+            op.simhash_fill("notes")
+            op.simhash_build_indexes("notes")
+
+        online(upgrade)
+        expected = self.catalog()
+        self.execute("DROP INDEX notes_simhash_block2_idx")
+        online(upgrade)
+        self.assertEqual(self.catalog(), expected)
+
+    def test_after_the_transaction(self):
+        """What the migration did before the indexes is committed, and the version is written after them."""
+
+        def upgrade(op):
+            op.execute("CREATE TABLE before_indexes (id integer)")
+            op.simhash_build_indexes("notes", prefix="missing")
+
+        with self.assertRaisesRegex(sqlalchemy.exc.ProgrammingError, 'column "missing" .* does not exist'):
+            online(upgrade)
+        self.assertEqual(self.execute("SELECT count(*) FROM before_indexes"), [(0,)])
+
+
+class Guard(OperationsTest):
+    def setUp(self):
+        super().setUp()
+        self.execute("CREATE TABLE notes (id integer PRIMARY KEY, tenant_id integer, body text, near integer)")
+        self.execute("SELECT simhash_attach('notes', 'body', prefix => 'fp')")
+
+    def definition(self):
+        found = self.execute("SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'notes'::regclass")
+        return [trigger for (trigger,) in found]
+
+    def check(self, statement, guard):
+        self.execute(statement)
+        expected = self.definition()
+        self.assertEqual(len(expected), 1)
+        online(lambda op: op.simhash_unguard("notes"))
+        for run in online, offline, with_asyncpg:
+            with self.subTest(run.__name__):
+                run(guard)
+                self.assertEqual(self.definition(), expected)
+                run(lambda op: op.simhash_unguard("notes"))
+                self.assertEqual(self.definition(), [])
+
+    def test_reject(self):
+        self.check(
+            "SELECT simhash_guard('notes', fingerprint => 'fp')", lambda op: op.simhash_guard("notes", fingerprint="fp")
+        )
+
+    def test_mark(self):
+        self.check(
+            "SELECT simhash_guard('notes', 'mark', 5, '{tenant_id}', 'near', 'fp', NULL)",
+            lambda op: op.simhash_guard(
+                "notes",
+                "mark",
+                max_distance=5,
+                scope=["tenant_id"],
+                mark_column="near",
+                fingerprint="fp",
+                resemblance=None,
+            ),
+        )
+
+    def test_resemblance(self):
+        self.check(
+            "SELECT simhash_guard('notes', 'skip', resemblance => 0.75, fingerprint => 'fp')",
+            lambda op: op.simhash_guard("notes", "skip", resemblance=0.75, fingerprint="fp"),
+        )
+
+    def test_radii(self):
+        self.check(
+            "SELECT simhash_guard('notes', fingerprint => 'fp', radii => '{1,0,-1,0}')",
+            lambda op: op.simhash_guard("notes", fingerprint="fp", radii=[1, 0, -1, 0]),
+        )
+        self.check(
+            "SELECT simhash_guard('notes', fingerprint => 'fp', radii => '{}')",
+            lambda op: op.simhash_guard("notes", fingerprint="fp", radii=()),
+        )
+
+    def test_options_and_condition(self):
+        self.check(
+            """SELECT simhash_guard('notes', fingerprint => 'fp', options => '{"numbers": "same"}',"""
+            """ among => 'near IS NULL')""",
+            lambda op: op.simhash_guard("notes", fingerprint="fp", options={"numbers": "same"}, among="near IS NULL"),
+        )
+
+    def test_log(self):
+        """The log is a table of the guarded table's schema, whose name is quoted as that one's."""
+        self.execute(
+            """CREATE TABLE "The 100% log" (logged_at timestamptz, target text, action text, key jsonb,"""
+            """ distance integer, resemblance double precision, new_row jsonb)"""
+        )
+        self.check(
+            """SELECT simhash_guard('notes', 'skip', fingerprint => 'fp', log_to => '"The 100% log"',"""
+            """ log_columns => '{id,tenant_id}')""",
+            lambda op: op.simhash_guard(
+                "notes",
+                "skip",
+                fingerprint="fp",
+                log_to="The 100% log",
+                log_columns=["id", "tenant_id"],
+                schema="public",
+            ),
+        )
+
+    def test_guards(self):
+        online(lambda op: op.simhash_guard("notes", "skip", fingerprint="fp"))
+        for id, body in enumerate((TEXT, NEAR, OTHER)):
+            self.execute("INSERT INTO notes (id, body) VALUES (%s, %s)", id, body)
+        self.assertEqual(self.execute("SELECT id FROM notes ORDER BY id"), [(0,), (2,)])
+
+
+class Script(OperationsTest):
+    """Scripts of --sql, read as a person reads them."""
+
+    def test_script(self):
+        def upgrade(op):
+            op.create_simhash_extension(schema="other")
+            op.simhash_attach("Notes", "body", blocks=3, options={"ngram": 2}, scope=["a", "b"], schema="other")
+            op.simhash_guard("Notes", max_distance=3, resemblance=None, schema="other")
+            op.simhash_attach_online("docs", "body")
+            op.simhash_fill("docs")
+            op.simhash_build_indexes("docs", blocks=2)
+            op.simhash_unguard("docs")
+            op.simhash_detach("docs", prefix="fp")
+            op.drop_simhash_extension()
+
+        lines = [line for line in script(upgrade).splitlines() if line]
+        self.assertEqual(
+            lines,
+            [
+                "BEGIN;",
+                "CREATE EXTENSION IF NOT EXISTS pg_simhash SCHEMA other;",
+                (
+                    "SELECT simhash_attach('other.\"Notes\"', 'body', blocks => 3, options => '{\"ngram\": 2}',"
+                    " scope => ARRAY['a', 'b']::text[]);"
+                ),
+                "SELECT simhash_guard('other.\"Notes\"', 'reject', max_distance => 3, resemblance => NULL);",
+                "SELECT simhash_attach_online('docs', 'body');",
+                "COMMIT;",
+                "CALL simhash_fill('docs');",
+                "BEGIN;",
+                "COMMIT;",
+                "-- for psql, which runs the commands that this query returns",
+                "SELECT simhash_index_commands('docs', blocks => 2) \\gexec",
+                "BEGIN;",
+                "SELECT simhash_unguard('docs');",
+                "SELECT simhash_detach('docs', prefix => 'fp');",
+                "DROP EXTENSION pg_simhash;",
+                "COMMIT;",
+            ],
+        )
+
+
+OPERATIONS = {
+    "op.create_simhash_extension()": CreateSimhashExtensionOp(),
+    "op.create_simhash_extension(schema='other')": CreateSimhashExtensionOp("other"),
+    "op.drop_simhash_extension()": DropSimhashExtensionOp(),
+    "op.simhash_attach('notes', 'body', blocks=3, options={'ngram': 2}, scope=['a'], columns=False)": SimhashAttachOp(
+        "notes", "body", blocks=3, options={"ngram": 2}, scope=["a"], columns=False
+    ),
+    "op.simhash_attach_online('notes', 'body', schema='other')": SimhashAttachOnlineOp("notes", "body", schema="other"),
+    "op.simhash_fill('notes', batch_pages=10)": SimhashFillOp("notes", batch_pages=10),
+    "op.simhash_build_indexes('notes', covering=True)": SimhashBuildIndexesOp("notes", covering=True),
+    "op.simhash_detach('notes', prefix='fp')": SimhashDetachOp("notes", prefix="fp"),
+    "op.simhash_guard('notes', action='skip', resemblance=None)": SimhashGuardOp("notes", "skip", resemblance=None),
+    "op.simhash_unguard('notes')": SimhashUnguardOp("notes"),
+}
+
+
+class Rendered(OperationsTest):
+    """Operations in directives that a hook of autogenerate adds."""
+
+    def test_code(self):
+        code = render_python_code(UpgradeOps(ops=list(OPERATIONS.values())))
+        lines = [line.strip() for line in code.splitlines() if not line.strip().startswith("#")]
+        self.assertEqual(lines, list(OPERATIONS))
+
+    def test_reverse(self):
+        for operation, reverse in (
+            (CreateSimhashExtensionOp(), "op.drop_simhash_extension()"),
+            (DropSimhashExtensionOp(), "op.create_simhash_extension()"),
+            (
+                SimhashAttachOp("notes", "body", prefix="fp", schema="s"),
+                "op.simhash_detach('notes', prefix='fp', schema='s')",
+            ),
+            (SimhashAttachOnlineOp("notes", "body"), "op.simhash_detach('notes')"),
+            (SimhashGuardOp("notes", "skip"), "op.simhash_unguard('notes')"),
+        ):
+            with self.subTest(reverse):
+                reversed = operation.reverse()
+                self.assertIn(reverse, render_python_code(UpgradeOps(ops=[reversed])))
+                if not isinstance(operation, DropSimhashExtensionOp | CreateSimhashExtensionOp):
+                    self.assertIs(reversed.reverse(), operation)
+
+    def test_irreversible(self):
+        for operation in SimhashDetachOp("notes"), SimhashUnguardOp("notes"):
+            with self.assertRaisesRegex(ValueError, 'does not say .* table "notes"'):
+                operation.reverse()

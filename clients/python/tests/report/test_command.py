@@ -1,0 +1,233 @@
+"""The command: what it counts, what it needs, and its errors."""
+
+import unittest
+
+import psycopg
+from database import WithDatabase, seeded, variants
+from psycopg.conninfo import make_conninfo
+
+from pg_simhash.report import sample, summary, table
+from pg_simhash.report.summary import Kind
+
+
+class Counts(WithDatabase):
+    """The counts are those of simhash_preview, which looks up rows as guards do."""
+
+    def check(self, name, **limits):
+        with psycopg.connect() as connection:
+            found = table.find(connection, f"report.{name}", "body", "simhash", None, [], limits)
+            result = summary.summarize(sample.rows(found, 100_000), found.criterion)
+            arguments = ", ".join([*found.limits(), "scope => %s", "sample => %s"])
+        expected = self.sql(
+            "SELECT coalesce(sum(rows) FILTER (WHERE duplicate), 0),"
+            " coalesce(sum(rows) FILTER (WHERE NOT duplicate AND distance IS NOT NULL), 0), sum(rows)"
+            f" FROM simhash_preview(%s, {arguments})",
+            f"report.{name}",
+            list(found.scope),
+            100_000,
+        ).fetchone()
+        duplicates, refuted, rows = expected
+        self.assertEqual((result.count(Kind.DUPLICATE), result.rows), (duplicates, rows))
+        # Of the rows that are near others too, some resemble a row that is too far.
+        other_texts = result.count(Kind.OTHER_TEXT)
+        self.assertTrue(other_texts <= refuted <= other_texts + result.count(Kind.TOO_FAR), (result, refuted))
+        return result
+
+    def test_as_preview(self):
+        self.table("docs", variants(seeded(), 300, 14))
+        for limits in (
+            {},
+            {"max_distance": 3, "resemblance": None},
+            {"max_distance": 8, "resemblance": 0.8},
+            {"max_distance": 10, "resemblance": 0.7, "radii": (1, 1, 1, 1)},
+        ):
+            with self.subTest(limits=limits):
+                result = self.check("docs", **limits)
+                self.assertGreater(result.count(Kind.DUPLICATE), 50)
+
+    def test_many_copies(self):
+        """Of a group that is larger than what is read, all rows but the first are duplicates."""
+        texts = variants(seeded(), 20, 14)
+        self.table("copies", texts + [texts[0]] * 60)
+        result = self.check("copies")
+        self.assertGreaterEqual(result.groups[0].size, 61)
+        self.assertGreaterEqual(sum(result.sizes[size] for size in result.sizes if size > sample.MOST_NEAR), 61)
+
+    def test_guard(self):
+        """The limits and the scope of the table's guard, also on partitions."""
+        self.sql(
+            "CREATE TABLE report.parted (tenant integer DEFAULT 1, id integer, body text) PARTITION BY LIST (tenant)"
+        )
+        self.sql("CREATE TABLE report.parted_1 PARTITION OF report.parted FOR VALUES IN (1)")
+        self.sql("CREATE TABLE report.parted_2 PARTITION OF report.parted FOR VALUES IN (2)")
+        self.sql("ALTER TABLE report.parted ADD PRIMARY KEY (tenant, id)")
+        for id, text in enumerate(variants(seeded(), 100, 14)):
+            self.sql("INSERT INTO report.parted VALUES (%s, %s, %s)", 1 + id % 2, id, text)
+        self.sql("SELECT simhash_attach('parted', 'body', scope => '{tenant}')")
+        self.sql("SELECT simhash_guard('parted', 'skip', scope => '{tenant}', max_distance => 8, resemblance => .8)")
+        result = self.check("parted")
+        self.assertEqual((result.criterion.max_distance, result.criterion.resemblance), (8, 0.8))
+        self.assertGreater(result.count(Kind.DUPLICATE), 0)
+        page = self.report("report.parted")
+        self.assertIn("With the limits of the table&#39;s guard", page.replace("'", "&#39;"))
+        self.assertIn("among the rows with the same tenant", page)
+
+    def test_sample(self):
+        """About as many rows as asked for, of a table that is not read whole."""
+        self.table("many", [f"word{number} a b c" for number in range(20_000)] + [None] * 20_000)
+        self.sql("ANALYZE report.many")
+        page = self.report("report.many", "--sample", "500")
+        self.assertRegex(page, r"\d+ of about (19|20|21),\d\d\d rows with a fingerprint looked up")
+        rows = int(self.progress.split("looked up ")[-1].split()[0])
+        self.assertTrue(300 < rows < 800, rows)
+        self.assertIn("of about 500 rows\n", self.progress)
+
+
+class Sources(WithDatabase):
+    """What fingerprints are made from, and how."""
+
+    def options(self, name, column="body", fingerprint="simhash"):
+        with psycopg.connect() as connection:
+            found = table.find(connection, name, column, fingerprint, None, [], {})
+        return found.options, found.made_from
+
+    def test_options(self):
+        self.table(
+            "quoted", ["a text"], options="""jsonb_build_object('weights', '{"it''s": 0.5, "\\\\": 0}'::jsonb)"""
+        )
+        stored, _ = self.options("report.quoted")
+        (expected,) = self.sql("""SELECT %s::jsonb = '{"weights": {"it''s": 0.5, "\\\\": 0}}'""", stored).fetchone()
+        self.assertTrue(expected, stored)
+
+    def test_online(self):
+        self.sql("CREATE TABLE report.online (id integer, body varchar)")
+        self.sql("SELECT simhash_attach_online('online', 'body', options => '{\"ngram\": 2}')")
+        self.assertEqual(self.options("report.online"), ('{"ngram": 2}', None))
+        self.assertIn("The table has no block indexes", self.report("report.online"))
+
+    def test_expression(self):
+        self.sql(
+            "CREATE TABLE report.titled (title text, body text,"
+            " simhash bigint GENERATED ALWAYS AS (simhash(title || ' ' || body)) STORED)"
+        )
+        self.assertEqual(self.options("report.titled"), ("{}", "((title || ' '::text) || body)"))
+        self.assertIn("The fingerprints are made from", self.report("report.titled"))
+
+    def test_fingerprints_of_the_application(self):
+        self.sql("CREATE TABLE report.own (body text, fingerprint bigint)")
+        self.sql("INSERT INTO report.own VALUES ('one two', simhash('one two')), ('One two', simhash('one two'))")
+        self.assertEqual(self.options("report.own", fingerprint="fingerprint"), ("{}", None))
+        page = self.report("report.own", "--fingerprint", "fingerprint")
+        self.assertIn("<b>50.0 %</b> of the rows are duplicates", page)
+
+
+class Errors(WithDatabase):
+    def test_errors(self):
+        self.table("docs", ["a text"], columns="id integer PRIMARY KEY, body text, terms tsvector, other text")
+        self.sql("CREATE TABLE report.plain (body text)")
+        self.sql("CREATE TABLE report.wrong (body text, simhash text)")
+        attach = (
+            "hint: Attach it first: SELECT simhash_attach('report.%s', 'body')."
+            " Or name another fingerprint column with --fingerprint.\n"
+        )
+        for arguments, expected in (
+            (["report.plain"], f'error: table report.plain has no fingerprint column "simhash"\n{attach % "plain"}'),
+            (["report.wrong"], f'error: column "simhash" is of type text, not bigint\n{attach % "wrong"}'),
+            (
+                ["report.none"],
+                'error: relation "report.none" does not exist\n'
+                "hint: Name the table as in SQL, with its schema if needed.\n",
+            ),
+            (
+                ["report.docs", "--scope", "tenant"],
+                'error: column "tenant" of table report.docs does not exist\n'
+                "hint: It has: id, body, terms, other, simhash, simhash_block0, "
+                "simhash_block1, simhash_block2, simhash_block3.\n",
+            ),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assertEqual(self.report(*arguments, fails=True), expected)
+        for column, expected in (
+            (
+                "nope",
+                'error: column "nope" of table report.docs does not exist\nhint: It has: id, body, terms, other, ',
+            ),
+            ("terms", 'error: column "terms" is of type tsvector\nhint: The report compares texts.\n'),
+            (
+                "other",
+                'error: the fingerprints in "simhash" are made from body, not from "other"\nhint: Name that column',
+            ),
+        ):
+            with self.subTest(column=column):
+                self.assertTrue(self.report("report.docs", column=column, fails=True).startswith(expected))
+        error = self.report("docs", database="dbname=template1", fails=True)
+        self.assertEqual(
+            error,
+            "error: this database does not have the extension pg_simhash\n"
+            "hint: Create it: CREATE EXTENSION pg_simhash.\n",
+        )
+
+
+class Encodings(WithDatabase):
+    def test_sql_ascii(self):
+        """Such a database counts bytes, and cuts a text within a character."""
+        self.sql("DROP DATABASE IF EXISTS report_ascii")
+        self.sql("CREATE DATABASE report_ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+        self.addCleanup(self.sql, "DROP DATABASE report_ascii")
+        database = make_conninfo(dbname="report_ascii")
+        with psycopg.connect(database, autocommit=True, client_encoding="UTF8") as connection:
+            connection.execute("SET client_min_messages = warning")
+            connection.execute("CREATE EXTENSION pg_simhash")
+            connection.execute("CREATE TABLE docs (body text)")
+            connection.execute("INSERT INTO docs VALUES ('one' || repeat('é', 12000)), ('one' || repeat('é', 12000))")
+            connection.execute("SELECT simhash_attach('docs', 'body')")
+        self.assertIn("éé\ufffd", self.report("docs", database=database))
+
+
+class Rights(WithDatabase):
+    def setUp(self):
+        self.sql("DROP ROLE IF EXISTS report_reader")
+        self.sql("CREATE ROLE report_reader LOGIN")
+        self.addCleanup(self.sql, "DROP ROLE report_reader")
+        self.table("docs", ["one two three"] * 5)
+        self.addCleanup(self.sql, "DROP TABLE report.docs")
+        self.sql("GRANT USAGE ON SCHEMA report TO report_reader")
+        self.addCleanup(self.sql, "REVOKE USAGE ON SCHEMA report FROM report_reader")
+
+    def reader(self, **arguments):
+        return self.report("report.docs", database=make_conninfo(user="report_reader"), **arguments)
+
+    def test_select(self):
+        """SELECT suffices, and is needed."""
+        self.assertEqual(
+            self.reader(fails=True),
+            "error: permission denied for table docs\n"
+            "hint: The report needs SELECT on the table: rights on some of its columns do not suffice.\n",
+        )
+        self.sql("GRANT SELECT ON report.docs TO report_reader")
+        self.assertIn("<b>80.0 %</b> of the rows are duplicates of an earlier row: 4", self.reader())
+
+    def test_row_security(self):
+        """Nobody sees more than their rows."""
+        self.sql("GRANT SELECT ON report.docs TO report_reader")
+        self.sql("ALTER TABLE report.docs ENABLE ROW LEVEL SECURITY")
+        self.sql("CREATE POLICY two ON report.docs TO report_reader USING (id <= 2)")
+        self.assertIn("<b>50.0 %</b> of the rows are duplicates of an earlier row: 1", self.reader())
+
+    def test_read_only(self):
+        """Code that a query calls cannot write."""
+        self.sql("GRANT SELECT ON report.docs TO report_reader")
+        self.sql("ALTER TABLE report.docs ENABLE ROW LEVEL SECURITY")
+        self.sql("CREATE TABLE report.written (at timestamptz)")
+        self.addCleanup(self.sql, "DROP TABLE report.written")
+        self.sql(
+            "CREATE FUNCTION report.writes() RETURNS boolean SECURITY DEFINER LANGUAGE plpgsql"
+            " AS $$ BEGIN INSERT INTO report.written VALUES (now()); RETURN true; END $$"
+        )
+        self.addCleanup(self.sql, "DROP FUNCTION report.writes CASCADE")
+        self.sql("CREATE POLICY writes ON report.docs TO report_reader USING (report.writes())")
+        self.assertEqual(self.reader(fails=True), "error: cannot execute INSERT in a read-only transaction\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
