@@ -31,18 +31,6 @@ VACUUM ANALYZE numbers, strings, digits;
 SELECT described('strings');
 SELECT described('digits');
 
-CREATE FUNCTION is_searched(query text) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-    line text;
-BEGIN
-    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-        IF line ~ 'SimhashScan' THEN
-            RETURN true;
-        END IF;
-    END LOOP;
-    RETURN false;
-END $$;
-
 -- Every form of a condition, in which $Q stands for the query and $K for the distance. The queries are in the clusters
 -- of uniform and skewed fingerprints, and near nothing.
 CREATE FUNCTION compare(source regclass, forms text[]) RETURNS TABLE (form text, searched boolean, rows bigint, same boolean)

@@ -32,3 +32,17 @@ CREATE FUNCTION described(relation regclass) RETURNS SETOF text LANGUAGE sql AS 
     UNION ALL
     (SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = relation ORDER BY 1)
 $$;
+
+-- Whether a plan has the scan of block indexes.
+CREATE FUNCTION is_searched(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+        IF line ~ 'SimhashScan' THEN
+            RETURN true;
+        END IF;
+    END LOOP;
+    RETURN false;
+END
+$$;

@@ -197,32 +197,13 @@ RESET client_min_messages;
 
 -- Errors.
 CREATE VIEW seen AS SELECT simhash FROM skewed;
-CREATE FUNCTION pg_temp.error(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-    detail text;
-    hint text;
-BEGIN
-    EXECUTE statement;
-    RETURN NEXT 'no error';
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN NEXT format('%s: %s', SQLSTATE, SQLERRM);
-    RETURN QUERY SELECT 'DETAIL: ' || detail WHERE detail <> '';
-    RETURN QUERY SELECT 'HINT: ' || hint WHERE hint <> '';
-END
-$$;
 ALTER TABLE skewed ADD body text;
 \pset tuples_only on
 \pset format unaligned
-SELECT pg_temp.error($$SELECT simhash_skew('skewed', 'body')$$);
-SELECT pg_temp.error($$SELECT simhash_skew('skewed', 'id')$$);
-SELECT pg_temp.error($$SELECT simhash_skew('skewed', 'Simhash')$$);
-SELECT pg_temp.error($$SELECT simhash_skew('skewed', 'ctid')$$);
-SELECT pg_temp.error($$SELECT simhash_skew('seen')$$);
-SELECT pg_temp.error($$SELECT simhash_skew('pg_class_oid_index', 'oid')$$);
-SELECT pg_temp.error($$SELECT simhash_skew(0)$$);
-SELECT pg_temp.error($$SELECT simhash_skew('skewed', max_distance => -1)$$);
-SELECT pg_temp.error($$SELECT simhash_skew('skewed', max_distance => 65)$$);
+SELECT errors($$SELECT simhash_skew('skewed', 'body')$$, $$SELECT simhash_skew('skewed', 'id')$$,
+    $$SELECT simhash_skew('skewed', 'Simhash')$$, $$SELECT simhash_skew('skewed', 'ctid')$$,
+    $$SELECT simhash_skew('seen')$$, $$SELECT simhash_skew('pg_class_oid_index', 'oid')$$, $$SELECT simhash_skew(0)$$,
+    $$SELECT simhash_skew('skewed', max_distance => -1)$$, $$SELECT simhash_skew('skewed', max_distance => 65)$$);
 \pset tuples_only off
 \pset format aligned
 
