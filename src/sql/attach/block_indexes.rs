@@ -11,13 +11,13 @@ use pgrx::spi::quote_identifier;
 use super::index_names::{IndexNames, name_of_block};
 use super::indexes::NamedIndex;
 use super::prefix::Prefix;
-use super::source::block_sql;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::target::Target;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{BlockKey, block_keys, has_own_equality};
 use crate::sql::indexed::scope::Scope;
+use crate::sql::indexed::source::block_sql;
 
 /// Whether the user asks for indexes that include the fingerprint. If the user does not say it, new indexes include it,
 /// and existing ones stay as they are.

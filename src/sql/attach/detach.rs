@@ -17,7 +17,6 @@ use super::loading;
 use super::prefix::{Prefix, in_quotes};
 use super::provenance::{Maker, has_comment, is_marked_for, is_marked_relation, is_marked_trigger, maker_of};
 use super::renamed::RenamedBlock;
-use super::update::UpdateTrigger;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::index::Keyed;
@@ -30,6 +29,7 @@ use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
 use crate::sql::indexed::layouts::{BlockKey, block_keys};
 use crate::sql::indexed::recognise::{BlockCall, FingerprintCall};
+use crate::sql::indexed::update_trigger::UpdateTrigger;
 
 #[pg_extern(sql = false)]
 fn simhash_detach(

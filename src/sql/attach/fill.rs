@@ -13,7 +13,6 @@ use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 
 use super::prefix::Prefix;
-use super::unfilled::MaintainedColumn;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::check_has_rows;
 use crate::postgres::catalog::partition::check_same_owner;
@@ -26,6 +25,7 @@ use crate::postgres::report::Schedule;
 use crate::postgres::spi::{execute, execute_and_commit, strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::unfilled::MaintainedColumn;
 
 /// How often to retry a batch of one page, while other transactions move its rows to other partitions.
 const MOST_REPEATS: u32 = 100;

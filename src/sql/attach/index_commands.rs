@@ -12,7 +12,6 @@ use super::command::{self, Command};
 use super::index_names::IndexNames;
 use super::provenance::{Maker, has_comment};
 use super::table::{layout, to_analyze};
-use super::unfilled::{Look, warn_of_unfilled};
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, no_such_column};
 use crate::postgres::catalog::names::schema_name;
@@ -24,6 +23,7 @@ use crate::sql::arguments::required;
 use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::indexed::recognise::BlockCall;
 use crate::sql::indexed::scope::Scope;
+use crate::sql::indexed::unfilled::{Look, warn_of_unfilled};
 
 #[pg_extern(sql = false)]
 fn simhash_index_commands_scoped(

@@ -12,7 +12,6 @@ use pgrx::spi::{quote_literal, quote_qualified_identifier};
 use super::index_names::object_name;
 use super::prefix::Prefix;
 use super::provenance::Maker;
-use super::source::as_bigint;
 use crate::postgres::catalog::citus::distribution;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::names::schema_name;
@@ -20,6 +19,7 @@ use crate::postgres::catalog::target::Target;
 use crate::postgres::error::notice;
 use crate::postgres::spi::{self, execute, strings};
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::source::as_bigint;
 
 /// SQL for a condition on a row of `pg_depend`: the dependent object is statistics that this module has created.
 pub fn is_loading() -> String {

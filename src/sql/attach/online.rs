@@ -14,9 +14,7 @@ use super::command::{self, Command};
 use super::foreign;
 use super::prefix::Prefix;
 use super::provenance::{Maker, is_marked_relation};
-use super::source::{Source, SourceKind};
 use super::table::one_by_one;
-use super::update::{UpdateTrigger, kind_of_stored};
 use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::check_has_rows;
 use crate::postgres::catalog::column::Column;
@@ -27,6 +25,8 @@ use crate::postgres::spi::{execute, to_server};
 use crate::sql::arguments::{name, required};
 use crate::sql::fingerprint::options::RawJsonb;
 use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::source::{Source, SourceKind};
+use crate::sql::indexed::update_trigger::{UpdateTrigger, kind_of_stored};
 
 #[pg_extern(sql = false)]
 fn simhash_attach_online(

@@ -18,7 +18,6 @@ use super::loading;
 use super::prefix::{Prefix, in_quotes};
 use super::provenance::{Maker, is_marked_relation, maker_of, under_prefix};
 use super::renamed::RenamedBlock;
-use super::source::{Source, SourceKind};
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::generation::definition;
@@ -34,6 +33,7 @@ use crate::sql::fingerprint::options::RawJsonb;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 use crate::sql::indexed::recognise::BlockCall;
 use crate::sql::indexed::scope::Scope;
+use crate::sql::indexed::source::{Source, SourceKind};
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.

@@ -13,21 +13,20 @@ use pgrx::prelude::*;
 use pgrx::{AnyArray, FromDatum, IntoDatum};
 use simhash::fingerprint::options::Options;
 
-use super::source::SourceKind;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, no_such_column};
-use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
 use crate::postgres::heap::row::Row;
 use crate::postgres::raised::unchanged;
-use crate::postgres::spi::{from_server, to_server};
+use crate::postgres::spi::from_server;
 use crate::postgres::text::TextArgument;
-use crate::postgres::trigger::{RowEvent, arguments, is_before_each_row, protocol_violated, triggers};
+use crate::postgres::trigger::{RowEvent, protocol_violated};
 use crate::sql::fingerprint::fingerprint_cache;
 use crate::sql::fingerprint::options::{Document, read};
 use crate::sql::fingerprint::simhash::{simhash_features_array, to_bigint};
 use crate::sql::fingerprint::tsvector::simhash_tsvector;
-use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::source::SourceKind;
+use crate::sql::indexed::update_trigger::kind_of_stored;
 
 const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION simhash_update(...)";
 
@@ -143,26 +142,6 @@ impl<'a> TriggerCall<'a> {
     }
 }
 
-/// The kind of source that a trigger can read from values of a type as they are stored, without a cast; None for other
-/// types.
-pub fn kind_of_stored(of_type: pg_sys::Oid) -> Option<SourceKind> {
-    // SAFETY: look-ups in system caches.
-    unsafe {
-        let base = pg_sys::getBaseType(of_type);
-        let is_text = |of_type| of_type == pg_sys::BPCHAROID || pg_sys::IsBinaryCoercible(of_type, pg_sys::TEXTOID);
-        match base {
-            pg_sys::TSVECTOROID => Some(SourceKind::Document),
-            // A character(n) differs from its text only by spaces at the end, which are in no feature.
-            _ if is_text(base) => Some(SourceKind::Text),
-            _ => {
-                let element = pg_sys::get_element_type(base);
-                let is_features = element != pg_sys::InvalidOid && is_text(pg_sys::getBaseType(element));
-                is_features.then_some(SourceKind::Features)
-            }
-        }
-    }
-}
-
 fn column(event: &RowEvent, name: &CStr, hint: &str) -> Result<Column, ErrorReport> {
     let table = event.table();
     if let Some(column) = Column::find_raw(&table, name) {
@@ -178,63 +157,4 @@ fn column(event: &RowEvent, name: &CStr, hint: &str) -> Result<Column, ErrorRepo
 fn wrong_type(column: &Column) -> Result<ErrorReport, ErrorReport> {
     let message = format!("column \"{}\" is of type {}", column.name()?, column.type_name());
     Ok(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message))
-}
-
-/// A trigger of a table that calls `simhash_update`.
-pub struct UpdateTrigger {
-    pub oid: pg_sys::Oid,
-    pub name: String,
-    pub fingerprint: String,
-    pub source: String,
-    /// The options as the trigger was created with them; None if it has none.
-    pub options_json: Option<String>,
-    /// Whether it was cloned from a trigger of the partitioned table.
-    pub is_clone: bool,
-    /// Whether, in a normal session, it fires before each insert or update of a row, without a condition or column
-    /// list.
-    pub always_fires: bool,
-}
-
-impl UpdateTrigger {
-    /// The options among its arguments; an error if they are invalid.
-    pub fn options(&self) -> Result<Options, ErrorReport> {
-        match &self.options_json {
-            Some(json) => read(Document::Text(to_server(json)?.to_bytes())),
-            None => Ok(Options::default()),
-        }
-    }
-
-    /// The first trigger that maintains this fingerprint column, whether attach or a user created it.
-    pub fn of_column(schema: ExtensionSchema, table: &Relation, column: &str) -> Result<Option<Self>, ErrorReport> {
-        Ok(Self::all_of(schema, table)?.into_iter().find(|trigger| trigger.fingerprint == column))
-    }
-
-    /// The triggers of a table that name both columns; any others fail when they fire.
-    pub fn all_of(schema: ExtensionSchema, table: &Relation) -> Result<Vec<Self>, ErrorReport> {
-        let function = schema.function(c"simhash_update", &[]);
-        let mut found = Vec::new();
-        for trigger in triggers(table).iter().filter(|trigger| Some(trigger.tgfoid) == function) {
-            // SAFETY: a trigger in the relation cache has a name and `tgnargs` arguments, all NUL-terminated.
-            unsafe {
-                let arguments = arguments(trigger)
-                    .iter()
-                    .map(|argument| from_server(argument.as_ptr()))
-                    .collect::<Result<Vec<_>, _>>()?;
-                let mut arguments = arguments.into_iter();
-                let (Some(fingerprint), Some(source)) = (arguments.next(), arguments.next()) else {
-                    continue;
-                };
-                found.push(Self {
-                    oid: trigger.tgoid,
-                    name: from_server(trigger.tgname)?,
-                    fingerprint,
-                    source,
-                    options_json: arguments.next(),
-                    is_clone: trigger.tgisclone,
-                    always_fires: is_before_each_row(trigger) && matches!(trigger.tgenabled as u8, b'O' | b'A'),
-                });
-            }
-        }
-        Ok(found)
-    }
 }

@@ -8,16 +8,18 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
-use super::action::Action;
-use super::among::AskedCondition;
-use super::criterion::{Asked, Criterion};
-use super::distribution::{check_allows_triggers, check_can_guard};
-use super::log::{Guarded, Log};
-use super::mark_column::{self, Mark};
-use super::members::{Members, check_is_whole};
-use super::preview::tell_of_cost;
-use super::scope::Scope;
-use super::search::SearchedTable;
+use super::definition::action::Action;
+use super::definition::among::AskedCondition;
+use super::definition::arguments::Arguments;
+use super::definition::asked_criterion::AskedCriterion;
+use super::definition::criterion::Criterion;
+use super::definition::distribution::{check_allows_triggers, check_can_guard};
+use super::definition::log::{Log, LoggedGuard};
+use super::definition::mark_column::{self, Mark};
+use super::definition::members::{Members, check_is_whole};
+use super::definition::scope::GuardScope;
+use super::definition::searched_table::SearchedTable;
+use super::preview::cost::{report_cost, report_estimates};
 use crate::postgres::arrays::names;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::foreign_key::{ForeignKey, foreign_keys};
@@ -31,24 +33,29 @@ use crate::postgres::spi::{execute, from_server};
 use crate::postgres::text::{RawText, decode_copy};
 use crate::postgres::trigger::{arguments, is_before_each_row, triggers};
 use crate::sql::arguments::{name, required};
-use crate::sql::attach::text_source::TextSource;
-use crate::sql::attach::unfilled::{Look, warn_of_unfilled};
 use crate::sql::fingerprint::options::RawJsonb;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
+use crate::sql::indexed::text_source::TextSource;
+use crate::sql::indexed::unfilled::{Look, warn_of_unfilled};
 
 /// BEFORE triggers fire in the order of their names. The guard comes after `zz_simhash_update`, so that it sees the row
 /// as the other triggers leave it.
-const TRIGGER: &str = "zzz_simhash_guard";
+const TRIGGER_NAME: &str = "zzz_simhash_guard";
 
-/// From this many fetches for each new row on, hint at covering indexes: an insert takes about as long as forty fetches.
-const MANY_FETCHES: f64 = 20.0;
+const GUARD_LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
 
-/// From this many probes for each new row on, hint at another layout: a probe takes two microseconds, and an insert a
-/// hundred.
-const MANY_PROBES: f64 = 1000.0;
-
-const LOCK: Lock = pg_sys::ShareRowExclusiveLock as Lock;
+/// The arguments that `simhash_guard` has in all versions, and the running call.
+struct GuardCall<'a> {
+    target: Option<pg_sys::Oid>,
+    action: Option<RawText<'a>>,
+    scope: Option<AnyArray>,
+    mark_column: Option<&'a CStr>,
+    fingerprint: Option<&'a CStr>,
+    log_to: Option<pg_sys::Oid>,
+    log_columns: Option<AnyArray>,
+    fcinfo: pg_sys::FunctionCallInfo,
+}
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
@@ -67,9 +74,9 @@ fn simhash_guard_radii(
     among: Option<RawText<'_>>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
-    let asked = Asked::read(max_distance, radii, resemblance, options)?;
+    let asked = AskedCriterion::read(max_distance, radii, resemblance, options)?;
     let among = among.map(AskedCondition::new).transpose()?;
-    guard(target, action, asked, scope, mark_column, fingerprint, log_to, log_columns, among, fcinfo)
+    GuardCall { target, action, scope, mark_column, fingerprint, log_to, log_columns, fcinfo }.install(asked, among)
 }
 
 /// The function as version 0.3.0 declares it, for databases that have not been updated: without radii, options and a
@@ -88,46 +95,35 @@ fn simhash_guard_texts(
     log_columns: Option<AnyArray>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
-    let asked = Asked::read(max_distance, None, resemblance, None)?.exactly();
-    guard(target, action, asked, scope, mark_column, fingerprint, log_to, log_columns, None, fcinfo)
+    let asked = AskedCriterion::read(max_distance, None, resemblance, None)?.exactly();
+    GuardCall { target, action, scope, mark_column, fingerprint, log_to, log_columns, fcinfo }.install(asked, None)
 }
 
-#[allow(clippy::too_many_arguments)] // The SQL function has as many.
-fn guard(
-    target: Option<pg_sys::Oid>,
-    action: Option<RawText<'_>>,
-    asked: Asked,
-    scope: Option<AnyArray>,
-    mark_column: Option<&CStr>,
-    fingerprint: Option<&CStr>,
-    log_to: Option<pg_sys::Oid>,
-    log_columns: Option<AnyArray>,
-    among: Option<AskedCondition>,
-    fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<(), ErrorReport> {
-    let log_columns = names(&required(log_columns, "log_columns")?, "log_columns")?;
-    let target = required(target, "target")?;
-    let action = decode_copy(required(action, "action")?)?;
-    let scope = required(scope, "scope")?;
-    // SAFETY: `fcinfo` belongs to the running call.
-    let call = unsafe { Call::new(fcinfo) };
-    let guard = Guard {
-        function: call.function(),
-        schema: ExtensionSchema::running(call)?,
-        action: Action::named(&action)?,
-        action_name: action,
-        asked,
-        scope: names(&scope, "scope")?,
-        // SAFETY: a `name` argument is NUL-terminated.
-        mark_column: mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
-        fingerprint: name(fingerprint, "fingerprint")?,
-        log: asked_log(log_to, log_columns)?,
-        among,
-    };
-    unchanged(|| {
-        let table = Target::lock(target, LOCK)?;
-        as_owner(table.owner, || guard.install(&table))
-    })
+impl GuardCall<'_> {
+    fn install(self, criterion: AskedCriterion, among: Option<AskedCondition>) -> Result<(), ErrorReport> {
+        let log_columns = names(&required(self.log_columns, "log_columns")?, "log_columns")?;
+        let target = required(self.target, "target")?;
+        let action = decode_copy(required(self.action, "action")?)?;
+        let scope = required(self.scope, "scope")?;
+        // SAFETY: `fcinfo` belongs to the running call.
+        let call = unsafe { Call::new(self.fcinfo) };
+        let guard = AskedGuard {
+            function: call.function(),
+            schema: ExtensionSchema::running(call)?,
+            action: Action::named(&action)?,
+            criterion,
+            scope: names(&scope, "scope")?,
+            // SAFETY: a `name` argument is NUL-terminated.
+            mark_column: self.mark_column.map(|mark| unsafe { from_server(mark.as_ptr()) }).transpose()?,
+            fingerprint: name(self.fingerprint, "fingerprint")?,
+            log: asked_log(self.log_to, log_columns)?,
+            among,
+        };
+        unchanged(|| {
+            let table = Target::lock(target, GUARD_LOCK)?;
+            as_owner(table.owner, || guard.install(&table))
+        })
+    }
 }
 
 #[pg_extern(sql = false)]
@@ -143,8 +139,8 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo
                 return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
             }
             check_allows_triggers(&table.open())?;
-            notice(format!("dropping trigger {TRIGGER} on table \"{}\"", table.name));
-            execute(&format!("DROP TRIGGER {TRIGGER} ON {}", table.sql()))?;
+            notice(format!("dropping trigger {TRIGGER_NAME} on table \"{}\"", table.name));
+            execute(&format!("DROP TRIGGER {TRIGGER_NAME} ON {}", table.sql()))?;
             Ok(())
         })
     })
@@ -161,13 +157,12 @@ fn asked_log(log_to: Option<pg_sys::Oid>, columns: Vec<String>) -> Result<Option
 }
 
 /// The guard that the user asks for.
-struct Guard {
+struct AskedGuard {
     /// The running function.
     function: pg_sys::Oid,
     schema: ExtensionSchema,
     action: Action,
-    action_name: String,
-    asked: Asked,
+    criterion: AskedCriterion,
     scope: Vec<String>,
     mark_column: Option<String>,
     fingerprint: String,
@@ -175,60 +170,55 @@ struct Guard {
     among: Option<AskedCondition>,
 }
 
-impl Guard {
+impl AskedGuard {
     fn install(&self, table: &Target) -> Result<(), ErrorReport> {
         let relation = table.open();
         let (criterion, searched) = self.check(table, &relation)?;
         let among = self.among.as_ref().map(|among| among.check(&relation, self.mark_column.as_deref())).transpose()?;
         drop(relation);
-        let arguments = self.arguments(&criterion, among.as_deref());
+        let arguments = self.arguments(criterion.clone(), among.clone()).to_texts();
         let existing = existing(self.schema, table)?;
         let always = existing.as_ref().is_some_and(|existing| existing.always);
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
         warn_of_unfilled(self.schema, &self.fingerprint, table, &family, Look::ByIndex)?;
-        tell_of_cost(self.function, table, &family, &self.fingerprint, criterion, among, searched)?;
+        report_cost(self.function, table, &family, &self.fingerprint, criterion, among, searched)?;
         if existing.as_ref().is_some_and(|existing| existing.fires && existing.arguments == arguments) {
             notice(format!("table \"{}\" is already guarded, skipping", table.name));
             return Ok(());
         }
         if existing.is_some() {
-            notice(format!("replacing trigger {TRIGGER} on table \"{}\"", table.name));
+            notice(format!("replacing trigger {TRIGGER_NAME} on table \"{}\"", table.name));
         } else {
-            notice(format!("creating trigger {TRIGGER} on table \"{}\"", table.name));
+            notice(format!("creating trigger {TRIGGER_NAME} on table \"{}\"", table.name));
         }
         let arguments: Vec<_> = arguments.iter().map(quote_literal).collect();
         execute(&format!(
-            "CREATE OR REPLACE TRIGGER {TRIGGER} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
+            "CREATE OR REPLACE TRIGGER {TRIGGER_NAME} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
              {}({})",
             table.sql(),
             self.schema.held_name(c"simhash_dedup", &[])?,
             arguments.join(", ")
         ))?;
         if always {
-            execute(&format!("ALTER TABLE {} ENABLE ALWAYS TRIGGER {TRIGGER}", table.sql()))?;
+            execute(&format!("ALTER TABLE {} ENABLE ALWAYS TRIGGER {TRIGGER_NAME}", table.sql()))?;
         }
         Ok(())
     }
 
-    /// Arguments for CREATE TRIGGER.
-    fn arguments(&self, criterion: &Criterion, among: Option<&str>) -> Vec<String> {
-        let mut arguments = vec![self.action_name.clone(), criterion.to_string(), self.fingerprint.clone()];
-        let has_log = self.log.is_some() || among.is_some();
-        if self.mark_column.is_some() || !self.scope.is_empty() || has_log {
-            arguments.push(self.mark_column.clone().unwrap_or_default());
+    /// The trigger's arguments.
+    fn arguments(&self, criterion: Criterion, among: Option<String>) -> Arguments {
+        Arguments {
+            action: self.action,
+            criterion,
+            fingerprint: self.fingerprint.clone(),
+            mark_column: self.mark_column.clone(),
+            scope: self.scope.clone(),
+            log: self.log.clone(),
+            among,
         }
-        arguments.extend(self.scope.iter().cloned());
-        if has_log {
-            arguments.push(String::new());
-            arguments.extend(self.log.iter().flat_map(Log::arguments));
-        }
-        if let Some(among) = among {
-            arguments.extend([String::new(), among.to_owned()]);
-        }
-        arguments
     }
 
-    /// Checks what would make the trigger fail, and what the trigger cannot check by itself. Returns what makes rows
+    /// Checks what would make the trigger fail, and what the trigger cannot check by itself. Returns the criterion of
     /// near-duplicates, and the tables to search.
     fn check(&self, table: &Target, relation: &Relation) -> Result<(Criterion, Vec<SearchedTable>), ErrorReport> {
         check_is_whole(table)?;
@@ -239,30 +229,15 @@ impl Guard {
         let fingerprint = fingerprint_column(relation, &self.fingerprint)
             .map_err(|error| error.set_hint("simhash_attach adds the fingerprint column, named simhash by default."))?;
         check_is_stored(relation, &fingerprint)?;
-        Scope::new(relation, &self.scope)?;
+        GuardScope::new(relation, &self.scope)?;
         let has_text = || Ok(TextSource::of_column(relation, &fingerprint, self.schema)?.is_some());
-        let criteria = self.asked.with_defaults(has_text)?;
+        let criteria = self.criterion.with_defaults(has_text)?;
         let (criterion, searched) =
             members.searched_by_layout(&self.fingerprint, &self.scope, criteria, self.schema)?;
         self.check_mark(relation, &searched)?;
         self.check_half_objects(table, relation)?;
         self.check_log(table, relation)?;
-        let fetches: f64 = searched.iter().map(|member| member.fetches).sum();
-        if fetches >= MANY_FETCHES {
-            notice(format!(
-                "for each new row, about {fetches:.0} rows of table \"{}\" will be fetched; with covering indexes \
-                 (simhash_attach with covering => true), only those that are near",
-                table.name
-            ));
-        }
-        let probes: f64 = searched.iter().map(|member| member.probes).sum();
-        if probes >= MANY_PROBES {
-            notice(format!(
-                "for each new row, about {probes:.0} values will be looked up in the indexes of table \"{}\"; a layout \
-                 of more blocks needs fewer (see simhash_skew)",
-                table.name
-            ));
-        }
+        report_estimates(table, &searched);
         Ok((criterion, searched))
     }
 
@@ -309,12 +284,13 @@ impl Guard {
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
                 .set_detail("The error of a rejected row would roll back the row in the log, too."));
         }
-        log.prepare(&Guarded { guard: TRIGGER, root: table.oid, table: relation, action: self.action }).map(drop)
+        let guard = LoggedGuard { name: TRIGGER_NAME, root: table.oid, table: relation, action: self.action };
+        log.prepare(&guard).map(drop)
     }
 }
 
 /// The guard that a table already has.
-struct Existing {
+struct ExistingGuard {
     arguments: Vec<String>,
     /// Whether it fires in a normal session.
     fires: bool,
@@ -323,16 +299,18 @@ struct Existing {
 }
 
 /// The guard of a table; None if it has none. An error if another trigger has its name.
-fn existing(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing>, ErrorReport> {
+fn existing(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>, ErrorReport> {
     let relation = table.open();
     let is_named = |trigger: &&pg_sys::Trigger| {
         // SAFETY: a trigger has a NUL-terminated name.
-        unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes() == TRIGGER.as_bytes()
+        unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes() == TRIGGER_NAME.as_bytes()
     };
     let Some(guard) = triggers(&relation).iter().find(is_named) else { return Ok(None) };
     if schema.function(c"simhash_dedup", &[]) != Some(guard.tgfoid) {
-        let message =
-            format!("trigger \"{TRIGGER}\" for relation \"{}\" already exists with a different definition", table.name);
+        let message = format!(
+            "trigger \"{TRIGGER_NAME}\" for relation \"{}\" already exists with a different definition",
+            table.name
+        );
         return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
             .set_detail("It does not execute simhash_dedup.")
             .set_hint("Drop or rename the trigger."));
@@ -341,5 +319,5 @@ fn existing(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing>,
     let arguments = unsafe { arguments(guard).into_iter().map(|argument| from_server(argument.as_ptr())) };
     let always = guard.tgenabled as u8 == b'A';
     let fires = (always || guard.tgenabled as u8 == b'O') && is_before_each_row(guard);
-    Ok(Some(Existing { arguments: arguments.collect::<Result<_, _>>()?, fires, always }))
+    Ok(Some(ExistingGuard { arguments: arguments.collect::<Result<_, _>>()?, fires, always }))
 }

@@ -1,7 +1,9 @@
-//! The fingerprints and block indexes of a table. [`recognise`] reads calls of the extension's functions in
-//! expressions, and [`bits`] the types in which SQL has a fingerprint. [`fingerprint_column`] finds the column that
-//! holds the fingerprints, [`layouts`] the blocks that are indexed, and [`scope`] names the columns that come before
-//! the block in an index. [`skew`] shows what searches of a table cost, by a [`fingerprint_sample`].
+//! What a table has for searches and guards. [`recognise`] reads calls of the extension's functions in expressions, and
+//! [`bits`] the types in which SQL has a fingerprint. [`fingerprint_column`] finds the column that holds the
+//! fingerprints, [`layouts`] the blocks that are indexed, and [`scope`] names the columns that an index has before the
+//! block. [`source`] is the column that fingerprints are made from, and [`text_source`] its text, if it is one.
+//! [`update_trigger`] lists the triggers that compute fingerprints, and [`unfilled`] finds rows that have none yet.
+//! [`skew`] shows what searches of a table cost, by a [`fingerprint_sample`].
 
 pub mod bits;
 pub mod fingerprint_column;
@@ -10,3 +12,7 @@ pub mod layouts;
 pub mod recognise;
 pub mod scope;
 mod skew;
+pub mod source;
+pub mod text_source;
+pub mod unfilled;
+pub mod update_trigger;

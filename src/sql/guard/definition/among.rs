@@ -1,0 +1,98 @@
+//! The condition `among` of a guard: only existing rows for which it holds count as near-duplicates.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::rc::Rc;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::condition::{parse, to_sql};
+use crate::postgres::error::user_error;
+use crate::postgres::expression::Expression;
+use crate::postgres::owner::{set, with_settings};
+use crate::postgres::text::{RawText, decode_copy};
+
+/// The argument's name, for errors.
+const ARGUMENT_NAME: &CStr = c"among";
+
+/// A condition as a user writes it.
+pub struct AskedCondition {
+    condition: String,
+    /// The user's search path, in the server's encoding.
+    search_path: CString,
+}
+
+impl AskedCondition {
+    pub fn new(condition: RawText<'_>) -> Result<Self, ErrorReport> {
+        // SAFETY: the setting is NUL-terminated, and copied at once.
+        let search_path = unsafe { CStr::from_ptr(pg_sys::namespace_search_path) }.to_owned();
+        Ok(Self { condition: decode_copy(condition)?, search_path })
+    }
+
+    /// The condition as PostgreSQL prints it under the search path of `as_owner`, in which this runs. An error if it is
+    /// not a condition on a row of the table, or if it has the mark column.
+    pub fn check(&self, table: &Relation, mark_column: Option<&str>) -> Result<String, ErrorReport> {
+        let condition = with_settings(|| {
+            set(c"search_path", &self.search_path);
+            parse(table, &self.condition, ARGUMENT_NAME)
+        })?;
+        let mark = mark_column.map(|mark| Column::find(table, mark)).transpose()?.flatten();
+        if let Some(mark) = mark.filter(|mark| condition.own_columns().contains(&mark.number)) {
+            let message = format!("among must not have the mark column \"{}\"", mark.name()?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+                .set_detail("Rows with a mark do not count, whatever the condition."));
+        }
+        // The same settings as pg_dump's, so that constants mean the same whatever a writer has set.
+        with_settings(|| {
+            set(c"DateStyle", c"ISO");
+            set(c"IntervalStyle", c"postgres");
+            set(c"extra_float_digits", c"1");
+            set(c"quote_all_identifiers", c"off");
+            to_sql(table, condition)
+        })
+    }
+}
+
+/// The condition of a guard.
+pub struct Condition {
+    /// The condition as [`AskedCondition::check`] prints it.
+    sql: String,
+    /// The columns of each table that the condition reads, as far as they are known.
+    columns: RefCell<HashMap<Oid, Rc<[i16]>>>,
+}
+
+impl Condition {
+    pub fn new(sql: String) -> Self {
+        Self { sql, columns: RefCell::default() }
+    }
+
+    /// The condition for the rows of a table, in the current memory context.
+    ///
+    /// Each statement parses it anew before it evaluates it: parsing checks whose functions it calls, and their owners
+    /// can change.
+    pub fn parse(&self, table: Oid) -> Result<Expression, ErrorReport> {
+        // Not as the owner: a literal may run code of its type before it is known who owns that code.
+        with_settings(|| {
+            set(c"search_path", c"pg_catalog, pg_temp");
+            set(c"transform_null_equals", c"off");
+            set(c"array_nulls", c"on");
+            parse(&Relation::open(table), &self.sql, ARGUMENT_NAME)
+        })
+    }
+
+    /// The columns of a table that the condition reads. They change only with the definition of the table, so they are
+    /// cached: an UPDATE of other columns does not parse the condition.
+    pub fn columns(&self, table: Oid) -> Result<Rc<[i16]>, ErrorReport> {
+        if let Some(known) = self.columns.borrow().get(&table) {
+            return Ok(known.clone());
+        }
+        let columns: Rc<[i16]> = self.parse(table)?.own_columns().into();
+        self.columns.borrow_mut().insert(table, columns.clone());
+        Ok(columns)
+    }
+}

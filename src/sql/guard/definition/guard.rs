@@ -1,0 +1,240 @@
+//! The guard of a table: the arguments of its trigger, and the tables that it searches, ready to decide about rows.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{CStr, CString};
+use std::ops::Deref;
+use std::rc::Rc;
+
+use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use simhash::search::lock_keys::{KeyBlocks, Secret};
+
+use super::action::Action;
+use super::among::Condition;
+use super::arguments::Arguments;
+use super::cache::Cache;
+use super::criterion::Criterion;
+use super::distribution::{check_sees_all, known_names};
+use super::log::Log;
+use super::mark_column::Mark;
+use super::members::{Members, no_index};
+use super::searched_table::SearchedTable;
+use super::secret::secret;
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::partition::with_inheritors;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::error::user_error;
+use crate::postgres::owner::as_owner;
+use crate::postgres::spi::from_server;
+use crate::postgres::trigger::{RowEvent, table_of_original};
+use crate::sql::functions::ExtensionSchema;
+
+/// What identifies a guard: its table, which is the partitioned table for triggers of its partitions, and the trigger's
+/// arguments, in the server's encoding.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Identity {
+    pub root: Oid,
+    arguments: Vec<CString>,
+    /// The trigger's own table, if it is a partition of the root that is being detached: new transactions no longer
+    /// find it among the root's partitions, but its trigger still guards the whole table.
+    detached: Option<Oid>,
+}
+
+/// What is needed to decide about the rows of a table and all its partitions.
+pub struct Guard {
+    pub identity: Identity,
+    /// The secret with which lock keys are hashed, and the blocks that they are made from.
+    pub secret: Secret,
+    pub key_blocks: KeyBlocks,
+    pub action: Action,
+    pub criterion: Criterion,
+    /// The table that gets a row for each row that is skipped or marked.
+    pub log: Option<Log>,
+    /// The condition under which existing rows count; None if all rows count.
+    pub among: Option<Rc<Condition>>,
+    /// The tables to search: the table, or all partitions of a partitioned table. `positions` has the position of each.
+    pub searched: Vec<SearchedTable>,
+    positions: HashMap<Oid, usize>,
+    /// The mark column of each table in `searched`; empty if the guard does not mark.
+    marks: Vec<Mark>,
+    /// All tables that the guard depends on, including partitioned ones.
+    members: Vec<Oid>,
+}
+
+/// A guard as the trigger of one of its tables uses it.
+pub struct TriggerGuard {
+    guard: Rc<Guard>,
+    /// The position of the trigger's table in `searched`.
+    position: usize,
+}
+
+thread_local! {
+    static GUARDS: Cache<Identity, Guard> = Cache::new();
+}
+
+impl TriggerGuard {
+    /// The guard of the trigger that `event` fires. Until the transaction ends, none of the tables that it searches is
+    /// dropped, and none of their indexes. `function` is the trigger function.
+    pub fn of_trigger(function: Oid, event: &RowEvent) -> Result<Self, ErrorReport> {
+        Self::new(Guard::of_trigger(function, event, None)?, event)
+    }
+
+    /// The guard of the same trigger, if its definition has changed since.
+    pub fn changed(&self, function: Oid, event: &RowEvent) -> Result<Option<Self>, ErrorReport> {
+        let guard = Guard::of_trigger(function, event, Some(&self.guard))?;
+        if Rc::ptr_eq(&guard, &self.guard) { Ok(None) } else { Self::new(guard, event).map(Some) }
+    }
+
+    fn new(guard: Rc<Guard>, event: &RowEvent) -> Result<Self, ErrorReport> {
+        let table = event.table();
+        match guard.positions.get(&table.oid()).copied() {
+            Some(position) => Ok(Self { guard, position }),
+            // Reached only for a kind of table that has row triggers but no rows of its own.
+            None => Err(no_index(&table, guard.criterion.near.max_distance())),
+        }
+    }
+
+    /// The trigger's table.
+    pub fn own_table(&self) -> &SearchedTable {
+        &self.searched[self.position]
+    }
+
+    /// The mark column of the trigger's table; None if the guard does not mark.
+    pub fn own_mark(&self) -> Option<&Mark> {
+        self.marks.get(self.position)
+    }
+}
+
+impl Deref for TriggerGuard {
+    type Target = Guard;
+
+    fn deref(&self) -> &Guard {
+        &self.guard
+    }
+}
+
+impl Guard {
+    /// As for [`TriggerGuard::of_trigger`]. `known` is a guard that this statement has obtained before, whose tables
+    /// are locked already.
+    fn of_trigger(function: Oid, event: &RowEvent, known: Option<&Rc<Self>>) -> Result<Rc<Self>, ErrorReport> {
+        // SAFETY: the trigger manager passes the trigger with each call.
+        let trigger = unsafe { (*event.data.tg_trigger).tgoid };
+        let get = || {
+            let is_its = |guard: &Self| guard.identity.has_arguments_of(event);
+            let identify = || Identity::from_event(event);
+            let make = |identity: &_| Self::new(function, identity, event);
+            GUARDS.with(|guards| guards.get(trigger, is_its, identify, make))
+        };
+        let mut guard = get()?;
+        if known.is_some_and(|known| Rc::ptr_eq(known, &guard)) {
+            return Ok(guard);
+        }
+        loop {
+            // A table without partitions needs no lock here: the statement that writes to it has locked it.
+            if guard.members.len() > 1 {
+                for &member in &guard.members {
+                    // SAFETY: any OID may be locked.
+                    unsafe { pg_sys::LockRelationOid(member, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+                }
+            }
+            let now = get()?;
+            if Rc::ptr_eq(&guard, &now) {
+                return Ok(guard);
+            }
+            guard = now;
+        }
+    }
+
+    /// Makes a guard, and returns with it the tables that it depends on.
+    fn new(function: Oid, identity: &Identity, event: &RowEvent) -> Result<(Self, HashSet<Oid>), ErrorReport> {
+        // SAFETY: a CString is NUL-terminated.
+        let text = |argument: &CString| unsafe { from_server(argument.as_ptr()) };
+        let arguments = identity.arguments.iter().map(text).collect::<Result<Vec<_>, _>>()?;
+        let arguments = Arguments::parse(&arguments)?;
+        check_columns(event, arguments.columns())?;
+        let Arguments { action, criterion, fingerprint, mark_column, scope, log, among } = arguments;
+        let members = Members::read_with(identity.root, identity.detached)?;
+        let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), &scope, log.is_some());
+        members.all.iter().try_for_each(sees_all)?;
+        let schema = ExtensionSchema::from_function(function);
+        // PostgreSQL folds the constants of index expressions when it reads them. It does so as the owner: the writer
+        // may lack rights on the expressions of partitions that the writer does not write to.
+        let owner = Relation::open(identity.root).owner();
+        let searched = as_owner(owner, || members.searched(&fingerprint, &scope, &criterion, schema))?;
+        let Members { all, with_rows } = members;
+        let mark_of = |own: &SearchedTable| mark_column.as_ref().map(|mark| Mark::of(own, mark, &searched));
+        let marks = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;
+        let positions = with_rows.into_iter().enumerate().map(|(position, member)| (member, position)).collect();
+        let tables = all.iter().copied().collect();
+        let guard = Self {
+            identity: identity.clone(),
+            secret: secret(identity.root, &identity.arguments)?,
+            key_blocks: KeyBlocks::of(criterion.near),
+            action,
+            criterion,
+            log,
+            among: among.map(Condition::new).map(Rc::new),
+            searched,
+            positions,
+            marks,
+            members: all,
+        };
+        Ok((guard, tables))
+    }
+
+    /// A table as it is searched; None if the guard does not search it.
+    pub fn searched(&self, table: Oid) -> Option<&SearchedTable> {
+        self.positions.get(&table).map(|&position| &self.searched[position])
+    }
+
+    /// The mark column of a table that is searched; None if the guard does not mark.
+    pub fn mark(&self, table: Oid) -> Option<&Mark> {
+        self.positions.get(&table).and_then(|&position| self.marks.get(position))
+    }
+}
+
+impl Identity {
+    fn from_event(event: &RowEvent) -> Self {
+        let (root, own) = (root(event), event.table().oid());
+        let is_member = root == own || with_inheritors(root, pg_sys::NoLock as pg_sys::LOCKMODE).contains(&own);
+        let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
+        Self { root, arguments, detached: (!is_member).then_some(own) }
+    }
+
+    /// The identity that a partition being detached shares with the other partitions.
+    pub fn without_detached(&self) -> Self {
+        Self { detached: None, ..self.clone() }
+    }
+
+    fn has_arguments_of(&self, event: &RowEvent) -> bool {
+        self.arguments.iter().map(CString::as_c_str).eq(event.arguments())
+    }
+}
+
+/// An error that names the guard if its table lacks a column.
+fn check_columns<'a>(event: &RowEvent, mut names: impl Iterator<Item = &'a String>) -> Result<(), ErrorReport> {
+    let table = event.table();
+    let missing = names.find_map(|name| match Column::find(&table, name) {
+        Ok(found) => found.is_none().then_some(Ok(name)),
+        Err(error) => Some(Err(error)),
+    });
+    let Some(missing) = missing.transpose()? else { return Ok(()) };
+    let (table, guard) = known_names(&table, event.trigger_name()?)?;
+    let message = format!("guard \"{guard}\" of table \"{table}\" needs column \"{missing}\", which does not exist");
+    Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message).set_hint(
+        "Call simhash_guard again with the columns that the table has now, or simhash_unguard to remove the guard.",
+    ))
+}
+
+/// The table that is guarded together with a partition: the table whose trigger the partition's trigger was cloned
+/// from.
+///
+/// A trigger that was created on the partition itself sees only this partition: its owner may not have the right to
+/// read the other partitions, and by choosing the trigger's arguments could learn much about their rows.
+fn root(event: &RowEvent) -> Oid {
+    // SAFETY: the trigger manager passes the trigger with each call.
+    let trigger = unsafe { &*event.data.tg_trigger };
+    let original = if trigger.tgisclone { table_of_original(trigger.tgoid) } else { None };
+    original.unwrap_or_else(|| event.table().oid())
+}

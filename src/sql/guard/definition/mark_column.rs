@@ -1,0 +1,185 @@
+//! The column in which a guard that marks rows stores the key of the near-duplicate.
+//!
+//! The near-duplicate agrees with the marked row in the scope. So if all columns of the primary key but one are in the
+//! scope, the value of that column identifies the near-duplicate. A column of type jsonb takes any key, as an object.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
+
+use super::searched_table::SearchedTable;
+use crate::postgres::catalog::column::{Column, type_name};
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::error::{sendable, user_error};
+use crate::postgres::heap::primary_key::KeyValue;
+use crate::sql::fingerprint::options::to_jsonb;
+
+/// The mark column of a table, and what a mark has of the key of a row of this table.
+pub struct Mark {
+    /// The attnum of the mark column.
+    pub column: i16,
+    content: MarkContent,
+}
+
+/// What a mark has of the primary key of the near-duplicate.
+#[derive(Clone, Copy)]
+enum MarkContent {
+    /// The value of the key's column at this position.
+    Value(usize),
+    /// The whole key as a JSON object.
+    Object,
+}
+
+impl Mark {
+    /// The mark column of a searched table. An error if it cannot store the keys of all searched tables.
+    pub fn of(own: &SearchedTable, name: &str, searched: &[SearchedTable]) -> Result<Self, ErrorReport> {
+        let table = Relation::open(own.oid);
+        let column = check(&table, name, Some(own), searched)?;
+        // All partitions have the column with the same type, so a mark has the same content in each of them.
+        match MarkContent::of(own, &column) {
+            Some(content) => Ok(Self { column: column.number, content }),
+            None => Err(wrong_type(&table, &column, own)?),
+        }
+    }
+
+    /// The mark for a key of this table, which is `searched`.
+    pub fn value(&self, searched: &SearchedTable, key: &KeyValue) -> Result<Option<Datum>, ErrorReport> {
+        match self.content {
+            MarkContent::Value(position) => Ok(key.value(position)),
+            MarkContent::Object => {
+                let key = searched.primary_key.to_json(key)?;
+                Ok(key.map(|key| to_jsonb(&key)).transpose()?.flatten().map(|key| key.datum()))
+            }
+        }
+    }
+}
+
+impl MarkContent {
+    /// What a mark column of this type has of the keys of a table; None if it cannot store them.
+    fn of(searched: &SearchedTable, mark: &Column) -> Option<Self> {
+        let key: Vec<_> = searched.primary_key.columns().collect();
+        if let Some(position) = identifying_column(searched)
+            && (key[position].data_type, key[position].type_modifier) == (mark.data_type, mark.type_modifier)
+        {
+            return Some(Self::Value(position));
+        }
+        (mark.data_type == pg_sys::JSONBOID && !key.is_empty()).then_some(Self::Object)
+    }
+}
+
+/// The position, in the primary key, of the column that identifies a row within the scope: the only column outside the
+/// scope, or the only column of the key. None if there is no such column.
+fn identifying_column(searched: &SearchedTable) -> Option<usize> {
+    let is_outside = |column: &Column| !searched.scope.columns().any(|scope| scope == column.number);
+    let columns = || searched.primary_key.columns().enumerate();
+    let mut outside = columns().filter(|(_, column)| is_outside(column)).map(|(position, _)| position);
+    match (outside.next(), outside.next()) {
+        (Some(position), None) => Some(position),
+        // The key has one column, which is in the scope. Only partitions with keys of their own have two such rows.
+        (None, None) if columns().count() == 1 => Some(0),
+        _ => None,
+    }
+}
+
+/// The mark column of a table. An error if it cannot store the keys of all searched tables. `own` is the table as it is
+/// searched; None if it has no rows of its own.
+pub fn check(
+    table: &Relation,
+    name: &str,
+    own: Option<&SearchedTable>,
+    searched: &[SearchedTable],
+) -> Result<Column, ErrorReport> {
+    let column = Column::named(table, name)?;
+    let unfit = || unfit(table, &column);
+    if column.is_generated {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit()?)
+            .set_detail("The column is generated.")
+            .set_hint("Add another column for the mark."));
+    }
+    if let Some(other) = searched.iter().find(|searched| MarkContent::of(searched, &column).is_none()) {
+        return Err(wrong_type(table, &column, other)?);
+    }
+    if own.is_some_and(|own| own.depends_on(column.number)) {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, unfit()?)
+            .set_detail(
+                "It is a column of the primary key, the fingerprint, its source, the scope, or the partition key.",
+            )
+            .set_hint("Add another column for the mark."));
+    }
+    let domain = not_null_domain(column.data_type);
+    // This is checked last: key columns are NOT NULL too, and the error above explains that case better. That error is
+    // raised only for a table with rows, so a table without rows is checked only if no table is searched.
+    if (own.is_some() || searched.is_empty()) && (column.is_not_null || domain.is_some()) {
+        let hint = match domain {
+            Some(domain) if !column.is_not_null => format!("Run ALTER DOMAIN {} DROP NOT NULL.", type_name(domain)?),
+            _ => "Run ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL.".to_owned(),
+        };
+        return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, unfit()?)
+            .set_detail("The column or its type is NOT NULL, but a row without a near-duplicate gets NULL.")
+            .set_hint(hint));
+    }
+    Ok(column)
+}
+
+/// The message of an error about a mark column.
+fn unfit(table: &Relation, column: &Column) -> Result<String, ErrorReport> {
+    Ok(format!("column \"{}\" of table \"{}\" cannot take the key of a row", column.name()?, table.name()?))
+}
+
+/// The error for a mark column whose type does not fit the primary key of a table.
+fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Result<ErrorReport, ErrorReport> {
+    let error = user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit(table, mark)?);
+    let key: Vec<_> = searched.primary_key.columns().collect();
+    let named = Relation::open(searched.oid).name()?;
+    if key.is_empty() {
+        return Ok(error
+            .set_detail(sendable(format!("Table \"{named}\" has no primary key, which would name the row.")))
+            .set_hint("Run ALTER TABLE ... ADD PRIMARY KEY."));
+    }
+    let names = key.iter().map(|column| column.name()).collect::<Result<Vec<_>, _>>()?;
+    let detail = format!(
+        "The column has type {}, and the primary key of table \"{named}\" is ({}).",
+        mark.type_name(),
+        names.iter().map(quote_identifier).collect::<Vec<_>>().join(", ")
+    );
+    let hint = match identifying_column(searched) {
+        Some(position) if key[position].data_type == pg_sys::JSONBOID => {
+            format!("A column of type jsonb gets the value of \"{}\".", names[position])
+        }
+        Some(position) => format!(
+            "A column of type {} gets the value of \"{}\", and one of type jsonb the whole key.",
+            key[position].type_name(),
+            names[position]
+        ),
+        None => "A column of type jsonb gets the whole key. If all columns of the key but one are in the scope, a \
+                 column of that one's type gets its value."
+            .to_owned(),
+    };
+    Ok(error.set_detail(sendable(detail)).set_hint(sendable(hint)))
+}
+
+/// The first domain that is NOT NULL, of a type and the domains that it is based on.
+fn not_null_domain(mut data_type: Oid) -> Option<Oid> {
+    loop {
+        // SAFETY: a look-up in a system cache by OID; its rows are of this form, and the row is released after use.
+        let (is_not_null, base) = unsafe {
+            let cache = pg_sys::SysCacheIdentifier::TYPEOID as i32;
+            let row = pg_sys::SearchSysCache1(cache, data_type.into());
+            if row.is_null() {
+                return None;
+            }
+            let form = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_type>();
+            let found = (form.typnotnull, form.typbasetype);
+            pg_sys::ReleaseSysCache(row);
+            found
+        };
+        if is_not_null {
+            return Some(data_type);
+        }
+        if base == Oid::INVALID {
+            return None;
+        }
+        data_type = base;
+    }
+}

@@ -1,0 +1,176 @@
+//! A guarded table and its partitions: which tables they are, and whether a guard can search them.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
+use pgrx::spi::quote_identifier;
+
+use super::asked_criterion::Criteria;
+use super::criterion::Criterion;
+use super::scope::GuardScope;
+use super::searched_table::SearchedTable;
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::foreign::{is_foreign, server_name};
+use crate::postgres::catalog::partition::{check_owner, with_inheritors};
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::target::{Lock, Target};
+use crate::postgres::error::{sendable, user_error};
+use crate::postgres::spi::from_server;
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
+use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
+use crate::sql::indexed::layouts::{Fingerprint, Scoped, indexed_blocks};
+
+/// A guarded table and its partitions, all of them locked.
+pub struct Members {
+    /// The table and its partitions at all levels.
+    pub all: Vec<Oid>,
+    /// The tables among them that hold rows.
+    pub with_rows: Vec<Oid>,
+}
+
+impl Members {
+    /// Lists the tables. An error if one of them cannot be searched, or belongs to another role.
+    pub fn read(root: Oid) -> Result<Self, ErrorReport> {
+        Self::read_with(root, None)
+    }
+
+    /// Like [`Members::read`], and also lists `detached`, a partition of the root that is being detached.
+    pub fn read_with(root: Oid, detached: Option<Oid>) -> Result<Self, ErrorReport> {
+        // SAFETY: a look-up in a system cache, for a table that is locked.
+        let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
+        let all = all_of(root, detached);
+        check_owner(root, &all)?;
+        if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
+            // SAFETY: the table is locked, so that it has a name, which is NUL-terminated.
+            let name = unsafe { from_server(pg_sys::get_rel_name(foreign)) }?;
+            let kind = if foreign == root { "table" } else { "partition" };
+            let message = format!("{kind} \"{name}\" is a foreign table");
+            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+                .set_detail("A guard searches the indexes of this server only.")
+                .set_hint(sendable(format!(
+                    "Guard the table on its server \"{}\" instead. That guard also checks the rows that come from here.",
+                    server_name(foreign)?
+                ))));
+        }
+        let with_rows: Vec<_> =
+            all.iter().copied().filter(|&member| kind(member) == pg_sys::RELKIND_RELATION).collect();
+        with_rows.iter().try_for_each(|&member| check_is_heap(&Relation::open(member)))?;
+        Ok(Self { all, with_rows })
+    }
+
+    /// The tables that hold rows, ready to be searched. An error if one of them cannot be searched.
+    pub fn searched(
+        &self,
+        fingerprint: &str,
+        scope: &[String],
+        criterion: &Criterion,
+        schema: Option<ExtensionSchema>,
+    ) -> Result<Vec<SearchedTable>, ErrorReport> {
+        let has_blocks = |schema: &ExtensionSchema| schema.function(c"simhash_block", SIMHASH_BLOCK).is_some();
+        let schema = schema.filter(has_blocks).ok_or_else(|| {
+            let message = "pg_simhash lacks functions here that its library needs";
+            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
+                .set_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database.")
+        })?;
+        let searched = |&member: &Oid| {
+            let table = Relation::open(member);
+            let column = fingerprint_column(&table, fingerprint)?;
+            let columns = GuardScope::new(&table, scope)?;
+            check_is_stored(&table, &column)?;
+            SearchedTable::new(&table, &column, columns, criterion, schema)?
+                .ok_or(())
+                .or_else(|()| Err(no_usable_index(&table, &column, scope, criterion.near.max_distance())?))
+        };
+        self.with_rows.iter().map(searched).collect()
+    }
+
+    /// The first of the criteria whose layout all these tables have indexed, and the tables ready to be searched by it.
+    /// If there is none, the first criterion, or the error for it.
+    pub fn searched_by_layout(
+        &self,
+        fingerprint: &str,
+        scope: &[String],
+        criteria: Criteria,
+        schema: ExtensionSchema,
+    ) -> Result<(Criterion, Vec<SearchedTable>), ErrorReport> {
+        let search = |criterion: Criterion| {
+            let searched = self.searched(fingerprint, scope, &criterion, Some(schema))?;
+            Ok((criterion, searched))
+        };
+        let is_served = |(_, searched): &(_, Vec<SearchedTable>)| searched.iter().all(|table| table.serves_radii);
+        let first = search(criteria.first);
+        if first.as_ref().is_ok_and(is_served) {
+            return first;
+        }
+        criteria.others.into_iter().filter_map(|other| search(other).ok()).find(is_served).map_or(first, Ok)
+    }
+}
+
+/// Refuses a table from which other tables inherit.
+pub fn check_is_whole(table: &Target) -> Result<(), ErrorReport> {
+    if table.is_partitioned() || table.family(pg_sys::AccessShareLock as Lock)?.len() == 1 {
+        return Ok(());
+    }
+    let message = format!("other tables inherit from table \"{}\"", table.name);
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_detail("A guard sees the rows of one table, or of all partitions of a partitioned table."))
+}
+
+/// A table and, if it is partitioned, its partitions at all levels. All of them are locked.
+fn all_of(root: Oid, detached: Option<Oid>) -> Vec<Oid> {
+    // SAFETY: a look-up in a system cache, for a table that is locked.
+    if unsafe { pg_sys::get_rel_relkind(root) } as u8 != pg_sys::RELKIND_PARTITIONED_TABLE {
+        return vec![root];
+    }
+    let mut all = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+    // New transactions do not see a partition that is being detached, but it has the guard until it is detached.
+    all.extend(detached.filter(|detached| !all.contains(detached)));
+    all
+}
+
+/// Refuses a table whose access method is not PostgreSQL's heap: the search depends on the heap's row versions and row
+/// locks.
+fn check_is_heap(table: &Relation) -> Result<(), ErrorReport> {
+    if table.is_heap() {
+        return Ok(());
+    }
+    let message = format!("table \"{}\" is not stored as a heap", table.name()?);
+    Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+        .set_detail("A guard searches and locks rows as the access method heap stores them, and no other.")
+        .set_hint("Run ALTER TABLE ... SET ACCESS METHOD heap."))
+}
+
+/// The error for a table that lacks the indexes for searches within a distance.
+pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
+    let name = table.name().unwrap_or_default();
+    let message = format!("table \"{name}\" has no index that finds fingerprints at distance {max_distance}");
+    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .set_detail("The guard looks up every new row in valid btrees on all blocks of a layout.")
+        .set_hint("Run simhash_attach again to complete them, or attach a layout that serves this distance.")
+}
+
+/// The error for a table that lacks indexes for searches within a distance and a scope. If it has indexes for another
+/// scope, the error says so.
+fn no_usable_index(
+    table: &Relation,
+    fingerprint: &Column,
+    scope: &[String],
+    max_distance: i32,
+) -> Result<ErrorReport, ErrorReport> {
+    let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint.number));
+    let names = |found: &Scoped| -> Result<Vec<String>, ErrorReport> {
+        found.scope.iter().filter_map(|&column| Column::at(table, column)).map(|column| column.name()).collect()
+    };
+    let scopes = found.iter().map(names).collect::<Result<Vec<_>, _>>()?;
+    let error = no_index(table, max_distance);
+    let is_usable = |of_index: &Vec<String>| of_index.iter().all(|name| scope.contains(name));
+    let Some(other) = scopes.first().filter(|_| !scopes.iter().any(is_usable)) else { return Ok(error) };
+    let quoted = |names: &[String]| names.iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
+    let scope = if scope.is_empty() { "no scope".to_owned() } else { format!("the scope ({})", quoted(scope)) };
+    Ok(error
+        .set_detail(sendable(format!(
+            "The guard has {scope}. Indexes that begin with {} find only rows that agree in these columns.",
+            quoted(other)
+        )))
+        .set_hint("Give the guard a scope with these columns, or call simhash_attach with the scope of the guard."))
+}

@@ -1,0 +1,22 @@
+//! What a guard is: the arguments of its trigger, and what follows from them for the tables that it searches.
+//!
+//! [`arguments`] reads the trigger's arguments and writes them. [`guard`] makes a guard of them, and [`cache`] stores
+//! it between statements. The arguments are an [`action`], the [`criterion`] of near-duplicates, the fingerprint
+//! column, a [`mark_column`], the columns of a [`scope`], a [`log`], and the condition [`among`]. [`members`] lists the
+//! tables to search, and [`searched_table`] has the columns and indexes of each. [`distribution`] checks tables that
+//! Citus distributes. [`secret`] is what a guard's lock keys are hashed with.
+
+pub mod action;
+pub mod among;
+pub mod arguments;
+pub mod asked_criterion;
+mod cache;
+pub mod criterion;
+pub mod distribution;
+pub mod guard;
+pub mod log;
+pub mod mark_column;
+pub mod members;
+pub mod scope;
+pub mod searched_table;
+mod secret;

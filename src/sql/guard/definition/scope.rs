@@ -1,0 +1,159 @@
+//! The scope of a guard: columns within whose equal values it looks for near-duplicates.
+
+use std::marker::PhantomData;
+
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::prelude::*;
+
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::error::user_error;
+use crate::postgres::ffi::datum_copy;
+use crate::postgres::heap::row::Row;
+
+/// The scope columns of a table, in the order of the guard's arguments. Partitions have the same columns, of the same
+/// types.
+pub struct GuardScope(Vec<ScopeColumn>);
+
+struct ScopeColumn {
+    column: Column,
+    /// The equality function of the column's type.
+    equality: Oid,
+    /// The hash function of the column's type. None if the type is a user's own, because that user could change the
+    /// function.
+    hash: Option<Oid>,
+}
+
+/// The values that a row has in the scope columns of a guard.
+pub struct GuardScopeValues<'a>(Vec<Option<Datum>>, PhantomData<&'a ()>);
+
+impl GuardScope {
+    /// Reads the columns. An error if one does not exist, is generated, or has a type without equality.
+    pub fn new(table: &Relation, names: &[String]) -> Result<Self, ErrorReport> {
+        names.iter().map(|name| ScopeColumn::new(table, name)).collect::<Result<_, _>>().map(Self)
+    }
+
+    pub fn columns(&self) -> impl Iterator<Item = i16> {
+        self.0.iter().map(|scope| scope.column.number)
+    }
+
+    /// Scan keys that find the rows with these values, in an index whose first keys are the scope columns at these
+    /// positions. NULL equals NULL. The keys live as long as the values.
+    ///
+    /// # Safety
+    /// The index compares these columns as their types and collations do.
+    pub unsafe fn keys(&self, positions: &[usize], values: &GuardScopeValues<'_>) -> Vec<pg_sys::ScanKeyData> {
+        let key = |(number, &position): (i16, &usize)| {
+            let mut key = pg_sys::ScanKeyData::default();
+            let ScopeColumn { column, equality, .. } = &self.0[position];
+            let (flags, strategy, function, value) = match values.0[position] {
+                Some(value) => (0, pg_sys::BTEqualStrategyNumber, *equality, value),
+                // A test for NULL has no operator.
+                None => (pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL, 0, Oid::INVALID, Datum::null()),
+            };
+            // SAFETY: the function is the equality of the column's type, as in the index. An invalid type means that
+            // the value is of the index's own type.
+            unsafe {
+                pg_sys::ScanKeyEntryInitialize(
+                    &mut key,
+                    flags as i32,
+                    number,
+                    strategy as pg_sys::StrategyNumber,
+                    Oid::INVALID,
+                    column.collation,
+                    function,
+                    value,
+                );
+            }
+            key
+        };
+        (1..).zip(positions).map(key).collect()
+    }
+
+    /// The scope values of a row, which live as long as the row.
+    pub fn of_row<'a>(&self, row: Row<'a>) -> GuardScopeValues<'a> {
+        GuardScopeValues(self.columns().map(|column| row.value(column)).collect(), PhantomData)
+    }
+
+    /// Whether a row has these scope values. NULL equals NULL.
+    pub fn has_values(&self, row: Row<'_>, values: &GuardScopeValues<'_>) -> bool {
+        self.are_equal(&self.of_row(row), values)
+    }
+
+    /// Whether two rows have equal scope values. NULL equals NULL.
+    pub fn are_equal(&self, a: &GuardScopeValues<'_>, b: &GuardScopeValues<'_>) -> bool {
+        self.0.iter().zip(a.0.iter().zip(&b.0)).all(|(scope, pair)| match pair {
+            (None, None) => true,
+            (Some(a), Some(b)) => {
+                // SAFETY: both values are of the column's type, and the function is that type's equality.
+                let result = unsafe { pg_sys::OidFunctionCall2Coll(scope.equality, scope.column.collation, *a, *b) };
+                result != Datum::from(false)
+            }
+            _ => false,
+        })
+    }
+
+    /// A hash of scope values; equal values have the same hash. All values but NULL count as equal if their type has no
+    /// hash function.
+    pub fn hash(&self, values: &GuardScopeValues<'_>) -> u64 {
+        let hash = |(scope, value): (&ScopeColumn, &Option<Datum>)| match (scope.hash, value) {
+            // SAFETY: a value of the column's type, and the function is that type's hash function.
+            (Some(hash), Some(value)) => unsafe {
+                pg_sys::OidFunctionCall1Coll(hash, scope.column.collation, *value).value() as u32
+            },
+            (_, value) => u32::from(value.is_some()),
+        };
+        let hashes = self.0.iter().zip(&values.0).map(hash);
+        hashes.fold(0, |all: u64, hash| (all ^ u64::from(hash)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32))
+    }
+
+    /// Copies scope values into a memory context.
+    ///
+    /// # Safety
+    /// The memory context is valid, and the result is not used after the context is reset or deleted.
+    pub unsafe fn copy(
+        &self,
+        values: &GuardScopeValues<'_>,
+        memory: pg_sys::MemoryContext,
+    ) -> GuardScopeValues<'static> {
+        let copy = |(scope, value): (&ScopeColumn, &Option<Datum>)| {
+            // SAFETY: a value of the column's type.
+            value.map(|value| unsafe { datum_copy(value, scope.column.by_value, scope.column.length) })
+        };
+        let copies = || self.0.iter().zip(&values.0).map(copy).collect();
+        // SAFETY: the caller passes a valid memory context, in which copies are made and nothing is freed.
+        GuardScopeValues(unsafe { PgMemoryContexts::For(memory).switch_to(|_| copies()) }, PhantomData)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl ScopeColumn {
+    fn new(table: &Relation, name: &str) -> Result<Self, ErrorReport> {
+        let column = Column::named(table, name)?;
+        if column.is_generated {
+            let message = format!("scope column \"{name}\" of table \"{}\" is generated", table.name()?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
+                .set_detail("Generated columns are computed after BEFORE triggers.")
+                .set_hint("Name the columns that it is computed from."));
+        }
+        let flags = pg_sys::TYPECACHE_EQ_OPR | pg_sys::TYPECACHE_HASH_PROC;
+        // SAFETY: the type of an existing column exists.
+        let found = unsafe { &*pg_sys::lookup_type_cache(column.data_type, flags as i32) };
+        if found.eq_opr == Oid::INVALID {
+            let message = format!("column \"{name}\" of table \"{}\" has a type without equality", table.name()?);
+            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message));
+        }
+        // SAFETY: the type exists, and the type cache returned this operator, so it exists too.
+        let (base, equality) = unsafe { (pg_sys::getBaseType(column.data_type), pg_sys::get_opcode(found.eq_opr)) };
+        // SAFETY: as above.
+        let is_fixed = base.to_u32() < pg_sys::FirstNormalObjectId || unsafe { pg_sys::type_is_enum(base) };
+        // The type cache knows a hash function only if it agrees with the equality.
+        let hash = (is_fixed && found.hash_proc != Oid::INVALID).then_some(found.hash_proc);
+        Ok(Self { column, equality, hash })
+    }
+}

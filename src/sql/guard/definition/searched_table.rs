@@ -1,0 +1,220 @@
+//! A table that a guard searches: the columns that a search reads, and the indexes with which it costs least.
+
+use std::cell::Cell;
+
+use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use simhash::fingerprint::options::Options;
+use simhash::search::growth::{Growth, Total};
+use simhash::search::nearness::Nearness;
+
+use super::criterion::Criterion;
+use super::scope::GuardScope;
+use crate::postgres::catalog::column::{Column, distinct_values};
+use crate::postgres::catalog::partition::partition_columns;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::error::user_error;
+use crate::postgres::heap::primary_key::PrimaryKey;
+use crate::postgres::heap::row::Row;
+use crate::postgres::spi::to_server;
+use crate::sql::fingerprint::options::{Document, read};
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::indexed::layouts::{Fingerprint, Layout, Scoped, growing, indexed_blocks, is_covering, layouts_of};
+use crate::sql::indexed::text_source::TextSource;
+use crate::sql::indexed::update_trigger::UpdateTrigger;
+
+/// A table to search: a guarded table, or a partition of one.
+pub struct SearchedTable {
+    pub oid: Oid,
+    /// The attnum of the fingerprint column.
+    pub fingerprint: i16,
+    pub scope: GuardScope,
+    pub primary_key: PrimaryKey,
+    /// The text that the fingerprints are made from; None if texts are not compared.
+    pub source: Option<SourceColumns>,
+    /// The plain columns that the fingerprint is made from, and the fingerprint column if it is not generated.
+    pub made_from: Vec<i16>,
+    /// For a partition, the columns that decide which partition a row belongs to.
+    partition_columns: Vec<i16>,
+    /// The number of rows that a search fetches if block values are evenly distributed, and more if they are not. Most
+    /// of these rows are not near.
+    pub fetches: f64,
+    /// The number of values that a search looks up in the indexes.
+    pub probes: f64,
+    /// The number of index entries that all searches have read.
+    pub entries: Cell<u64>,
+    /// Whether the layout of the criterion's radii is indexed; true without radii.
+    pub serves_radii: bool,
+    pub indexes: SearchedIndexes,
+}
+
+/// The indexes that a search reads.
+pub struct SearchedIndexes {
+    /// The positions, in the guard's scope, of the columns that the indexes have before the block.
+    pub before: Vec<usize>,
+    /// An estimate of the number of rows that agree in these columns with a new row.
+    pub rows: f64,
+    pub layouts: Vec<Layout>,
+    /// Whether the layout of the criterion's radii is indexed, if it has radii.
+    serves_radii: bool,
+    /// An estimate of the work of a search.
+    total: Total,
+}
+
+/// The columns of a text that fingerprints are made from.
+pub struct SourceColumns {
+    columns: Vec<i16>,
+    /// The options with which texts are compared.
+    pub options: Options,
+}
+
+/// The limit on the values that one search looks up.
+const MAX_PROBES: f64 = 65_536.0;
+/// The limit on the index entries that one search reads, as a share of the rows.
+const MAX_SHARE_OF_ROWS: f64 = 0.1;
+
+impl SearchedTable {
+    /// Reads the columns and the indexes of a table; None if the indexes do not serve searches by the criterion. An
+    /// error if texts are to be compared, but the fingerprints are not made from texts.
+    pub fn new(
+        table: &Relation,
+        fingerprint: &Column,
+        scope: GuardScope,
+        criterion: &Criterion,
+        schema: ExtensionSchema,
+    ) -> Result<Option<Self>, ErrorReport> {
+        let source = match criterion.resemblance {
+            Some(_) => Some(SourceColumns::read(table, fingerprint, criterion, schema)?),
+            None => None,
+        };
+        let made_from = made_from(table, fingerprint, schema)?;
+        let fingerprint = fingerprint.number;
+        let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint));
+        let Some(indexes) = SearchedIndexes::cheapest(table, &found, &scope, criterion.near) else { return Ok(None) };
+        let is_covering = indexes.layouts.iter().all(is_covering);
+        Ok(Some(Self {
+            oid: table.oid(),
+            fingerprint,
+            scope,
+            primary_key: PrimaryKey::read(table)?,
+            source,
+            made_from,
+            partition_columns: partition_columns(table),
+            fetches: if is_covering { 0.0 } else { indexes.total.entries },
+            probes: indexes.total.probes,
+            entries: Cell::new(0),
+            serves_radii: criterion.near.blocks().is_none() || indexes.serves_radii,
+            indexes,
+        }))
+    }
+
+    /// Whether two rows have the same scope values, byte for byte.
+    pub fn has_same_scope(&self, a: Row<'_>, b: Row<'_>) -> bool {
+        a.has_same_values(b, self.scope.columns())
+    }
+
+    /// Whether two rows have the same text, byte for byte and however it is stored; true if texts are not compared.
+    pub fn has_same_source(&self, a: Row<'_>, b: Row<'_>) -> bool {
+        self.source.as_ref().is_none_or(|source| a.has_same_values(b, source.columns.iter().copied()))
+    }
+
+    /// Whether a row's text, or a part of it, is stored out of line.
+    pub fn has_source_out_of_line(&self, row: Row<'_>) -> bool {
+        self.source.as_ref().is_some_and(|source| source.columns.iter().any(|&column| row.is_out_of_line(column)))
+    }
+
+    /// Whether the guard depends on this column: what it finds, or how it identifies a row.
+    pub fn depends_on(&self, column: i16) -> bool {
+        column == self.fingerprint
+            || self.primary_key.columns().any(|of_key| of_key.number == column)
+            || self.scope.columns().any(|scope| scope == column)
+            || self.partition_columns.contains(&column)
+            || self.made_from.contains(&column)
+    }
+
+    /// The numbers of blocks of the layouts that are searched, and the columns of the scope that the indexes begin
+    /// with.
+    pub fn layouts(&self) -> (impl Iterator<Item = i32>, Vec<i16>) {
+        let scope: Vec<_> = self.scope.columns().collect();
+        let before = self.indexes.before.iter().filter_map(|&position| scope.get(position).copied());
+        let blocks = self.indexes.layouts.iter().filter_map(|layout| Some(layout.first()?.blocks));
+        (blocks, before.collect())
+    }
+}
+
+impl SearchedIndexes {
+    /// The indexes with which a search costs least; None if no indexes serve searches within that distance.
+    ///
+    /// An index of no use is one with a column before the block that is not in the guard's scope: the search would have
+    /// to look up each value of this column.
+    fn cheapest(table: &Relation, found: &[Scoped], scope: &GuardScope, near: Nearness) -> Option<Self> {
+        let columns: Vec<_> = scope.columns().collect();
+        let is_usable =
+            |found: &&Scoped| !found.block.is_partial && found.has_own_equality && found.is_within(&columns);
+        let usable: Vec<_> = found.iter().filter(is_usable).collect();
+        let mut before: Vec<_> = usable.iter().map(|found| &found.scope).collect();
+        before.sort();
+        before.dedup();
+        let all_rows = table.estimated_rows();
+        let of_scope = |before: &Vec<i16>| {
+            let layouts = layouts_of(usable.iter().filter(|found| found.scope == *before).map(|found| &found.block));
+            let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
+            let rows = all_rows / groups;
+            let growth = Growth::new(rows, growing(&layouts), near);
+            let (serves_radii, total) = (growth.serves_radii(), growth.total(near.max_distance())?);
+            let is_useful = total.probes <= MAX_PROBES && total.entries <= MAX_SHARE_OF_ROWS * rows.max(1.0);
+            let position = |column: &i16| columns.iter().position(|found| found == column);
+            let before = before.iter().map(position).collect::<Option<_>>()?;
+            is_useful.then_some(Self { before, rows, layouts, serves_radii, total })
+        };
+        // If the indexes of two scopes cost the same, as in an empty table, take those with more columns.
+        before.into_iter().rev().filter_map(of_scope).min_by(|a, b| {
+            let cost = a.total.microseconds.total_cmp(&b.total.microseconds);
+            cost.then(b.before.len().cmp(&a.before.len()))
+        })
+    }
+}
+
+impl SourceColumns {
+    fn read(
+        table: &Relation,
+        fingerprint: &Column,
+        criterion: &Criterion,
+        schema: ExtensionSchema,
+    ) -> Result<Self, ErrorReport> {
+        let Some(source) = TextSource::of_column(table, fingerprint, schema)? else {
+            return Err(not_from_text(table)?);
+        };
+        let options = match &criterion.options {
+            Some(json) => read(Document::Text(to_server(json)?.to_bytes()))?,
+            None => source.options,
+        };
+        Ok(Self { columns: source.expression.own_columns(), options })
+    }
+
+    pub fn columns(&self) -> &[i16] {
+        &self.columns
+    }
+}
+
+/// The plain columns that a fingerprint is made from, and the fingerprint column if it is not generated.
+fn made_from(table: &Relation, fingerprint: &Column, schema: ExtensionSchema) -> Result<Vec<i16>, ErrorReport> {
+    if let Some(generation) = fingerprint.generation(table) {
+        return Ok(generation.own_columns());
+    }
+    let trigger = UpdateTrigger::of_column(schema, table, &fingerprint.name()?)?;
+    let source = trigger.map(|trigger| Column::find(table, &trigger.source)).transpose()?.flatten();
+    Ok(source.map(|source| source.number).into_iter().chain([fingerprint.number]).collect())
+}
+
+/// The error for a guard that compares texts, if the fingerprints are not made from texts.
+pub fn not_from_text(table: &Relation) -> Result<ErrorReport, ErrorReport> {
+    let message = format!("the fingerprints of table \"{}\" are not made from a text", table.name()?);
+    Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .set_detail(
+            "Only texts have a resemblance. The fingerprint column must be generated by simhash of a text, or kept up \
+             to date by simhash_update.",
+        )
+        .set_hint("Without a text, the distance decides: call simhash_guard with resemblance => NULL."))
+}

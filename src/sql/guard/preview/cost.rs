@@ -1,0 +1,137 @@
+//! Reports if a guard has much work for each new row, and what would reduce it.
+
+use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
+use simhash::search::nearness::Nearness;
+use simhash::search::recall::{recall, searches};
+use simhash::search::skew::{Skew, skew};
+
+use super::sample::Preview;
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::target::Target;
+use crate::postgres::error::{algorithm_error, notice, tick};
+use crate::sql::guard::definition::criterion::Criterion;
+use crate::sql::guard::definition::searched_table::SearchedTable;
+use crate::sql::indexed::fingerprint_sample::SampledTable;
+use crate::sql::indexed::scope::Scope;
+use crate::sql::indexed::unfilled::can_be_read;
+
+/// From this many fetches for each new row on, report them: an insert takes about as long as forty fetches.
+const MANY_FETCHES: f64 = 20.0;
+/// From this many probes for each new row on, report them: a probe takes two microseconds, and an insert a hundred.
+const MANY_PROBES: f64 = 1000.0;
+/// From this many texts on that are compared with each new row and do not resemble it, report them: a comparison takes
+/// some microseconds for a page of text, and an insert a hundred.
+const MANY_REFUTED: f64 = 100.0;
+/// From this many index entries for each new row on, look for other radii: these entries take a hundred microseconds,
+/// as an insert does.
+const MANY_ENTRIES: f64 = 2000.0;
+/// Other radii are reported if the cost of the guard's radii is this many times their cost.
+const TIMES_CHEAPER: f64 = 3.0;
+/// The limit on the share of copies that other radii miss in addition.
+const MAX_MORE_MISSED: f64 = 0.05;
+
+/// About how many rows [`report_cost`] looks up: some pages.
+const SAMPLE_ROWS: i32 = 500;
+/// [`report_cost`] stops after so many texts that do not resemble a row.
+const MAX_REFUTED: usize = 10_000;
+
+/// Reports if many rows are fetched, or many values looked up in the indexes, by the planner's estimates.
+pub fn report_estimates(table: &Target, searched: &[SearchedTable]) {
+    let fetches: f64 = searched.iter().map(|member| member.fetches).sum();
+    if fetches >= MANY_FETCHES {
+        notice(format!(
+            "for each new row, about {fetches:.0} rows of table \"{}\" will be fetched; with covering indexes \
+             (simhash_attach with covering => true), only those that are near",
+            table.name
+        ));
+    }
+    let probes: f64 = searched.iter().map(|member| member.probes).sum();
+    if probes >= MANY_PROBES {
+        notice(format!(
+            "for each new row, about {probes:.0} values will be looked up in the indexes of table \"{}\"; a layout \
+             of more blocks needs fewer (see simhash_skew)",
+            table.name
+        ));
+    }
+}
+
+/// Looks up some rows as a guard looks up new rows, and reports if it compares many texts that do not resemble them, or
+/// reads many index entries.
+pub fn report_cost(
+    function: Oid,
+    table: &Target,
+    family: &[Target],
+    fingerprint: &str,
+    criterion: Criterion,
+    among: Option<String>,
+    searched: Vec<SearchedTable>,
+) -> Result<(), ErrorReport> {
+    if criterion.resemblance.is_none() || !can_be_read(table) {
+        return Ok(());
+    }
+    let preview = Preview::of_tables(function, criterion, true, among, table.owner, searched);
+    let preview = Preview { compares_all: true, ..preview };
+    preview.of_sample(family, fingerprint, SAMPLE_ROWS, MAX_REFUTED)?;
+    report_refuted(&preview, table);
+    report_cheaper_radii(&preview, table, fingerprint)
+}
+
+/// Reports if many texts were compared that do not resemble the sampled rows.
+pub fn report_refuted(preview: &Preview, table: &Target) {
+    // Half of all rows are earlier, on average.
+    let share = if preview.compares_all { 1.0 } else { 0.5 };
+    let refuted = preview.refuted.get() as f64 / share / preview.rows.get().max(1) as f64;
+    if refuted >= MANY_REFUTED {
+        notice(format!(
+            "for each new row, about {refuted:.0} texts of table \"{}\" will be compared that do not resemble it; \
+             with a smaller max_distance they are fewer",
+            table.name
+        ));
+    }
+}
+
+/// If the guard has read many index entries for the sampled rows, reports radii that are much cheaper than the guard's.
+/// The costs are those that `simhash_skew` shows.
+fn report_cheaper_radii(preview: &Preview, table: &Target, fingerprint: &str) -> Result<(), ErrorReport> {
+    let Preview { criterion, searched, rows, .. } = preview;
+    let entries: u64 = searched.iter().map(|member| member.entries.get()).sum();
+    let has_many = entries as f64 >= MANY_ENTRIES * rows.get().max(1) as f64;
+    let (Some(found), Some(first), true) = (recall(criterion.near), searched.first(), has_many) else { return Ok(()) };
+    let (layouts, before) = first.layouts();
+    let own = layouts.map(|blocks| (blocks, criterion.near));
+    let others = searches().filter(|(_, near)| recall(*near).is_some_and(|other| other >= found - MAX_MORE_MISSED));
+
+    let names = before.into_iter().filter_map(|column| Some(Column::at(&table.open(), column)?.name()));
+    let scope = Scope::of_index(names.collect::<Result<_, _>>()?);
+    let (sample, rows) = SampledTable::lock(table.oid, fingerprint, &scope)?.sample()?;
+    let costs = skew(sample, rows, own.chain(others), &tick).map_err(algorithm_error)?;
+    let is_own = |skew: &&Skew| skew.near == criterion.near;
+    let cheapest = |a: &&Skew, b: &&Skew| a.cost.total_cmp(&b.cost);
+    let (own, other) = (costs.iter().filter(is_own).min_by(cheapest), costs.iter().min_by(cheapest));
+    if let (Some(own), Some(other)) = (own, other)
+        && other.cost * TIMES_CHEAPER <= own.cost
+    {
+        notice(format!(
+            "for each new row, {} of table \"{}\"; with max_distance => {}, radii => '{{{}}}' and indexes on {} \
+             blocks, {}, and {:.2} of the copies in place of {found:.2} (simhash_skew with max_distance => NULL \
+             compares more)",
+            cost(own),
+            table.name,
+            other.near.max_distance(),
+            radii(other.near),
+            other.blocks,
+            cost(other),
+            recall(other.near).unwrap_or_default(),
+        ));
+    }
+    Ok(())
+}
+
+fn cost(skew: &Skew) -> String {
+    format!("{} look-ups find about {:.0} index entries", skew.probes, skew.candidates)
+}
+
+fn radii(near: Nearness) -> String {
+    near.radii().map(|radius| radius.to_string()).collect::<Vec<_>>().join(",")
+}

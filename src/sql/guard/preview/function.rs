@@ -1,0 +1,133 @@
+//! `simhash_preview`: what a guard would find among the rows that a table already has.
+
+use std::ffi::CStr;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::{AnyArray, AnyElement};
+
+use super::cost::report_refuted;
+use super::groups::{Example, GroupKind};
+use super::sample::Preview;
+use crate::postgres::arrays::names;
+use crate::postgres::call::Call;
+use crate::postgres::catalog::citus::check_has_rows;
+use crate::postgres::catalog::target::{Lock, Target};
+use crate::postgres::error::{raise, user_error};
+use crate::postgres::owner::as_owner;
+use crate::postgres::raised::unchanged;
+use crate::postgres::spi::to_text;
+use crate::postgres::text::RawText;
+use crate::sql::arguments::{name, required};
+use crate::sql::fingerprint::options::RawJsonb;
+use crate::sql::guard::definition::among::AskedCondition;
+use crate::sql::guard::definition::asked_criterion::AskedCriterion;
+use crate::sql::guard::definition::members::check_is_whole;
+use crate::sql::guard::row::disclosure::hides_rows;
+
+/// The columns distance, duplicate, rows, share, resemblance, example, earlier, example_text and earlier_text.
+type PreviewTable = TableIterator<
+    'static,
+    (
+        Option<i32>,
+        bool,
+        i64,
+        f64,
+        Option<f64>,
+        Option<AnyElement>,
+        Option<AnyElement>,
+        Option<AnyElement>,
+        Option<AnyElement>,
+    ),
+>;
+
+#[allow(clippy::too_many_arguments)] // The SQL function has as many.
+#[pg_extern(sql = false)]
+fn simhash_preview_radii(
+    target: Option<pg_sys::Oid>,
+    max_distance: Option<i32>,
+    resemblance: Option<f64>,
+    scope: Option<AnyArray>,
+    fingerprint: Option<&CStr>,
+    sample: Option<i32>,
+    radii: Option<AnyArray>,
+    options: Option<RawJsonb<'_>>,
+    among: Option<RawText<'_>>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<PreviewTable, ErrorReport> {
+    let asked = AskedCriterion::read(max_distance, radii, resemblance, options)?;
+    let among = among.map(AskedCondition::new).transpose()?;
+    preview(target, asked, scope, fingerprint, sample, among, fcinfo)
+}
+
+/// The function as version 0.3.0 declares it, for databases that have not been updated: without radii, options and a
+/// condition.
+#[pg_extern(sql = false)]
+fn simhash_preview(
+    target: Option<pg_sys::Oid>,
+    max_distance: Option<i32>,
+    resemblance: Option<f64>,
+    scope: Option<AnyArray>,
+    fingerprint: Option<&CStr>,
+    sample: Option<i32>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<PreviewTable, ErrorReport> {
+    let asked = AskedCriterion::read(max_distance, None, resemblance, None)?.exactly();
+    preview(target, asked, scope, fingerprint, sample, None, fcinfo)
+}
+
+fn preview(
+    target: Option<pg_sys::Oid>,
+    asked: AskedCriterion,
+    scope: Option<AnyArray>,
+    fingerprint: Option<&CStr>,
+    sample: Option<i32>,
+    among: Option<AskedCondition>,
+    fcinfo: pg_sys::FunctionCallInfo,
+) -> Result<PreviewTable, ErrorReport> {
+    let scope = names(&required(scope, "scope")?, "scope")?;
+    let fingerprint = name(fingerprint, "fingerprint")?;
+    let sample = required(sample, "sample")?;
+    if sample < 1 {
+        let message = format!("sample of {sample} rows is too small");
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            .set_hint("A sample of some thousand rows takes seconds."));
+    }
+    // SAFETY: `fcinfo` belongs to the running call.
+    let call = unsafe { Call::new(fcinfo) };
+    let (is_hidden, groups) = unchanged(|| {
+        let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
+        check_has_rows(&table.open())?;
+        check_is_whole(&table)?;
+        let family = table.family(pg_sys::AccessShareLock as Lock)?;
+        let hides = || family.iter().any(|member| hides_rows(member.oid));
+        let is_hidden = hides() || as_owner(table.owner, hides);
+        let groups = as_owner(table.owner, || {
+            let preview = Preview::new(call, &table, &asked, &fingerprint, &scope, among.as_ref())?;
+            let groups = preview.of_sample(&family, &fingerprint, sample, usize::MAX)?;
+            report_refuted(&preview, &table);
+            Ok(groups)
+        })?;
+        Ok::<_, ErrorReport>((is_hidden, groups))
+    })?;
+    let total: i64 = groups.values().map(|group| group.rows).sum();
+    let text = |text: Option<String>| text.and_then(|text| to_text(&text).unwrap_or_else(|error| raise(error)));
+    Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
+        let round = |value: f64, units: f64| (value * units).round() / units;
+        let share = round(group.rows as f64 / total as f64, 1e4);
+        // As in the error of a guard, nothing is reported about single rows if some of them are hidden.
+        let example = if is_hidden { Example::default() } else { group.example };
+        let Example { resemblance, keys: [example, earlier], texts: [example_text, earlier_text] } = example;
+        (
+            key.distance.map(u32::cast_signed),
+            key.kind == GroupKind::Duplicates,
+            group.rows,
+            share,
+            resemblance.map(|resemblance| round(resemblance, 1e3)),
+            text(example),
+            text(earlier),
+            text(example_text),
+            text(earlier_text),
+        )
+    })))
+}

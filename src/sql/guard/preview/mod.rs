@@ -1,0 +1,11 @@
+//! What a guard would find among the rows that a table already has, and what it costs for each new row.
+//!
+//! [`function`] is `simhash_preview`. [`sample`] looks up a sample of the rows as a guard looks up new rows: it finds
+//! the [`earlier`] row that each row is near, and sorts the rows into [`groups`]. [`cost`] reports if a guard is
+//! expensive, also when `simhash_guard` creates it.
+
+pub mod cost;
+mod earlier;
+mod function;
+mod groups;
+mod sample;

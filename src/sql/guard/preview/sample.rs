@@ -1,0 +1,174 @@
+//! Looks up a sample of the rows of a table as a guard looks up new rows, by the same search and the same comparison of
+//! texts.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{ItemPointerData, Oid};
+use pgrx::spi::quote_identifier;
+
+use super::groups::{Example, GroupKey, GroupKind, Groups};
+use crate::postgres::call::Call;
+use crate::postgres::catalog::target::Target;
+use crate::postgres::heap::row::{Row, TableSlot};
+use crate::postgres::query::{Query, renamed};
+use crate::postgres::spi::to_server;
+use crate::sql::functions::ExtensionSchema;
+use crate::sql::guard::definition::among::{AskedCondition, Condition};
+use crate::sql::guard::definition::asked_criterion::AskedCriterion;
+use crate::sql::guard::definition::criterion::Criterion;
+use crate::sql::guard::definition::members::Members;
+use crate::sql::guard::definition::searched_table::SearchedTable;
+use crate::sql::guard::row::among::Among;
+use crate::sql::guard::row::confirmation::TextReader;
+use crate::sql::indexed::fingerprint_column::fingerprint_column;
+use crate::sql::indexed::text_source::TextSource;
+
+/// The limit on the rows that are looked up, as a multiple of the sample that is asked for.
+const MAX_TIMES_SAMPLE: i64 = 4;
+
+/// A guard that looks up sampled rows.
+pub struct Preview {
+    pub criterion: Criterion,
+    /// Whether the fingerprints are made from texts.
+    pub has_text: bool,
+    pub searched: Vec<SearchedTable>,
+    pub texts: TextReader,
+    pub among: Option<Among>,
+    /// Whether a row is compared with all others, as a new row is, and not only with earlier rows.
+    pub compares_all: bool,
+    /// The number of rows that were looked up.
+    pub rows: Cell<usize>,
+    /// The number of texts that were compared with these rows and do not resemble them.
+    pub refuted: Cell<usize>,
+}
+
+impl Preview {
+    pub fn new(
+        call: Call<'_>,
+        table: &Target,
+        asked: &AskedCriterion,
+        fingerprint: &str,
+        scope: &[String],
+        among: Option<&AskedCondition>,
+    ) -> Result<Self, ErrorReport> {
+        let schema = ExtensionSchema::running(call)?;
+        let relation = table.open();
+        let column = fingerprint_column(&relation, fingerprint)?;
+        let has_text = TextSource::of_column(&relation, &column, schema)?.is_some();
+        let (members, criteria) = (Members::read(table.oid)?, asked.with_defaults(|| Ok(has_text))?);
+        let (criterion, mut searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
+        if has_text && criterion.resemblance.is_none() {
+            // Resemblances are shown even if they do not matter.
+            let with_texts = Criterion { resemblance: Some(0.0), ..criterion.clone() };
+            searched = members.searched(fingerprint, scope, &with_texts, Some(schema))?;
+        }
+        let among = among.map(|among| among.check(&relation, None)).transpose()?;
+        Ok(Self::of_tables(call.function(), criterion, has_text, among, table.owner, searched))
+    }
+
+    pub fn of_tables(
+        function: Oid,
+        criterion: Criterion,
+        has_text: bool,
+        among: Option<String>,
+        owner: Oid,
+        searched: Vec<SearchedTable>,
+    ) -> Self {
+        let memory = PgMemoryContexts::CurrentMemoryContext.value();
+        let among = among.map(Condition::new).map(Rc::new);
+        // SAFETY: the memory context of the running call.
+        let (texts, among) =
+            unsafe { (TextReader::new(function, memory), among.map(|among| Among::new(among, owner, memory))) };
+        let (rows, refuted) = (Cell::new(0), Cell::new(0));
+        Self { criterion, has_text, searched, texts, among, compares_all: false, rows, refuted }
+    }
+
+    /// Looks up about `sample` rows of a table and its partitions, until `max_refuted` texts were compared that do not
+    /// resemble them.
+    pub fn of_sample(
+        &self,
+        family: &[Target],
+        fingerprint: &str,
+        sample: i32,
+        max_refuted: usize,
+    ) -> Result<Groups, ErrorReport> {
+        let members = family.iter().filter(|member| member.is_ordinary());
+        let rows: f64 = members.clone().map(|member| member.estimated_rows().max(0.0)).sum();
+        let percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0) as f32;
+        let mut groups = Groups::new();
+        let mut memory = PgMemoryContexts::new("simhash_preview row");
+        let mut limit = i64::from(sample) * MAX_TIMES_SAMPLE;
+        for member in members {
+            let Some(own) = self.searched.iter().find(|searched| searched.oid == member.oid) else { continue };
+            let tids = sampled_tids(member, fingerprint, percent, limit)?;
+            limit -= tids.len() as i64;
+            let table = member.open();
+            let slot = TableSlot::new(&table);
+            for tid in tids {
+                pgrx::check_for_interrupts!();
+                if self.refuted.get() >= max_refuted {
+                    return Ok(groups);
+                }
+                let Some(row) = slot.fetch(&table, tid) else { continue };
+                // SAFETY: the groups have nothing in this memory.
+                unsafe {
+                    memory.switch_to(|_| self.add(&mut groups, own, row))?;
+                    memory.reset();
+                }
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Adds a sampled row to its group.
+    fn add(&self, groups: &mut Groups, own: &SearchedTable, row: Row<'_>) -> Result<(), ErrorReport> {
+        let earlier = self.earlier(own, row)?;
+        let kind = match &earlier {
+            Some(earlier) if earlier.is_confirmed => GroupKind::Duplicates,
+            Some(_) => GroupKind::Refuted,
+            None => GroupKind::Alone,
+        };
+        let group = groups.entry(GroupKey { kind, distance: earlier.as_ref().map(|earlier| earlier.distance) });
+        let group = group.or_default();
+        group.rows += 1;
+        let Some(earlier) = earlier else { return Ok(()) };
+        let limit = self.criterion.resemblance.unwrap_or(1.0);
+        let gap = |resemblance: Option<f64>| resemblance.map_or(f64::MAX, |resemblance| (resemblance - limit).abs());
+        if group.rows == 1 || gap(earlier.resemblance) < gap(group.example.resemblance) {
+            let (own_key, own_text) = self.describe(own, &own.primary_key.of_row(row), row)?;
+            group.example = Example {
+                resemblance: earlier.resemblance,
+                keys: [own_key, earlier.key].map(Some),
+                texts: [own_text, earlier.text],
+            };
+        }
+        Ok(())
+    }
+}
+
+/// The tids of sampled rows of a table that have a fingerprint. Whole pages are sampled, always the same pages. The
+/// limit matters if the planner's estimate of the rows is wrong.
+fn sampled_tids(
+    table: &Target,
+    fingerprint: &str,
+    percent: f32,
+    limit: i64,
+) -> Result<Vec<ItemPointerData>, ErrorReport> {
+    let query = Query::parse(to_server(&format!(
+        "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) \
+         WHERE t.{} IS NOT NULL LIMIT {limit}",
+        table.sql(),
+        quote_identifier(fingerprint),
+    ))?)?;
+    // The lock protects the table, but not the name by which the query looked it up.
+    if query.table() != Some(table.oid) {
+        return Err(renamed(table.oid));
+    }
+    let mut tids = Vec::new();
+    // SAFETY: a ctid is a pointer to a tid, which is copied.
+    query.each_value(|tid| tids.push(unsafe { *tid.cast_mut_ptr::<ItemPointerData>() }))?;
+    Ok(tids)
+}

@@ -1,0 +1,77 @@
+//! Evaluates the condition `among` of a guard in one statement.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{self, Datum, Oid};
+
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::heap::computed::Computed;
+use crate::postgres::heap::row::Row;
+use crate::postgres::owner::as_owner;
+use crate::sql::guard::definition::among::Condition;
+use crate::sql::guard::definition::guard::Guard;
+
+/// The condition of a guard in one statement, ready to be evaluated for the rows of a table and its partitions.
+pub struct Among {
+    condition: Rc<Condition>,
+    /// The owner of the tables, as whom the condition is evaluated.
+    owner: Oid,
+    /// Memory that lives as long as the statement.
+    memory: pg_sys::MemoryContext,
+    /// The condition for each table, made when it is first evaluated.
+    computed: RefCell<HashMap<Oid, Rc<Computed>>>,
+}
+
+impl Among {
+    /// # Safety
+    /// The memory context lives as long as the result.
+    pub unsafe fn new(condition: Rc<Condition>, owner: Oid, memory: pg_sys::MemoryContext) -> Self {
+        Self { condition, owner, memory, computed: RefCell::default() }
+    }
+
+    /// The condition of a guard; None if all rows count.
+    ///
+    /// # Safety
+    /// As for [`Among::new`].
+    pub unsafe fn of_guard(guard: &Guard, memory: pg_sys::MemoryContext) -> Option<Self> {
+        let owner = || Relation::open(guard.identity.root).owner();
+        // SAFETY: the caller passes a memory context that lives long enough.
+        guard.among.clone().map(|condition| unsafe { Self::new(condition, owner(), memory) })
+    }
+
+    /// Whether the condition holds for a row of a table. It does not hold if it is NULL.
+    pub fn holds(&self, table: Oid, row: Row<'_>) -> Result<bool, ErrorReport> {
+        let condition = self.of_table(table)?;
+        // SAFETY: the condition was made for the row's table, and its value is a boolean.
+        Ok(as_owner(self.owner, || unsafe { condition.value(row) }) == Some(Datum::from(true)))
+    }
+
+    /// Whether two rows of a table have the same values in the condition's columns.
+    pub fn has_same_columns(&self, table: Oid, a: Row<'_>, b: Row<'_>) -> Result<bool, ErrorReport> {
+        Ok(a.has_same_values(b, self.condition.columns(table)?.iter().copied()))
+    }
+
+    /// Whether a value that the condition reads is stored out of line.
+    pub fn is_out_of_line(&self, table: Oid, row: Row<'_>) -> Result<bool, ErrorReport> {
+        Ok(self.condition.columns(table)?.iter().any(|&column| row.is_out_of_line(column)))
+    }
+
+    fn of_table(&self, table: Oid) -> Result<Rc<Computed>, ErrorReport> {
+        if let Some(known) = self.computed.borrow().get(&table) {
+            return Ok(known.clone());
+        }
+        let make = || {
+            let expression = self.condition.parse(table)?;
+            // As the owner: the planner folds constants.
+            Ok::<_, ErrorReport>(Rc::new(as_owner(self.owner, || Computed::new(expression))))
+        };
+        // SAFETY: the memory context lives as long as this, and so as long as the condition.
+        let made = unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| make()) }?;
+        self.computed.borrow_mut().insert(table, made.clone());
+        Ok(made)
+    }
+}

@@ -1,0 +1,116 @@
+//! What is reported about a near-duplicate: its key, the distance, and the resemblance of the texts.
+//!
+//! Each is reported only to users who may select the columns that it comes from: by trying texts, a user could derive a
+//! hidden fingerprint from the distances, bit by bit, and a hidden text from the resemblances, word by word.
+
+use std::ffi::CStr;
+
+use pgrx::pg_sys::Oid;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::nearest::Nearest;
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::partition::ancestors;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::unlocked::column_number;
+use crate::postgres::json;
+
+/// What may be reported to the current user.
+pub struct Disclosure {
+    key: Option<KeyTexts>,
+    distance: Option<u32>,
+    resemblance: Option<f64>,
+    /// Whether row-level security hides rows of the table from the user.
+    hides_rows: bool,
+}
+
+/// A row's key, as PostgreSQL writes it in its messages and as JSON.
+struct KeyTexts {
+    message: String,
+    json: String,
+}
+
+/// The limit on the length of a key as JSON, in bytes.
+const MAX_KEY_BYTES: usize = 8192;
+
+impl Disclosure {
+    pub fn new(nearest: &Nearest) -> Result<Self, ErrorReport> {
+        let searched = nearest.searched;
+        let table = Relation::open(searched.oid);
+        let tables: Vec<_> = std::iter::once(searched.oid).chain(ancestors(&table)).collect();
+        let shows = |columns: &[&CStr]| tables.iter().any(|&table| may_select(table, columns));
+        let fingerprint = Column::at(&table, searched.fingerprint);
+        let fingerprint: Vec<_> = fingerprint.iter().map(Column::raw_name).collect();
+        let source = searched.source.iter().flat_map(|source| source.columns());
+        let source: Vec<_> = source.filter_map(|&column| Column::at(&table, column)).collect();
+        let source: Vec<_> = fingerprint.iter().copied().chain(source.iter().map(Column::raw_name)).collect();
+        let key_columns: Vec<_> = searched.primary_key.columns().map(Column::raw_name).collect();
+        let key = if shows(&key_columns) { KeyTexts::of(nearest)? } else { None };
+        Ok(Self {
+            key,
+            distance: Some(nearest.distance).filter(|_| shows(&fingerprint)),
+            resemblance: nearest.resemblance.filter(|_| shows(&source)),
+            hides_rows: tables.iter().any(|&table| hides_rows(table)),
+        })
+    }
+
+    /// The report as a sentence for people.
+    pub fn to_sentence(&self) -> String {
+        let key = self.key.as_ref().map(|key| format!("key {}", key.message));
+        match (self.distance, key) {
+            (Some(distance), key) => {
+                let other = key.as_deref().unwrap_or("another row");
+                let bits = if distance == 1 { "bit" } else { "bits" };
+                let of_texts = |resemblance| format!("; the resemblance of the texts is {resemblance:.3}");
+                let resemblance = self.resemblance.map(of_texts).unwrap_or_default();
+                format!("The fingerprint differs in {distance} {bits} from that of {other}{resemblance}.")
+            }
+            (None, Some(other)) => format!("The fingerprint is near that of {other}."),
+            (None, None) if self.hides_rows => "Row-level security hides which row it is near.".to_owned(),
+            (None, None) => "Only users with SELECT on its key are told which row it is near.".to_owned(),
+        }
+    }
+
+    /// The report as a JSON object for programs, in ASCII: `{"key": {"id": 42}, "distance": 1, "resemblance": 0.980}`.
+    /// Members that may not be reported are left out, as is a key that is too long.
+    pub fn to_json(&self) -> String {
+        let key = self.key.as_ref().map(|key| json::ascii(&key.json)).filter(|key| key.len() <= MAX_KEY_BYTES);
+        let members = [
+            ("key", key),
+            ("distance", self.distance.map(|distance| distance.to_string())),
+            ("resemblance", self.resemblance.map(|resemblance| format!("{resemblance:.3}"))),
+        ];
+        json::object(members.into_iter().filter_map(|(name, value)| Some((name, value?))))
+    }
+}
+
+impl KeyTexts {
+    /// The key of the near-duplicate; None if its table has no key.
+    fn of(nearest: &Nearest) -> Result<Option<Self>, ErrorReport> {
+        let columns = &nearest.searched.primary_key;
+        let (message, json) = (columns.describe(&nearest.key)?, columns.to_json(&nearest.key)?);
+        Ok(message.zip(json).map(|(message, json)| Self { message, json }))
+    }
+}
+
+/// Whether the current user may select these columns in every row of a table.
+fn may_select(table: Oid, columns: &[&CStr]) -> bool {
+    const SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
+    let is_allowed = |result| result == pg_sys::AclResult::ACLCHECK_OK;
+    // SAFETY: a look-up in system caches.
+    let of_table = || unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), SELECT) };
+    let may_select_column = |&column: &&CStr| {
+        // SAFETY: a look-up in system caches.
+        let check = |number| unsafe { pg_sys::pg_attribute_aclcheck(table, number, pg_sys::GetUserId(), SELECT) };
+        column_number(table, column).is_some_and(|number| is_allowed(check(number)))
+    };
+    !hides_rows(table) && (is_allowed(of_table()) || columns.iter().all(may_select_column))
+}
+
+/// Whether row-level security may hide rows of a table from the current user.
+pub fn hides_rows(table: Oid) -> bool {
+    // SAFETY: a look-up in system caches.
+    let security = unsafe { pg_sys::check_enable_rls(table, Oid::INVALID, true) };
+    security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+}

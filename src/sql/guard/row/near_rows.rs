@@ -1,0 +1,184 @@
+//! Finds the near-duplicate of a new row among the near rows of all tables that the guard searches.
+
+use std::ops::ControlFlow;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::pg_sys::{ItemPointerData, Oid};
+use pgrx::prelude::*;
+
+use super::confirmation::NewText;
+use super::nearest::Nearest;
+use super::pending::PendingRow;
+use super::running::rows_of_other_statements;
+use super::search::{Candidate, NearQuery};
+use super::statement::Statement;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::heap::dirty_scan::VersionState;
+use crate::postgres::heap::moment::Transaction;
+use crate::postgres::heap::row::TableSlot;
+use crate::sql::guard::definition::action::Action;
+use crate::sql::guard::definition::distribution::known_name;
+use crate::sql::guard::definition::searched_table::SearchedTable;
+
+/// The result of a search for a near-duplicate.
+pub enum Outcome<'a> {
+    Unique,
+    Near(Nearest<'a>),
+    /// A transaction that the outcome depends on has ended; search again.
+    SearchAgain,
+}
+
+/// The near rows that a search has found so far.
+#[derive(Default)]
+struct NearRows<'a> {
+    nearest: Option<Nearest<'a>>,
+    /// A transaction that decides whether a near row is present, with that row's table and tid.
+    awaited: Option<(Transaction, Oid, ItemPointerData)>,
+    may_have_moved: bool,
+}
+
+impl Statement {
+    /// Searches for near rows, and confirms them by the new text if it is given. If the outcome depends on another
+    /// transaction, releases the registration and waits for that transaction.
+    pub fn find_near(&self, query: &NearQuery, new_text: Option<&NewText>) -> Result<Outcome<'_>, ErrorReport> {
+        let mut found = NearRows::default();
+        for searched in &self.guard.searched {
+            let mark = self.guard.mark(searched.oid).map(|mark| mark.column);
+            let flow = query
+                .each_near(searched, |candidate| {
+                    match self.may_count(searched, candidate, mark) {
+                        Ok(true) => {}
+                        Ok(false) => return ControlFlow::Continue(()),
+                        Err(error) => return ControlFlow::Break(Err(error)),
+                    }
+                    if let Err(error) = found.add(searched, candidate, new_text) {
+                        return ControlFlow::Break(Err(error));
+                    }
+                    let Some(nearest) = &found.nearest else { return ControlFlow::Continue(()) };
+                    // Any near row suffices to skip the new row, but a log gets the nearest row.
+                    let any_suffices = self.guard.action == Action::Skip && self.guard.log.is_none();
+                    if any_suffices || nearest.distance == 0 {
+                        return ControlFlow::Break(Ok(()));
+                    }
+                    query.max_distance.set(nearest.distance.cast_signed() - 1);
+                    ControlFlow::Continue(())
+                })
+                .map_err(algorithm_error)?;
+            if let ControlFlow::Break(stopped) = flow {
+                stopped?;
+                break;
+            }
+        }
+        Ok(match found {
+            // A row that is already present decides, whatever other transactions do.
+            NearRows { nearest: Some(nearest), .. } => Outcome::Near(nearest),
+            NearRows { awaited: Some((transaction, table, tid)), .. } => {
+                self.current.borrow_mut().registration.release();
+                transaction.wait(&Relation::open(table), tid);
+                Outcome::SearchAgain
+            }
+            NearRows { may_have_moved: true, .. } => Outcome::SearchAgain,
+            NearRows { .. } => {
+                self.check_pending(query, new_text)?;
+                Outcome::Unique
+            }
+        })
+    }
+
+    /// Whether a version of a row may be a near-duplicate: it has no mark, and fulfils the condition `among`. Each
+    /// version is checked by itself: if a transaction in progress changes the row, its old and its new version are both
+    /// found.
+    fn may_count(
+        &self,
+        searched: &SearchedTable,
+        candidate: &Candidate,
+        mark: Option<i16>,
+    ) -> Result<bool, ErrorReport> {
+        let row = candidate.version.row();
+        // A version that is gone means that the search must be repeated.
+        let (VersionState::Depends { .. } | VersionState::Present) = candidate.state else { return Ok(true) };
+        // Only unmarked rows count. So marks form no circle, and of rows that are near each other one is unmarked.
+        if mark.is_some_and(|mark| row.value(mark).is_some()) {
+            return Ok(false);
+        }
+        let Some(among) = &self.among else { return Ok(true) };
+        // As for texts, do not read what may vanish.
+        if matches!(candidate.state, VersionState::Depends { inserts: true, .. })
+            && among.is_out_of_line(searched.oid, row)?
+        {
+            return Ok(true);
+        }
+        among.holds(searched.oid, row)
+    }
+
+    /// An error if the new row is near a row that another statement of this session is about to store, which no search
+    /// can find yet.
+    fn check_pending(&self, query: &NearQuery, new_text: Option<&NewText>) -> Result<(), ErrorReport> {
+        let Some(searched) = self.guard.searched.first() else { return Ok(()) };
+        let identity = self.guard.identity.without_detached();
+        for other in rows_of_other_statements(self.memory, &identity) {
+            let other = other.borrow();
+            if let Some(near) = other.pending.near(query, &searched.scope)
+                && self.is_confirmed(near, new_text)?
+            {
+                let name = known_name(&Relation::open(self.guard.identity.root))?;
+                let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
+                return Err(user_error(PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION, message)
+                    .set_detail("A trigger or a function wrote it before the other row was stored.")
+                    .set_hint("Write it in an AFTER trigger."));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a row that is being stored fulfils the condition `among`, and its text resembles the new text.
+    fn is_confirmed(&self, pending: &PendingRow, new_text: Option<&NewText>) -> Result<bool, ErrorReport> {
+        let Some((table, row)) = pending.tuple() else { return Ok(true) };
+        let Some(searched) = self.guard.searched(table) else { return Ok(true) };
+        let table = Relation::open(table);
+        // SAFETY: the row is a copy of a row of this table, and lives as long as the pending row.
+        unsafe {
+            let slot = TableSlot::holding(&table, row);
+            if let Some(among) = &self.among
+                && !among.holds(searched.oid, slot.row())?
+            {
+                return Ok(false);
+            }
+            Ok(new_text.map(|text| text.confirm(searched, slot.row())).transpose()? != Some(None))
+        }
+    }
+}
+
+impl<'a> NearRows<'a> {
+    /// Adds a row within the distance, unless its text does not resemble the new text. A row that is present is nearer
+    /// than those added before.
+    fn add(
+        &mut self,
+        searched: &'a SearchedTable,
+        candidate: &Candidate,
+        new_text: Option<&NewText>,
+    ) -> Result<(), ErrorReport> {
+        let row = candidate.version.row();
+        match candidate.state {
+            VersionState::Depends { on, inserts } => {
+                // If an inserting transaction rolls back, VACUUM may at once remove what it has stored out of line. So
+                // such a text is not read before the transaction has ended.
+                let may_vanish = inserts && searched.has_source_out_of_line(row);
+                let is_refuted =
+                    |text: &NewText| Ok::<_, ErrorReport>(!may_vanish && text.confirm(searched, row)?.is_none());
+                if self.awaited.is_none() && !new_text.map_or(Ok(false), is_refuted)? {
+                    self.awaited = Some((on, searched.oid, row.tid()));
+                }
+            }
+            VersionState::Gone { lately } => self.may_have_moved |= lately,
+            VersionState::Present => {
+                let resemblance = new_text.map(|text| text.confirm_present(searched, row)).transpose()?;
+                if resemblance != Some(None) {
+                    self.nearest = Some(Nearest::new(searched, candidate, resemblance.flatten()));
+                }
+            }
+        }
+        Ok(())
+    }
+}

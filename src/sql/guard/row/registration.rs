@@ -1,0 +1,213 @@
+//! The registration of a row that is being stored, in PostgreSQL's table of locks.
+//!
+//! Between the search for near-duplicates and the storing of the new row, no other writer may do the same for a near
+//! row. So a row is registered from before the search until it is in the table and its indexes, where others find it,
+//! committed or not. A statement of a million rows registers one row at a time.
+//!
+//! A registration is a lock on the row, whose tag holds the encrypted fingerprint and the number of the session, and
+//! locks on the row's keys ([`LockKeys`]). The locks on keys do not conflict with each other, and each lock on a row is
+//! of one session. So registering a row does not wait. Then the session looks up the keys that near rows may have. Only
+//! if another session has locked one of them, which is rare, it reads the locks on rows, and compares fingerprints.
+//!
+//! Of two near rows that are registered, at least one finds the other, and waits for it. Its session remains registered
+//! while it waits only if it has a smaller number than all sessions that it waits for. So no two sessions wait for each
+//! other, and one of them goes on. `tests/registry` checks this for all interleavings.
+//!
+//! The locks are advisory locks in classes of their own, which no SQL function can take. In pg_locks, `objsubid` is 3
+//! for a key, with the table's OID as `classid`, and greater for a row.
+//!
+//! An UPDATE has locked its row before its trigger registers the new version. So an INSERT waits for the transaction of
+//! such an UPDATE, if the row has the same key as the new row ([`super::same_key`]), while the new row is not
+//! registered. An UPDATE that changes neither the fingerprint and its source nor the unique keys registers nothing.
+
+use std::slice;
+
+use pgrx::pg_sys::{self, Oid};
+use simhash::search::lock_keys::LockKeys;
+
+/// The locks of a registered row. PostgreSQL releases them at the end of the transaction in any case.
+#[derive(Default)]
+pub struct Registration {
+    /// The lock on the row, then the locks on its keys.
+    held: Vec<(pg_sys::LOCKTAG, pg_sys::LOCKMODE)>,
+}
+
+/// The mode of the lock on a registered row.
+const ROW_LOCK_MODE: pg_sys::LOCKMODE = pg_sys::ExclusiveLock as pg_sys::LOCKMODE;
+/// The mode of locks on keys, and of the lock with which a session waits for a row. It conflicts with `ROW_LOCK_MODE`,
+/// but not with itself.
+const SHARED_LOCK_MODE: pg_sys::LOCKMODE = pg_sys::ShareLock as pg_sys::LOCKMODE;
+/// The class of locks on keys. SQL's advisory locks have the classes 1 and 2.
+const KEY_LOCK_CLASS: u16 = 3;
+/// The class of the locks on rows of the session with the number 0. Each session has a class of its own, so that two
+/// rows with the same fingerprint have two locks.
+const FIRST_ROW_LOCK_CLASS: u16 = 4;
+
+impl Registration {
+    /// Registers a row of a table. Waits until no other session that was registered before is storing a near row.
+    ///
+    /// A row that is registered already remains so: a row that was checked in one partition and is being moved to
+    /// another stays registered in between.
+    pub fn register(&mut self, table: Oid, keys: &LockKeys, fingerprint: i64) {
+        let fingerprint = fingerprint.cast_unsigned();
+        let row = row_tag(keys.encrypt(fingerprint));
+        let is_row = |held: &pg_sys::LOCKTAG| fingerprint_in(held) == fingerprint_in(&row);
+        // SAFETY: `row_tag` has built the tag.
+        if self.held.first().is_some_and(|(held, _)| is_row(held) && unsafe { is_held(held, ROW_LOCK_MODE) }) {
+            return;
+        }
+        self.release();
+        loop {
+            pgrx::check_for_interrupts!();
+            if self.held.is_empty() {
+                self.hold(row, ROW_LOCK_MODE);
+                keys.own(fingerprint).for_each(|key| self.hold(key_tag(table, key), SHARED_LOCK_MODE));
+            }
+            let mut others = Vec::new();
+            if keys.of_near(fingerprint).any(|key| is_held_elsewhere(&key_tag(table, key))) {
+                others = registered_elsewhere();
+                others.retain(|other| keys.is_near(fingerprint_in(other), fingerprint));
+            }
+            if others.is_empty() {
+                return;
+            }
+            if others.iter().any(|other| other.locktag_field4 < row.locktag_field4) {
+                self.release();
+            }
+            for other in others {
+                lock(&other, SHARED_LOCK_MODE);
+                unlock(&other, SHARED_LOCK_MODE);
+            }
+        }
+    }
+
+    fn hold(&mut self, tag: pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) {
+        lock(&tag, mode);
+        self.held.push((tag, mode));
+    }
+
+    /// Releases the locks on keys, and then the lock on the row: that lock is held whenever a lock on a key is.
+    pub fn release(&mut self) {
+        while let Some((tag, mode)) = self.held.pop() {
+            unlock(&tag, mode);
+        }
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// The tag of the lock on a key.
+fn key_tag(table: Oid, key: u32) -> pg_sys::LOCKTAG {
+    tag([table.to_u32(), key], KEY_LOCK_CLASS)
+}
+
+/// The tag of this session's lock on a row with this encrypted fingerprint.
+fn row_tag(encrypted: u64) -> pg_sys::LOCKTAG {
+    // Beyond 65,532 sessions, some share a class: then one of two rows with the same fingerprint waits to be
+    // registered.
+    let class = FIRST_ROW_LOCK_CLASS + (session() % u32::from(u16::MAX - FIRST_ROW_LOCK_CLASS + 1)) as u16;
+    tag([(encrypted >> 32) as u32, encrypted as u32], class)
+}
+
+/// The encrypted fingerprint in the tag of a lock on a row.
+fn fingerprint_in(tag: &pg_sys::LOCKTAG) -> u64 {
+    u64::from(tag.locktag_field2) << 32 | u64::from(tag.locktag_field3)
+}
+
+fn tag(fields: [u32; 2], class: u16) -> pg_sys::LOCKTAG {
+    pg_sys::LOCKTAG {
+        // SAFETY: MyDatabaseId is a plain number, set when the session started.
+        locktag_field1: unsafe { pg_sys::MyDatabaseId }.to_u32(),
+        locktag_field2: fields[0],
+        locktag_field3: fields[1],
+        locktag_field4: class,
+        locktag_type: pg_sys::LockTagType::LOCKTAG_ADVISORY as u8,
+        locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
+    }
+}
+
+/// The number of this session, which no other running session has.
+fn session() -> u32 {
+    // SAFETY: a session has an entry among PostgreSQL's processes, with a number that stays.
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    return unsafe { (*pg_sys::MyProc).pgprocno } as u32;
+    // SAFETY: a plain number, set when the session started.
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+    return unsafe { pg_sys::MyProcNumber } as u32;
+}
+
+/// Whether another session holds a lock on a key.
+fn is_held_elsewhere(key: &pg_sys::LOCKTAG) -> bool {
+    let mut count = 0;
+    // SAFETY: `key_tag` has built the tag. The result is a list in memory of its own.
+    unsafe { pg_sys::pfree(pg_sys::GetLockConflicts(key, ROW_LOCK_MODE, &mut count).cast()) };
+    count > 0
+}
+
+/// The locks on rows that other sessions have registered in this database.
+fn registered_elsewhere() -> Vec<pg_sys::LOCKTAG> {
+    let own = row_tag(0);
+    let is_other = |lock: &&pg_sys::LockInstanceData| {
+        let tag = &lock.locktag;
+        let same = |tag: &pg_sys::LOCKTAG| (tag.locktag_field1, tag.locktag_type, tag.locktag_lockmethodid);
+        same(tag) == same(&own)
+            && tag.locktag_field4 >= FIRST_ROW_LOCK_CLASS
+            && tag.locktag_field4 != own.locktag_field4
+            && lock.holdMask & 1 << ROW_LOCK_MODE != 0
+    };
+    // SAFETY: the result has an array of `nelements` locks, both in memory of their own.
+    unsafe {
+        let all = pg_sys::GetLockStatusData();
+        let locks = slice::from_raw_parts((*all).locks, (*all).nelements as usize);
+        let others = locks.iter().filter(is_other).map(|lock| lock.locktag).collect();
+        pg_sys::pfree((*all).locks.cast());
+        pg_sys::pfree(all.cast());
+        others
+    }
+}
+
+/// Takes a lock, or waits for it. The wait can be cancelled.
+fn lock(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) {
+    // SAFETY: `tag` has built the tag, and a trigger function runs in a transaction.
+    of_transaction(|| unsafe { pg_sys::LockAcquire(tag, mode, false, false) });
+}
+
+fn unlock(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) {
+    // SAFETY: `tag` has built the tag. After an error, PostgreSQL has released the lock already, and it is not held.
+    unsafe {
+        if is_held(tag, mode) {
+            of_transaction(|| pg_sys::LockRelease(tag, mode, false));
+        }
+    }
+}
+
+/// Whether this session holds a lock.
+///
+/// # Safety
+/// All fields of the tag are set.
+unsafe fn is_held(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) -> bool {
+    // SAFETY: the caller passes a complete tag.
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    return unsafe { pg_sys::LockHeldByMe(tag, mode) };
+    // SAFETY: the caller passes a complete tag.
+    #[cfg(not(any(feature = "pg15", feature = "pg16")))]
+    return unsafe { pg_sys::LockHeldByMe(tag, mode, false) };
+}
+
+/// Takes or releases locks on behalf of the top-level transaction: a lock that one statement takes may be released by
+/// another, in another subtransaction.
+fn of_transaction<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: both resource owners belong to the running transaction, and the current one is restored. After an error,
+    // PostgreSQL sets it anew.
+    unsafe {
+        let current = pg_sys::CurrentResourceOwner;
+        pg_sys::CurrentResourceOwner = pg_sys::TopTransactionResourceOwner;
+        let result = f();
+        pg_sys::CurrentResourceOwner = current;
+        result
+    }
+}

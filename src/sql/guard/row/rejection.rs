@@ -1,0 +1,32 @@
+//! The error of a rejected row, with the fields that drivers read.
+
+use std::convert::Infallible;
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::disclosure::Disclosure;
+use crate::postgres::catalog::names::schema_name;
+use crate::postgres::error::{sendable, user_error};
+use crate::postgres::raised::{Names, raise_with};
+use crate::postgres::spi::to_server;
+use crate::postgres::trigger::RowEvent;
+use crate::sql::guard::definition::distribution::known_names;
+
+/// Raises an exclusion_violation with the table's schema and name. The field of the constraint has the trigger's name.
+/// The field of the data type has what may be reported about the near-duplicate: of the fields that drivers read, it is
+/// the only one that has no other use in an error about a constraint.
+pub fn reject(event: &RowEvent, near: &Disclosure) -> Result<Infallible, ErrorReport> {
+    const CODE: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION;
+    let (table, name) = known_names(&event.table(), event.trigger_name()?)?;
+    let names = Names {
+        schema: to_server(&schema_name(event.table().schema())?)?,
+        table: to_server(&table)?,
+        constraint: to_server(&name)?,
+        data_type: to_server(&near.to_json())?,
+    };
+    let report = user_error(CODE, format!("near-duplicate violates guard \"{name}\" of table \"{table}\""))
+        .set_detail(sendable(near.to_sentence()))
+        .set_hint("Skip the row, or change the existing one.");
+    raise_with(CODE, report, &names)
+}

@@ -1,0 +1,113 @@
+//! The statements of this session in which guards are at work, and the row that each of them is storing.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::rc::{Rc, Weak};
+
+use pgrx::PgMemoryContexts;
+use pgrx::pg_sys;
+use pgrx::prelude::*;
+
+use super::pending::Pending;
+use super::registration::Registration;
+use crate::sql::guard::definition::guard::Identity;
+
+/// The row that a statement is storing.
+#[derive(Default)]
+pub struct CurrentRow {
+    pub registration: Registration,
+    /// The row itself, once the guard has accepted it.
+    pub pending: Pending,
+    /// Whether an UPDATE moves the row to another partition, where it will be inserted.
+    pub moves: bool,
+}
+
+/// A guard at work in a statement.
+struct RunningStatement {
+    /// The statement's memory context, which identifies it.
+    memory: pg_sys::MemoryContext,
+    /// The subtransaction in which the statement runs.
+    subtransaction: pg_sys::SubTransactionId,
+    guard: Identity,
+    row: Weak<RefCell<CurrentRow>>,
+}
+
+thread_local! {
+    static RUNNING: RefCell<Vec<RunningStatement>> = const { RefCell::new(Vec::new()) };
+    /// Whether `subtransaction_ended` is registered with PostgreSQL.
+    static IS_REGISTERED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The current row of a guard in a statement, which is identified by its memory context. All partitions of a table
+/// share it: when the row of one partition comes, the previous row is already in its own.
+pub fn current_row(memory: pg_sys::MemoryContext, guard: Identity) -> Rc<RefCell<CurrentRow>> {
+    if !IS_REGISTERED.replace(true) {
+        // SAFETY: the callback is a function of this library, which is never unloaded.
+        unsafe { pg_sys::RegisterSubXactCallback(Some(subtransaction_ended), std::ptr::null_mut()) };
+    }
+    RUNNING.with_borrow_mut(|running| {
+        running.retain(|other| other.row.strong_count() > 0);
+        let same = running.iter().find(|other| other.memory == memory && other.guard == guard);
+        if let Some(row) = same.and_then(|same| same.row.upgrade()) {
+            return row;
+        }
+        let row = Rc::<RefCell<CurrentRow>>::default();
+        // SAFETY: a trigger function runs in a transaction.
+        let subtransaction = unsafe { pg_sys::GetCurrentSubTransactionId() };
+        running.push(RunningStatement { memory, subtransaction, guard, row: Rc::downgrade(&row) });
+        row
+    })
+}
+
+/// The current rows of the same guard in the other running statements. A nested statement runs while a row of the outer
+/// statement has been accepted and is not stored yet.
+pub fn rows_of_other_statements(memory: pg_sys::MemoryContext, guard: &Identity) -> Vec<Rc<RefCell<CurrentRow>>> {
+    RUNNING.with_borrow(|running| {
+        let others = running.iter().filter(|other| other.memory != memory && other.guard == *guard);
+        others.filter_map(|other| other.row.upgrade()).collect()
+    })
+}
+
+/// If a subtransaction is rolled back, ends the rows of the statements that have failed with it. The memory of a
+/// statement in an SQL function may outlive the subtransaction, so it is not enough that the row ends with that memory.
+#[pg_guard]
+unsafe extern "C-unwind" fn subtransaction_ended(
+    event: pg_sys::SubXactEvent::Type,
+    subtransaction: pg_sys::SubTransactionId,
+    _parent: pg_sys::SubTransactionId,
+    _argument: *mut c_void,
+) {
+    if event != pg_sys::SubXactEvent::SUBXACT_EVENT_ABORT_SUB {
+        return;
+    }
+    RUNNING.with(|running| {
+        let Ok(running) = running.try_borrow() else { return };
+        // Subtransactions that began within this one have higher numbers.
+        let failed = running.iter().filter(|statement| statement.subtransaction >= subtransaction);
+        failed.for_each(|statement| end(&statement.row));
+    });
+}
+
+/// Ends the row when the memory of the call is reset. PostgreSQL calls BEFORE triggers in memory that it resets after
+/// the row has been stored, or dropped by a later trigger, and before it fetches the statement's next row.
+pub fn end_with_call(row: &Rc<RefCell<CurrentRow>>) {
+    /// Ends the row when dropped.
+    struct EndOfCall(Weak<RefCell<CurrentRow>>);
+    impl Drop for EndOfCall {
+        fn drop(&mut self) {
+            end(&self.0);
+        }
+    }
+    PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(EndOfCall(Rc::downgrade(row)));
+}
+
+/// Releases the locks of a row, which is stored by now or will not be, and forgets it.
+fn end(row: &Weak<RefCell<CurrentRow>>) {
+    if let Some(row) = row.upgrade()
+        && let Ok(mut row) = row.try_borrow_mut()
+    {
+        row.pending.clear();
+        row.moves = false;
+        row.registration.release();
+    }
+}

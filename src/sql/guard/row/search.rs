@@ -1,0 +1,165 @@
+//! Searches a guarded table for rows near a new row.
+//!
+//! The search reads the block indexes directly, whatever the planner would choose, under a dirty snapshot: it sees what
+//! every other transaction has written, committed or not. Each version of a row counts. A search in a query
+//! (`sql::search::finder`) reads the same indexes under the query's snapshot. It skips entries that it has seen before,
+//! and fetches rows in the order of their tids.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+
+use pgrx::pg_sys::{self, Oid};
+use simhash::error::Error;
+use simhash::search::blocks::Block;
+use simhash::search::growth::Growth;
+use simhash::search::nearness::Nearness;
+
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::heap::dirty_scan::{DirtyScan, VersionState};
+use crate::postgres::heap::entry_scan::MOST_VALUES;
+use crate::postgres::heap::moment::Moment;
+use crate::postgres::heap::row::{Row, TableSlot, tid_numbers};
+use crate::postgres::heap::row_version::RowVersion;
+use crate::sql::guard::definition::scope::GuardScopeValues;
+use crate::sql::guard::definition::searched_table::{SearchedIndexes, SearchedTable};
+use crate::sql::indexed::layouts::growing;
+
+/// Whether a row has the same key as the new row, so that ON CONFLICT finds it; if the flag is set, in a unique index
+/// on plain columns.
+pub type HasSameKey<'a> = dyn Fn(Row<'_>, bool) -> bool + 'a;
+
+/// The new row, and which rows to find.
+pub struct NearQuery<'a> {
+    pub fingerprint: i64,
+    /// Which fingerprints are near.
+    pub near: Nearness,
+    /// The largest distance that still matters: once a row is found, only nearer rows do.
+    pub max_distance: Cell<i32>,
+    /// The new row's values of the scope columns.
+    pub scope: &'a GuardScopeValues<'a>,
+    /// The new row's table.
+    pub table: Oid,
+    /// For an UPDATE, the tid of the row's old version in that table.
+    pub old_tid: Option<pg_sys::ItemPointerData>,
+    /// Recognises rows with the same key as the new row; None for an UPDATE.
+    pub has_same_key: Option<&'a HasSameKey<'a>>,
+    /// The time at which the search began.
+    pub since: &'a Moment,
+}
+
+/// A version of a near row.
+pub struct Candidate<'a> {
+    pub table: &'a Relation,
+    pub version: RowVersion<'a>,
+    pub distance: u32,
+    pub state: VersionState,
+}
+
+impl NearQuery<'_> {
+    /// The distance of a fingerprint; None if it is not near, or too far to matter.
+    pub fn distance(&self, fingerprint: i64) -> Option<u32> {
+        let difference = (fingerprint ^ self.fingerprint).cast_unsigned();
+        let distance = difference.count_ones();
+        (distance.cast_signed() <= self.max_distance.get() && self.near.contains(difference)).then_some(distance)
+    }
+
+    /// Calls `show` with each near row of a table, until `show` breaks. `show` may get a row more than once, and may
+    /// reduce `max_distance`. An error if out of memory.
+    ///
+    /// A concurrent UPDATE can hide a row: it may write the new version behind the scan's position, and then the scan
+    /// finds the old version gone. `show` also gets such an old version, with the state that it is gone lately. If it
+    /// gets none, the search has missed no row that was near when it began: an index has an entry for every version,
+    /// except those long gone, and a version that was replaced before the search began has a successor that existed by
+    /// then.
+    pub fn each_near<B>(
+        &self,
+        searched: &SearchedTable,
+        mut show: impl FnMut(&Candidate) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, Error> {
+        let table = Relation::open(searched.oid);
+        let slot = TableSlot::new(&table);
+        let fingerprint = self.fingerprint.cast_unsigned();
+        // Each step is made once, so that a row is not missed that a concurrent INSERT has put into some indexes only.
+        let SearchedIndexes { before, rows, layouts, .. } = &searched.indexes;
+        let mut growth = Growth::new(*rows, growing(layouts), self.near);
+        // SAFETY: the indexes compare the scope columns as their types do, as `SearchedIndexes::cheapest` has checked.
+        let before = unsafe { searched.scope.keys(before, self.scope) };
+        while let Some(step) = growth.next(self.max_distance.get(), f64::INFINITY) {
+            let indexed = &layouts[step.layout][step.block];
+            let Some(block) = Block::new(indexed.block, indexed.blocks) else { break };
+            let index = Relation::open(indexed.index);
+            // SAFETY: table and index stay open until the scan ends. The index belongs to the table, and has the
+            // fingerprint, a bigint, at this position.
+            let mut scan =
+                unsafe { DirtyScan::begin(&table, &index, &slot, self.since, before.len() + 1, indexed.fingerprint) };
+            scan.limit_refusals((step.limit / indexed.entries().microseconds()) as u64);
+            let mut values = block.ring(fingerprint, step.radius);
+            let mut at_once = Vec::new();
+            loop {
+                at_once.clear();
+                at_once.try_reserve_exact(MOST_VALUES)?;
+                at_once.extend(values.by_ref().take(MOST_VALUES));
+                if at_once.is_empty() || !scan.has_read_all() {
+                    break;
+                }
+                // SAFETY: after the scope columns, the index has a block, an integer; the scan has a key for each.
+                unsafe { scan.look_up(&before, &at_once) };
+                let read_before = scan.entries();
+                let flow = self.scan(searched, &table, &mut scan, &mut show);
+                searched.entries.set(searched.entries.get() + scan.entries() - read_before);
+                if flow.is_break() {
+                    return Ok(flow);
+                }
+            }
+            if scan.has_read_all() { growth.complete(step) } else { growth.give_up(step) }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Calls `show` with what one look-up finds.
+    fn scan<B>(
+        &self,
+        searched: &SearchedTable,
+        table: &Relation,
+        scan: &mut DirtyScan<'_>,
+        show: &mut impl FnMut(&Candidate) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let is_near = |fingerprint| self.distance(fingerprint).is_some();
+        while let Some((version, state)) = scan.next(is_near) {
+            let Some(distance) = self.distance_of_row(searched, version.row()) else {
+                scan.refuse();
+                continue;
+            };
+            if self.is_left_to_on_conflict(searched, version, state) {
+                continue;
+            }
+            let is_old = self.is_old_version(searched, version.row());
+            let state = if is_old { VersionState::Gone { lately: false } } else { state };
+            show(&Candidate { table, version, distance, state })?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The distance of a row, if it is near and within the scope.
+    fn distance_of_row(&self, searched: &SearchedTable, row: Row<'_>) -> Option<u32> {
+        let distance = self.distance(row.value(searched.fingerprint)?.value() as i64)?;
+        searched.scope.has_values(row, self.scope).then_some(distance)
+    }
+
+    /// Whether ON CONFLICT will find this row in place of the new row, whatever other transactions do.
+    fn is_left_to_on_conflict(&self, searched: &SearchedTable, version: RowVersion<'_>, state: VersionState) -> bool {
+        let Some(has_same_key) = self.has_same_key.filter(|_| self.table == searched.oid) else { return false };
+        match state {
+            VersionState::Present => has_same_key(version.row(), false),
+            // Whether or not the transaction that is changing the row commits, the row keeps its key.
+            VersionState::Depends { .. } => version.keeps_key() && has_same_key(version.row(), true),
+            VersionState::Gone { .. } => false,
+        }
+    }
+
+    /// Whether a row is the old version of the row that is updated.
+    fn is_old_version(&self, searched: &SearchedTable, row: Row<'_>) -> bool {
+        let is_same = |old| tid_numbers(old) == tid_numbers(row.tid());
+        self.table == searched.oid && self.old_tid.is_some_and(is_same)
+    }
+}

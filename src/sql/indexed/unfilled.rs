@@ -1,0 +1,138 @@
+//! Rows without the fingerprint that the trigger `simhash_update` would give them. `simhash_fill` fills them; other
+//! commands warn about them.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
+
+use super::layouts::{BlockKey, block_keys};
+use super::source::{Source, block_sql};
+use super::update_trigger::UpdateTrigger;
+use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::index::{Index, Keyed};
+use crate::postgres::catalog::names::schema_name;
+use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::target::Target;
+use crate::postgres::error::{sendable, user_error, warn};
+use crate::postgres::owner::{set, with_settings};
+use crate::postgres::spi::execute;
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
+
+/// A fingerprint column that the trigger `simhash_update` maintains.
+pub struct MaintainedColumn {
+    /// The quoted column name.
+    pub column: String,
+    /// What the trigger computes, as SQL for statements of this transaction.
+    pub fingerprint: String,
+}
+
+impl MaintainedColumn {
+    /// Reads the first trigger that maintains a column, whether attach or a user created it. None if there is no such
+    /// trigger; an error if its arguments are wrong.
+    pub fn read(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<Self>, ErrorReport> {
+        let Some(trigger) = UpdateTrigger::of_column(schema, &table.open(), column)? else { return Ok(None) };
+        let source = Source::read(table, trigger.source.clone(), None)?;
+        trigger.options()?;
+        let fingerprint = match &trigger.options_json {
+            Some(json) => {
+                let function = schema.held_name(c"simhash", &[pg_sys::TEXTOID, pg_sys::TEXTOID])?;
+                format!("{function}({}, {}::pg_catalog.text)", source.argument(), quote_literal(json))
+            }
+            None => source.fingerprint_sql(schema)?,
+        };
+        Ok(Some(Self { column: quote_identifier(column), fingerprint }))
+    }
+
+    /// The condition that selects the rows that lack their fingerprint.
+    pub fn is_unfilled(&self) -> String {
+        format!("{} IS NULL AND {} IS NOT NULL", self.column, self.fingerprint)
+    }
+}
+
+/// How [`warn_of_unfilled`] looks for rows that lack their fingerprint.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// In the whole table.
+    Everywhere,
+    /// By an index on a block, if there is one: a row without a fingerprint has no blocks either.
+    ByIndex,
+}
+
+/// Warns if a table or one that inherits from it has rows that lack their fingerprint. Must run as the owner.
+pub fn warn_of_unfilled(
+    schema: ExtensionSchema,
+    column: &str,
+    table: &Target,
+    family: &[Target],
+    look: Look,
+) -> Result<(), ErrorReport> {
+    // Without children, as for a partition, ONLY is not needed; for a distributed table it would select only the local
+    // part, which has no rows.
+    let only = if table.is_partitioned() || family.len() == 1 { "" } else { "ONLY " };
+    for member in family.iter().filter(|member| member.is_ordinary()) {
+        if !can_be_read(member) {
+            continue;
+        }
+        let member = member.held()?;
+        // A trigger that cannot compute, for example because its source was dropped, reports that when it fires.
+        let Ok(Some(maintained)) = MaintainedColumn::read(schema, &member, column) else { continue };
+        let mut condition = maintained.is_unfilled();
+        if look == Look::ByIndex
+            && let Some(block) = indexed_block(schema, &member, column)?
+        {
+            condition = format!("{block} IS NULL AND {condition}");
+        }
+        let found = with_settings(|| {
+            set(c"row_security", c"off");
+            execute(&format!("SELECT FROM {only}{} WHERE {condition} LIMIT 1", member.sql()))
+        })?;
+        if found > 0 {
+            let prefix = if column == "simhash" { String::new() } else { format!(", {}", quote_literal(column)) };
+            let fill = quote_qualified_identifier(schema_name(schema.oid())?, "simhash_fill".to_owned());
+            let call = format!("CALL {fill}({}{prefix})", quote_literal(table.sql()));
+            let message = format!("table \"{}\" has rows without a fingerprint that should have one", member.name);
+            let warning = user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .set_detail("Searches and guards do not see them.")
+                .set_hint(sendable(format!("Fill them: {call}")));
+            warn(warning);
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Whether the rows can be read and names can be held. A read-only transaction cannot hold names. If a policy hides
+/// rows from the owner, the rows cannot be read, and simhash_fill reports it.
+pub fn can_be_read(table: &Target) -> bool {
+    let is_temporary_elsewhere = table.open().is_temporary_elsewhere();
+    // SAFETY: look-ups in system caches, and a setting that is a plain variable.
+    unsafe {
+        let policies = pg_sys::check_enable_rls(table.oid, table.owner, true);
+        !pg_sys::XactReadOnly && !is_temporary_elsewhere && policies != pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
+    }
+}
+
+/// The SQL of a block of the fingerprint that has an index; None if no block has one.
+fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Result<Option<String>, ErrorReport> {
+    let relation = table.open();
+    let Some(fingerprint) = Column::find(&relation, column)? else { return Ok(None) };
+    let usable = |index| Index::read_usable(&Relation::open(index)).filter(|index| !index.is_partial);
+    for index in relation.indexes().into_iter().filter_map(usable) {
+        let key = block_keys(&relation, &index)
+            .next()
+            .filter(|key| key.scope.is_empty() && key.call.fingerprint.as_own_column() == Some(fingerprint.number));
+        match key {
+            Some(BlockKey { of: Keyed::Column(number), .. }) => {
+                if let Some(column) = Column::at(&relation, number) {
+                    return Ok(Some(quote_identifier(column.name()?)));
+                }
+            }
+            Some(BlockKey { of: Keyed::Expression(_), call, .. }) => {
+                let function = schema.held_name(c"simhash_block", SIMHASH_BLOCK)?;
+                return Ok(Some(block_sql(&function, &fingerprint, call.block, call.blocks)?));
+            }
+            None => {}
+        }
+    }
+    Ok(None)
+}
