@@ -4,20 +4,18 @@ import random
 import re
 import sys
 from functools import cache
-from pathlib import Path
 
 import numpy
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from debian_sets import SHINGLE, normalised  # noqa: E402
-from texts import Texts  # noqa: E402
+from debian_sets import SHINGLE, normalised
+from texts import Texts
 
 # Of ten texts, so many are an edit of an earlier text.
 EDITS = 4
 # An edit adds, removes or replaces each word with a chance of at most this.
 MOST_WORDS = 0.1
-# Of four edits, so many also have a line added, or other case or punctuation.
-LINES = MARKS = 1
+# One in so many edits also adds a line, and one in so many changes case or punctuation.
+ONE_IN = 4
 # So many candidates for pairs are listed before repetitions are removed.
 MOST_CANDIDATES = 50_000_000
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
@@ -48,12 +46,11 @@ def edit(text, other, rng):
         else:
             parts.append(rng.choice([f"{part} {rng.choice(words)}", "", rng.choice(words)]))
     text = "".join(parts)
-    if rng.randrange(4) < LINES:
+    if rng.randrange(ONE_IN) == 0:
         line = rng.choice(other.split("\n"))
         text = rng.choice([f"{line}\n{text}", f"{text}\n{line}"])
-    if rng.randrange(4) < MARKS:
-        change = rng.choice([str.upper, str.lower, str.title, lambda text: re.sub(r"[,;:'\"]", "", text)])
-        text = change(text)
+    if rng.randrange(ONE_IN) == 0:
+        text = rng.choice([text.upper(), text.lower(), text.title(), re.sub(r"[,;:'\"]", "", text)])
     return text
 
 
