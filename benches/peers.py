@@ -3,7 +3,7 @@ process) and PyPI's simhash, on the same documents and one core.
 
     python peers.py RUNS FILE.jsonl ...
 
-Needs the packages of requirements.txt, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash
+Needs the packages of python-requirements.txt, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash
 and, for each FILE, the tables that sql/store.sql makes of its documents. The ways take turns; medians.
 
 Both databases store the documents compressed with LZ4 (ClickHouse: a MergeTree) and uncompressed (PostgreSQL: STORAGE
