@@ -10,7 +10,6 @@ use super::update_trigger::{UpdateTrigger, kind_of_stored};
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::expression::Expression;
-
 use crate::sql::functions::ExtensionSchema;
 
 /// The text that a table's fingerprints are made from, and the options that they are made with.
