@@ -7,7 +7,8 @@
 //! A pair is found if its fingerprints differ in at most 10 bits, and some of four blocks in at most one, and its texts
 //! have the resemblance. Precision is the share of the found pairs whose J is .8 or more. Recall is the share of the
 //! pairs whose J is .9 or more that are found; "near" is the share of these whose fingerprints are near, which no recall
-//! can exceed. "Proposed" is the number of all pairs whose fingerprints are near: texts that are compared. "Equal" are the pairs whose fingerprints are equal.
+//! can exceed. "Proposed" is the number of all pairs whose fingerprints are near: so many texts are compared. "Equal"
+//! are the pairs whose fingerprints are equal.
 //!
 //! Each document is cut: its beginning with 8, 15, 25 and 40 features, up to the next space. Of beginnings that are equal
 //! but for case and punctuation, only one is kept. Their J is computed of the beginnings themselves, as that of whole
@@ -108,28 +109,21 @@ fn classes_of(set: &Set) -> Vec<(String, Class)> {
     let of_beginnings = SIZES.map(|size| {
         let texts = distinct(set.texts.iter().filter_map(|text| beginning(text, size)));
         let counts = vec![size; texts.len()];
-        let [class] = classes(&texts, &counts, &resembling(&texts), [0..usize::MAX]);
+        let [class] = classes(&texts, &counts, &resembling(&texts), [usize::MAX]);
         (format!("cut to {size} features"), class)
     });
     let texts: Vec<&str> = set.texts.iter().map(String::as_str).collect();
     let counts: Vec<usize> = texts.iter().map(|text| features(text)).collect();
     let js = set.resembling.iter().filter(|(_, _, j)| *j >= SIMILAR).map(|&(a, b, j)| ((a.min(b), a.max(b)), j));
-    let mut first = 0;
-    let ranges = CLASSES.map(|(_, end)| std::mem::replace(&mut first, end)..end);
-    let of_documents = classes(&texts, &counts, &js.collect(), ranges);
+    let of_documents = classes(&texts, &counts, &js.collect(), CLASSES.map(|(_, end)| end));
     let titles = CLASSES.iter().map(|(title, _)| (*title).to_owned());
     of_beginnings.into_iter().chain(titles.zip(of_documents)).collect()
 }
 
-/// What the choices find among texts, for each range of numbers of features.
-fn classes<const N: usize>(
-    texts: &[&str],
-    counts: &[usize],
-    js: &HashMap<Pair, f64>,
-    ranges: [std::ops::Range<usize>; N],
-) -> [Class; N] {
+/// What the choices find among texts, for each class of numbers of features: the first class whose end is larger.
+fn classes<const N: usize>(texts: &[&str], counts: &[usize], js: &HashMap<Pair, f64>, ends: [usize; N]) -> [Class; N] {
     let mut found: [Class; N] = std::array::from_fn(|_| Class::default());
-    let of_count = |count: usize| ranges.iter().position(|range| range.contains(&count)).expect("ranges have no gap");
+    let of_count = |count: usize| ends.iter().position(|end| count < *end).expect("the last end is the largest number");
     let of_pair = |(a, b): Pair| of_count(counts[a].min(counts[b]));
     let j = |pair: Pair| js.get(&pair).copied().unwrap_or(0.0);
     counts.iter().for_each(|count| found[of_count(*count)].texts += 1);
