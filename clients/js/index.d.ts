@@ -29,6 +29,14 @@ export interface Feature {
   hash: bigint
 }
 
+/** A feature that only one of two texts has, or that weighs more in it. */
+export interface Difference {
+  side: 'a' | 'b'
+  feature: string
+  /** By how much it weighs more. */
+  weight: number
+}
+
 /** Near pairs: the positions of both rows, from 0, and their distance. */
 export interface Pairs {
   a: Uint32Array
@@ -59,6 +67,18 @@ export function similarity(a: bigint, b: bigint): number
  * numbers is "same" and their numbers differ.
  */
 export function resemblance(a: string, b: string, options?: Options): number | null
+
+/**
+ * The share of the features of `a` that `b` has too, 0 to 1: 1 for an excerpt. Null if `a` has no feature. The option
+ * numbers has no effect.
+ */
+export function containment(a: string, b: string, options?: Options): number | null
+
+/**
+ * The features that only one of two texts has, or that weigh more in it: first those of `a`, then those of `b`, each in
+ * the order in which they first end in the text. The option numbers has no effect.
+ */
+export function difference(a: string, b: string, options?: Options): Difference[]
 
 /** A block of a fingerprint that is cut into 2 to 8 blocks, 4 by default. Block 0 is the most significant. */
 export function block(fingerprint: bigint, block: number, blocks?: number): number

@@ -43,6 +43,27 @@ export function resemblance(a, b, options) {
   return output && new Float64Array(output)[0]
 }
 
+export function containment(a, b, options) {
+  const output = answer('containment', [checkText('a', a), checkText('b', b), writeOptions(options)])
+  return output && new Float64Array(output)[0]
+}
+
+export function difference(a, b, options) {
+  const output = answer('difference', [checkText('a', a), checkText('b', b), writeOptions(options)])
+  const view = new DataView(output)
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  const found = []
+  for (let place = 0; place < output.byteLength; ) {
+    const side = ['a', 'b'][view.getUint32(place, true)]
+    const weight = view.getFloat64(place + 4, true)
+    const length = view.getUint32(place + 12, true)
+    const feature = decoder.decode(new Uint8Array(output, place + 16, length))
+    found.push({ side, feature, weight })
+    place += 16 + length
+  }
+  return found
+}
+
 export function hamming(a, b) {
   return call('hamming', checkFingerprint(a), checkFingerprint(b))
 }

@@ -5,8 +5,10 @@
 mod entries;
 
 use entries::{entries, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::difference::{containment, difference};
+use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::search::blocks::{Block, radius};
@@ -37,6 +39,14 @@ fn fingerprints_match_the_reference() {
         if let Some(other) = entry["with"].as_str() {
             let found = resemblance(&mut fingerprinter, &text, other, &options, &|| ()).expect(&text);
             assert_eq!(found, entry["resemblance"].as_f64(), "{name}");
+            let found = containment(&mut fingerprinter, &text, other, &options, &|| ()).expect(&text);
+            assert_eq!(found, entry["containment"].as_f64(), "{name}");
+            let lists = difference(&mut fingerprinter, &text, other, &options, &|| ()).expect(&text);
+            let of_side = |(side, list): (&str, &FeatureList)| -> Vec<Value> {
+                list.iter().map(|f| json!([side, f.text, f.weight as f64 / list.one() as f64])).collect()
+            };
+            let found: Vec<Value> = ["a", "b"].into_iter().zip(&lists).flat_map(of_side).collect();
+            assert_eq!(Value::from(found), entry["difference"], "{name}");
         }
         let features = fingerprinter.features(&text, &options, &|| ()).expect(&text);
         assert_eq!(Some(features.iter().count() as u64), entry["features"].as_u64(), "{name}");

@@ -1,8 +1,9 @@
-//! `simhash`, `wide`, `features` and `resemblance`: functions of texts.
+//! `simhash`, `wide`, `features`, `resemblance`, `containment` and `difference`: functions of texts.
 
 use std::cell::Cell;
 
 use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
 use simhash::{Error, FORMAT, Options};
 
@@ -85,14 +86,46 @@ pub extern "C" fn features() -> u32 {
 /// The resemblance of two texts. Inputs: both texts, options. Output: the resemblance, an f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn resemblance() -> u32 {
+    share_of(|fingerprinter, a, b, options| resemblance_of(fingerprinter, a, b, options, &|| ()))
+}
+
+/// The containment of a text in another one. Inputs: both texts, options. Output: the containment, an f64.
+#[unsafe(no_mangle)]
+pub extern "C" fn containment() -> u32 {
+    share_of(|fingerprinter, a, b, options| containment_of(fingerprinter, a, b, options, &|| ()))
+}
+
+/// A share that two texts have, or none.
+fn share_of(work: impl FnOnce(&mut Fingerprinter, &str, &str, &Options) -> Result<Option<f64>, Error>) -> u32 {
     answer(|output| {
         with_inputs(|[a, b, document]| {
             let (a, b, options) = (text(a)?, text(b)?, options::read(document)?);
-            let found = with_fingerprinter(|fingerprinter| resemblance_of(fingerprinter, a, b, &options, &|| ()))?;
-            if let Some(resemblance) = found {
-                output.push(&resemblance.to_le_bytes())?;
+            let found = with_fingerprinter(|fingerprinter| work(fingerprinter, a, b, &options))?;
+            if let Some(share) = found {
+                output.push(&share.to_le_bytes())?;
             }
             Ok(found.is_some())
+        })
+    })
+}
+
+/// The difference of two texts. Inputs: both texts, options. Output: for each feature its side, a u32 that is 0 for the
+/// first text and 1 for the second; its weight, an f64; the length of its text in bytes, a u32; and its text.
+#[unsafe(no_mangle)]
+pub extern "C" fn difference() -> u32 {
+    answer(|output| {
+        with_inputs(|[a, b, document]| {
+            let (a, b, options) = (text(a)?, text(b)?, options::read(document)?);
+            let lists = with_fingerprinter(|fingerprinter| difference_of(fingerprinter, a, b, &options, &|| ()))?;
+            for (side, list) in (0u32..).zip(&lists) {
+                for feature in list.iter() {
+                    output.push(&side.to_le_bytes())?;
+                    output.push(&(feature.weight as f64 / list.one() as f64).to_le_bytes())?;
+                    output.push(&(feature.text.len() as u32).to_le_bytes())?;
+                    output.push(feature.text.as_bytes())?;
+                }
+            }
+            Ok(true)
         })
     })
 }

@@ -3,7 +3,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { block, features, format, hamming, probes, resemblance, similarity, simhash, wide } from 'pg-simhash'
+import {
+  block,
+  containment,
+  difference,
+  features,
+  format,
+  hamming,
+  probes,
+  resemblance,
+  similarity,
+  simhash,
+  wide,
+} from 'pg-simhash'
 
 test('a text without a feature has no fingerprint', () => {
   for (const text of [null, '', '?!']) {
@@ -12,6 +24,9 @@ test('a text without a feature has no fingerprint', () => {
   }
   assert.deepEqual(features('?!'), [])
   assert.equal(resemblance('?!', 'text'), null)
+  assert.equal(containment('?!', 'text'), null)
+  assert.equal(containment('text', '?!'), 0)
+  assert.deepEqual(difference('?!', ''), [])
 })
 
 test('fingerprints are signed', () => {
@@ -47,6 +62,20 @@ test('resemblance', () => {
   assert.equal(resemblance('4,000 tonnes', 'tonnes: 4,000', { numbers: 'same' }), 1)
 })
 
+test('containment', () => {
+  assert.equal(containment('to be', 'To be, or not to be'), 1)
+  assert.equal(containment('To be, or not to be', 'to be'), 0.5)
+})
+
+test('difference', () => {
+  assert.deepEqual(difference('a a a naïve', 'a naïve naïve 数据', { weight: 'tf', weights: { a: 0.5 } }), [
+    { side: 'a', feature: 'a', weight: 1 },
+    { side: 'b', feature: 'naïve', weight: 1 },
+    { side: 'b', feature: '数据', weight: 1 },
+  ])
+  assert.deepEqual(difference('same', 'SAME!'), [])
+})
+
 test('distances', () => {
   assert.equal(hamming(0n, -1n), 64)
   assert.equal(hamming(5n, 6n), 2)
@@ -80,7 +109,9 @@ test('what is no text', () => {
   assert.throws(() => simhash(7), { name: 'TypeError', message: 'text must be a string, not number' })
   assert.throws(() => simhash(), { name: 'TypeError', message: 'text must be a string, not undefined' })
   assert.throws(() => features(null), { name: 'TypeError', message: 'text must be a string, not null' })
-  assert.throws(() => resemblance('a', 7), { name: 'TypeError', message: 'b must be a string, not number' })
+  for (const call of [resemblance, containment, difference]) {
+    assert.throws(() => call('a', 7), { name: 'TypeError', message: 'b must be a string, not number' })
+  }
   assert.throws(() => simhash('a\ud800'), {
     name: 'TypeError',
     message: 'text has lone surrogates. Use toWellFormed().',

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { block, features, probes, resemblance, simhash, wide } from 'pg-simhash'
+import { block, containment, difference, features, probes, resemblance, simhash, wide } from 'pg-simhash'
 
 /** The lines of a file. Integers beyond 2^53 are read as BigInt: `fingerprint`, and arrays of them. */
 function entries(name) {
@@ -63,6 +63,15 @@ test('resemblances', () => {
   assert.ok(golden.length >= 10, `${golden.length} resemblances`)
   for (const entry of golden) {
     assert.equal(resemblance(text(entry), entry.with, entry.options ?? undefined), entry.resemblance, entry.name)
+  }
+})
+
+test('differences', () => {
+  for (const entry of entries('golden.jsonl').filter((entry) => 'with' in entry)) {
+    const both = [text(entry), entry.with, entry.options ?? undefined]
+    assert.equal(containment(...both), entry.containment, entry.name)
+    const found = difference(...both).map(({ side, feature, weight }) => [side, feature, weight])
+    assert.deepEqual(found, entry.difference, entry.name)
   }
 })
 

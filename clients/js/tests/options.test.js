@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { features, resemblance, simhash, wide } from 'pg-simhash'
+import { containment, difference, features, resemblance, simhash, wide } from 'pg-simhash'
 
 const TEXT = 'Some words of a text, SOME of them in <b hidden>capitals</b>'
 
@@ -33,6 +33,8 @@ test('every function of a text reads them', () => {
     (options) => wide(TEXT, 2, options),
     (options) => features(TEXT, options),
     (options) => resemblance(TEXT, TEXT, options),
+    (options) => containment(TEXT, TEXT, options),
+    (options) => difference(TEXT, TEXT, options),
   ]) {
     assert.throws(() => call({ ngram: 17 }), {
       name: 'RangeError',

@@ -4,12 +4,14 @@ The functions have the names that they have in SQL, without the prefix simhash_.
 integer, as PostgreSQL's bigint.
 """
 
-from pg_simhash._feature import Feature
+from pg_simhash._feature import Difference, Feature
 from pg_simhash._native import (
     FingerprintArray,
     __version__,
     block,
     clusters,
+    containment,
+    difference,
     features,
     format,
     hamming,
@@ -24,12 +26,15 @@ from pg_simhash._native import (
 from pg_simhash._options import Options
 
 __all__ = [
+    "Difference",
     "Feature",
     "FingerprintArray",
     "Options",
     "__version__",
     "block",
     "clusters",
+    "containment",
+    "difference",
     "features",
     "format",
     "hamming",

@@ -1,6 +1,6 @@
-"""A feature of a text."""
+"""Features of texts."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class Feature(NamedTuple):
@@ -9,3 +9,11 @@ class Feature(NamedTuple):
     feature: str
     weight: float
     hash: int
+
+
+class Difference(NamedTuple):
+    """A feature that only one of two texts has, "a" or "b", or that weighs more in it: its text, and by how much."""
+
+    side: Literal["a", "b"]
+    feature: str
+    weight: float

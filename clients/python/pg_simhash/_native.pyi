@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import CapsuleType, Unpack
 
-from pg_simhash._feature import Feature
+from pg_simhash._feature import Difference, Feature
 from pg_simhash._options import Options
 
 __all__ = [
@@ -13,6 +13,8 @@ __all__ = [
     "__version__",
     "block",
     "clusters",
+    "containment",
+    "difference",
     "features",
     "format",
     "hamming",
@@ -61,6 +63,8 @@ def simhash_wide(text: str | None, /, words: int = 2, **options: Unpack[Options]
 def simhash_of_features(features: Iterable[str], /, weights: Iterable[float] | None = None) -> int | None: ...
 def features(text: str, /, **options: Unpack[Options]) -> list[Feature]: ...
 def resemblance(a: str, b: str, /, **options: Unpack[Options]) -> float | None: ...
+def containment(a: str, b: str, /, **options: Unpack[Options]) -> float | None: ...
+def difference(a: str, b: str, /, **options: Unpack[Options]) -> list[Difference]: ...
 @overload
 def hamming(a: int, b: int, /) -> int: ...
 @overload

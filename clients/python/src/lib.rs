@@ -43,7 +43,7 @@ mod _native {
     #[pymodule_export]
     use crate::pairs::pairs;
     #[pymodule_export]
-    use crate::resemblance::resemblance;
+    use crate::resemblance::{containment, difference, resemblance};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]

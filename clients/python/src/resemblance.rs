@@ -1,10 +1,16 @@
-//! `resemblance`: how many features two texts have in common.
+//! `resemblance`, `containment` and `difference`: what two texts have in common, and what they do not.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyType};
+use simhash::error::Error;
+use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
+use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
+use simhash::ticking::ITEMS_BETWEEN_TICKS;
 
-use crate::cancel::detached_unless_small;
+use crate::cancel::{Signals, detached_unless_small};
 use crate::error::algorithm_error;
 use crate::fingerprint::with_fingerprinter;
 use crate::options;
@@ -20,11 +26,73 @@ pub fn resemblance<'py>(
     b: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
+    of_both(a, b, options, |fingerprinter, a, b, options, signals| {
+        resemblance_of(fingerprinter, a, b, options, &|| signals.tick())
+    })
+}
+
+/// Return the share of the features of the first text that the second one has too, 0 to 1, as SQL's
+/// simhash_containment does.
+///
+/// 1 for an excerpt. None if the first text has no feature. The option numbers has no effect. Costs as much as the
+/// fingerprints of both, in time and in memory.
+#[pyfunction]
+#[pyo3(signature = (a, b, /, **options))]
+pub fn containment<'py>(
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<f64>> {
+    of_both(a, b, options, |fingerprinter, a, b, options, signals| {
+        containment_of(fingerprinter, a, b, options, &|| signals.tick())
+    })
+}
+
+/// Return the features that only one of two texts has, or that weigh more in it, as SQL's simhash_difference does.
+///
+/// They are named tuples (side, feature, weight): first those of the text "a", then those of "b", each in the order in
+/// which they first end in the text. The weight is the difference of the two weights. The option numbers has no effect.
+/// Needs about 300 bytes for each feature of the texts.
+#[pyfunction]
+#[pyo3(signature = (a, b, /, **options))]
+pub fn difference<'py>(
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyList>> {
+    static DIFFERENCE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = a.py();
+    let one_of = DIFFERENCE.import(py, "pg_simhash._feature", "Difference")?;
+    let lists = of_both(a, b, options, |fingerprinter, a, b, options, signals| {
+        difference_of(fingerprinter, a, b, options, &|| signals.tick())
+    })?;
+    let list = PyList::empty(py);
+    for (side, features) in ["a", "b"].into_iter().zip(&lists) {
+        let one = features.one() as f64;
+        for position in 0..features.positions() {
+            if position % ITEMS_BETWEEN_TICKS == 0 {
+                py.check_signals()?;
+            }
+            if let Some(feature) = features.get(position) {
+                list.append(one_of.call1((side, feature.text, feature.weight as f64 / one))?)?;
+            }
+        }
+    }
+    Ok(list)
+}
+
+/// What `work` finds of two texts.
+fn of_both<T: Send>(
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+    options: Option<&Bound<'_, PyDict>>,
+    work: impl FnOnce(&mut Fingerprinter, &str, &str, &Options, &Signals) -> Result<T, Error> + Send,
+) -> PyResult<T> {
     let py = a.py();
     let options = options::read(options)?;
     let (a, b) = (required(a, "a")?, required(b, "b")?);
     let found = detached_unless_small(py, a.len() + b.len(), |signals| {
-        with_fingerprinter(|fingerprinter| resemblance_of(fingerprinter, a, b, &options, &|| signals.tick()))
+        with_fingerprinter(|fingerprinter| work(fingerprinter, a, b, &options, signals))
     })?;
     found.map_err(algorithm_error)
 }

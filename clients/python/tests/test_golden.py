@@ -34,6 +34,15 @@ class Golden(unittest.TestCase):
                 found = pg_simhash.resemblance(golden.text(entry), entry["with"], **(entry.get("options") or {}))
                 self.assertEqual(found, entry["resemblance"])
 
+    def test_differences(self):
+        entries = [entry for entry in golden.entries("golden.jsonl") if "with" in entry]
+        for entry in entries:
+            a, b, options = golden.text(entry), entry["with"], entry.get("options") or {}
+            with self.subTest(entry["name"]):
+                found = pg_simhash.difference(a, b, **options)
+                self.assertEqual([list(one) for one in found], entry["difference"])
+                self.assertEqual(pg_simhash.containment(a, b, **options), entry["containment"])
+
     def test_blocks_and_probes(self):
         entries = golden.entries("blocks.jsonl")
         self.assertGreaterEqual(len(entries), 60)

@@ -149,18 +149,38 @@ class Server(unittest.TestCase):
                 [equal, weighted],
             )
 
-    def test_resemblance(self):
-        others = [
+    def others(self):
+        """For each text, one that has some features in common with it."""
+        return [
             text[: self.rng.randrange(len(text) + 1)] + self.rng.choice(["", " x", random_text(self.rng)])
             for text in self.texts
         ]
+
+    def test_resemblance_and_containment(self):
+        others = self.others()
         query = """
-            SELECT simhash_resemblance(a, b, o::jsonb)
+            SELECT simhash_resemblance(a, b, o::jsonb), simhash_containment(a, b, o::jsonb)
             FROM unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS u(a, b, o, i) ORDER BY i
         """
-        theirs = [resemblance for (resemblance,) in self.rows(query, self.texts, others, self.documents)]
+        theirs = self.rows(query, self.texts, others, self.documents)
         sides = zip(self.texts, others, self.options)
-        self.compare([pg_simhash.resemblance(a, b, **options) for a, b, options in sides], theirs)
+        functions = pg_simhash.resemblance, pg_simhash.containment
+        self.compare([tuple(function(a, b, **options) for function in functions) for a, b, options in sides], theirs)
+
+    def test_difference(self):
+        others = self.others()[:1000]
+        query = """
+            SELECT i, side, feature, weight
+            FROM unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS u(a, b, o, i),
+                ROWS FROM (simhash_difference(a, b, o::jsonb)) WITH ORDINALITY AS d(side, feature, weight, place)
+            ORDER BY i, place
+        """
+        theirs = self.rows(query, self.texts[:1000], others, self.documents[:1000])
+        ours = []
+        for place, (a, b, options) in enumerate(zip(self.texts, others, self.options), start=1):
+            ours += [(place, *one) for one in pg_simhash.difference(a, b, **options)]
+        self.compare(ours, theirs)
+        self.assertGreater(len(ours), 1000)
 
     def fingerprints(self, count):
         return [self.rng.getrandbits(64) - 2**63 for _ in range(count)]

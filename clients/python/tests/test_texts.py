@@ -2,7 +2,17 @@
 
 import unittest
 
-from pg_simhash import Feature, features, resemblance, simhash, simhash_of_features, simhash_wide
+from pg_simhash import (
+    Difference,
+    Feature,
+    containment,
+    difference,
+    features,
+    resemblance,
+    simhash,
+    simhash_of_features,
+    simhash_wide,
+)
 
 HELLO = -7685981735718036227
 
@@ -20,6 +30,9 @@ class Texts(unittest.TestCase):
         self.assertIsNone(simhash_wide(None))
         self.assertIsNone(simhash_wide("!"))
         self.assertIsNone(resemblance("a", "!"))
+        self.assertIsNone(containment("!", "a"))
+        self.assertEqual(containment("a", "!"), 0.0)
+        self.assertEqual(difference("!", ""), [])
         self.assertEqual(features("!"), [])
 
     def test_any_iterable_has_a_list(self):
@@ -58,6 +71,8 @@ class Texts(unittest.TestCase):
             features(["a"])
         with self.assertRaisesRegex(TypeError, "^b must be str, not NoneType$"):
             resemblance("a", None)
+        with self.assertRaisesRegex(TypeError, "^a must be str, not int$"):
+            difference(1, "b")
 
     def test_an_error_of_an_iterator_is_passed_on(self):
         def broken():
@@ -139,6 +154,20 @@ class Resemblance(unittest.TestCase):
         self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes"), 0.5)
         self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes", numbers="same"), 0.0)
         self.assertEqual(resemblance("4,000 tonnes", "tonnes: 4,000", numbers="same"), 1.0)
+
+    def test_containment_is_the_share_of_the_first_text(self):
+        self.assertEqual(containment("to be", "To be, or not to be"), 1.0)
+        self.assertEqual(containment("To be, or not to be", "to be"), 0.5)
+        self.assertEqual(containment("a a b", "a b b", weight="tf"), 2 / 3)
+        self.assertEqual(containment("4,000 tonnes", "4 tonnes", numbers="same"), 2 / 3)
+
+    def test_difference_is_what_one_text_has(self):
+        found = difference("Forty thousand tonnes in May", "forty thousand barrels in June, in May")
+        self.assertEqual(found, [("a", "tonnes", 1.0), ("b", "barrels", 1.0), ("b", "june", 1.0)])
+        self.assertIs(type(found[0]), Difference)
+        self.assertEqual(difference("a a a b", "a b b", weight="tf"), [("a", "a", 2.0), ("b", "b", 1.0)])
+        self.assertEqual(difference("the cat", "the dog", weights={"cat": 0.25, "dog": 0}), [("a", "cat", 0.25)])
+        self.assertEqual(difference("same", "SAME!"), [])
 
 
 if __name__ == "__main__":

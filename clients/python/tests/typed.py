@@ -7,7 +7,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 import pg_simhash
-from pg_simhash import Feature, FingerprintArray, Options
+from pg_simhash import Difference, Feature, FingerprintArray, Options
 
 options: Options = {"tokens": "chars", "ngram": 3}
 fingerprints: NDArray[np.int64] = np.array([1, 2])
@@ -19,6 +19,8 @@ assert_type(pg_simhash.simhash(["text", None], seed=7), list[int | None])
 assert_type(pg_simhash.simhash(texts), np.ma.MaskedArray[Any, np.dtype[np.int64]])
 assert_type(pg_simhash.features("text", weights={"a": 0.5}), list[Feature])
 assert_type(pg_simhash.resemblance("a", "b"), float | None)
+assert_type(pg_simhash.containment("a", "b", ngram=2), float | None)
+assert_type(pg_simhash.difference("a", "b"), list[Difference])
 assert_type(pg_simhash.hamming(1, 2), int)
 assert_type(pg_simhash.hamming(fingerprints, 2), NDArray[np.int32])
 assert_type(pg_simhash.similarity(1, fingerprints), NDArray[np.float64])

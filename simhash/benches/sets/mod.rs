@@ -26,10 +26,10 @@ pub struct Set {
 
 /// Reports on each set in the folders that are the program's arguments.
 #[allow(dead_code, reason = "not every benchmark has folders alone as arguments")]
-pub fn report_each(report: fn(&Set)) -> ExitCode {
+pub fn report_each(mut report: impl FnMut(&Set)) -> ExitCode {
     for folder in std::env::args().skip(1).filter(|argument| argument != "--bench") {
         match read_sets(Path::new(&folder)) {
-            Ok(sets) => sets.iter().for_each(report),
+            Ok(sets) => sets.iter().for_each(&mut report),
             Err(error) => {
                 eprintln!("cannot read {folder}: {error}");
                 return ExitCode::FAILURE;

@@ -20,7 +20,8 @@ document. The Rust code builds none, so golden documents nest their elements
 right, except where the standard lets an end tag be omitted.
 
 A line with "wide": N also gets the fingerprint of N words, and one with
-"with": TEXT the resemblance of both texts.
+"with": TEXT the resemblance of both texts, the containment of the first in the
+second, and their difference.
 
 Unicode versions: normalisation, case folding and the check below use Python
 3.11's own tables, which are of Unicode 14. The package `regex` has newer
@@ -263,9 +264,9 @@ def hash_of(feature, seed):
 
 
 def keep_heaviest(weights, top, seed):
-    """The `top` heaviest features; among equally heavy ones, those with the smallest hash."""
+    """The `top` heaviest features, in their order; among equally heavy ones, those with the smallest hash."""
     order = sorted(weights, key=lambda feature: (-weights[feature], hash_of(feature, seed)))
-    return {feature: weights[feature] for feature in order[:top]}
+    return {feature: weight for feature, weight in weights.items() if feature in order[:top]}
 
 
 def sum_bits(weights, seed):
@@ -459,6 +460,32 @@ def resemblance_of(a, b, options):
     return smaller / larger
 
 
+def containment_of(a, b, options):
+    """The weight of the features of a text that another text has too, as a share of all of its weight.
+
+    None if the text has no feature. The option `numbers` has no effect.
+    """
+    of_a, of_b = weighted_features(a, options), weighted_features(b, options)
+    if not of_a:
+        return None
+    return sum(min(weight, of_b.get(feature, 0)) for feature, weight in of_a.items()) / sum(of_a.values())
+
+
+def difference_of(a, b, options):
+    """[side, feature, weight] for each feature that weighs more in one text than in the other, with the difference.
+
+    First those of the text a, in the order in which they first end in it. A weight is a number as `weights` has it.
+    """
+    unit = BILLION if options["weights"] is not None else 1
+    of_a, of_b = weighted_features(a, options), weighted_features(b, options)
+    return [
+        [side, feature, (weight - other.get(feature, 0)) / unit]
+        for side, own, other in [("a", of_a, of_b), ("b", of_b, of_a)]
+        for feature, weight in own.items()
+        if weight > other.get(feature, 0)
+    ]
+
+
 # -------------------------------------------------------------- golden files
 
 def text_of(line):
@@ -488,6 +515,8 @@ def complete_text_line(line):
     if "with" in line:
         check_characters(line["name"], line["with"])
         line["resemblance"] = resemblance_of(text, line["with"], options)
+        line["containment"] = containment_of(text, line["with"], options)
+        line["difference"] = difference_of(text, line["with"], options)
     return line
 
 

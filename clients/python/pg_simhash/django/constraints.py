@@ -5,8 +5,9 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import DEFAULT_DB_ALIAS
-from django.db.models import BaseConstraint, Model, Value
+from django.db.models import BaseConstraint, BooleanField, Model, Value
 from django.db.models.constants import LOOKUP_SEP
+from django.db.models.expressions import RawSQL
 
 from .expressions import Resemblance, SimHash
 
@@ -20,8 +21,10 @@ class NoNearDuplicate(BaseConstraint):
     ``reject`` still decides: another session may store a near-duplicate between the check and the INSERT, and most
     other ways to store a row check nothing.
 
-    ``max_distance``, ``resemblance`` and ``scope`` are those of the guard, and ``options`` those of the fingerprint.
-    As for the guard, an instance whose text is the stored one is not checked.
+    The arguments are those of the guard, with the defaults that it has if the table is indexed by four blocks:
+    ``max_distance``, ``resemblance``, ``scope``, ``radii``, ``options`` and ``among``. ``fingerprint_options`` are those
+    of the fingerprint, and the ``options`` too unless others are given. As for the guard, an instance whose text is the
+    stored one is not checked.
     """
 
     default_violation_error_message = "There is already nearly the same text."
@@ -33,10 +36,13 @@ class NoNearDuplicate(BaseConstraint):
         *,
         name: str,
         fingerprint: str = "fingerprint",
-        max_distance: int = 10,
+        max_distance: int | None = None,
         resemblance: float | None = 0.89,
         scope: Sequence[str] = (),
+        radii: Sequence[int] = (1, 1, 1, 1),
         options: Mapping[str, Any] | None = None,
+        among: str | None = None,
+        fingerprint_options: Mapping[str, Any] | None = None,
         **violation_error: Any,
     ) -> None:
         self.arguments = {
@@ -44,7 +50,10 @@ class NoNearDuplicate(BaseConstraint):
             "max_distance": max_distance,
             "resemblance": resemblance,
             "scope": list(scope),
+            "radii": list(radii),
             "options": options,
+            "among": among,
+            "fingerprint_options": fingerprint_options,
         }
         self.source = source
         super().__init__(name=name, **violation_error)
@@ -61,7 +70,8 @@ class NoNearDuplicate(BaseConstraint):
         exclude: Collection[str] | None = None,
         using: str = DEFAULT_DB_ALIAS,
     ) -> None:
-        text, scope = getattr(instance, self.source), self.arguments["scope"]
+        arguments = self.arguments
+        text, scope = getattr(instance, self.source), arguments["scope"]
         if not text or not {self.source, *scope}.isdisjoint(exclude or ()):
             return
         rows = model._base_manager.using(using)
@@ -69,15 +79,29 @@ class NoNearDuplicate(BaseConstraint):
             if rows.filter(pk=instance.pk, **{self.source: text}).exists():
                 return
             rows = rows.exclude(pk=instance.pk)
-        options, resemblance = self.arguments["options"], self.arguments["resemblance"]
-        near = SimHash(Value(text), options), self.arguments["max_distance"]
-        rows = rows.filter(**{self.arguments["fingerprint"] + LOOKUP_SEP + "near": near})
+        options, resemblance = arguments["fingerprint_options"], arguments["resemblance"]
+        near = SimHash(Value(text), options), self._max_distance(), arguments["radii"]
+        rows = rows.filter(**{arguments["fingerprint"] + LOOKUP_SEP + "near": near})
         rows = rows.filter(**{field: getattr(instance, field) for field in scope})
+        if arguments["among"] is not None:
+            among = arguments["among"].replace("%", "%%")
+            rows = rows.filter(RawSQL(f"({among}\n)", (), output_field=BooleanField()))
         if resemblance is not None:
+            if arguments["options"] is not None:
+                options = arguments["options"]
             rows = rows.alias(found=Resemblance(self.source, Value(text), options)).filter(found__gte=resemblance)
         if rows.exists():
             error = ValidationError(self.get_violation_error_message(), code=self.violation_error_code)
             raise ValidationError({self.source: error})
+
+    def _max_distance(self) -> int:
+        """The distance that is given, or the default of a guard with these radii and this resemblance."""
+        if self.arguments["max_distance"] is not None:
+            distance: int = self.arguments["max_distance"]
+            return distance
+        if self.arguments["resemblance"] is None:
+            return 3
+        return 10 if self.arguments["radii"] else 6
 
     def deconstruct(self) -> tuple[str, tuple[str, ...], dict[str, Any]]:
         _, _, keywords = super().deconstruct()

@@ -1,5 +1,6 @@
 """The lookup ``near``."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -14,11 +15,12 @@ DEFAULT_DISTANCE = 3
 
 @FingerprintField.register_lookup
 class Near(Lookup):
-    """``simhash_near(fingerprint, value, max_distance)``: whether two fingerprints differ in few bits.
+    """``simhash_near(fingerprint, value, max_distance, radii)``: whether two fingerprints differ in few bits.
 
-    ``fingerprint__near=value`` is for a distance of at most 3, ``fingerprint__near=(value, 6)`` of at most 6. The value
-    is an int, an expression such as ``F("other__fingerprint")`` or ``SimHash(Value(text))``, or a queryset of one
-    fingerprint. Block indexes serve the lookup.
+    ``fingerprint__near=value`` is for a distance of at most 3, ``fingerprint__near=(value, 6)`` of at most 6, and
+    ``fingerprint__near=(value, 10, [1, 1, 1, 1])`` for candidates by radii. The value is an int, an expression such as
+    ``F("other__fingerprint")`` or ``SimHash(Value(text))``, or a queryset of one fingerprint. Block indexes serve the
+    lookup.
     """
 
     lookup_name = "near"
@@ -26,10 +28,15 @@ class Near(Lookup):
 
     def __init__(self, lhs: Any, rhs: Any) -> None:
         self.max_distance = DEFAULT_DISTANCE
+        self.radii: tuple[int, ...] = ()
         if isinstance(rhs, (tuple, list)):
-            if len(rhs) != 2:
-                raise ValueError(f"The lookup near takes a fingerprint, or (fingerprint, distance), not {rhs!r}.")
-            rhs, self.max_distance = rhs
+            if not 2 <= len(rhs) <= 3:
+                raise ValueError(
+                    f"The lookup near takes a fingerprint, (fingerprint, distance) or (fingerprint, distance, radii), "
+                    f"not {rhs!r}."
+                )
+            rhs, self.max_distance, *radii = rhs
+            self.radii = _radii(*radii) if radii else ()
         if type(self.max_distance) is not int or not 0 <= self.max_distance <= 64:
             raise ValueError(f"The distance of the lookup near is an int from 0 to 64, not {self.max_distance!r}.")
         if isinstance(rhs, str):
@@ -40,7 +47,7 @@ class Near(Lookup):
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        return *super().identity, self.max_distance
+        return *super().identity, self.max_distance, self.radii
 
     def get_prep_lookup(self) -> Any:
         if hasattr(self.rhs, "resolve_expression"):
@@ -51,4 +58,11 @@ class Near(Lookup):
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
         lhs, lhs_params = self.process_lhs(compiler, connection)
         rhs, rhs_params = self.process_rhs(compiler, connection)
-        return f"simhash_near({lhs}, {rhs}, {self.max_distance})", [*lhs_params, *rhs_params]
+        radii = f", '{{{','.join(map(str, self.radii))}}}'" if self.radii else ""
+        return f"simhash_near({lhs}, {rhs}, {self.max_distance}{radii})", [*lhs_params, *rhs_params]
+
+
+def _radii(radii: Sequence[int]) -> tuple[int, ...]:
+    if not isinstance(radii, (tuple, list)) or any(type(radius) is not int for radius in radii):
+        raise ValueError(f"The radii of the lookup near are a list of ints, not {radii!r}.")
+    return tuple(radii)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -48,7 +49,9 @@ def main(arguments: list[str]) -> int:
 
 def _page(given: argparse.Namespace) -> str:
     limits: dict[str, Any] = {
-        name: getattr(given, name) for name in ("max_distance", "resemblance", "radii") if hasattr(given, name)
+        name: getattr(given, name)
+        for name in ("max_distance", "resemblance", "radii", "options", "among")
+        if hasattr(given, name)
     }
     with psycopg.connect(
         given.database, client_encoding="UTF8", fallback_application_name="pg_simhash report"
@@ -108,6 +111,20 @@ def _parser() -> argparse.ArgumentParser:
     limits.add_argument("--max-distance", type=_distance, default=unset, metavar="BITS")
     limits.add_argument("--resemblance", type=_resemblance, default=unset, metavar="0..1", help="or none")
     limits.add_argument("--radii", type=_radii, default=unset, metavar="1,1,1,1", help="or none")
+    limits.add_argument(
+        "--options",
+        type=_options,
+        default=unset,
+        metavar="JSON",
+        help="compare texts with these options, such as '{\"numbers\": \"same\"}' (default: those of the fingerprint)",
+    )
+    limits.add_argument(
+        "--among",
+        type=_among,
+        default=unset,
+        metavar="CONDITION",
+        help="in SQL, on the columns of the earlier row: only rows for which it holds count; or none",
+    )
     return parser
 
 
@@ -131,6 +148,20 @@ def _number(text: str, read: Callable[[str], float], least: int, most: int) -> f
     if not least <= number <= most:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least} to {most}")
     return number
+
+
+def _options(text: str) -> str:
+    try:
+        options = json.loads(text)
+    except ValueError:
+        options = None
+    if not isinstance(options, dict):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a JSON object")
+    return json.dumps(options)
+
+
+def _among(text: str) -> str | None:
+    return None if text == "none" else text
 
 
 def _radii(text: str) -> tuple[int, ...]:

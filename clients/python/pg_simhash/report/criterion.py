@@ -20,17 +20,19 @@ class Criterion:
     """None if the texts do not matter."""
     radii: tuple[int, ...] = ()
     """Empty if all rows within the distance are near."""
+    options: str | None = None
+    """The options with which texts are compared, as JSON; None if they are those of the fingerprint."""
+    among: str | None = None
+    """A condition on the earlier row, as SQL; None if all rows count."""
 
     @classmethod
-    def parse(cls, argument: str) -> Criterion:
-        """Reads the argument of a guard's trigger: ``3``, or ``10 radii 1,1,1,1 resemblance 0.89 options {..}``.
-
-        The options are left out: the report compares texts with those of the fingerprint.
-        """
-        distance, *rest = argument.partition(" options ")[0].split()
+    def parse(cls, argument: str, among: str | None = None) -> Criterion:
+        """Reads the argument of a guard's trigger: ``3``, or ``10 radii 1,1,1,1 resemblance 0.89 options {..}``."""
+        limits, _, options = argument.partition(" options ")
+        distance, *rest = limits.split()
         named = dict(zip(rest[::2], rest[1::2]))
-        resemblance = named.get("resemblance")
-        return cls(int(distance), float(resemblance) if resemblance else None, parse_radii(named.get("radii", "")))
+        resemblance = float(named["resemblance"]) if "resemblance" in named else None
+        return cls(int(distance), resemblance, parse_radii(named.get("radii", "")), options or None, among)
 
 
 def parse_radii(text: str) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """Marks what only one of two texts has, and cuts long texts around the marks.
 
-What is marked is what the fingerprint counts: the server says which features only this text has, and this module finds
+What is marked is what the comparison counts: the server says which features only this text has, and this module finds
 them in the text. If features are of several words or characters, all words of such a feature are marked.
 """
 
@@ -47,7 +47,7 @@ class Token(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How the fingerprint's options read a text."""
+    """How the options read a text."""
 
     keeps_case: bool = False
     by_characters: bool = False
@@ -82,7 +82,7 @@ def visible(text: str) -> str:
 
 
 def tokens(text: str, reading: Reading) -> list[Token]:
-    """The tokens of a text, as the fingerprint reads them, and where they are."""
+    """The tokens of a text, as the options read them, and where they are."""
     if not reading.reads_tags:
         text = TAG.sub(lambda match: " " * len(match[0]), text)
     found: list[Token] = []

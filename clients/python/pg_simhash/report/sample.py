@@ -30,6 +30,9 @@ FURTHER = 2
 LEAST_SEARCHED = 10
 """How far the look-ups search: so many bits beyond the limit, and at least to this distance."""
 
+COUNTS = "pg_simhash counts"
+"""What the condition says about a sampled row, by a name that no column is likely to have."""
+
 TEXT = 20_000
 """Characters of a text that are read to be shown."""
 
@@ -65,7 +68,7 @@ class Text(NamedTuple):
     length: int
     features: int
     only_here: list[str]
-    """The features that the other text does not have."""
+    """The features that the other text does not have, as texts are compared."""
 
 
 def searched_distance(table: Table) -> int:
@@ -97,13 +100,16 @@ def _query(table: Table, size: int) -> Composed:
         key = [Identifier(row, column) for column in table.key]
         return SQL("({})").format(SQL(", ").join([*key, Identifier(row, "tableoid"), Identifier(row, "ctid")]))
 
-    def near(compared: str, within: list[Composable]) -> Composable:
+    # The condition is about the earlier row. Its names are those of the innermost query.
+    among = SQL("(({}\n) IS TRUE)").format(SQL(table.criterion.among or "true"))
+
+    def near(compared: str, within: list[Composable], counts: Composable) -> Composable:
         """The nearest rows on one side of the sampled one, in the order of rows."""
         return SQL(
             "(SELECT tableoid, ctid, {distance} AS distance, {nearness}({other}, {own}, {limit}) AS is_near,"
             " {other_order} < {own_order} AS is_earlier, {column}"
             " FROM {table} AS other WHERE {nearness}({other}, {own}, {within})"
-            " AND {other_order} {compared} {own_order}{scope} ORDER BY {distance} LIMIT {most_near})"
+            " AND {other_order} {compared} {own_order}{scope} AND {counts} ORDER BY {distance} LIMIT {most_near})"
         ).format(
             distance=table.distance(other, own),
             nearness=nearness,
@@ -119,6 +125,7 @@ def _query(table: Table, size: int) -> Composed:
             scope=SQL("").join(
                 SQL(" AND {} = {}").format(Identifier("other", name), Identifier("own", name)) for name in table.scope
             ),
+            counts=counts,
             most_near=SQL(str(MOST_NEAR)),
         )
 
@@ -129,7 +136,8 @@ def _query(table: Table, size: int) -> Composed:
     return SQL(
         "SELECT own.tableoid::oid, own.ctid::text, near.tableoid::oid, near.ctid::text, near.distance,"
         " {resemblance}({own_text}, {near_text}, {options}::jsonb), near.is_near, near.is_earlier"
-        " FROM (SELECT tableoid, ctid, {columns} FROM {table} TABLESAMPLE SYSTEM ({percent}) REPEATABLE (0)"
+        " FROM (SELECT tableoid, ctid, {columns}, {among} AS {counts}"
+        " FROM {table} TABLESAMPLE SYSTEM ({percent}) REPEATABLE (0)"
         " WHERE {fingerprint} IS NOT NULL AND hashtid(ctid)::bigint & 65535 < {kept} LIMIT {most}) AS own"
         " LEFT JOIN LATERAL ({earlier} UNION ALL {later}) AS near ON true"
     ).format(
@@ -138,13 +146,15 @@ def _query(table: Table, size: int) -> Composed:
         near_text=table.text("near"),
         options=table.options,
         columns=SQL(", ").join(map(Identifier, columns)),
+        among=among,
+        counts=Identifier(COUNTS),
         table=table.sql,
         percent=SQL(f"{100 * pages:.6f}"),
         fingerprint=Identifier(table.fingerprint),
         kept=SQL(str(math.ceil(65536 * min(share / pages, 1)))),
         most=SQL(str(size * MOST_TIMES)),
-        earlier=near("<", [SQL(str(searched_distance(table)))]),
-        later=near(">", limit),
+        earlier=near("<", [SQL(str(searched_distance(table)))], among),
+        later=near(">", limit, Identifier("own", COUNTS)),
     )
 
 

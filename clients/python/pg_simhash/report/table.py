@@ -59,7 +59,7 @@ class Table:
     """The extension's schema."""
     version: str
     options: str
-    """The options of the fingerprint, as JSON."""
+    """The options with which texts are compared, as JSON: those of the fingerprint, unless the criterion has others."""
     made_from: str | None
     """The expression that the fingerprint is made from, if that is not the column."""
     key: tuple[str, ...]
@@ -72,6 +72,8 @@ class Table:
     criterion: Criterion
     limits_from: str
     """Where the criterion is from: "given" by the user, that of the "guard", or the "default" of a new guard."""
+    left_out: str | None
+    """The condition of the guard, if it is not the user's own code, and so is not in the criterion."""
 
     def function(self, name: str) -> Composable:
         return Identifier(self.extension, name)
@@ -101,6 +103,10 @@ class Table:
         limits = [f"max_distance => {criterion.max_distance}", f"resemblance => {resemblance}"]
         if _radii_default(self) is not None:
             limits.append(f"radii => '{{{','.join(map(str, criterion.radii))}}}'")
+        if criterion.options is not None and criterion.resemblance is not None:
+            limits.append(f"options => {_literal(criterion.options)}")
+        if among := criterion.among or self.left_out:
+            limits.append(f"among => {_literal(among)}")
         return limits
 
     def layouts(self, max_distance: int) -> list[Layout]:
@@ -120,7 +126,7 @@ def find(
     labels: Sequence[str],
     criterion: dict[str, Any],
 ) -> Table:
-    """Reads the catalogue. ``criterion`` has those of the limits that the user gives."""
+    """Reads the catalogue. ``criterion`` has those of the limits that the user gives, by their names."""
     extension, version = _extension(connection)
     found = connection.execute(
         "SELECT c.oid, c.oid::regclass::text, n.nspname, c.relname FROM pg_class AS c"
@@ -154,6 +160,13 @@ def find(
             )
         made_from = source
     guarded, guarded_scope = _guard(connection, oid, fingerprint, extension)
+    scope = guarded_scope if scope is None else tuple(scope)
+    left_out = None
+    if guarded and guarded.among and "among" not in criterion:
+        if _is_own(connection, oid):
+            _check_condition(connection, oid, fingerprint, extension, scope, guarded.among)
+        else:
+            left_out, guarded = guarded.among, replace(guarded, among=None)
     rows, is_estimate = _rows(connection, oid, Identifier(*qualified), fingerprint)
     key, is_ordered = _key(connection, oid)
     table = Table(
@@ -165,15 +178,16 @@ def find(
         fingerprint=fingerprint,
         extension=extension,
         version=version,
-        options=options,
+        options=_options(guarded, criterion) or options,
         made_from=made_from,
         key=key if is_ordered else (),
         labels=tuple(labels) or key,
-        scope=guarded_scope if scope is None else tuple(scope),
+        scope=scope,
         rows=rows,
         is_estimate=is_estimate,
         criterion=guarded or Criterion(DISTANCE, RESEMBLANCE),
         limits_from="given" if criterion else "guard" if guarded else "default",
+        left_out=left_out,
     )
     return replace(table, criterion=_criterion(table, guarded, criterion))
 
@@ -242,12 +256,44 @@ def _source(connection: Connection[Any], oid: int, fingerprint: _Column, extensi
 def _guard(
     connection: Connection[Any], oid: int, fingerprint: str, extension: str
 ) -> tuple[Criterion | None, tuple[str, ...]]:
+    """The criterion of the table's guard, and its scope."""
     for _, _, criterion, column, *following in _triggers(connection, oid, "simhash_dedup", extension):
         if column == fingerprint:
-            scope = following[1:]
-            end = scope.index("") if "" in scope else len(scope)
-            return Criterion.parse(criterion), tuple(scope[:end])
+            # After the mark column, empty arguments separate the scope, the log and the condition.
+            sections: list[list[str]] = [[]]
+            for argument in following[1:]:
+                if argument:
+                    sections[-1].append(argument)
+                else:
+                    sections.append([])
+            among = sections[2][0] if len(sections) > 2 and sections[2] else None
+            return Criterion.parse(criterion, among), tuple(sections[0])
     return None, ()
+
+
+def _is_own(connection: Connection[Any], oid: int) -> bool:
+    """Whether the table belongs to the current user."""
+    query = "SELECT pg_get_userbyid(relowner) = current_user FROM pg_class WHERE oid = %s"
+    found = connection.execute(query, [oid]).fetchone()
+    return found is not None and found[0]
+
+
+def _check_condition(
+    connection: Connection[Any], oid: int, fingerprint: str, extension: str, scope: Sequence[str], among: str
+) -> None:
+    """An error of the server if the condition of a guard calls code of another role than the owner or a superuser.
+
+    Whoever may create triggers can write it. simhash_preview checks it as guards do.
+    """
+    query = SQL("SELECT FROM {}(%s, fingerprint => %s, scope => %s::text[], among => %s, sample => 1)").format(
+        Identifier(extension, "simhash_preview")
+    )
+    connection.execute(query, [oid, fingerprint, list(scope), among])
+
+
+def _options(guarded: Criterion | None, given: dict[str, Any]) -> str | None:
+    options: str | None = given.get("options", guarded.options if guarded else None)
+    return options
 
 
 def _triggers(connection: Connection[Any], oid: int, function: str, extension: str) -> list[list[str]]:
@@ -258,7 +304,19 @@ def _triggers(connection: Connection[Any], oid: int, function: str, extension: s
         " WHERE tgrelid = %s AND proname = %s AND nspname = %s AND tgenabled <> 'D' ORDER BY tgname",
         [oid, function, extension],
     )
-    return [[name, *(part.decode(errors="replace") for part in args.split(b"\0")[:-1])] for name, args in rows]
+    return [[name, *_decoded(connection, args.split(b"\0")[:-1])] for name, args in rows]
+
+
+def _decoded(connection: Connection[Any], texts: list[bytes]) -> list[str]:
+    """Texts in the server's encoding."""
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding in ("UTF8", "SQL_ASCII"):
+        return [text.decode(errors="replace") for text in texts]
+    rows = connection.execute(
+        "SELECT convert_from(text, %s) FROM unnest(%s::bytea[]) WITH ORDINALITY AS t (text, n) ORDER BY n",
+        [encoding, texts],
+    )
+    return [text for (text,) in rows]
 
 
 def _key(connection: Connection[Any], oid: int) -> tuple[tuple[str, ...], bool]:
@@ -305,7 +363,8 @@ def _criterion(table: Table, guarded: Criterion | None, given: dict[str, Any]) -
     if radii is None:
         radii = () if resemblance is None else _default_radii(table)
     distance = DISTANCE_ALONE if resemblance is None else DISTANCE_BY_RADII if radii else DISTANCE
-    return Criterion(given.get("max_distance", distance), resemblance, radii)
+    named = {name: given.get(name) for name in ("options", "among")}
+    return Criterion(given.get("max_distance", distance), resemblance, radii, **named)
 
 
 def _default_radii(table: Table) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """The command: what it counts, what it needs, and its errors."""
 
+import re
 import unittest
 
 import psycopg
@@ -71,6 +72,59 @@ class Counts(WithDatabase):
         page = self.report("report.parted")
         self.assertIn("With the limits of the table&#39;s guard", page.replace("'", "&#39;"))
         self.assertIn("among the rows with the same tenant", page)
+
+    def test_options(self):
+        """Texts are compared with the options of the guard, or with those that are given, as the preview does."""
+        texts = variants(seeded(), 200, 6)
+        texts += [f"{text} 17" for text in texts] + [f"{text} 18" for text in texts]
+        self.table("numbered", texts)
+        plain = self.check("numbered")
+        self.sql("SELECT simhash_guard('numbered', options => %s)", '{"numbers": "same"}')
+        guarded = self.check("numbered")
+        self.assertEqual(guarded.criterion.options, '{"numbers": "same"}')
+        self.assertTrue(0 < guarded.count(Kind.DUPLICATE) < plain.count(Kind.DUPLICATE))
+        page = self.report("report.numbered")
+        self.assertIn("by the options <code>{&#34;numbers&#34;: &#34;same&#34;}</code>", page)
+        self.assertIn("options =&gt; &#39;{&#34;numbers&#34;: &#34;same&#34;}&#39;", page)
+        by_characters = self.check("numbered", options='{"tokens": "chars"}', resemblance=0.6)
+        self.assertGreater(by_characters.count(Kind.DUPLICATE), plain.count(Kind.DUPLICATE))
+        page = self.report("report.numbered", "--options", '{"tokens": "chars"}', "--resemblance", "0.6")
+        self.assertIn(f"are duplicates of an earlier row: {by_characters.count(Kind.DUPLICATE):,}", page)
+
+    def test_marks(self):
+        """What is marked is what the comparison counts: here the characters around another word too."""
+        self.table("marked", ["the old ferry leaves at noon today", "the old ferry leaves at nine today"])
+        page = self.report("report.marked", "--max-distance", "64", "--radii", "none")
+        self.assertEqual(re.findall("<mark>(.*?)</mark>", page), ["noon", "nine"])
+        page = self.report(
+            "report.marked", "--max-distance", "64", "--radii", "none", "--options", '{"tokens": "chars", "ngram": 2}'
+        )
+        self.assertEqual(re.findall("<mark>(.*?)</mark>", page), ["noon t", "nine t"])
+
+    def test_among(self):
+        """Only earlier rows count for which the condition of the guard holds, or the one that is given."""
+        self.table(
+            "windowed",
+            variants(seeded(), 200, 14) + ["late news"] * 3,
+            columns="id integer PRIMARY KEY, body text, note text DEFAULT 'it''s new'",
+        )
+        self.sql("UPDATE report.windowed SET note = 'draft' WHERE id %% 3 = 0 OR body = 'late news'")
+        everything = self.check("windowed")
+        self.sql("SELECT simhash_guard('windowed', 'skip', among => %s)", "note = 'it''s new' AND id % 5 <> 0 -- ok")
+        result = self.check("windowed")
+        self.assertIn("note = 'it''s new'::text", result.criterion.among)
+        self.assertTrue(0 < result.count(Kind.DUPLICATE) < everything.count(Kind.DUPLICATE))
+        page = self.report("report.windowed")
+        self.assertIn("Only those earlier rows count for which <code>", page)
+        self.assertIn("among =&gt; &#39;", page)
+        self.assertNotIn("late news", page)
+        self.assertEqual(self.check("windowed", among=None).pairs, everything.pairs)
+        page = self.report("report.windowed", "--among", "none")
+        self.assertNotIn("Only those earlier rows", page)
+        self.assertIn("late news", page)
+        self.assertIn("late news", self.report("report.windowed", "--among", "note = 'draft' -- or not"))
+        error = self.report("report.windowed", "--among", "nope", fails=True)
+        self.assertTrue(error.startswith('error: column "nope" does not exist'), error)
 
     def test_sample(self):
         """About as many rows as asked for, of a table that is not read whole."""
@@ -184,6 +238,24 @@ class Encodings(WithDatabase):
         self.assertIn("éé\ufffd", self.report("docs", database=database))
 
 
+    def test_latin1(self):
+        """The arguments of a guard are in the server's encoding."""
+        self.sql("DROP DATABASE IF EXISTS report_latin1")
+        self.sql("CREATE DATABASE report_latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+        self.addCleanup(self.sql, "DROP DATABASE report_latin1")
+        database = make_conninfo(dbname="report_latin1")
+        with psycopg.connect(database, autocommit=True, client_encoding="UTF8") as connection:
+            connection.execute("SET client_min_messages = warning")
+            connection.execute("CREATE EXTENSION pg_simhash")
+            connection.execute('CREATE TABLE docs (id integer PRIMARY KEY, "größe" integer, body text)')
+            connection.execute("INSERT INTO docs SELECT n, n, 'one two' FROM generate_series(1, 4) AS n")
+            connection.execute("SELECT simhash_attach('docs', 'body')")
+            connection.execute("SELECT simhash_guard('docs', 'skip', among => 'größe = 2')")
+        page = self.report("docs", database=database)
+        self.assertIn("Only those earlier rows count for which <code>(&#34;größe&#34; = 2)</code>", page)
+        self.assertIn("are duplicates of an earlier row: 2", page)
+
+
 class Rights(WithDatabase):
     def setUp(self):
         self.sql("DROP ROLE IF EXISTS report_reader")
@@ -194,8 +266,9 @@ class Rights(WithDatabase):
         self.sql("GRANT USAGE ON SCHEMA report TO report_reader")
         self.addCleanup(self.sql, "REVOKE USAGE ON SCHEMA report FROM report_reader")
 
-    def reader(self, **arguments):
-        return self.report("report.docs", database=make_conninfo(user="report_reader"), **arguments)
+    def reader(self, among=None, **arguments):
+        given = ["--among", among] if among else []
+        return self.report("report.docs", *given, database=make_conninfo(user="report_reader"), **arguments)
 
     def test_select(self):
         """SELECT suffices, and is needed."""
@@ -213,6 +286,38 @@ class Rights(WithDatabase):
         self.sql("ALTER TABLE report.docs ENABLE ROW LEVEL SECURITY")
         self.sql("CREATE POLICY two ON report.docs TO report_reader USING (id <= 2)")
         self.assertIn("<b>50.0 %</b> of the rows are duplicates of an earlier row: 1", self.reader())
+
+    def test_condition_of_another_user(self):
+        """The condition of a guard may call code of the table's owner: nobody else runs it without being told."""
+        self.sql("GRANT SELECT ON report.docs TO report_reader")
+        self.sql(
+            "CREATE FUNCTION report.counts(integer) RETURNS boolean STABLE LANGUAGE plpgsql"
+            " AS $$ BEGIN RAISE 'called'; END $$"
+        )
+        self.addCleanup(self.sql, "DROP FUNCTION report.counts CASCADE")
+        self.sql("SELECT simhash_guard('docs', 'skip', among => 'report.counts(id) AND id > 2')")
+        page = self.reader()
+        self.assertIn("The guard counts only those rows for which <code>(report.counts(id) AND (id &gt; 2))", page)
+        self.assertIn("<b>80.0 %</b> of the rows are duplicates of an earlier row: 4", page)
+        self.assertIn("among =&gt; &#39;(report.counts(id)", page)
+        self.assertIn("<b>40.0 %</b> of the rows are duplicates of an earlier row: 2", self.reader(among="id > 2"))
+        # The owner evaluates it, as the guard does.
+        error = self.report("report.docs", fails=True)
+        self.assertTrue(error.startswith("error: called"), error)
+
+    def test_code_of_another_user(self):
+        """Nor does the owner run code of somebody who may create triggers."""
+        self.sql("GRANT CREATE ON SCHEMA report TO report_reader")
+        self.addCleanup(self.sql, "REVOKE CREATE ON SCHEMA report FROM report_reader")
+        with psycopg.connect(user="report_reader") as reader:
+            reader.execute("CREATE FUNCTION report.mine() RETURNS boolean STABLE LANGUAGE sql AS 'SELECT true'")
+        self.addCleanup(self.sql, "DROP FUNCTION report.mine CASCADE")
+        self.sql(
+            "CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON report.docs FOR EACH ROW EXECUTE FUNCTION"
+            " simhash_dedup('reject', '10 radii 1,1,1,1 resemblance 0.89', 'simhash', '', '', '', 'report.mine()')"
+        )
+        error = self.report("report.docs", fails=True)
+        self.assertTrue(error.startswith('error: function report.mine() in among belongs to "report_reader"'), error)
 
     def test_read_only(self):
         """Code that a query calls cannot write."""

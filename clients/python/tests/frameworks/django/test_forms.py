@@ -4,16 +4,19 @@ import datetime
 
 from articles.models import Article
 from articles.serializers import ArticleSerializer
+from django.apps import apps
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.db.migrations.state import ProjectState
 from django.db.migrations.writer import MigrationWriter
 from django.forms import modelform_factory
 from django.test import TestCase
 from rest_framework import serializers
-from stories.models import DatedStory, QuotedStory, Tenant, TenantStory
+from stories.models import DatedStory, FreeStory, QuotedStory, Tenant, TenantStory
 from texts import NEAR, OTHER, TEXT
 
-from pg_simhash.django import NoNearDuplicate
+from pg_simhash import simhash
+from pg_simhash.django import Guard, NoNearDuplicate
 
 MESSAGE = "There is already nearly the same text."
 
@@ -97,16 +100,101 @@ class Constraint(TestCase):
         NoNearDuplicate("body", name="n", max_distance=2).validate(DatedStory, story)
         NoNearDuplicate("body", name="n", resemblance=0.999).validate(DatedStory, story)
 
+    def test_radii(self):
+        """Only the block of radius 0 is compared."""
+        first = DatedStory.objects.create(day=datetime.date(2026, 1, 1), number=1, body=TEXT)
+        story = DatedStory(day=datetime.date(2026, 1, 1), number=2, body=NEAR)
+        difference = first.fingerprint ^ simhash(NEAR)
+        is_equal = [difference >> 48 - 16 * block & 0xFFFF == 0 for block in range(4)]
+        self.assertEqual(set(is_equal), {True, False})
+        for block in range(4):
+            constraint = NoNearDuplicate("body", name="n", radii=[-1] * block + [0] + [-1] * (3 - block))
+            if is_equal[block]:
+                self.assertNear(constraint, story)
+            else:
+                constraint.validate(DatedStory, story)
+
     def test_options(self):
+        """Texts are compared by other options than those of the fingerprint."""
+        DatedStory.objects.create(day=datetime.date(2026, 1, 1), number=1, body=TEXT + " 17")
+        story = DatedStory(day=datetime.date(2026, 1, 1), number=2, body=TEXT + " 18")
+        self.assertNear(NoNearDuplicate("body", name="n"), story)
+        NoNearDuplicate("body", name="n", options={"numbers": "same"}).validate(DatedStory, story)
+
+    def test_fingerprint_options(self):
+        """The options of the fingerprint are those of the comparison, unless others are given."""
         QuotedStory.objects.create(body=TEXT, owner="a")
-        constraint = NoNearDuplicate("body", name="n", options={"ngram": 2})
-        self.assertNear(constraint, QuotedStory(body=NEAR, owner="a"))
+        # Of 601 words, 599 are common; of 601 pairs of words, 597.
+        story = QuotedStory(body=TEXT.replace("word300", "another"), owner="a")
+        arguments = {"name": "n", "fingerprint_options": {"ngram": 2}}
+        self.assertNear(NoNearDuplicate("body", **arguments), story)
+        NoNearDuplicate("body", **arguments, resemblance=0.995).validate(QuotedStory, story)
+        self.assertNear(NoNearDuplicate("body", **arguments, resemblance=0.995, options={}), story)
+        NoNearDuplicate("body", name="n").validate(QuotedStory, story)
+
+    def test_among(self):
+        """Only rows for which the condition holds count."""
+        DatedStory.objects.create(day=datetime.date(2026, 1, 1), number=1, body=TEXT)
+        story = DatedStory(day=datetime.date(2026, 1, 1), number=2, body=NEAR)
+        for condition, counts in (
+            ("number = 1 -- the first", True),
+            ("body LIKE 'word0 %' AND number % 2 = 1", True),
+            ("number > 1 OR near IS NOT NULL", False),
+            ("NULL", False),
+        ):
+            constraint = NoNearDuplicate("body", name="n", among=condition)
+            with self.subTest(condition):
+                if counts:
+                    self.assertNear(constraint, story)
+                else:
+                    constraint.validate(DatedStory, story)
+
+    def test_as_guard(self):
+        """With the arguments of a guard, what it rejects is near, and nothing else."""
+        arguments = {
+            "resemblance": 0.8,
+            "options": {"tokens": "chars", "numbers": "same"},
+            "among": "views < 9",
+        }
+        guard = Guard("FreeStory", fingerprint="fingerprint", **arguments)
+        state = ProjectState.from_apps(apps)
+        with connection.schema_editor() as editor:
+            guard.database_forwards("stories", editor, state, state)
+        constraint = NoNearDuplicate("body", name="n", **arguments)
+        FreeStory.objects.create(slug="a", body="Our ferry leaves at noon, from the old pier")
+        FreeStory.objects.create(slug="b", body="The museum opens late on Mondays", views=9)
+        outcomes = set()
+        for body in (
+            "Our ferry leaves at noon from the old piers",
+            "Our ferry leaves at 12, from the old pier",
+            "Our ferry leaves at night, from the new pier",
+            "The museum opens late on Mondays!",
+            "Nothing is like this",
+        ):
+            try:
+                with transaction.atomic():
+                    story = FreeStory.objects.create(slug="c", body=body)
+            except IntegrityError:
+                is_near = True
+            else:
+                is_near = False
+                story.delete()
+            with self.subTest(body):
+                if is_near:
+                    self.assertNear(constraint, FreeStory(slug="d", body=body))
+                else:
+                    constraint.validate(FreeStory, FreeStory(slug="d", body=body))
+            outcomes.add(is_near)
+        self.assertEqual(outcomes, {True, False})
 
     def test_migration(self):
-        constraint = NoNearDuplicate("body", name="n", scope=["tenant"], violation_error_message="Again?")
+        more = {"radii": [1, 1, 1], "among": "views < 9", "options": {"numbers": "same"}}
+        for name, value in more.items():
+            self.assertNotEqual(NoNearDuplicate("body", name="n"), NoNearDuplicate("body", name="n", **{name: value}))
+        constraint = NoNearDuplicate("body", name="n", scope=["tenant"], violation_error_message="Again?", **more)
         self.assertEqual(
             constraint,
-            NoNearDuplicate("body", name="n", scope=("tenant",), violation_error_message="Again?"),
+            NoNearDuplicate("body", name="n", scope=("tenant",), violation_error_message="Again?", **more),
         )
         self.assertNotEqual(constraint, NoNearDuplicate("body", name="n"))
         written, imports = MigrationWriter.serialize(constraint)

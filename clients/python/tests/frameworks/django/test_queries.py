@@ -55,6 +55,19 @@ class Lookup(Stories):
         self.assertGreater(len(sizes), 2)
         self.assertScans(FreeStory.objects.filter(fingerprint__near=[self.query, 6]))
 
+    def test_radii(self):
+        """Within the distance, and within its radius in some of four blocks. A radius of -1 leaves a block out."""
+        for radii in [1, 1, 1, 1], [0, 0, -1, -1], (-1, 2, -1, -1):
+            expected = {
+                pk
+                for pk in self.near(self.query, 10)
+                for block, radius in enumerate(radii)
+                if ((self.fingerprints[pk] ^ self.query) >> (48 - 16 * block) & 0xFFFF).bit_count() <= radius
+            }
+            found = FreeStory.objects.filter(fingerprint__near=(self.query, 10, radii))
+            self.assertEqual(set(found.values_list("pk", flat=True)), expected)
+            self.assertScans(found)
+
     def test_text(self):
         queryset = FreeStory.objects.filter(fingerprint__near=SimHash(Value(self.story.body.upper())))
         self.assertEqual(set(queryset.values_list("pk", flat=True)), self.near(self.query, 3))
@@ -168,7 +181,16 @@ class WrongValues(TestCase):
             FreeStory.objects.order_by(HammingDistance("fingerprint", 2**64 - 1)).first()
 
     def test_tuple(self):
-        self.check((1, 2, 3), "The lookup near takes a fingerprint, or (fingerprint, distance), not (1, 2, 3).")
+        for value in (1,), (1, 2, [3, 4], 5):
+            self.check(
+                value,
+                "The lookup near takes a fingerprint, (fingerprint, distance) or (fingerprint, distance, radii), "
+                f"not {value!r}.",
+            )
+
+    def test_radii(self):
+        for radii in 1, "1,1", [1, 1.0], None:
+            self.check((1, 10, radii), f"The radii of the lookup near are a list of ints, not {radii!r}.")
 
     def test_distance(self):
         for distance in -1, 65, 3.0, True, None, "3":
