@@ -22,9 +22,9 @@ class NoNearDuplicate(BaseConstraint):
     other ways to store a row check nothing.
 
     The arguments are those of the guard, with the defaults that it has if the table is indexed by four blocks:
-    ``max_distance``, ``resemblance``, ``scope``, ``radii``, ``options`` and ``among``. ``fingerprint_options`` are those
-    of the fingerprint, and the ``options`` too unless others are given. As for the guard, an instance whose text is the
-    stored one is not checked.
+    ``max_distance``, ``resemblance``, ``scope``, ``radii``, ``options`` and ``among``. ``fingerprint_options`` are
+    those of the fingerprint, and the ``options`` too unless others are given. As for the guard, an instance whose text
+    is the stored one is not checked.
     """
 
     default_violation_error_message = "There is already nearly the same text."

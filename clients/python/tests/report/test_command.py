@@ -237,7 +237,6 @@ class Encodings(WithDatabase):
             connection.execute("SELECT simhash_attach('docs', 'body')")
         self.assertIn("éé\ufffd", self.report("docs", database=database))
 
-
     def test_latin1(self):
         """The arguments of a guard are in the server's encoding."""
         self.sql("DROP DATABASE IF EXISTS report_latin1")
