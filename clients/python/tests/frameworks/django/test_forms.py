@@ -165,6 +165,7 @@ class Constraint(TestCase):
         FreeStory.objects.create(slug="b", body="The museum opens late on Mondays", views=9)
         outcomes = set()
         for body in (
+            "OUR FERRY leaves at noon, from the old pier!",
             "Our ferry leaves at noon from the old piers",
             "Our ferry leaves at 12, from the old pier",
             "Our ferry leaves at night, from the new pier",
