@@ -69,7 +69,8 @@ class Case:
         copy_in("fresh", ((n, self.made.text()) for n in range(wanted)))
         # Those that are near one of the table, or each other, would be rejected: they are few, others take their place.
         # A cluster holds all of them, and perhaps some more.
-        source = "SELECT id, NULL AS n, simhash, body FROM docs UNION ALL SELECT 1000000000000 + n, n, simhash(body), body FROM fresh"
+        source = ("SELECT id, NULL AS n, simhash, body FROM docs"
+                  " UNION ALL SELECT 1000000000000 + n, n, simhash(body), body FROM fresh")
         clusters = "simhash_cluster(simhash, body) OVER w AS by_text, simhash_cluster(simhash) OVER w AS by_distance"
         psql("SET work_mem = '2GB'", f"CREATE TEMP TABLE clustered AS SELECT n, {clusters}"
              f" FROM ({source}) AS texts WINDOW w AS (ORDER BY id)",

@@ -224,15 +224,21 @@ class Errors(WithDatabase):
 
 
 class Encodings(WithDatabase):
+    def database(self, name, encoding):
+        """The connection string of a new database in this encoding, with the extension."""
+        self.sql(f"DROP DATABASE IF EXISTS {name}")
+        self.sql(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+        self.addCleanup(self.sql, f"DROP DATABASE {name}")
+        database = make_conninfo(dbname=name)
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION pg_simhash")
+        return database
+
     def test_sql_ascii(self):
         """Such a database counts bytes, and cuts a text within a character."""
-        self.sql("DROP DATABASE IF EXISTS report_ascii")
-        self.sql("CREATE DATABASE report_ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
-        self.addCleanup(self.sql, "DROP DATABASE report_ascii")
-        database = make_conninfo(dbname="report_ascii")
+        database = self.database("report_ascii", "SQL_ASCII")
         with psycopg.connect(database, autocommit=True, client_encoding="UTF8") as connection:
             connection.execute("SET client_min_messages = warning")
-            connection.execute("CREATE EXTENSION pg_simhash")
             connection.execute("CREATE TABLE docs (body text)")
             connection.execute("INSERT INTO docs VALUES ('one' || repeat('é', 12000)), ('one' || repeat('é', 12000))")
             connection.execute("SELECT simhash_attach('docs', 'body')")
@@ -240,13 +246,9 @@ class Encodings(WithDatabase):
 
     def test_latin1(self):
         """The arguments of a guard are in the server's encoding."""
-        self.sql("DROP DATABASE IF EXISTS report_latin1")
-        self.sql("CREATE DATABASE report_latin1 ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-        self.addCleanup(self.sql, "DROP DATABASE report_latin1")
-        database = make_conninfo(dbname="report_latin1")
+        database = self.database("report_latin1", "LATIN1")
         with psycopg.connect(database, autocommit=True, client_encoding="UTF8") as connection:
             connection.execute("SET client_min_messages = warning")
-            connection.execute("CREATE EXTENSION pg_simhash")
             connection.execute('CREATE TABLE docs (id integer PRIMARY KEY, "größe" integer, body text)')
             connection.execute("INSERT INTO docs SELECT n, n, 'one two' FROM generate_series(1, 4) AS n")
             connection.execute("SELECT simhash_attach('docs', 'body')")

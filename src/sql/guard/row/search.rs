@@ -67,8 +67,8 @@ impl NearQuery<'_> {
     /// reduce `max_distance`. An error if out of memory.
     ///
     /// A concurrent UPDATE can hide a row: it may write the new version behind the scan's position, and then the scan
-    /// finds the old version gone. `show` also gets such an old version, with the state that it is gone lately. If it
-    /// gets none, the search has missed no row that was near when it began: an index has an entry for every version,
+    /// finds the old version gone. `show` also gets such an old version, as `VersionState::Gone { lately: true }`. If
+    /// it gets none, the search has missed no row that was near when it began: an index has an entry for every version,
     /// except those long gone, and a version that was replaced before the search began has a successor that existed by
     /// then.
     pub fn each_near<B>(
