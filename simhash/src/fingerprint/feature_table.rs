@@ -25,7 +25,7 @@ const MOST_FIRST_SLOTS: usize = 16 * 1024;
 
 impl FeatureTable {
     /// Empties the table, and sizes it for about so many features. `counted` says whether occurrences are counted.
-    pub fn reset(&mut self, features: usize, counted: bool, tick: &impl Fn()) -> Result<(), Error> {
+    pub fn reset(&mut self, features: usize, counted: bool, tick: &dyn Fn()) -> Result<(), Error> {
         let slots = features.saturating_mul(SLOTS).clamp(FEWEST_SLOTS, MOST_FIRST_SLOTS).next_power_of_two();
         self.used = 0;
         self.zero = 0;
@@ -45,7 +45,7 @@ impl FeatureTable {
 
     /// Counts a feature by its hash, and returns whether the hash is new.
     #[inline(always)]
-    pub fn insert(&mut self, hash: u64, tick: &impl Fn()) -> Result<bool, Error> {
+    pub fn insert(&mut self, hash: u64, tick: &dyn Fn()) -> Result<bool, Error> {
         if hash == 0 {
             self.zero = self.zero.saturating_add(1);
             return Ok(self.zero == 1);
@@ -111,7 +111,7 @@ impl FeatureTable {
     }
 
     #[cold]
-    fn grow(&mut self, tick: &impl Fn()) -> Result<(), Error> {
+    fn grow(&mut self, tick: &dyn Fn()) -> Result<(), Error> {
         if self.used > MAX_FEATURES {
             return Err(Error::TooManyFeatures);
         }
@@ -134,7 +134,7 @@ impl FeatureTable {
 }
 
 /// Fills an empty vector with `length` zeroes. Ticks, since touching new memory takes long.
-fn fill<T: Clone + Default>(slots: &mut Vec<T>, length: usize, tick: &impl Fn()) -> Result<(), Error> {
+fn fill<T: Clone + Default>(slots: &mut Vec<T>, length: usize, tick: &dyn Fn()) -> Result<(), Error> {
     slots.try_reserve_exact(length)?;
     while slots.len() < length {
         slots.resize(length.min(slots.len() + CHUNK), T::default());

@@ -43,7 +43,7 @@ impl Fingerprinter {
     /// The fingerprint of a text (Charikar 2002); None if the text has no feature.
     ///
     /// One pass over the text: about 2 ns for each byte of English. `tick` is called about every 64 kB and may unwind.
-    pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
+    pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<u64>, Error> {
         self.read(text, options, tick, |this, text| this.tally(text, options, tick))
     }
 
@@ -52,7 +52,7 @@ impl Fingerprinter {
     ///
     /// Each fingerprint beside the first takes the time to hash all features once more, and memory for another
     /// [`FeatureTable`].
-    pub fn wide_fingerprint(&mut self, text: &str, options: &[Options], tick: &impl Fn()) -> Result<Vec<u64>, Error> {
+    pub fn wide_fingerprint(&mut self, text: &str, options: &[Options], tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
         let Some((first, others)) = options.split_first() else {
             return Ok(Vec::new());
         };
@@ -63,7 +63,7 @@ impl Fingerprinter {
     ///
     /// In addition to the memory of [`Fingerprinter::fingerprint`], needs the features' bytes and 24 bytes for each
     /// feature.
-    pub fn features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
+    pub fn features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureList, Error> {
         self.read(text, options, tick, |this, text| this.list(text, options, tick))
     }
 
@@ -72,13 +72,13 @@ impl Fingerprinter {
         &mut self,
         text: &str,
         options: &Options,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
     ) -> Result<WeightedFeatures, Error> {
         self.read(text, options, tick, |this, text| this.weigh_features(text, options, tick))
     }
 
     /// The numbers of a text, if the options compare them; otherwise none.
-    pub(super) fn numbers(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<NumberSum, Error> {
+    pub(super) fn numbers(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<NumberSum, Error> {
         if options.numbers == Numbers::Any {
             return Ok(NumberSum::default());
         }
@@ -95,7 +95,7 @@ impl Fingerprinter {
         &mut self,
         text: &str,
         options: &Options,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
     ) -> Result<FeatureTable, Error> {
         self.read(text, options, tick, |this, text| {
             this.collector.collect(text, options, tick, |_, _| Ok(()))?;
@@ -109,7 +109,7 @@ impl Fingerprinter {
         &mut self,
         text: &str,
         options: &Options,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
         each: impl FnMut(u64, bool) -> Result<(), Error>,
     ) -> Result<usize, Error> {
         self.read(text, options, tick, |this, text| {
@@ -124,7 +124,7 @@ impl Fingerprinter {
         &mut self,
         text: &str,
         options: &Options,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
         make: impl FnOnce(&mut Self, &str) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let mut without_markup = String::new();
@@ -144,7 +144,7 @@ impl Fingerprinter {
         made
     }
 
-    fn list(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
+    fn list(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureList, Error> {
         self.collector.prepare(text, options, true, tick)?;
         let Collector { normal, distinct, .. } = &mut self.collector;
         let mut list = FeatureList::default();
@@ -173,7 +173,7 @@ impl Fingerprinter {
         }
     }
 
-    fn tally(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
+    fn tally(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<u64>, Error> {
         if options.is_plain_set() {
             self.tally.clear();
             if !vote_for_line(text, options, &mut self.tally)? {
@@ -192,13 +192,7 @@ impl Fingerprinter {
         fingerprint
     }
 
-    fn tallies(
-        &mut self,
-        text: &str,
-        first: &Options,
-        others: &[Options],
-        tick: &impl Fn(),
-    ) -> Result<Vec<u64>, Error> {
+    fn tallies(&mut self, text: &str, first: &Options, others: &[Options], tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
         let plain = first.is_plain_set();
         self.collector.prepare(text, first, !plain, tick)?;
         let Collector { normal, distinct, .. } = &mut self.collector;
@@ -235,7 +229,7 @@ impl Fingerprinter {
     }
 
     /// The fingerprint of weighted features.
-    fn tally_of(&mut self, features: &WeightedFeatures, tick: &impl Fn()) -> Result<Option<u64>, Error> {
+    fn tally_of(&mut self, features: &WeightedFeatures, tick: &dyn Fn()) -> Result<Option<u64>, Error> {
         self.tally.clear();
         for (hash, weight) in ticking(features.iter(), tick) {
             if weight > 0 {
@@ -245,14 +239,14 @@ impl Fingerprinter {
         Ok(self.tally.fingerprint())
     }
 
-    fn weigh_features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<WeightedFeatures, Error> {
+    fn weigh_features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<WeightedFeatures, Error> {
         self.collector.collect(text, options, tick, |_, _| Ok(()))?;
         Ok(WeightedFeatures::new(std::mem::take(&mut self.collector.distinct), options, tick))
     }
 }
 
 impl Collector {
-    fn prepare(&mut self, text: &str, options: &Options, counted: bool, tick: &impl Fn()) -> Result<(), Error> {
+    fn prepare(&mut self, text: &str, options: &Options, counted: bool, tick: &dyn Fn()) -> Result<(), Error> {
         self.normal.clear();
         normalise(text, options.case_fold, &mut self.normal, tick)?;
         self.distinct.reset(expected_features(&self.normal), counted, tick)
@@ -265,7 +259,7 @@ impl Collector {
         &mut self,
         text: &str,
         options: &Options,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
         each: impl FnMut(u64, bool) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let counted = !options.is_plain_set();
@@ -305,13 +299,13 @@ fn expected_features(normal: &str) -> usize {
 
 /// Where [`Collector::collect`] puts features. Not a closure, because the compiler does not inline one that is called
 /// in several places.
-struct Collecting<'a, E, T> {
+struct Collecting<'a, E> {
     distinct: &'a mut FeatureTable,
     each: E,
-    tick: &'a T,
+    tick: &'a dyn Fn(),
 }
 
-impl<E: FnMut(u64, bool) -> Result<(), Error>, T: Fn()> FeatureSink for Collecting<'_, E, T> {
+impl<E: FnMut(u64, bool) -> Result<(), Error>> FeatureSink for Collecting<'_, E> {
     #[inline(always)]
     fn feature(&mut self, _: &[u8], hash: u64) -> Result<(), Error> {
         let new = self.distinct.insert(hash, self.tick)?;
