@@ -21,7 +21,7 @@ pub enum VersionState {
     /// The version was deleted, or replaced by another version.
     Gone {
         /// Whether another transaction did this, and committed after the search began.
-        lately: bool,
+        during_search: bool,
     },
 }
 
@@ -156,8 +156,8 @@ impl<'a> DirtyScan<'a> {
     /// The state of the row version in the slot, which the dirty snapshot does not see.
     fn gone(&self) -> Option<VersionState> {
         let version = self.version()?;
-        let lately = version.deleter().is_some_and(|deleter| self.since.precedes_commit_of(deleter));
-        Some(VersionState::Gone { lately })
+        let during_search = version.deleter().is_some_and(|deleter| self.since.precedes_commit_of(deleter));
+        Some(VersionState::Gone { during_search })
     }
 }
 

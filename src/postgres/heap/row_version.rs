@@ -90,9 +90,9 @@ impl<'a> RowVersion<'a> {
         strong.find(|member| is_in_progress_elsewhere(member.xid)).map(|member| member.xid)
     }
 
-    /// Whether a transaction that is replacing the version keeps its key: the new version has the same values in the
-    /// columns of all unique indexes on plain columns. False while the inserter is in progress.
-    pub fn keeps_key(self) -> bool {
+    /// Whether the transaction that is replacing the version leaves its key unchanged: the new version has the same
+    /// values in the columns of all unique indexes on plain columns. False while the inserter is in progress.
+    pub fn is_key_unchanged(self) -> bool {
         let HeaderFields { inserter, mask, mask2, .. } = self.header_fields();
         let has_new_key = mask2 & pg_sys::HEAP_KEYS_UPDATED != 0;
         // SAFETY: any number may be passed as a transaction.

@@ -35,7 +35,7 @@ impl AskedCondition {
     }
 
     /// The condition as PostgreSQL prints it under the search path of `as_owner`, in which this runs. An error if it is
-    /// not a condition on a row of the table, or if it has the mark column.
+    /// not a condition on a row of the table, or if it reads the mark column.
     pub fn check(&self, table: &Relation, mark_column: Option<&str>) -> Result<String, ErrorReport> {
         let condition = with_settings(|| {
             set(c"search_path", &self.search_path);
@@ -62,7 +62,7 @@ impl AskedCondition {
 pub struct Condition {
     /// The condition as [`AskedCondition::check`] prints it.
     sql: String,
-    /// The columns of each table that the condition reads, as far as they are known.
+    /// The columns that the condition reads, by table. A table is added on first use.
     columns: RefCell<HashMap<Oid, Rc<[i16]>>>,
 }
 
@@ -76,7 +76,8 @@ impl Condition {
     /// Each statement parses it anew before it evaluates it: parsing checks whose functions it calls, and their owners
     /// can change.
     pub fn parse(&self, table: Oid) -> Result<Expression, ErrorReport> {
-        // Not as the owner: a literal may run code of its type before it is known who owns that code.
+        // Parse as the current user: a literal runs its type's input function before the parser checks who owns that
+        // function.
         with_settings(|| {
             set(c"search_path", c"pg_catalog, pg_temp");
             set(c"transform_null_equals", c"off");

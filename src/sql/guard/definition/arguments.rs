@@ -70,7 +70,7 @@ impl Arguments {
         texts
     }
 
-    /// The columns of the guarded table that the arguments name, without those of the condition.
+    /// The columns of the guarded table that the arguments name, except the condition's columns.
     pub fn columns(&self) -> impl Iterator<Item = &String> {
         let logged = self.log.iter().flat_map(|log| &log.columns);
         std::iter::once(&self.fingerprint).chain(&self.mark_column).chain(&self.scope).chain(logged)

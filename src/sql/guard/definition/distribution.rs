@@ -58,7 +58,8 @@ fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Re
         .set_hint("Add the column to the scope, or guard a table of fingerprints that is not distributed."))
 }
 
-/// A log would be written in every copy of a shard, on its server, and Citus runs no distributed statement from there.
+/// Refuses a log: the trigger would write to it on the server of each copy of a shard, where Citus runs no distributed
+/// statement.
 fn check_log(table: &str, has_log: bool) -> Result<(), ErrorReport> {
     if !has_log {
         return Ok(());

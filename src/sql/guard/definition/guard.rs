@@ -30,14 +30,14 @@ use crate::postgres::spi::from_server;
 use crate::postgres::trigger::{RowEvent, table_of_original};
 use crate::sql::functions::ExtensionSchema;
 
-/// What identifies a guard: its table, which is the partitioned table for triggers of its partitions, and the trigger's
-/// arguments, in the server's encoding.
+/// Identifies a guard: its table (for a partition's trigger, the partitioned table), and the trigger's arguments in the
+/// server's encoding.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     pub root: Oid,
     arguments: Vec<CString>,
-    /// The trigger's own table, if it is a partition of the root that is being detached: new transactions no longer
-    /// find it among the root's partitions, but its trigger still guards the whole table.
+    /// The trigger's own table, if it is a partition of the root that is being detached. New transactions no longer
+    /// list it among the root's partitions, but its trigger still guards the whole table.
     detached: Option<Oid>,
 }
 
@@ -74,8 +74,8 @@ thread_local! {
 }
 
 impl TriggerGuard {
-    /// The guard of the trigger that `event` fires. Until the transaction ends, none of the tables that it searches is
-    /// dropped, and none of their indexes. `function` is the trigger function.
+    /// The guard of the trigger that `event` fires. The tables that it searches are locked until the transaction ends,
+    /// so that neither they nor their indexes are dropped. `function` is the trigger function.
     pub fn of_trigger(function: Oid, event: &RowEvent) -> Result<Self, ErrorReport> {
         Self::new(Guard::of_trigger(function, event, None)?, event)
     }

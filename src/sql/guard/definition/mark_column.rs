@@ -1,7 +1,7 @@
 //! The column in which a guard that marks rows stores the key of the near-duplicate.
 //!
-//! The near-duplicate agrees with the marked row in the scope. So if all columns of the primary key but one are in the
-//! scope, the value of that column identifies the near-duplicate. A column of type jsonb takes any key, as an object.
+//! The near-duplicate has the marked row's scope values. So if all columns of the primary key but one are in the scope,
+//! the value of that column identifies the near-duplicate. A column of type jsonb can store any key, as an object.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -15,14 +15,14 @@ use crate::postgres::error::{sendable, user_error};
 use crate::postgres::heap::primary_key::KeyValue;
 use crate::sql::fingerprint::options::to_jsonb;
 
-/// The mark column of a table, and what a mark has of the key of a row of this table.
+/// The mark column of a table, and the part of this table's keys that a mark stores.
 pub struct Mark {
     /// The attnum of the mark column.
     pub column: i16,
     content: MarkContent,
 }
 
-/// What a mark has of the primary key of the near-duplicate.
+/// The part of the near-duplicate's primary key that a mark stores.
 #[derive(Clone, Copy)]
 enum MarkContent {
     /// The value of the key's column at this position.
@@ -56,7 +56,7 @@ impl Mark {
 }
 
 impl MarkContent {
-    /// What a mark column of this type has of the keys of a table; None if it cannot store them.
+    /// The part of a table's keys that a mark column of this type stores; None if it cannot store them.
     fn of(searched: &SearchedTable, mark: &Column) -> Option<Self> {
         let key: Vec<_> = searched.primary_key.columns().collect();
         if let Some(position) = identifying_column(searched)
@@ -76,7 +76,8 @@ fn identifying_column(searched: &SearchedTable) -> Option<usize> {
     let mut outside = columns().filter(|(_, column)| is_outside(column)).map(|(position, _)| position);
     match (outside.next(), outside.next()) {
         (Some(position), None) => Some(position),
-        // The key has one column, which is in the scope. Only partitions with keys of their own have two such rows.
+        // The key's only column is in the scope. Two rows of one scope then have the same key, which only partitions
+        // with keys of their own allow.
         (None, None) if columns().count() == 1 => Some(0),
         _ => None,
     }
@@ -108,8 +109,8 @@ pub fn check(
             .set_hint("Add another column for the mark."));
     }
     let domain = not_null_domain(column.data_type);
-    // This is checked last: key columns are NOT NULL too, and the error above explains that case better. That error is
-    // raised only for a table with rows, so a table without rows is checked only if no table is searched.
+    // Check this last: key columns are NOT NULL too, and the error above explains that case better. It is raised only
+    // for a table with rows, so check a table without rows only if no table is searched.
     if (own.is_some() || searched.is_empty()) && (column.is_not_null || domain.is_some()) {
         let hint = match domain {
             Some(domain) if !column.is_not_null => format!("Run ALTER DOMAIN {} DROP NOT NULL.", type_name(domain)?),
@@ -159,7 +160,7 @@ fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Resu
     Ok(error.set_detail(sendable(detail)).set_hint(sendable(hint)))
 }
 
-/// The first domain that is NOT NULL, of a type and the domains that it is based on.
+/// The first NOT NULL domain among a type and the domains that it is based on.
 fn not_null_domain(mut data_type: Oid) -> Option<Oid> {
     loop {
         // SAFETY: a look-up in a system cache by OID; its rows are of this form, and the row is released after use.

@@ -85,7 +85,7 @@ impl Members {
     }
 
     /// The first of the criteria whose layout all these tables have indexed, and the tables ready to be searched by it.
-    /// If there is none, the first criterion, or the error for it.
+    /// If there is no such criterion, the first one, or the error for it.
     pub fn searched_by_layout(
         &self,
         fingerprint: &str,

@@ -1,4 +1,4 @@
-//! What a guard is: the arguments of its trigger, and what follows from them for the tables that it searches.
+//! The definition of a guard: the arguments of its trigger, and the columns and indexes that they select in each table.
 //!
 //! [`arguments`] reads the trigger's arguments and writes them. [`guard`] makes a guard of them, and [`cache`] stores
 //! it between statements. The arguments are an [`action`], the [`criterion`] of near-duplicates, the fingerprint

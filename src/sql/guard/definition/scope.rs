@@ -21,8 +21,7 @@ struct ScopeColumn {
     column: Column,
     /// The equality function of the column's type.
     equality: Oid,
-    /// The hash function of the column's type. None if the type is a user's own, because that user could change the
-    /// function.
+    /// The hash function of the column's type. None for a user-defined type, whose owner could change the function.
     hash: Option<Oid>,
 }
 
@@ -152,7 +151,7 @@ impl ScopeColumn {
         let (base, equality) = unsafe { (pg_sys::getBaseType(column.data_type), pg_sys::get_opcode(found.eq_opr)) };
         // SAFETY: as above.
         let is_fixed = base.to_u32() < pg_sys::FirstNormalObjectId || unsafe { pg_sys::type_is_enum(base) };
-        // The type cache knows a hash function only if it agrees with the equality.
+        // The type cache returns a hash function only if it agrees with the equality.
         let hash = (is_fixed && found.hash_proc != Oid::INVALID).then_some(found.hash_proc);
         Ok(Self { column, equality, hash })
     }

@@ -1,4 +1,4 @@
-//! A table that a guard searches: the columns that a search reads, and the indexes with which it costs least.
+//! A table that a guard searches: the columns that a search reads, and the cheapest indexes.
 
 use std::cell::Cell;
 
@@ -35,9 +35,9 @@ pub struct SearchedTable {
     pub source: Option<SourceColumns>,
     /// The plain columns that the fingerprint is made from, and the fingerprint column if it is not generated.
     pub made_from: Vec<i16>,
-    /// For a partition, the columns that decide which partition a row belongs to.
+    /// The columns of all partition keys above a partition; empty for another table.
     partition_columns: Vec<i16>,
-    /// The number of rows that a search fetches if block values are evenly distributed, and more if they are not. Most
+    /// The number of rows that a search fetches if block values are evenly distributed; otherwise it fetches more. Most
     /// of these rows are not near.
     pub fetches: f64,
     /// The number of values that a search looks up in the indexes.
@@ -53,7 +53,7 @@ pub struct SearchedTable {
 pub struct SearchedIndexes {
     /// The positions, in the guard's scope, of the columns that the indexes have before the block.
     pub before: Vec<usize>,
-    /// An estimate of the number of rows that agree in these columns with a new row.
+    /// An estimate of the number of rows that have the new row's values in these columns.
     pub rows: f64,
     pub layouts: Vec<Layout>,
     /// Whether the layout of the criterion's radii is indexed, if it has radii.
@@ -124,7 +124,7 @@ impl SearchedTable {
         self.source.as_ref().is_some_and(|source| source.columns.iter().any(|&column| row.is_out_of_line(column)))
     }
 
-    /// Whether the guard depends on this column: what it finds, or how it identifies a row.
+    /// Whether the rows that the guard finds, or the keys that it reports, depend on this column.
     pub fn depends_on(&self, column: i16) -> bool {
         column == self.fingerprint
             || self.primary_key.columns().any(|of_key| of_key.number == column)
@@ -144,10 +144,10 @@ impl SearchedTable {
 }
 
 impl SearchedIndexes {
-    /// The indexes with which a search costs least; None if no indexes serve searches within that distance.
+    /// The indexes with which a search is cheapest; None if no indexes serve searches within that distance.
     ///
-    /// An index of no use is one with a column before the block that is not in the guard's scope: the search would have
-    /// to look up each value of this column.
+    /// An index with a column before the block that is not in the guard's scope is not used: a search would have to
+    /// look up each value of this column.
     fn cheapest(table: &Relation, found: &[Scoped], scope: &GuardScope, near: Nearness) -> Option<Self> {
         let columns: Vec<_> = scope.columns().collect();
         let is_usable =

@@ -1,4 +1,4 @@
-//! Reports if a guard has much work for each new row, and what would reduce it.
+//! Reports if a guard is expensive for each new row, and how to make it cheaper.
 
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -79,7 +79,7 @@ pub fn report_cost(
 
 /// Reports if many texts were compared that do not resemble the sampled rows.
 pub fn report_refuted(preview: &Preview, table: &Target) {
-    // Half of all rows are earlier, on average.
+    // On average, half of all rows are earlier.
     let share = if preview.compares_all { 1.0 } else { 0.5 };
     let refuted = preview.refuted.get() as f64 / share / preview.rows.get().max(1) as f64;
     if refuted >= MANY_REFUTED {

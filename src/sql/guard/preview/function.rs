@@ -115,7 +115,7 @@ fn preview(
     Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
         let round = |value: f64, units: f64| (value * units).round() / units;
         let share = round(group.rows as f64 / total as f64, 1e4);
-        // As in the error of a guard, nothing is reported about single rows if some of them are hidden.
+        // As in a guard's error, report nothing about single rows if some rows are hidden.
         let example = if is_hidden { Example::default() } else { group.example };
         let Example { resemblance, keys: [example, earlier], texts: [example_text, earlier_text] } = example;
         (

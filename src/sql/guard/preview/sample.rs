@@ -61,7 +61,7 @@ impl Preview {
         let (members, criteria) = (Members::read(table.oid)?, asked.with_defaults(|| Ok(has_text))?);
         let (criterion, mut searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
         if has_text && criterion.resemblance.is_none() {
-            // Resemblances are shown even if they do not matter.
+            // Show resemblances even if the criterion has none.
             let with_texts = Criterion { resemblance: Some(0.0), ..criterion.clone() };
             searched = members.searched(fingerprint, scope, &with_texts, Some(schema))?;
         }
@@ -163,7 +163,7 @@ fn sampled_tids(
         table.sql(),
         quote_identifier(fingerprint),
     ))?)?;
-    // The lock protects the table, but not the name by which the query looked it up.
+    // The table is locked, but another table may have got its name.
     if query.table() != Some(table.oid) {
         return Err(renamed(table.oid));
     }

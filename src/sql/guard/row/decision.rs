@@ -68,12 +68,12 @@ impl Statement {
             && !self.begins_to_count(event, old)?
         {
             // The fingerprint and its source stay the same, so there is nothing to search for. If the row moves during
-            // another search, that search notices.
+            // another session's search, that search detects it.
             if self.unique_indexes(event).are_keys_unchanged(old, event.new_row()) {
                 self.current.borrow_mut().registration.release();
             } else {
-                // If the keys change, another session's INSERT may no longer have the same key as this row, and store
-                // its own. The registration prevents that while that session decides.
+                // If the keys change, an INSERT of another session may no longer conflict with this row, and may then
+                // store its own row. The registration prevents this while that session decides.
                 self.register(&row);
             }
             return Ok(self.with_old_mark(event, old).unwrap_or_else(|| event.new_tuple()));
@@ -97,7 +97,7 @@ impl Statement {
         }
     }
 
-    /// Forgets the previous row, which is in the table by now. Returns whether the new row has already been checked in
+    /// Forgets the previous row, which is now in the table. Returns whether the new row has already been checked in
     /// another partition, from which an UPDATE moves it here.
     fn begin_row(&self, event: &RowEvent) -> bool {
         end_with_call(&self.current);
@@ -193,8 +193,8 @@ impl Statement {
         // be near it. A marked row does not count as a near-duplicate of later rows.
         let is_stored = !tuple.is_null() && matches!(same_key, SameKey::None);
         self.prepare_to_store(row, tuple, is_stored && waits < MAX_WAITS_FOR_SAME_KEY && near.is_none());
-        // A row that moves is decided about again where it moves to. If ON CONFLICT updates the row with the same key,
-        // the guard decides about that UPDATE.
+        // Count each row once. A row that moves is checked again in its new partition. If ON CONFLICT updates the row
+        // with the same key, the guard checks that UPDATE.
         if tuple.is_null() || is_stored && !row.moves {
             self.counts.add(near.as_ref().map(|_| guard.action));
             if let Some(nearest) = near {
@@ -204,8 +204,8 @@ impl Statement {
         Ok(Step::Decided(tuple))
     }
 
-    /// Holds the registration of a row that is stored, and remembers the row if no search can find it before it is
-    /// stored. Releases the registration if the row is null: it is skipped.
+    /// Keeps the registration of a row that is to be stored and, if `is_pending`, makes it the pending row. Releases
+    /// the registration if the row is null, that is, skipped.
     fn prepare_to_store(&self, row: &NewRow, tuple: HeapTuple, is_pending: bool) {
         let own = self.guard.own_table();
         let mut current = self.current.borrow_mut();
@@ -221,8 +221,8 @@ impl Statement {
         current.moves = row.moves;
     }
 
-    /// Whether an UPDATE moves the row to another partition. It is inserted there after the old row has been deleted,
-    /// so the guard must decide about it before.
+    /// Whether an UPDATE moves the row to another partition. PostgreSQL deletes the old row before it inserts the new
+    /// one there, so the guard must decide before the deletion.
     ///
     /// # Safety
     /// The row belongs to the trigger's table.

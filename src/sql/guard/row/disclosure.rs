@@ -1,7 +1,7 @@
 //! What is reported about a near-duplicate: its key, the distance, and the resemblance of the texts.
 //!
-//! Each is reported only to users who may select the columns that it comes from: by trying texts, a user could derive a
-//! hidden fingerprint from the distances, bit by bit, and a hidden text from the resemblances, word by word.
+//! Each is reported only to users who may select the columns that it comes from. Otherwise, a user could try texts, and
+//! derive a hidden fingerprint from the distances, bit by bit, and a hidden text from the resemblances, word by word.
 
 use std::ffi::CStr;
 

@@ -1,10 +1,11 @@
 //! The row with the same key: it has the same values in a unique index as the new row, so INSERT .. ON CONFLICT finds
 //! it.
 //!
-//! PostgreSQL does not store the new row while that row exists, so that row does not count as a near-duplicate. ON
-//! CONFLICT either updates it, and the guard checks that UPDATE, or does nothing. Without ON CONFLICT, the INSERT
-//! fails. The guard finds the row as PostgreSQL does (`check_exclusion_or_unique_constraint` in execIndexing.c): by all
-//! unique indexes that ON CONFLICT could infer, with the expressions, predicates and operators of these indexes.
+//! PostgreSQL does not store the new row while the row with the same key exists, so that row does not count as a
+//! near-duplicate. ON CONFLICT either updates it, and the guard checks that UPDATE, or does nothing. Without ON
+//! CONFLICT, the INSERT fails. The guard finds the row as PostgreSQL does (`check_exclusion_or_unique_constraint` in
+//! execIndexing.c): by all unique indexes that ON CONFLICT could infer, with the expressions, predicates and operators
+//! of these indexes.
 //!
 //! The guard does not lock that row. If it disappears, PostgreSQL stores the new row after all. So the new row is
 //! registered, and the guard searches for other near rows, as for any INSERT.
@@ -25,7 +26,7 @@ pub struct UniqueIndexes {
     indexes: Vec<UniqueIndex>,
     /// The executor state in which expressions of the indexes are evaluated.
     executor: *mut pg_sys::EState,
-    /// Whether the INSERT may have to wait for a row that is only locked, to update it by ON CONFLICT.
+    /// Whether the INSERT may have to wait for a row that is only locked, because ON CONFLICT would update it.
     waits_for_locks: bool,
     /// The generated columns that the indexes depend on: PostgreSQL computes them after the trigger.
     generated: Vec<(i16, Computed)>,
@@ -95,7 +96,7 @@ impl UniqueIndexes {
                 generated.iter().filter_map(|(column, _)| generation_of(table, *column).map(Expression::own_columns));
             let mut columns: Vec<_> = sources.flatten().collect();
             columns.extend(needed.iter().copied().filter(|column| !is_generated(column)));
-            // An expression can have only one system column, the table's OID, which is the same for all rows.
+            // The only system column that an expression can have is the table's OID, which is the same for all rows.
             columns.retain(|column| *column >= 0);
             Self {
                 indexes,
@@ -108,8 +109,8 @@ impl UniqueIndexes {
         }
     }
 
-    /// Whether an UPDATE changes nothing that the indexes depend on. If it does, a new row with the key of the old
-    /// version may no longer find this row, and is then stored.
+    /// Whether an UPDATE changes none of the columns that the indexes depend on. Otherwise, a new row with the key of
+    /// the old version may no longer conflict with this row, and is then stored.
     pub fn are_keys_unchanged(&self, old: Row<'_>, new: Row<'_>) -> bool {
         !self.columns.contains(&0) && new.has_same_values(old, self.columns.iter().copied())
     }
@@ -266,8 +267,7 @@ impl UniqueIndex {
         }
     }
 
-    /// Looks for a row with this key. If `waits_for_locks` is set, a row that is only locked depends on the transaction
-    /// that has locked it.
+    /// Looks for a row with this key. If `waits_for_locks` is set, a row that is only locked is [`SameKey::Depends`].
     ///
     /// # Safety
     /// The index belongs to the open table, the key is one of the index, and the slot is for rows of that table.
@@ -304,9 +304,9 @@ impl UniqueIndex {
             while let Some((version, state)) = scan.next(|_| true) {
                 match state {
                     VersionState::Depends { on, .. } => return SameKey::Depends(on, version.row().tid()),
-                    VersionState::Gone { lately: false } => {}
+                    VersionState::Gone { during_search: false } => {}
                     // The row's new version may be at a position that the scan has passed.
-                    VersionState::Gone { lately: true } => found = SameKey::Present,
+                    VersionState::Gone { during_search: true } => found = SameKey::Present,
                     VersionState::Present => match waits_for_locks.then(|| version.locker()).flatten() {
                         Some(id) => {
                             return SameKey::Depends(Transaction { id, speculation: 0 }, version.row().tid());

@@ -1,4 +1,4 @@
-//! A guard at work in one statement: what it needs for each row of a table, and what it makes once.
+//! The state of a guard in one statement.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::guard::TriggerGuard;
 use crate::sql::guard::definition::log::PreparedLog;
 
-/// A guard at work on one table in one statement.
+/// The state of a guard for one table in one statement.
 pub struct Statement {
     /// The trigger function.
     function: Oid,
@@ -75,8 +75,8 @@ impl Statement {
         Ok(Self { function, guard, generated, partition, unique_indexes, texts, among, log, counts, memory, current })
     }
 
-    /// Makes what the statement has anew if the guard's definition has changed: while this session waited, another
-    /// transaction may have stored a near row in a new partition.
+    /// Reads the guard again if its definition has changed: while this session waited, another transaction may have
+    /// stored a near row in a new partition.
     pub fn refresh(&mut self, event: &RowEvent) -> Result<(), ErrorReport> {
         // SAFETY: a trigger function runs in a transaction.
         unsafe { pg_sys::AcceptInvalidationMessages() };
