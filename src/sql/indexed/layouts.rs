@@ -1,6 +1,6 @@
 //! The layouts of blocks that a table has indexed.
 //!
-//! A block is indexed if a btree has it as a key: either a stored generated column, computed by
+//! A block is indexed if it is a key of a btree: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
 //! Columns before the block, such as a tenant's number, are the index's scope.
 
@@ -23,7 +23,7 @@ use crate::postgres::expression::Expression;
 pub enum Fingerprint {
     /// A column of the table.
     Column(i16),
-    /// An expression of the table's columns, whose column references have relation 1, as in the catalogs.
+    /// An expression of the table's columns, whose column references have varno 1, as in the catalogs.
     Expression(Expression),
 }
 
@@ -49,7 +49,7 @@ pub struct Scoped {
     pub block: IndexedBlock,
 }
 
-/// A key of an index that is a block of any fingerprint.
+/// An index key that is a block of some fingerprint.
 pub struct BlockKey {
     /// The columns that are keys before the block.
     pub scope: Vec<i16>,
@@ -58,7 +58,7 @@ pub struct BlockKey {
     pub call: BlockCall,
 }
 
-/// The blocks of a fingerprint that a table has indexed within a scope.
+/// The blocks of a fingerprint that are indexed within a scope.
 pub struct Indexed {
     pub blocks: Vec<IndexedBlock>,
     /// The planner's estimate of the number of rows.
@@ -69,7 +69,7 @@ pub struct Indexed {
 pub type Layout = Vec<IndexedBlock>;
 
 impl Indexed {
-    /// Reads the blocks that a table has indexed within the scope of these columns, which may be in any order.
+    /// Reads the blocks that are indexed within the scope of these columns, which may be in any order.
     fn read(table: &Relation, fingerprint: i16, scope: &[i16]) -> Self {
         let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint));
         let is_of_scope =
@@ -88,7 +88,7 @@ impl Indexed {
         let scope: Vec<_> = scope.iter().map(|&column| Column::at(&table, column)).collect::<Option<_>>()?;
         let mut common: Option<Self> = None;
         for member in with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE) {
-            // Skip a table that has just been dropped, and a partitioned table, which has no rows of its own.
+            // Skip a table that was just dropped, and a partitioned table, which has no rows of its own.
             let Some(table) = Relation::open_for_planning(member).filter(|table| !table.is_partitioned()) else {
                 continue;
             };
@@ -135,23 +135,23 @@ pub fn is_covering(layout: &Layout) -> bool {
     layout.iter().all(|found| found.fingerprint.is_some())
 }
 
-/// The layouts in the form that the algorithm takes.
+/// The layouts as arguments of [`growth::Growth::new`].
 pub fn growing(layouts: &[Layout]) -> impl Iterator<Item = Vec<growth::IndexedBlock>> {
     layouts.iter().map(|layout| layout.iter().filter_map(IndexedBlock::growing).collect())
 }
 
 impl IndexedBlock {
-    /// The block in the form that the algorithm takes; None if there is no such block.
+    /// The block as an argument of [`growth::Growth::new`]; None if there is no such block.
     fn growing(&self) -> Option<growth::IndexedBlock> {
         Some(growth::IndexedBlock { block: Block::new(self.block, self.blocks)?, entries: self.entries() })
     }
 
-    /// What the entries of the index have.
+    /// Whether the entries of the index have the fingerprint.
     pub fn entries(&self) -> Entries {
         if self.fingerprint.is_some() { Entries::Covering } else { Entries::Plain }
     }
 
-    /// Whether this is the same block as another one, and its index covers all rows if the other's does.
+    /// Whether this is the same block as `other`, and its index has all rows if the index of `other` does.
     fn is_as_good_as(&self, other: &Self) -> bool {
         (self.block, self.blocks) == (other.block, other.blocks) && self.is_partial <= other.is_partial
     }

@@ -1,4 +1,4 @@
-//! `simhash_skew`: what searches of a table cost in each layout, and what share of the copies they find.
+//! `simhash_skew`: the cost of searches of a table with each layout, and the share of the copies that they find.
 //!
 //! The sample of the table is read with the calling user's rights and row-level security.
 
@@ -85,7 +85,7 @@ fn simhash_skew_scoped(
     Ok(TableIterator::new(rows.map(SkewRow::into_columns)))
 }
 
-/// A search, and the number of blocks with which it is done.
+/// The number of blocks of a search, and which fingerprints it finds.
 type Search = (i32, Nearness);
 
 /// A row of the result.
@@ -141,13 +141,14 @@ fn skew_rows(
     }))
 }
 
-/// Rounds a share of the rows to a hundredth of a percent: below that, chance decides the commonest value of a sample.
+/// Rounds a share of the rows to a hundredth of a percent. Below that, the share of the commonest value in a sample is
+/// chance.
 fn share(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
 
 /// Rounds to three digits, which is more than the accuracy of a sample.
 fn estimate(value: f64) -> f64 {
-    // `format!` finds the nearest decimal number, but alone would round 122.5 to the even 122.
+    // `format!` rounds to the nearest decimal number, but 122.5 to the even 122: raise it a little.
     format!("{:.2e}", value * (1.0 + f64::EPSILON)).parse().unwrap_or(value)
 }

@@ -1,4 +1,4 @@
-//! The column from which a table's fingerprints are made, or that holds them.
+//! The column from which a table's fingerprints are made, or that stores them.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -22,9 +22,9 @@ use crate::sql::functions::ExtensionSchema;
 pub enum SourceKind {
     /// `bigint`: the fingerprints themselves, made by the application.
     Fingerprints,
-    /// `bit(64)`: the same as bit strings.
+    /// `bit(64)`: fingerprints as bit strings.
     BitStrings,
-    /// The same as hexadecimal digits: `text`, or a type with an implicit cast to it.
+    /// Fingerprints as hexadecimal digits: `text`, or a type with an implicit cast to it.
     Hex,
     /// `text`, or a type with an implicit cast to it.
     Text,
@@ -54,7 +54,7 @@ impl SourceKind {
         }
     }
 
-    /// Whether the column holds fingerprints, rather than what they are made from.
+    /// Whether the column stores fingerprints.
     pub fn is_fingerprint(self) -> bool {
         matches!(self, Self::Fingerprints | Self::BitStrings | Self::Hex)
     }
@@ -71,7 +71,7 @@ impl SourceKind {
     }
 }
 
-/// The options, as `jsonb` writes them, that say that a text has hexadecimal digits.
+/// The options by which a text has hexadecimal digits, as `jsonb` prints them.
 const IS_HEX: &str = r#"{"source": "hex"}"#;
 
 /// A source column, and how to fingerprint it.
@@ -220,8 +220,8 @@ pub fn block_sql(function: &str, column: &Column, block: i32, blocks: i32) -> Re
     Ok(format!("{function}({}, {block}, {blocks})", as_bigint(column)?))
 }
 
-/// A column as an argument of type `bigint`. With exact argument types, a call means our function, whatever others have
-/// its name.
+/// A column as an argument of type `bigint`. With exact argument types, a call resolves to our function, whatever other
+/// functions have its name.
 pub fn as_bigint(column: &Column) -> Result<String, ErrorReport> {
     let name = quote_identifier(column.name()?);
     Ok(if column.data_type == pg_sys::INT8OID { name } else { format!("CAST({name} AS pg_catalog.int8)") })

@@ -10,7 +10,7 @@ use crate::postgres::expression::{Expression, list};
 use crate::postgres::planner::custom_scan::NodeInstrumentation;
 use crate::sql::indexed::layouts::is_covering;
 
-/// What a scan has done in this process.
+/// The work of a scan in this process.
 pub struct Done {
     /// The radius within which the last search has looked up each block; None if it has made no step.
     pub radii: Option<Vec<Option<u32>>>,
@@ -79,7 +79,7 @@ fn key_name(settings: &Settings, number: usize) -> Vec<u8> {
     }
 }
 
-/// Adds what a scan has done, in EXPLAIN (ANALYZE).
+/// Adds the work of a scan, for EXPLAIN (ANALYZE).
 ///
 /// # Safety
 /// The output is that of the running EXPLAIN.
@@ -92,8 +92,8 @@ unsafe fn show_counts(done: &Done, instrument: &NodeInstrumentation, output: &Ou
             output.list(c"Radii", radii.map(String::into_bytes));
         }
         let Counts { descents, full_scans, .. } = done.counts;
-        // Parallel workers do not report these counts, but only PostgreSQL's own counters: show these counts if this
-        // process has made all searches.
+        // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process
+        // has made all searches.
         if done.searches as f64 >= instrument.nloops {
             output.number(c"Index Descents", descents as f64);
             if full_scans > 0 || !output.is_text() {

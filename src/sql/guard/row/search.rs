@@ -67,9 +67,9 @@ impl NearQuery<'_> {
     /// once, and may reduce `max_distance`. An error if out of memory.
     ///
     /// A concurrent UPDATE can hide a row: if it inserts the new version behind the scan's position, the scan finds
-    /// only the old version, which is gone once the UPDATE commits. `show` gets such a version as `VersionState::Gone {
-    /// during_search: true }`; then the search must be repeated. If `show` gets none, the search has found every row
-    /// that was near when it began: a version that was gone by then had a successor in the indexes.
+    /// only the old version, which is gone once the UPDATE commits. `show` gets such a version as
+    /// `VersionState::Gone { during_search: true }`; then the search must be repeated. If `show` gets none, the search
+    /// has found every row that was near when it began: a version that was gone by then had a successor in the indexes.
     pub fn each_near<B>(
         &self,
         searched: &SearchedTable,
