@@ -1,5 +1,5 @@
-//! PostgreSQL functions that pgrx does not bind, each guarded as pgrx guards its own: a PostgreSQL error becomes a Rust
-//! panic here, and an error again where PostgreSQL's call into this library ends.
+//! PostgreSQL functions that pgrx does not bind. Each is guarded as pgrx's own bindings: a PostgreSQL error becomes a
+//! Rust panic, and becomes an error again where PostgreSQL's call into this library ends.
 //!
 //! The declarations are the same in PostgreSQL 15 to 19.
 
@@ -30,14 +30,14 @@ mod unguarded {
     }
 }
 
-// utils/elog.h. They set fields of the error that is being raised, and raise none themselves.
+// utils/elog.h. They set fields of the current error, and raise no errors.
 unsafe extern "C-unwind" {
     pub fn errcode(code: c_int) -> c_int;
     pub fn errhint(format: *const c_char, ...) -> c_int;
     pub fn errcontext_msg(format: *const c_char, ...) -> c_int;
 }
 
-/// A table and all tables that inherit from it; the latter are locked. The list is palloc'd.
+/// A table and all tables that inherit from it. The inheritors are locked. The list is palloc'd.
 pub fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE) -> *mut pg_sys::List {
     // SAFETY: find_all_inheritors accepts any OID; with a null pointer, no counts of parents are asked for.
     unsafe { guarded(|| unguarded::find_all_inheritors(parent, lock, std::ptr::null_mut())) }
@@ -49,7 +49,7 @@ pub fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List {
     unsafe { guarded(|| unguarded::get_partition_ancestors(partition)) }
 }
 
-/// The condition that a partition's rows fulfil, as a list of expressions.
+/// The partition constraint, as a list of expressions.
 ///
 /// # Safety
 /// The table is open.
@@ -128,12 +128,12 @@ pub unsafe fn read_page<T>(buffer: pg_sys::Buffer, read: impl FnOnce() -> T) -> 
     }
 }
 
-/// PostgreSQL's interface for window functions. A window function calls several of these for each row, and crosses the
-/// guarded boundary once for all of them: call them only in [`guarded`].
+/// PostgreSQL's interface for window functions. Call these functions only in [`guarded`]. A window function calls
+/// several for each row, and so crosses the guarded boundary only once.
 pub mod windowapi {
     use super::*;
 
-    /// `WindowObject`, which only PostgreSQL looks into.
+    /// `WindowObject`, which is opaque.
     pub type WindowObject = *mut pg_sys::Node;
 
     /// WINDOW_SEEK_HEAD.

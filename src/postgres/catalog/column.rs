@@ -19,8 +19,9 @@ pub struct Column {
     pub data_type: Oid,
     pub type_modifier: i32,
     pub collation: Oid,
-    /// `attbyval` and, in `length`, `attlen`: how values are passed.
+    /// `attbyval`.
     pub by_value: bool,
+    /// `attlen`.
     pub length: i16,
     pub is_generated: bool,
     /// Whether the column is generated and its values are stored.
@@ -130,7 +131,7 @@ fn numbers(table: &Relation) -> impl Iterator<Item = i16> + use<> {
 
 /// The generation expression of a column, stored or virtual; None if it is not generated.
 ///
-/// Its constants are not folded: that would run functions that the table's owner has put there.
+/// Its constants are not folded, because that would run functions that the table's owner chose.
 pub fn generation_of(table: &Relation, number: i16) -> Option<Expression> {
     if entry(table, number)?.attgenerated == 0 {
         return None;
@@ -153,8 +154,8 @@ pub fn btree_family(data_type: Oid) -> Option<Oid> {
     (found.btree_opf != Oid::INVALID && found.eq_opr != Oid::INVALID).then_some(found.btree_opf)
 }
 
-/// The planner's estimate of the number of values of a column in a table of `rows` rows, at least 1. Like the planner,
-/// assumes 200 if the table was not analyzed.
+/// The planner's estimate of the number of distinct values of a column in a table of `rows` rows, at least 1. Like the
+/// planner, assumes 200 if the table was not analyzed.
 pub fn distinct_values(table: &Relation, number: i16, rows: f64) -> f64 {
     const UNKNOWN: f64 = 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
     // SAFETY: a look-up in a system cache by keys of its types. The row is held until it is released.

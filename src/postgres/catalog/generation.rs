@@ -8,8 +8,8 @@ use super::names::{hold, hold_schema};
 use super::target::Target;
 use crate::postgres::spi;
 
-/// The generation expression, with every name outside pg_catalog schema-qualified, given the search path of
-/// [`as_owner`](crate::postgres::owner::as_owner); None if the column is not generated.
+/// The generation expression as SQL; None if the column is not generated. Under the search path of
+/// [`as_owner`](crate::postgres::owner::as_owner), every name outside pg_catalog is schema-qualified.
 pub fn generation_sql(table: &Target, column: &Column) -> Result<Option<String>, ErrorReport> {
     let query = format!(
         "SELECT pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_catalog.pg_attrdef \
@@ -28,10 +28,10 @@ pub fn definition(table: &Target, column: &Column) -> Result<String, ErrorReport
     Ok(format!("{type_name} GENERATED ALWAYS AS ({expression}) {kind}"))
 }
 
-/// Holds the names of all objects that the generation expression and the type refer to, so that the expression's text
+/// Locks the names of all objects that the generation expression and the type refer to, so that the expression's text
 /// means the same when it is parsed again.
 pub fn hold_names(table: &Target, column: &Column) -> Result<(), ErrorReport> {
-    // The type belongs to the column, the expression to its entry in pg_attrdef.
+    // In pg_depend, the type belongs to the column, and the expression to the column's entry in pg_attrdef.
     let query = format!(
         "SELECT DISTINCT pg_catalog.concat_ws(' ', refclassid, refobjid) FROM pg_catalog.pg_depend \
          WHERE (classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND objid = {table} AND objsubid = {column} \

@@ -1,4 +1,4 @@
-//! The table that a command works on: locked, and owned by the current user.
+//! The table that a command changes: locked, and owned by the current user.
 
 use std::ffi::CStr;
 
@@ -18,8 +18,7 @@ pub type Lock = pg_sys::LOCKMODE;
 
 /// A relation that the current transaction has locked.
 ///
-/// If its names are held, they cannot change until the transaction ends, so that they mean this relation in a
-/// statement.
+/// If its names are locked, they cannot change until the transaction ends, so that a statement can use them.
 pub struct Target {
     pub oid: pg_sys::Oid,
     pub owner: pg_sys::Oid,
@@ -31,10 +30,9 @@ pub struct Target {
 
 impl Target {
     /// Locks an ordinary or partitioned table that the current user owns; an error if it does not exist, is of another
-    /// kind, or has another owner. With a lock stronger than a SELECT takes, its names are held, and the names of its
-    /// family.
+    /// kind, or has another owner. With a stronger lock than that of a SELECT, the names of its family are locked too.
     pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
-        // A user who may not change a table must not be able to lock it either.
+        // A user who may not change a table must not be able to lock it.
         check_is_owner(oid)?;
         // SAFETY: the relation is closed again; its lock stays until the transaction ends.
         unsafe {
@@ -64,7 +62,7 @@ impl Target {
         Ok(Self { oid, owner: relation.owner(), schema, name: relation.name()?, kind: relation.kind(), is_held })
     }
 
-    /// The same relation with its names held, for a target that was locked as a SELECT locks it.
+    /// The same relation with its names locked, for a target with the lock of a SELECT.
     pub fn held(&self) -> Result<Self, ErrorReport> {
         Self::locked(self.oid, true)
     }
@@ -83,13 +81,13 @@ impl Target {
         Relation::open(self.oid)
     }
 
-    /// The current qualified, quoted name. A statement may use it only if the names are held. Otherwise it must check
-    /// which table the name has found.
+    /// The current qualified, quoted name. A statement may use it only if the names are locked. Otherwise the caller
+    /// must check which table was found.
     pub fn sql(&self) -> String {
         relation_sql(self.oid).ok().flatten().unwrap_or_else(|| quote_identifier(&self.name))
     }
 
-    /// The qualified, quoted name of an index of the table, as it is now.
+    /// The current qualified, quoted name of an index of the table.
     pub fn index_sql(&self, index: &str) -> Result<String, ErrorReport> {
         Ok(quote_qualified_identifier(schema_name(self.schema)?, index.to_owned()))
     }
@@ -134,8 +132,8 @@ impl Target {
         Ok(())
     }
 
-    /// Refuses a table that Citus manages, except on the coordinator. On another server, some of the commands would
-    /// fail after others have changed the table on all servers.
+    /// Refuses a table that Citus manages, except on the coordinator. On another server, some commands would fail after
+    /// others have changed the table on all servers.
     fn check_is_changed_here(&self) -> Result<(), ErrorReport> {
         if distribution(self.oid)?.is_none() || is_coordinator() {
             return Ok(());

@@ -1,5 +1,4 @@
-//! Row versions of heap tables, and what their headers say about the transactions that have written them (PostgreSQL's
-//! htup_details.h).
+//! Row versions of heap tables, and the transactions in their headers (PostgreSQL's htup_details.h).
 
 use pgrx::pg_sys::{self, CommandId, TransactionId};
 
@@ -24,8 +23,8 @@ impl<'a> RowVersion<'a> {
     /// The row as a row version; None if its slot is not for stored rows of a heap table.
     pub fn new(row: Row<'a>) -> Option<Self> {
         let slot = row.slot();
-        // SAFETY: every slot points to its operations, by which its type is known. A slot of this type has a buffer
-        // unless its row is a copy.
+        // SAFETY: every slot points to its operations, which identify its type. A slot of this type has a buffer unless
+        // its row is a copy.
         let is_stored = unsafe {
             std::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple)
                 && (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer != pg_sys::InvalidBuffer as pg_sys::Buffer

@@ -48,8 +48,7 @@ fn simhash_fill(
         // SAFETY: `fcinfo` belongs to the running call.
         let call = unsafe { Call::new(fcinfo) };
         let schema = ExtensionSchema::running(call)?;
-        // Check this first, because a read-only transaction cannot hold names.
-        // SAFETY: the name is NUL-terminated.
+        // Check this first, because a read-only transaction cannot lock names. SAFETY: the name is NUL-terminated.
         unsafe { pg_sys::PreventCommandIfReadOnly(c"UPDATE".as_ptr()) };
         if !may_commit(call) {
             let message = "simhash_fill cannot run inside a transaction block";

@@ -47,7 +47,7 @@ impl NamedIndex {
     pub fn lock_to_drop(&self) -> Result<Option<String>, ErrorReport> {
         // SAFETY: any OID may be locked.
         unsafe { pg_sys::LockRelationOid(self.oid, pg_sys::AccessExclusiveLock as pg_sys::LOCKMODE) };
-        // The index is in its table's schema, whose name is held.
+        // The index is in its table's schema, whose name is locked.
         relation_sql(self.oid)
     }
 
