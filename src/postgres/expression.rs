@@ -15,12 +15,12 @@ use crate::postgres::text::RawText;
 #[derive(Clone, Copy, Debug)]
 pub struct Expression(NonNull<pg_sys::Node>);
 
-/// A column reference: the column with attnum `number` of the relation with index `relation`, in the range table of the
-/// query `levels_up` levels out.
+/// A column reference: the column `attnum` of the relation with index `varno` in the range table of the query
+/// `levels_up` levels out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
-    pub relation: i32,
-    pub number: i16,
+    pub varno: i32,
+    pub attnum: i16,
     pub levels_up: u32,
 }
 
@@ -139,12 +139,12 @@ impl Expression {
         let var = self.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
         // SAFETY: the node is a valid Var.
         let var = unsafe { var.as_ref() };
-        Some(Variable { relation: var.varno, number: var.varattno, levels_up: var.varlevelsup })
+        Some(Variable { varno: var.varno, attnum: var.varattno, levels_up: var.varlevelsup })
     }
 
     /// The attnum, if a stored expression is only a column of its table.
     pub fn as_own_column(self) -> Option<i16> {
-        self.without_relabelling().column().map(|column| column.number)
+        self.without_relabelling().column().map(|column| column.attnum)
     }
 
     /// The attnums of the columns of its table that a stored expression refers to.

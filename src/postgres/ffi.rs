@@ -89,8 +89,8 @@ pub unsafe fn predicate_lock_page(table: pg_sys::Relation, page: pg_sys::BlockNu
 ///
 /// # Safety
 /// The descriptor is valid, and lives as long as the result.
-pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, number: i16) -> Option<&'a pg_sys::FormData_pg_attribute> {
-    let index = usize::try_from(number).ok()?.checked_sub(1)?;
+pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, attnum: i16) -> Option<&'a pg_sys::FormData_pg_attribute> {
+    let index = usize::try_from(attnum).ok()?.checked_sub(1)?;
     // SAFETY: a valid descriptor has `natts` columns, and the index is below that. From PostgreSQL 18 on, compact
     // entries come first; before, TupleDescAttr is a macro.
     unsafe {

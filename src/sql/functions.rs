@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
 use crate::postgres::call::Call;
-use crate::postgres::catalog::names::{hold, hold_schema};
+use crate::postgres::catalog::names::{lock_object_names, lock_schema_name};
 use crate::postgres::error::user_error;
 
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
@@ -90,10 +90,10 @@ impl ExtensionSchema {
 
     /// The function's qualified, quoted name, which means this function until the transaction ends. A call must pass
     /// exactly these argument types, so that no other function of the name fits better.
-    pub fn held_name(self, name: &CStr, arguments: &[Oid]) -> Result<String, ErrorReport> {
+    pub fn locked_name(self, name: &CStr, arguments: &[Oid]) -> Result<String, ErrorReport> {
         let function = self.function(name, arguments);
         if let Some(function) = function {
-            hold(pg_sys::ProcedureRelationId, function)?;
+            lock_object_names(pg_sys::ProcedureRelationId, function)?;
         }
         // The function may have been renamed or moved to another schema while we waited.
         if function.is_none() || function != self.function(name, arguments) {
@@ -102,7 +102,7 @@ impl ExtensionSchema {
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                 .set_hint("If the extension is being moved to another schema, call again; or run ALTER EXTENSION pg_simhash UPDATE."));
         }
-        let schema = hold_schema(self.0)?;
+        let schema = lock_schema_name(self.0)?;
         Ok(quote_qualified_identifier(schema, name.to_string_lossy().into_owned()))
     }
 }

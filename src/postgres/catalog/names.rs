@@ -28,8 +28,8 @@ use crate::postgres::error::user_error;
 use crate::postgres::spi::from_server;
 
 /// Locks a schema's name, and returns it; an error if the schema does not exist.
-pub fn hold_schema(schema: Oid) -> Result<String, ErrorReport> {
-    let Some(row) = hold_row(pg_sys::NamespaceRelationId, schema)? else {
+pub fn lock_schema_name(schema: Oid) -> Result<String, ErrorReport> {
+    let Some(row) = lock_catalog_row(pg_sys::NamespaceRelationId, schema)? else {
         return Err(no_such_schema(schema));
     };
     // SAFETY: the row is one of pg_namespace, whose `nspname` is NUL-terminated.
@@ -73,11 +73,11 @@ fn no_such_schema(schema: Oid) -> ErrorReport {
 
 /// Locks the names of an object (a function, a type, an operator, or anything else with an OID) and of its schema. Does
 /// nothing if the object does not exist.
-pub fn hold(catalog: Oid, object: Oid) -> Result<(), ErrorReport> {
-    let Some(row) = hold_row(catalog, object)? else { return Ok(()) };
+pub fn lock_object_names(catalog: Oid, object: Oid) -> Result<(), ErrorReport> {
+    let Some(row) = lock_catalog_row(catalog, object)? else { return Ok(()) };
     // SAFETY: the row was found in this catalog, whose column for the schema has an OID.
     let schema = unsafe { oid_in(&Relation::open(catalog), row, pg_sys::get_object_attnum_namespace(catalog)) };
-    schema.map_or(Ok(()), |schema| hold_schema(schema).map(drop))
+    schema.map_or(Ok(()), |schema| lock_schema_name(schema).map(drop))
 }
 
 /// The owner of an object; None if its catalog has no owners.
@@ -124,7 +124,7 @@ fn is_trusted(role: Oid) -> bool {
 ///
 /// A read-only transaction cannot lock rows, and cannot run the commands that need locked names. It gets the row
 /// without a lock.
-fn hold_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
+fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
     let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
     // SAFETY: the catalog has OIDs, and is open until `opened` is dropped. The active snapshot sees the row version
     // that is locked, so that it is not removed meanwhile.

@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 
 use super::citus::{distribution, is_coordinator};
-use super::names::{hold_schema, relation_sql, schema_name};
+use super::names::{lock_schema_name, relation_sql, schema_name};
 use super::partition::{check_owner, with_inheritors};
 use super::relation::{Relation, no_such_relation};
 use crate::postgres::error::user_error;
@@ -25,7 +25,7 @@ pub struct Target {
     pub schema: pg_sys::Oid,
     pub name: String,
     kind: u8,
-    is_held: bool,
+    has_locked_names: bool,
 }
 
 impl Target {
@@ -46,24 +46,31 @@ impl Target {
         check_is_owner(oid)?;
         let target = Self::locked(oid, lock > pg_sys::AccessShareLock as Lock)?;
         target.check_kind()?;
-        if target.is_held {
+        if target.has_locked_names {
             target.check_is_changed_here()?;
         }
         Ok(target)
     }
 
     /// Describes a relation that is already locked.
-    fn locked(oid: pg_sys::Oid, is_held: bool) -> Result<Self, ErrorReport> {
+    fn locked(oid: pg_sys::Oid, has_locked_names: bool) -> Result<Self, ErrorReport> {
         let relation = Relation::open(oid);
         let schema = relation.schema();
-        if is_held {
-            hold_schema(schema)?;
+        if has_locked_names {
+            lock_schema_name(schema)?;
         }
-        Ok(Self { oid, owner: relation.owner(), schema, name: relation.name()?, kind: relation.kind(), is_held })
+        Ok(Self {
+            oid,
+            owner: relation.owner(),
+            schema,
+            name: relation.name()?,
+            kind: relation.kind(),
+            has_locked_names,
+        })
     }
 
     /// The same relation with its names locked, for a target with the lock of a SELECT.
-    pub fn held(&self) -> Result<Self, ErrorReport> {
+    pub fn with_locked_names(&self) -> Result<Self, ErrorReport> {
         Self::locked(self.oid, true)
     }
 
@@ -72,7 +79,7 @@ impl Target {
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
         let members = with_inheritors(self.oid, lock);
         check_owner(self.oid, &members)?;
-        members.into_iter().map(|member| Self::locked(member, self.is_held)).collect()
+        members.into_iter().map(|member| Self::locked(member, self.has_locked_names)).collect()
     }
 
     /// Opens the relation. Drop the result before a command changes the table: PostgreSQL refuses to change a table

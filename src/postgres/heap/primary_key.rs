@@ -78,7 +78,7 @@ impl PrimaryKey {
     /// The key of a row of the table; empty if a column of the key is NULL or the table has no key.
     pub fn of_row(&self, row: Row<'_>) -> KeyValue {
         let copy = |key: &KeyColumn| {
-            let value = row.value(key.column.number)?;
+            let value = row.value(key.column.attnum)?;
             // SAFETY: the value is of the column's type, whose `attbyval` and `attlen` are passed.
             Some((key.column.data_type, unsafe { datum_copy(value, key.column.by_value, key.column.length) }))
         };

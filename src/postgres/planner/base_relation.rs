@@ -99,7 +99,7 @@ impl BaseRelation {
     }
 
     /// The table's index in the query's range table.
-    pub fn number(&self) -> i32 {
+    pub fn relid(&self) -> i32 {
         self.found().relid as i32
     }
 
@@ -235,7 +235,7 @@ impl BaseRelation {
         if !self.found().has_eclass_joins {
             return Vec::new();
         }
-        // SAFETY: the planner is at work on this relation. `is_member_column` gets the pointer to the number.
+        // SAFETY: the planner is at work on this relation. `is_member_column` gets a pointer to the attnum.
         unsafe {
             let implied = pg_sys::generate_implied_equalities_for_column(
                 self.root,
@@ -254,7 +254,7 @@ impl BaseRelation {
     pub(super) fn share(&self, condition: &Condition) -> f64 {
         let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
         // SAFETY: the planner is at work on this relation, and the condition is one of the relation.
-        unsafe { pg_sys::clause_selectivity(self.root, condition.info.cast(), self.number(), inner, no_join) }
+        unsafe { pg_sys::clause_selectivity(self.root, condition.info.cast(), self.relid(), inner, no_join) }
     }
 
     /// Whether an index can look up the value of an equality in the key at this position, from 0.
@@ -296,22 +296,22 @@ impl BaseRelation {
                 }
                 relations = pg_sys::bms_add_members(relations, pg_sys::pull_varnos(self.root, expression.as_ptr()));
             }
-            (!pg_sys::bms_is_member(self.number(), relations)).then_some(Outer(relations))
+            (!pg_sys::bms_is_member(self.relid(), relations)).then_some(Outer(relations))
         }
     }
 
     /// Whether the query needs no column of this table but one, in a scan with parameters from `outer`.
     pub fn needs_only(&self, column: i16, outer: Outer) -> bool {
-        let number = self.found().relid;
+        let relid = self.found().relid;
         let mut needed = std::ptr::null_mut();
         // SAFETY: the planner's lists of expressions and RestrictInfo nodes are valid; the set is made here.
         unsafe {
-            pg_sys::pull_varattnos((*self.found().reltarget).exprs.cast(), number, &mut needed);
+            pg_sys::pull_varattnos((*self.found().reltarget).exprs.cast(), relid, &mut needed);
             let parameters = self.parameters(outer);
             let joins = if parameters.is_null() { std::ptr::null_mut() } else { (*parameters).ppi_clauses };
             for info in list(self.found().baserestrictinfo).into_iter().chain(list(joins)) {
                 let clause = (*info.as_ptr().cast::<pg_sys::RestrictInfo>()).clause;
-                pg_sys::pull_varattnos(clause.cast(), number, &mut needed);
+                pg_sys::pull_varattnos(clause.cast(), relid, &mut needed);
             }
             let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
             pg_sys::bms_is_subset(needed, pg_sys::bms_make_singleton(member))
@@ -429,9 +429,9 @@ unsafe extern "C-unwind" fn is_member_column(
 ) -> bool {
     // SAFETY: the caller passes a relation, a valid member and a pointer to an attnum.
     unsafe {
-        let (number, column) = ((*relation).relid as i32, *column.cast::<i16>());
+        let (relid, column) = ((*relation).relid as i32, *column.cast::<i16>());
         let found = Expression::new((*member).em_expr).and_then(|found| found.without_relabelling().column());
-        found == Some(Variable { relation: number, number: column, levels_up: 0 })
+        found == Some(Variable { varno: relid, attnum: column, levels_up: 0 })
     }
 }
 

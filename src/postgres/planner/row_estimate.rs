@@ -77,12 +77,12 @@ impl BaseRelation {
 
     /// Sums up the rows of a family after its members have been estimated again.
     fn sum_rows(&self) {
-        let number = self.number();
+        let relid = self.relid();
         // SAFETY: the planner's list has valid AppendRelInfo nodes, whose members have a relation.
         let rows = unsafe {
             let members = list((*self.root).append_rel_list).into_iter();
             let members = members.map(|member| &*member.as_ptr().cast::<pg_sys::AppendRelInfo>());
-            let members = members.filter(|member| member.parent_relid as i32 == number);
+            let members = members.filter(|member| member.parent_relid as i32 == relid);
             let relation = |member: &pg_sys::AppendRelInfo| {
                 let relation = *(*self.root).simple_rel_array.add(member.child_relid as usize);
                 relation.as_ref().filter(|_| !pg_sys::is_dummy_rel(relation))

@@ -86,13 +86,13 @@ impl BlockIndexes<'_> {
         };
         let mut columns = Vec::new();
         for name in &self.columns {
-            columns.extend(Column::find(&relation, name)?.map(|column| column.number));
+            columns.extend(Column::find(&relation, name)?.map(|column| column.attnum));
         }
         let is_block = |key: &BlockKey| {
             key.call.blocks == self.blocks
                 && match key.of {
                     Keyed::Column(column) => columns.contains(&column),
-                    Keyed::Expression(_) => key.call.fingerprint.as_own_column() == Some(fingerprint.number),
+                    Keyed::Expression(_) => key.call.fingerprint.as_own_column() == Some(fingerprint.attnum),
                 }
         };
         let mut found = Vec::new();
@@ -102,7 +102,7 @@ impl BlockIndexes<'_> {
             drop(keys);
             let Some(key) = key else { continue };
             let is_of_scope = key.scope == scope && has_own_equality(&relation, &index, &scope);
-            let covers = index.covers(Some(fingerprint.number));
+            let covers = index.covers(Some(fingerprint.attnum));
             found.push(BlockIndex { index, key, covers, is_of_scope });
         }
         Ok(found)

@@ -88,11 +88,11 @@ impl Columns {
             }
             let is_fingerprint = name == prefix.fingerprint();
             let is_as_made_by = |maker| is_as_made(schema, &relation, &column, is_fingerprint, maker);
-            match maker_of(table.oid, column.number)?.filter(|_| goes) {
+            match maker_of(table.oid, column.attnum)?.filter(|_| goes) {
                 Some(maker) if is_as_made_by(maker) => columns.made.push(name),
                 Some(_) => columns.changed.push(name),
                 None => match Maker::ALL.into_iter().find(|maker| is_as_made_by(*maker)) {
-                    Some(maker) if goes && has_comment(table.oid, column.number) => {
+                    Some(maker) if goes && has_comment(table.oid, column.attnum) => {
                         columns.unmarked.push((name, maker));
                     }
                     _ => columns.others.push(name),
@@ -114,7 +114,7 @@ impl Columns {
         let mut numbers = Vec::new();
         for name in &self.own {
             let column = Column::find(&relation, name)?.filter(|column| goes(table, member, column));
-            numbers.extend(column.map(|column| column.number));
+            numbers.extend(column.map(|column| column.attnum));
         }
         Ok(numbers)
     }
@@ -148,7 +148,7 @@ impl<'a> Attached<'a> {
     /// column that were made under the prefix.
     fn find_indexes(&mut self, member: &Target, numbers: &[i16]) -> Result<(), ErrorReport> {
         let relation = member.open();
-        let fingerprint = Column::find(&relation, self.prefix.fingerprint())?.map(|column| column.number);
+        let fingerprint = Column::find(&relation, self.prefix.fingerprint())?.map(|column| column.attnum);
         for index in NamedIndex::all_of(member)? {
             let key = block_keys(&relation, &index).next();
             let column = match &key {
@@ -185,7 +185,7 @@ impl<'a> Attached<'a> {
         numbers: &[i16],
     ) -> Result<(), ErrorReport> {
         let fingerprint = Column::find(&member.open(), self.prefix.fingerprint())?;
-        if fingerprint.is_some_and(|column| !numbers.contains(&column.number)) {
+        if fingerprint.is_some_and(|column| !numbers.contains(&column.attnum)) {
             return Ok(());
         }
         for trigger in UpdateTrigger::all_of(schema, &member.open())? {
@@ -263,7 +263,7 @@ impl<'a> Attached<'a> {
                 if let Some(attribute) = Column::find(&relation, column)?
                     && goes(table, member, &attribute)
                 {
-                    columns.push(format!("({}, {})", member.oid.to_u32(), attribute.number));
+                    columns.push(format!("({}, {})", member.oid.to_u32(), attribute.attnum));
                 }
             }
         }
@@ -318,11 +318,11 @@ fn goes(table: &Target, member: &Target, attribute: &Column) -> bool {
 /// their names.
 fn renamed(table: &Target, prefix: &Prefix, columns: &[String]) -> Result<Vec<String>, ErrorReport> {
     let relation = table.open();
-    let fingerprint = Column::find(&relation, prefix.fingerprint())?.map(|attribute| attribute.number);
+    let fingerprint = Column::find(&relation, prefix.fingerprint())?.map(|attribute| attribute.attnum);
     let (mut fingerprints, mut layout) = (Vec::new(), None);
     for name in columns.iter().map(String::as_str).chain([prefix.fingerprint()]) {
         let Some(attribute) = Column::find(&relation, name)? else { continue };
-        let Some(expression) = generation_of(&relation, attribute.number) else {
+        let Some(expression) = generation_of(&relation, attribute.attnum) else {
             continue;
         };
         match BlockCall::read(expression) {
@@ -361,7 +361,7 @@ fn is_as_made(
     is_named_as_fingerprint: bool,
     maker: Maker,
 ) -> bool {
-    match generation_of(relation, attribute.number) {
+    match generation_of(relation, attribute.attnum) {
         Some(expression) if is_named_as_fingerprint => {
             FingerprintCall::read(expression, schema).is_some()
                 || !matches!(Bits::of_bigint(expression), Bits::Bigint(_))

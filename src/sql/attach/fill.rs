@@ -332,7 +332,7 @@ impl Fill<'_> {
         if !exists(self.root) {
             return Ok(None);
         }
-        let table = Target::lock(self.root, pg_sys::AccessShareLock as Lock)?.held()?;
+        let table = Target::lock(self.root, pg_sys::AccessShareLock as Lock)?.with_locked_names()?;
         as_owner_with_triggers(table.owner, || {
             set(c"row_security", c"off");
             if table.is_partitioned()

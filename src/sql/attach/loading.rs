@@ -54,7 +54,7 @@ pub fn create(
         "SELECT '' FROM pg_catalog.pg_depend WHERE refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass \
              AND refobjid = {} AND refobjsubid = {} AND {}",
         table.oid.to_u32(),
-        block.number,
+        block.attnum,
         is_loading()
     ))?;
     if !existing.is_empty() {
@@ -62,7 +62,7 @@ pub fn create(
     }
     let name = choose_name(table, prefix)?;
     let sql = quote_qualified_identifier(schema_name(table.schema)?, name.clone());
-    let function = schema.held_name(c"hamming", &[pg_sys::INT8OID, pg_sys::INT8OID])?;
+    let function = schema.locked_name(c"hamming", &[pg_sys::INT8OID, pg_sys::INT8OID])?;
     notice(format!("creating statistics \"{name}\", with which queries of table \"{}\" load pg_simhash", table.name));
     execute(&format!(
         "CREATE STATISTICS {sql} ON ({function}({}, {})) FROM {}",

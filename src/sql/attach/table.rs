@@ -174,7 +174,7 @@ impl Attachment {
         let mut columns = Vec::new();
         for RequiredColumn { name, meaning } in blocks {
             if let Some(found) = Column::find(&relation, name)?
-                && let Some(expression) = generation_of(&relation, found.number)
+                && let Some(expression) = generation_of(&relation, found.attnum)
                 && self.means(&relation, expression, *meaning)?
             {
                 columns.push(name);
@@ -237,7 +237,7 @@ impl Attachment {
         };
         if found.is_stored
             && found.data_type == self.column_type(column.meaning)
-            && let Some(expression) = generation_of(&relation, found.number)
+            && let Some(expression) = generation_of(&relation, found.attnum)
             && self.means(&relation, expression, column.meaning)?
         {
             return Ok(());
@@ -294,7 +294,7 @@ impl Attachment {
         Ok(match meaning {
             Meaning::Fingerprint => fingerprint,
             Meaning::Block(block) => {
-                let function = self.schema.held_name(c"simhash_block", SIMHASH_BLOCK)?;
+                let function = self.schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?;
                 // Omit the layout if it is the default of `simhash_block`.
                 let layout = if self.blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {}", self.blocks) };
                 format!("{function}({fingerprint}, {block}{layout})")
@@ -432,7 +432,7 @@ impl Attachment {
                 Some(column) => quote_identifier(column),
                 None => {
                     description.push_str(&under_prefix(&self.prefix));
-                    required.expression(&self.schema.held_name(c"simhash_block", SIMHASH_BLOCK)?, member, block)?
+                    required.expression(&self.schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?, member, block)?
                 }
             };
             execute(&required.create("CREATE INDEX", &quote_identifier(&name), &member.sql(), &key))?;

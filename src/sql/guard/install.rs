@@ -196,7 +196,7 @@ impl AskedGuard {
             "CREATE OR REPLACE TRIGGER {TRIGGER_NAME} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
              {}({})",
             table.sql(),
-            self.schema.held_name(c"simhash_dedup", &[])?,
+            self.schema.locked_name(c"simhash_dedup", &[])?,
             arguments.join(", ")
         ))?;
         if always {
@@ -261,7 +261,7 @@ impl AskedGuard {
         if self.action != Action::Skip {
             return Ok(());
         }
-        let key: HashSet<_> = PrimaryKey::read(relation)?.columns().map(|column| column.number).collect();
+        let key: HashSet<_> = PrimaryKey::read(relation)?.columns().map(|column| column.attnum).collect();
         let is_key = |foreign: &ForeignKey| foreign.columns.iter().copied().collect::<HashSet<_>>() == key;
         let Some(shared) = foreign_keys(relation).into_iter().find(is_key) else { return Ok(()) };
         let other = relation_name(shared.referenced)?.unwrap_or_default();

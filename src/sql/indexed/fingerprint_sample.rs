@@ -50,11 +50,11 @@ impl SampledTable {
         check_is_here(oid)?;
         let column = fingerprint_column(&table, column)
             .map_err(|error| error.set_hint("Name the column of fingerprints as the second argument."))?;
-        let taken = |found: &Column| Ok((found.number == column.number).then_some("the fingerprint itself"));
+        let taken = |found: &Column| Ok((found.attnum == column.attnum).then_some("the fingerprint itself"));
         let numbers = scope.check(&table, taken)?;
         Ok(Self {
             oid,
-            column: column.number,
+            column: column.attnum,
             scope: numbers,
             quoted_scope: scope.names().iter().map(quote_identifier).collect(),
             quoted: quote_qualified_identifier(schema_name(table.schema())?, table.name()?),
@@ -81,7 +81,7 @@ impl SampledTable {
         let query = format!("SELECT t.{}::pg_catalog.int8 {from}{largest_group}", self.quoted_column);
         let query = Query::parse(to_server(&query)?)?;
         // The table and its column are locked, but other ones may have got their names.
-        let expected = Variable { relation: 1, number: self.column, levels_up: 0 };
+        let expected = Variable { varno: 1, attnum: self.column, levels_up: 0 };
         let column = query.returned().first().and_then(|returned| returned.without_relabelling().column());
         if query.table() != Some(self.oid) || column != Some(expected) {
             return Err(renamed(self.oid));

@@ -92,9 +92,9 @@ impl Indexed {
             let Some(table) = Relation::open_for_planning(member).filter(|table| !table.is_partitioned()) else {
                 continue;
             };
-            let number = |column: &Column| Column::find_raw(&table, column.raw_name()).map(|found| found.number);
-            let own_scope: Vec<_> = scope.iter().map(number).collect::<Option<_>>()?;
-            let own = Self::read(&table, number(&fingerprint)?, &own_scope);
+            let attnum = |column: &Column| Column::find_raw(&table, column.raw_name()).map(|found| found.attnum);
+            let own_scope: Vec<_> = scope.iter().map(attnum).collect::<Option<_>>()?;
+            let own = Self::read(&table, attnum(&fingerprint)?, &own_scope);
             common = Some(match common {
                 Some(mut others) => {
                     others.rows += own.rows;
@@ -167,13 +167,13 @@ impl Scoped {
 impl Fingerprint {
     /// A test whether an expression is this fingerprint of a table.
     pub fn recogniser(self, table: &Relation) -> impl Fn(Expression) -> bool {
-        let (number, expression) = match self {
-            Self::Column(number) => (Some(number), generation_of(table, number)),
+        let (attnum, expression) = match self {
+            Self::Column(attnum) => (Some(attnum), generation_of(table, attnum)),
             Self::Expression(expression) => (None, Some(expression)),
         };
         let bits = expression.map(Bits::of_bigint);
         move |found| {
-            number.is_some() && found.as_own_column() == number
+            attnum.is_some() && found.as_own_column() == attnum
                 || bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)))
         }
     }
@@ -189,7 +189,7 @@ pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = Block
         let key = index.keys[position];
         let scope = index.keys[..position].iter().map(|before| column(before.of)).collect::<Option<Vec<_>>>()?;
         let expression = match key.of {
-            Keyed::Column(number) => generation_of(table, number),
+            Keyed::Column(attnum) => generation_of(table, attnum),
             Keyed::Expression(expression) => Some(expression),
         };
         let call = expression.filter(|_| key.is_integer).and_then(BlockCall::read)?;
@@ -199,8 +199,8 @@ pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = Block
 
 /// Whether the first keys of an index, which are these columns, are compared as the columns' types and collations do.
 pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> bool {
-    index.keys.iter().zip(columns).all(|(key, &number)| {
-        Column::at(table, number).is_some_and(|column| {
+    index.keys.iter().zip(columns).all(|(key, &attnum)| {
+        Column::at(table, attnum).is_some_and(|column| {
             key.collation == column.collation && btree_family(column.data_type) == Some(key.family)
         })
     })
@@ -216,7 +216,7 @@ pub fn indexed_blocks(
     let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index)).filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
         let included = match fingerprint {
-            Fingerprint::Column(number) => index.attnum_of(number),
+            Fingerprint::Column(attnum) => index.attnum_of(attnum),
             Fingerprint::Expression(_) => None,
         };
         let BlockCall { block, blocks, .. } = key.call;

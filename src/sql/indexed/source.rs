@@ -9,7 +9,7 @@ use super::bits::{Bits, LENGTH};
 use super::fingerprint_column::check_is_stored;
 use super::recognise::FingerprintCall;
 use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::generation::{generation_sql, hold_names};
+use crate::postgres::catalog::generation::{generation_sql, lock_generation_names};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::user_error;
@@ -145,7 +145,7 @@ impl Source {
             return Ok(format!("CAST({} AS pg_catalog.int8)", self.argument));
         }
         if self.kind == SourceKind::Hex {
-            let function = schema.held_name(c"simhash_from_hex", &[pg_sys::TEXTOID])?;
+            let function = schema.locked_name(c"simhash_from_hex", &[pg_sys::TEXTOID])?;
             return Ok(format!("{function}({})", self.argument));
         }
         let options = match &self.options_json {
@@ -154,7 +154,7 @@ impl Source {
         };
         let (text, arguments) = (self.kind.argument().0, [self.kind.argument().0, pg_sys::JSONBOID]);
         let arguments = if options.is_empty() { &[text][..] } else { &arguments };
-        Ok(format!("{}({}{options})", schema.held_name(c"simhash", arguments)?, self.argument))
+        Ok(format!("{}({}{options})", schema.locked_name(c"simhash", arguments)?, self.argument))
     }
 
     /// Whether an expression computes the fingerprint of the source column in `relation`, which may be a child.
@@ -205,7 +205,7 @@ fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<Stri
                 .set_detail("Its expression is used in its place, and does not include the limit.")
                 .set_hint("Name the column that it is computed from, or change its type to one without a limit."));
         }
-        hold_names(table, column)?;
+        lock_generation_names(table, column)?;
         argument = generation_sql(table, column)?.unwrap_or_default();
         argument = format!("CAST({argument} AS {})", column.type_name());
     }

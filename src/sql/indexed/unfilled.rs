@@ -35,7 +35,7 @@ impl MaintainedColumn {
         trigger.options()?;
         let fingerprint = match &trigger.options_json {
             Some(json) => {
-                let function = schema.held_name(c"simhash", &[pg_sys::TEXTOID, pg_sys::TEXTOID])?;
+                let function = schema.locked_name(c"simhash", &[pg_sys::TEXTOID, pg_sys::TEXTOID])?;
                 format!("{function}({}, {}::pg_catalog.text)", source.argument(), quote_literal(json))
             }
             None => source.fingerprint_sql(schema)?,
@@ -73,7 +73,7 @@ pub fn warn_of_unfilled(
         if !can_be_read(member) {
             continue;
         }
-        let member = member.held()?;
+        let member = member.with_locked_names()?;
         // Skip a trigger that cannot compute, for example because its source was dropped: it raises an error when it
         // fires.
         let Ok(Some(maintained)) = MaintainedColumn::read(schema, &member, column) else { continue };
@@ -121,7 +121,7 @@ fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Resul
     for index in relation.indexes().into_iter().filter_map(usable) {
         let key = block_keys(&relation, &index)
             .next()
-            .filter(|key| key.scope.is_empty() && key.call.fingerprint.as_own_column() == Some(fingerprint.number));
+            .filter(|key| key.scope.is_empty() && key.call.fingerprint.as_own_column() == Some(fingerprint.attnum));
         match key {
             Some(BlockKey { of: Keyed::Column(number), .. }) => {
                 if let Some(column) = Column::at(&relation, number) {
@@ -129,7 +129,7 @@ fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Resul
                 }
             }
             Some(BlockKey { of: Keyed::Expression(_), call, .. }) => {
-                let function = schema.held_name(c"simhash_block", SIMHASH_BLOCK)?;
+                let function = schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?;
                 return Ok(Some(block_sql(&function, &fingerprint, call.block, call.blocks)?));
             }
             None => {}

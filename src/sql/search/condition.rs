@@ -112,9 +112,9 @@ fn stored(relation: BaseRelation, fingerprint: Expression) -> Option<Expression>
     if fingerprint.as_own_column().is_some() || !relation.is_table() {
         return None;
     }
-    let own = fingerprint.moved(relation.number(), 1);
+    let own = fingerprint.moved(relation.relid(), 1);
     let column = column_of(&Relation::open_locked(relation.table()), Bits::of_bigint(own))?;
-    Some(column.as_variable()?.moved(1, relation.number()))
+    Some(column.as_variable()?.moved(1, relation.relid()))
 }
 
 /// Reads a condition that a distance must exceed a limit, such as the first half of `BETWEEN 0 AND k`. Returns the

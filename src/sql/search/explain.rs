@@ -47,9 +47,9 @@ pub unsafe fn explain(
             output.text(c"Within Radii", &radii);
         }
         if !settings.scope.is_empty() {
-            let equality = |number| {
-                let value = shown(settings.scope_index() + number)?;
-                Some([b"(", &key_name(settings, number)[..], b" = ", &value, b")"].concat())
+            let equality = |position| {
+                let value = shown(settings.scope_index() + position)?;
+                Some([b"(", &key_name(settings, position)[..], b" = ", &value, b")"].concat())
             };
             output.list(c"Scope", (0..settings.scope.len()).filter_map(equality));
         }
@@ -70,11 +70,11 @@ pub unsafe fn explain(
 }
 
 /// The name of a column of the scope, as SQL.
-fn key_name(settings: &Settings, number: usize) -> Vec<u8> {
+fn key_name(settings: &Settings, position: usize) -> Vec<u8> {
     let index = settings.layouts.iter().flatten().map(|found| found.index).next().unwrap_or(pg_sys::InvalidOid);
     // SAFETY: both functions return a string in the current memory context, or null for an unknown column.
     unsafe {
-        let name = pg_sys::get_attname(index, number as i16 + 1, true);
+        let name = pg_sys::get_attname(index, position as i16 + 1, true);
         if name.is_null() { Vec::new() } else { CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes().to_vec() }
     }
 }

@@ -230,7 +230,7 @@ impl<'a> Indexes<'a> {
         let index = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
             let of = match column {
                 Some(column) => Fingerprint::Column(column),
-                None => Fingerprint::Expression(fingerprint.moved(self.relation.number(), 1)),
+                None => Fingerprint::Expression(fingerprint.moved(self.relation.relid(), 1)),
             };
             let indexes = self.usable.iter().map(|index| Relation::open_locked(index.oid));
             let table = Relation::open_locked(self.relation.table());

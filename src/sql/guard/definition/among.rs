@@ -42,7 +42,7 @@ impl AskedCondition {
             parse(table, &self.condition, ARGUMENT_NAME)
         })?;
         let mark = mark_column.map(|mark| Column::find(table, mark)).transpose()?.flatten();
-        if let Some(mark) = mark.filter(|mark| condition.own_columns().contains(&mark.number)) {
+        if let Some(mark) = mark.filter(|mark| condition.own_columns().contains(&mark.attnum)) {
             let message = format!("among must not have the mark column \"{}\"", mark.name()?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
                 .set_detail("Rows with a mark do not count, whatever the condition."));

@@ -98,7 +98,7 @@ impl Log {
                 if query.table() == Some(log.oid()) { Ok(()) } else { Err(self.missing(guard)?) }
             })
         })?;
-        let columns = columns.iter().map(|column| column.number).collect();
+        let columns = columns.iter().map(|column| column.attnum).collect();
         Ok(PreparedLog { plan, owner, columns, message: self.message(guard)? })
     }
 

@@ -38,7 +38,7 @@ impl Mark {
         let column = check(&table, name, Some(own), searched)?;
         // All partitions have the column with the same type, so a mark has the same content in each of them.
         match MarkContent::of(own, &column) {
-            Some(content) => Ok(Self { column: column.number, content }),
+            Some(content) => Ok(Self { column: column.attnum, content }),
             None => Err(wrong_type(&table, &column, own)?),
         }
     }
@@ -71,7 +71,7 @@ impl MarkContent {
 /// The position, in the primary key, of the column that identifies a row within the scope: the only column outside the
 /// scope, or the only column of the key. None if there is no such column.
 fn identifying_column(searched: &SearchedTable) -> Option<usize> {
-    let is_outside = |column: &Column| !searched.scope.columns().any(|scope| scope == column.number);
+    let is_outside = |column: &Column| !searched.scope.columns().any(|scope| scope == column.attnum);
     let columns = || searched.primary_key.columns().enumerate();
     let mut outside = columns().filter(|(_, column)| is_outside(column)).map(|(position, _)| position);
     match (outside.next(), outside.next()) {
@@ -101,7 +101,7 @@ pub fn check(
     if let Some(other) = searched.iter().find(|searched| MarkContent::of(searched, &column).is_none()) {
         return Err(wrong_type(table, &column, other)?);
     }
-    if own.is_some_and(|own| own.depends_on(column.number)) {
+    if own.is_some_and(|own| own.depends_on(column.attnum)) {
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, unfit()?)
             .set_detail(
                 "It is a column of the primary key, the fingerprint, its source, the scope, or the partition key.",

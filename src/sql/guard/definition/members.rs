@@ -157,7 +157,7 @@ fn no_usable_index(
     scope: &[String],
     max_distance: i32,
 ) -> Result<ErrorReport, ErrorReport> {
-    let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint.number));
+    let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint.attnum));
     let names = |found: &Scoped| -> Result<Vec<String>, ErrorReport> {
         found.scope.iter().filter_map(|&column| Column::at(table, column)).map(|column| column.name()).collect()
     };

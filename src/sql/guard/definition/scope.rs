@@ -35,7 +35,7 @@ impl GuardScope {
     }
 
     pub fn columns(&self) -> impl Iterator<Item = i16> {
-        self.0.iter().map(|scope| scope.column.number)
+        self.0.iter().map(|scope| scope.column.attnum)
     }
 
     /// Scan keys that find the rows with these values, in an index whose first keys are the scope columns at these
@@ -44,7 +44,7 @@ impl GuardScope {
     /// # Safety
     /// The index compares these columns as their types and collations do.
     pub unsafe fn keys(&self, positions: &[usize], values: &GuardScopeValues<'_>) -> Vec<pg_sys::ScanKeyData> {
-        let key = |(number, &position): (i16, &usize)| {
+        let key = |(attnum, &position): (i16, &usize)| {
             let mut key = pg_sys::ScanKeyData::default();
             let ScopeColumn { column, equality, .. } = &self.0[position];
             let (flags, strategy, function, value) = match values.0[position] {
@@ -58,7 +58,7 @@ impl GuardScope {
                 pg_sys::ScanKeyEntryInitialize(
                     &mut key,
                     flags as i32,
-                    number,
+                    attnum,
                     strategy as pg_sys::StrategyNumber,
                     Oid::INVALID,
                     column.collation,

@@ -89,7 +89,7 @@ impl SearchedTable {
             None => None,
         };
         let made_from = made_from(table, fingerprint, schema)?;
-        let fingerprint = fingerprint.number;
+        let fingerprint = fingerprint.attnum;
         let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint));
         let Some(indexes) = SearchedIndexes::cheapest(table, &found, &scope, criterion.near) else { return Ok(None) };
         let is_covering = indexes.layouts.iter().all(is_covering);
@@ -127,7 +127,7 @@ impl SearchedTable {
     /// Whether the rows that the guard finds, or the keys that it reports, depend on this column.
     pub fn depends_on(&self, column: i16) -> bool {
         column == self.fingerprint
-            || self.primary_key.columns().any(|of_key| of_key.number == column)
+            || self.primary_key.columns().any(|of_key| of_key.attnum == column)
             || self.scope.columns().any(|scope| scope == column)
             || self.partition_columns.contains(&column)
             || self.made_from.contains(&column)
@@ -205,7 +205,7 @@ fn made_from(table: &Relation, fingerprint: &Column, schema: ExtensionSchema) ->
     }
     let trigger = UpdateTrigger::of_column(schema, table, &fingerprint.name()?)?;
     let source = trigger.map(|trigger| Column::find(table, &trigger.source)).transpose()?.flatten();
-    Ok(source.map(|source| source.number).into_iter().chain([fingerprint.number]).collect())
+    Ok(source.map(|source| source.attnum).into_iter().chain([fingerprint.attnum]).collect())
 }
 
 /// The error for a guard that compares texts, if the fingerprints are not made from texts.

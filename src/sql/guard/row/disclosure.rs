@@ -13,7 +13,7 @@ use super::nearest::Nearest;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::partition::ancestors;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::catalog::unlocked::column_number;
+use crate::postgres::catalog::unlocked::attnum_of;
 use crate::postgres::json;
 
 /// What may be reported to the current user.
@@ -102,8 +102,8 @@ fn may_select(table: Oid, columns: &[&CStr]) -> bool {
     let of_table = || unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), SELECT) };
     let may_select_column = |&column: &&CStr| {
         // SAFETY: a look-up in system caches.
-        let check = |number| unsafe { pg_sys::pg_attribute_aclcheck(table, number, pg_sys::GetUserId(), SELECT) };
-        column_number(table, column).is_some_and(|number| is_allowed(check(number)))
+        let check = |attnum| unsafe { pg_sys::pg_attribute_aclcheck(table, attnum, pg_sys::GetUserId(), SELECT) };
+        attnum_of(table, column).is_some_and(|attnum| is_allowed(check(attnum)))
     };
     !hides_rows(table) && (is_allowed(of_table()) || columns.iter().all(may_select_column))
 }

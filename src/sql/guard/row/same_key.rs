@@ -80,7 +80,7 @@ impl UniqueIndexes {
             }
             // An expression of the whole row depends on column 0.
             let is_needed = |column: &i16| needed.contains(&0) || needed.contains(column);
-            let columns = Column::all(table).filter(|column| column.is_generated).map(|column| column.number);
+            let columns = Column::all(table).filter(|column| column.is_generated).map(|column| column.attnum);
             let generated: Vec<_> = columns
                 .filter(is_needed)
                 .filter_map(|column| Some((column, Computed::generated(table, column)?)))
@@ -255,11 +255,11 @@ impl UniqueIndex {
         // SAFETY: the caller passes two keys of this index, which has an operator and a collation for each of its keys.
         unsafe {
             let index = Relation::open(self.oid);
-            a.iter().zip(b).enumerate().all(|(number, pair)| match pair {
+            a.iter().zip(b).enumerate().all(|(position, pair)| match pair {
                 (None, None) => true,
                 (Some(a), Some(b)) => {
-                    let equality = *(*self.info).ii_UniqueProcs.add(number);
-                    let collation = *index.rd_indcollation.add(number);
+                    let equality = *(*self.info).ii_UniqueProcs.add(position);
+                    let collation = *index.rd_indcollation.add(position);
                     pg_sys::OidFunctionCall2Coll(equality, collation, *a, *b) != Datum::from(false)
                 }
                 _ => false,
@@ -284,16 +284,16 @@ impl UniqueIndex {
         unsafe {
             let (info, index) = (&*self.info, Relation::open(self.oid));
             let mut keys = [pg_sys::ScanKeyData::default(); MAX_KEY_COLUMNS];
-            for (number, (scan_key, value)) in keys.iter_mut().zip(key).enumerate() {
+            for (position, (scan_key, value)) in keys.iter_mut().zip(key).enumerate() {
                 let is_null = if value.is_none() { pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL } else { 0 };
                 pg_sys::ScanKeyEntryInitialize(
                     scan_key,
                     is_null as i32,
-                    number as pg_sys::AttrNumber + 1,
-                    *info.ii_UniqueStrats.add(number),
+                    position as pg_sys::AttrNumber + 1,
+                    *info.ii_UniqueStrats.add(position),
                     Oid::INVALID,
-                    *index.rd_indcollation.add(number),
-                    *info.ii_UniqueProcs.add(number),
+                    *index.rd_indcollation.add(position),
+                    *info.ii_UniqueProcs.add(position),
                     value.unwrap_or_else(Datum::null),
                 );
             }
