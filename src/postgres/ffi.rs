@@ -158,7 +158,7 @@ pub mod windowapi {
 }
 
 /// Functions of the executor that are called for every entry or row. A caller crosses the guarded boundary once for
-/// many of them, or not at all if none of its own frames has anything to drop.
+/// many calls, or not at all if none of its frames has anything to drop.
 pub mod executor {
     use super::*;
 

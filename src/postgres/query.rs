@@ -176,7 +176,7 @@ impl Plan {
     }
 }
 
-/// The error if the names in a query mean another table than the one with this OID.
+/// The error if the names in a query mean another table than `table`.
 pub fn renamed(table: Oid) -> ErrorReport {
     let message = format!("relation with OID {} was renamed while it was being sampled", table.to_u32());
     user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)

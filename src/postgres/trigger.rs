@@ -113,7 +113,7 @@ pub fn protocol_violated(message: String, usage: &'static str) -> ErrorReport {
 /// The arguments of a trigger, in the server's encoding.
 ///
 /// # Safety
-/// The trigger is PostgreSQL's: its arguments are as many as it says, and NUL-terminated.
+/// The trigger is PostgreSQL's: it has `tgnargs` arguments, which are NUL-terminated.
 pub unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
     // SAFETY: the caller passes PostgreSQL's trigger, which has `tgnargs` NUL-terminated arguments.
     let argument = |i| unsafe { CStr::from_ptr((*trigger.tgargs.add(i)).cast::<c_char>()) };

@@ -204,8 +204,8 @@ impl Counted {
         most as f64 / self.sampled.max(1) as f64
     }
 
-    /// How many rows of the table the average search and the worst hundredth of the searches find, estimated from what
-    /// they found in the sample.
+    /// Estimates how many rows of the table the average search and the worst hundredth of the searches find, from their
+    /// numbers in the sample.
     fn candidates(&self, searches: &[SampledQuery], uniform_share: f64) -> (f64, f64) {
         // Each search has found its own fingerprint.
         let mut found: Vec<u64> = searches.iter().map(|search| search.found.saturating_sub(1)).collect();

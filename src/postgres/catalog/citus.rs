@@ -142,7 +142,7 @@ impl CatalogRow {
 }
 
 /// Reads the first row of a catalog of Citus or, with a key, the first row whose column equals the value by the
-/// function of the key. None if there is no such row or catalog. What `read` returns must not point into the row.
+/// function of the key. None if there is no such row or catalog. The result of `read` must not point into the row.
 fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnce(CatalogRow) -> T) -> Option<T> {
     const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
     // SAFETY: only superusers can create tables in this schema. The catalog is opened and closed here, and the row is

@@ -112,7 +112,7 @@ unsafe fn blocker(buffer: pg_sys::Buffer, row: pg_sys::HeapTupleHeader, tid: pg_
 /// The members of a multitransaction; empty if all of them have ended and it is no longer stored.
 ///
 /// # Safety
-/// The multitransaction is of a row on a pinned page. `only_locks` is what the flags of the row's header say about it.
+/// The multitransaction is of a row on a pinned page. `only_locks` is the row's flag HEAP_XMAX_LOCK_ONLY.
 pub unsafe fn multixact_members(multixact: TransactionId, only_locks: bool) -> Vec<pg_sys::MultiXactMember> {
     let mut members = std::ptr::null_mut();
     // SAFETY: the caller passes the multitransaction of a row. GetMultiXactIdMembers pallocs an array of as many

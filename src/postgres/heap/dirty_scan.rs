@@ -63,7 +63,7 @@ impl<'a> DirtyScan<'a> {
     /// Begins to look up keys.
     ///
     /// # Safety
-    /// The index supports these keys, and there are as many as the scan was begun with.
+    /// The index supports these keys, and their number is the `keys` of [`Self::begin`].
     pub unsafe fn rescan(&mut self, keys: &mut [pg_sys::ScanKeyData]) {
         // SAFETY: the caller passes valid keys.
         unsafe { self.entries.rescan(keys) };
@@ -177,7 +177,8 @@ fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
 
 /// The state of a row version that was just read under a dirty snapshot.
 fn state_of(snapshot: &pg_sys::SnapshotData) -> VersionState {
-    // The snapshot names the transaction in progress that has inserted the row, or else the one that is deleting it.
+    // The snapshot has the transaction in progress that has inserted the row, or else the transaction that is deleting
+    // it.
     match (snapshot.xmin, snapshot.xmax) {
         (inserter, _) if inserter != pg_sys::InvalidTransactionId => {
             let on = Transaction { id: inserter, speculation: snapshot.speculativeToken };

@@ -78,7 +78,7 @@ impl EntryScan {
     /// Begins to look up keys.
     ///
     /// # Safety
-    /// The index supports these keys, and there are as many as the scan was begun with.
+    /// The index supports these keys, and their number is the `keys` of [`Self::begin`].
     pub unsafe fn rescan(&mut self, keys: &mut [pg_sys::ScanKeyData]) {
         // SAFETY: the caller passes valid keys; they are copied.
         unsafe {

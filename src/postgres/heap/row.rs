@@ -139,7 +139,7 @@ impl TableSlot {
 
 impl Drop for TableSlot {
     fn drop(&mut self) {
-        // After a PostgreSQL error, PostgreSQL itself releases what the slot pins and frees its memory.
+        // After a PostgreSQL error, PostgreSQL itself releases the slot's pins and frees its memory.
         if !std::thread::panicking() {
             // SAFETY: `new` created the slot, and it is dropped only here.
             unsafe { pg_sys::ExecDropSingleTupleTableSlot(self.0) };

@@ -89,7 +89,7 @@ impl BaseRelation {
         unsafe { &*self.entry }
     }
 
-    /// The planner at work on the query.
+    /// The planner of the query.
     pub fn planner(&self) -> Planner {
         Planner(self.root)
     }
@@ -335,7 +335,7 @@ impl BaseRelation {
     /// Offers a custom path to the planner. Its parameters come from `outer`.
     ///
     /// # Safety
-    /// `private` is what `methods` makes a plan of.
+    /// `private` is the list from which `methods` makes a plan.
     pub unsafe fn offer(
         &self,
         outer: Outer,

@@ -218,7 +218,7 @@ impl AskedGuard {
         }
     }
 
-    /// Makes the checks that the trigger makes, and those that the trigger cannot make. Returns the criterion of
+    /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the criterion of
     /// near-duplicates, and the tables to search.
     fn check(&self, table: &Target, relation: &Relation) -> Result<(Criterion, Vec<SearchedTable>), ErrorReport> {
         check_is_whole(table)?;

@@ -48,8 +48,8 @@ impl Scope {
         &self.0
     }
 
-    /// The attnums of the columns in a table. An error unless each of them can come before a block in an index. For a
-    /// column that cannot be in the scope, `taken` says what it is, such as the source of the fingerprint.
+    /// The attnums of the columns in a table. An error unless each column can come before a block in an index. `taken`
+    /// returns the role of a column that cannot be in the scope, such as the source of the fingerprint.
     pub fn check(
         &self,
         table: &Relation,

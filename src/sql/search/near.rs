@@ -1,4 +1,4 @@
-//! `simhash_near` and the planner support function of it and of `hamming`.
+//! `simhash_near`, and the planner support function of `simhash_near` and `hamming`.
 
 use pgrx::AnyArray;
 use pgrx::datum::Internal;

@@ -73,8 +73,8 @@ impl Condition {
 
     /// The condition for the rows of a table, in the current memory context.
     ///
-    /// Each statement parses it anew before it evaluates it: parsing checks whose functions it calls, and their owners
-    /// can change.
+    /// Each statement parses the condition again: parsing checks who owns the functions that it calls, and an owner can
+    /// change.
     pub fn parse(&self, table: Oid) -> Result<Expression, ErrorReport> {
         // Parse as the current user: a literal runs its type's input function before the parser checks who owns that
         // function.

@@ -72,13 +72,13 @@ fn not_supported(message: String) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
 }
 
-/// The names of a table and of a trigger on it, as the user knows them: without the number of a shard.
+/// The user's names of a table and of a trigger on it: without the number of a shard.
 pub fn known_names(table: &Relation, trigger: String) -> Result<(String, String), ErrorReport> {
     let trigger = if table_of_shard(table)?.is_some() { without_number(&trigger).to_owned() } else { trigger };
     Ok((known_name(table)?, trigger))
 }
 
-/// The name of a table as the user knows it: without the number of a shard.
+/// The user's name of a table: without the number of a shard.
 pub fn known_name(table: &Relation) -> Result<String, ErrorReport> {
     match table_of_shard(table)?.map(relation_name).transpose()?.flatten() {
         Some(name) => Ok(name),

@@ -41,7 +41,7 @@ pub struct Identity {
     detached: Option<Oid>,
 }
 
-/// What is needed to decide about the rows of a table and all its partitions.
+/// The guard of a table and all its partitions.
 pub struct Guard {
     pub identity: Identity,
     /// The secret with which lock keys are hashed, and the blocks that they are made from.

@@ -36,7 +36,7 @@ impl Mark {
     pub fn of(own: &SearchedTable, name: &str, searched: &[SearchedTable]) -> Result<Self, ErrorReport> {
         let table = Relation::open(own.oid);
         let column = check(&table, name, Some(own), searched)?;
-        // All partitions have the column with the same type, so a mark has the same content in each of them.
+        // All partitions have the column with the same type, so marks store the same part of a key in each partition.
         match MarkContent::of(own, &column) {
             Some(content) => Ok(Self { column: column.attnum, content }),
             None => Err(wrong_type(&table, &column, own)?),

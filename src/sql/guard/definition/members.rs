@@ -24,7 +24,7 @@ use crate::sql::indexed::layouts::{Fingerprint, Scoped, indexed_blocks};
 pub struct Members {
     /// The table and its partitions at all levels.
     pub all: Vec<Oid>,
-    /// The tables among them that hold rows.
+    /// The tables in `all` that have rows of their own.
     pub with_rows: Vec<Oid>,
 }
 
@@ -58,7 +58,7 @@ impl Members {
         Ok(Self { all, with_rows })
     }
 
-    /// The tables that hold rows, ready to be searched. An error if one of them cannot be searched.
+    /// The tables in `with_rows`, ready to be searched. An error if one of them cannot be searched.
     pub fn searched(
         &self,
         fingerprint: &str,

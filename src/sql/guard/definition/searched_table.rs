@@ -168,7 +168,7 @@ impl SearchedIndexes {
             let before = before.iter().map(position).collect::<Option<_>>()?;
             is_useful.then_some(Self { before, rows, layouts, serves_radii, total })
         };
-        // If the indexes of two scopes cost the same, as in an empty table, take those with more columns.
+        // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
         before.into_iter().rev().filter_map(of_scope).min_by(|a, b| {
             let cost = a.total.microseconds.total_cmp(&b.total.microseconds);
             cost.then(b.before.len().cmp(&a.before.len()))

@@ -33,7 +33,7 @@ const MAX_MORE_MISSED: f64 = 0.05;
 
 /// About how many rows [`report_cost`] looks up: some pages.
 const SAMPLE_ROWS: i32 = 500;
-/// [`report_cost`] stops after so many texts that do not resemble a row.
+/// [`report_cost`] stops after this many comparisons with texts that do not resemble the row.
 const MAX_REFUTED: usize = 10_000;
 
 /// Reports if many rows are fetched, or many values looked up in the indexes, by the planner's estimates.
@@ -92,7 +92,7 @@ pub fn report_refuted(preview: &Preview, table: &Target) {
 }
 
 /// If the guard has read many index entries for the sampled rows, reports radii that are much cheaper than the guard's.
-/// The costs are those that `simhash_skew` shows.
+/// The costs are the same as in `simhash_skew`.
 fn report_cheaper_radii(preview: &Preview, table: &Target, fingerprint: &str) -> Result<(), ErrorReport> {
     let Preview { criterion, searched, rows, .. } = preview;
     let entries: u64 = searched.iter().map(|member| member.entries.get()).sum();

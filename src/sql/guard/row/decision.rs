@@ -1,4 +1,4 @@
-//! Decides what becomes of a new row.
+//! Decides whether a new row is stored, marked, skipped or rejected.
 //!
 //! The guard decides at once whether the row may be stored. It registers the row ([`super::registration`]), searches
 //! for near rows, waits for transactions in progress that have written one, and searches again. If another row has the
@@ -51,8 +51,8 @@ enum Step {
 }
 
 impl Statement {
-    /// What becomes of the new row: the row itself, a changed copy, or null if it is not to be stored. An error if it
-    /// is rejected.
+    /// Returns the tuple for the trigger to return: the new row, a changed copy, or null if the row is skipped. An
+    /// error if it is rejected.
     ///
     /// # Safety
     /// The event belongs to this statement.

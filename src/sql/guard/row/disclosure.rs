@@ -1,4 +1,4 @@
-//! What is reported about a near-duplicate: its key, the distance, and the resemblance of the texts.
+//! The report about a near-duplicate: its key, the distance, and the resemblance of the texts.
 //!
 //! Each is reported only to users who may select the columns that it comes from. Otherwise, a user could try texts, and
 //! derive a hidden fingerprint from the distances, bit by bit, and a hidden text from the resemblances, word by word.
@@ -16,7 +16,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::unlocked::attnum_of;
 use crate::postgres::json;
 
-/// What may be reported to the current user.
+/// The report for the current user.
 pub struct Disclosure {
     key: Option<KeyTexts>,
     distance: Option<u32>,

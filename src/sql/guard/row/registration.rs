@@ -203,7 +203,7 @@ unsafe fn is_held(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) -> bool {
 /// another, in another subtransaction.
 fn of_transaction<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: both resource owners belong to the running transaction, and the current one is restored. After an error,
-    // PostgreSQL sets it anew.
+    // PostgreSQL resets it.
     unsafe {
         let current = pg_sys::CurrentResourceOwner;
         pg_sys::CurrentResourceOwner = pg_sys::TopTransactionResourceOwner;

@@ -1,4 +1,4 @@
-//! What the trigger returns: the new row, a copy with another mark, or null if the row is skipped.
+//! The tuple that the trigger returns: the new row, a copy with another mark, or null if the row is skipped.
 
 use pgrx::pg_sys::HeapTuple;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -21,7 +21,8 @@ impl Statement {
         let action = self.guard.action;
         if action != Action::Reject && !nearest.is_visible {
             let name = known_name(&event.table())?;
-            // As with INSERT .. ON CONFLICT, a row that this transaction cannot see must not decide what it does.
+            // As with INSERT .. ON CONFLICT, a row that the transaction's snapshot does not see must not affect the
+            // transaction.
             return Err(user_error(
                 PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
                 "could not serialize access due to concurrent update",
@@ -29,7 +30,7 @@ impl Statement {
             .set_detail(format!("A near-duplicate in table \"{name}\" was committed after this transaction began.")));
         }
         match action {
-            // Never skip an UPDATE that a foreign key makes: the row would keep referring to a row that is gone.
+            // Never skip an UPDATE by a foreign key: the row would still refer to a row that is gone.
             Action::Skip if !changes_foreign_key(event) => Ok(std::ptr::null_mut()),
             Action::Mark => self.with_mark(event, Some(nearest)),
             Action::Skip | Action::Reject => {

@@ -1,4 +1,4 @@
-//! The statements of this session in which guards are at work, and the row that each of them is storing.
+//! The running statements of this session that have guards, and the row that each statement is storing.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -22,7 +22,7 @@ pub struct CurrentRow {
     pub moves: bool,
 }
 
-/// A guard at work in a statement.
+/// A guard in a running statement.
 struct RunningStatement {
     /// The statement's memory context, which identifies it.
     memory: pg_sys::MemoryContext,

@@ -118,7 +118,7 @@ impl UniqueIndexes {
     /// Looks for a row with the same key as the new row.
     ///
     /// # Safety
-    /// The table is the one that this was made for, and the row belongs to it.
+    /// `self` was made for this table, and the row belongs to it.
     pub unsafe fn find(&self, table: &Relation, new: Row<'_>, since: &Moment) -> SameKey {
         // SAFETY: the caller passes the table that the indexes belong to, and a row of it. Values live until the
         // per-row memory is reset, at the end.
@@ -147,7 +147,7 @@ impl UniqueIndexes {
     /// columns.
     ///
     /// # Safety
-    /// Both rows belong to the table that this was made for.
+    /// Both rows belong to the table that `self` was made for.
     pub unsafe fn has_same_key(&self, new: Row<'_>, row: Row<'_>, by_plain_columns: bool) -> bool {
         // SAFETY: the caller passes two rows of the indexes' table. Values live until the per-row memory is reset, at
         // the end.
@@ -177,7 +177,7 @@ impl UniqueIndexes {
     /// The new row with the generated columns that the indexes depend on, valid until the context's memory is reset.
     ///
     /// # Safety
-    /// The row belongs to the table that this was made for.
+    /// The row belongs to the table that `self` was made for.
     unsafe fn complete<'a>(&'a self, new: Row<'a>, context: *mut pg_sys::ExprContext) -> Row<'a> {
         if self.generated.is_empty() {
             return new;

@@ -1,7 +1,7 @@
 //! Searches a guarded table for rows near a new row.
 //!
-//! The search reads the block indexes directly, whatever the planner would choose, under a dirty snapshot: it sees what
-//! every other transaction has written, committed or not. Each version of a row counts. A search in a query
+//! The search reads the block indexes directly, whatever the planner would choose, under a dirty snapshot: it sees the
+//! row versions of all transactions, committed or not. Each version of a row counts. A search in a query
 //! (`sql::search::finder`) reads the same indexes under the query's snapshot. It skips entries that it has seen before,
 //! and fetches rows in the order of their tids.
 
