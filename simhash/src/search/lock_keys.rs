@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn other_fingerprints_rarely_share_a_key() {
+    fn far_fingerprints_rarely_share_keys() {
         let (mut random, secret) = (random(), secret());
         for (max_distance, most) in [(3, 5), (6, 300), (8, 600)] {
             let blocks = within(max_distance);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_and_secrets_have_other_keys() {
+    fn scopes_and_secrets_change_keys() {
         let blocks = within(3);
         let (secret, other) = (secret(), Secret([7; _]));
         let keys = |secret, scope| LockKeys { secret, scope, blocks: &blocks };

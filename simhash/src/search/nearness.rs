@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn radii_of_no_layout_are_refused() {
+    fn invalid_radii_are_refused() {
         for radii in [&[1][..], &[0; 9], &[1, -2], &[0, i32::MIN]] {
             assert_eq!(Nearness::by_radii(3, radii), None, "{radii:?}");
         }
