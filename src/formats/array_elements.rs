@@ -16,7 +16,7 @@ const MAXIMUM_ALIGN: usize = 8;
 
 /// How values of a type are stored: `typlen` and `typalign` of pg_type.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
+pub struct ElementStorage {
     /// Length in bytes; -1 for a varlena, -2 for a NUL-terminated string.
     pub length: i16,
     pub align: u8,
@@ -56,7 +56,7 @@ impl From<TryReserveError> for ArrayError {
 impl ElementOffsets {
     /// The offsets of the elements of a detoasted array of at most one dimension. If the lengths of the elements
     /// differ, reads each element, and takes 4 bytes for it.
-    pub fn read(array: &[u8], layout: Layout, tick: &dyn Fn()) -> Result<Self, ArrayError> {
+    pub fn read(array: &[u8], storage: ElementStorage, tick: &dyn Fn()) -> Result<Self, ArrayError> {
         let number = |offset: usize| {
             let bytes = array.get(offset..)?.first_chunk()?;
             usize::try_from(i32::from_ne_bytes(*bytes)).ok()
@@ -84,8 +84,8 @@ impl ElementOffsets {
             }
             nullable
         };
-        let align = alignment(layout.align);
-        let offsets = match usize::try_from(layout.length) {
+        let align = alignment(storage.align);
+        let offsets = match usize::try_from(storage.length) {
             Ok(length) => {
                 let stride = length.next_multiple_of(align);
                 // The last element may be followed by less than a stride. Without elements, nothing has to be inside.
@@ -96,7 +96,7 @@ impl ElementOffsets {
                 }
                 Offsets::Even { first, stride }
             }
-            Err(_) => Offsets::Uneven(uneven(array, first, count, layout.length, align, tick)?),
+            Err(_) => Offsets::Uneven(uneven(array, first, count, storage.length, align, tick)?),
         };
         Ok(Self { count, offsets })
     }

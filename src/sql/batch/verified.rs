@@ -70,7 +70,7 @@ impl Verified {
         let mut verification = verification.map_err(algorithm_error)?;
         // A text is freed before the next is read.
         let mut text_context = PgMemoryContexts::new("simhash text");
-        while let Some(row) = verification.wanted(&report) {
+        while let Some(row) = verification.row_to_read(&report) {
             let mut features = None;
             if self.rule.resemblance.is_some() {
                 // SAFETY: features are not in the context.
