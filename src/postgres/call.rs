@@ -21,7 +21,6 @@ impl<'a> Call<'a> {
         Self { info, lifetime: PhantomData }
     }
 
-    /// The OID of the function.
     pub fn function(self) -> Oid {
         // SAFETY: a running call knows its function.
         unsafe { (*(*self.info).flinfo).fn_oid }

@@ -278,7 +278,6 @@ impl Expression {
         unsafe { pg_sys::equal(self.0.as_ptr().cast(), other.0.as_ptr().cast()) }
     }
 
-    /// Whether the expression has volatile functions.
     pub fn is_volatile(self) -> bool {
         // SAFETY: the node is valid, and is only read.
         unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }

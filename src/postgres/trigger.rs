@@ -94,7 +94,6 @@ impl<'a> RowEvent<'a> {
         }
     }
 
-    /// The trigger's name.
     pub fn trigger_name(&self) -> Result<String, ErrorReport> {
         // SAFETY: the data of a call points to its trigger, which has a NUL-terminated name.
         unsafe { from_server((*self.data.tg_trigger).tgname) }
@@ -120,7 +119,6 @@ pub unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
     (0..trigger.tgnargs as usize).map(argument).collect()
 }
 
-/// The triggers of a table.
 pub fn triggers(table: &Relation) -> &[pg_sys::Trigger] {
     // SAFETY: an open table has `numtriggers` triggers, or no description of triggers. They live as long as it is open.
     unsafe {

@@ -12,7 +12,6 @@ use crate::postgres::expression::Expression;
 use crate::postgres::ffi::attribute;
 use crate::postgres::spi::{from_server, to_server};
 
-/// A column of a table.
 pub struct Column {
     pub attnum: i16,
     name: CString,
@@ -78,7 +77,6 @@ impl Column {
         }
     }
 
-    /// The name.
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }

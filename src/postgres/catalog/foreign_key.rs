@@ -4,7 +4,6 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::relation::Relation;
 
-/// A foreign key.
 pub struct ForeignKey {
     /// The attnums of its columns.
     pub columns: Vec<i16>,
@@ -12,7 +11,6 @@ pub struct ForeignKey {
     pub referenced: Oid,
 }
 
-/// The foreign keys of a table.
 pub fn foreign_keys(table: &Relation) -> Vec<ForeignKey> {
     // SAFETY: the table is open, and its list of foreign keys is valid until its definition changes; `nkeys` of each
     // key's columns are set.

@@ -9,7 +9,6 @@ use super::relation::Relation;
 use crate::postgres::expression::{Expression, list};
 use crate::postgres::spi::from_server;
 
-/// An index.
 pub struct Index {
     pub oid: Oid,
     name: CString,
@@ -92,7 +91,6 @@ impl Index {
         }
     }
 
-    /// The name.
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }

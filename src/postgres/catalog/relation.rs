@@ -80,7 +80,6 @@ impl Relation {
         unsafe { &*self.rd_rel }
     }
 
-    /// The name.
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: `relname` is NUL-terminated.
         unsafe { from_server(self.class().relname.data.as_ptr()) }
@@ -127,7 +126,6 @@ impl Relation {
         std::ptr::eq(self.rd_tableam, unsafe { pg_sys::GetHeapamTableAmRoutine() })
     }
 
-    /// Whether the relation is a btree.
     pub fn is_btree(&self) -> bool {
         self.class().relam == pg_sys::BTREE_AM_OID
     }
@@ -184,7 +182,6 @@ pub fn relation_name(relation: Oid) -> Result<Option<String>, ErrorReport> {
     }
 }
 
-/// Whether a relation exists.
 pub fn exists(relation: Oid) -> bool {
     // SAFETY: a look-up in a system cache.
     unsafe { !pg_sys::get_rel_name(relation).is_null() }

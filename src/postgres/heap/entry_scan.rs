@@ -180,7 +180,6 @@ impl EntryScan {
         unsafe { pg_sys::index_fetch_heap(self.description, slot) }
     }
 
-    /// Ends the scan.
     pub fn end(self) {
         // SAFETY: the scan has begun, and ends only here.
         unsafe { pg_sys::index_endscan(self.description) };

@@ -89,7 +89,6 @@ impl BaseRelation {
         unsafe { &*self.entry }
     }
 
-    /// The planner of the query.
     pub fn planner(&self) -> Planner {
         Planner(self.root)
     }
@@ -108,7 +107,6 @@ impl BaseRelation {
         self.found().tuples.max(1.0)
     }
 
-    /// The number of pages of the table.
     pub fn pages(&self) -> f64 {
         f64::from(self.found().pages).max(1.0)
     }

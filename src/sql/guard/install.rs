@@ -146,7 +146,6 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo
     })
 }
 
-/// The log that the user asks for.
 fn asked_log(log_to: Option<pg_sys::Oid>, columns: Vec<String>) -> Result<Option<Log>, ErrorReport> {
     if log_to.is_none() && !columns.is_empty() {
         let message = "log_columns needs a log";
@@ -156,7 +155,6 @@ fn asked_log(log_to: Option<pg_sys::Oid>, columns: Vec<String>) -> Result<Option
     log_to.map(|table| Log::of_table(table, columns)).transpose()
 }
 
-/// The guard that the user asks for.
 struct AskedGuard {
     /// The running function.
     function: pg_sys::Oid,
@@ -205,7 +203,6 @@ impl AskedGuard {
         Ok(())
     }
 
-    /// The trigger's arguments.
     fn arguments(&self, criterion: Criterion, among: Option<String>) -> Arguments {
         Arguments {
             action: self.action,

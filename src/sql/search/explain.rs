@@ -15,7 +15,6 @@ pub struct Done {
     /// The radius within which the last search has looked up each block; None if it has made no step.
     pub radii: Option<Vec<Option<u32>>>,
     pub counts: Counts,
-    /// Number of searches.
     pub searches: u64,
 }
 

@@ -422,7 +422,6 @@ impl Finder {
         }
     }
 
-    /// Closes the indexes.
     pub fn end(self) {
         for index in self.layouts.into_iter().flatten() {
             if let Some(scan) = index.scan {

@@ -36,7 +36,6 @@ struct Running {
     /// The slot of the node.
     slot: *mut TupleTableSlot,
     state: SearchState,
-    /// Number of searches.
     searches: u64,
     /// The entries and the fetches that PostgreSQL's counters already include.
     reported: (u64, u64),
@@ -265,7 +264,6 @@ impl Running {
         Done { radii: self.finder.radii(), counts: self.finder.counts(), searches: self.searches }
     }
 
-    /// Begins a search.
     fn begin(&mut self, settings: &Settings, query: Option<u64>, goal: Goal) {
         self.searches += 1;
         let near = match goal {

@@ -58,7 +58,6 @@ impl AskedCondition {
     }
 }
 
-/// The condition of a guard.
 pub struct Condition {
     /// The condition as [`AskedCondition::check`] prints it.
     sql: String,

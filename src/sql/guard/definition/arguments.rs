@@ -15,7 +15,6 @@ use crate::postgres::trigger::protocol_violated;
 pub const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
     simhash_dedup(action, max_distance, fingerprint_column)";
 
-/// The arguments of a guard's trigger.
 pub struct Arguments {
     pub action: Action,
     pub criterion: Criterion,

@@ -95,7 +95,6 @@ impl TriggerGuard {
         }
     }
 
-    /// The trigger's table.
     pub fn own_table(&self) -> &SearchedTable {
         &self.searched[self.position]
     }

@@ -18,7 +18,6 @@ use crate::sql::guard::row::search::{Candidate, NearQuery};
 /// The limit on the characters of a text that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 80;
 
-/// A sampled row.
 struct SampledRow<'a> {
     own: &'a SearchedTable,
     row: Row<'a>,

@@ -101,7 +101,6 @@ impl Drop for Registration {
     }
 }
 
-/// The tag of the lock on a key.
 fn key_tag(table: Oid, key: u32) -> pg_sys::LOCKTAG {
     tag([table.to_u32(), key], KEY_LOCK_CLASS)
 }
