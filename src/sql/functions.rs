@@ -33,10 +33,10 @@ impl ExtensionSchema {
         (schema != Oid::INVALID).then_some(Self(schema))
     }
 
-    /// The extension's schema, if this function is the extension's of this name.
+    /// The extension's schema, if `function` is the extension's function of this name.
     ///
-    /// It must have the extension's planner support function `support`, which tells it from functions of the same name
-    /// of other extensions.
+    /// It must have the extension's planner support function `support`, which distinguishes it from functions of other
+    /// extensions with the same name.
     pub fn of(function: Oid, name: &CStr, arguments: &[Oid], support: &CStr) -> Option<Self> {
         if function.to_u32() < pg_sys::FirstNormalObjectId {
             return None;
@@ -69,7 +69,7 @@ impl ExtensionSchema {
     /// database, a function may not exist yet, and other users may be allowed to create one in the extension's schema.
     pub fn function(self, name: &CStr, arguments: &[Oid]) -> Option<Oid> {
         // SAFETY: the keys of this cache are name, argument types and schema, which it copies if need be. The row is
-        // held until it is released, and what is read of it is copied.
+        // held until it is released, and its values are copied.
         unsafe {
             let arguments = pg_sys::buildoidvector(arguments.as_ptr(), arguments.len() as i32);
             let row = pg_sys::SearchSysCache3(

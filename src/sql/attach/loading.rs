@@ -1,9 +1,9 @@
 //! Makes PostgreSQL load this library when it plans a query of an attached table.
 //!
-//! A query that computes distances with PostgreSQL's own functions calls none of this library's. When PostgreSQL plans
-//! it, it simplifies the expressions of the table's indexes and of its extended statistics, and calls the support
+//! A query that computes distances with PostgreSQL's own functions calls no function of this library. When PostgreSQL
+//! plans it, it simplifies the expressions of the table's indexes and of its extended statistics, and calls the support
 //! functions of the functions in them. An index on a block column has no expression, so extended statistics on an
-//! expression are created. They are never gathered. Planning a query takes some microseconds longer with them.
+//! expression are created. ANALYZE never gathers them. They add some microseconds to the planning of a query.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;

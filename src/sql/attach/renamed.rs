@@ -1,4 +1,4 @@
-//! Block columns that were renamed after attach made them, recognised by their comments and by what they compute.
+//! Block columns that were renamed after attach made them, recognised by their comments and generation expressions.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -14,7 +14,7 @@ use crate::postgres::catalog::target::Target;
 use crate::postgres::expression::Expression;
 use crate::sql::indexed::recognise::BlockCall;
 
-/// A block column whose name is no longer one that a prefix gives.
+/// A block column whose name is no longer one of a prefix.
 pub struct RenamedBlock {
     pub name: String,
     pub expression: Expression,
@@ -46,7 +46,7 @@ impl RenamedBlock {
         Ok(found)
     }
 
-    /// Whether the column has the name that another prefix in use gives to that block. If the application fills the
+    /// Whether the column has the name of that block under another prefix in use. If the application fills the
     /// fingerprint column, no column shows which prefixes are in use, so any name of this form counts.
     fn has_name_of_another(&self, relation: &Relation) -> Result<bool, ErrorReport> {
         let Some(other) = self.name.strip_suffix(&format!("_block{}", self.call.block)) else { return Ok(false) };

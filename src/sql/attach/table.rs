@@ -1,6 +1,6 @@
-//! `simhash_attach`: adds to a table whatever it lacks of the fingerprint, its blocks and their btrees.
+//! `simhash_attach`: adds the fingerprint, its blocks and their btrees to a table, unless they exist.
 //!
-//! All checks come before the first command, so that a clash changes nothing.
+//! All checks come before the first command, so that an error changes nothing.
 
 use std::ffi::CStr;
 
@@ -83,7 +83,7 @@ struct Attachment {
     has_columns: bool,
 }
 
-/// What an attached column computes.
+/// The value that an attached column computes.
 #[derive(Clone, Copy)]
 enum Meaning {
     Fingerprint,
@@ -362,7 +362,7 @@ impl Attachment {
         Ok(())
     }
 
-    /// Refuses foreign tables that lack one of the columns on their servers, or whose fingerprints are others.
+    /// Refuses foreign tables that lack one of the columns on their servers, or whose fingerprints differ.
     fn check_foreign(&self, family: &[Target], columns: &[RequiredColumn]) -> Result<(), ErrorReport> {
         let fingerprint = columns.iter().find(|column| matches!(column.meaning, Meaning::Fingerprint));
         let fingerprint = match fingerprint {
@@ -439,7 +439,7 @@ impl Attachment {
             let object = format!("INDEX {}", member.index_sql(&name)?);
             execute(&Maker::Attach.comment(&object, &description))?;
         }
-        // The new indexes serve every search that these do.
+        // The new indexes serve every search that these serve.
         for (index, name) in replaced {
             notice(format!("dropping index \"{name}\", which does not have the fingerprint"));
             execute(&format!("DROP INDEX {index}"))?;
@@ -450,8 +450,8 @@ impl Attachment {
         Ok(missing.len())
     }
 
-    /// Makes queries load the library that do not call its functions, because the application had them before. True if
-    /// this changes a table.
+    /// Makes queries load the library even if they do not call its functions, because the application does not use the
+    /// extension. True if this changes a table.
     fn load_when_planned(&self, family: &[Target], columns: &[RequiredColumn]) -> Result<bool, ErrorReport> {
         let block = columns.iter().find(|column| matches!(column.meaning, Meaning::Block(_)));
         let Some(block) = block.filter(|_| self.source.kind.is_fingerprint()) else { return Ok(false) };

@@ -16,19 +16,20 @@ use crate::sql::indexed::fingerprint_sample::SampledTable;
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::unfilled::can_be_read;
 
-/// From this many fetches for each new row on, report them: an insert takes about as long as forty fetches.
+/// Report the fetches for each new row if they are at least as many: an insert takes about as long as forty fetches.
 const MANY_FETCHES: f64 = 20.0;
-/// From this many probes for each new row on, report them: a probe takes two microseconds, and an insert a hundred.
+/// Report the probes for each new row if they are at least as many: a probe takes two microseconds, and an insert a
+/// hundred.
 const MANY_PROBES: f64 = 1000.0;
-/// From this many texts on that are compared with each new row and do not resemble it, report them: a comparison takes
-/// some microseconds for a page of text, and an insert a hundred.
+/// Report the texts that are compared with each new row and do not resemble it if they are at least as many: a
+/// comparison takes some microseconds for a page of text, and an insert a hundred.
 const MANY_REFUTED: f64 = 100.0;
-/// From this many index entries for each new row on, look for other radii: these entries take a hundred microseconds,
-/// as an insert does.
+/// Look for other radii if a guard reads at least as many index entries for each new row: they take a hundred
+/// microseconds, like an insert.
 const MANY_ENTRIES: f64 = 2000.0;
-/// Other radii are reported if the cost of the guard's radii is this many times their cost.
+/// Report other radii if the guard's radii cost at least this many times as much.
 const TIMES_CHEAPER: f64 = 3.0;
-/// The limit on the share of copies that other radii miss in addition.
+/// The limit on the share of copies that other radii may miss in addition.
 const MAX_MORE_MISSED: f64 = 0.05;
 
 /// About how many rows [`report_cost`] looks up: some pages.
