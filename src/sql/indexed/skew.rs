@@ -19,32 +19,30 @@ use crate::postgres::raised::unchanged;
 use crate::postgres::spi::from_server;
 use crate::sql::arguments::check_distance;
 
-#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+type SkewTable = TableIterator<
+    'static,
+    (
+        name!(blocks, i32),
+        name!(indexed, bool),
+        name!(probes, i64),
+        name!(commonest, Vec<f64>),
+        name!(candidates, f64),
+        name!(worst, f64),
+        name!(cost, f64),
+        name!(best, bool),
+        name!(within, i32),
+        name!(radii, Vec<i32>),
+        name!(found, Option<f64>),
+    ),
+>;
+
 #[pg_extern(sql = false)]
 fn simhash_skew_radii(
     target: Option<pg_sys::Oid>,
     fingerprint: Option<&CStr>,
     max_distance: Option<i32>,
     scope: Option<AnyArray>,
-) -> Result<
-    TableIterator<
-        'static,
-        (
-            name!(blocks, i32),
-            name!(indexed, bool),
-            name!(probes, i64),
-            name!(commonest, Vec<f64>),
-            name!(candidates, f64),
-            name!(worst, f64),
-            name!(cost, f64),
-            name!(best, bool),
-            name!(within, i32),
-            name!(radii, Vec<i32>),
-            name!(found, Option<f64>),
-        ),
-    >,
-    ErrorReport,
-> {
+) -> Result<SkewTable, ErrorReport> {
     let (Some(target), Some(fingerprint), true) = (target, fingerprint, scope.is_some()) else {
         return Ok(TableIterator::empty());
     };
@@ -57,30 +55,28 @@ fn simhash_skew_radii(
     })))
 }
 
+type ScopedSkewTable = TableIterator<
+    'static,
+    (
+        name!(blocks, i32),
+        name!(indexed, bool),
+        name!(probes, i64),
+        name!(commonest, Vec<f64>),
+        name!(candidates, f64),
+        name!(worst, f64),
+        name!(cost, f64),
+        name!(best, bool),
+    ),
+>;
+
 /// The function as version 0.3.0 declares it, for databases that have not been updated: without radii.
-#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
 fn simhash_skew_scoped(
     target: pg_sys::Oid,
     fingerprint: &CStr,
     max_distance: i32,
     scope: AnyArray,
-) -> Result<
-    TableIterator<
-        'static,
-        (
-            name!(blocks, i32),
-            name!(indexed, bool),
-            name!(probes, i64),
-            name!(commonest, Vec<f64>),
-            name!(candidates, f64),
-            name!(worst, f64),
-            name!(cost, f64),
-            name!(best, bool),
-        ),
-    >,
-    ErrorReport,
-> {
+) -> Result<ScopedSkewTable, ErrorReport> {
     let rows = skew_rows(target, fingerprint, within(max_distance)?, &Scope::read(Some(scope))?)?;
     Ok(TableIterator::new(rows.map(SkewRow::into_columns)))
 }
@@ -102,7 +98,7 @@ struct SkewRow {
 }
 
 impl SkewRow {
-    /// The row's columns without those that describe the search and what it finds.
+    /// The row's columns, except the columns for the nearness.
     fn into_columns(self) -> (i32, bool, i64, Vec<f64>, f64, f64, f64, bool) {
         let Self { near: _, blocks, indexed, probes, commonest, candidates, worst, cost, best } = self;
         (blocks, indexed, probes, commonest, candidates, worst, cost, best)
