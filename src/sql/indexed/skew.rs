@@ -82,7 +82,7 @@ fn simhash_skew_scoped(
 }
 
 /// The number of blocks of a search, and which fingerprints it finds.
-type Search = (i32, Nearness);
+type LayoutSearch = (i32, Nearness);
 
 /// A row of the result.
 struct SkewRow {
@@ -106,7 +106,7 @@ impl SkewRow {
 }
 
 /// The searches within a distance, with all layouts.
-fn within(max_distance: i32) -> Result<Vec<Search>, ErrorReport> {
+fn within(max_distance: i32) -> Result<Vec<LayoutSearch>, ErrorReport> {
     let near = Nearness::within(check_distance(max_distance)?);
     Ok(LAYOUTS.map(|blocks| (blocks, near)).collect())
 }
@@ -114,7 +114,7 @@ fn within(max_distance: i32) -> Result<Vec<Search>, ErrorReport> {
 fn skew_rows(
     target: pg_sys::Oid,
     fingerprint: &CStr,
-    searches: Vec<Search>,
+    searches: Vec<LayoutSearch>,
     scope: &Scope,
 ) -> Result<impl Iterator<Item = SkewRow> + 'static, ErrorReport> {
     let (sample, rows, indexed) = unchanged(|| {

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 
-use super::finder::Counts;
+use super::finder::FinderCounts;
 use super::plan::Settings;
 use crate::postgres::expression::{Expression, list};
 use crate::postgres::planner::custom_scan::NodeInstrumentation;
@@ -14,7 +14,7 @@ use crate::sql::indexed::layouts::is_covering;
 pub struct Done {
     /// The radius within which the last search has looked up each block; None if it has made no step.
     pub radii: Option<Vec<Option<u32>>>,
-    pub counts: Counts,
+    pub counts: FinderCounts,
     pub searches: u64,
 }
 
@@ -90,7 +90,7 @@ unsafe fn show_counts(done: &Done, instrument: &NodeInstrumentation, output: &Ou
             let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
             output.list(c"Radii", radii.map(String::into_bytes));
         }
-        let Counts { descents, full_scans, .. } = done.counts;
+        let FinderCounts { descents, full_scans, .. } = done.counts;
         // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process
         // has made all searches.
         if done.searches as f64 >= instrument.nloops {

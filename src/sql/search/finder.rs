@@ -36,7 +36,7 @@ pub struct Finder {
     values: Vec<i32>,
     /// The keys before the block.
     scope: Vec<pg_sys::ScanKeyData>,
-    counts: Counts,
+    counts: FinderCounts,
     /// Whether index scans stay open for further steps. An open scan takes 45 kB, so beginning another one is cheaper
     /// unless the scan is soon used again.
     reuses_scans: bool,
@@ -44,7 +44,7 @@ pub struct Finder {
 
 /// The work of a finder in all its searches.
 #[derive(Clone, Copy, Default)]
-pub struct Counts {
+pub struct FinderCounts {
     /// Number of probes.
     pub descents: u64,
     /// Number of index entries that were read.
@@ -140,7 +140,7 @@ impl Finder {
             seen: HashSet::new(),
             values: Vec::new(),
             scope: Vec::new(),
-            counts: Counts::default(),
+            counts: FinderCounts::default(),
             reuses_scans: false,
         }
     }
@@ -394,10 +394,10 @@ impl Finder {
         self.index(index).scan.as_mut().is_some_and(|scan| rows.fetch_entry(scan))
     }
 
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> FinderCounts {
         let scans = self.layouts.iter().flatten().filter_map(|index| index.scan.as_ref());
         let entries = self.counts.entries + scans.map(|scan| scan.entries).sum::<u64>();
-        Counts { entries, ..self.counts }
+        FinderCounts { entries, ..self.counts }
     }
 
     /// The radius within which the last search has looked up each block, in the layout that it has used most. None if

@@ -15,7 +15,7 @@ use super::rows::Rows;
 use crate::postgres::error::push;
 
 /// A search for the nearest rows.
-pub struct Nearest {
+pub struct NearestSearch {
     /// The largest distance of a row.
     limit: i32,
     /// The stored entries, by distance.
@@ -111,7 +111,7 @@ impl Capacity {
     }
 }
 
-impl Nearest {
+impl NearestSearch {
     /// Begins a search for everything within `limit`. A full scan is expected to cost `full_scan` microseconds.
     pub fn new(limit: i32, growth: &Growth, full_scan: f64, capacity: Capacity, needs_visibility: bool) -> Self {
         let limit = limit.min(LARGEST_DISTANCE);

@@ -10,7 +10,7 @@ use simhash::search::nearness::Nearness;
 
 use super::explain::{Done, explain};
 use super::finder::{Finder, NearEntry, Next};
-use super::nearest::{Capacity, Nearby, Nearest};
+use super::nearest::{Capacity, Nearby, NearestSearch};
 use super::plan::Settings;
 use super::rows::Rows;
 use super::scope::ScopeConditions;
@@ -52,7 +52,7 @@ enum SearchState {
     },
     /// It returns rows nearest first.
     Nearest {
-        nearest: Box<Nearest>,
+        nearest: Box<NearestSearch>,
         /// Whether the rows without a fingerprint follow.
         and_nulls: bool,
     },
@@ -284,7 +284,8 @@ impl Running {
                     let needs_visibility = settings.only_column.is_some();
                     let full_scan = self.finder.full_scan_cost();
                     let (limit, capacity) = (near.max_distance(), Capacity::new(settings.expected));
-                    let nearest = Nearest::new(limit, self.finder.growth(), full_scan, capacity, needs_visibility);
+                    let nearest =
+                        NearestSearch::new(limit, self.finder.growth(), full_scan, capacity, needs_visibility);
                     SearchState::Nearest { nearest: Box::new(nearest), and_nulls: matches!(goal, Goal::All) }
                 } else {
                     SearchState::Near { is_full_scan: false }

@@ -58,14 +58,14 @@ impl AskedCondition {
     }
 }
 
-pub struct Condition {
+pub struct GuardCondition {
     /// The condition as [`AskedCondition::check`] prints it.
     sql: String,
     /// The columns that the condition reads, by table. A table is added on first use.
     columns: RefCell<HashMap<Oid, Rc<[i16]>>>,
 }
 
-impl Condition {
+impl GuardCondition {
     pub fn new(sql: String) -> Self {
         Self { sql, columns: RefCell::default() }
     }

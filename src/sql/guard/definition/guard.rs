@@ -11,7 +11,7 @@ use pgrx::prelude::*;
 use simhash::search::lock_keys::{KeyBlocks, Secret};
 
 use super::action::Action;
-use super::among::Condition;
+use super::among::GuardCondition;
 use super::arguments::Arguments;
 use super::cache::Cache;
 use super::criterion::Criterion;
@@ -52,7 +52,7 @@ pub struct Guard {
     /// The table that gets a row for each row that is skipped or marked.
     pub log: Option<Log>,
     /// The condition under which existing rows count; None if all rows count.
-    pub among: Option<Rc<Condition>>,
+    pub among: Option<Rc<GuardCondition>>,
     /// The tables to search: the table, or all partitions of a partitioned table. `positions` has the position of each.
     pub searched: Vec<SearchedTable>,
     positions: HashMap<Oid, usize>,
@@ -173,7 +173,7 @@ impl Guard {
             action,
             criterion,
             log,
-            among: among.map(Condition::new).map(Rc::new),
+            among: among.map(GuardCondition::new).map(Rc::new),
             searched,
             positions,
             marks,

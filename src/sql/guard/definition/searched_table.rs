@@ -70,7 +70,7 @@ pub struct SourceColumns {
 }
 
 /// The limit on the values that one search looks up.
-const MAX_PROBES: f64 = 65_536.0;
+const MAX_PROBES_OF_SEARCH: f64 = 65_536.0;
 /// The limit on the index entries that one search reads, as a share of the rows.
 const MAX_SHARE_OF_ROWS: f64 = 0.1;
 
@@ -163,7 +163,7 @@ impl SearchedIndexes {
             let rows = all_rows / groups;
             let growth = Growth::new(rows, growing(&layouts), near);
             let (serves_radii, total) = (growth.serves_radii(), growth.total(near.max_distance())?);
-            let is_useful = total.probes <= MAX_PROBES && total.entries <= MAX_SHARE_OF_ROWS * rows.max(1.0);
+            let is_useful = total.probes <= MAX_PROBES_OF_SEARCH && total.entries <= MAX_SHARE_OF_ROWS * rows.max(1.0);
             let position = |column: &i16| columns.iter().position(|found| found == column);
             let before = before.iter().map(position).collect::<Option<_>>()?;
             is_useful.then_some(Self { before, rows, layouts, serves_radii, total })

@@ -16,7 +16,7 @@ use crate::postgres::heap::row::{Row, TableSlot};
 use crate::postgres::query::{Query, renamed};
 use crate::postgres::spi::to_server;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::guard::definition::among::{AskedCondition, Condition};
+use crate::sql::guard::definition::among::{AskedCondition, GuardCondition};
 use crate::sql::guard::definition::asked_criterion::AskedCriterion;
 use crate::sql::guard::definition::criterion::Criterion;
 use crate::sql::guard::definition::members::Members;
@@ -78,7 +78,7 @@ impl Preview {
         searched: Vec<SearchedTable>,
     ) -> Self {
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
-        let among = among.map(Condition::new).map(Rc::new);
+        let among = among.map(GuardCondition::new).map(Rc::new);
         // SAFETY: the memory context of the running call.
         let (texts, among) =
             unsafe { (TextReader::new(function, memory), among.map(|among| Among::new(among, owner, memory))) };

@@ -40,10 +40,10 @@ struct NewRow<'a> {
     may_have_same_key: bool,
 }
 
-/// The result of one search of the table.
-enum Step {
-    /// Store this row; if it is null, store none.
-    Decided(HeapTuple),
+/// The decision after one search of the table.
+enum Decision {
+    /// Return this tuple to PostgreSQL; null skips the row.
+    Return(HeapTuple),
     /// A transaction that the outcome depends on has ended; search again.
     SearchAgain,
     /// Another transaction has written or locked a row with the same key, which has this tid.
@@ -85,9 +85,9 @@ impl Statement {
             self.refresh(event)?;
             // SAFETY: `row` was made from an event of this statement.
             match unsafe { self.search_once(&row, waits)? } {
-                Step::Decided(tuple) => return Ok(tuple),
-                Step::SearchAgain => {}
-                Step::SameKeyDepends(transaction, tid) => {
+                Decision::Return(tuple) => return Ok(tuple),
+                Decision::SearchAgain => {}
+                Decision::SameKeyDepends(transaction, tid) => {
                     // The transactions that wrote or locked the row may need lock keys: release ours before waiting.
                     waits += 1;
                     self.current.borrow_mut().registration.release();
@@ -152,7 +152,7 @@ impl Statement {
     ///
     /// # Safety
     /// The row's event belongs to this statement.
-    unsafe fn search_once(&self, row: &NewRow, waits: u32) -> Result<Step, ErrorReport> {
+    unsafe fn search_once(&self, row: &NewRow, waits: u32) -> Result<Decision, ErrorReport> {
         let (event, guard) = (row.event, &self.guard);
         let since = Moment::now();
         let has_same_key = |found: Row<'_>, by_plain_columns| {
@@ -172,7 +172,7 @@ impl Statement {
         let new_text = |least| NewText::new(&self.texts, event.new_row(), guard.own_table(), least);
         let new_text = guard.criterion.resemblance.map(new_text);
         let (tuple, near) = match self.find_near(&query, new_text.as_ref())? {
-            Outcome::SearchAgain => return Ok(Step::SearchAgain),
+            Outcome::SearchAgain => return Ok(Decision::SearchAgain),
             Outcome::Unique => (self.with_mark(event, None)?, None),
             Outcome::Near(nearest) => (self.act(event, &nearest)?, Some(nearest)),
         };
@@ -187,7 +187,7 @@ impl Statement {
         if let SameKey::Depends(transaction, tid) = same_key
             && waits < MAX_WAITS_FOR_SAME_KEY
         {
-            return Ok(Step::SameKeyDepends(transaction, tid));
+            return Ok(Decision::SameKeyDepends(transaction, tid));
         }
         // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may
         // be near it. A marked row does not count as a near-duplicate of later rows.
@@ -201,7 +201,7 @@ impl Statement {
                 self.log(event, &nearest)?;
             }
         }
-        Ok(Step::Decided(tuple))
+        Ok(Decision::Return(tuple))
     }
 
     /// Keeps the registration of a row that is to be stored and, if `is_pending`, makes it the pending row. Releases

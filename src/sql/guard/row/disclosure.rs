@@ -9,7 +9,7 @@ use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::nearest::Nearest;
+use super::near_duplicate::NearDuplicate;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::partition::ancestors;
 use crate::postgres::catalog::relation::Relation;
@@ -35,7 +35,7 @@ struct KeyTexts {
 const MAX_KEY_BYTES: usize = 8192;
 
 impl Disclosure {
-    pub fn new(nearest: &Nearest) -> Result<Self, ErrorReport> {
+    pub fn new(nearest: &NearDuplicate) -> Result<Self, ErrorReport> {
         let searched = nearest.searched;
         let table = Relation::open(searched.oid);
         let tables: Vec<_> = std::iter::once(searched.oid).chain(ancestors(&table)).collect();
@@ -87,7 +87,7 @@ impl Disclosure {
 
 impl KeyTexts {
     /// The key of the near-duplicate; None if its table has no key.
-    fn of(nearest: &Nearest) -> Result<Option<Self>, ErrorReport> {
+    fn of(nearest: &NearDuplicate) -> Result<Option<Self>, ErrorReport> {
         let columns = &nearest.searched.primary_key;
         let (message, json) = (columns.describe(&nearest.key)?, columns.to_json(&nearest.key)?);
         Ok(message.zip(json).map(|(message, json)| Self { message, json }))

@@ -7,9 +7,9 @@
 //! INSERT .. ON CONFLICT would find. [`running`] has the rows that the statements of this session are storing. A
 //! [`pending`] row is accepted and not stored yet.
 //!
-//! [`returned_row`] takes the guard's action: the near-duplicate ([`nearest`]) is reported ([`rejection`]) or stored in
-//! the mark column. [`disclosure`] leaves out of the report what the user may not see. [`log_entry`] writes to the
-//! guard's log, and [`counts`] counts rows in each session.
+//! [`returned_row`] takes the guard's action: the [`near_duplicate`] is reported ([`rejection`]) or stored in the mark
+//! column. [`disclosure`] leaves out of the report what the user may not see. [`log_entry`] writes to the guard's log,
+//! and [`counts`] counts rows in each session.
 
 pub mod among;
 pub mod confirmation;
@@ -17,8 +17,8 @@ mod counts;
 mod decision;
 pub mod disclosure;
 mod log_entry;
+mod near_duplicate;
 mod near_rows;
-mod nearest;
 mod pending;
 mod registration;
 mod rejection;

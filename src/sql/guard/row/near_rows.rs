@@ -7,7 +7,7 @@ use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 
 use super::confirmation::NewText;
-use super::nearest::Nearest;
+use super::near_duplicate::NearDuplicate;
 use super::pending::PendingRow;
 use super::running::rows_of_other_statements;
 use super::search::{Candidate, NearQuery};
@@ -24,7 +24,7 @@ use crate::sql::guard::definition::searched_table::SearchedTable;
 /// The result of a search for a near-duplicate.
 pub enum Outcome<'a> {
     Unique,
-    Near(Nearest<'a>),
+    Near(NearDuplicate<'a>),
     /// A transaction that the outcome depends on has ended; search again.
     SearchAgain,
 }
@@ -32,7 +32,7 @@ pub enum Outcome<'a> {
 /// The near rows that a search has found so far.
 #[derive(Default)]
 struct NearRows<'a> {
-    nearest: Option<Nearest<'a>>,
+    nearest: Option<NearDuplicate<'a>>,
     /// A transaction that decides whether a near row is present, with that row's table and tid.
     awaited: Option<(Transaction, Oid, ItemPointerData)>,
     may_have_moved: bool,
@@ -175,7 +175,7 @@ impl<'a> NearRows<'a> {
             VersionState::Present => {
                 let resemblance = new_text.map(|text| text.confirm_present(searched, row)).transpose()?;
                 if resemblance != Some(None) {
-                    self.nearest = Some(Nearest::new(searched, candidate, resemblance.flatten()));
+                    self.nearest = Some(NearDuplicate::new(searched, candidate, resemblance.flatten()));
                 }
             }
         }

@@ -5,7 +5,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::disclosure::Disclosure;
-use super::nearest::Nearest;
+use super::near_duplicate::NearDuplicate;
 use super::rejection::reject;
 use super::statement::Statement;
 use crate::postgres::catalog::foreign_key::foreign_keys;
@@ -17,7 +17,7 @@ use crate::sql::guard::definition::distribution::known_name;
 
 impl Statement {
     /// Takes the guard's action for a row with a near-duplicate.
-    pub fn act(&self, event: &RowEvent, nearest: &Nearest) -> Result<HeapTuple, ErrorReport> {
+    pub fn act(&self, event: &RowEvent, nearest: &NearDuplicate) -> Result<HeapTuple, ErrorReport> {
         let action = self.guard.action;
         if action != Action::Reject && !nearest.is_visible {
             let name = known_name(&event.table())?;
@@ -41,10 +41,10 @@ impl Statement {
     }
 
     /// The new row with a mark that names its near-duplicate, or with NULL in the mark column if it has none.
-    pub fn with_mark(&self, event: &RowEvent, near: Option<&Nearest>) -> Result<HeapTuple, ErrorReport> {
+    pub fn with_mark(&self, event: &RowEvent, near: Option<&NearDuplicate>) -> Result<HeapTuple, ErrorReport> {
         let Some(own) = self.guard.own_mark() else { return Ok(event.new_tuple()) };
         let of_near =
-            |near: &Nearest| self.guard.mark(near.searched.oid).map(|mark| mark.value(near.searched, &near.key));
+            |near: &NearDuplicate| self.guard.mark(near.searched.oid).map(|mark| mark.value(near.searched, &near.key));
         let value = near.and_then(of_near).transpose()?.flatten();
         if value.is_none() && event.new_row().value(own.column).is_none() {
             return Ok(event.new_tuple());

@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 
 use super::among::Among;
 use super::confirmation::TextReader;
-use super::counts::Counts;
+use super::counts::GuardCounts;
 use super::running::{CurrentRow, current_row};
 use super::same_key::UniqueIndexes;
 use crate::postgres::heap::computed::Computed;
@@ -33,7 +33,7 @@ pub struct Statement {
     pub among: Option<Among>,
     /// The guard's log, prepared when the first row is logged.
     pub log: OnceCell<PreparedLog>,
-    pub counts: Rc<Counts>,
+    pub counts: Rc<GuardCounts>,
     /// Memory that lives as long as the statement.
     pub memory: pg_sys::MemoryContext,
     pub current: Rc<RefCell<CurrentRow>>,
@@ -70,7 +70,7 @@ impl Statement {
         let current = current_row(memory, guard.identity.without_detached());
         // SAFETY: the statement's memory context outlives the statement.
         let (texts, among) = unsafe { (TextReader::new(function, memory), Among::of_guard(&guard, memory)) };
-        let counts = Counts::of(guard.identity.root, event);
+        let counts = GuardCounts::of(guard.identity.root, event);
         let (unique_indexes, log) = (OnceCell::new(), OnceCell::new());
         Ok(Self { function, guard, generated, partition, unique_indexes, texts, among, log, counts, memory, current })
     }
