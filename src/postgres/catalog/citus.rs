@@ -20,7 +20,7 @@ use crate::postgres::spi::to_server;
 pub enum Distribution {
     /// By the hash of this column: rows with the same value are in the same shard.
     Column(String),
-    /// In another way. For no column are rows with the same value always in the same shard.
+    /// In another way: rows with the same value of a column may be in several shards.
     Other,
     /// All rows in one shard.
     OneShard,
