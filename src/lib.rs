@@ -1,7 +1,7 @@
 //! Near-duplicate text in PostgreSQL: SimHash fingerprints and exact search by Hamming distance.
 //!
-//! The crate [`simhash`] is the algorithm and does not depend on PostgreSQL. The module `sql` makes SQL functions of
-//! it, which `sql/pg_simhash.sql` declares; `postgres` wraps what they need of the server.
+//! The crate [`simhash`] is the algorithm and does not depend on PostgreSQL. The module `sql` has the SQL functions,
+//! which `sql/pg_simhash.sql` declares; `postgres` wraps the server's interfaces.
 
 mod postgres;
 mod sql;

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_share_of_near_pairs_is_the_binomial_sum() {
+    fn share_within_matches_binomials() {
         let (mut binomial, mut pairs) = (1u128, 0u128);
         for distance in 0..=64 {
             pairs += binomial;

@@ -154,7 +154,7 @@ fn components_of_parts_can_be_joined() {
 }
 
 #[test]
-fn positions_without_an_id_connect_nothing() {
+fn null_ids_connect_nothing() {
     for ids in [[Some(7), None, Some(5), Some(7), Some(7), None], [None; 6]] {
         let mut keys = Rows::with_capacity(6).expect("memory suffices");
         ids.iter().for_each(|&id| keys.push(id).expect("memory suffices"));

@@ -204,7 +204,7 @@ fn common_values_are_given_up() {
 }
 
 #[test]
-fn totals_are_the_sums() {
+fn totals_sum_the_steps() {
     let growth = Growth::new(1e7, [layout(4, Entries::Covering)], ANY);
     for (distance, probes, entries) in [(3, 4.0, 610.4), (4, 20.0, 3051.8), (5, 36.0, 5493.2), (8, 188.0, 28686.5)] {
         let total = growth.total(distance).expect("there are blocks");

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The standard says that its list of names will not change. The names, and what they stand for, are also in Python's
 /// `html.entities`, from which this hash was computed.
 #[test]
-fn references_are_those_of_the_standard() {
+fn references_match_the_standard() {
     let names = include_str!("golden/references.txt");
     assert_eq!(names.split_whitespace().count(), 2231);
     let html: String = names.split_whitespace().map(|name| format!("&{name}\n")).collect();

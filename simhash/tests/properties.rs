@@ -341,7 +341,7 @@ proptest! {
     }
 
     #[test]
-    fn word_hash_in_a_text_is_the_hash(
+    fn hash_1_to_8_matches_hash(
         before in 0usize..12, feature in prop::collection::vec(any::<u8>(), 0..10), after in 0usize..12,
         seed: u64,
     ) {
@@ -356,7 +356,7 @@ proptest! {
     }
 
     #[test]
-    fn first_and_last_bytes_give_the_hash(
+    fn hash_9_to_16_matches_hash(
         feature in prop::collection::vec(any::<u8>(), 9..=16), seed: u64,
     ) {
         let [first, last] = [feature.first_chunk(), feature.last_chunk()].map(|bytes| *bytes.expect("eight bytes"));
@@ -445,7 +445,7 @@ proptest! {
     }
 
     #[test]
-    fn ring_has_the_probes_at_its_radius(
+    fn ring_matches_probes(
         fingerprint in any::<u64>(), number in 0i32..8, blocks in 2i32..=8, radius in 0u32..5,
     ) {
         let Some(block) = Block::new(number % blocks, blocks) else { unreachable!() };
@@ -553,7 +553,7 @@ fn order_of_marks_matches_the_oracle() {
 
 /// The keys of the option `weights` are normalised, although `simhash_features` shows them in normal form.
 #[test]
-fn normal_form_is_a_fixed_point() {
+fn normalisation_is_idempotent() {
     for case_fold in [false, true] {
         for c in '\0'..=char::MAX {
             let normal = oracle::normalise(&format!("a{c}b"), case_fold);

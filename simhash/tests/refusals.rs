@@ -87,7 +87,7 @@ fn refusals<T: PartialEq + std::fmt::Debug>(run: impl Fn() -> Result<T, Error>) 
 }
 
 #[test]
-fn a_text_of_any_kind() {
+fn texts() {
     for piece in [
         "a ",
         "word ",
@@ -139,7 +139,7 @@ fn a_text_of_any_kind() {
 }
 
 #[test]
-fn a_document_of_any_kind() {
+fn documents() {
     let options = Options::from_json(r#"{"markup": "html"}"#).expect("options");
     for (start, piece) in [
         ("", "<p>word</p> "),

@@ -138,7 +138,7 @@ proptest! {
 
 /// Of a million words that the first text lacks, few are read.
 #[test]
-fn reading_ends_at_an_impossible_resemblance() {
+fn impossible_resemblance_ends_reading() {
     let (mut fingerprinter, options) = (Fingerprinter::default(), Options::default());
     let prepared = Prepared::new(&mut fingerprinter, "a b c", &options, &|| ()).expect("memory suffices");
     let other: String = (0..1_000_000).map(|n| format!("w{n} ")).collect();
@@ -205,7 +205,7 @@ fn long_texts_grow_the_tables() {
 
 /// Tests the table directly, since no text is known with a feature that hashes to 0, which is counted apart.
 #[test]
-fn a_table_knows_what_it_has() {
+fn table_counts_features() {
     for counted in [false, true] {
         let mut features = FeatureTable::default();
         features.reset(0, counted, &|| ()).expect("memory suffices");

@@ -93,7 +93,7 @@ proptest! {
 }
 
 #[test]
-fn uniform_fingerprints_cost_what_theory_says() {
+fn uniform_costs_match_theory() {
     for (rows, max_distance) in [(1e5, 3), (1e7, 0), (1e7, 3), (1e7, 5), (1e7, 8), (1e9, 3)] {
         let layouts =
             skew(sample(uniform(SAMPLE as u64)), rows, within(max_distance), &|| ()).expect("memory suffices");

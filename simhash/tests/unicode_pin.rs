@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 /// A hash of what normalisation and the tokenizer make of every character. If it changes, fingerprints change: that
 /// needs a new `simhash_format()` and a migration, not another number here.
 #[test]
-fn tables_are_those_of_format_1() {
+fn tables_match_format_1() {
     assert_eq!(simhash::FORMAT, 1);
     let mut hash = Xxh3::new();
     for c in '\0'..=char::MAX {
@@ -39,7 +39,7 @@ fn version_is_unicode_17() {
 /// A hash of ICU4X's dictionaries and of the rules beside them. If it changes, fingerprints with the option
 /// `"tokens": "dictionary"` change.
 #[test]
-fn dictionaries_are_those_of_format_1() {
+fn dictionaries_match_format_1() {
     fn hash<M: DataMarker>(name: &str) -> u64
     where
         Baked: DataProvider<M>,

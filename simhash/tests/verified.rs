@@ -37,8 +37,8 @@ fn verify<C: Component>(
     rows.iter().for_each(|row| fingerprints.push(row.0).expect("memory suffices"));
     let mut verification = Verification::<C>::new(fingerprints, rule, budget, tick).expect("memory suffices");
     let (mut read, mut last, mut passes) = (0, 0, 1);
-    while let Some(row) = verification.wanted(tick) {
-        assert_eq!(verification.wanted(tick), Some(row));
+    while let Some(row) = verification.row_to_read(tick) {
+        assert_eq!(verification.row_to_read(tick), Some(row));
         passes += usize::from(row < last);
         last = row;
         read += 1;
@@ -183,7 +183,7 @@ fn large_clusters_need_few_comparisons() {
 }
 
 #[test]
-fn near_texts_are_read_once_in_ample_memory() {
+fn near_texts_are_read_once() {
     let mut owned: Vec<(u64, String)> = Vec::new();
     let mut random = Random(8);
     for n in 0..2000u64 {

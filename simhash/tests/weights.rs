@@ -25,7 +25,7 @@ fn log_is_the_rounded_logarithm() {
 
 /// Between two steps of the rounded logarithm the result is constant, so it is enough to test both sides of each step.
 #[test]
-fn log_steps_where_the_logarithm_does() {
+fn log_steps_match_the_logarithm() {
     assert_eq!(log(0), 0);
     assert_eq!(log(1), 256);
     assert_eq!(log(u32::MAX), 5934);

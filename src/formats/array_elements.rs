@@ -1,4 +1,4 @@
-//! Finds the elements of an array in its bytes. Accepts any bytes: nothing is trusted, and no server is needed.
+//! Finds the elements of an array in its bytes. Any bytes are accepted, and no server is needed.
 //!
 //! In memory, an array (`ArrayType` in PostgreSQL's utils/array.h) is a length word, the number of dimensions, the
 //! offset of the elements if some may be NULL (else 0), and the type of the elements; then the length of each
@@ -16,7 +16,7 @@ const MAXIMUM_ALIGN: usize = 8;
 
 /// How values of a type are stored: `typlen` and `typalign` of pg_type.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
+pub struct ElementStorage {
     /// Length in bytes; -1 for a varlena, -2 for a NUL-terminated string.
     pub length: i16,
     pub align: u8,
@@ -31,7 +31,7 @@ pub struct ElementOffsets {
 
 #[derive(Clone, Debug)]
 enum Offsets {
-    /// Elements of one length: the offset of the first, and the distance between two.
+    /// Elements of one length: the offset of the first element, and the stride.
     Even { first: usize, stride: usize },
     /// Elements of different lengths: the offset of each. 32 bits suffice, since an array has at most 1 GB.
     Uneven(Vec<u32>),
@@ -56,7 +56,7 @@ impl From<TryReserveError> for ArrayError {
 impl ElementOffsets {
     /// The offsets of the elements of a detoasted array of at most one dimension. If the lengths of the elements
     /// differ, reads each element, and takes 4 bytes for it.
-    pub fn read(array: &[u8], layout: Layout, tick: &dyn Fn()) -> Result<Self, ArrayError> {
+    pub fn read(array: &[u8], storage: ElementStorage, tick: &dyn Fn()) -> Result<Self, ArrayError> {
         let number = |offset: usize| {
             let bytes = array.get(offset..)?.first_chunk()?;
             usize::try_from(i32::from_ne_bytes(*bytes)).ok()
@@ -84,11 +84,11 @@ impl ElementOffsets {
             }
             nullable
         };
-        let align = alignment(layout.align);
-        let offsets = match usize::try_from(layout.length) {
+        let align = alignment(storage.align);
+        let offsets = match usize::try_from(storage.length) {
             Ok(length) => {
                 let stride = length.next_multiple_of(align);
-                // The last element may be followed by less than a stride. Without elements, nothing has to be inside.
+                // The last element may be shorter than the stride. Without elements, nothing must be inside.
                 let end =
                     count.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(first + length));
                 if end.is_none_or(|end| end > array.len()) {
@@ -96,7 +96,7 @@ impl ElementOffsets {
                 }
                 Offsets::Even { first, stride }
             }
-            Err(_) => Offsets::Uneven(uneven(array, first, count, layout.length, align, tick)?),
+            Err(_) => Offsets::Uneven(uneven(array, first, count, storage.length, align, tick)?),
         };
         Ok(Self { count, offsets })
     }
@@ -152,8 +152,8 @@ fn uneven(
 }
 
 /// Length of the varlena that the bytes begin with, header included (PostgreSQL's varatt.h): a length word shifted by 2
-/// bits, or a length byte shifted by 1 with its lowest bit set. None for a reference to a value that is stored
-/// elsewhere, since arrays hold none.
+/// bits, or a length byte shifted by 1 with its lowest bit set. None for a value that is stored out of line, which no
+/// array contains.
 fn varlena_length(bytes: &[u8]) -> Option<usize> {
     const { assert!(cfg!(target_endian = "little"), "length words are laid out in the other order here") };
     let (length, least) = match bytes.first()? {

@@ -1,4 +1,4 @@
-//! Readers of values as PostgreSQL stores them. They take bytes, trust nothing in them, and need no server.
+//! Parsers of stored PostgreSQL values. They accept any bytes, and need no server.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! Reads the lexemes of a tsvector from its bytes. Accepts any bytes: nothing is trusted, and no server is needed.
+//! Reads the lexemes of a tsvector from its bytes. Any bytes are accepted, and no server is needed.
 
 /// ts_rank's default weights of the labels D, C, B and A, in tenths.
 const LABEL_WEIGHTS: [u64; 4] = [1, 2, 4, 10];
-/// Weight of a lexeme without positions: that of one position with label D.
+/// Weight of a lexeme without positions: the weight of one position with label D.
 const NO_POSITION: u64 = LABEL_WEIGHTS[0];
 
 /// The lexemes of a tsvector with their weights in tenths; None for a lexeme that is not wholly inside the tsvector.

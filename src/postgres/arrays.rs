@@ -23,8 +23,8 @@ pub fn weights(array: &AnyArray) -> Result<impl ExactSizeIterator<Item = Result<
     elements(array, "weights")
 }
 
-/// Column names in a `text[]`. A NULL is an error, and so are more names, or longer ones, than a table can
-/// have.
+/// Column names in a `text[]`. An error for a NULL, for more names than a table can have columns, and for a name that
+/// is too long.
 pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorReport> {
     let names = elements(array, what)?;
     if names.len() > pg_sys::MaxHeapAttributeNumber as usize {
@@ -49,7 +49,7 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>, ErrorR
 /// They are not copied, because there may be millions.
 pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>, ErrorReport> {
     let (mut length, mut by_value) = (0, false);
-    // SAFETY: a detoasted array holds the type of its elements, which are stored as bigints are.
+    // SAFETY: a detoasted array has the type of its elements, which are stored as bigints are.
     unsafe {
         let detoasted = detoast(array, what)?;
         pg_sys::get_typlenbyval((*detoasted).elemtype, &mut length, &mut by_value);
@@ -84,7 +84,7 @@ pub unsafe fn integers<'a>(array: *const pg_sys::ArrayType) -> Result<&'a [i32],
     }
 }
 
-/// A Rust type that reads elements which are stored in one way, whatever their type is called.
+/// A Rust type that reads array elements of all types with the same storage.
 trait Element: FromDatum {
     /// `typlen` and `typbyval` of the types.
     const STORED: (i16, bool);
@@ -117,7 +117,7 @@ pub fn null_element(what: &str, position: usize) -> ErrorReport {
         .set_hint("Filter out NULLs when building the arrays: WHERE ... IS NOT NULL.")
 }
 
-/// An error if elements are not stored as they are read. The SQL declarations of the functions prevent this.
+/// An error if elements are not stored as Rust reads them. The SQL declarations of the functions prevent this.
 fn check_stored(what: &str, wanted: (i16, bool), found: (i16, bool)) -> Result<(), ErrorReport> {
     if found == wanted {
         return Ok(());

@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::expression::Expression;
 
-/// The running call of a function, for as long as it runs.
+/// A running call of a function.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     info: pg_sys::FunctionCallInfo,
@@ -21,7 +21,6 @@ impl<'a> Call<'a> {
         Self { info, lifetime: PhantomData }
     }
 
-    /// The OID of the function.
     pub fn function(self) -> Oid {
         // SAFETY: a running call knows its function.
         unsafe { (*(*self.info).flinfo).fn_oid }
@@ -39,7 +38,7 @@ impl<'a> Call<'a> {
         position < unsafe { (*self.info).nargs }.into()
     }
 
-    /// What the caller passes beside the arguments: a node of type `tag`; None if it passes something else.
+    /// The `context` of the call, if it is a node of type `tag`.
     pub fn context(self, tag: pg_sys::NodeTag) -> Option<*mut pg_sys::Node> {
         // SAFETY: the context of a running call is null or a node.
         unsafe {

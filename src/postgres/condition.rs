@@ -87,22 +87,22 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<(), Erro
     Ok(())
 }
 
-/// Code that an expression runs, and that a user may have written.
+/// Code that an expression runs. A user may have written it.
 enum Code {
     Function(Oid),
     /// The input or output function of a type, in a cast.
     Conversion(Oid),
     /// `current_user` and the like.
     CurrentRole,
-    /// A type. It may be a domain or contain one, so that constraints are checked, or have casts that are looked up.
+    /// A type. If it is a domain or contains one, its constraints run; its casts may run too.
     Type(Oid),
 }
 
 impl Code {
     /// An error unless the code belongs to the table's owner or to a superuser, and cannot read other tables.
     fn check(&self, table: &Relation, name: &str) -> Result<(), ErrorReport> {
-        // SAFETY: look-ups in system caches. A row is there as long as it is not released, and its owner is copied. The
-        // texts are NUL-terminated.
+        // SAFETY: look-ups in system caches. A row is valid until it is released, and its owner is copied. The texts
+        // are NUL-terminated.
         let (owner, result, what) = unsafe {
             match *self {
                 Self::Function(function) | Self::Conversion(function) => {
@@ -135,7 +135,7 @@ impl Code {
                 }
             }
         };
-        // table_to_xml and its kin read tables that the condition does not name.
+        // Functions such as table_to_xml read tables that the condition does not name.
         if result == pg_sys::XMLOID {
             let message = format!("cannot use {what} in {name}");
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
@@ -154,8 +154,9 @@ impl Code {
     }
 }
 
-/// Whether a function converts a text to a type that is one of its arguments, such as `domain_in(cstring, oid,
-/// integer)` and `pg_input_is_valid(text, text)`. It then runs the code of a type that no node of the expression has.
+/// Whether a function converts a text to a type that is one of its arguments, such as
+/// `domain_in(cstring, oid, integer)` and `pg_input_is_valid(text, text)`. It then runs the code of a type that is not
+/// in the expression tree.
 fn takes_type_by_name(function: &pg_sys::FormData_pg_proc) -> bool {
     let count = usize::try_from(function.pronargs).unwrap_or(0);
     // SAFETY: PostgreSQL stores the types of `pronargs` arguments, and a NUL-terminated name.
@@ -239,14 +240,14 @@ unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::
     }
 }
 
-/// Runs `f`. An error that PostgreSQL raises then names the argument, and its position is in `query`, not in the
+/// Runs `f`. If PostgreSQL raises an error, its context names the argument, and its position is in `query`, not in the
 /// client's statement.
 fn with_context<T>(query: &CStr, name: &CStr, f: impl FnOnce() -> T) -> T {
     /// Restores the stack of callbacks, also while a panic unwinds.
     struct Restore(*mut pg_sys::ErrorContextCallback);
     impl Drop for Restore {
         fn drop(&mut self) {
-            // SAFETY: the stack is the one from before the call.
+            // SAFETY: this was the stack before the call.
             unsafe { pg_sys::error_context_stack = self.0 };
         }
     }

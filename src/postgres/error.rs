@@ -40,8 +40,8 @@ pub fn warn(warning: ErrorReport) {
     warning.report(PgLogLevel::WARNING);
 }
 
-/// Converts a message to one that the server can send. The server expects messages in its own encoding, and fails if
-/// they are in another one. So in encodings other than UTF-8 and SQL_ASCII, characters other than ASCII are escaped.
+/// Converts a message to one that the server can send. The server expects messages in its own encoding, and otherwise
+/// fails. So in encodings other than UTF-8 and SQL_ASCII, non-ASCII characters are escaped.
 pub fn sendable(message: String) -> String {
     let readable = readable(&message);
     if readable.is_ascii() || matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) {

@@ -1,6 +1,6 @@
-//! PostgreSQL's expression trees, as far as they are read and built here.
+//! PostgreSQL's expression trees: the nodes that the extension reads and builds.
 //!
-//! An [`Expression`] is always valid, so that code outside this folder reads and builds expressions without `unsafe`.
+//! An [`Expression`] is always valid, so code outside this folder reads and builds expressions without `unsafe`.
 
 use std::ptr::NonNull;
 
@@ -15,12 +15,12 @@ use crate::postgres::text::RawText;
 #[derive(Clone, Copy, Debug)]
 pub struct Expression(NonNull<pg_sys::Node>);
 
-/// A column reference: the column with attnum `number` of the relation with index `relation`, in the range table of the
-/// query `levels_up` levels out.
+/// A column reference: the column `attnum` of the relation with index `varno` in the range table of the query
+/// `levels_up` levels out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
-    pub relation: i32,
-    pub number: i16,
+    pub varno: i32,
+    pub attnum: i16,
     pub levels_up: u32,
 }
 
@@ -29,7 +29,7 @@ impl Expression {
     ///
     /// # Safety
     /// `node` is null or points to a valid expression. It lives in a memory context that outlives all uses of the
-    /// result, as the running planner's context does for what is made while it plans.
+    /// result, such as the running planner's.
     pub unsafe fn new<T>(node: *mut T) -> Option<Self> {
         NonNull::new(node.cast()).map(Self)
     }
@@ -70,7 +70,7 @@ impl Expression {
         Some(unsafe { list(call.as_ref().args) })
     }
 
-    /// Whether this is a constant, or a parameter of the query.
+    /// Whether this is a constant or an external parameter.
     pub fn is_fixed(self) -> bool {
         let inner = self.without_relabelling();
         if let Some(parameter) = inner.as_node::<pg_sys::Param>(NodeTag::T_Param) {
@@ -102,7 +102,7 @@ impl Expression {
         self.call().or_else(|| self.operation().map(|(_, function, operands)| (function, operands.to_vec())))
     }
 
-    /// The argument of a cast by the text forms of two types, which have no other cast.
+    /// The argument of a cast by the input and output functions of two types.
     pub fn cast_by_text(self) -> Option<Self> {
         let cast = self.as_node::<pg_sys::CoerceViaIO>(NodeTag::T_CoerceViaIO)?;
         // SAFETY: the node is a valid CoerceViaIO, which has an argument.
@@ -139,12 +139,12 @@ impl Expression {
         let var = self.as_node::<pg_sys::Var>(NodeTag::T_Var)?;
         // SAFETY: the node is a valid Var.
         let var = unsafe { var.as_ref() };
-        Some(Variable { relation: var.varno, number: var.varattno, levels_up: var.varlevelsup })
+        Some(Variable { varno: var.varno, attnum: var.varattno, levels_up: var.varlevelsup })
     }
 
     /// The attnum, if a stored expression is only a column of its table.
     pub fn as_own_column(self) -> Option<i16> {
-        self.without_relabelling().column().map(|column| column.number)
+        self.without_relabelling().column().map(|column| column.attnum)
     }
 
     /// The attnums of the columns of its table that a stored expression refers to.
@@ -159,7 +159,7 @@ impl Expression {
                 if member < 0 {
                     return columns;
                 }
-                // The set counts from the lowest system column, whose number is negative.
+                // The set counts from the lowest system column, whose attnum is negative.
                 columns.push((member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16);
             }
         }
@@ -216,7 +216,7 @@ impl Expression {
         (!constant.constisnull).then_some((constant.consttype, constant.constvalue))
     }
 
-    /// The expression without outer casts that change only the type's name, such as a cast from a domain.
+    /// The expression without outer casts between binary-compatible types, such as a cast from a domain.
     pub fn without_relabelling(self) -> Self {
         let mut inner = self;
         while let Some(relabel) = inner.as_node::<pg_sys::RelabelType>(NodeTag::T_RelabelType) {
@@ -235,7 +235,7 @@ impl Expression {
         self.cast(wanted, -1, pg_sys::CoercionContext::COERCION_EXPLICIT)
     }
 
-    /// The expression with the cast that the parser adds if it is assigned to a column of this type and type modifier.
+    /// The expression with the cast that the parser adds for an assignment to a column of this type and type modifier.
     pub fn assigned_to(self, wanted: Oid, modifier: i32) -> Option<Self> {
         self.cast(wanted, modifier, pg_sys::CoercionContext::COERCION_ASSIGNMENT)
     }
@@ -278,7 +278,6 @@ impl Expression {
         unsafe { pg_sys::equal(self.0.as_ptr().cast(), other.0.as_ptr().cast()) }
     }
 
-    /// Whether the expression may have another value each time that it is evaluated.
     pub fn is_volatile(self) -> bool {
         // SAFETY: the node is valid, and is only read.
         unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }

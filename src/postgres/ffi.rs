@@ -1,5 +1,5 @@
-//! PostgreSQL functions that pgrx does not bind, each guarded as pgrx guards its own: a PostgreSQL error becomes a Rust
-//! panic here, and an error again where PostgreSQL's call into this library ends.
+//! PostgreSQL functions that pgrx does not bind. Each is guarded as pgrx's own bindings: a PostgreSQL error becomes a
+//! Rust panic, and becomes an error again where PostgreSQL's call into this library ends.
 //!
 //! The declarations are the same in PostgreSQL 15 to 19.
 
@@ -30,14 +30,14 @@ mod unguarded {
     }
 }
 
-// utils/elog.h. They set fields of the error that is being raised, and raise none themselves.
+// utils/elog.h. They set fields of the current error, and raise no errors.
 unsafe extern "C-unwind" {
     pub fn errcode(code: c_int) -> c_int;
     pub fn errhint(format: *const c_char, ...) -> c_int;
     pub fn errcontext_msg(format: *const c_char, ...) -> c_int;
 }
 
-/// A table and all tables that inherit from it; the latter are locked. The list is palloc'd.
+/// A table and all tables that inherit from it. The inheritors are locked. The list is palloc'd.
 pub fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE) -> *mut pg_sys::List {
     // SAFETY: find_all_inheritors accepts any OID; with a null pointer, no counts of parents are asked for.
     unsafe { guarded(|| unguarded::find_all_inheritors(parent, lock, std::ptr::null_mut())) }
@@ -49,7 +49,7 @@ pub fn get_partition_ancestors(partition: Oid) -> *mut pg_sys::List {
     unsafe { guarded(|| unguarded::get_partition_ancestors(partition)) }
 }
 
-/// The condition that a partition's rows fulfil, as a list of expressions.
+/// The partition constraint, as a list of expressions.
 ///
 /// # Safety
 /// The table is open.
@@ -89,8 +89,8 @@ pub unsafe fn predicate_lock_page(table: pg_sys::Relation, page: pg_sys::BlockNu
 ///
 /// # Safety
 /// The descriptor is valid, and lives as long as the result.
-pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, number: i16) -> Option<&'a pg_sys::FormData_pg_attribute> {
-    let index = usize::try_from(number).ok()?.checked_sub(1)?;
+pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, attnum: i16) -> Option<&'a pg_sys::FormData_pg_attribute> {
+    let index = usize::try_from(attnum).ok()?.checked_sub(1)?;
     // SAFETY: a valid descriptor has `natts` columns, and the index is below that. From PostgreSQL 18 on, compact
     // entries come first; before, TupleDescAttr is a macro.
     unsafe {
@@ -128,12 +128,12 @@ pub unsafe fn read_page<T>(buffer: pg_sys::Buffer, read: impl FnOnce() -> T) -> 
     }
 }
 
-/// PostgreSQL's interface for window functions. A window function calls several of these for each row, and crosses the
-/// guarded boundary once for all of them: call them only in [`guarded`].
+/// PostgreSQL's interface for window functions. Call these functions only in [`guarded`]. A window function calls
+/// several for each row, and so crosses the guarded boundary only once.
 pub mod windowapi {
     use super::*;
 
-    /// `WindowObject`, which only PostgreSQL looks into.
+    /// `WindowObject`, which is opaque.
     pub type WindowObject = *mut pg_sys::Node;
 
     /// WINDOW_SEEK_HEAD.
@@ -158,7 +158,7 @@ pub mod windowapi {
 }
 
 /// Functions of the executor that are called for every entry or row. A caller crosses the guarded boundary once for
-/// many of them, or not at all if none of its own frames has anything to drop.
+/// many calls, or not at all if none of its frames has anything to drop.
 pub mod executor {
     use super::*;
 

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::server_text::readable;
 
-/// The largest integer that every reader of JSON reads exactly: many read numbers as double precision.
+/// The largest integer that every JSON parser reads exactly: many read numbers as double precision.
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/// An object whose members are JSON already, in this order.
+/// An object with these members, whose values are JSON, in this order.
 pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let member = |(name, value): (&str, String)| format!("{}: {value}", string(name));
     let members: Vec<_> = members.into_iter().map(member).collect();
@@ -18,13 +18,13 @@ pub fn string(text: &str) -> String {
     Value::from(readable(text)).to_string()
 }
 
-/// An integer as a number or, if some readers would round it, as a string.
+/// An integer as a number or, if some parsers would round it, as a string.
 pub fn integer(value: i64) -> String {
     let digits = value.to_string();
     if value.unsigned_abs() <= MAX_EXACT { digits } else { string(&digits) }
 }
 
-/// The same JSON with characters other than ASCII escaped, so that every encoding has them.
+/// The JSON with non-ASCII characters escaped, so that every encoding can represent it.
 pub fn ascii(json: &str) -> String {
     let mut ascii = String::with_capacity(json.len());
     for c in json.chars() {

@@ -1,13 +1,13 @@
-//! PostgreSQL's interfaces, as the SQL functions need them. No module depends on the SQL functions, and of the crate
+//! PostgreSQL's interfaces that the SQL functions need. No module depends on the SQL functions, and of the crate
 //! `simhash` only the errors are used.
 //!
 //! [`catalog`] models the catalogs, and locks the names in statements against renaming. [`expression`] reads and builds
 //! expression trees, [`condition`] parses conditions, [`planner`] works with the planner, and [`heap`] reads the rows
 //! of tables. [`call`], [`arrays`], [`text`], [`trigger`] and [`window`] read a function's input. [`spi`] and [`query`]
-//! run statements, whose names are [`server_text`], and [`owner`] runs code with the rights of a table's owner.
-//! [`portal`] reads the client's statement. [`error`] makes errors and notices, [`raised`] forwards errors of others
-//! unchanged, [`json`] writes JSON, and [`report`] says when a progress report is due. [`ordering`] compares values of
-//! any type. [`ffi`] declares what pgrx does not bind.
+//! run statements, with names as [`server_text`]. [`owner`] runs code with the rights of a table's owner. [`portal`]
+//! reads the client's statement. [`error`] makes errors and notices, [`raised`] forwards other errors unchanged,
+//! [`json`] writes JSON, and [`report`] says when a progress report is due. [`ordering`] compares values of any type.
+//! [`ffi`] declares what pgrx does not bind.
 
 pub mod arrays;
 pub mod call;

@@ -13,7 +13,7 @@ use super::spi::from_server;
 
 type Comparator = unsafe extern "C-unwind" fn(Datum, Datum, pg_sys::SortSupport) -> c_int;
 
-/// Compares values of one type, as ORDER BY does. Valid as long as the memory context in which it was made.
+/// Compares values of one type, as ORDER BY does. Valid as long as the memory context in which it was created.
 pub struct TypeOrder {
     /// PostgreSQL's state of the comparator, palloc'd.
     support: pg_sys::SortSupport,

@@ -1,8 +1,8 @@
 //! Runs code with the rights of a table's owner and no others, as PostgreSQL's own CREATE INDEX and VACUUM do.
 //!
-//! Changing a table evaluates code of its owner: generation expressions, index predicates, triggers. A superuser who
-//! attaches somebody's table must not lend that code a superuser's rights. This also holds for a user who only looks at
-//! a table: PostgreSQL folds the constants in an index's expressions when it reads them for the first time.
+//! Changing a table runs code of its owner: generation expressions, index predicates, triggers. A superuser who
+//! attaches a user's table must not lend that code a superuser's rights. The same holds for a user who only reads a
+//! table: PostgreSQL folds the constants of an index's expressions when it first reads them.
 
 use pgrx::prelude::*;
 
@@ -25,7 +25,7 @@ pub fn is_owner(relation: pg_sys::Oid) -> bool {
 pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     let (mut user, mut context) = (pg_sys::InvalidOid, 0);
     let restriction = pg_sys::SECURITY_RESTRICTED_OPERATION as i32;
-    // SAFETY: a transaction is running, as in every function call; what is changed is restored in the reverse order.
+    // SAFETY: a transaction is running, as in every function call; all changes are undone in reverse order.
     unsafe {
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
         pg_sys::SetUserIdAndSecContext(owner, context | restriction);
@@ -38,9 +38,9 @@ pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Like [`as_owner`], for statements that run the table's triggers. A trigger may need the caller's search path, or do
-/// what a restricted operation must not, such as defer a constraint. So if the caller is the owner, who may run the
-/// triggers anyway, nothing is restricted, and the search path stays. `f` must schema-qualify every name.
+/// Like [`as_owner`], for statements that run the table's triggers. A trigger may need the caller's search path, or an
+/// action that a restricted operation forbids, such as deferring a constraint. So if the caller is the owner, who may
+/// run the triggers anyway, nothing is restricted, and the search path stays. `f` must schema-qualify every name.
 pub fn as_owner_with_triggers<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
     // SAFETY: no arguments, no conditions.
     let is_owner = unsafe { pg_sys::GetUserId() } == owner;
@@ -69,7 +69,8 @@ pub fn setting(name: &std::ffi::CStr) -> Option<String> {
 
 /// Changes a setting until the enclosing [`with_settings`] or [`as_owner`] ends.
 pub fn set(name: &'static std::ffi::CStr, value: &std::ffi::CStr) {
-    // SAFETY: both strings are NUL-terminated, and PostgreSQL copies the value. Any user may change what is set here.
+    // SAFETY: both strings are NUL-terminated, and PostgreSQL copies the value. Any user may change the settings that
+    // are set here.
     unsafe {
         pg_sys::set_config_option(
             name.as_ptr(),

@@ -2,14 +2,15 @@
 
 use pgrx::pg_sys;
 
-/// Whether the statement that runs in this memory may lock a row by ON CONFLICT. True for statements of functions, and
-/// of commands such as EXPLAIN, whose plans are not known.
+/// Whether the statement that runs in this memory may lock a row by ON CONFLICT. True for statements in functions and
+/// in commands such as EXPLAIN, whose plans are not known.
 pub fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
     // SAFETY: the memory is valid, as is the active portal, if there is one. Its statements have plans, or are utility
     // statements such as COPY.
     unsafe {
         let Some(portal) = pg_sys::ActivePortal.as_ref() else { return true };
-        // The executor's memory for a statement of the portal is below the portal's; COPY uses the portal's own.
+        // The executor's memory context for a statement of the portal is a child of the portal's context. COPY uses the
+        // portal's context itself.
         let is_its_statement = [memory, (*memory).parent].contains(&portal.portalContext);
         let locks = |plan: *mut pg_sys::Plan| {
             use pg_sys::OnConflictAction::{ONCONFLICT_NONE, ONCONFLICT_NOTHING};

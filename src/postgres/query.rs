@@ -1,8 +1,8 @@
 //! Statements whose tables and functions are checked between parsing and planning.
 //!
-//! A statement is text, and names its tables. The owner of a schema can rename it at any time, so that a name may mean
-//! another table when it is looked up. Here the parser's result can be checked, and exactly this result is planned and
-//! run. Nothing is evaluated before that.
+//! A statement is text, and names its tables. The owner of a schema can rename it at any time, so a name may mean
+//! another table when it is looked up. So the parser's result is checked, and exactly this result is planned and run.
+//! Nothing is evaluated before that.
 
 use std::ffi::{CString, c_int};
 
@@ -34,8 +34,8 @@ impl Query {
         Self::parse_command(text, pg_sys::CmdType::CMD_SELECT, &[])
     }
 
-    /// Parses and plans an INSERT in the server's encoding, whose parameters have these types. `check` gets what the
-    /// parser has made of it. An error unless it is one INSERT, also once rules are applied.
+    /// Parses and plans an INSERT in the server's encoding, whose parameters have these types. `check` gets the parsed
+    /// query. An error unless it is one INSERT, before and after rules are applied.
     pub fn plan_insert(
         text: CString,
         parameters: Vec<Oid>,
@@ -65,7 +65,7 @@ impl Query {
     }
 
     fn plan(self, parameters: Vec<Oid>) -> Result<Plan, ErrorReport> {
-        // SAFETY: the query is valid; the rewriter makes a list of queries of it, or null.
+        // SAFETY: the query is valid; the rewriter returns a list of queries, or null.
         unsafe {
             let rewritten = pg_sys::pg_rewrite_query(self.tree);
             if rewritten.is_null() || (*rewritten).length != 1 {
@@ -106,7 +106,7 @@ impl Query {
     }
 
     /// Plans and runs the query with the rights of the current user, and calls `take` with each value of its first
-    /// column that is not NULL. What a value points to is valid only during this call.
+    /// column that is not NULL. A value that is passed by reference is valid only during this call.
     pub fn each_value(self, mut take: impl FnMut(Datum)) -> Result<(), ErrorReport> {
         let mut receiver = Receiver {
             base: pg_sys::DestReceiver {
@@ -151,7 +151,7 @@ impl Plan {
     /// As for [`Plan::run`]; and the receiver is valid.
     unsafe fn execute(&self, receiver: *mut pg_sys::DestReceiver, parameters: pg_sys::ParamListInfo) {
         // SAFETY: the caller passes a valid receiver and the statement's parameters; a running function has an active
-        // snapshot. After an error, PostgreSQL frees what the executor holds.
+        // snapshot. After an error, PostgreSQL releases the executor's resources.
         unsafe {
             let running = pg_sys::CreateQueryDesc(
                 self.statement,
@@ -176,7 +176,7 @@ impl Plan {
     }
 }
 
-/// The error if the names in a query mean another table than the one with this OID.
+/// The error if the names in a query mean another table than `table`.
 pub fn renamed(table: Oid) -> ErrorReport {
     let message = format!("relation with OID {} was renamed while it was being sampled", table.to_u32());
     user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
@@ -191,7 +191,7 @@ fn not_one_statement() -> ErrorReport {
 /// Receives the rows of a running query.
 #[repr(C)]
 struct Receiver<'a> {
-    /// The first field, because PostgreSQL knows only this part of the receiver.
+    /// Must be the first field: PostgreSQL knows only this part of the receiver.
     base: pg_sys::DestReceiver,
     take: &'a mut dyn FnMut(Datum),
 }

@@ -1,6 +1,6 @@
-//! Errors that PostgreSQL, or a function of others, raises while a function of this library runs.
+//! Errors that PostgreSQL or other code raises while a function of this library runs.
 //!
-//! pgrx turns such an error into a panic, and reports it anew where the panic leaves the library. Its report lacks the
+//! pgrx turns such an error into a panic, and reports it again where the panic leaves the library. Its report lacks the
 //! context, the names of objects and the position, supports only PostgreSQL's own SQLSTATEs, and assumes that all text
 //! is UTF-8. So an error context callback copies each error when it is raised. When pgrx reports the error, another
 //! callback sets its fields from the copy.
@@ -31,7 +31,7 @@ thread_local! {
     };
 }
 
-/// Runs `f`, and forwards errors that are not this library's unchanged.
+/// Runs `f`, and forwards errors of other code unchanged.
 ///
 /// It must be the outermost call in a function that PostgreSQL calls: its effect lasts until pgrx reports the error.
 pub fn unchanged<T>(f: impl FnOnce() -> T) -> T {
@@ -82,7 +82,7 @@ pub struct Names {
     pub data_type: CString,
 }
 
-/// Raises an error of this library with names, which pgrx's reports lack.
+/// Raises an error of this library with names of objects, which pgrx's reports lack.
 pub fn raise_with(code: PgSqlErrorCode, report: ErrorReport, names: &Names) -> ! {
     forget();
     // SAFETY: an error of all zeros has no fields. The strings are NUL-terminated, and copied.
@@ -146,8 +146,8 @@ fn copy_text(text: Option<&str>) -> *mut c_char {
 /// Copies an error that is being raised.
 #[pg_guard]
 unsafe extern "C-unwind" fn copy(_argument: *mut c_void) {
-    // SAFETY: PostgreSQL calls this while it raises an error or a notice. A copy takes memory, so an error of no memory
-    // is not copied, and pgrx reports it by itself.
+    // SAFETY: PostgreSQL calls this while it raises an error or a notice. A copy takes memory, so an out-of-memory
+    // error is not copied, and pgrx reports it.
     unsafe {
         if pg_sys::geterrcode() == PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as c_int {
             return forget();
@@ -163,7 +163,7 @@ unsafe extern "C-unwind" fn copy(_argument: *mut c_void) {
     }
 }
 
-/// Sets the fields of the last error in the error that is being raised.
+/// Copies the fields of the last error to the error that is being raised.
 #[pg_guard]
 unsafe extern "C-unwind" fn restore(_argument: *mut c_void) {
     const TEXT: *const c_char = c"%s".as_ptr();

@@ -1,9 +1,9 @@
-//! Names, commands and comments of the server as a `String`.
+//! Names, commands and comments in the server's encoding as a `String`.
 //!
-//! Conversion to UTF-8 cannot always be reversed: two codes of EUC_JP are U+2252. A name that has changed in a
-//! conversion names another object. So in a database of another encoding than UTF-8, such a `String` has a private
-//! character for each byte beyond ASCII, and nothing is converted. It may also contain characters that do not come from
-//! the server.
+//! Conversion to UTF-8 cannot always be reversed: two codes of EUC_JP are U+2252. A name that a conversion has changed
+//! names another object. So in a database with another encoding than UTF-8, such a `String` is not converted: it has a
+//! private-use character for each non-ASCII byte. It may also contain other characters, which do not come from the
+//! server.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use pgrx::pg_sys;
 use pgrx::pg_sys::pg_enc;
 
-/// The character that stands for byte 0. No encoding of a server but UTF-8 has such characters.
+/// The character that stands for byte 0. No server encoding but UTF-8 has such characters.
 const FIRST: u32 = 0xF_0000;
 
 /// A part of a text.
@@ -30,7 +30,7 @@ pub fn encoding() -> pg_enc::Type {
     *ENCODING.get_or_init(|| unsafe { pg_sys::GetDatabaseEncoding() } as pg_enc::Type)
 }
 
-/// The bytes of a text of the server, which is not in UTF-8, as a `String` that [`each_part`] can take apart again.
+/// The bytes of a text in a server encoding other than UTF-8, as a `String` that [`each_part`] can split again.
 pub fn from_raw(text: &[u8]) -> String {
     let private = |byte: u8| char::from_u32(FIRST + u32::from(byte)).filter(|_| !byte.is_ascii());
     text.iter().map(|&byte| private(byte).unwrap_or(char::from(byte))).collect()
@@ -52,8 +52,7 @@ pub fn each_part<E>(text: &str, mut f: impl FnMut(Part<'_>) -> Result<(), E>) ->
     Ok(())
 }
 
-/// The text in UTF-8, for people and programs to read. It may differ from what the server has, so it must not name an
-/// object.
+/// The text in UTF-8, for people and programs. It may differ from the server's text, so it must not name an object.
 pub fn readable(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || encoding() == pg_enc::PG_UTF8 {
         return Cow::Borrowed(text);
@@ -69,7 +68,7 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     Cow::Owned(readable)
 }
 
-/// Converts a text of the server to UTF-8. SQL_ASCII is taken for UTF-8.
+/// Converts a text of the server to UTF-8. SQL_ASCII is read as UTF-8.
 fn convert(text: &[u8]) -> Cow<'_, str> {
     if encoding() == pg_enc::PG_SQL_ASCII {
         return String::from_utf8_lossy(text);

@@ -1,7 +1,7 @@
-//! SQL statements run in the server. Tables are attached by SQL commands, so that PostgreSQL checks, locks, logs and
-//! replicates them as if the owner had typed them.
+//! Runs SQL statements. Tables are attached by SQL commands, so that PostgreSQL checks, locks, logs and replicates
+//! these as if the owner had typed them.
 //!
-//! Every name and literal in a statement is quoted, and names have the bytes of the server ([`super::server_text`]).
+//! Every name and literal in a statement must be quoted. Names are [`super::server_text`].
 
 use std::ffi::{CStr, CString, NulError, c_char};
 
@@ -24,7 +24,7 @@ pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
         .catch_when(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, |error| {
             // SAFETY: no arguments, no conditions; the name is NUL-terminated, or null.
             let user = unsafe {
-                // If a SECURITY DEFINER function has failed, the current user is now another: give no hint.
+                // If a SECURITY DEFINER function has failed, the current user is now another one: give no hint.
                 let is_lent = user == pg_sys::GetUserId() && user != pg_sys::GetOuterUserId();
                 let name = if is_lent { pg_sys::GetUserNameFromId(user, true) } else { std::ptr::null_mut() };
                 (!name.is_null()).then(|| from_server(name)).transpose()?
@@ -57,7 +57,7 @@ pub fn execute_and_commit<T>(statement: impl FnOnce() -> Result<T, ErrorReport>)
     })
 }
 
-/// The first column of a query's result, without NULLs. The query sees everything that is committed by now, including
+/// The first column of a query's result, without NULLs. The query sees everything that is committed now, including
 /// commits while this statement waited for a lock.
 pub fn strings(query: &str) -> Result<Vec<String>, ErrorReport> {
     connected(0, || {
@@ -103,7 +103,7 @@ fn check(code: i32) -> Result<(), ErrorReport> {
     Ok(())
 }
 
-/// A name or a text of the server, with the bytes that it has there.
+/// A name or a text of the server, as [`super::server_text`].
 ///
 /// # Safety
 ///
@@ -113,13 +113,13 @@ pub unsafe fn from_server(text: *const c_char) -> Result<String, ErrorReport> {
     from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
-/// The same for bytes that are not NUL-terminated.
+/// As [`from_server`], for bytes that are not NUL-terminated.
 pub fn from_bytes(text: RawText<'_>) -> Result<String, ErrorReport> {
     if encoding() == pg_sys::pg_enc::PG_UTF8 { decode_copy(text) } else { Ok(from_raw(text)) }
 }
 
-/// A text for the server: private characters become the server's bytes again, and all other characters are converted to
-/// its encoding. An error if the text contains a NUL or is too long.
+/// A text in the server's encoding: private-use characters become the server's bytes again, and all other characters
+/// are converted. An error if the text contains a NUL or is too long.
 pub fn to_server(text: &str) -> Result<CString, ErrorReport> {
     let mut bytes = Vec::with_capacity(text.len());
     each_part(text, |part| {

@@ -20,15 +20,14 @@ use super::server_text::encoding;
 
 /// The bytes of a text, in the server's encoding, detoasted.
 ///
-/// pgrx takes `&[u8]` for `bytea`, which has the same layout as `text`; pgrx's `&str` would trust the bytes to be
-/// UTF-8.
+/// pgrx reads `&[u8]` as a `bytea`, which is stored like `text`. Its `&str` would assume that the bytes are UTF-8.
 pub type RawText<'a> = &'a [u8];
 
 /// A `text` argument as PostgreSQL passes it: it may be compressed, or stored out of line.
 #[derive(Clone, Copy)]
 pub struct TextArgument<'a> {
     datum: pg_sys::Datum,
-    /// The bytes as passed.
+    /// The bytes of the varlena as passed.
     varlena: &'a [u8],
 }
 
@@ -45,13 +44,13 @@ impl<'a> TextArgument<'a> {
         Self { datum, varlena }
     }
 
-    /// The text's bytes. If it is stored out of line or compressed, this costs reading or decompressing it.
+    /// The text's bytes. If it is stored out of line or compressed, this fetches or decompresses it.
     pub fn detoast(self) -> RawText<'a> {
         let varlena: *const pg_sys::varlena = self.datum.cast_mut_ptr();
         // SAFETY: the argument is stored as a `text` is, a varlena. It is read in place only if it is neither stored
         // out of line nor compressed.
         unsafe {
-            // For a short text, a guarded call of a function of PostgreSQL takes as long as some of its words.
+            // For a short text, a guarded call of a PostgreSQL function takes as long as fingerprinting some words.
             if varatt_is_4b_u(varlena) || varatt_is_1b(varlena) && !varatt_is_1b_e(varlena) {
                 return varlena_to_byte_slice(varlena);
             }
@@ -98,17 +97,17 @@ impl FromDatum for TextArgument<'_> {
     }
 }
 
-/// Identities are equal only for equal texts, but equal texts may have different identities.
+/// The identity of a text. Identities are equal only for equal texts, but equal texts may have different identities.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TextIdentity<'a> {
-    /// The text, perhaps compressed, or the reference to where it is stored.
+    /// The text, perhaps compressed, or a reference to its out-of-line storage.
     pub varlena: &'a [u8],
-    /// None unless `varlena` is a reference, which means the same text only while its table cannot have been changed
-    /// and vacuumed.
+    /// None unless `varlena` is a reference. A reference identifies a text only during one command, because the table
+    /// may be changed and vacuumed later.
     pub command: Option<Command>,
 }
 
-/// A copy of the identity of a text that may come again.
+/// A copy of the identity of a text, to recognise the text if it comes again.
 #[derive(Debug, Default)]
 pub struct RememberedText {
     varlena: Vec<u8>,
@@ -116,7 +115,7 @@ pub struct RememberedText {
     is_known: bool,
 }
 
-/// The number of bytes that stay allocated when a shorter text follows.
+/// The limit on the bytes that stay allocated when a shorter text follows.
 const RETAINED_BYTES: usize = 64 << 10;
 
 impl RememberedText {
@@ -126,8 +125,8 @@ impl RememberedText {
         self.is_known && text.is_some_and(same)
     }
 
-    /// Remembers a text instead of the last one; false if it has no identity, or one of more than `most` bytes, or if
-    /// memory runs out.
+    /// Replaces the remembered text. False if the text has no identity, if its identity has more than `most` bytes, or
+    /// if out of memory.
     pub fn remember(&mut self, text: Option<TextIdentity<'_>>, most: usize) -> bool {
         self.is_known = false;
         let Some(TextIdentity { varlena, command }) = text.filter(|text| text.varlena.len() <= most) else {
@@ -144,7 +143,7 @@ impl RememberedText {
 }
 
 /// A command of a transaction of this backend. Two transactions in one query string may share all three fields; this
-/// matters only if one of them also deletes and vacuums a stored text and reuses its number.
+/// matters only if one of them also deletes and vacuums a stored text, and another text gets its OID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
     transaction_start: pg_sys::TimestampTz,
@@ -192,7 +191,7 @@ fn is_utf8_server() -> bool {
     matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII)
 }
 
-/// For a shorter text, which probably is ASCII, simdutf8 takes longer than this check.
+/// For a shorter text, which is probably ASCII, simdutf8 takes longer than `is_ascii`.
 const SHORT_BYTES: usize = 256;
 
 #[inline]
@@ -207,7 +206,7 @@ fn check(text: &[u8]) -> Result<&str, ErrorReport> {
     check_slowly(text)
 }
 
-/// The standard library, which takes longer, says where a text is invalid.
+/// The standard library takes longer, but reports where a text is invalid.
 #[cold]
 fn check_slowly(text: &[u8]) -> Result<&str, ErrorReport> {
     str::from_utf8(text).map_err(|error| {
@@ -219,7 +218,7 @@ fn check_slowly(text: &[u8]) -> Result<&str, ErrorReport> {
     })
 }
 
-/// Decodes a text to UTF-8 and copies it. The text may be large, so that running out of memory is returned as an error.
+/// Decodes a text to UTF-8 and copies it. The text may be large, so running out of memory is an error.
 pub fn decode_copy(text: RawText<'_>) -> Result<String, ErrorReport> {
     let decoded = decode(text)?;
     let mut copy = String::new();

@@ -1,4 +1,4 @@
-//! The data that a trigger function is called with, and the triggers of a table.
+//! The call of a trigger function, and the triggers of a table.
 
 use std::ffi::{CStr, c_char};
 
@@ -11,14 +11,14 @@ use super::error::user_error;
 use super::heap::row::Row;
 use super::spi::from_server;
 
-/// The call of a trigger for a row that is to be inserted or updated.
+/// The call of a BEFORE trigger for a row that is to be inserted or updated.
 pub struct RowEvent<'a> {
     pub data: &'a pg_sys::TriggerData,
 }
 
 impl<'a> RowEvent<'a> {
     /// Reads a trigger function's call; an error unless it is before an INSERT or UPDATE of each row. The error's hint
-    /// is `usage`: how to create the trigger.
+    /// is `usage`, which says how to create the trigger.
     pub fn from_call(call: Call<'a>, function: &str, usage: &'static str) -> Result<Self, ErrorReport> {
         let wrong = |what: &str| protocol_violated(format!("{function} {what}"), usage);
         let Some(context) = call.context(pg_sys::NodeTag::T_TriggerData) else {
@@ -39,7 +39,7 @@ impl<'a> RowEvent<'a> {
     }
 
     fn is_update(&self) -> bool {
-        // An UPDATE has a new row beside the old one; an INSERT has no `tg_newtuple`.
+        // An INSERT has no `tg_newtuple`: its new row is `tg_trigtuple`.
         !self.data.tg_newtuple.is_null()
     }
 
@@ -61,7 +61,7 @@ impl<'a> RowEvent<'a> {
         self.is_update().then(|| unsafe { Row::new(self.data.tg_trigslot) })
     }
 
-    /// Whether the UPDATE writes this column, as the statement says: another trigger may write others.
+    /// Whether the UPDATE statement writes this column. Other triggers may write further columns.
     pub fn writes(&self, column: i16) -> bool {
         let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
         // SAFETY: the trigger manager passes the columns of the table that the UPDATE writes.
@@ -94,7 +94,6 @@ impl<'a> RowEvent<'a> {
         }
     }
 
-    /// The trigger's name.
     pub fn trigger_name(&self) -> Result<String, ErrorReport> {
         // SAFETY: the data of a call points to its trigger, which has a NUL-terminated name.
         unsafe { from_server((*self.data.tg_trigger).tgname) }
@@ -113,14 +112,13 @@ pub fn protocol_violated(message: String, usage: &'static str) -> ErrorReport {
 /// The arguments of a trigger, in the server's encoding.
 ///
 /// # Safety
-/// The trigger is PostgreSQL's: its arguments are as many as it says, and NUL-terminated.
+/// The trigger is PostgreSQL's: it has `tgnargs` arguments, which are NUL-terminated.
 pub unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
     // SAFETY: the caller passes PostgreSQL's trigger, which has `tgnargs` NUL-terminated arguments.
     let argument = |i| unsafe { CStr::from_ptr((*trigger.tgargs.add(i)).cast::<c_char>()) };
     (0..trigger.tgnargs as usize).map(argument).collect()
 }
 
-/// The triggers of a table.
 pub fn triggers(table: &Relation) -> &[pg_sys::Trigger] {
     // SAFETY: an open table has `numtriggers` triggers, or no description of triggers. They live as long as it is open.
     unsafe {
@@ -131,12 +129,12 @@ pub fn triggers(table: &Relation) -> &[pg_sys::Trigger] {
     }
 }
 
-/// Follows a partition's trigger up to the original trigger from which the partitions' triggers were made, and returns
-/// the original's table; None if it was dropped.
+/// The table of the trigger from which a partition's trigger was cloned, at the highest level; None if that trigger was
+/// dropped.
 pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
     const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
-    // SAFETY: the catalog is opened and closed here; its rows are looked up by the index on their OIDs, and what is
-    // read of a row is copied before the scan ends.
+    // SAFETY: the catalog is opened and closed here; its rows are looked up by the index on their OIDs, and the values
+    // of a row are copied before the scan ends.
     unsafe {
         let catalog = pg_sys::table_open(pg_sys::TriggerRelationId, LOCK);
         let table = loop {

@@ -28,10 +28,11 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window of the running call of a window function; the error that `too_many` makes of the number of rows if
-    /// the partition has more than `max_rows`.
+    /// The window of the running call of a window function. If the partition has more than `max_rows` rows, the error
+    /// that `too_many` returns for their number.
     ///
-    /// This runs for every row, so it crosses the guarded boundary once: crossing costs more than the functions called.
+    /// This runs for every row, so it crosses the guarded boundary only once: crossing it costs more than the
+    /// functions.
     pub fn from_call(
         call: Call<'_>,
         max_rows: usize,
@@ -41,8 +42,7 @@ impl Window {
             let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
             return Err(user_error(code, "window function called without a window"));
         };
-        // SAFETY: the window object of the running call. The memory asked for has the same size in each call of a
-        // partition.
+        // SAFETY: the window object of the running call. The memory has the same size in each call of a partition.
         unsafe {
             let (rows, current, numbers) = guarded(|| {
                 let rows = WinGetPartitionRowCount(object);
@@ -91,8 +91,8 @@ impl Window {
         (datum, is_null)
     }
 
-    /// Reads a `bigint` argument at consecutive rows of the partition, from `position`, at most 2^31 - 1, on. The
-    /// argument is evaluated in the current memory context, which PostgreSQL does not reset before the function
+    /// Reads a `bigint` argument at consecutive rows of the partition from `position` on, which is at most 2^31 - 1.
+    /// The argument is evaluated in the current memory context, which PostgreSQL does not reset before the function
     /// returns.
     pub fn bigints_from(&self, argument: c_int, position: usize, values: &mut [Option<i64>]) {
         // SAFETY: the window is the running call's, and the SQL declaration makes the argument a bigint, which is its

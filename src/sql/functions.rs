@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
 use crate::postgres::call::Call;
-use crate::postgres::catalog::names::{hold, hold_schema};
+use crate::postgres::catalog::names::{lock_object_names, lock_schema_name};
 use crate::postgres::error::user_error;
 
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
@@ -33,10 +33,10 @@ impl ExtensionSchema {
         (schema != Oid::INVALID).then_some(Self(schema))
     }
 
-    /// The extension's schema, if this function is the extension's of this name.
+    /// The extension's schema, if `function` is the extension's function of this name.
     ///
-    /// It must have the extension's planner support function `support`, which tells it from functions of the same name
-    /// of other extensions.
+    /// It must have the extension's planner support function `support`, which distinguishes it from functions of other
+    /// extensions with the same name.
     pub fn of(function: Oid, name: &CStr, arguments: &[Oid], support: &CStr) -> Option<Self> {
         if function.to_u32() < pg_sys::FirstNormalObjectId {
             return None;
@@ -69,7 +69,7 @@ impl ExtensionSchema {
     /// database, a function may not exist yet, and other users may be allowed to create one in the extension's schema.
     pub fn function(self, name: &CStr, arguments: &[Oid]) -> Option<Oid> {
         // SAFETY: the keys of this cache are name, argument types and schema, which it copies if need be. The row is
-        // held until it is released, and what is read of it is copied.
+        // held until it is released, and its values are copied.
         unsafe {
             let arguments = pg_sys::buildoidvector(arguments.as_ptr(), arguments.len() as i32);
             let row = pg_sys::SearchSysCache3(
@@ -90,10 +90,10 @@ impl ExtensionSchema {
 
     /// The function's qualified, quoted name, which means this function until the transaction ends. A call must pass
     /// exactly these argument types, so that no other function of the name fits better.
-    pub fn held_name(self, name: &CStr, arguments: &[Oid]) -> Result<String, ErrorReport> {
+    pub fn locked_name(self, name: &CStr, arguments: &[Oid]) -> Result<String, ErrorReport> {
         let function = self.function(name, arguments);
         if let Some(function) = function {
-            hold(pg_sys::ProcedureRelationId, function)?;
+            lock_object_names(pg_sys::ProcedureRelationId, function)?;
         }
         // The function may have been renamed or moved to another schema while we waited.
         if function.is_none() || function != self.function(name, arguments) {
@@ -102,7 +102,7 @@ impl ExtensionSchema {
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                 .set_hint("If the extension is being moved to another schema, call again; or run ALTER EXTENSION pg_simhash UPDATE."));
         }
-        let schema = hold_schema(self.0)?;
+        let schema = lock_schema_name(self.0)?;
         Ok(quote_qualified_identifier(schema, name.to_string_lossy().into_owned()))
     }
 }

@@ -1,9 +1,9 @@
 //! The SQL functions: each converts its arguments, calls the crate [`simhash`] and converts the result.
 //!
 //! `sql/pg_simhash.sql` declares them, under the names that pgrx gives their entry points (`NAME_wrapper`).
-//! [`fingerprint`] has the functions on fingerprints and texts; [`attach`] adds fingerprints to tables, [`search`] finds
-//! the near-duplicates of a fingerprint, [`guard`] keeps near-duplicates out of a table, and [`batch`] compares all
-//! fingerprints of a table. [`indexed`] knows the fingerprints and block indexes that a table has.
+//! [`fingerprint`] has the functions on fingerprints and texts; [`attach`] adds fingerprints to tables, [`search`]
+//! finds the near-duplicates of a fingerprint, [`guard`] keeps near-duplicates out of a table, and [`batch`] compares
+//! all fingerprints of a table. [`indexed`] reads which fingerprints and block indexes a table has.
 
 mod arguments;
 pub(crate) mod attach;

@@ -9,8 +9,7 @@ use simhash::search::nearness::Nearness;
 use crate::postgres::arrays::{detoast, integers, null_element};
 use crate::postgres::error::user_error;
 
-/// When two fingerprints are near, by a distance and the radii in an `integer[]`; an error if the radii are not those of
-/// a layout.
+/// When two fingerprints are near, by a distance and the radii in an `integer[]`; an error if the radii fit no layout.
 pub fn check_radii(max_distance: i32, radii: &AnyArray) -> Result<Nearness, ErrorReport> {
     let array = detoast(radii, "radii")?;
     // SAFETY: `detoast` returns a valid array, which lives as long as the argument.
@@ -18,7 +17,7 @@ pub fn check_radii(max_distance: i32, radii: &AnyArray) -> Result<Nearness, Erro
     Nearness::by_radii(max_distance, radii).ok_or_else(|| wrong_radii(radii))
 }
 
-/// The error for radii that are not those of a layout.
+/// The error for radii that fit no layout.
 pub fn wrong_radii(radii: &[i32]) -> ErrorReport {
     let (message, detail) = match radii.iter().find(|&&radius| radius < -1) {
         Some(radius) => (

@@ -105,7 +105,7 @@ fn verified(
 ) -> Result<Vec<u32>, Failed> {
     let tick = |_| signals.tick();
     let mut verification = Verification::<Confirmed>::new(rows, rule, BUDGET, &tick)?;
-    while let Some(row) = verification.wanted(&tick) {
+    while let Some(row) = verification.row_to_read(&tick) {
         let features = match texts.get(row as usize)? {
             Some(text) => {
                 with_fingerprinter(|fingerprinter| FeatureSet::new(fingerprinter, text, options, &|| signals.tick()))?

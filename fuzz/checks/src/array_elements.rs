@@ -4,7 +4,7 @@
 //! An input is a digit for the type, a digit for what follows, and the rest: 0 for the bytes of an array, 1 for
 //! elements to build one from, 2 for the same with a bitmap of NULLs.
 
-use formats::array_elements::{ArrayError, ElementOffsets, Layout};
+use formats::array_elements::{ArrayError, ElementOffsets, ElementStorage};
 
 use super::input::Input;
 
@@ -28,25 +28,25 @@ const TYPES: [(i16, u8); 12] = [
 pub fn check(input: &[u8]) {
     let mut input = Input(input);
     let (length, align) = TYPES[usize::from(input.number()) % TYPES.len()];
-    let layout = Layout { length, align };
+    let storage = ElementStorage { length, align };
     match input.number() % 3 {
-        0 => check_bytes(input.0, layout),
-        kind => check_built(input, layout, kind == 2),
+        0 => check_bytes(input.0, storage),
+        kind => check_built(input, storage, kind == 2),
     }
 }
 
-fn check_bytes(array: &[u8], layout: Layout) {
-    assert_eq!(found(array, layout).ok(), by_definition(array, layout), "{layout:?} {array:02x?}");
+fn check_bytes(array: &[u8], storage: ElementStorage) {
+    assert_eq!(found(array, storage).ok(), by_definition(array, storage), "{storage:?} {array:02x?}");
 }
 
-fn found(array: &[u8], layout: Layout) -> Result<Vec<usize>, ArrayError> {
-    let offsets = ElementOffsets::read(array, layout, &|| ())?;
+fn found(array: &[u8], storage: ElementStorage) -> Result<Vec<usize>, ArrayError> {
+    let offsets = ElementOffsets::read(array, storage, &|| ())?;
     assert_eq!(offsets.get(offsets.count()), None);
     Ok((0..offsets.count()).map_while(|number| offsets.get(number)).collect())
 }
 
 /// The offsets of the elements, read one after the other; None if one is NULL or not wholly inside.
-fn by_definition(array: &[u8], layout: Layout) -> Option<Vec<usize>> {
+fn by_definition(array: &[u8], storage: ElementStorage) -> Option<Vec<usize>> {
     let number = |offset: usize| Some(i32::from_ne_bytes(array.get(offset..offset + 4)?.try_into().ok()?));
     let (dimensions, nullable) = (number(4)?, number(8)?);
     let count = if dimensions == 1 { number(16)? } else { 0 };
@@ -62,8 +62,8 @@ fn by_definition(array: &[u8], layout: Layout) -> Option<Vec<usize>> {
     let mut end = if nullable > 0 { nullable as usize } else { overhead.next_multiple_of(8) };
     let mut offsets = Vec::new();
     for _ in 0..count {
-        let offset = aligned(end, layout);
-        end = offset + length(array.get(offset..)?, layout)?;
+        let offset = aligned(end, storage);
+        end = offset + length(array.get(offset..)?, storage)?;
         if end > array.len() {
             return None;
         }
@@ -73,8 +73,8 @@ fn by_definition(array: &[u8], layout: Layout) -> Option<Vec<usize>> {
 }
 
 /// The first offset at or after `offset` where an element may begin.
-fn aligned(offset: usize, layout: Layout) -> usize {
-    match layout.align {
+fn aligned(offset: usize, storage: ElementStorage) -> usize {
+    match storage.align {
         b'c' => offset,
         b's' => offset.next_multiple_of(2),
         b'i' => offset.next_multiple_of(4),
@@ -83,8 +83,8 @@ fn aligned(offset: usize, layout: Layout) -> usize {
 }
 
 /// Length of an element in bytes, by its type and its first bytes.
-fn length(element: &[u8], layout: Layout) -> Option<usize> {
-    match (layout.length, element.first()) {
+fn length(element: &[u8], storage: ElementStorage) -> Option<usize> {
+    match (storage.length, element.first()) {
         (-2, _) => Some(element.iter().position(|byte| *byte == 0)? + 1),
         (-1, None | Some(1)) => None,
         (-1, Some(head)) if head % 2 == 1 => Some(usize::from(head / 2)),
@@ -98,21 +98,21 @@ fn length(element: &[u8], layout: Layout) -> Option<usize> {
 
 /// Builds an array as PostgreSQL lays it out, and checks where its elements are found. The input has each element,
 /// preceded by its length unless the type fixes it, or a mark for NULL.
-fn check_built(mut input: Input, layout: Layout, nullable: bool) {
+fn check_built(mut input: Input, storage: ElementStorage, nullable: bool) {
     let mut elements: Vec<Option<Vec<u8>>> = Vec::new();
     while !input.is_empty() {
         if nullable && input.number() == 9 {
             elements.push(None);
             continue;
         }
-        let bytes = match usize::try_from(layout.length) {
+        let bytes = match usize::try_from(storage.length) {
             Ok(length) => input.take(length),
             Err(_) => {
                 let length = input.number().into();
                 input.take(length)
             }
         };
-        elements.push(Some(match layout.length {
+        elements.push(Some(match storage.length {
             -2 => bytes.iter().copied().filter(|byte| *byte != 0).chain([0]).collect(),
             -1 => [&((bytes.len() as u32 + 4) << 2).to_le_bytes(), bytes].concat(),
             length => [bytes, &vec![0; length as usize - bytes.len()]].concat(),
@@ -138,13 +138,13 @@ fn check_built(mut input: Input, layout: Layout, nullable: bool) {
     }
     let mut expected = Vec::new();
     for element in elements.iter().flatten() {
-        array.resize(aligned(array.len(), layout), 0);
+        array.resize(aligned(array.len(), storage), 0);
         expected.push(array.len());
         array.extend(element);
     }
-    let found = found(&array, layout);
+    let found = found(&array, storage);
     match elements.iter().position(Option::is_none) {
-        Some(null) => assert_eq!(found, Err(ArrayError::Null(null)), "{layout:?} {array:02x?}"),
-        None => assert_eq!(found, Ok(expected), "{layout:?} {array:02x?}"),
+        Some(null) => assert_eq!(found, Err(ArrayError::Null(null)), "{storage:?} {array:02x?}"),
+        None => assert_eq!(found, Ok(expected), "{storage:?} {array:02x?}"),
     }
 }

@@ -53,19 +53,19 @@ fn read(path: &str) -> String {
 
 /// Checks that the fuzzed code is the shipped code: both lock files have the same versions.
 #[test]
-fn the_fuzz_crate_is_locked_to_the_same_versions() {
+fn fuzz_lock_file_matches() {
     assert!(compare_locks("fuzz/Cargo.lock") > 20);
 }
 
 /// Checks that the Python package computes fingerprints with the same crates.
 #[test]
-fn the_python_package_is_locked_to_the_same_versions() {
+fn python_lock_file_matches() {
     assert!(compare_locks("clients/python/Cargo.lock") > 20);
 }
 
 /// Checks that the JavaScript package computes fingerprints with the same crates.
 #[test]
-fn the_javascript_package_is_locked_to_the_same_versions() {
+fn javascript_lock_file_matches() {
     assert!(compare_locks("clients/js/Cargo.lock") > 20);
 }
 

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_order_nor_copies_matter() {
+    fn order_and_copies_change_nothing() {
         let texts: Vec<String> = (0..400).map(|n| format!("{} {} {} {}", n % 7, n % 11, n % 13, n)).collect();
         let mut texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
         let learnt = learn(&texts, 50, 10);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commonest_of_many_features_are_found() {
+    fn commonest_features_are_found() {
         // Eight pairs of texts, each with more than 6,000 words of its own; two words are in all of them.
         let words = |pair: usize| (0..8000).map(move |n| format!("{:x} ", pair * 8000 + n)).collect::<String>();
         let texts: Vec<String> = (0..16).map(|n| format!("t{n} zz yy {}", words(n / 2))).collect();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn few_texts_teach_nothing() {
+    fn few_texts_give_no_weights() {
         for texts in [&[][..], &["a"], &["a", "a b"], &["", "!", "a"]] {
             assert_eq!(learn(texts, 300, 100), [], "{texts:?}");
         }

@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_count_by_their_value() {
+    fn numbers_are_read_by_value() {
         for (number, value) in [
             ("1", 1),
             ("1e0", 1),
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn other_numbers_are_shown_without_an_exponent() {
+    fn errors_show_no_exponents() {
         let zeros = |count| "0".repeat(count);
         for (number, shown) in [
             ("0", "0".to_owned()),
@@ -591,12 +591,12 @@ mod tests {
     }
 
     #[test]
-    fn options_without_effect_are_the_default() {
+    fn options_without_effect_are_default() {
         assert_eq!(Options::from_json(r#"{"weights": {"a": 1, "b": 1.0}, "seed": 0}"#), Ok(Options::default()));
     }
 
     #[test]
-    fn of_a_key_given_twice_the_last_counts() {
+    fn last_of_equal_keys_counts() {
         let read = |json: &str| Options::from_json(json).map(|options| options.ngram);
         assert_eq!(read(r#"{"ngram": 99, "ngram": 2}"#), Ok(Some(2)));
         assert!(matches!(read(r#"{"ngram": 2, "ngram": 99}"#), Err(InvalidOptions::Value { .. })));
@@ -609,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_unreadable() {
+    fn invalid_json_is_unreadable() {
         for json in ["", "{", "{} {}", "{\"tokens\": \"\\ud800\"}", "{\"top\": 01}", "{\"top\": 1.}", "nul"] {
             assert!(matches!(Options::from_json(json), Err(InvalidOptions::Unreadable(_))), "{json}");
         }

@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_grouped_in_their_order() {
+    fn groups_keep_row_order() {
         for (count, mask) in [(0, 0), (1, 0), (5, 0), (1000, 0xff00_0000_0000_00ff), (100_000, u64::MAX), (90_000, 7)] {
             let fingerprint = |row: u64| (row % 70_000).wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
             let mut rows = Rows::with_capacity(10).expect("memory suffices");

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn it_sorts_like_the_standard_library() {
+    fn sorts_like_the_standard_library() {
         let mut random = random();
         for len in (0..70).chain([1000, 4097]) {
             for distinct in [1, 2, 10, u64::MAX] {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_comparison_loses_no_position() {
+    fn wrong_comparisons_lose_no_position() {
         let random = std::cell::RefCell::new(random());
         let values = vec![0; 3000];
         let mut positions = sorted(&values, &|_, _| random.borrow_mut()().cmp(&(1 << 63)));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn long_sorts_tick_with_a_share() {
+    fn long_sorts_report_progress() {
         let mut random = random();
         let values: Vec<u64> = (0..100_000).map(|_| random()).collect();
         let shares = std::cell::RefCell::new(Vec::new());

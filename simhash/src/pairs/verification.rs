@@ -125,7 +125,7 @@ impl<C: Component> Verification<C> {
 
     /// The position of the next row whose features [`Verification::push`] takes; None at the end. Positions ascend
     /// within each pass.
-    pub fn wanted(&mut self, tick: &dyn Fn(Progress)) -> Option<u32> {
+    pub fn row_to_read(&mut self, tick: &dyn Fn(Progress)) -> Option<u32> {
         loop {
             if self.position.is_multiple_of(CHUNK) {
                 tick(self.progress(0.0));
@@ -150,7 +150,7 @@ impl<C: Component> Verification<C> {
         }
     }
 
-    /// Adds the features of the row that [`Verification::wanted`] has returned; None if its text is NULL or has no
+    /// Adds the features of the row that [`Verification::row_to_read`] has returned; None if its text is NULL or has no
     /// feature. Fails if memory is refused.
     pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn(Progress)) -> Result<(), Error> {
         let Some(&component) = self.candidates.components.get(self.position) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Blocks: they turn a search for near fingerprints into searches for equal numbers.
+//! Blocks of fingerprints. With them, a search for near fingerprints becomes searches for equal numbers.
 //!
 //! Cut 64 bits into m blocks, with radii that sum to k + 1 - m. If two fingerprints differ in at most k bits, the
 //! differing bits cannot exceed the radius of every block: in some block i, at most r_i bits differ. With k < m, some
@@ -24,7 +24,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Block `number` (0 is the most significant) of a layout of `blocks` blocks; None if there is no such block.
+    /// Block `number` of a layout of `blocks` blocks; None if there is no such block. Block 0 is the most significant.
     ///
     /// If 64 is not a multiple of `blocks`, the first blocks are one bit wider: 3 blocks have 22, 21 and 21 bits.
     #[inline]
@@ -48,8 +48,8 @@ impl Block {
         self.width
     }
 
-    /// The value of the block in a fingerprint: its bits as a number from 0, or as a signed number if the block has 32
-    /// bits.
+    /// The value of the block in a fingerprint: its bits as an unsigned number, or as a signed number if the block has
+    /// 32 bits.
     #[inline]
     pub fn value(self, fingerprint: u64) -> i32 {
         (fingerprint >> self.shift & ((1 << self.width) - 1)) as u32 as i32
@@ -101,7 +101,7 @@ impl Block {
         radii.flat_map(move |flipped| words_of_weight(flipped, self.width).map(move |mask| (value ^ mask) as i32))
     }
 
-    /// [`Block::probes`] as a list of up to 4 MB. Fails if memory is refused.
+    /// [`Block::probes`] as a list of up to 4 MB. Fails if out of memory.
     pub fn list_probes(self, fingerprint: u64, radius: Option<u32>) -> Result<Vec<i32>, Error> {
         let mut list = Vec::new();
         list.try_reserve_exact(self.probe_count(radius) as usize)?;

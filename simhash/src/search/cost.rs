@@ -1,7 +1,7 @@
-//! What a search costs, depending on the number of blocks that fingerprints are cut into.
+//! The cost of a search, by the number of blocks of the layout.
 //!
 //! A search looks up probes in indexes, and reads the entries that it finds, its candidates. If the entries have the
-//! fingerprint, they are compared in the index; otherwise each row must be fetched. Few wide blocks need many probes at
+//! fingerprint, it is compared in the index; otherwise each row must be fetched. Few wide blocks need many probes at
 //! larger distances, and find few candidates. Many narrow blocks need few probes, but the number of candidates grows
 //! with the table.
 
@@ -21,7 +21,7 @@ pub const ENTRY_MICROSECONDS: f64 = 0.05;
 /// geometric mean.
 pub const ROW_MICROSECONDS: f64 = 2.5;
 
-/// What the entries of an index have.
+/// Whether the entries of an index have the fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entries {
     /// The entries have the block only, so that each row must be fetched.
@@ -41,7 +41,7 @@ impl Entries {
 }
 
 /// Number of probes of a search in all blocks. None if the layout cannot serve the search: there is no layout of so
-/// many blocks, the radii are those of another one, or one block needs more than [`MAX_PROBES`].
+/// many blocks, the radii belong to another layout, or one block needs more than [`MAX_PROBES`].
 pub fn probes(blocks: i32, near: Nearness) -> Option<u64> {
     near.probed_blocks(blocks)?.try_fold(0, |sum, (block, radius)| {
         let count = block.probe_count(Some(radius));
@@ -49,10 +49,9 @@ pub fn probes(blocks: i32, near: Nearness) -> Option<u64> {
     })
 }
 
-/// The share of all possible fingerprints that a search finds by a block: those with at least one block within its
-/// radius.
+/// The share of all possible fingerprints that are candidates of a search: at least one block is within its radius.
 pub fn uniform_share(blocks: i32, near: Nearness) -> f64 {
-    // The blocks of a uniform fingerprint are independent. Sum logarithms, since shares of 1e-9 would vanish in a
+    // The blocks of a uniform fingerprint are independent. Sum logarithms, because shares of 1e-9 would vanish in a
     // difference of products.
     let missed_by_all: f64 = near
         .probed_blocks(blocks)
@@ -81,8 +80,8 @@ mod tests {
 
     #[test]
     fn costs_agree_with_the_literature() {
-        // Blocks, distance, probes, and candidates among 10 million rows; the first line as Manku, Jain and Das Sarma
-        // count them.
+        // Blocks, distance, probes, and candidates among 10 million rows. The first line has the figures of Manku, Jain
+        // and Das Sarma.
         for (blocks, max_distance, expected_probes, expected_candidates) in [
             (4, 3, 4, 610.3),
             (2, 3, 66, 0.1537),

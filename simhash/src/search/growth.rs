@@ -1,18 +1,18 @@
-//! The order in which a search looks at the blocks of a fingerprint.
+//! The order in which a search looks up the blocks of a fingerprint.
 //!
-//! A search goes on step by step. A [`Step`] looks up the values of one block that differ from the query's value in
-//! exactly r bits. Let n_i be the number of steps that block i of a layout has had, with the radii 0 to n_i - 1. A
+//! A search consists of steps. A [`Step`] looks up the values of one block that differ from the query's value in
+//! exactly r bits. Let n_i be the number of complete steps of block i of a layout. They had the radii 0 to n_i - 1. A
 //! fingerprint that no step has found differs from the query in at least n_i bits in each block i, so in at least the
 //! sum of all n_i bits. Therefore everything at a distance below that sum has been found ([`Growth::complete_within`]).
 //! This is the pigeonhole principle of multi-index hashing (Norouzi, Punjani, Fleet, CVPR 2012), for any radii.
 //!
-//! If [`Nearness`] has radii, everything near has also been found when each block of its layout has had the steps up to
-//! its radius, whatever the distance.
+//! If [`Nearness`] has radii, everything near has also been found when the steps of each block of its layout are
+//! complete up to its radius, whatever the distance.
 //!
-//! The next step is the cheapest one on the cheapest way to the distance of the search. Costs rise with the radius, so
-//! choosing the cheapest step each time gives the cheapest radii. Costs are estimated for uniform fingerprints. If a
-//! value turns out to be much more common, the caller gives the step up ([`Growth::give_up`]), and the search goes on
-//! with other blocks.
+//! The next step is the cheapest step on the cheapest way to the distance of the search. Costs rise with the radius, so
+//! always taking the cheapest step gives the cheapest radii. Costs are estimated for uniform fingerprints. If a value
+//! turns out to be much more common, the caller gives the step up ([`Growth::give_up`]), and the search goes on with
+//! other blocks.
 
 use super::blocks::Block;
 use super::cost::{Entries, PROBE_MICROSECONDS};
@@ -20,7 +20,7 @@ use super::nearness::Nearness;
 
 /// The largest distance of two fingerprints.
 pub const LARGEST_DISTANCE: i32 = 64;
-/// A step is not given up before it has cost this many times its expected cost.
+/// A step is given up only after it has cost this many times its expected cost.
 const LEAST_EXCESS: f64 = 8.0;
 
 /// A block that is indexed.
@@ -28,7 +28,7 @@ const LEAST_EXCESS: f64 = 8.0;
 pub struct IndexedBlock {
     /// The block.
     pub block: Block,
-    /// What the entries of its index have.
+    /// Whether the entries of its index have the fingerprint.
     pub entries: Entries,
 }
 
@@ -37,7 +37,8 @@ pub struct IndexedBlock {
 pub struct Growth {
     rows: f64,
     layouts: Vec<Vec<BlockProgress>>,
-    /// The layout that has indexed all blocks that the radii of the search name; None without radii.
+    /// The index of the layout for the radii of the search, if all blocks that need a look-up are indexed; None without
+    /// radii.
     by_radii: Option<usize>,
     /// The expected cost of the steps so far, in microseconds.
     spent: f64,
@@ -49,7 +50,7 @@ struct BlockProgress {
     of: IndexedBlock,
     /// Number of radii, from 0 on, that have been looked up.
     radii: u32,
-    /// Number of radii to look up if the radii of the search decide.
+    /// Number of radii to look up so that everything near by the radii of the search is found.
     needed: u32,
     /// A lower bound of the cost of the next step, in microseconds; 0 if none is known.
     at_least: f64,
@@ -66,7 +67,7 @@ pub struct Step {
     pub radius: u32,
     /// The expected cost in microseconds.
     cost: f64,
-    /// The cost in microseconds of entries that are not near, at which to give the step up.
+    /// Give the step up when its entries that are not near have cost this many microseconds.
     pub limit: f64,
 }
 
@@ -114,13 +115,13 @@ impl Growth {
         self.layouts.iter().map(|blocks| complete_within(blocks)).max().unwrap_or(-1)
     }
 
-    /// Whether all blocks are indexed that the radii of the search name; false without radii.
+    /// Whether all blocks that the radii of the search need are indexed; false without radii.
     pub fn serves_radii(&self) -> bool {
         self.by_radii.is_some()
     }
 
-    /// The next step of a search for everything within `distance`; None if everything is found, or if the remaining
-    /// steps cost more than the alternative, which costs `otherwise` microseconds.
+    /// The next step of a search for everything within `distance`; None if everything has been found, or if the
+    /// remaining steps cost more than an alternative that costs `otherwise` microseconds.
     ///
     /// Takes time proportional to the number of blocks times the distance.
     pub fn next(&self, distance: i32, otherwise: f64) -> Option<Step> {
@@ -140,7 +141,7 @@ impl Growth {
         let (layout, way) = ways(None).filter(|(_, way)| way.cost <= otherwise)?;
         let progress = &self.layouts[layout][way.first];
         let cost = self.step_cost(progress, progress.radii);
-        // Once the step has cost more than this, the best way without its block is cheaper.
+        // Once the step has cost more than this, the cheapest way without its block is cheaper.
         let others = ways(Some((layout, way.first))).map_or(otherwise, |(_, other)| other.cost.min(otherwise));
         let limit = (others - (way.cost - cost)).max(cost * LEAST_EXCESS);
         Some(Step { layout, block: way.first, radius: progress.radii, cost, limit })
@@ -154,7 +155,7 @@ impl Growth {
         self.spent += step.cost;
     }
 
-    /// Records that a step has been given up. Other steps may find again what it has found.
+    /// Records that a step has been given up. Other steps may find its fingerprints again.
     pub fn give_up(&mut self, step: Step) {
         // The limit doubles each time. So a step that is given up several times costs little in total.
         let progress = &mut self.layouts[step.layout][step.block];
@@ -172,14 +173,12 @@ impl Growth {
         self.spent
     }
 
-    /// For each block of each layout, the radius within which it has been looked up; None for a block that has not
-    /// been.
+    /// For each block of each layout, the radius within which it has been looked up; None if it has not been looked up.
     pub fn radii(&self) -> impl Iterator<Item = Vec<Option<u32>>> {
         self.layouts.iter().map(|blocks| blocks.iter().map(|progress| progress.radii.checked_sub(1)).collect())
     }
 
-    /// The largest distance within which steps find everything near before they cost more than `otherwise`
-    /// microseconds.
+    /// The largest distance within which steps that cost at most `otherwise` microseconds find everything near.
     pub fn reach(&self, otherwise: f64) -> i32 {
         let mut growth = self.clone();
         while let Some(step) = growth.next(growth.complete_within() + 1, otherwise - growth.spent) {
@@ -214,7 +213,7 @@ impl Growth {
         let mut way: Option<Way> = None;
         let mut first_cost = f64::INFINITY;
         for _ in complete_within(blocks)..distance.min(LARGEST_DISTANCE) {
-            // A block that is exhausted has found everything.
+            // If all values of a block have been looked up, everything has been found.
             if blocks.iter().zip(&radii).any(|(progress, &radius)| radius > progress.of.block.width()) {
                 break;
             }
@@ -231,7 +230,7 @@ impl Growth {
         way
     }
 
-    /// The steps that are left if the radii of the search decide; None if none is left.
+    /// The steps that are left until everything near by the radii of the search is found; None if none is left.
     fn way_by_radii(&self, blocks: &[BlockProgress]) -> Option<Way> {
         let cost = |progress: &BlockProgress, radii: std::ops::Range<u32>| -> f64 {
             radii.map(|radius| self.step_cost(progress, radius)).sum()

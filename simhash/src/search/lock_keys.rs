@@ -1,16 +1,16 @@
-//! Lock keys: near fingerprints share a key, by which their writers find each other in a table of locks.
+//! Lock keys: near fingerprints share a key, so that their writers find each other in a table of locks.
 
 use xxhash_rust::xxh3::xxh3_64_with_secret;
 
 use super::blocks::{Block, LAYOUTS};
 use super::nearness::Nearness;
 
-/// The secret that keys are hashed with. PostgreSQL shows all locks to all users; without the secret, nobody can
-/// compute a row's fingerprint from its locks. It has the length of xxh3's own secret.
+/// The secret that keys are hashed with. PostgreSQL shows all locks to all users. Without the secret, a row's
+/// fingerprint cannot be computed from its locks. It has the length of xxh3's own secret.
 pub struct Secret(pub [u8; 192]);
 
-/// The blocks that keys are made from: near fingerprints differ in at most the radius of a block, in some of these
-/// blocks. Without blocks, all fingerprints share one key.
+/// The blocks that keys are made from. Near fingerprints are within the radius in at least one of these blocks. Without
+/// blocks, all fingerprints share one key.
 pub struct KeyBlocks {
     near: Nearness,
     blocks: Vec<(Block, u32)>,
@@ -25,8 +25,9 @@ impl KeyBlocks {
     }
 }
 
-/// The cost of a row: the locks on its keys, a probe for each key that a near row may have, and, if a row that is not
-/// near has one of these by chance, reading all locks. The last figure is for a busy server.
+/// The cost of registering a row: taking the locks on its keys, a look-up of each key that a near row may have, and
+/// reading all locks if another row has one of these keys by chance. The cost of reading all locks is that of a busy
+/// server.
 fn microseconds(blocks: &[(Block, u32)]) -> f64 {
     const LOCK: f64 = 1.0;
     const PROBE: f64 = 0.2;
@@ -74,7 +75,7 @@ impl LockKeys<'_> {
         u64::from(left) << 32 | u64::from(right)
     }
 
-    /// Whether a fingerprint is near one that was encrypted. A fingerprint that was encrypted with another secret or
+    /// Whether a fingerprint is near an encrypted fingerprint. A fingerprint that was encrypted with another secret or
     /// scope decrypts to a random number.
     pub fn is_near(&self, encrypted: u64, fingerprint: u64) -> bool {
         self.blocks.near.contains(self.decrypt(encrypted) ^ fingerprint)
@@ -87,7 +88,7 @@ impl LockKeys<'_> {
         u64::from(left) << 32 | u64::from(right)
     }
 
-    /// The numbers of the rounds, which are no numbers of blocks.
+    /// The numbers of the rounds, which differ from the numbers of all blocks.
     const ROUNDS: std::ops::Range<u8> = 8..12;
 
     fn hash(&self, purpose: u8, value: u32) -> u32 {
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn other_fingerprints_rarely_share_a_key() {
+    fn far_fingerprints_rarely_share_keys() {
         let (mut random, secret) = (random(), secret());
         for (max_distance, most) in [(3, 5), (6, 300), (8, 600)] {
             let blocks = within(max_distance);
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_and_secrets_have_other_keys() {
+    fn scopes_and_secrets_change_keys() {
         let blocks = within(3);
         let (secret, other) = (secret(), Secret([7; _]));
         let keys = |secret, scope| LockKeys { secret, scope, blocks: &blocks };

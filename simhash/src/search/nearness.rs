@@ -5,14 +5,14 @@ use super::blocks::{Block, LAYOUTS, radius};
 /// When two fingerprints are near: they differ in at most `max_distance` bits, and, if there are radii, some block of
 /// the layout differs in at most as many bits as its radius.
 ///
-/// Without radii, the distance alone decides. With radii, fewer values need to be looked up than an exact search
-/// within the same distance needs, and some pairs within the distance are not near. Both forms are symmetric.
+/// Without radii, the distance alone decides. With radii, a search looks up fewer values than an exact search within
+/// the same distance, and some pairs within the distance are not near. Both forms are symmetric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nearness {
     max_distance: i32,
     /// Number of blocks; 0 without radii.
     blocks: u8,
-    /// The radius of each block, at most 64; -1 for a block that is not compared, and beyond the last block.
+    /// The radius of each block, at most 64; -1 for a block that is not compared, and after the last block.
     radii: [i8; *LAYOUTS.end() as usize],
 }
 
@@ -22,9 +22,8 @@ impl Nearness {
         Self { max_distance, blocks: 0, radii: [-1; _] }
     }
 
-    /// Fingerprints within a distance some block of which differs in at most as many bits as its radius. The layout has
-    /// as many blocks as there are radii; a block with radius -1 is not compared. [`Nearness::within`] if there are no
-    /// radii.
+    /// Fingerprints within a distance, of which at least one block is within its radius. The layout has as many blocks
+    /// as there are radii; a block with radius -1 is not compared. [`Nearness::within`] if there are no radii.
     ///
     /// None if there is no layout of so many blocks, or if a radius is less than -1.
     pub fn by_radii(max_distance: i32, radii: &[i32]) -> Option<Self> {
@@ -58,17 +57,16 @@ impl Nearness {
         self.radii.into_iter().take(self.blocks.into()).map(i32::from)
     }
 
-    /// Whether all pairs within the distance are near, also if there are radii. By radii, two fingerprints that are not
-    /// near differ in more bits than its radius in each block, so in more than the distance if the radii are large
-    /// enough.
+    /// Whether all pairs within the distance are near. True with radii if they are large enough: in a pair that is not
+    /// near, each block differs in at least its radius plus 1 bits, and the sum of these exceeds the distance.
     pub fn is_exact(self) -> bool {
         self.blocks == 0 || self.radii().map(|radius| radius + 1).sum::<i32>() > self.max_distance
     }
 
     /// The blocks of a layout that a search must look up, each with its radius. None if there is no layout of so many
-    /// blocks, or if the radii are those of another layout.
+    /// blocks, or if the radii belong to another layout.
     ///
-    /// If the distance alone decides, every layout serves, by the smallest radii that miss nothing.
+    /// If the distance alone decides, every layout serves, with the smallest radii that miss nothing.
     pub fn probed_blocks(self, blocks: i32) -> Option<impl Iterator<Item = (Block, u32)>> {
         if !LAYOUTS.contains(&blocks) || self.blocks().is_some_and(|own| own != blocks) {
             return None;
@@ -80,7 +78,7 @@ impl Nearness {
         Some((0..blocks).filter_map(move |number| Some((Block::new(number, blocks)?, radius(number)?))))
     }
 
-    /// Whether two fingerprints are near that differ in these bits.
+    /// Whether two fingerprints that differ in these bits are near.
     #[inline]
     pub fn contains(self, difference: u64) -> bool {
         difference.count_ones().cast_signed() <= self.max_distance
@@ -100,7 +98,7 @@ mod tests {
     use super::*;
     use crate::random::random;
 
-    /// The definition, by strings of bits.
+    /// The definition, on strings of bits.
     fn oracle(a: u64, b: u64, max_distance: i32, radii: &[i32]) -> bool {
         let bits = format!("{:064b}", a ^ b);
         let ones = |bits: &str| bits.matches('1').count() as i32;
@@ -133,7 +131,7 @@ mod tests {
                 exact += 1;
                 assert_eq!(expected, Nearness::within(max_distance).contains(a ^ b));
             }
-            // What is near has a block that is looked up.
+            // A near fingerprint has a block that is looked up.
             if let (true, Some(blocks)) = (expected, by_radii.blocks()) {
                 let mut probed = by_radii.probed_blocks(blocks).unwrap();
                 assert!(probed.any(|(block, radius)| block.ones(a ^ b) <= radius));
@@ -143,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn radii_of_no_layout_are_refused() {
+    fn invalid_radii_are_refused() {
         for radii in [&[1][..], &[0; 9], &[1, -2], &[0, i32::MIN]] {
             assert_eq!(Nearness::by_radii(3, radii), None, "{radii:?}");
         }

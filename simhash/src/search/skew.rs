@@ -1,10 +1,10 @@
-//! Skew: what a search costs on the fingerprints that a table really has.
+//! Skew: the cost of a search on the actual fingerprints of a table.
 //!
 //! Among uniform fingerprints, every value of a block is as common as any other. Pages made from one template, login
 //! pages and true duplicates are not uniform: a search that shares a block with a quarter of the table finds a quarter
 //! of the table in the index. Which layouts suffer depends on where in the fingerprint the common bits are. So searches
-//! for some fingerprints of a [`Sample`] are simulated, and what they find in the sample is counted. For each block,
-//! the sample is sorted by that block, and stands for the btree.
+//! for some fingerprints of a [`Sample`] are simulated, and the candidates in the sample are counted. For each block,
+//! the sample is sorted by that block, like the btree.
 
 use std::ops::RangeInclusive;
 
@@ -31,14 +31,14 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// An empty sample. Allocates all its memory at once; fails if that is refused.
+    /// An empty sample. Allocates all its memory at once; fails if out of memory.
     pub fn new() -> Result<Self, Error> {
         let mut fingerprints = Vec::new();
         fingerprints.try_reserve_exact(SAMPLE)?;
         Ok(Self { fingerprints, added: 0, random: 0 })
     }
 
-    /// Adds a fingerprint. If the sample is full, it replaces a random one or is left out.
+    /// Adds a fingerprint. If the sample is full, it replaces a random fingerprint or is left out.
     pub fn add(&mut self, fingerprint: u64) {
         self.added += 1;
         if self.fingerprints.len() < SAMPLE {
@@ -70,12 +70,12 @@ impl Sample {
     }
 }
 
-/// What searches with a layout cost on a table.
+/// The cost of searches with a layout on a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skew {
     /// Number of blocks of the layout.
     pub blocks: i32,
-    /// What the searches find.
+    /// Which fingerprints the searches find.
     pub near: Nearness,
     /// Number of probes of a search.
     pub probes: u64,
@@ -92,8 +92,8 @@ pub struct Skew {
     pub best: bool,
 }
 
-/// What each of `searches`, given as a number of blocks and a nearness, costs on a table of `rows` rows. Searches that
-/// the layout cannot serve are left out. Fails if memory is refused.
+/// The cost of each of `searches`, a number of blocks and a nearness, on a table of `rows` rows. Searches that the
+/// layout cannot serve are left out. Fails if out of memory.
 ///
 /// Seven layouts take a quarter of a second if blocks are nearly uniform, and two seconds if all rows share a block.
 /// `tick` can cancel it.
@@ -127,7 +127,7 @@ impl Skew {
     }
 }
 
-/// Equal fingerprints: a million true duplicates are counted at once.
+/// Equal fingerprints, which are counted at once: a table may have a million true duplicates.
 struct Group {
     fingerprint: u64,
     count: u32,
@@ -146,7 +146,7 @@ impl Counted {
     fn new(sample: Sample, rows: f64) -> Result<Self, Error> {
         let mut fingerprints = sample.fingerprints;
         fingerprints.sort_unstable();
-        // Queries evenly spaced in sorted order: each group of fingerprints that begin alike gets its share.
+        // Take queries evenly spaced in sorted order, so that fingerprints that begin alike get their share.
         let mut queries = Vec::new();
         queries.try_reserve_exact(*QUERIES.end())?;
         queries.extend(spaced_evenly(&fingerprints, *QUERIES.end()));
@@ -182,7 +182,7 @@ impl Counted {
 
         for (number, &(block, radius)) in probed.iter().enumerate() {
             self.sort_by(block);
-            // Count only what no earlier block has found.
+            // Count only fingerprints that no earlier block has found.
             let earlier = probed.get(..number).unwrap_or_default();
             for search in &mut searches {
                 tick();
@@ -204,8 +204,8 @@ impl Counted {
         most as f64 / self.sampled.max(1) as f64
     }
 
-    /// How many rows of the table the average search and the worst hundredth of the searches find, estimated from what
-    /// they found in the sample.
+    /// Estimates how many rows of the table the average search and the worst hundredth of the searches find, from their
+    /// numbers in the sample.
     fn candidates(&self, searches: &[SampledQuery], uniform_share: f64) -> (f64, f64) {
         // Each search has found its own fingerprint.
         let mut found: Vec<u64> = searches.iter().map(|search| search.found.saturating_sub(1)).collect();
@@ -223,10 +223,10 @@ impl Counted {
         let share = if queries == self.rows { share } else { share.max(uniform_share) };
         let candidates = (self.rows - 1.0) * share;
 
-        // A sample exaggerates the differences between searches: what each finds scatters around its true value. The
-        // variance of the scatter is about the mean, or less if the sample is nearly the whole table. It is taken two
-        // standard errors larger, because the mean is uncertain. So each find is moved towards the mean by the expected
-        // scatter (Louis, JASA 79, 1984), but never to less than chance gives.
+        // A sample exaggerates the differences between searches: the number that each finds scatters around its true
+        // value. The variance of the scatter is about the mean, or less if the sample is nearly the whole table. It is
+        // taken two standard errors larger, because the mean is uncertain. So each number is moved towards the mean by
+        // the expected scatter (Louis, JASA 79, 1984), but never below the number that is found by chance.
         let mean = sum / queries;
         let variance = found.iter().map(|&found| (found as f64 - mean).powi(2)).sum::<f64>() / queries;
         let sampled = self.sampled as f64 / self.rows;
@@ -259,8 +259,8 @@ fn within((block, radius): (Block, u32), a: u64, b: u64) -> bool {
     (block.value(a) ^ block.value(b)).count_ones() <= radius
 }
 
-/// Number of groups to compare to find those within a radius: by a binary search for each probe or, if that is more,
-/// all groups.
+/// Number of groups to compare to find the groups within a radius: by a binary search for each probe or, if these are
+/// more, all groups.
 fn compared_groups(groups: usize, block: Block, radius: u32) -> u64 {
     let depth = groups.checked_ilog2().unwrap_or(0);
     block.probe_count(Some(radius)).saturating_mul(depth.into()).min(groups as u64)

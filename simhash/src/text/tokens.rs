@@ -299,7 +299,7 @@ mod tests {
     use crate::text::classes::{BOUNDARY, PASSES, SPACELESS, class};
 
     #[test]
-    fn masks_say_which_bytes_are_letters_or_digits() {
+    fn masks_match_letters_and_digits() {
         let mut random = random();
         for round in 0..20_000 {
             let mut block: [u8; 64] = std::array::from_fn(|_| random() as u8 & 0x7f);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_of_a_block_are_those_found_one_by_one() {
+    fn block_letters_match_few_letters() {
         let others =
             ['a', '7', ' ', '\u{3042}', '\u{30fc}', '\u{3099}', '\u{ff0c}', '\u{4dc0}', '\u{4dff}', '\u{4dbf}'];
         let more = ['\u{4e00}', '\u{9fff}', '\u{3002}', '\u{e9}', '\u{20000}', '\u{ac00}', '\u{a000}', '\u{3400}'];

@@ -1,9 +1,8 @@
-//! What the catalogs of Citus say about a table, in a database that has Citus. Columns are found by their names, which
-//! works with every version of Citus.
+//! Reads the catalogs of Citus, in a database that has Citus. Columns are looked up by name, which works with every
+//! version of Citus.
 //!
-//! Citus stores the rows of a table that it manages in shards: tables of their own, on any of its servers, with the
-//! number of the shard at the end of their names. Rows that the table had before are still stored in the table itself,
-//! but no longer read.
+//! Citus stores the rows of a table that it manages in shards. A shard is a table on one of its servers, whose name
+//! ends with the number of the shard. Earlier rows are still stored in the table itself, but are no longer read.
 
 use std::ffi::CStr;
 
@@ -19,9 +18,9 @@ use crate::postgres::spi::to_server;
 /// How Citus stores the rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Distribution {
-    /// By the hash of this column: rows that agree in it are in the same shard.
+    /// By the hash of this column: rows with the same value are in the same shard.
     Column(String),
-    /// In another way, by which rows that agree in some column may be in several shards.
+    /// In another way: rows with the same value of a column may be in several shards.
     Other,
     /// All rows in one shard.
     OneShard,
@@ -31,7 +30,7 @@ pub enum Distribution {
     Local,
 }
 
-/// How Citus stores the rows of a table; None for a table that Citus does not manage, among them every shard.
+/// How Citus stores the rows of a table; None for a table that Citus does not manage, such as a shard.
 pub fn distribution(table: Oid) -> Result<Option<Distribution>, ErrorReport> {
     let read = |row: CatalogRow| {
         // SAFETY: Citus declares these columns with these types.
@@ -65,7 +64,7 @@ pub fn distribution(table: Oid) -> Result<Option<Distribution>, ErrorReport> {
     }))
 }
 
-/// The table that this one is a shard of; None if it is not a shard.
+/// The table of a shard; None if `shard` is not a shard.
 pub fn table_of_shard(shard: &Relation) -> Result<Option<Oid>, ErrorReport> {
     let name = shard.name()?;
     let Some((stem, number)) = split(&name) else { return Ok(None) };
@@ -78,8 +77,8 @@ pub fn table_of_shard(shard: &Relation) -> Result<Option<Oid>, ErrorReport> {
     Ok((shard.schema() == schema && (stem == whole || is_shortened)).then_some(table))
 }
 
-/// A name on a shard without the number that Citus has added: its own number, or that of the shard of a partitioned
-/// table, whose triggers are copied to the partitions with their names.
+/// The name of an object on a shard, without the number that Citus has added. It is the number of the shard or, for a
+/// trigger that was cloned to a partition, of the partitioned table's shard.
 pub fn without_number(name: &str) -> &str {
     match split(name) {
         Some((stem, number)) if table_with_shard(number).is_some() => stem,
@@ -110,7 +109,7 @@ pub fn check_has_rows(table: &Relation) -> Result<(), ErrorReport> {
         .set_detail("Its rows are stored in other tables, on any of its servers."))
 }
 
-/// Whether this server is the one on which Citus runs commands that change tables. True without Citus.
+/// Whether this server is the coordinator, on which Citus runs commands that change tables. True without Citus.
 pub fn is_coordinator() -> bool {
     // SAFETY: Citus declares the column as integer.
     let read = |row: CatalogRow| unsafe { row.value(c"groupid") }.is_none_or(|group| group.value() as i32 == 0);
@@ -143,7 +142,7 @@ impl CatalogRow {
 }
 
 /// Reads the first row of a catalog of Citus or, with a key, the first row whose column equals the value by the
-/// function of the key. None if there is no such row or catalog. What `read` returns must not point into the row.
+/// function of the key. None if there is no such row or catalog. The result of `read` must not point into the row.
 fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnce(CatalogRow) -> T) -> Option<T> {
     const LOCK: pg_sys::LOCKMODE = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
     // SAFETY: only superusers can create tables in this schema. The catalog is opened and closed here, and the row is

@@ -12,15 +12,15 @@ use crate::postgres::expression::Expression;
 use crate::postgres::ffi::attribute;
 use crate::postgres::spi::{from_server, to_server};
 
-/// A column of a table.
 pub struct Column {
-    pub number: i16,
+    pub attnum: i16,
     name: CString,
     pub data_type: Oid,
     pub type_modifier: i32,
     pub collation: Oid,
-    /// `attbyval` and, in `length`, `attlen`: how values are passed.
+    /// `attbyval`.
     pub by_value: bool,
+    /// `attlen`.
     pub length: i16,
     pub is_generated: bool,
     /// Whether the column is generated and its values are stored.
@@ -33,14 +33,14 @@ pub struct Column {
 impl Column {
     /// All columns of a table in order, without dropped columns and system columns.
     pub fn all(table: &Relation) -> impl Iterator<Item = Self> {
-        numbers(table).filter_map(|number| Self::at(table, number))
+        attnums(table).filter_map(|attnum| Self::at(table, attnum))
     }
 
-    /// The column with this number; None if it does not exist, was dropped or is a system column.
-    pub fn at(table: &Relation, number: i16) -> Option<Self> {
-        let found = entry(table, number)?;
+    /// The column with this attnum; None if it does not exist, was dropped or is a system column.
+    pub fn at(table: &Relation, attnum: i16) -> Option<Self> {
+        let found = entry(table, attnum)?;
         Some(Self {
-            number,
+            attnum,
             // SAFETY: `attname` is NUL-terminated.
             name: unsafe { CStr::from_ptr(found.attname.data.as_ptr()) }.to_owned(),
             data_type: found.atttypid,
@@ -65,8 +65,8 @@ impl Column {
         // SAFETY: `attname` is NUL-terminated.
         let is_named =
             |found: &pg_sys::FormData_pg_attribute| unsafe { CStr::from_ptr(found.attname.data.as_ptr()) == name };
-        let has_name = |number: &i16| entry(table, *number).is_some_and(is_named);
-        Self::at(table, numbers(table).find(has_name)?)
+        let has_name = |attnum: &i16| entry(table, *attnum).is_some_and(is_named);
+        Self::at(table, attnums(table).find(has_name)?)
     }
 
     /// The column with this name; an error if it does not exist.
@@ -77,7 +77,6 @@ impl Column {
         }
     }
 
-    /// The name.
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }
@@ -98,14 +97,14 @@ impl Column {
     pub fn as_variable(&self) -> Option<Expression> {
         // SAFETY: makeVar pallocs a valid node.
         unsafe {
-            let variable = pg_sys::makeVar(1, self.number, self.data_type, self.type_modifier, self.collation, 0);
+            let variable = pg_sys::makeVar(1, self.attnum, self.data_type, self.type_modifier, self.collation, 0);
             Expression::new(variable)
         }
     }
 
     /// The generation expression of the column; None if it is not generated.
     pub fn generation(&self, table: &Relation) -> Option<Expression> {
-        generation_of(table, self.number)
+        generation_of(table, self.attnum)
     }
 }
 
@@ -115,28 +114,28 @@ pub fn no_such_column(table: &Relation, name: &str) -> Result<ErrorReport, Error
     Ok(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message))
 }
 
-/// The descriptor's entry for the column with this number; None if it does not exist, was dropped or is a system
+/// The descriptor's entry for the column with this attnum; None if it does not exist, was dropped or is a system
 /// column.
-fn entry(table: &Relation, number: i16) -> Option<&pg_sys::FormData_pg_attribute> {
+fn entry(table: &Relation, attnum: i16) -> Option<&pg_sys::FormData_pg_attribute> {
     // SAFETY: an open relation has a descriptor, as long as it is open.
-    unsafe { attribute(table.rd_att, number) }.filter(|found| !found.attisdropped)
+    unsafe { attribute(table.rd_att, attnum) }.filter(|found| !found.attisdropped)
 }
 
-/// The numbers of a table's columns, including dropped ones.
-fn numbers(table: &Relation) -> impl Iterator<Item = i16> + use<> {
+/// The attnums of a table's columns, including dropped ones.
+fn attnums(table: &Relation) -> impl Iterator<Item = i16> + use<> {
     // SAFETY: an open relation has a descriptor.
     1..=(unsafe { (*table.rd_att).natts } as i16)
 }
 
 /// The generation expression of a column, stored or virtual; None if it is not generated.
 ///
-/// Its constants are not folded: that would run functions that the table's owner has put there.
-pub fn generation_of(table: &Relation, number: i16) -> Option<Expression> {
-    if entry(table, number)?.attgenerated == 0 {
+/// Its constants are not folded, because that would run functions that the table's owner chose.
+pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
+    if entry(table, attnum)?.attgenerated == 0 {
         return None;
     }
     // SAFETY: the table is open and has the column. The result is a copy.
-    unsafe { Expression::new(pg_sys::build_column_default(table.as_ptr(), number.into())) }
+    unsafe { Expression::new(pg_sys::build_column_default(table.as_ptr(), attnum.into())) }
 }
 
 /// The name of a type in SQL.
@@ -153,16 +152,16 @@ pub fn btree_family(data_type: Oid) -> Option<Oid> {
     (found.btree_opf != Oid::INVALID && found.eq_opr != Oid::INVALID).then_some(found.btree_opf)
 }
 
-/// The planner's estimate of the number of values of a column in a table of `rows` rows, at least 1. Like the planner,
-/// assumes 200 if the table was not analyzed.
-pub fn distinct_values(table: &Relation, number: i16, rows: f64) -> f64 {
+/// The planner's estimate of the number of distinct values of a column in a table of `rows` rows, at least 1. Like the
+/// planner, assumes 200 if the table was not analyzed.
+pub fn distinct_values(table: &Relation, attnum: i16, rows: f64) -> f64 {
     const UNKNOWN: f64 = 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
     // SAFETY: a look-up in a system cache by keys of its types. The row is held until it is released.
     let found = unsafe {
         let row = pg_sys::SearchSysCache3(
             pg_sys::SysCacheIdentifier::STATRELATTINH as i32,
             table.oid().into(),
-            number.into(),
+            attnum.into(),
             false.into(),
         );
         (!row.is_null()).then(|| {

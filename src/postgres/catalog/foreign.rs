@@ -6,7 +6,6 @@ use pgrx::pg_sys::panic::ErrorReport;
 
 use crate::postgres::spi::from_server;
 
-/// Whether a relation is a foreign table.
 pub fn is_foreign(relation: Oid) -> bool {
     // SAFETY: a look-up in a system cache.
     unsafe { pg_sys::get_rel_relkind(relation) as u8 == pg_sys::RELKIND_FOREIGN_TABLE }

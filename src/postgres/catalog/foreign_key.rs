@@ -4,15 +4,13 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::relation::Relation;
 
-/// A foreign key.
 pub struct ForeignKey {
-    /// The numbers of its columns.
+    /// The attnums of its columns.
     pub columns: Vec<i16>,
     /// The table that it refers to.
     pub referenced: Oid,
 }
 
-/// The foreign keys of a table to others.
 pub fn foreign_keys(table: &Relation) -> Vec<ForeignKey> {
     // SAFETY: the table is open, and its list of foreign keys is valid until its definition changes; `nkeys` of each
     // key's columns are set.

@@ -4,18 +4,18 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 
 use super::column::Column;
-use super::names::{hold, hold_schema};
+use super::names::{lock_object_names, lock_schema_name};
 use super::target::Target;
 use crate::postgres::spi;
 
-/// The generation expression, with every name outside pg_catalog schema-qualified, given the search path of
-/// [`as_owner`](crate::postgres::owner::as_owner); None if the column is not generated.
+/// The generation expression as SQL; None if the column is not generated. Under the search path of
+/// [`as_owner`](crate::postgres::owner::as_owner), every name outside pg_catalog is schema-qualified.
 pub fn generation_sql(table: &Target, column: &Column) -> Result<Option<String>, ErrorReport> {
     let query = format!(
         "SELECT pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_catalog.pg_attrdef \
          WHERE adrelid = {} AND adnum = {}",
         table.oid.to_u32(),
-        column.number
+        column.attnum
     );
     if column.is_generated { Ok(spi::strings(&query)?.pop()) } else { Ok(None) }
 }
@@ -28,10 +28,10 @@ pub fn definition(table: &Target, column: &Column) -> Result<String, ErrorReport
     Ok(format!("{type_name} GENERATED ALWAYS AS ({expression}) {kind}"))
 }
 
-/// Holds the names of all objects that the generation expression and the type refer to, so that the expression's text
+/// Locks the names of all objects that the generation expression and the type refer to, so that the expression's text
 /// means the same when it is parsed again.
-pub fn hold_names(table: &Target, column: &Column) -> Result<(), ErrorReport> {
-    // The type belongs to the column, the expression to its entry in pg_attrdef.
+pub fn lock_generation_names(table: &Target, column: &Column) -> Result<(), ErrorReport> {
+    // In pg_depend, the type belongs to the column, and the expression to the column's entry in pg_attrdef.
     let query = format!(
         "SELECT DISTINCT pg_catalog.concat_ws(' ', refclassid, refobjid) FROM pg_catalog.pg_depend \
          WHERE (classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND objid = {table} AND objsubid = {column} \
@@ -39,7 +39,7 @@ pub fn hold_names(table: &Target, column: &Column) -> Result<(), ErrorReport> {
                  SELECT oid FROM pg_catalog.pg_attrdef WHERE adrelid = {table} AND adnum = {column})) \
          AND NOT (refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND refobjid = {table})",
         table = table.oid.to_u32(),
-        column = column.number
+        column = column.attnum
     );
     for object in spi::strings(&query)? {
         let mut numbers = object.split(' ').filter_map(|number| number.parse().ok()).map(pg_sys::Oid::from_u32);
@@ -50,9 +50,9 @@ pub fn hold_names(table: &Target, column: &Column) -> Result<(), ErrorReport> {
                     pg_sys::LockRelationOid(relation, pg_sys::AccessShareLock as pg_sys::LOCKMODE);
                     pg_sys::get_rel_namespace(relation)
                 };
-                hold_schema(schema)?;
+                lock_schema_name(schema)?;
             }
-            (Some(catalog), Some(object)) => hold(catalog, object)?,
+            (Some(catalog), Some(object)) => lock_object_names(catalog, object)?,
             _ => {}
         }
     }

@@ -9,7 +9,6 @@ use super::relation::Relation;
 use crate::postgres::expression::{Expression, list};
 use crate::postgres::spi::from_server;
 
-/// An index.
 pub struct Index {
     pub oid: Oid,
     name: CString,
@@ -26,7 +25,7 @@ pub struct Index {
     pub is_live: bool,
     /// Whether the index is attached to an index of the partitioned table.
     pub is_partition: bool,
-    /// Whether the index enforces nothing: it is neither unique nor of a constraint.
+    /// Whether the index is neither unique nor of a constraint.
     pub is_only_index: bool,
     /// Whether all keys have the default order: ascending, NULLs last.
     pub has_default_order: bool,
@@ -43,16 +42,16 @@ pub struct IndexKey {
     pub collation: Oid,
 }
 
-/// What a key of an index is: a column or an expression.
+/// The column or the expression that an index key is.
 #[derive(Clone, Copy)]
 pub enum Keyed {
     Column(i16),
-    /// An expression of the table's columns, whose column references have relation 1.
+    /// An expression of the table's columns, whose column references have varno 1.
     Expression(Expression),
 }
 
 impl Index {
-    /// Reads a btree that queries may use; None if the index is another one.
+    /// Reads a btree that queries may use; None for any other index.
     pub fn read_usable(index: &Relation) -> Option<Self> {
         is_usable(index).filter(|is_usable| *is_usable && index.is_btree()).and_then(|_| Self::read(index))
     }
@@ -92,14 +91,12 @@ impl Index {
         }
     }
 
-    /// The name.
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: a `CString` is NUL-terminated.
         unsafe { from_server(self.name.as_ptr()) }
     }
 
-    /// The attnum in the index of a column of the table, which is a key or included; None if the index does not have
-    /// the column.
+    /// The attnum in the index of a key or included column of the table; None if the index does not have the column.
     pub fn attnum_of(&self, column: i16) -> Option<i16> {
         self.columns.iter().position(|&found| found == column).map(|position| position as i16 + 1)
     }

@@ -1,8 +1,8 @@
 //! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es and [`partition`]s. [`unlocked`]
 //! reads about tables that are not locked, and [`foreign`] about foreign tables. A [`target`] is the table that a
-//! command works on; [`generation`] gives its generation expressions as SQL, and [`foreign_key`] lists its foreign
-//! keys. [`names`] locks the names in statements against renaming, with [`row_lock`]s among others. [`citus`] reads the
-//! catalogs of Citus.
+//! command changes; [`generation`] returns its generation expressions as SQL, and [`foreign_key`] lists its foreign
+//! keys. [`names`] locks names of objects against renaming, also by a [`row_lock`]. [`citus`] reads the catalogs of
+//! Citus.
 
 pub mod citus;
 pub mod column;

@@ -1,22 +1,21 @@
-//! Names that cannot change until the transaction ends.
+//! Locks names, so that they cannot change until the transaction ends.
 //!
-//! The commands that change a table are SQL text: they name their objects, and PostgreSQL looks each name up when it
-//! runs the command. The owner of a schema can rename it at any time, and give its name to another schema; a lock on a
-//! table in the schema does not prevent that. The command would then reach another table of the same name, and run its
-//! triggers and casts with the caller's rights. So before a name is read, the object and its schema are locked against
-//! renaming. Some commands that change a name lock the object first; which ones do differs between releases of
-//! PostgreSQL. All of them, and ALTER EXTENSION .. SET SCHEMA, update the object's catalog row. So that row is locked
-//! too, as SELECT FOR SHARE locks a row.
+//! The commands that change a table are SQL text, and PostgreSQL looks up their names when it runs the command. The
+//! owner of a schema can rename it at any time, and give its name to another schema. A lock on a table in the schema
+//! does not prevent this. The command would then reach another table of the same name, and run its triggers and casts
+//! with the caller's rights. So before a name is read, the object and its schema are locked against renaming. Which
+//! commands lock an object before they change its name differs between releases of PostgreSQL. But all of them, and
+//! ALTER EXTENSION .. SET SCHEMA, update the object's catalog row. So that row is locked too, as by SELECT FOR SHARE.
 //!
-//! FOR KEY SHARE would let GRANT go on, but it is not enough, although a name belongs to a unique key: an UPDATE that
-//! leaves the key alone removes such a lock if it is taken while the UPDATE compresses the row or looks for another
-//! page (heap_update in PostgreSQL 17.11 and 18.6).
+//! FOR KEY SHARE would not block GRANT, but it is not enough, although a name belongs to a unique key. An UPDATE that
+//! does not change the key removes a FOR KEY SHARE lock that is taken while the UPDATE compresses the row or looks for
+//! another page (heap_update in PostgreSQL 17.11 and 18.6).
 //!
-//! An object that belongs to a superuser, or to the current user, is not locked: nobody gains rights by renaming it,
-//! and administrators would have to wait for the lock until the transaction ends.
+//! An object of a superuser or of the current user is not locked: its owner gains no rights by renaming it, and
+//! administrators would have to wait for the lock until the transaction ends.
 //!
-//! These locks do not bind the transaction itself, in which a command may evaluate the functions of others. Therefore
-//! statements take the current names ([`Target::sql`](super::target::Target::sql)).
+//! The locks do not conflict with the transaction itself, in which a command may run functions of other users. So
+//! statements use the current names ([`Target::sql`](super::target::Target::sql)).
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
@@ -28,9 +27,9 @@ use super::row_lock::{RowLock, lock_row};
 use crate::postgres::error::user_error;
 use crate::postgres::spi::from_server;
 
-/// Holds a schema's name, and returns it; an error if the schema does not exist.
-pub fn hold_schema(schema: Oid) -> Result<String, ErrorReport> {
-    let Some(row) = hold_row(pg_sys::NamespaceRelationId, schema)? else {
+/// Locks a schema's name, and returns it; an error if the schema does not exist.
+pub fn lock_schema_name(schema: Oid) -> Result<String, ErrorReport> {
+    let Some(row) = lock_catalog_row(pg_sys::NamespaceRelationId, schema)? else {
         return Err(no_such_schema(schema));
     };
     // SAFETY: the row is one of pg_namespace, whose `nspname` is NUL-terminated.
@@ -40,7 +39,7 @@ pub fn hold_schema(schema: Oid) -> Result<String, ErrorReport> {
     }
 }
 
-/// The schema's current name, which is not held; an error if the schema does not exist.
+/// The schema's current name, which is not locked; an error if the schema does not exist.
 pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
     // SAFETY: get_namespace_name returns a NUL-terminated name, or null if the schema does not exist.
     unsafe {
@@ -52,7 +51,7 @@ pub fn schema_name(schema: pg_sys::Oid) -> Result<String, ErrorReport> {
     }
 }
 
-/// The current qualified, quoted name of a relation, which is not held; None if the relation does not exist.
+/// The current qualified, quoted name of a relation, which is not locked; None if the relation does not exist.
 pub fn relation_sql(relation: Oid) -> Result<Option<String>, ErrorReport> {
     let Some(name) = relation_name(relation)? else { return Ok(None) };
     // SAFETY: a look-up in a system cache.
@@ -60,7 +59,8 @@ pub fn relation_sql(relation: Oid) -> Result<Option<String>, ErrorReport> {
     Ok(Some(quote_qualified_identifier(schema, name)))
 }
 
-/// The current name of a role that exists, as the current user and the owner of a locked table do. It is not held.
+/// The current name of a role, which is not locked. The role must exist, as the current user and the owner of a locked
+/// table do.
 pub fn role_name(role: Oid) -> Result<String, ErrorReport> {
     // SAFETY: GetUserNameFromId returns a NUL-terminated name, or raises an error.
     unsafe { from_server(pg_sys::GetUserNameFromId(role, false)) }
@@ -71,34 +71,34 @@ fn no_such_schema(schema: Oid) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message)
 }
 
-/// Holds the names of an object (a function, a type, an operator, or anything else with an OID) and of its schema. Does
+/// Locks the names of an object (a function, a type, an operator, or anything else with an OID) and of its schema. Does
 /// nothing if the object does not exist.
-pub fn hold(catalog: Oid, object: Oid) -> Result<(), ErrorReport> {
-    let Some(row) = hold_row(catalog, object)? else { return Ok(()) };
+pub fn lock_object_names(catalog: Oid, object: Oid) -> Result<(), ErrorReport> {
+    let Some(row) = lock_catalog_row(catalog, object)? else { return Ok(()) };
     // SAFETY: the row was found in this catalog, whose column for the schema has an OID.
     let schema = unsafe { oid_in(&Relation::open(catalog), row, pg_sys::get_object_attnum_namespace(catalog)) };
-    schema.map_or(Ok(()), |schema| hold_schema(schema).map(drop))
+    schema.map_or(Ok(()), |schema| lock_schema_name(schema).map(drop))
 }
 
-/// The owner of an object; None if objects of its kind have none.
+/// The owner of an object; None if its catalog has no owners.
 fn owner(catalog: &Relation, row: pg_sys::HeapTuple) -> Option<Oid> {
     // SAFETY: the row was found in this catalog, whose column for the owner has an OID.
     unsafe { oid_in(catalog, row, pg_sys::get_object_attnum_owner(catalog.oid())) }
 }
 
-/// The OID in a column of a catalog's row; None if it is NULL, or if the column's number is not positive.
+/// The OID in a column of a catalog's row; None if it is NULL, or if the attnum is not positive.
 ///
 /// # Safety
 /// The row is one of the catalog, and the column has OIDs.
 unsafe fn oid_in(catalog: &Relation, row: pg_sys::HeapTuple, column: i16) -> Option<Oid> {
     let mut is_null = true;
-    // SAFETY: the caller passes a row of the catalog, and a column of it if the number is positive.
+    // SAFETY: the caller passes a row of the catalog, and a column of it if the attnum is positive.
     let value = (column > 0)
         .then(|| unsafe { pgrx::pg_sys::htup::heap_getattr(row, column.into(), catalog.rd_att, &mut is_null) });
     value.filter(|_| !is_null).map(|value| Oid::from_u32(value.value() as u32))
 }
 
-/// Whether a role gains nothing by renaming what it owns: it is a superuser, or the current user.
+/// Whether a role gains no rights by renaming its objects: it is a superuser, or the current user.
 fn is_trusted(role: Oid) -> bool {
     let database_owner = Oid::from_u32(pg_sys::ROLE_PG_DATABASE_OWNER);
     // SAFETY: look-ups in system caches. The session's database exists, and its row is copied from before its release.
@@ -119,12 +119,12 @@ fn is_trusted(role: Oid) -> bool {
 /// the row. Returns a copy of the row; None if the object does not exist. Does not lock an object whose owner is
 /// trusted.
 ///
-/// Some transactions change the row and then lock the object, others lock the object first. To avoid deadlocks with
-/// them, neither lock is held during a wait for the other one.
+/// Some transactions change the row and then lock the object; others lock the object first. To avoid deadlocks with
+/// them, neither lock is held while waiting for the other.
 ///
-/// A read-only transaction cannot lock rows, and cannot run the commands that need held names. It gets the row without
-/// a lock.
-fn hold_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
+/// A read-only transaction cannot lock rows, and cannot run the commands that need locked names. It gets the row
+/// without a lock.
+fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, ErrorReport> {
     let lock = pg_sys::AccessShareLock as pg_sys::LOCKMODE;
     // SAFETY: the catalog has OIDs, and is open until `opened` is dropped. The active snapshot sees the row version
     // that is locked, so that it is not removed meanwhile.
@@ -168,7 +168,7 @@ fn hold_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>, Erro
 }
 
 /// Makes the next lookup of a name read the catalogs. A snapshot may see that a transaction has ended before the
-/// session has got its cache invalidations, so the caches may still hold earlier names.
+/// session has received its cache invalidations, so the caches may still have earlier names.
 fn forget_names() {
     // SAFETY: a transaction is running. Entries of the caches that are in use are removed when they are released.
     unsafe {
@@ -177,7 +177,7 @@ fn forget_names() {
     }
 }
 
-/// A copy of the row of an object, as the active snapshot sees it. The system cache is not used, because it may hold a
+/// A copy of the row of an object, as the active snapshot sees it. The system cache is not used, because it may have a
 /// version that was removed.
 ///
 /// # Safety

@@ -27,11 +27,11 @@ pub fn ancestors(table: &Relation) -> Vec<Oid> {
     unsafe { oids(ffi::get_partition_ancestors(table.oid())) }
 }
 
-/// Refuses a family of tables that belong to several roles: the tables above a locked table, and its inheritors
+/// Refuses a family whose tables belong to several roles: a locked table, the tables above it, and its inheritors
 /// `members`, which are locked too.
 ///
-/// PostgreSQL evaluates what is on one table when it plans or writes to another one: keys, constraints, indexes,
-/// triggers. A command that runs as one owner would lend that owner's rights to the others.
+/// When PostgreSQL plans a statement on one table of a family, or writes to it, it evaluates keys, constraints, indexes
+/// and triggers of the others. A command that runs as one owner would lend that owner's rights to the other owners.
 pub fn check_owner(table: Oid, members: &[Oid]) -> Result<(), ErrorReport> {
     let above = ancestors(&Relation::open(table));
     let top = Relation::open(above.last().copied().unwrap_or(table));
@@ -52,15 +52,14 @@ pub fn check_same_owner(table: &Relation, member: &Relation) -> Result<(), Error
         .set_hint(sendable(format!("ALTER TABLE {target} OWNER TO {}", quote_identifier(owner)))))
 }
 
-/// The condition that a partition's rows fulfil, with the conditions of the partitions above it: a list of expressions;
-/// null if the table is not a partition, or takes all rows.
+/// The partition constraint, including the constraints of the partitions above: a list of expressions; null if the
+/// table is not a partition, or accepts all rows.
 pub fn partition_constraint(table: &Relation) -> *mut pg_sys::List {
     // SAFETY: the table is open.
     unsafe { ffi::partition_qual(table.as_ptr()) }
 }
 
-/// The columns of a partition that decide which partition a row belongs to: the columns of all partition keys above it,
-/// sorted.
+/// The columns of all partition keys above a partition, sorted by their attnums in the partition.
 pub fn partition_columns(table: &Relation) -> Vec<i16> {
     // SAFETY: the partition constraint is a list of valid expressions, or null.
     let constraint = unsafe { list(partition_constraint(table)) };

@@ -31,8 +31,8 @@ impl Relation {
     /// Opens a relation, locked in ACCESS SHARE mode as long as it is open. PostgreSQL raises an error if it does not
     /// exist.
     ///
-    /// For a relation that cannot be dropped: it or its table is locked already, or it is a partition of a locked
-    /// table.
+    /// The caller knows that the relation cannot be dropped: it or its table is locked already, or it is a partition of
+    /// a locked table.
     pub fn open(relation: Oid) -> Self {
         Self::open_in_mode(relation, LOCK)
     }
@@ -44,15 +44,15 @@ impl Relation {
         Self { relation, on_close: OnClose::ReleaseLock(lock) }
     }
 
-    /// Opens a relation, locked in ACCESS SHARE mode until the transaction ends, as the planner locks what it reads.
-    /// None if the relation was dropped.
+    /// Opens a relation, locked in ACCESS SHARE mode until the transaction ends, as the planner does. None if the
+    /// relation was dropped.
     pub fn open_for_planning(relation: Oid) -> Option<Self> {
         // SAFETY: try_relation_open accepts any OID under a lock.
         let relation = NonNull::new(unsafe { pg_sys::try_relation_open(relation, LOCK) })?;
         Some(Self { relation, on_close: OnClose::KeepLock })
     }
 
-    /// Opens a relation that is locked already, as a query's tables and their indexes are while it is planned.
+    /// Opens a relation that is locked already, such as a table of a query that is being planned.
     pub fn open_locked(relation: Oid) -> Self {
         Self::open_in_mode(relation, pg_sys::NoLock as pg_sys::LOCKMODE)
     }
@@ -80,7 +80,6 @@ impl Relation {
         unsafe { &*self.rd_rel }
     }
 
-    /// The name.
     pub fn name(&self) -> Result<String, ErrorReport> {
         // SAFETY: `relname` is NUL-terminated.
         unsafe { from_server(self.class().relname.data.as_ptr()) }
@@ -127,7 +126,6 @@ impl Relation {
         std::ptr::eq(self.rd_tableam, unsafe { pg_sys::GetHeapamTableAmRoutine() })
     }
 
-    /// Whether the relation is a btree.
     pub fn is_btree(&self) -> bool {
         self.class().relam == pg_sys::BTREE_AM_OID
     }
@@ -166,7 +164,7 @@ impl Relation {
         unsafe { pg_sys::RelationGetNumberOfBlocksInFork(self.as_ptr(), pg_sys::ForkNumber::MAIN_FORKNUM) }
     }
 
-    /// The number of the file that holds the table's rows; a rewrite changes it.
+    /// The relfilenumber of the table; a rewrite changes it.
     pub fn file_number(&self) -> Oid {
         #[cfg(feature = "pg15")]
         return self.rd_node.relNode;
@@ -184,13 +182,12 @@ pub fn relation_name(relation: Oid) -> Result<Option<String>, ErrorReport> {
     }
 }
 
-/// Whether a relation exists.
 pub fn exists(relation: Oid) -> bool {
     // SAFETY: a look-up in a system cache.
     unsafe { !pg_sys::get_rel_name(relation).is_null() }
 }
 
-/// The error for an OID of no relation.
+/// The error for an OID that no relation has.
 pub fn no_such_relation(relation: Oid) -> ErrorReport {
     let message = format!("relation with OID {} does not exist", relation.to_u32());
     user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)

@@ -11,13 +11,13 @@ pub enum RowLock {
     Held,
     /// Another transaction has replaced or deleted the row, and has committed.
     Gone,
-    /// The lock must wait for another transaction, which has changed or locked the row, or waits to do so.
+    /// The lock must wait for another transaction, which has changed or locked the row, or waits for the row.
     Blocked(Blocker),
     /// This command has changed the row itself.
     Own,
 }
 
-/// What a lock must wait for.
+/// The transactions that a lock must wait for.
 pub enum Blocker {
     /// This other transaction, which was in progress.
     Transaction(TransactionId),
@@ -79,8 +79,8 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
     }
 }
 
-/// A transaction in progress whose lock on a row conflicts with FOR SHARE; if there is none, those that wait for the
-/// row.
+/// A transaction in progress whose lock on a row conflicts with FOR SHARE; if there is none, the transactions that wait
+/// for the row.
 ///
 /// # Safety
 /// The row is on this page, which is pinned and not locked.
@@ -112,7 +112,7 @@ unsafe fn blocker(buffer: pg_sys::Buffer, row: pg_sys::HeapTupleHeader, tid: pg_
 /// The members of a multitransaction; empty if all of them have ended and it is no longer stored.
 ///
 /// # Safety
-/// The multitransaction is of a row on a pinned page. `only_locks` is what the flags of the row's header say about it.
+/// The multitransaction is of a row on a pinned page. `only_locks` is the row's flag HEAP_XMAX_LOCK_ONLY.
 pub unsafe fn multixact_members(multixact: TransactionId, only_locks: bool) -> Vec<pg_sys::MultiXactMember> {
     let mut members = std::ptr::null_mut();
     // SAFETY: the caller passes the multitransaction of a row. GetMultiXactIdMembers pallocs an array of as many

@@ -1,4 +1,4 @@
-//! The table that a command works on: locked, and owned by the current user.
+//! The table that a command changes: locked, and owned by the current user.
 
 use std::ffi::CStr;
 
@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 
 use super::citus::{distribution, is_coordinator};
-use super::names::{hold_schema, relation_sql, schema_name};
+use super::names::{lock_schema_name, relation_sql, schema_name};
 use super::partition::{check_owner, with_inheritors};
 use super::relation::{Relation, no_such_relation};
 use crate::postgres::error::user_error;
@@ -18,23 +18,21 @@ pub type Lock = pg_sys::LOCKMODE;
 
 /// A relation that the current transaction has locked.
 ///
-/// If its names are held, they cannot change until the transaction ends, so that they mean this relation in a
-/// statement.
+/// If its names are locked, they cannot change until the transaction ends, so that a statement can use them.
 pub struct Target {
     pub oid: pg_sys::Oid,
     pub owner: pg_sys::Oid,
     pub schema: pg_sys::Oid,
     pub name: String,
     kind: u8,
-    is_held: bool,
+    has_locked_names: bool,
 }
 
 impl Target {
     /// Locks an ordinary or partitioned table that the current user owns; an error if it does not exist, is of another
-    /// kind, or has another owner. With a lock stronger than a SELECT takes, its names are held, and the names of its
-    /// family.
+    /// kind, or has another owner. With a stronger lock than that of a SELECT, the names of its family are locked too.
     pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
-        // A user who may not change a table must not be able to lock it either.
+        // A user who may not change a table must not be able to lock it.
         check_is_owner(oid)?;
         // SAFETY: the relation is closed again; its lock stays until the transaction ends.
         unsafe {
@@ -48,24 +46,31 @@ impl Target {
         check_is_owner(oid)?;
         let target = Self::locked(oid, lock > pg_sys::AccessShareLock as Lock)?;
         target.check_kind()?;
-        if target.is_held {
+        if target.has_locked_names {
             target.check_is_changed_here()?;
         }
         Ok(target)
     }
 
     /// Describes a relation that is already locked.
-    fn locked(oid: pg_sys::Oid, is_held: bool) -> Result<Self, ErrorReport> {
+    fn locked(oid: pg_sys::Oid, has_locked_names: bool) -> Result<Self, ErrorReport> {
         let relation = Relation::open(oid);
         let schema = relation.schema();
-        if is_held {
-            hold_schema(schema)?;
+        if has_locked_names {
+            lock_schema_name(schema)?;
         }
-        Ok(Self { oid, owner: relation.owner(), schema, name: relation.name()?, kind: relation.kind(), is_held })
+        Ok(Self {
+            oid,
+            owner: relation.owner(),
+            schema,
+            name: relation.name()?,
+            kind: relation.kind(),
+            has_locked_names,
+        })
     }
 
-    /// The same relation with its names held, for a target that was locked as a SELECT locks it.
-    pub fn held(&self) -> Result<Self, ErrorReport> {
+    /// The same relation with its names locked, for a target with the lock of a SELECT.
+    pub fn with_locked_names(&self) -> Result<Self, ErrorReport> {
         Self::locked(self.oid, true)
     }
 
@@ -74,7 +79,7 @@ impl Target {
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>, ErrorReport> {
         let members = with_inheritors(self.oid, lock);
         check_owner(self.oid, &members)?;
-        members.into_iter().map(|member| Self::locked(member, self.is_held)).collect()
+        members.into_iter().map(|member| Self::locked(member, self.has_locked_names)).collect()
     }
 
     /// Opens the relation. Drop the result before a command changes the table: PostgreSQL refuses to change a table
@@ -83,13 +88,13 @@ impl Target {
         Relation::open(self.oid)
     }
 
-    /// The current qualified, quoted name. A statement may use it only if the names are held. Otherwise it must check
-    /// which table the name has found.
+    /// The current qualified, quoted name. A statement may use it only if the names are locked. Otherwise the caller
+    /// must check which table was found.
     pub fn sql(&self) -> String {
         relation_sql(self.oid).ok().flatten().unwrap_or_else(|| quote_identifier(&self.name))
     }
 
-    /// The qualified, quoted name of an index of the table, as it is now.
+    /// The current qualified, quoted name of an index of the table.
     pub fn index_sql(&self, index: &str) -> Result<String, ErrorReport> {
         Ok(quote_qualified_identifier(schema_name(self.schema)?, index.to_owned()))
     }
@@ -134,8 +139,8 @@ impl Target {
         Ok(())
     }
 
-    /// Refuses a table that Citus manages, except on the coordinator. On another server, some of the commands would
-    /// fail after others have changed the table on all servers.
+    /// Refuses a table that Citus manages, except on the coordinator. On another server, some commands would fail after
+    /// others have changed the table on all servers.
     fn check_is_changed_here(&self) -> Result<(), ErrorReport> {
         if distribution(self.oid)?.is_none() || is_coordinator() {
             return Ok(());

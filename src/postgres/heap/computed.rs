@@ -1,4 +1,4 @@
-//! Evaluates expressions for a row, also before the row is stored.
+//! Evaluates expressions for a row, stored or not.
 
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{self, Datum};
@@ -33,7 +33,7 @@ impl Computed {
         generation_of(table, column).map(Self::new)
     }
 
-    /// The condition that a partition's rows fulfil; None if the table is not a partition, or takes all rows.
+    /// The partition constraint; None if the table is not a partition, or accepts all rows.
     pub fn partition(table: &Relation) -> Option<Self> {
         let constraint = partition_constraint(table);
         if constraint.is_null() {
@@ -44,7 +44,7 @@ impl Computed {
         unsafe { Expression::new(pg_sys::make_ands_explicit(constraint)) }.map(Self::new)
     }
 
-    /// The expression's value for a row; None for NULL. The value is of a type that is passed by value.
+    /// The expression's value for a row; None for NULL. The type of the value must be passed by value.
     ///
     /// # Safety
     /// The row is of the expression's table.

@@ -1,4 +1,4 @@
-//! An index scan under a dirty snapshot: it finds what every transaction has written, committed or not. PostgreSQL
+//! An index scan under a dirty snapshot: it finds the row versions of all transactions, committed or not. PostgreSQL
 //! checks unique and exclusion constraints in the same way (`check_exclusion_or_unique_constraint` in execIndexing.c).
 
 use std::mem::ManuallyDrop;
@@ -16,12 +16,12 @@ use crate::postgres::catalog::relation::Relation;
 pub enum VersionState {
     /// The version is in the table.
     Present,
-    /// Another transaction, still in progress, has inserted the version, or is deleting it.
+    /// A transaction in progress has inserted the version, or is deleting it.
     Depends { on: Transaction, inserts: bool },
     /// The version was deleted, or replaced by another version.
     Gone {
         /// Whether another transaction did this, and committed after the search began.
-        lately: bool,
+        during_search: bool,
     },
 }
 
@@ -39,7 +39,7 @@ pub struct DirtyScan<'a> {
 
 impl<'a> DirtyScan<'a> {
     /// Begins a scan with `keys` scan keys, for a search that began at `since`. `included` is the attnum of a `bigint`
-    /// column of the index: entries are accepted or refused by its value.
+    /// column of the index, by whose value entries are accepted or refused.
     ///
     /// # Safety
     /// The table and the index stay open as long as the scan lives; the index is a btree of the table. The slot belongs
@@ -63,7 +63,7 @@ impl<'a> DirtyScan<'a> {
     /// Begins to look up keys.
     ///
     /// # Safety
-    /// The index supports these keys, and there are as many as the scan was begun with.
+    /// The index supports these keys, and their number is the `keys` of [`Self::begin`].
     pub unsafe fn rescan(&mut self, keys: &mut [pg_sys::ScanKeyData]) {
         // SAFETY: the caller passes valid keys.
         unsafe { self.entries.rescan(keys) };
@@ -91,7 +91,7 @@ impl<'a> DirtyScan<'a> {
         self.refusals_left = self.refusals_left.saturating_sub(1);
     }
 
-    /// Number of entries that were read, since the scan began.
+    /// Number of entries that were read since the scan began.
     pub fn entries(&self) -> u64 {
         self.entries.entries
     }
@@ -133,8 +133,8 @@ impl<'a> DirtyScan<'a> {
                 if self.entries.fetch(slot) {
                     break if self.is_among_gone { self.gone() } else { Some(state_of(&self.snapshot)) };
                 }
-                // If `kill_prior_tuple` is set, the versions are dead to every transaction; otherwise, read those that
-                // are gone.
+                // If `kill_prior_tuple` is set, the versions are dead to all transactions. Otherwise, return the
+                // versions that are gone.
                 if !is_same_entry && !(*description).kill_prior_tuple {
                     self.is_among_gone = true;
                     (*description).xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
@@ -156,8 +156,8 @@ impl<'a> DirtyScan<'a> {
     /// The state of the row version in the slot, which the dirty snapshot does not see.
     fn gone(&self) -> Option<VersionState> {
         let version = self.version()?;
-        let lately = version.deleter().is_some_and(|deleter| self.since.precedes_commit_of(deleter));
-        Some(VersionState::Gone { lately })
+        let during_search = version.deleter().is_some_and(|deleter| self.since.precedes_commit_of(deleter));
+        Some(VersionState::Gone { during_search })
     }
 }
 
@@ -168,7 +168,7 @@ impl Drop for DirtyScan<'_> {
     }
 }
 
-/// A snapshot that sees what every transaction has written. Like InitDirtySnapshot in PostgreSQL's snapmgr.h, it sets
+/// A snapshot that sees the row versions of all transactions. Like InitDirtySnapshot in PostgreSQL's snapmgr.h, it sets
 /// nothing but the type.
 fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
     let snapshot_type = pg_sys::SnapshotType::SNAPSHOT_DIRTY;
@@ -177,7 +177,8 @@ fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
 
 /// The state of a row version that was just read under a dirty snapshot.
 fn state_of(snapshot: &pg_sys::SnapshotData) -> VersionState {
-    // The snapshot names the transaction in progress that has inserted the row, or else the one that is deleting it.
+    // The snapshot has the transaction in progress that has inserted the row, or else the transaction that is deleting
+    // it.
     match (snapshot.xmin, snapshot.xmax) {
         (inserter, _) if inserter != pg_sys::InvalidTransactionId => {
             let on = Transaction { id: inserter, speculation: snapshot.speculativeToken };

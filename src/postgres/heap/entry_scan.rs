@@ -1,18 +1,17 @@
-//! A scan of a btree, entry by entry. Most entries need no fetch to the table, because the index has what decides about
-//! them.
+//! A scan of a btree, entry by entry. Most entries are refused by a value in the index, so their rows are not fetched.
 
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use crate::postgres::ffi::executor::index_getnext_tid;
 use crate::postgres::ffi::{attribute, guarded};
 
-/// A scan of an index. It is not ended when it is dropped: after an error, PostgreSQL has released it already.
+/// A scan of an index. Dropping it does not end it: after an error, PostgreSQL has already released it.
 pub struct EntryScan {
     description: pg_sys::IndexScanDesc,
     included: Option<Included>,
     /// The values that the scan looks up, as an array datum.
     array: Vec<i32>,
-    /// Number of entries that were read, since the scan began.
+    /// Number of entries that were read since the scan began.
     pub entries: u64,
 }
 
@@ -30,7 +29,7 @@ struct Included {
 pub enum Read {
     /// An entry, with the value of the included column; None if it is NULL or there is no such column.
     Entry(Option<i64>),
-    /// Many entries were refused. The caller checks for interrupts, and calls again.
+    /// Many entries were refused. The caller must check for interrupts and call again.
     Pause,
     End,
 }
@@ -79,7 +78,7 @@ impl EntryScan {
     /// Begins to look up keys.
     ///
     /// # Safety
-    /// The index supports these keys, and there are as many as the scan was begun with.
+    /// The index supports these keys, and their number is the `keys` of [`Self::begin`].
     pub unsafe fn rescan(&mut self, keys: &mut [pg_sys::ScanKeyData]) {
         // SAFETY: the caller passes valid keys; they are copied.
         unsafe {
@@ -133,8 +132,8 @@ impl EntryScan {
         }
     }
 
-    /// Reads until an entry whose value of the included column is accepted. An entry in which it is NULL is accepted,
-    /// and without an included column, each entry is. `accepts` must not panic.
+    /// Reads up to the next entry that is accepted: `accepts` returns true for its value of the included column, or
+    /// this value is NULL, or there is no such column. `accepts` must not panic.
     #[inline]
     pub fn next(&mut self, accepts: impl Fn(i64) -> bool) -> Read {
         let (description, included) = (self.description, self.included);
@@ -161,7 +160,7 @@ impl EntryScan {
         found
     }
 
-    /// The scan as PostgreSQL knows it.
+    /// PostgreSQL's description of the scan.
     pub fn description(&self) -> pg_sys::IndexScanDesc {
         self.description
     }
@@ -181,7 +180,6 @@ impl EntryScan {
         unsafe { pg_sys::index_fetch_heap(self.description, slot) }
     }
 
-    /// Ends the scan.
     pub fn end(self) {
         // SAFETY: the scan has begun, and ends only here.
         unsafe { pg_sys::index_endscan(self.description) };
@@ -208,8 +206,8 @@ impl Included {
         }
     }
 
-    /// The same for any entry. This is a function of its own, so that the common case can be inlined, which saves 7 %
-    /// of a scan's time.
+    /// The value in an entry with or without NULLs. A separate function, so that the common case can be inlined, which
+    /// saves 7 % of a scan's time.
     ///
     /// # Safety
     /// The scan has just read an entry.

@@ -4,7 +4,7 @@ use pgrx::pg_sys;
 
 use crate::postgres::catalog::relation::Relation;
 
-/// A point in time, as a snapshot: it knows which transactions were in progress then.
+/// A point in time, as a snapshot of the transactions that were in progress.
 pub struct Moment(pg_sys::Snapshot);
 
 impl Moment {
@@ -13,7 +13,7 @@ impl Moment {
         Self(unsafe { pg_sys::RegisterSnapshot(pg_sys::GetLatestSnapshot()) })
     }
 
-    /// Whether another transaction has committed since then.
+    /// Whether `transaction` is another transaction, and has committed since then.
     pub fn precedes_commit_of(&self, transaction: pg_sys::TransactionId) -> bool {
         // SAFETY: the snapshot is registered; the functions accept any number as a transaction.
         unsafe {
@@ -38,7 +38,7 @@ impl Drop for Moment {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Transaction {
     pub id: pg_sys::TransactionId,
-    /// The token of a speculative insertion by INSERT .. ON CONFLICT, which may still be undone; 0 for anything else.
+    /// The token of a speculative insertion by INSERT .. ON CONFLICT, which may still be undone; otherwise 0.
     pub speculation: u32,
 }
 

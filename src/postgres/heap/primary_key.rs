@@ -26,7 +26,7 @@ struct KeyColumn {
     comparison: Oid,
 }
 
-/// Settings under which values are written the same in every session, and read the same in most.
+/// Settings under which values are printed the same in every session, and read the same in most.
 const SETTINGS: [(&CStr, &CStr); 8] = [
     (c"DateStyle", c"ISO"),
     (c"IntervalStyle", c"postgres"),
@@ -38,7 +38,7 @@ const SETTINGS: [(&CStr, &CStr); 8] = [
     (c"quote_all_identifiers", c"off"),
 ];
 
-/// The values of a row's primary key, copied, each with its type.
+/// Copies of the values of a row's primary key, each with its type.
 #[derive(Default)]
 pub struct KeyValue(Vec<(Oid, Datum)>);
 
@@ -78,15 +78,15 @@ impl PrimaryKey {
     /// The key of a row of the table; empty if a column of the key is NULL or the table has no key.
     pub fn of_row(&self, row: Row<'_>) -> KeyValue {
         let copy = |key: &KeyColumn| {
-            let value = row.value(key.column.number)?;
+            let value = row.value(key.column.attnum)?;
             // SAFETY: the value is of the column's type, whose `attbyval` and `attlen` are passed.
             Some((key.column.data_type, unsafe { datum_copy(value, key.column.by_value, key.column.length) }))
         };
         KeyValue(self.0.iter().map(copy).collect::<Option<_>>().unwrap_or_default())
     }
 
-    /// Compares a key of a row of this table with one of another table, or of the same. Keys of other columns, or of
-    /// the same in another order, are equal, as are values of types without an order.
+    /// Compares a key of this table with a key of `other`, which may be the same table. Keys with different columns, or
+    /// with columns in a different order, are equal, as are values of types without an order.
     pub fn compare(&self, a: &KeyValue, other: &Self, b: &KeyValue) -> Ordering {
         if !std::ptr::eq(self, other) && !self.has_columns_of(other) {
             return Ordering::Equal;
@@ -125,8 +125,8 @@ impl PrimaryKey {
         Ok(Some(format!("({})=({})", names.join(", "), values.join(", "))))
     }
 
-    /// The key as a JSON object: `{"id": 42}`. Values of other types than integers are strings, which do not depend on
-    /// the session's settings. None if there is no key.
+    /// The key as a JSON object: `{"id": 42}`. Values that are not integers are strings, which do not depend on the
+    /// session's settings. None if there is no key.
     pub fn to_json(&self, key: &KeyValue) -> Result<Option<String>, ErrorReport> {
         if self.0.is_empty() || key.0.is_empty() {
             return Ok(None);
@@ -148,7 +148,7 @@ impl PrimaryKey {
 }
 
 impl KeyValue {
-    /// The values as their types write them.
+    /// The values as text, by the output functions of their types.
     fn texts(&self) -> Result<Vec<String>, ErrorReport> {
         let text = |(data_type, value): &(Oid, Datum)| {
             let (mut output, mut is_varlena) = (Oid::INVALID, false);

@@ -9,9 +9,9 @@ use pgrx::varlena::{varatt_is_1b_e, varsize_any};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::ffi::{attribute, datum_image_eq};
 
-/// A row of a table, in a slot, for as long as the slot holds it.
+/// A row of a table, valid as long as the slot holds it.
 ///
-/// The values of its columns have the types that the slot's descriptor says.
+/// The values of its columns have the types in the slot's descriptor.
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
     slot: *mut pg_sys::TupleTableSlot,
@@ -40,11 +40,11 @@ impl<'a> Row<'a> {
 
     /// The row's tid; meaningless for a row that is not stored yet.
     pub fn tid(self) -> pg_sys::ItemPointerData {
-        // SAFETY: every slot has this field, whatever it holds.
+        // SAFETY: every slot has this field.
         unsafe { (*self.slot).tts_tid }
     }
 
-    /// Whether two rows of one table have the same values in some columns, byte for byte and however they are stored.
+    /// Whether two rows of one table have the same values in these columns, byte for byte once detoasted.
     pub fn has_same_values(self, other: Row<'_>, mut columns: impl Iterator<Item = i16>) -> bool {
         columns.all(|column| match (self.value(column), other.value(column)) {
             (None, None) => true,
@@ -67,8 +67,7 @@ impl<'a> Row<'a> {
         self.varlena(column).is_some_and(|value| unsafe { varatt_is_1b_e(value.as_ptr().cast()) })
     }
 
-    /// The bytes of a value of variable length as the row has them, compressed or not; None for NULL and for other
-    /// types.
+    /// The stored bytes of a value of variable length, compressed or not; None for NULL and for types of fixed length.
     fn varlena(self, column: i16) -> Option<&'a [u8]> {
         if self.attribute(column)?.attlen != -1 {
             return None;
@@ -140,7 +139,7 @@ impl TableSlot {
 
 impl Drop for TableSlot {
     fn drop(&mut self) {
-        // After a PostgreSQL error, PostgreSQL itself releases what the slot pins and frees its memory.
+        // After a PostgreSQL error, PostgreSQL itself releases the slot's pins and frees its memory.
         if !std::thread::panicking() {
             // SAFETY: `new` created the slot, and it is dropped only here.
             unsafe { pg_sys::ExecDropSingleTupleTableSlot(self.0) };

@@ -1,5 +1,4 @@
-//! Row versions of heap tables, and what their headers say about the transactions that have written them (PostgreSQL's
-//! htup_details.h).
+//! Row versions of heap tables, and the transactions in their headers (PostgreSQL's htup_details.h).
 
 use pgrx::pg_sys::{self, CommandId, TransactionId};
 
@@ -24,8 +23,8 @@ impl<'a> RowVersion<'a> {
     /// The row as a row version; None if its slot is not for stored rows of a heap table.
     pub fn new(row: Row<'a>) -> Option<Self> {
         let slot = row.slot();
-        // SAFETY: every slot points to its operations, by which its type is known. A slot of this type has a buffer
-        // unless its row is a copy.
+        // SAFETY: every slot points to its operations, which identify its type. A slot of this type has a buffer unless
+        // its row is a copy.
         let is_stored = unsafe {
             std::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple)
                 && (*slot.cast::<pg_sys::BufferHeapTupleTableSlot>()).buffer != pg_sys::InvalidBuffer as pg_sys::Buffer
@@ -90,9 +89,9 @@ impl<'a> RowVersion<'a> {
         strong.find(|member| is_in_progress_elsewhere(member.xid)).map(|member| member.xid)
     }
 
-    /// Whether a transaction that is replacing the version keeps its key: the new version has the same values in the
-    /// columns of all unique indexes on plain columns. False while the inserter is in progress.
-    pub fn keeps_key(self) -> bool {
+    /// Whether the transaction that is replacing the version leaves its key unchanged: the new version has the same
+    /// values in the columns of all unique indexes on plain columns. False while the inserter is in progress.
+    pub fn is_key_unchanged(self) -> bool {
         let HeaderFields { inserter, mask, mask2, .. } = self.header_fields();
         let has_new_key = mask2 & pg_sys::HEAP_KEYS_UPDATED != 0;
         // SAFETY: any number may be passed as a transaction.

@@ -6,7 +6,7 @@ use super::equality::Comparison;
 use super::planner_info::Planner;
 use crate::postgres::expression::{Expression, Variable, list};
 
-/// A relation whose paths the planner is collecting: mostly a table, or a family of tables.
+/// A relation whose paths the planner is collecting, such as a table or a family of tables.
 #[derive(Clone, Copy)]
 pub struct BaseRelation {
     pub(super) root: *mut pg_sys::PlannerInfo,
@@ -14,8 +14,7 @@ pub struct BaseRelation {
     entry: *const pg_sys::RangeTblEntry,
 }
 
-/// The relations of a query that an expression needs besides the scanned one: a set of the planner, null if it is
-/// empty.
+/// The relations that an expression refers to besides the scanned one: a set of the planner, null if it is empty.
 #[derive(Clone, Copy)]
 pub struct Outer(pg_sys::Relids);
 
@@ -26,7 +25,7 @@ pub struct Condition {
     pub expression: Expression,
 }
 
-/// The first order that the query needs.
+/// The first sort key of the query.
 #[derive(Clone, Copy)]
 pub struct Order {
     key: *mut pg_sys::PathKey,
@@ -41,11 +40,11 @@ pub struct UsableIndex {
     pub pages: f64,
 }
 
-/// A condition that a column of the table equals a value, which does not depend on the table.
+/// A condition that a column of the table equals a value that does not depend on the table.
 #[derive(Clone, Copy)]
 pub struct Equality {
     comparison: Comparison,
-    /// The other relations that the value needs.
+    /// The other relations that the value refers to.
     pub outer: Outer,
     /// The share of rows that fulfil the condition, as the planner estimates it.
     pub share: f64,
@@ -72,7 +71,7 @@ impl BaseRelation {
         unsafe { (!pg_sys::is_dummy_rel(relation)).then_some(Self { root, relation, entry }) }
     }
 
-    /// Whether this is an ordinary table or a materialized view that is scanned by itself and completely.
+    /// Whether this is an ordinary table or a materialized view, scanned completely and without inheritors.
     pub fn is_table(&self) -> bool {
         let entry = self.entry();
         let kinds = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_MATVIEW];
@@ -90,7 +89,6 @@ impl BaseRelation {
         unsafe { &*self.entry }
     }
 
-    /// The planner at work on the query.
     pub fn planner(&self) -> Planner {
         Planner(self.root)
     }
@@ -99,8 +97,8 @@ impl BaseRelation {
         self.entry().relid
     }
 
-    /// The table's number in the query's range table.
-    pub fn number(&self) -> i32 {
+    /// The table's index in the query's range table.
+    pub fn relid(&self) -> i32 {
         self.found().relid as i32
     }
 
@@ -109,7 +107,6 @@ impl BaseRelation {
         self.found().tuples.max(1.0)
     }
 
-    /// The number of pages of the table.
     pub fn pages(&self) -> f64 {
         f64::from(self.found().pages).max(1.0)
     }
@@ -119,8 +116,8 @@ impl BaseRelation {
         self.found().allvisfrac
     }
 
-    /// The number of rows that the query is expected to read of the relation, because of its LIMIT and of the
-    /// conditions that remove rows; None if it has no LIMIT, or one that is not known.
+    /// The number of rows of the relation that the query is expected to read, by its LIMIT and the conditions that
+    /// remove rows; None if it has no LIMIT, or if the LIMIT is not known.
     pub fn expected_rows(&self) -> Option<f64> {
         // SAFETY: the planner is at work on the query.
         let limit = unsafe { (*self.root).limit_tuples };
@@ -135,8 +132,8 @@ impl BaseRelation {
         (random, sequential)
     }
 
-    /// The number of pages that a scan fetches if it needs `needed` of `pages` pages, in random order. A scan that is
-    /// run for each row of other relations finds some pages in the cache (PostgreSQL's index_pages_fetched).
+    /// The number of pages that a scan fetches if it needs `needed` of `pages` pages in random order. A scan that runs
+    /// once for each row of other relations finds some pages in the cache (PostgreSQL's index_pages_fetched).
     pub fn pages_fetched(&self, needed: f64, pages: f64, outer: Outer) -> f64 {
         let loops = self.loops(outer);
         if loops <= 1.0 {
@@ -147,18 +144,18 @@ impl BaseRelation {
         fetched / loops
     }
 
-    /// How often a scan with parameters from `outer` is run. As PostgreSQL does, assumes once for each row of the
+    /// How many times a scan with parameters from `outer` runs. Like PostgreSQL, assumes once for each row of the
     /// smallest relation.
     fn loops(&self, outer: Outer) -> f64 {
-        // SAFETY: the planner has an array of all relations; joins have no entry there.
+        // SAFETY: the planner has an array of all relations; the elements of joins are null.
         let rows = |relation: i32| unsafe {
             (*(*self.root).simple_rel_array.add(relation as usize)).as_ref().map(|relation| relation.rows)
         };
         outer.members().filter_map(rows).reduce(f64::min).unwrap_or(1.0)
     }
 
-    /// The conditions on rows of the relation alone, then join conditions. Left out are conditions that must not be
-    /// evaluated before others, which protect rows (as row-level security does).
+    /// The conditions on rows of the relation alone, then join conditions. A condition is left out if others that
+    /// protect rows (as row-level security does) must be evaluated before it.
     pub fn conditions(&self) -> Vec<Condition> {
         // SAFETY: both are lists of RestrictInfo nodes.
         unsafe {
@@ -175,8 +172,8 @@ impl BaseRelation {
         unsafe { pg_sys::restriction_is_securely_promotable(condition.info, self.relation) }
     }
 
-    /// The first order that the query needs, once for each expression of the table's columns that has this order; empty
-    /// unless it is an ascending order of integers with NULLs last.
+    /// The first sort key of the query, once for each expression of the table's columns that has this order; empty
+    /// unless the order is ascending, of integers, with NULLs last.
     pub fn orders(&self) -> Vec<Order> {
         // SAFETY: the planner's lists of path keys and their equivalence classes are valid.
         unsafe {
@@ -211,15 +208,15 @@ impl BaseRelation {
         }
     }
 
-    /// The indexes of the table that have all rows that the query can find.
+    /// The indexes of the table that the query can use: they have all rows that fulfil its conditions.
     pub fn indexes(&self) -> Vec<UsableIndex> {
         let indexes = self.index_infos();
         let usable = indexes.filter(|index| !index.hypothetical && (index.indpred.is_null() || index.predOK));
         usable.map(|index| UsableIndex { oid: index.indexoid, pages: f64::from(index.pages) }).collect()
     }
 
-    /// The conditions that a column of the table equals a value: of the table alone, of joins, and those that follow
-    /// from other equalities of the query.
+    /// The conditions that a column of the table equals a value: conditions on the table alone, join conditions, and
+    /// conditions that follow from other equalities of the query.
     pub fn equalities(&self, column: i16) -> Vec<Equality> {
         let is_column = |side: Expression| self.owns(side) && side.as_own_column() == Some(column);
         let equality = |condition: Condition| {
@@ -230,13 +227,13 @@ impl BaseRelation {
         self.conditions().into_iter().chain(self.implied(column)).filter_map(equality).collect()
     }
 
-    /// The conditions of joins on a column of the table that follow from the equalities of the query. PostgreSQL takes
-    /// these out of the other conditions.
+    /// The conditions of joins on a column of the table that follow from the equalities of the query. PostgreSQL does
+    /// not list these among the other conditions.
     fn implied(&self, mut column: i16) -> Vec<Condition> {
         if !self.found().has_eclass_joins {
             return Vec::new();
         }
-        // SAFETY: the planner is at work on this relation. `is_member_column` gets the pointer to the number.
+        // SAFETY: the planner is at work on this relation. `is_member_column` gets a pointer to the attnum.
         unsafe {
             let implied = pg_sys::generate_implied_equalities_for_column(
                 self.root,
@@ -255,7 +252,7 @@ impl BaseRelation {
     pub(super) fn share(&self, condition: &Condition) -> f64 {
         let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
         // SAFETY: the planner is at work on this relation, and the condition is one of the relation.
-        unsafe { pg_sys::clause_selectivity(self.root, condition.info.cast(), self.number(), inner, no_join) }
+        unsafe { pg_sys::clause_selectivity(self.root, condition.info.cast(), self.relid(), inner, no_join) }
     }
 
     /// Whether an index can look up the value of an equality in the key at this position, from 0.
@@ -285,7 +282,8 @@ impl BaseRelation {
         }
     }
 
-    /// The relations that expressions need besides this one; None if an expression needs this one too, or is volatile.
+    /// The relations that expressions refer to besides this one; None if an expression refers to this one too, or is
+    /// volatile.
     pub fn outer(&self, expressions: impl IntoIterator<Item = Expression>) -> Option<Outer> {
         // SAFETY: the planner and the expressions are valid. Sets are the planner's, and are not changed elsewhere.
         unsafe {
@@ -296,22 +294,22 @@ impl BaseRelation {
                 }
                 relations = pg_sys::bms_add_members(relations, pg_sys::pull_varnos(self.root, expression.as_ptr()));
             }
-            (!pg_sys::bms_is_member(self.number(), relations)).then_some(Outer(relations))
+            (!pg_sys::bms_is_member(self.relid(), relations)).then_some(Outer(relations))
         }
     }
 
     /// Whether the query needs no column of this table but one, in a scan with parameters from `outer`.
     pub fn needs_only(&self, column: i16, outer: Outer) -> bool {
-        let number = self.found().relid;
+        let relid = self.found().relid;
         let mut needed = std::ptr::null_mut();
         // SAFETY: the planner's lists of expressions and RestrictInfo nodes are valid; the set is made here.
         unsafe {
-            pg_sys::pull_varattnos((*self.found().reltarget).exprs.cast(), number, &mut needed);
+            pg_sys::pull_varattnos((*self.found().reltarget).exprs.cast(), relid, &mut needed);
             let parameters = self.parameters(outer);
             let joins = if parameters.is_null() { std::ptr::null_mut() } else { (*parameters).ppi_clauses };
             for info in list(self.found().baserestrictinfo).into_iter().chain(list(joins)) {
                 let clause = (*info.as_ptr().cast::<pg_sys::RestrictInfo>()).clause;
-                pg_sys::pull_varattnos(clause.cast(), number, &mut needed);
+                pg_sys::pull_varattnos(clause.cast(), relid, &mut needed);
             }
             let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
             pg_sys::bms_is_subset(needed, pg_sys::bms_make_singleton(member))
@@ -335,7 +333,7 @@ impl BaseRelation {
     /// Offers a custom path to the planner. Its parameters come from `outer`.
     ///
     /// # Safety
-    /// `private` is what `methods` makes a plan of.
+    /// `private` is the list from which `methods` makes a plan.
     pub unsafe fn offer(
         &self,
         outer: Outer,
@@ -429,9 +427,9 @@ unsafe extern "C-unwind" fn is_member_column(
 ) -> bool {
     // SAFETY: the caller passes a relation, a valid member and a pointer to an attnum.
     unsafe {
-        let (number, column) = ((*relation).relid as i32, *column.cast::<i16>());
+        let (relid, column) = ((*relation).relid as i32, *column.cast::<i16>());
         let found = Expression::new((*member).em_expr).and_then(|found| found.without_relabelling().column());
-        found == Some(Variable { relation: number, number: column, levels_up: 0 })
+        found == Some(Variable { varno: relid, attnum: column, levels_up: 0 })
     }
 }
 
@@ -447,7 +445,7 @@ unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
     }
 }
 
-/// The members of an equivalence class, with those that stand for members of a table's family.
+/// The members of an equivalence class, including the child members, which refer to members of a family.
 ///
 /// # Safety
 /// The class and the set are valid.

@@ -1,9 +1,9 @@
-//! A scan node of the extension's own (PostgreSQL's `nodes/extensible.h`).
+//! A custom scan node (PostgreSQL's `nodes/extensible.h`).
 //!
 //! A type that implements [`CustomScan`] is the state of a node while a query runs. [`Methods`] are the tables of
-//! functions by which PostgreSQL calls it. A node is dropped with the query's memory, also after an error, when
-//! PostgreSQL has released its resources already. So an implementation must not release resources in `drop`, but only
-//! in [`CustomScan::end`].
+//! functions by which PostgreSQL calls it. A node is dropped with the query's memory. After an error, PostgreSQL has
+//! already released its resources by then. So an implementation must release resources only in [`CustomScan::end`], not
+//! in `drop`.
 
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -15,7 +15,7 @@ use pgrx::pg_sys::{self, CustomExecMethods, CustomPathMethods, CustomScanMethods
 use crate::postgres::ffi::executor::ExecScan;
 use crate::postgres::raised::unchanged;
 
-/// What PostgreSQL counts of a node while EXPLAIN (ANALYZE) runs.
+/// PostgreSQL's counters of a node in EXPLAIN (ANALYZE).
 #[cfg(not(feature = "pg19"))]
 pub use pg_sys::Instrumentation as NodeInstrumentation;
 #[cfg(feature = "pg19")]
@@ -26,7 +26,7 @@ pub trait CustomScan: Sized + 'static {
     /// The name of the node, as EXPLAIN shows it. It must be unique among all extensions.
     const NAME: &'static CStr;
 
-    /// Begins a scan. It does not read anything yet.
+    /// Begins a scan. It must not read any rows yet.
     ///
     /// # Safety
     /// The node is being initialised, and its plan is one of `plan`.
@@ -38,7 +38,7 @@ pub trait CustomScan: Sized + 'static {
     /// The node is running.
     unsafe fn next(&mut self, node: &mut CustomScanState) -> *mut pg_sys::TupleTableSlot;
 
-    /// Makes the scan begin again. Parameters may have changed.
+    /// Restarts the scan. Parameters may have changed.
     fn rescan(&mut self);
 
     /// Releases the resources of the scan.
@@ -111,12 +111,12 @@ impl<T: CustomScan> Methods<T> {
     }
 }
 
-/// Runs `f`. A panic becomes an error of PostgreSQL, and an error of PostgreSQL is raised again unchanged.
+/// Runs `f`. A panic becomes a PostgreSQL error, and a PostgreSQL error is raised again unchanged.
 ///
 /// # Safety
 /// PostgreSQL has called the function that this is called in.
 unsafe fn guard<R>(f: impl FnOnce() -> R) -> R {
-    // SAFETY: the caller says that PostgreSQL's handler of errors surrounds the call.
+    // SAFETY: the caller says that PostgreSQL's error handler surrounds the call.
     unsafe { pgrx_extern_c_guard(|| unchanged(f)) }
 }
 
@@ -135,8 +135,7 @@ unsafe extern "C-unwind" fn plan<T: CustomScan>(
             let scan = pg_sys::palloc0(size_of::<pg_sys::CustomScan>()).cast::<pg_sys::CustomScan>();
             (*scan).scan.plan.type_ = pg_sys::NodeTag::T_CustomScan;
             (*scan).scan.plan.targetlist = targets;
-            // The node checks all conditions, so that a row that another transaction has changed is checked by all of
-            // them.
+            // The node checks all conditions, so that EvalPlanQual rechecks all of them.
             (*scan).scan.plan.qual = pg_sys::extract_actual_clauses(clauses, false);
             (*scan).scan.scanrelid = (*relation).relid;
             (*scan).flags = (*path).flags;
@@ -148,8 +147,8 @@ unsafe extern "C-unwind" fn plan<T: CustomScan>(
     }
 }
 
-/// Replaces references to another table in a path's expressions by references to a partition of that table: a join may
-/// be planned partition by partition.
+/// For a partitionwise join, replaces references to another table in a path's expressions by references to a partition
+/// of that table.
 unsafe extern "C-unwind" fn reparameterize(
     root: *mut pg_sys::PlannerInfo,
     private: *mut pg_sys::List,

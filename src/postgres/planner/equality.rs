@@ -44,8 +44,8 @@ impl Comparison {
 /// The OID of `=` for `bool`, from PostgreSQL's `catalog/pg_operator.dat`. It never changes.
 const BOOLEAN_EQUAL: Oid = Oid::from_u32(91);
 
-/// Reads `left = ANY (array)`, whose array has one element, which is not NULL: the operator, its collation and both
-/// operands.
+/// Reads `left = ANY (array)` if the array has exactly one element, which is not NULL: the operator, its collation and
+/// both operands.
 fn any_of_one(condition: Expression) -> Option<(Oid, Oid, Expression, Expression)> {
     let any = condition.as_node::<pg_sys::ScalarArrayOpExpr>(NodeTag::T_ScalarArrayOpExpr)?;
     // SAFETY: the node is a valid ScalarArrayOpExpr, which has two operands.
@@ -99,7 +99,7 @@ fn element_of_constant(array: Expression) -> Option<Expression> {
     }
 }
 
-/// What a condition on a boolean tests, and the value that fulfils it.
+/// The boolean expression that a condition tests, and the value that fulfils the condition.
 fn tested_boolean(condition: Expression) -> (Expression, bool) {
     if let Some(not) = condition.as_node::<pg_sys::BoolExpr>(NodeTag::T_BoolExpr) {
         // SAFETY: the node is a valid BoolExpr, whose arguments are a list of expressions.

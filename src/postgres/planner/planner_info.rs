@@ -1,15 +1,15 @@
-//! What the planner knows while it plans a query.
+//! The planner's information about the query that it plans.
 
 use pgrx::pg_sys;
 
 use crate::postgres::expression::Expression;
 
-/// The planner at work on one query.
+/// The planner of one query.
 #[derive(Clone, Copy)]
 pub struct Planner(pub(super) *mut pg_sys::PlannerInfo);
 
 impl Planner {
-    /// The planner at work; None for a null pointer, which it passes when it simplifies an expression outside a query.
+    /// The running planner; None for a null pointer, which it passes when it simplifies an expression outside a query.
     ///
     /// # Safety
     /// `root` is null or points to the running planner's state.
@@ -59,7 +59,7 @@ impl Planner {
     }
 }
 
-/// What ANALYZE has found in a column of type `bigint`, or in an indexed expression.
+/// The statistics of a column of type `bigint`, or of an indexed expression.
 #[derive(Default)]
 pub struct CommonValues {
     /// The most common values, each with its share of the rows.
@@ -79,7 +79,7 @@ impl Planner {
     }
 
     /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. Only
-    /// leakproof code may compare them, because the role may lack the right to read them.
+    /// leakproof code may compare them, because the current role may lack the right to read them.
     pub fn common_values(self, expression: Expression) -> CommonValues {
         let mut found = CommonValues::default();
         let mut variable = pg_sys::VariableStatData::default();

@@ -1,7 +1,7 @@
-//! The planner's estimates of how many rows a relation has that fulfil the query's conditions.
+//! The planner's estimates of the rows of a relation that fulfil the query's conditions.
 //!
-//! An operator's own estimate cannot be replaced, but what the planner has concluded from it can, before it plans
-//! joins.
+//! The estimate of an operator cannot be replaced. But before the planner plans joins, the estimates that it has made
+//! from it can.
 
 use pgrx::pg_sys;
 
@@ -33,8 +33,8 @@ impl BaseRelation {
         }
     }
 
-    /// Estimates the number of rows of the relation that fulfil the conditions, and the rows of each path, again.
-    /// `joins` are join conditions, each with its share of the pairs of rows.
+    /// Estimates again how many rows of the relation fulfil the conditions, and the rows of each path. `joins` are join
+    /// conditions, each with its share of the pairs of rows.
     pub fn estimate_rows(&self, joins: &[(Condition, f64)]) {
         if self.is_parent() {
             self.sum_rows();
@@ -52,11 +52,11 @@ impl BaseRelation {
                 let parameters = &mut *parameters.as_ptr().cast::<pg_sys::ParamPathInfo>();
                 let clauses = parameters.ppi_clauses;
                 let rows = pg_sys::get_parameterized_baserel_size(self.root, self.relation, clauses);
-                // This has estimated join conditions by their operators again: replace these estimates.
+                // This estimates join conditions by their operators: replace these estimates.
                 let of_path = joins.iter().filter(|(join, _)| pg_sys::list_member_ptr(clauses, join.info.cast()));
                 let growth: f64 =
                     of_path.map(|(join, share)| share / self.share(join).max(f64::MIN_POSITIVE)).product();
-                // As PostgreSQL does, no more rows than without the parameters.
+                // Like PostgreSQL, estimate no more rows than without the parameters.
                 parameters.ppi_rows = pg_sys::clamp_row_est((rows * growth).min((*self.relation).rows));
             }
             for path in list((*self.relation).pathlist).into_iter().chain(list((*self.relation).partial_pathlist)) {
@@ -75,14 +75,14 @@ impl BaseRelation {
         self.entry().inh
     }
 
-    /// Sums up the rows of a family, whose members have been estimated again.
+    /// Sums up the rows of a family after its members have been estimated again.
     fn sum_rows(&self) {
-        let number = self.number();
+        let relid = self.relid();
         // SAFETY: the planner's list has valid AppendRelInfo nodes, whose members have a relation.
         let rows = unsafe {
             let members = list((*self.root).append_rel_list).into_iter();
             let members = members.map(|member| &*member.as_ptr().cast::<pg_sys::AppendRelInfo>());
-            let members = members.filter(|member| member.parent_relid as i32 == number);
+            let members = members.filter(|member| member.parent_relid as i32 == relid);
             let relation = |member: &pg_sys::AppendRelInfo| {
                 let relation = *(*self.root).simple_rel_array.add(member.child_relid as usize);
                 relation.as_ref().filter(|_| !pg_sys::is_dummy_rel(relation))

@@ -28,7 +28,7 @@ pub enum Answer {
 /// Answers a request by calling `f`. A request that [`Request`] does not list gets no answer.
 pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer, E>) -> Result<Internal, E> {
     let datum = request.unwrap().unwrap_or_else(Datum::null);
-    // SAFETY: the planner passes a support request, which is a node of the type that its tag says. What it points to is
+    // SAFETY: the planner passes a support request, which is a node of the type that its tag says. Its pointers are
     // valid while the function runs.
     let asked = unsafe {
         match datum.cast_mut_ptr::<pg_sys::Node>().as_ref().map(|node| node.type_) {

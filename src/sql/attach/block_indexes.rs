@@ -1,4 +1,4 @@
-//! The btrees on the blocks of a fingerprint column: which of them a table has, and the command that creates one.
+//! The btrees on the blocks of a fingerprint column: the existing ones, and the command that creates one.
 //!
 //! A block is a column that `simhash_attach` has added, or an expression. Indexes on both serve the same searches.
 
@@ -19,8 +19,8 @@ use crate::sql::indexed::layouts::{BlockKey, block_keys, has_own_equality};
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::source::block_sql;
 
-/// Whether the user asks for indexes that include the fingerprint. If the user does not say it, new indexes include it,
-/// and existing ones stay as they are.
+/// Whether the user asks for indexes that include the fingerprint. By default, new indexes include it, and existing
+/// indexes are left as they are.
 #[derive(Clone, Copy)]
 pub struct Covering(pub Option<bool>);
 
@@ -45,8 +45,8 @@ pub struct BlockIndexes<'a> {
     pub blocks: i32,
     pub scope: &'a Scope,
     pub covering: Covering,
-    /// The names of the block columns of the prefix, whether or not the table has them. Another prefix may have block
-    /// columns of the same fingerprint, which are left out.
+    /// The names of the block columns of the prefix, whether or not the table has them. Block columns that another
+    /// prefix has for the same fingerprint are left out.
     pub columns: Vec<String>,
 }
 
@@ -86,13 +86,13 @@ impl BlockIndexes<'_> {
         };
         let mut columns = Vec::new();
         for name in &self.columns {
-            columns.extend(Column::find(&relation, name)?.map(|column| column.number));
+            columns.extend(Column::find(&relation, name)?.map(|column| column.attnum));
         }
         let is_block = |key: &BlockKey| {
             key.call.blocks == self.blocks
                 && match key.of {
                     Keyed::Column(column) => columns.contains(&column),
-                    Keyed::Expression(_) => key.call.fingerprint.as_own_column() == Some(fingerprint.number),
+                    Keyed::Expression(_) => key.call.fingerprint.as_own_column() == Some(fingerprint.attnum),
                 }
         };
         let mut found = Vec::new();
@@ -102,7 +102,7 @@ impl BlockIndexes<'_> {
             drop(keys);
             let Some(key) = key else { continue };
             let is_of_scope = key.scope == scope && has_own_equality(&relation, &index, &scope);
-            let covers = index.covers(Some(fingerprint.number));
+            let covers = index.covers(Some(fingerprint.attnum));
             found.push(BlockIndex { index, key, covers, is_of_scope });
         }
         Ok(found)
@@ -139,7 +139,7 @@ impl BlockIndexes<'_> {
     }
 }
 
-/// Whether an index has statistics of its own, which it gets if a key is an expression.
+/// Whether ANALYZE gathers statistics of the index itself: true if a key is an expression.
 pub fn has_statistics(index: pg_sys::Oid, key: usize) -> bool {
     // SAFETY: a look-up in a system cache by keys of its types.
     unsafe {

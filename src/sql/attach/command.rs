@@ -18,7 +18,7 @@ pub struct Command<'a> {
     pub schema: ExtensionSchema,
     pub prefix: Prefix,
     pub table: &'a Target,
-    /// The table, and all that inherit from it.
+    /// The table, and all tables that inherit from it.
     pub family: &'a [Target],
 }
 
@@ -39,7 +39,7 @@ pub fn run<T>(
         let schema = ExtensionSchema::running(call)?;
         let table = Target::lock(target, lock)?;
         as_owner(table.owner, || {
-            // Citus refuses to run a command on all servers after it has run another on this server alone.
+            // Citus refuses to run a command on all servers after it has run a command on this server alone.
             if distribution(table.oid)?.is_some() && setting(LOCAL_EXECUTION).is_some() {
                 set(LOCAL_EXECUTION, c"off");
             }

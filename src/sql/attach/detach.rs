@@ -1,8 +1,8 @@
 //! `simhash_detach`: removes what `simhash_attach` and `simhash_attach_online` made, and only that.
 //!
-//! An object is ours if its comment says so and it computes what attach would have it compute. Detaching never drops
-//! what others have built on our columns: PostgreSQL refuses if a view depends on one, and we refuse where it would
-//! not, as for an index or a constraint.
+//! An object is ours if its comment says so and its definition is the one that attach would create. Detaching never
+//! drops objects of others that depend on our columns: PostgreSQL refuses for a view, and we refuse where PostgreSQL
+//! would not, as for an index or a constraint.
 
 use std::ffi::CStr;
 
@@ -51,12 +51,12 @@ fn simhash_detach(
 struct Attached<'a> {
     prefix: &'a Prefix,
     columns: Columns,
-    /// Indexes that attach made on columns of the prefix, in any table of the family; `other_indexes` has those that it
-    /// did not make.
+    /// Indexes that attach made on columns of the prefix, in any table of the family. `other_indexes` has further
+    /// indexes on these columns.
     indexes: Vec<NamedIndex>,
     other_indexes: Vec<NamedIndex>,
-    /// Triggers that attach made on the fingerprint column, with their tables; `other_triggers` has those that it did
-    /// not make.
+    /// Triggers that attach made on the fingerprint column, with their tables. `other_triggers` has further triggers on
+    /// it.
     triggers: Vec<(&'a Target, String)>,
     other_triggers: Vec<(&'a Target, String)>,
 }
@@ -70,7 +70,7 @@ struct Columns {
     changed: Vec<String>,
     /// Columns that attach did not make.
     others: Vec<String>,
-    /// Columns that are as their maker would make them, but have another comment.
+    /// Columns with the definition that attach would create, but with another comment.
     unmarked: Vec<(String, Maker)>,
     /// Columns of all these kinds that detaching may drop, because they belong to the table itself: see [`goes`].
     own: Vec<String>,
@@ -88,11 +88,11 @@ impl Columns {
             }
             let is_fingerprint = name == prefix.fingerprint();
             let is_as_made_by = |maker| is_as_made(schema, &relation, &column, is_fingerprint, maker);
-            match maker_of(table.oid, column.number)?.filter(|_| goes) {
+            match maker_of(table.oid, column.attnum)?.filter(|_| goes) {
                 Some(maker) if is_as_made_by(maker) => columns.made.push(name),
                 Some(_) => columns.changed.push(name),
                 None => match Maker::ALL.into_iter().find(|maker| is_as_made_by(*maker)) {
-                    Some(maker) if goes && has_comment(table.oid, column.number) => {
+                    Some(maker) if goes && has_comment(table.oid, column.attnum) => {
                         columns.unmarked.push((name, maker));
                     }
                     _ => columns.others.push(name),
@@ -114,7 +114,7 @@ impl Columns {
         let mut numbers = Vec::new();
         for name in &self.own {
             let column = Column::find(&relation, name)?.filter(|column| goes(table, member, column));
-            numbers.extend(column.map(|column| column.number));
+            numbers.extend(column.map(|column| column.attnum));
         }
         Ok(numbers)
     }
@@ -144,11 +144,11 @@ impl<'a> Attached<'a> {
         Ok(found)
     }
 
-    /// Finds the indexes of a table on columns with these numbers, or on their blocks, and those on blocks of another
-    /// column that were made under the prefix.
+    /// Finds the indexes of a table on columns with these attnums or on their blocks, and the indexes on blocks of
+    /// another column that were made under the prefix.
     fn find_indexes(&mut self, member: &Target, numbers: &[i16]) -> Result<(), ErrorReport> {
         let relation = member.open();
-        let fingerprint = Column::find(&relation, self.prefix.fingerprint())?.map(|column| column.number);
+        let fingerprint = Column::find(&relation, self.prefix.fingerprint())?.map(|column| column.attnum);
         for index in NamedIndex::all_of(member)? {
             let key = block_keys(&relation, &index).next();
             let column = match &key {
@@ -185,7 +185,7 @@ impl<'a> Attached<'a> {
         numbers: &[i16],
     ) -> Result<(), ErrorReport> {
         let fingerprint = Column::find(&member.open(), self.prefix.fingerprint())?;
-        if fingerprint.is_some_and(|column| !numbers.contains(&column.number)) {
+        if fingerprint.is_some_and(|column| !numbers.contains(&column.attnum)) {
             return Ok(());
         }
         for trigger in UpdateTrigger::all_of(schema, &member.open())? {
@@ -254,7 +254,7 @@ impl<'a> Attached<'a> {
             .set_hint("Drop them with ALTER TABLE, or detach the table that they are inherited from.")
     }
 
-    /// Refuses to drop columns if that would silently drop what others have made.
+    /// Refuses to drop columns if that would silently drop objects of others.
     fn check_dependents(&self, table: &Target, family: &[Target]) -> Result<(), ErrorReport> {
         let mut columns = Vec::new();
         for member in family {
@@ -263,7 +263,7 @@ impl<'a> Attached<'a> {
                 if let Some(attribute) = Column::find(&relation, column)?
                     && goes(table, member, &attribute)
                 {
-                    columns.push(format!("({}, {})", member.oid.to_u32(), attribute.number));
+                    columns.push(format!("({}, {})", member.oid.to_u32(), attribute.attnum));
                 }
             }
         }
@@ -314,15 +314,15 @@ fn goes(table: &Target, member: &Target, attribute: &Column) -> bool {
     attribute.is_local == (member.oid == table.oid)
 }
 
-/// The renamed block columns of the prefix: those with the same fingerprint and layout as the columns that still have
-/// their names.
+/// The renamed block columns of the prefix, which have the same fingerprint and layout as the columns that were not
+/// renamed.
 fn renamed(table: &Target, prefix: &Prefix, columns: &[String]) -> Result<Vec<String>, ErrorReport> {
     let relation = table.open();
-    let fingerprint = Column::find(&relation, prefix.fingerprint())?.map(|attribute| attribute.number);
+    let fingerprint = Column::find(&relation, prefix.fingerprint())?.map(|attribute| attribute.attnum);
     let (mut fingerprints, mut layout) = (Vec::new(), None);
     for name in columns.iter().map(String::as_str).chain([prefix.fingerprint()]) {
         let Some(attribute) = Column::find(&relation, name)? else { continue };
-        let Some(expression) = generation_of(&relation, attribute.number) else {
+        let Some(expression) = generation_of(&relation, attribute.attnum) else {
             continue;
         };
         match BlockCall::read(expression) {
@@ -351,9 +351,9 @@ fn names(prefix: &Prefix) -> impl Iterator<Item = String> + '_ {
     std::iter::once(prefix.fingerprint().to_owned()).chain((0..*LAYOUTS.end()).map(|block| prefix.block(block)))
 }
 
-/// Whether the column is still what its maker makes under that name: a fingerprint, which `simhash_attach_online` adds
-/// as a plain bigint, or a block. A column that is no longer generated does not count, because its values are no longer
-/// computed.
+/// Whether the column still has the definition that attach creates under that name: a fingerprint, which
+/// `simhash_attach_online` adds as a plain bigint, or a block. A column that is no longer generated does not count,
+/// because its values are no longer computed.
 fn is_as_made(
     schema: ExtensionSchema,
     relation: &Relation,
@@ -361,7 +361,7 @@ fn is_as_made(
     is_named_as_fingerprint: bool,
     maker: Maker,
 ) -> bool {
-    match generation_of(relation, attribute.number) {
+    match generation_of(relation, attribute.attnum) {
         Some(expression) if is_named_as_fingerprint => {
             FingerprintCall::read(expression, schema).is_some()
                 || !matches!(Bits::of_bigint(expression), Bits::Bigint(_))

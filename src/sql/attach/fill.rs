@@ -1,8 +1,9 @@
-//! `simhash_fill`: gives fingerprints to rows that were there before `simhash_attach_online`, a few pages at a time.
+//! `simhash_fill`: stores the fingerprints of rows that existed before `simhash_attach_online`, a few pages at a time.
 //!
-//! It commits after each batch of pages, and between two batches anybody may rewrite the table, move rows to other
-//! partitions, or attach, detach or drop partitions. So it works in passes. Each pass lists the tables again, starts
-//! over with a table that was rewritten, and then counts the unfilled rows in one query. The last pass leaves none.
+//! It commits after each batch of pages, and between two batches other sessions may rewrite the table, move rows to
+//! other partitions, or attach, detach or drop partitions. So it works in passes. Each pass lists the tables again,
+//! starts over with a table that was rewritten, and then counts the unfilled rows in one query. The last pass leaves no
+//! unfilled rows.
 
 use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
@@ -48,8 +49,7 @@ fn simhash_fill(
         // SAFETY: `fcinfo` belongs to the running call.
         let call = unsafe { Call::new(fcinfo) };
         let schema = ExtensionSchema::running(call)?;
-        // Check this first, because a read-only transaction cannot hold names.
-        // SAFETY: the name is NUL-terminated.
+        // Check this first, because a read-only transaction cannot lock names. SAFETY: the name is NUL-terminated.
         unsafe { pg_sys::PreventCommandIfReadOnly(c"UPDATE".as_ptr()) };
         if !may_commit(call) {
             let message = "simhash_fill cannot run inside a transaction block";
@@ -119,7 +119,7 @@ impl FillProgress {
     }
 }
 
-/// A table to fill, with all that inherit from it.
+/// A table to fill, with all tables that inherit from it.
 struct Fill<'a> {
     schema: ExtensionSchema,
     prefix: &'a Prefix,
@@ -152,7 +152,7 @@ struct Walk {
 enum Batch {
     /// This many rows got a fingerprint.
     Filled(u64),
-    /// The table has a new file, of which nothing is filled yet.
+    /// The table has a new file, none of whose pages is filled yet.
     Rewritten,
     /// The table was dropped, or was detached from the family.
     TableGone,
@@ -162,7 +162,7 @@ enum Batch {
 struct UnfilledRows {
     table: String,
     rows: u64,
-    /// A statement that might fill them, for the user to try.
+    /// A statement that may fill them, as a hint to the user.
     statement: String,
 }
 
@@ -189,13 +189,13 @@ impl Fill<'_> {
         Ok(pass)
     }
 
-    /// Whether the family now has tables that the pass did not see.
+    /// Whether the family has tables that the pass did not list.
     fn has_more_tables(&self, pass: &Pass) -> Result<bool, ErrorReport> {
         let tables = execute_and_commit(|| with_snapshot(|| self.tables()))?;
         Ok(tables.iter().any(|(table, _)| !pass.tables.contains(table)))
     }
 
-    /// The tables that hold the family's rows, each with its number of pages.
+    /// The tables of the family that have rows of their own, each with its number of pages.
     fn tables(&self) -> Result<Vec<(pg_sys::Oid, u32)>, ErrorReport> {
         let table = Target::lock(self.root, pg_sys::AccessShareLock as Lock)?;
         check_has_rows(&table.open())
@@ -258,7 +258,7 @@ impl Fill<'_> {
             }
             Err(error) => return Err(error),
         };
-        // It may have been detached, or have got another owner, while we waited for the lock.
+        // The table may have been detached, or its owner changed, while we waited for the lock.
         match Relation::open_for_planning(self.root) {
             Some(root) if self.has_member(walk.table)? => check_same_owner(&root, &table.open())?,
             _ => return self.table_detached(walk.table),
@@ -333,7 +333,7 @@ impl Fill<'_> {
         if !exists(self.root) {
             return Ok(None);
         }
-        let table = Target::lock(self.root, pg_sys::AccessShareLock as Lock)?.held()?;
+        let table = Target::lock(self.root, pg_sys::AccessShareLock as Lock)?.with_locked_names()?;
         as_owner_with_triggers(table.owner, || {
             set(c"row_security", c"off");
             if table.is_partitioned()
@@ -419,7 +419,7 @@ fn in_subtransaction<T>(
                 pg_sys::ReleaseCurrentSubTransaction();
                 restore();
             }
-            // It is rolled back already.
+            // The subtransaction is already rolled back.
             Ok(None) => {}
             Err(_) => undo(),
         }

@@ -1,5 +1,5 @@
-//! Foreign tables among those that are attached. ADD COLUMN only declares a column of a foreign table: the table on the
-//! other server must have it already, with the same values.
+//! Foreign tables in an attached family. ADD COLUMN only declares a column of a foreign table: the table on the other
+//! server must already have the column, with the same values.
 
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
@@ -21,8 +21,8 @@ pub struct Computed<'a> {
     pub source: &'a str,
 }
 
-/// Refuses tables of other servers, for a command that makes triggers: postgres_fdw would send what a trigger here
-/// computes, to a server that computes it itself.
+/// Refuses foreign tables, for a command that creates triggers: postgres_fdw would send the trigger's values to a
+/// server that computes them itself.
 pub fn check_has_none(family: &[Target]) -> Result<(), ErrorReport> {
     let Some(table) = family.iter().find(|member| member.is_foreign()) else { return Ok(()) };
     let kind = if table.open().is_partition() { "partition" } else { "table" };
@@ -36,7 +36,7 @@ pub fn check_has_none(family: &[Target]) -> Result<(), ErrorReport> {
 }
 
 /// Reads a row of each foreign table with the attached columns. An error if one of them does not exist on its server,
-/// or if the fingerprint is not the one that this server computes.
+/// or if this server computes another fingerprint.
 pub fn check_columns(
     family: &[Target],
     columns: &[&str],
@@ -100,7 +100,7 @@ fn unmapped(table: &Target, server: &str, role: &str, reported: &str) -> ErrorRe
         )))
 }
 
-/// The error for a table with a row whose fingerprint is not the one that this server computes.
+/// The error for a table with a row for which this server computes another fingerprint.
 fn other_fingerprints(table: &Target) -> Result<ErrorReport, ErrorReport> {
     let message = format!("foreign table \"{}\" has other fingerprints than this table", table.name);
     Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)

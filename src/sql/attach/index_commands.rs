@@ -175,7 +175,7 @@ impl IndexCommands<'_> {
 
     /// Whether its definition and name show that these commands made the index.
     fn is_ours(&self, table: &Target, index: &BlockIndex) -> Result<bool, ErrorReport> {
-        let fingerprint = Column::find(&table.open(), self.required.fingerprint)?.map(|found| found.number);
+        let fingerprint = Column::find(&table.open(), self.required.fingerprint)?.map(|found| found.attnum);
         Ok(index.is_on_expression() && index.is_as_made(table, fingerprint, self.required.prefix, &index.key)?)
     }
 

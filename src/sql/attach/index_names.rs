@@ -10,15 +10,15 @@ use super::prefix::Prefix;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::spi;
 
-/// The suffix that REINDEX CONCURRENTLY has added to an index's name: `ccnew` or `ccold`, with a number if that was
-/// taken.
+/// The suffix that REINDEX CONCURRENTLY has added to an index's name: `ccnew` or `ccold`, with a number if that name
+/// existed.
 pub fn leftover_label(name: &str) -> Option<&str> {
     let (_, label) = name.rsplit_once('_')?;
     let number = label.strip_prefix("ccnew").or_else(|| label.strip_prefix("ccold"))?;
     number.bytes().all(|digit| digit.is_ascii_digit()).then_some(label)
 }
 
-/// A name that PostgreSQL composes of other names, shortened if it is too long.
+/// The name that PostgreSQL composes of other names, shortened if it is too long.
 pub fn object_name(table: &CStr, column: Option<&CStr>, label: &str) -> Result<CString, ErrorReport> {
     let label = spi::to_server(label)?;
     // SAFETY: the names are NUL-terminated; makeObjectName returns a palloc'd, NUL-terminated name.

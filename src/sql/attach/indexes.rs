@@ -37,17 +37,17 @@ impl NamedIndex {
         Ok(found)
     }
 
-    /// Whether the index has a column, whose value is then read without fetching the row.
+    /// Whether the index has a column, so that its value can be read without fetching the row.
     pub fn covers(&self, column: Option<pg_sys::AttrNumber>) -> bool {
         column.is_some_and(|column| self.attnum_of(column).is_some())
     }
 
-    /// Locks the index as DROP INDEX does, so that nobody can rename it before that command. Returns its quoted name;
+    /// Locks the index as DROP INDEX does, so that it cannot be renamed before that command. Returns its quoted name;
     /// None if the index was dropped.
     pub fn lock_to_drop(&self) -> Result<Option<String>, ErrorReport> {
         // SAFETY: any OID may be locked.
         unsafe { pg_sys::LockRelationOid(self.oid, pg_sys::AccessExclusiveLock as pg_sys::LOCKMODE) };
-        // The index is in its table's schema, whose name is held.
+        // The index is in its table's schema, whose name is locked.
         relation_sql(self.oid)
     }
 

@@ -1,9 +1,9 @@
 //! Makes PostgreSQL load this library when it plans a query of an attached table.
 //!
-//! A query that computes distances with PostgreSQL's own functions calls none of this library's. When PostgreSQL plans
-//! it, it simplifies the expressions of the table's indexes and of its extended statistics, and calls the support
+//! A query that computes distances with PostgreSQL's own functions calls no function of this library. When PostgreSQL
+//! plans it, it simplifies the expressions of the table's indexes and of its extended statistics, and calls the support
 //! functions of the functions in them. An index on a block column has no expression, so extended statistics on an
-//! expression are created. They are never gathered. Planning a query takes some microseconds longer with them.
+//! expression are created. ANALYZE never gathers them. They add some microseconds to the planning of a query.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -54,7 +54,7 @@ pub fn create(
         "SELECT '' FROM pg_catalog.pg_depend WHERE refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass \
              AND refobjid = {} AND refobjsubid = {} AND {}",
         table.oid.to_u32(),
-        block.number,
+        block.attnum,
         is_loading()
     ))?;
     if !existing.is_empty() {
@@ -62,7 +62,7 @@ pub fn create(
     }
     let name = choose_name(table, prefix)?;
     let sql = quote_qualified_identifier(schema_name(table.schema)?, name.clone());
-    let function = schema.held_name(c"hamming", &[pg_sys::INT8OID, pg_sys::INT8OID])?;
+    let function = schema.locked_name(c"hamming", &[pg_sys::INT8OID, pg_sys::INT8OID])?;
     notice(format!("creating statistics \"{name}\", with which queries of table \"{}\" load pg_simhash", table.name));
     execute(&format!(
         "CREATE STATISTICS {sql} ON ({function}({}, {})) FROM {}",

@@ -86,7 +86,7 @@ impl Online {
             execute(&Maker::Online.comment(&object, &description))?;
         }
         let trigger = quote_identifier(self.prefix.trigger());
-        let function = self.schema.held_name(c"simhash_update", &[])?;
+        let function = self.schema.locked_name(c"simhash_update", &[])?;
         let mut arguments = vec![quote_literal(column), quote_literal(&self.source.column)];
         arguments.extend(self.source.options_json().map(quote_literal));
         let arguments = arguments.join(", ");
@@ -130,7 +130,7 @@ impl Online {
         Ok(())
     }
 
-    /// Whether the table has the trigger. An error if another trigger has its name or fills that column.
+    /// Whether the table has the trigger. An error if another trigger has its name or computes that column.
     fn has_trigger(&self, table: &Target) -> Result<bool, ErrorReport> {
         let name = self.prefix.trigger();
         let mut found = false;
@@ -172,10 +172,10 @@ impl Online {
         let Some(found) = Column::find(&table.open(), column)? else {
             return Ok(());
         };
-        // A plain bigint may hold anything, unless the trigger fills it, or our comment shows that an earlier call made
-        // it.
+        // A plain bigint may have any values, unless the trigger computes it, or our comment shows that an earlier call
+        // made it.
         let is_plain = found.data_type == pg_sys::INT8OID && !found.is_generated;
-        if is_plain && (has_trigger || is_marked_relation(table.oid, found.number)?) {
+        if is_plain && (has_trigger || is_marked_relation(table.oid, found.attnum)?) {
             return Ok(());
         }
         let message =

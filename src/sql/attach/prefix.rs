@@ -1,4 +1,5 @@
-//! The names of what attach makes. All begin with one prefix, so that a table can have several fingerprints.
+//! The names of the objects that attach makes. All begin with one prefix, so that a table can have several
+//! fingerprints.
 
 use std::ffi::CStr;
 

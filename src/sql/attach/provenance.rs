@@ -20,7 +20,7 @@ pub enum Maker {
 impl Maker {
     pub const ALL: [Self; 2] = [Self::Attach, Self::Online];
 
-    /// How the comment on what it made begins.
+    /// The beginning of the comments on its objects.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Attach => "made by simhash_attach: ",
@@ -56,7 +56,7 @@ pub fn is_marked_for(index: pg_sys::Oid, prefix: &Prefix) -> Result<bool, ErrorR
     }))
 }
 
-/// What the comment on an index says of the prefix that it was made under.
+/// The part of an index's comment that names the prefix.
 pub fn under_prefix(prefix: &Prefix) -> String {
     format!("{UNDER_PREFIX}{}", prefix.fingerprint())
 }

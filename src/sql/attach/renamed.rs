@@ -1,4 +1,4 @@
-//! Block columns that were renamed after attach made them, recognised by their comments and by what they compute.
+//! Block columns that were renamed after attach made them, recognised by their comments and generation expressions.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -14,7 +14,7 @@ use crate::postgres::catalog::target::Target;
 use crate::postgres::expression::Expression;
 use crate::sql::indexed::recognise::BlockCall;
 
-/// A block column whose name is no longer one that a prefix gives.
+/// A block column whose name is no longer one of a prefix.
 pub struct RenamedBlock {
     pub name: String,
     pub expression: Expression,
@@ -28,25 +28,25 @@ impl RenamedBlock {
         let relation = table.open();
         let mut found = Vec::new();
         for column in Column::all(&relation).filter(|column| column.data_type == pg_sys::INT4OID) {
-            let number = column.number;
-            let Some(expression) = generation_of(&relation, number) else {
+            let attnum = column.attnum;
+            let Some(expression) = generation_of(&relation, attnum) else {
                 continue;
             };
             let Some(call) = BlockCall::read(expression) else { continue };
-            if maker_of(relation.oid(), number)? != Some(Maker::Attach) {
+            if maker_of(relation.oid(), attnum)? != Some(Maker::Attach) {
                 continue;
             }
             let name = column.name()?;
             let has_own_name = (0..*LAYOUTS.end()).any(|block| prefix.block(block) == name);
             let column = Self { name, expression, call };
-            if !has_own_name && !column.has_name_of_another(&relation)? && column.is_of(table, number, prefix)? {
+            if !has_own_name && !column.has_name_of_another(&relation)? && column.is_of(table, attnum, prefix)? {
                 found.push(column);
             }
         }
         Ok(found)
     }
 
-    /// Whether the column has the name that another prefix in use gives to that block. If the application fills the
+    /// Whether the column has the name of that block under another prefix in use. If the application fills the
     /// fingerprint column, no column shows which prefixes are in use, so any name of this form counts.
     fn has_name_of_another(&self, relation: &Relation) -> Result<bool, ErrorReport> {
         let Some(other) = self.name.strip_suffix(&format!("_block{}", self.call.block)) else { return Ok(false) };
@@ -58,10 +58,10 @@ impl RenamedBlock {
     /// Whether the column belongs to this prefix rather than to another with the same source. The name of an index that
     /// attach made on the column shows the prefix. Without such an index, the column belongs to this prefix if no other
     /// prefix lacks the block.
-    fn is_of(&self, table: &Target, number: pg_sys::AttrNumber, prefix: &Prefix) -> Result<bool, ErrorReport> {
+    fn is_of(&self, table: &Target, attnum: pg_sys::AttrNumber, prefix: &Prefix) -> Result<bool, ErrorReport> {
         let block = self.call.block;
         for index in NamedIndex::all_of(table)? {
-            let is_on_it = index.keys.iter().any(|key| matches!(key.of, Keyed::Column(column) if column == number));
+            let is_on_it = index.keys.iter().any(|key| matches!(key.of, Keyed::Column(column) if column == attnum));
             // After the block, the name has the scope, or the suffix of all names of indexes.
             if is_on_it && is_marked_relation(index.oid, 0)? && index.name.contains(&format!("_block{block}_")) {
                 return Ok(index.name.contains(&format!("_{}_", prefix.block(block))));
@@ -69,8 +69,8 @@ impl RenamedBlock {
         }
         let relation = table.open();
         for column in Column::all(&relation).filter(|column| column.data_type == pg_sys::INT8OID) {
-            let number = column.number;
-            let generated = generation_of(&relation, number);
+            let attnum = column.attnum;
+            let generated = generation_of(&relation, attnum);
             if generated.is_some_and(|generated| generated.equals(self.call.fingerprint))
                 && let other = column.name()?
                 && other != prefix.fingerprint()

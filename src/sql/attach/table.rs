@@ -1,6 +1,6 @@
-//! `simhash_attach`: adds to a table whatever it lacks of the fingerprint, its blocks and their btrees.
+//! `simhash_attach`: adds the fingerprint, its blocks and their btrees to a table, unless they exist.
 //!
-//! All checks come before the first command, so that a clash changes nothing.
+//! All checks come before the first command, so that an error changes nothing.
 
 use std::ffi::CStr;
 
@@ -83,7 +83,7 @@ struct Attachment {
     has_columns: bool,
 }
 
-/// What an attached column computes.
+/// The value that an attached column computes.
 #[derive(Clone, Copy)]
 enum Meaning {
     Fingerprint,
@@ -174,7 +174,7 @@ impl Attachment {
         let mut columns = Vec::new();
         for RequiredColumn { name, meaning } in blocks {
             if let Some(found) = Column::find(&relation, name)?
-                && let Some(expression) = generation_of(&relation, found.number)
+                && let Some(expression) = generation_of(&relation, found.attnum)
                 && self.means(&relation, expression, *meaning)?
             {
                 columns.push(name);
@@ -237,7 +237,7 @@ impl Attachment {
         };
         if found.is_stored
             && found.data_type == self.column_type(column.meaning)
-            && let Some(expression) = generation_of(&relation, found.number)
+            && let Some(expression) = generation_of(&relation, found.attnum)
             && self.means(&relation, expression, column.meaning)?
         {
             return Ok(());
@@ -294,7 +294,7 @@ impl Attachment {
         Ok(match meaning {
             Meaning::Fingerprint => fingerprint,
             Meaning::Block(block) => {
-                let function = self.schema.held_name(c"simhash_block", SIMHASH_BLOCK)?;
+                let function = self.schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?;
                 // Omit the layout if it is the default of `simhash_block`.
                 let layout = if self.blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {}", self.blocks) };
                 format!("{function}({fingerprint}, {block}{layout})")
@@ -362,7 +362,7 @@ impl Attachment {
         Ok(())
     }
 
-    /// Refuses foreign tables that lack one of the columns on their servers, or whose fingerprints are others.
+    /// Refuses foreign tables that lack one of the columns on their servers, or whose fingerprints differ.
     fn check_foreign(&self, family: &[Target], columns: &[RequiredColumn]) -> Result<(), ErrorReport> {
         let fingerprint = columns.iter().find(|column| matches!(column.meaning, Meaning::Fingerprint));
         let fingerprint = match fingerprint {
@@ -432,14 +432,14 @@ impl Attachment {
                 Some(column) => quote_identifier(column),
                 None => {
                     description.push_str(&under_prefix(&self.prefix));
-                    required.expression(&self.schema.held_name(c"simhash_block", SIMHASH_BLOCK)?, member, block)?
+                    required.expression(&self.schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?, member, block)?
                 }
             };
             execute(&required.create("CREATE INDEX", &quote_identifier(&name), &member.sql(), &key))?;
             let object = format!("INDEX {}", member.index_sql(&name)?);
             execute(&Maker::Attach.comment(&object, &description))?;
         }
-        // The new indexes serve every search that these do.
+        // The new indexes serve every search that these serve.
         for (index, name) in replaced {
             notice(format!("dropping index \"{name}\", which does not have the fingerprint"));
             execute(&format!("DROP INDEX {index}"))?;
@@ -450,8 +450,8 @@ impl Attachment {
         Ok(missing.len())
     }
 
-    /// Makes queries load the library that do not call its functions, because the application had them before. True if
-    /// this changes a table.
+    /// Makes queries load the library even if they do not call its functions, because the application does not use the
+    /// extension. True if this changes a table.
     fn load_when_planned(&self, family: &[Target], columns: &[RequiredColumn]) -> Result<bool, ErrorReport> {
         let block = columns.iter().find(|column| matches!(column.meaning, Meaning::Block(_)));
         let Some(block) = block.filter(|_| self.source.kind.is_fingerprint()) else { return Ok(false) };

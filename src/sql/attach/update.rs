@@ -48,7 +48,7 @@ fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorRep
                 Some(old) if call.is_unchanged(old) => call.event.new_tuple(),
                 _ => call
                     .event
-                    .with_value(call.fingerprint.number.into(), call.fingerprint()?.and_then(IntoDatum::into_datum)),
+                    .with_value(call.fingerprint.attnum.into(), call.fingerprint()?.and_then(IntoDatum::into_datum)),
             }
         };
         Ok(Internal::from(Some(row.into())))
@@ -109,18 +109,18 @@ impl<'a> TriggerCall<'a> {
         Ok(Self { event, fingerprint, source, kind, options })
     }
 
-    /// Whether an UPDATE leaves the fingerprint and the value of the source as they were.
+    /// Whether an UPDATE leaves the fingerprint and the value of the source unchanged.
     fn is_unchanged(&self, old: Row<'_>) -> bool {
         let new = self.event.new_row();
-        let fingerprint = |row: Row<'_>| row.value(self.fingerprint.number);
+        let fingerprint = |row: Row<'_>| row.value(self.fingerprint.attnum);
         fingerprint(new).is_some_and(|new| fingerprint(old) == Some(new))
-            && new.value(self.source.number).is_some()
-            && new.has_same_values(old, iter::once(self.source.number))
+            && new.value(self.source.attnum).is_some()
+            && new.has_same_values(old, iter::once(self.source.attnum))
     }
 
     /// The fingerprint of the new row's source.
     fn fingerprint(&self) -> Result<Option<i64>, ErrorReport> {
-        let Some(source) = self.event.new_row().value(self.source.number) else {
+        let Some(source) = self.event.new_row().value(self.source.attnum) else {
             return Ok(None);
         };
         // SAFETY: `kind_of_stored` has derived the kind from the source's type, so the value is stored as that kind is.

@@ -73,8 +73,8 @@ fn name(window: &mut Window, firsts: &[u32]) {
     }
 }
 
-/// Whether there are contents; an error if the content is a distance. PostgreSQL takes a second argument of unknown
-/// type for the content: a literal in quotes, NULL, or a parameter without a type.
+/// Whether there is a content argument; an error if the content is a distance. PostgreSQL takes a second argument of
+/// unknown type for the content: a literal in quotes, NULL, or a parameter without a type.
 fn has_content(call: Call<'_>, window: &Window) -> Result<bool, ErrorReport> {
     let arguments = call.expression().and_then(|call| call.window_arguments()).unwrap_or_default();
     if !arguments.get(CONTENT as usize).is_some_and(|content| content.is_fixed()) {

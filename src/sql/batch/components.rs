@@ -15,15 +15,15 @@ use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::ordering::TypeOrder;
 use crate::postgres::raised::unchanged;
 
-#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+type ComponentTable = TableIterator<'static, (name!(id, Option<AnyElement>), name!(component, Option<AnyElement>))>;
+
 #[pg_extern(sql = false)]
 fn simhash_components(
     a: AnyArray,
     b: AnyArray,
     progress: bool,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<TableIterator<'static, (name!(id, Option<AnyElement>), name!(component, Option<AnyElement>))>, ErrorReport>
-{
+) -> Result<ComponentTable, ErrorReport> {
     // As in simhash_pairs, PostgreSQL has made the arrays without a check for interrupts, and they live as long as the
     // iterator.
     tick();

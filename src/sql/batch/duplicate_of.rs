@@ -10,7 +10,8 @@ use super::progress::Reporter;
 use super::verified::Verified;
 use crate::postgres::call::Call;
 
-/// Returns the position, from 1, of the kept row that the current row duplicates; NULL if the current row is kept.
+/// Returns the position, from 1, of the earlier row that the current row duplicates, which itself duplicates none. NULL
+/// if there is no such row.
 #[pg_extern(sql = false)]
 fn simhash_duplicate_of(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.

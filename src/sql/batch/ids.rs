@@ -4,7 +4,7 @@
 
 use std::slice;
 
-use formats::array_elements::{ArrayError, ElementOffsets, Layout};
+use formats::array_elements::{ArrayError, ElementOffsets, ElementStorage};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
@@ -36,14 +36,15 @@ impl Ids {
             pg_sys::get_typlenbyvalalign(element_type, &mut length, &mut by_value, &mut align);
             (element_type, slice::from_raw_parts(detoasted.cast::<u8>(), varsize_any(detoasted.cast())))
         };
-        let offsets =
-            ElementOffsets::read(bytes, Layout { length, align: align as u8 }, &tick).map_err(|why| match why {
+        let offsets = ElementOffsets::read(bytes, ElementStorage { length, align: align as u8 }, &tick).map_err(
+            |why| match why {
                 ArrayError::Null(index) => null_element(what, index),
                 ArrayError::Corrupted => {
                     user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, format!("array {what} is corrupted"))
                 }
                 ArrayError::OutOfMemory => algorithm_error(Error::OutOfMemory),
-            })?;
+            },
+        )?;
         Ok(Self { array: bytes.as_ptr(), element_type, by_value: by_value.then_some(length), offsets })
     }
 

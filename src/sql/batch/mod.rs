@@ -1,5 +1,5 @@
-//! All near-duplicates of a table at once: `simhash_pairs`, `simhash_cluster`, `simhash_duplicate_of` and, for what is
-//! searched in several parts, `simhash_components`.
+//! All near-duplicates of a table at once: `simhash_pairs`, `simhash_cluster`, `simhash_duplicate_of` and, to combine
+//! the pairs of several searches, `simhash_components`.
 
 mod cluster;
 mod components;

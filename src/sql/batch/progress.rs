@@ -34,7 +34,7 @@ impl Reporter {
         Self { name, rows, is_reporting }
     }
 
-    /// Lets the user cancel, and sends a report if one is due.
+    /// Checks for interrupts, and sends a report if one is due.
     pub fn tick(&self, progress: Progress) {
         tick();
         if let Some(report) = self.report(progress, Instant::now()) {

@@ -29,11 +29,11 @@ const PROGRESS: c_int = 5;
 /// Missing in the declarations of version 0.3.0, without radii.
 const RADII: c_int = 6;
 
-/// Bytes of features that are in memory at once, unless `work_mem` is larger. A tenth of it would need ten passes over
-/// the rows of a window where this needs one.
+/// Bytes of features that are in memory at once, unless `work_mem` is larger. A tenth would need ten passes over the
+/// rows of a window instead of one.
 const LEAST_BUDGET: usize = 256 << 20;
 
-/// The arguments of a function, as the first row of the partition gives them.
+/// The arguments of a function, at the first row of the partition.
 pub struct Verified {
     pub rule: Rule,
     pub progress: bool,
@@ -56,7 +56,8 @@ impl Verified {
         Ok(near.zip(options).map(|(near, options)| Self { rule: Rule { near, resemblance }, progress, options }))
     }
 
-    /// For each row, the position of the row that stands for it.
+    /// For each row, the position of the row that represents it: the first row of its cluster, or the row that it
+    /// duplicates.
     pub fn verify<C: Component>(
         &self,
         window: &Window,
@@ -70,7 +71,7 @@ impl Verified {
         let mut verification = verification.map_err(algorithm_error)?;
         // A text is freed before the next is read.
         let mut text_context = PgMemoryContexts::new("simhash text");
-        while let Some(row) = verification.wanted(&report) {
+        while let Some(row) = verification.row_to_read(&report) {
             let mut features = None;
             if self.rule.resemblance.is_some() {
                 // SAFETY: features are not in the context.

@@ -57,7 +57,7 @@ fn simhash_agg_serialize(state: Internal) -> Option<Vec<u8>> {
 fn simhash_agg_deserialize(bytes: &[u8], _unused: Internal) -> Result<Internal, ErrorReport> {
     let tally = Tally::from_bytes(bytes)
         .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "state of simhash_agg is corrupted"))?;
-    // The state is combined at once and not needed after that, so it need not be in the aggregate's memory.
+    // The state is combined immediately and then not needed, so it need not be in the aggregate's memory.
     Ok(store(tally, PgMemoryContexts::CurrentMemoryContext))
 }
 

@@ -37,8 +37,8 @@ fn simhash_probes(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<Option<Vec<i32>>, ErrorReport> {
     match cut_to_probe(block, blocks, max_distance) {
-        // No fingerprint is within a negative distance, but the result is NULL rather than an empty array: with that,
-        // `block = ANY (probes)` would be false for a NULL fingerprint, where it must be NULL.
+        // No fingerprint is within a negative distance, but the result is NULL rather than an empty array: with an
+        // empty array, `block = ANY (probes)` would be false for a NULL fingerprint, but must be NULL.
         Ok(_) if max_distance < 0 => Ok(None),
         Ok((cut, radius)) => Ok(Some(cut.list_probes(fingerprint.cast_unsigned(), radius).map_err(algorithm_error)?)),
         // SAFETY: `fcinfo` belongs to the running call.
@@ -81,7 +81,7 @@ fn layout_of(call: Expression) -> Option<Vec<i32>> {
     arguments.iter().skip(1).map(|argument| argument.integer()).collect()
 }
 
-/// NULL while a query runs; the error if all arguments are constants, because then the planner is computing the result.
+/// NULL while a query runs. The error if all arguments are constants, because then the planner computes the result.
 pub fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Option<T>, ErrorReport> {
     let all_constant = call
         .expression()

@@ -1,5 +1,5 @@
-//! `simhash_difference` and `simhash_containment`: what two texts do not have in common, and how much of one text the
-//! other has.
+//! `simhash_difference` and `simhash_containment`: the features that only one of two texts has, and the share of one
+//! text's features that the other has.
 
 use pgrx::AnyElement;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -11,16 +11,11 @@ use super::options::{Document, RawJsonb, read};
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{RawText, decode, to_datum};
 
-#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+type DifferenceTable =
+    TableIterator<'static, (name!(side, &'static str), name!(feature, Option<AnyElement>), name!(weight, f64))>;
+
 #[pg_extern(sql = false)]
-fn simhash_difference(
-    a: RawText<'_>,
-    b: RawText<'_>,
-    options: RawJsonb<'_>,
-) -> Result<
-    TableIterator<'static, (name!(side, &'static str), name!(feature, Option<AnyElement>), name!(weight, f64))>,
-    ErrorReport,
-> {
+fn simhash_difference(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) -> Result<DifferenceTable, ErrorReport> {
     let options = read(Document::Jsonb(options))?;
     let (a, b) = (decode(a)?, decode(b)?);
     let lists = with_fingerprinter(|fingerprinter| difference(fingerprinter, &a, &b, &options, &tick))

@@ -1,4 +1,4 @@
-//! `simhash_features`: the features that a text's fingerprint is made of.
+//! `simhash_features`: the features that a text's fingerprint is made from.
 
 use pgrx::AnyElement;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -10,15 +10,10 @@ use super::simhash::to_bigint;
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{RawText, decode, to_datum};
 
-#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+type FeaturesTable = TableIterator<'static, (name!(feature, Option<AnyElement>), name!(weight, f64), name!(hash, i64))>;
+
 #[pg_extern(sql = false)]
-fn simhash_features(
-    content: RawText<'_>,
-    options: RawJsonb<'_>,
-) -> Result<
-    TableIterator<'static, (name!(feature, Option<AnyElement>), name!(weight, f64), name!(hash, i64))>,
-    ErrorReport,
-> {
+fn simhash_features(content: RawText<'_>, options: RawJsonb<'_>) -> Result<FeaturesTable, ErrorReport> {
     let options = read(Document::Jsonb(options))?;
     let content = decode(content)?;
     let features = with_fingerprinter(|fingerprinter| fingerprinter.features(&content, &options, &tick))

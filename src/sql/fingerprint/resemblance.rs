@@ -1,8 +1,8 @@
-//! `simhash_resemblance`: the resemblance of two texts' features, which confirms or refutes what their fingerprints
-//! suggest.
+//! `simhash_resemblance`: the resemblance of two texts, which confirms near fingerprints or refutes them.
 //!
-//! Often one text is compared with many. So the features of one text are cached: of a text that was an argument of two
-//! consecutive calls, or else of the first argument. A later call with this text as either argument uses them.
+//! Often one text is compared with many. So the features of one text are cached: of the text that was an argument of
+//! two consecutive calls or, without such a text, of the first argument. A later call with this text as either argument
+//! uses them.
 
 use std::cell::RefCell;
 

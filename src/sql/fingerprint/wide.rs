@@ -20,8 +20,8 @@ use crate::postgres::text::{RawText, decode};
 const MAX_WORDS: i32 = 16;
 
 thread_local! {
-    /// The options of each word of the last call; the first one's are what the call was given. To seed a thousand
-    /// weights takes as long as to fingerprint a long text.
+    /// The options of each word of the last call. The options of the first word are the argument of the call. Seeding a
+    /// thousand weights takes as long as fingerprinting a long text.
     static LAST: RefCell<Vec<Options>> = const { RefCell::new(Vec::new()) };
 }
 

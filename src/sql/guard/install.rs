@@ -146,7 +146,6 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo
     })
 }
 
-/// The log that the user asks for.
 fn asked_log(log_to: Option<pg_sys::Oid>, columns: Vec<String>) -> Result<Option<Log>, ErrorReport> {
     if log_to.is_none() && !columns.is_empty() {
         let message = "log_columns needs a log";
@@ -156,7 +155,6 @@ fn asked_log(log_to: Option<pg_sys::Oid>, columns: Vec<String>) -> Result<Option
     log_to.map(|table| Log::of_table(table, columns)).transpose()
 }
 
-/// The guard that the user asks for.
 struct AskedGuard {
     /// The running function.
     function: pg_sys::Oid,
@@ -196,7 +194,7 @@ impl AskedGuard {
             "CREATE OR REPLACE TRIGGER {TRIGGER_NAME} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
              {}({})",
             table.sql(),
-            self.schema.held_name(c"simhash_dedup", &[])?,
+            self.schema.locked_name(c"simhash_dedup", &[])?,
             arguments.join(", ")
         ))?;
         if always {
@@ -205,7 +203,6 @@ impl AskedGuard {
         Ok(())
     }
 
-    /// The trigger's arguments.
     fn arguments(&self, criterion: Criterion, among: Option<String>) -> Arguments {
         Arguments {
             action: self.action,
@@ -218,7 +215,7 @@ impl AskedGuard {
         }
     }
 
-    /// Checks what would make the trigger fail, and what the trigger cannot check by itself. Returns the criterion of
+    /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the criterion of
     /// near-duplicates, and the tables to search.
     fn check(&self, table: &Target, relation: &Relation) -> Result<(Criterion, Vec<SearchedTable>), ErrorReport> {
         check_is_whole(table)?;
@@ -235,7 +232,7 @@ impl AskedGuard {
         let (criterion, searched) =
             members.searched_by_layout(&self.fingerprint, &self.scope, criteria, self.schema)?;
         self.check_mark(relation, &searched)?;
-        self.check_half_objects(table, relation)?;
+        self.warn_of_shared_key(table, relation)?;
         self.check_log(table, relation)?;
         report_estimates(table, &searched);
         Ok((criterion, searched))
@@ -255,15 +252,16 @@ impl AskedGuard {
         }
     }
 
-    /// Warns if skipped rows are halves of objects: each row belongs to a row of another table with the same key.
-    fn check_half_objects(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
+    /// Warns if the guard skips rows and each row shares its primary key with a row of another table: that other row
+    /// would be left without its counterpart.
+    fn warn_of_shared_key(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
         if self.action != Action::Skip {
             return Ok(());
         }
-        let key: HashSet<_> = PrimaryKey::read(relation)?.columns().map(|column| column.number).collect();
+        let key: HashSet<_> = PrimaryKey::read(relation)?.columns().map(|column| column.attnum).collect();
         let is_key = |foreign: &ForeignKey| foreign.columns.iter().copied().collect::<HashSet<_>>() == key;
-        let Some(half) = foreign_keys(relation).into_iter().find(is_key) else { return Ok(()) };
-        let other = relation_name(half.referenced)?.unwrap_or_default();
+        let Some(shared) = foreign_keys(relation).into_iter().find(is_key) else { return Ok(()) };
+        let other = relation_name(shared.referenced)?.unwrap_or_default();
         let message = format!("skipped rows of table \"{}\" leave rows of table \"{other}\" behind", table.name);
         warn(
             user_error(PgSqlErrorCode::ERRCODE_WARNING, sendable(message))
@@ -276,7 +274,7 @@ impl AskedGuard {
         Ok(())
     }
 
-    /// Prepares the log as the trigger does, so that whatever makes the trigger fail does so here.
+    /// Prepares the log as the trigger does, to raise the trigger's errors now.
     fn check_log(&self, table: &Target, relation: &Relation) -> Result<(), ErrorReport> {
         let Some(log) = &self.log else { return Ok(()) };
         if self.action == Action::Reject {

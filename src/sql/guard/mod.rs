@@ -1,9 +1,9 @@
 //! Guarded tables: no two rows are near-duplicates of each other.
 //!
-//! A guard is a trigger on a table. [`definition`] is what its arguments define, and which tables it searches. [`row`]
-//! is what becomes of each new row: the trigger function, the search for near rows, and the action. [`install`] creates
-//! and drops the trigger. [`preview`] shows what a guard would find among the rows that a table already has, and
-//! reports what a guard costs.
+//! A guard is a trigger on a table. [`definition`] reads its arguments and lists the tables that it searches. [`row`]
+//! checks each new row: it has the trigger function, the search for near rows, and the action. [`install`] creates and
+//! drops the trigger. [`preview`] shows the near-duplicates that a guard would find among a table's existing rows, and
+//! reports a guard's cost.
 
 mod definition;
 mod install;

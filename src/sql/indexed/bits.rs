@@ -1,4 +1,4 @@
-//! The 64 bits of a fingerprint, in the types in which SQL has them.
+//! The 64 bits of a fingerprint, in the SQL types that can store them.
 
 use pgrx::pg_sys;
 
@@ -8,7 +8,7 @@ use crate::sql::functions::ExtensionSchema;
 /// Number of bits of a fingerprint.
 pub const LENGTH: i32 = 64;
 
-/// An expression that has the 64 bits of a fingerprint.
+/// An expression whose value is the 64 bits of a fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub enum Bits {
     Bigint(Expression),
@@ -59,8 +59,9 @@ impl Bits {
         (expression.bit_length() == Some(LENGTH)).then_some(Self::BitString(expression.without_relabelling()))
     }
 
-    /// Reads an expression of type `bit` that is combined with one whose length is 64: if its length is not known, it
-    /// is checked when the query runs, and raises an error of the same SQLSTATE. None if it has another length.
+    /// Reads an expression of type `bit` that is combined with another one of length 64. None if it is known to have
+    /// another length. If its length is not known, it is checked when the query runs, with an error of the same
+    /// SQLSTATE.
     pub fn of_checked_bit_string(expression: Expression) -> Option<Self> {
         match expression.bit_length() {
             Some(_) => Self::of_bit_string(expression),

@@ -1,4 +1,4 @@
-//! The column that holds a table's fingerprints.
+//! The column that stores a table's fingerprints.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -27,7 +27,7 @@ pub fn column_of(table: &Relation, bits: Bits) -> Option<Column> {
 }
 
 /// Refuses a fingerprint column whose values are not stored: a virtual generated column, which PostgreSQL supports from
-/// version 18 on. It cannot be indexed, and it is NULL in a row that is read without a query.
+/// version 18 on. It cannot be indexed, and it is NULL in a row that is not read by a query.
 pub fn check_is_stored(table: &Relation, column: &Column) -> Result<(), ErrorReport> {
     if !column.is_generated || column.is_stored {
         return Ok(());

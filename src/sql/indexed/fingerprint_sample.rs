@@ -50,11 +50,11 @@ impl SampledTable {
         check_is_here(oid)?;
         let column = fingerprint_column(&table, column)
             .map_err(|error| error.set_hint("Name the column of fingerprints as the second argument."))?;
-        let taken = |found: &Column| Ok((found.number == column.number).then_some("the fingerprint itself"));
+        let taken = |found: &Column| Ok((found.attnum == column.attnum).then_some("the fingerprint itself"));
         let numbers = scope.check(&table, taken)?;
         Ok(Self {
             oid,
-            column: column.number,
+            column: column.attnum,
             scope: numbers,
             quoted_scope: scope.names().iter().map(quote_identifier).collect(),
             quoted: quote_qualified_identifier(schema_name(table.schema())?, table.name()?),
@@ -63,11 +63,12 @@ impl SampledTable {
     }
 
     /// A sample of the fingerprints, and the number of fingerprints in the table, which is exact for a small table.
-    /// With a scope, both are of the largest group of rows that agree in its columns: there, searches cost most.
+    /// With a scope, both are of the largest group of rows with the same values in its columns: there, searches cost
+    /// most.
     ///
     /// Whole pages are sampled, each with the same chance, in all partitions and inheritors. The same table gives the
-    /// same sample, because a sample scan starts at the first page, unlike a sequential scan, which may join another
-    /// one.
+    /// same sample: a sample scan always starts at the first page. (A sequential scan may start at the position of
+    /// another one.)
     pub fn sample(&self) -> Result<(Sample, f64), ErrorReport> {
         let mut sample = Sample::new().map_err(algorithm_error)?;
         let share = (PAGES / self.pages()?).min(1.0);
@@ -79,8 +80,8 @@ impl SampledTable {
         let largest_group = self.largest_group(&from)?;
         let query = format!("SELECT t.{}::pg_catalog.int8 {from}{largest_group}", self.quoted_column);
         let query = Query::parse(to_server(&query)?)?;
-        // The lock protects the table and its column, but not the names by which the query looked them up.
-        let expected = Variable { relation: 1, number: self.column, levels_up: 0 };
+        // The table and its column are locked, but other ones may have got their names.
+        let expected = Variable { varno: 1, attnum: self.column, levels_up: 0 };
         let column = query.returned().first().and_then(|returned| returned.without_relabelling().column());
         if query.table() != Some(self.oid) || column != Some(expected) {
             return Err(renamed(self.oid));
@@ -90,7 +91,7 @@ impl SampledTable {
         Ok((sample, rows))
     }
 
-    /// The SQL that restricts a sample to the largest group of rows that agree in the scope.
+    /// The SQL that restricts a sample to the largest group of rows with the same scope values.
     fn largest_group(&self, from: &str) -> Result<String, ErrorReport> {
         if self.quoted_scope.is_empty() {
             return Ok(String::new());
@@ -112,13 +113,13 @@ impl SampledTable {
         })
     }
 
-    /// The blocks that the table has indexed, within the scope.
+    /// The blocks that are indexed within the scope.
     pub fn indexed(&self) -> Option<Indexed> {
         Indexed::read_members(self.oid, self.column, &self.scope)
     }
 
-    /// The number of pages of the table, with its partitions and inheritors. Citus knows the size of a table that it
-    /// has distributed, which has no pages itself.
+    /// The number of pages of the table, with its partitions and inheritors. For a table that Citus distributes, which
+    /// has no pages itself, Citus returns the size.
     fn pages(&self) -> Result<f64, ErrorReport> {
         let size = if distribution(self.oid)?.is_some() {
             "pg_catalog.citus_relation_size(relation)"

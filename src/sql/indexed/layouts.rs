@@ -1,6 +1,6 @@
 //! The layouts of blocks that a table has indexed.
 //!
-//! A block is indexed if a btree has it as a key: either a stored generated column, computed by
+//! A block is indexed if it is a key of a btree: either a stored generated column, computed by
 //! `simhash_block(fingerprint, i, blocks)`, or this expression itself. Names do not matter, only expressions do.
 //! Columns before the block, such as a tenant's number, are the index's scope.
 
@@ -23,7 +23,7 @@ use crate::postgres::expression::Expression;
 pub enum Fingerprint {
     /// A column of the table.
     Column(i16),
-    /// An expression of the table's columns, whose column references have relation 1, as in the catalogs.
+    /// An expression of the table's columns, whose column references have varno 1, as in the catalogs.
     Expression(Expression),
 }
 
@@ -49,7 +49,7 @@ pub struct Scoped {
     pub block: IndexedBlock,
 }
 
-/// A key of an index that is a block of any fingerprint.
+/// An index key that is a block of some fingerprint.
 pub struct BlockKey {
     /// The columns that are keys before the block.
     pub scope: Vec<i16>,
@@ -58,7 +58,7 @@ pub struct BlockKey {
     pub call: BlockCall,
 }
 
-/// The blocks of a fingerprint that a table has indexed within a scope.
+/// The blocks of a fingerprint that are indexed within a scope.
 pub struct Indexed {
     pub blocks: Vec<IndexedBlock>,
     /// The planner's estimate of the number of rows.
@@ -69,7 +69,7 @@ pub struct Indexed {
 pub type Layout = Vec<IndexedBlock>;
 
 impl Indexed {
-    /// Reads the blocks that a table has indexed within the scope of these columns, which may be in any order.
+    /// Reads the blocks that are indexed within the scope of these columns, which may be in any order.
     fn read(table: &Relation, fingerprint: i16, scope: &[i16]) -> Self {
         let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint));
         let is_of_scope =
@@ -88,13 +88,13 @@ impl Indexed {
         let scope: Vec<_> = scope.iter().map(|&column| Column::at(&table, column)).collect::<Option<_>>()?;
         let mut common: Option<Self> = None;
         for member in with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE) {
-            // Skip a table that has just been dropped, and a partitioned table, which has no rows of its own.
+            // Skip a table that was just dropped, and a partitioned table, which has no rows of its own.
             let Some(table) = Relation::open_for_planning(member).filter(|table| !table.is_partitioned()) else {
                 continue;
             };
-            let number = |column: &Column| Column::find_raw(&table, column.raw_name()).map(|found| found.number);
-            let own_scope: Vec<_> = scope.iter().map(number).collect::<Option<_>>()?;
-            let own = Self::read(&table, number(&fingerprint)?, &own_scope);
+            let attnum = |column: &Column| Column::find_raw(&table, column.raw_name()).map(|found| found.attnum);
+            let own_scope: Vec<_> = scope.iter().map(attnum).collect::<Option<_>>()?;
+            let own = Self::read(&table, attnum(&fingerprint)?, &own_scope);
             common = Some(match common {
                 Some(mut others) => {
                     others.rows += own.rows;
@@ -135,23 +135,23 @@ pub fn is_covering(layout: &Layout) -> bool {
     layout.iter().all(|found| found.fingerprint.is_some())
 }
 
-/// The layouts in the form that the algorithm takes.
+/// The layouts as arguments of [`growth::Growth::new`].
 pub fn growing(layouts: &[Layout]) -> impl Iterator<Item = Vec<growth::IndexedBlock>> {
     layouts.iter().map(|layout| layout.iter().filter_map(IndexedBlock::growing).collect())
 }
 
 impl IndexedBlock {
-    /// The block in the form that the algorithm takes; None if there is no such block.
+    /// The block as an argument of [`growth::Growth::new`]; None if there is no such block.
     fn growing(&self) -> Option<growth::IndexedBlock> {
         Some(growth::IndexedBlock { block: Block::new(self.block, self.blocks)?, entries: self.entries() })
     }
 
-    /// What the entries of the index have.
+    /// Whether the entries of the index have the fingerprint.
     pub fn entries(&self) -> Entries {
         if self.fingerprint.is_some() { Entries::Covering } else { Entries::Plain }
     }
 
-    /// Whether this is the same block as another one, and its index covers all rows if the other's does.
+    /// Whether this is the same block as `other`, and its index has all rows if the index of `other` does.
     fn is_as_good_as(&self, other: &Self) -> bool {
         (self.block, self.blocks) == (other.block, other.blocks) && self.is_partial <= other.is_partial
     }
@@ -167,13 +167,13 @@ impl Scoped {
 impl Fingerprint {
     /// A test whether an expression is this fingerprint of a table.
     pub fn recogniser(self, table: &Relation) -> impl Fn(Expression) -> bool {
-        let (number, expression) = match self {
-            Self::Column(number) => (Some(number), generation_of(table, number)),
+        let (attnum, expression) = match self {
+            Self::Column(attnum) => (Some(attnum), generation_of(table, attnum)),
             Self::Expression(expression) => (None, Some(expression)),
         };
         let bits = expression.map(Bits::of_bigint);
         move |found| {
-            number.is_some() && found.as_own_column() == number
+            attnum.is_some() && found.as_own_column() == attnum
                 || bits.is_some_and(|bits| bits.equals(Bits::of_bigint(found)))
         }
     }
@@ -189,7 +189,7 @@ pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = Block
         let key = index.keys[position];
         let scope = index.keys[..position].iter().map(|before| column(before.of)).collect::<Option<Vec<_>>>()?;
         let expression = match key.of {
-            Keyed::Column(number) => generation_of(table, number),
+            Keyed::Column(attnum) => generation_of(table, attnum),
             Keyed::Expression(expression) => Some(expression),
         };
         let call = expression.filter(|_| key.is_integer).and_then(BlockCall::read)?;
@@ -199,8 +199,8 @@ pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = Block
 
 /// Whether the first keys of an index, which are these columns, are compared as the columns' types and collations do.
 pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> bool {
-    index.keys.iter().zip(columns).all(|(key, &number)| {
-        Column::at(table, number).is_some_and(|column| {
+    index.keys.iter().zip(columns).all(|(key, &attnum)| {
+        Column::at(table, attnum).is_some_and(|column| {
             key.collation == column.collation && btree_family(column.data_type) == Some(key.family)
         })
     })
@@ -216,7 +216,7 @@ pub fn indexed_blocks(
     let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index)).filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
         let included = match fingerprint {
-            Fingerprint::Column(number) => index.attnum_of(number),
+            Fingerprint::Column(attnum) => index.attnum_of(attnum),
             Fingerprint::Expression(_) => None,
         };
         let BlockCall { block, blocks, .. } = key.call;

@@ -1,9 +1,9 @@
-//! What a table has for searches and guards. [`recognise`] reads calls of the extension's functions in expressions, and
-//! [`bits`] the types in which SQL has a fingerprint. [`fingerprint_column`] finds the column that holds the
-//! fingerprints, [`layouts`] the blocks that are indexed, and [`scope`] names the columns that an index has before the
-//! block. [`source`] is the column that fingerprints are made from, and [`text_source`] its text, if it is one.
-//! [`update_trigger`] lists the triggers that compute fingerprints, and [`unfilled`] finds rows that have none yet.
-//! [`skew`] shows what searches of a table cost, by a [`fingerprint_sample`].
+//! The columns and indexes of a table that serve searches and guards. [`recognise`] reads calls of the extension's
+//! functions in expressions, and [`bits`] the types in which SQL has a fingerprint. [`fingerprint_column`] finds the
+//! column that holds the fingerprints, [`layouts`] the blocks that are indexed, and [`scope`] names the columns that an
+//! index has before the block. [`source`] is the column that fingerprints are made from, and [`text_source`] the text
+//! that they are made from. [`update_trigger`] lists the triggers that compute fingerprints, and [`unfilled`] finds
+//! rows that lack a fingerprint. [`skew`] estimates the cost of searches from a [`fingerprint_sample`].
 
 pub mod bits;
 pub mod fingerprint_column;

@@ -1,4 +1,4 @@
-//! Recognises calls of the extension's functions in stored expressions, by which columns and index keys are
+//! Recognises calls of the extension's functions in the expressions of columns and index keys. These calls make them
 //! fingerprints or blocks.
 //!
 //! Expressions are compared as trees, so it does not matter how they are written in SQL.

@@ -48,8 +48,8 @@ impl Scope {
         &self.0
     }
 
-    /// The attnums of the columns in a table. An error unless each of them can come before a block in an index. For a
-    /// column that cannot be in the scope, `taken` says what it is, such as the source of the fingerprint.
+    /// The attnums of the columns in a table. An error unless each column can come before a block in an index. `taken`
+    /// returns the role of a column that cannot be in the scope, such as the source of the fingerprint.
     pub fn check(
         &self,
         table: &Relation,
@@ -73,14 +73,14 @@ impl Scope {
                 return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                     .set_hint("Name a column of a type that has a default operator class for btrees."));
             }
-            Ok(column.number)
+            Ok(column.attnum)
         };
         self.0.iter().map(check).collect()
     }
 
     /// The attnums of the columns in a table; None if one does not exist.
     pub fn numbers(&self, table: &Relation) -> Result<Option<Vec<i16>>, ErrorReport> {
-        self.0.iter().map(|name| Ok(Column::find(table, name)?.map(|column| column.number))).collect()
+        self.0.iter().map(|name| Ok(Column::find(table, name)?.map(|column| column.attnum))).collect()
     }
 
     /// The keys of an index: the columns, then `block`.

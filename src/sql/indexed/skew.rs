@@ -1,4 +1,4 @@
-//! `simhash_skew`: what searches of a table cost in each layout, and what share of the copies they find.
+//! `simhash_skew`: the cost of searches of a table with each layout, and the share of the copies that they find.
 //!
 //! The sample of the table is read with the calling user's rights and row-level security.
 
@@ -19,32 +19,30 @@ use crate::postgres::raised::unchanged;
 use crate::postgres::spi::from_server;
 use crate::sql::arguments::check_distance;
 
-#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
+type SkewTable = TableIterator<
+    'static,
+    (
+        name!(blocks, i32),
+        name!(indexed, bool),
+        name!(probes, i64),
+        name!(commonest, Vec<f64>),
+        name!(candidates, f64),
+        name!(worst, f64),
+        name!(cost, f64),
+        name!(best, bool),
+        name!(within, i32),
+        name!(radii, Vec<i32>),
+        name!(found, Option<f64>),
+    ),
+>;
+
 #[pg_extern(sql = false)]
 fn simhash_skew_radii(
     target: Option<pg_sys::Oid>,
     fingerprint: Option<&CStr>,
     max_distance: Option<i32>,
     scope: Option<AnyArray>,
-) -> Result<
-    TableIterator<
-        'static,
-        (
-            name!(blocks, i32),
-            name!(indexed, bool),
-            name!(probes, i64),
-            name!(commonest, Vec<f64>),
-            name!(candidates, f64),
-            name!(worst, f64),
-            name!(cost, f64),
-            name!(best, bool),
-            name!(within, i32),
-            name!(radii, Vec<i32>),
-            name!(found, Option<f64>),
-        ),
-    >,
-    ErrorReport,
-> {
+) -> Result<SkewTable, ErrorReport> {
     let (Some(target), Some(fingerprint), true) = (target, fingerprint, scope.is_some()) else {
         return Ok(TableIterator::empty());
     };
@@ -57,36 +55,34 @@ fn simhash_skew_radii(
     })))
 }
 
+type ScopedSkewTable = TableIterator<
+    'static,
+    (
+        name!(blocks, i32),
+        name!(indexed, bool),
+        name!(probes, i64),
+        name!(commonest, Vec<f64>),
+        name!(candidates, f64),
+        name!(worst, f64),
+        name!(cost, f64),
+        name!(best, bool),
+    ),
+>;
+
 /// The function as version 0.3.0 declares it, for databases that have not been updated: without radii.
-#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
 #[pg_extern(sql = false)]
 fn simhash_skew_scoped(
     target: pg_sys::Oid,
     fingerprint: &CStr,
     max_distance: i32,
     scope: AnyArray,
-) -> Result<
-    TableIterator<
-        'static,
-        (
-            name!(blocks, i32),
-            name!(indexed, bool),
-            name!(probes, i64),
-            name!(commonest, Vec<f64>),
-            name!(candidates, f64),
-            name!(worst, f64),
-            name!(cost, f64),
-            name!(best, bool),
-        ),
-    >,
-    ErrorReport,
-> {
+) -> Result<ScopedSkewTable, ErrorReport> {
     let rows = skew_rows(target, fingerprint, within(max_distance)?, &Scope::read(Some(scope))?)?;
     Ok(TableIterator::new(rows.map(SkewRow::into_columns)))
 }
 
-/// A search, and the number of blocks with which it is done.
-type Search = (i32, Nearness);
+/// The number of blocks of a search, and which fingerprints it finds.
+type LayoutSearch = (i32, Nearness);
 
 /// A row of the result.
 struct SkewRow {
@@ -102,7 +98,7 @@ struct SkewRow {
 }
 
 impl SkewRow {
-    /// The row's columns without those that describe the search and what it finds.
+    /// The row's columns, except the columns for the nearness.
     fn into_columns(self) -> (i32, bool, i64, Vec<f64>, f64, f64, f64, bool) {
         let Self { near: _, blocks, indexed, probes, commonest, candidates, worst, cost, best } = self;
         (blocks, indexed, probes, commonest, candidates, worst, cost, best)
@@ -110,7 +106,7 @@ impl SkewRow {
 }
 
 /// The searches within a distance, with all layouts.
-fn within(max_distance: i32) -> Result<Vec<Search>, ErrorReport> {
+fn within(max_distance: i32) -> Result<Vec<LayoutSearch>, ErrorReport> {
     let near = Nearness::within(check_distance(max_distance)?);
     Ok(LAYOUTS.map(|blocks| (blocks, near)).collect())
 }
@@ -118,7 +114,7 @@ fn within(max_distance: i32) -> Result<Vec<Search>, ErrorReport> {
 fn skew_rows(
     target: pg_sys::Oid,
     fingerprint: &CStr,
-    searches: Vec<Search>,
+    searches: Vec<LayoutSearch>,
     scope: &Scope,
 ) -> Result<impl Iterator<Item = SkewRow> + 'static, ErrorReport> {
     let (sample, rows, indexed) = unchanged(|| {
@@ -141,13 +137,14 @@ fn skew_rows(
     }))
 }
 
-/// Rounds a share of the rows to a hundredth of a percent: below that, chance decides the commonest value of a sample.
+/// Rounds a share of the rows to a hundredth of a percent. Below that, the share of the commonest value in a sample is
+/// chance.
 fn share(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
 
 /// Rounds to three digits, which is more than the accuracy of a sample.
 fn estimate(value: f64) -> f64 {
-    // `format!` finds the nearest decimal number, but alone would round 122.5 to the even 122.
+    // `format!` rounds to the nearest decimal number, but 122.5 to the even 122: raise it a little.
     format!("{:.2e}", value * (1.0 + f64::EPSILON)).parse().unwrap_or(value)
 }

@@ -1,4 +1,4 @@
-//! The column from which a table's fingerprints are made, or that holds them.
+//! The column from which a table's fingerprints are made, or that stores them.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -9,7 +9,7 @@ use super::bits::{Bits, LENGTH};
 use super::fingerprint_column::check_is_stored;
 use super::recognise::FingerprintCall;
 use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::generation::{generation_sql, hold_names};
+use crate::postgres::catalog::generation::{generation_sql, lock_generation_names};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::user_error;
@@ -22,9 +22,9 @@ use crate::sql::functions::ExtensionSchema;
 pub enum SourceKind {
     /// `bigint`: the fingerprints themselves, made by the application.
     Fingerprints,
-    /// `bit(64)`: the same as bit strings.
+    /// `bit(64)`: fingerprints as bit strings.
     BitStrings,
-    /// The same as hexadecimal digits: `text`, or a type with an implicit cast to it.
+    /// Fingerprints as hexadecimal digits: `text`, or a type with an implicit cast to it.
     Hex,
     /// `text`, or a type with an implicit cast to it.
     Text,
@@ -54,7 +54,7 @@ impl SourceKind {
         }
     }
 
-    /// Whether the column holds fingerprints, rather than what they are made from.
+    /// Whether the column stores fingerprints.
     pub fn is_fingerprint(self) -> bool {
         matches!(self, Self::Fingerprints | Self::BitStrings | Self::Hex)
     }
@@ -71,7 +71,7 @@ impl SourceKind {
     }
 }
 
-/// The options, as `jsonb` writes them, that say that a text has hexadecimal digits.
+/// The options by which a text has hexadecimal digits, as `jsonb` prints them.
 const IS_HEX: &str = r#"{"source": "hex"}"#;
 
 /// A source column, and how to fingerprint it.
@@ -145,7 +145,7 @@ impl Source {
             return Ok(format!("CAST({} AS pg_catalog.int8)", self.argument));
         }
         if self.kind == SourceKind::Hex {
-            let function = schema.held_name(c"simhash_from_hex", &[pg_sys::TEXTOID])?;
+            let function = schema.locked_name(c"simhash_from_hex", &[pg_sys::TEXTOID])?;
             return Ok(format!("{function}({})", self.argument));
         }
         let options = match &self.options_json {
@@ -154,7 +154,7 @@ impl Source {
         };
         let (text, arguments) = (self.kind.argument().0, [self.kind.argument().0, pg_sys::JSONBOID]);
         let arguments = if options.is_empty() { &[text][..] } else { &arguments };
-        Ok(format!("{}({}{options})", schema.held_name(c"simhash", arguments)?, self.argument))
+        Ok(format!("{}({}{options})", schema.locked_name(c"simhash", arguments)?, self.argument))
     }
 
     /// Whether an expression computes the fingerprint of the source column in `relation`, which may be a child.
@@ -205,7 +205,7 @@ fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<Stri
                 .set_detail("Its expression is used in its place, and does not include the limit.")
                 .set_hint("Name the column that it is computed from, or change its type to one without a limit."));
         }
-        hold_names(table, column)?;
+        lock_generation_names(table, column)?;
         argument = generation_sql(table, column)?.unwrap_or_default();
         argument = format!("CAST({argument} AS {})", column.type_name());
     }
@@ -220,8 +220,8 @@ pub fn block_sql(function: &str, column: &Column, block: i32, blocks: i32) -> Re
     Ok(format!("{function}({}, {block}, {blocks})", as_bigint(column)?))
 }
 
-/// A column as an argument of type `bigint`. With exact argument types, a call means our function, whatever others have
-/// its name.
+/// A column as an argument of type `bigint`. With exact argument types, a call resolves to our function, whatever other
+/// functions have its name.
 pub fn as_bigint(column: &Column) -> Result<String, ErrorReport> {
     let name = quote_identifier(column.name()?);
     Ok(if column.data_type == pg_sys::INT8OID { name } else { format!("CAST({name} AS pg_catalog.int8)") })

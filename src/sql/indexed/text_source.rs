@@ -21,8 +21,8 @@ pub struct TextSource {
 
 impl TextSource {
     /// The source of a fingerprint column. For a generated column, it is the argument of `simhash` in its expression;
-    /// for a plain column, the source of the first trigger `simhash_update` that maintains it. None if that is not a
-    /// text.
+    /// for a plain column, the source of the first trigger `simhash_update` that maintains it. None if the source is
+    /// not a text.
     pub fn of_column(
         table: &Relation,
         fingerprint: &Column,

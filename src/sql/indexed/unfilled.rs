@@ -1,5 +1,5 @@
-//! Rows without the fingerprint that the trigger `simhash_update` would give them. `simhash_fill` fills them; other
-//! commands warn about them.
+//! Rows that lack the fingerprint that the trigger `simhash_update` would store. `simhash_fill` stores it; other
+//! commands warn about such rows.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -22,7 +22,7 @@ use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 pub struct MaintainedColumn {
     /// The quoted column name.
     pub column: String,
-    /// What the trigger computes, as SQL for statements of this transaction.
+    /// The expression that the trigger computes, as SQL for statements of this transaction.
     pub fingerprint: String,
 }
 
@@ -35,7 +35,7 @@ impl MaintainedColumn {
         trigger.options()?;
         let fingerprint = match &trigger.options_json {
             Some(json) => {
-                let function = schema.held_name(c"simhash", &[pg_sys::TEXTOID, pg_sys::TEXTOID])?;
+                let function = schema.locked_name(c"simhash", &[pg_sys::TEXTOID, pg_sys::TEXTOID])?;
                 format!("{function}({}, {}::pg_catalog.text)", source.argument(), quote_literal(json))
             }
             None => source.fingerprint_sql(schema)?,
@@ -66,15 +66,16 @@ pub fn warn_of_unfilled(
     family: &[Target],
     look: Look,
 ) -> Result<(), ErrorReport> {
-    // Without children, as for a partition, ONLY is not needed; for a distributed table it would select only the local
-    // part, which has no rows.
+    // Without children, ONLY is not needed. For a distributed table, it would select only the local part, which has no
+    // rows.
     let only = if table.is_partitioned() || family.len() == 1 { "" } else { "ONLY " };
     for member in family.iter().filter(|member| member.is_ordinary()) {
         if !can_be_read(member) {
             continue;
         }
-        let member = member.held()?;
-        // A trigger that cannot compute, for example because its source was dropped, reports that when it fires.
+        let member = member.with_locked_names()?;
+        // Skip a trigger that cannot compute, for example because its source was dropped: it raises an error when it
+        // fires.
         let Ok(Some(maintained)) = MaintainedColumn::read(schema, &member, column) else { continue };
         let mut condition = maintained.is_unfilled();
         if look == Look::ByIndex
@@ -101,8 +102,8 @@ pub fn warn_of_unfilled(
     Ok(())
 }
 
-/// Whether the rows can be read and names can be held. A read-only transaction cannot hold names. If a policy hides
-/// rows from the owner, the rows cannot be read, and simhash_fill reports it.
+/// Whether the rows can be read and the names can be locked. A read-only transaction cannot lock names. If a policy
+/// hides rows from the owner, they cannot be read, and simhash_fill reports it.
 pub fn can_be_read(table: &Target) -> bool {
     let is_temporary_elsewhere = table.open().is_temporary_elsewhere();
     // SAFETY: look-ups in system caches, and a setting that is a plain variable.
@@ -120,7 +121,7 @@ fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Resul
     for index in relation.indexes().into_iter().filter_map(usable) {
         let key = block_keys(&relation, &index)
             .next()
-            .filter(|key| key.scope.is_empty() && key.call.fingerprint.as_own_column() == Some(fingerprint.number));
+            .filter(|key| key.scope.is_empty() && key.call.fingerprint.as_own_column() == Some(fingerprint.attnum));
         match key {
             Some(BlockKey { of: Keyed::Column(number), .. }) => {
                 if let Some(column) = Column::at(&relation, number) {
@@ -128,7 +129,7 @@ fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Resul
                 }
             }
             Some(BlockKey { of: Keyed::Expression(_), call, .. }) => {
-                let function = schema.held_name(c"simhash_block", SIMHASH_BLOCK)?;
+                let function = schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?;
                 return Ok(Some(block_sql(&function, &fingerprint, call.block, call.blocks)?));
             }
             None => {}

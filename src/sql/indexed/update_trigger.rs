@@ -40,7 +40,7 @@ impl UpdateTrigger {
         Ok(Self::all_of(schema, table)?.into_iter().find(|trigger| trigger.fingerprint == column))
     }
 
-    /// The triggers of a table that name both columns; any others fail when they fire.
+    /// The triggers of a table that name both columns. Other triggers raise an error when they fire.
     pub fn all_of(schema: ExtensionSchema, table: &Relation) -> Result<Vec<Self>, ErrorReport> {
         let function = schema.function(c"simhash_update", &[]);
         let mut found = Vec::new();
@@ -70,8 +70,7 @@ impl UpdateTrigger {
     }
 }
 
-/// The kind of source that a trigger can read from values of a type as they are stored, without a cast; None for other
-/// types.
+/// The kind of source that a trigger can read without a cast from stored values of a type; None for other types.
 pub fn kind_of_stored(of_type: pg_sys::Oid) -> Option<SourceKind> {
     // SAFETY: look-ups in system caches.
     unsafe {
@@ -79,7 +78,7 @@ pub fn kind_of_stored(of_type: pg_sys::Oid) -> Option<SourceKind> {
         let is_text = |of_type| of_type == pg_sys::BPCHAROID || pg_sys::IsBinaryCoercible(of_type, pg_sys::TEXTOID);
         match base {
             pg_sys::TSVECTOROID => Some(SourceKind::Document),
-            // A character(n) differs from its text only by spaces at the end, which are in no feature.
+            // A character(n) differs from its text only in trailing spaces, which are in no feature.
             _ if is_text(base) => Some(SourceKind::Text),
             _ => {
                 let element = pg_sys::get_element_type(base);

@@ -22,7 +22,7 @@ use crate::sql::radii::check_radii;
 struct Near {
     fingerprints: [Bits; 2],
     limit: Limit,
-    /// Whether PostgreSQL asks this extension how many rows fulfil the condition.
+    /// Whether PostgreSQL asks this extension's support function how many rows fulfil the condition.
     is_estimated: bool,
 }
 
@@ -45,15 +45,15 @@ pub struct SearchCondition {
     /// The query, of type `bigint`.
     pub query: Expression,
     pub limit: Limit,
-    /// The other relations that the query and the limit need.
+    /// The other relations that the query and the limit refer to.
     pub outer: Outer,
     pub estimate: Estimate,
-    /// Whether PostgreSQL has the estimate already.
+    /// Whether the planner has the estimate already, from the support function.
     pub is_estimated: bool,
 }
 
 impl Near {
-    /// Reads a condition; None unless it is that two fingerprints are near.
+    /// Reads a condition; None unless the condition is that two fingerprints are near.
     fn read(condition: Expression) -> Option<Self> {
         if let Some((function, arguments)) = condition.call() {
             let (&[a, b, limit], radii) = arguments.split_first_chunk()?;
@@ -66,7 +66,7 @@ impl Near {
         let DistanceComparison { distance, strategy, limit, .. } = DistanceComparison::read(condition)?;
         let is_strict = match strategy {
             pg_sys::BTLessStrategyNumber => true,
-            // Of the rows within the distance, the condition itself selects those at the distance.
+            // For `=`, search within the distance. The condition itself then selects the rows at this distance.
             pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => false,
             _ => return None,
         };
@@ -97,8 +97,8 @@ impl SearchCondition {
     }
 }
 
-/// For each of two fingerprints that is computed from the relation's columns alone: this fingerprint, and the other one
-/// as the query, both of type `bigint`.
+/// For each of two fingerprints that refers to the relation's columns only: this fingerprint, and the other one as the
+/// query, both of type `bigint`.
 pub fn sides(relation: BaseRelation, [a, b]: [Bits; 2]) -> impl Iterator<Item = (Expression, Expression)> {
     [(a, b), (b, a)].into_iter().filter_map(move |(own, query)| {
         let fingerprint = own.bigint().filter(|own| relation.owns(*own) && !own.is_volatile())?;
@@ -106,14 +106,15 @@ pub fn sides(relation: BaseRelation, [a, b]: [Bits; 2]) -> impl Iterator<Item = 
     })
 }
 
-/// The generated column that stores a fingerprint; None if the fingerprint is a column itself, or no column stores it.
+/// The generated column that stores a fingerprint; None if the fingerprint is itself a column, or if no column stores
+/// it.
 fn stored(relation: BaseRelation, fingerprint: Expression) -> Option<Expression> {
     if fingerprint.as_own_column().is_some() || !relation.is_table() {
         return None;
     }
-    let own = fingerprint.moved(relation.number(), 1);
+    let own = fingerprint.moved(relation.relid(), 1);
     let column = column_of(&Relation::open_locked(relation.table()), Bits::of_bigint(own))?;
-    Some(column.as_variable()?.moved(1, relation.number()))
+    Some(column.as_variable()?.moved(1, relation.relid()))
 }
 
 /// Reads a condition that a distance must exceed a limit, such as the first half of `BETWEEN 0 AND k`. Returns the
@@ -152,8 +153,8 @@ impl DistanceComparison {
 }
 
 impl Limit {
-    /// The nearness to plan for. A limit that is not a constant counts as the usual distance, and radii that are not
-    /// constants are left out.
+    /// The nearness for the planner's estimates. A limit that is not constant counts as [`USUAL_DISTANCE`], and radii
+    /// that are not constant are left out.
     pub fn expected(self) -> Nearness {
         let limit = self.expression.any_integer();
         let max_distance = limit.map_or(USUAL_DISTANCE, |limit| largest_distance(limit, self.is_strict));

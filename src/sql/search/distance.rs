@@ -1,8 +1,7 @@
 //! Recognises the Hamming distance of two fingerprints.
 //!
-//! `hamming(a, b)` and `a <~> b` are the extension's own. Applications that were written without the extension count
-//! the bits in which two fingerprints differ: with `bit_count` or, as was needed before PostgreSQL 14, as characters of
-//! a text.
+//! `hamming(a, b)` and `a <~> b` are the extension's own. Applications that do not use the extension count the bits in
+//! which two fingerprints differ: with `bit_count` or, before PostgreSQL 14, as characters of a text.
 
 use pgrx::pg_sys;
 

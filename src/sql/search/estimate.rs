@@ -6,9 +6,9 @@ use simhash::search::nearness::Nearness;
 use crate::postgres::expression::Expression;
 use crate::postgres::planner::planner_info::Planner;
 
-/// The number of near-duplicates that the planner expects of a fingerprint, in addition to rows that are near by
-/// chance. If it expected more than one, it would prefer a sequential scan for `LIMIT 1`, because it would expect to
-/// find one early.
+/// The number of near-duplicates of a fingerprint that the planner expects, in addition to rows that are near by
+/// chance. With more than one, the planner would prefer a sequential scan for `LIMIT 1`, which it would expect to end
+/// early.
 const NEAR_DUPLICATES: f64 = 1.0;
 /// The share of rows that the planner expects to have a near-duplicate. PostgreSQL's own default for a semi-join is the
 /// same.
@@ -25,8 +25,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The estimate for a condition on two fingerprints. If the value of one of them is known, it counts the common
-    /// values of the other that are near this value.
+    /// The estimate for a condition on two fingerprints. If the value of one fingerprint is known, the estimate
+    /// includes the common values of the other one that are near it.
     pub fn new(planner: Planner, [a, b]: [Expression; 2], near: Nearness) -> Self {
         let distance = near.max_distance();
         let sides = [(a, b), (b, a)].into_iter();

@@ -4,18 +4,17 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 
-use super::finder::Counts;
+use super::finder::FinderCounts;
 use super::plan::Settings;
 use crate::postgres::expression::{Expression, list};
 use crate::postgres::planner::custom_scan::NodeInstrumentation;
 use crate::sql::indexed::layouts::is_covering;
 
-/// What a scan has done in this process.
+/// The work of a scan in this process.
 pub struct Done {
     /// The radius within which the last search has looked up each block; None if it has made no step.
     pub radii: Option<Vec<Option<u32>>>,
-    pub counts: Counts,
-    /// Number of searches.
+    pub counts: FinderCounts,
     pub searches: u64,
 }
 
@@ -47,9 +46,9 @@ pub unsafe fn explain(
             output.text(c"Within Radii", &radii);
         }
         if !settings.scope.is_empty() {
-            let equality = |number| {
-                let value = shown(settings.scope_index() + number)?;
-                Some([b"(", &key_name(settings, number)[..], b" = ", &value, b")"].concat())
+            let equality = |position| {
+                let value = shown(settings.scope_index() + position)?;
+                Some([b"(", &key_name(settings, position)[..], b" = ", &value, b")"].concat())
             };
             output.list(c"Scope", (0..settings.scope.len()).filter_map(equality));
         }
@@ -70,16 +69,16 @@ pub unsafe fn explain(
 }
 
 /// The name of a column of the scope, as SQL.
-fn key_name(settings: &Settings, number: usize) -> Vec<u8> {
+fn key_name(settings: &Settings, position: usize) -> Vec<u8> {
     let index = settings.layouts.iter().flatten().map(|found| found.index).next().unwrap_or(pg_sys::InvalidOid);
     // SAFETY: both functions return a string in the current memory context, or null for an unknown column.
     unsafe {
-        let name = pg_sys::get_attname(index, number as i16 + 1, true);
+        let name = pg_sys::get_attname(index, position as i16 + 1, true);
         if name.is_null() { Vec::new() } else { CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes().to_vec() }
     }
 }
 
-/// Adds what a scan has done, in EXPLAIN (ANALYZE).
+/// Adds the work of a scan, for EXPLAIN (ANALYZE).
 ///
 /// # Safety
 /// The output is that of the running EXPLAIN.
@@ -91,9 +90,9 @@ unsafe fn show_counts(done: &Done, instrument: &NodeInstrumentation, output: &Ou
             let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
             output.list(c"Radii", radii.map(String::into_bytes));
         }
-        let Counts { descents, full_scans, .. } = done.counts;
-        // Parallel workers do not report these counts, but only PostgreSQL's own counters: show these counts if this
-        // process has made all searches.
+        let FinderCounts { descents, full_scans, .. } = done.counts;
+        // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process
+        // has made all searches.
         if done.searches as f64 >= instrument.nloops {
             output.number(c"Index Descents", descents as f64);
             if full_scans > 0 || !output.is_text() {

@@ -1,4 +1,4 @@
-//! Finds near fingerprints in the block indexes of a table, one after the other.
+//! Finds near fingerprints in the block indexes of a table.
 //!
 //! [`Growth`] says which values of which block to look up next. An entry that has the fingerprint is compared in the
 //! index. Where entries have only the block, their tids are collected and sorted, so that each page of the table is
@@ -30,21 +30,21 @@ pub struct Finder {
     /// Which fingerprints are near the query.
     near: Nearness,
     task: Option<Task>,
-    /// The tids that were found by steps that were then given up.
+    /// The tids that were found by steps that were given up.
     seen: HashSet<u64>,
     /// The values that are being looked up.
     values: Vec<i32>,
     /// The keys before the block.
     scope: Vec<pg_sys::ScanKeyData>,
-    counts: Counts,
-    /// Whether the scan of an index stays open for further steps. It takes 45 kB, so beginning another one is cheaper
-    /// unless it is used again soon.
+    counts: FinderCounts,
+    /// Whether index scans stay open for further steps. An open scan takes 45 kB, so beginning another one is cheaper
+    /// unless the scan is soon used again.
     reuses_scans: bool,
 }
 
-/// What a finder has done in all its searches.
+/// The work of a finder in all its searches.
 #[derive(Clone, Copy, Default)]
-pub struct Counts {
+pub struct FinderCounts {
     /// Number of probes.
     pub descents: u64,
     /// Number of index entries that were read.
@@ -69,7 +69,7 @@ struct Task {
     index: (usize, usize),
     /// The values that are still to be looked up.
     values: Box<dyn Iterator<Item = i32>>,
-    /// Whether the index scan may have further entries for the values that were looked up last.
+    /// Whether the index scan may have further entries for the last values.
     is_scanning: bool,
     /// Whether all entries have been read.
     is_read: bool,
@@ -88,7 +88,7 @@ enum TaskKind {
     Step(Step),
     /// A full scan of an index.
     FullScan {
-        /// Whether to leave out what steps have found.
+        /// Whether to leave out entries that steps have found.
         skips_found: bool,
     },
 }
@@ -99,7 +99,7 @@ pub struct NearEntry {
     pub fingerprint: u64,
     pub distance: u32,
     pub tid: ItemPointerData,
-    /// Whether the row has been fetched, and is in the slot for rows of the table.
+    /// Whether the row has been fetched into the slot for rows of the table.
     pub is_fetched: bool,
 }
 
@@ -112,18 +112,17 @@ pub enum Next {
     Exhausted,
 }
 
-/// The nearness before a search has begun.
+/// No fingerprints are near before a search has begun.
 const NONE_NEAR: Nearness = Nearness::within(-1);
 
 /// The most tids that are collected before their rows are fetched: half a megabyte.
 const MAX_COLLECTED_TIDS: usize = 1 << 16;
-/// The limit on the tids that a step may find and still be given up: a quarter of a megabyte. Once the steps that were
-/// given up have found as many, no further step is given up; these tids take two megabytes at most.
+/// A step that has found more tids than this is not given up: they take a quarter of a megabyte. Once the steps that
+/// were given up have found as many, no step is given up any more; these tids take at most two megabytes.
 const MAX_REMEMBERED_TIDS: usize = 1 << 15;
 
 impl Finder {
-    /// A finder in a table of about `row_count` rows. It opens the indexes, so that they cannot be dropped before it
-    /// ends.
+    /// A finder in a table of about `row_count` rows. It opens the indexes until [`Finder::end`].
     pub fn new(settings: &Settings, row_count: f64) -> Self {
         let index = |of: &IndexedBlock| {
             let block = Block::new(of.block, of.blocks)?;
@@ -141,7 +140,7 @@ impl Finder {
             seen: HashSet::new(),
             values: Vec::new(),
             scope: Vec::new(),
-            counts: Counts::default(),
+            counts: FinderCounts::default(),
             reuses_scans: false,
         }
     }
@@ -151,8 +150,7 @@ impl Finder {
         self.scope = scope;
     }
 
-    /// Begins a search for fingerprints near `query`. `is_again` says whether it follows another search of the same
-    /// scan.
+    /// Begins a search for fingerprints near `query`. `is_again` says whether the scan has made a search before.
     pub fn begin(&mut self, settings: &Settings, query: u64, near: Nearness, is_again: bool) {
         self.reuses_scans = is_again;
         self.growth = Growth::new(self.row_count, growing(&settings.layouts), near);
@@ -177,7 +175,7 @@ impl Finder {
         self.row_count * costs.fold(f64::INFINITY, f64::min)
     }
 
-    /// Finds the next near fingerprint at one of these distances. Makes steps until everything within `target` is
+    /// Finds the next near fingerprint at one of these distances. Makes steps until everything within `target` has been
     /// found, as long as the remaining steps cost at most `otherwise` microseconds. An entry that several steps find is
     /// returned once.
     pub fn next(&mut self, rows: &mut Rows, target: i32, distances: &RangeInclusive<u32>, otherwise: f64) -> Next {
@@ -228,7 +226,7 @@ impl Finder {
         self.task = Some(task);
     }
 
-    /// Begins a full scan of the cheapest index. If `skips_found`, what steps have found is left out.
+    /// Begins a full scan of the cheapest index. If `skips_found`, it leaves out entries that steps have found.
     pub fn begin_full_scan(&mut self, rows: &Rows, skips_found: bool) {
         self.counts.full_scans += 1;
         self.begin_on_cheapest_index(rows, TaskKind::FullScan { skips_found }, KeyCondition::NotNull);
@@ -267,8 +265,8 @@ impl Finder {
         None
     }
 
-    /// The next near entry of a task whose entries have the fingerprint. None at the end of the task, or if its step is
-    /// to be given up.
+    /// The next near entry of a task in a covering index. None at the end of the task, or if its step is to be given
+    /// up.
     fn next_near(&mut self, task: &mut Task, distances: &RangeInclusive<u32>) -> Option<NearEntry> {
         let Self { query, near, .. } = *self;
         let is_near = |value: i64| {
@@ -303,8 +301,8 @@ impl Finder {
         }
     }
 
-    /// The next near entry of a task whose entries lack the fingerprint, so that each row is fetched. None at the end
-    /// of the task, or if its step is to be given up.
+    /// The next near entry of a task in a plain index, whose rows must be fetched. None at the end of the task, or if
+    /// its step is to be given up.
     fn next_fetched(&mut self, task: &mut Task, rows: &mut Rows, distances: &RangeInclusive<u32>) -> Option<NearEntry> {
         loop {
             while let Some(number) = task.to_fetch.pop() {
@@ -338,20 +336,20 @@ impl Finder {
             if task.to_fetch.is_empty() {
                 return None;
             }
-            // The fetches take most of the time, so do not give up a step that has begun them.
+            // Fetches take most of the time, so do not give up a step after this.
             task.stop_remembering();
             task.to_fetch.sort_unstable_by(|a, b| b.cmp(a));
         }
     }
 
-    /// Whether no step has found an entry before the task.
+    /// Whether no earlier step has found an entry. Always true in a full scan that skips none.
     fn is_new(&self, task: &Task, fingerprint: u64, tid: ItemPointerData) -> bool {
         task.kind == TaskKind::FullScan { skips_found: false }
             || self.growth.is_new(fingerprint ^ self.query)
                 && (self.seen.is_empty() || !self.seen.contains(&number_of(tid)))
     }
 
-    /// Looks up the next values of a task, unless the index scan may have further entries for the last ones. False if
+    /// Looks up the next values of a task, unless the index scan may have further entries for the last values. False if
     /// no values are left.
     fn look_up_next(&mut self, task: &mut Task) -> bool {
         if task.is_scanning {
@@ -377,7 +375,7 @@ impl Finder {
         self.index(index).open(rows, keys);
     }
 
-    /// Begins to look up a block by a condition, within the scope.
+    /// Begins to look up entries by a condition on the block, within the scope.
     fn look_up(&mut self, (layout, index): (usize, usize), condition: KeyCondition<'_>) {
         let Self { layouts, scope, .. } = self;
         if let Some(scan) = layouts[layout][index].scan.as_mut() {
@@ -396,14 +394,14 @@ impl Finder {
         self.index(index).scan.as_mut().is_some_and(|scan| rows.fetch_entry(scan))
     }
 
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> FinderCounts {
         let scans = self.layouts.iter().flatten().filter_map(|index| index.scan.as_ref());
         let entries = self.counts.entries + scans.map(|scan| scan.entries).sum::<u64>();
-        Counts { entries, ..self.counts }
+        FinderCounts { entries, ..self.counts }
     }
 
-    /// The radius within which the last search has looked up each block of the layout that it has used most; None if it
-    /// has completed no step.
+    /// The radius within which the last search has looked up each block, in the layout that it has used most. None if
+    /// it has completed no step.
     pub fn radii(&self) -> Option<Vec<Option<u32>>> {
         let layouts = self.layouts.iter().zip(self.growth.radii());
         let (layout, found) = layouts.max_by_key(|(_, radii)| radii.iter().flatten().count())?;
@@ -424,7 +422,6 @@ impl Finder {
         }
     }
 
-    /// Closes the indexes.
     pub fn end(self) {
         for index in self.layouts.into_iter().flatten() {
             if let Some(scan) = index.scan {
@@ -453,7 +450,7 @@ impl Task {
         Self { kind, index, values, is_scanning, is_read, entries, near, to_fetch, found }
     }
 
-    /// Remembers what the step has found, in case it is given up.
+    /// Stores a tid that the step has found, for the case that the step is given up.
     fn remember(&mut self, tid: ItemPointerData) {
         if let Some(tids) = &mut self.found {
             push(tids, number_of(tid));
@@ -463,7 +460,7 @@ impl Task {
         }
     }
 
-    /// Forgets what the step has found, so that it may no longer be given up.
+    /// Forgets the tids that the step has found. It can no longer be given up.
     fn stop_remembering(&mut self) {
         self.found = None;
     }

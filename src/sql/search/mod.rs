@@ -1,8 +1,8 @@
-//! Searches. [`near`] has the functions on fingerprints. [`condition`] recognises conditions on a [`distance`], and
-//! says by which of them a table can be searched; [`estimate`] says how many rows fulfil them. [`path`] offers the scan
-//! of block indexes to the planner, and [`plan`] is what the plan of a search stores. [`scan`] runs it, within a
-//! [`scope`] if the indexes have one. It finds [`rows`] by a [`finder`] or, nearest first, by [`nearest`]. [`explain`]
-//! shows what it has done.
+//! Searches. [`near`] has the functions on fingerprints. [`condition`] recognises the conditions on a [`distance`] by
+//! which a table can be searched, and [`estimate`] estimates how many rows fulfil them. [`path`] offers the scan of
+//! block indexes to the planner, and [`plan`] defines what the plan stores. [`scan`] runs it, within a [`scope`] if the
+//! indexes have one. A [`finder`] reads the indexes, [`rows`] fetches rows, and [`nearest`] returns the nearest rows
+//! first. [`explain`] adds to the output of EXPLAIN.
 
 mod condition;
 mod distance;

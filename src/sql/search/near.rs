@@ -1,4 +1,4 @@
-//! `simhash_near` and the planner support function of it and of `hamming`.
+//! `simhash_near`, and the planner support function of `simhash_near` and `hamming`.
 
 use pgrx::AnyArray;
 use pgrx::datum::Internal;
@@ -21,8 +21,8 @@ fn simhash_near(fingerprint: i64, query: i64, max_distance: i32) -> bool {
     distance::hamming(fingerprint.cast_unsigned(), query.cast_unsigned()).cast_signed() <= max_distance
 }
 
-/// `simhash_near` with radii. A leakproof function must not fail while a query runs, so radii that are not those of a
-/// layout give NULL then. If they are constants in the query, they are an error.
+/// `simhash_near` with radii. The function is leakproof, so it must not fail while a query runs: radii that fit no
+/// layout give NULL. If they are constants in the query, the planner reports an error.
 #[pg_extern(sql = false)]
 fn simhash_near_radii(
     fingerprint: i64,
@@ -39,8 +39,8 @@ fn simhash_near_radii(
 }
 
 /// The planner support function of `simhash_near` and `hamming`. It estimates how many rows `simhash_near` selects, and
-/// reports constant radii that are not those of a layout. PostgreSQL calls it before it collects the paths of a table.
-/// This loads the library, whose hook then offers the scan.
+/// reports constant radii that fit no layout. PostgreSQL calls it before it collects the paths of a table. This loads
+/// the library, whose hook then offers the scan.
 #[pg_extern(sql = false)]
 fn simhash_near_support(request: Internal) -> Result<Internal, ErrorReport> {
     answer(request, |request| match request {
@@ -63,8 +63,8 @@ fn simhash_near_support(request: Internal) -> Result<Internal, ErrorReport> {
     })
 }
 
-/// The share of the rows that `simhash_near` with these arguments selects: in a join, of the pairs of rows; in a
-/// semi-join, of the rows that have a near one.
+/// The share of the rows that `simhash_near` with these arguments selects; in a join, the share of the pairs of rows;
+/// in a semi-join, the share of the outer rows that have a near row.
 fn selectivity(planner: Planner, arguments: &[Expression], is_semi_join: bool) -> Option<f64> {
     let (&[a, b, max_distance], radii) = arguments.split_first_chunk()?;
     let limit = Limit { expression: max_distance, radii: radii.first().copied(), is_strict: false };

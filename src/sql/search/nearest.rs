@@ -1,9 +1,9 @@
 //! The nearest rows first.
 //!
-//! What is found is stored by its distance, until everything at that distance has been found. When the steps have cost
-//! as much as a full scan of an index, one full scan finds the rest. Memory is limited: if more is found, what is
-//! farthest is dropped, and another full scan finds it again. If the rows at one distance alone exceed the limit, a
-//! full scan returns them as it finds them.
+//! Entries are stored by their distance, until all entries at that distance have been found. When the steps have cost
+//! as much as a full scan of an index, one full scan finds the rest. Memory is limited: if more entries are found, the
+//! farthest are dropped, and another full scan finds them again. If the rows at one distance alone exceed the limit, a
+//! full scan returns them without storing them.
 
 use pgrx::pg_sys::{self, ItemPointerData};
 use simhash::distance::share_within;
@@ -15,7 +15,7 @@ use super::rows::Rows;
 use crate::postgres::error::push;
 
 /// A search for the nearest rows.
-pub struct Nearest {
+pub struct NearestSearch {
     /// The largest distance of a row.
     limit: i32,
     /// The stored entries, by distance.
@@ -27,12 +27,12 @@ pub struct Nearest {
     current: i32,
     /// Everything within this distance has been found and stored.
     complete: i32,
-    /// What is farther than this is dropped.
+    /// Entries farther than this are dropped.
     farthest: i32,
     reading: Reading,
     /// The expected cost of a full scan, in microseconds.
     full_scan: f64,
-    /// Whether to ask if rows are visible to all.
+    /// Whether to read from the visibility map if rows are visible to all.
     needs_visibility: bool,
 }
 
@@ -41,7 +41,7 @@ pub struct Nearest {
 enum Reading {
     Steps,
     FullScans,
-    /// By a full scan that returns what is at the current distance as it finds it.
+    /// By a full scan that returns the entries at the current distance without storing them.
     Current,
 }
 
@@ -50,7 +50,7 @@ enum Reading {
 pub struct StoredEntry {
     pub fingerprint: u64,
     pub tid: ItemPointerData,
-    /// Whether every transaction sees all rows of its page; false if that was not asked.
+    /// Whether every transaction sees all rows of its page; false if this was not read.
     pub is_visible_to_all: bool,
 }
 
@@ -76,21 +76,22 @@ impl Capacity {
     pub fn new(expected: Option<f64>) -> Self {
         // SAFETY: the setting is a plain number, of kilobytes.
         let memory = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(64).saturating_mul(1024);
-        // While a vector grows, it takes three times what it holds.
+        // While a vector grows, it takes three times the memory of its elements.
         let largest = memory / (3 * size_of::<StoredEntry>());
-        // Only whole distances are stored, and the last one may have several times as many rows as those before it.
+        // All entries at a distance are stored, or none. The largest distance may have several times as many rows as
+        // all smaller ones.
         let now = expected.map_or(largest, |rows| (8.0 * rows).max(256.0) as usize).min(largest);
         Self { expected: expected.unwrap_or(0.0) as usize, now, largest }
     }
 
-    /// Grows because the query reads more rows than expected. False if the capacity is the largest already.
+    /// Grows because the query reads more rows than expected. False if the capacity cannot grow.
     fn grow(&mut self) -> bool {
         let before = self.now;
         self.now = self.now.saturating_mul(8).min(self.largest);
         self.now > before
     }
 
-    /// The number of full scans that it takes to return everything within a distance, of `rows` uniform fingerprints.
+    /// The number of full scans that return everything within a distance, among `rows` uniform fingerprints.
     pub fn full_scans(mut self, rows: f64, distance: i32) -> f64 {
         let at = |distance| rows * (share_within(distance) - share_within(distance - 1));
         let (mut scans, mut current) = (0.0, 0);
@@ -110,8 +111,8 @@ impl Capacity {
     }
 }
 
-impl Nearest {
-    /// Begins a search for what is within `limit`. A full scan is expected to cost `full_scan` microseconds.
+impl NearestSearch {
+    /// Begins a search for everything within `limit`. A full scan is expected to cost `full_scan` microseconds.
     pub fn new(limit: i32, growth: &Growth, full_scan: f64, capacity: Capacity, needs_visibility: bool) -> Self {
         let limit = limit.min(LARGEST_DISTANCE);
         Self {
@@ -121,7 +122,8 @@ impl Nearest {
             capacity,
             current: 0,
             complete: -1,
-            // Store only what steps reach before a full scan is cheaper. The full scan finds what is farther.
+            // Store only entries that the steps find before a full scan is cheaper. The full scan finds the farther
+            // ones.
             farthest: growth.reach(full_scan).clamp(0, limit.max(0)),
             reading: Reading::Steps,
             full_scan,
@@ -182,7 +184,7 @@ impl Nearest {
         }
     }
 
-    /// Makes a full scan that finds everything from the current distance on, up to the capacity.
+    /// Makes a full scan that stores the entries from the current distance on, up to the capacity.
     fn make_full_scan(&mut self, finder: &mut Finder, rows: &mut Rows) {
         self.stored.iter_mut().for_each(|of_distance| *of_distance = Vec::new());
         self.count = 0;
@@ -213,7 +215,7 @@ impl Nearest {
         self.count += 1;
         while self.count > self.capacity.now && self.farthest >= 0 {
             // Many rows may be at one distance, such as copies of the query's text. If the nearer rows are fewer than
-            // the query is expected to read, grow instead of dropping them.
+            // the query is expected to read, grow instead of dropping those rows.
             let rest = self.count - self.stored[self.farthest as usize].len();
             if rest < self.capacity.expected && self.capacity.grow() {
                 continue;

@@ -121,14 +121,14 @@ struct ByDistance {
     query: Expression,
     /// The condition that limits the distance.
     limit: Option<SearchCondition>,
-    /// The other relations that the scan needs.
+    /// The other relations that the scan refers to.
     outer: Outer,
     /// The number of rows that the query is expected to read, if the distance is not limited.
     expected: Option<f64>,
 }
 
 impl ByDistance {
-    /// Reads an order; None unless it is by the distance from a query that is the same for all rows.
+    /// Reads an order; None unless it is by the distance from a query that refers to no relation.
     fn read(relation: BaseRelation, order: Order, conditions: &[SearchCondition]) -> Option<Self> {
         if !relation.may_see_hidden_rows(order.expression) {
             return None;
@@ -161,7 +161,7 @@ struct IndexedTable<'a> {
     usable: &'a [UsableIndex],
     layouts: Vec<Layout>,
     scope: Vec<Equality>,
-    /// The other relations that the search and its scope need.
+    /// The other relations that the search and its scope refer to.
     outer: Outer,
     /// The attnum of the fingerprint, if it is a column and all these indexes have it.
     covered: Option<i16>,
@@ -170,9 +170,9 @@ struct IndexedTable<'a> {
 }
 
 impl<'a> Indexes<'a> {
-    /// The table with the layouts of a fingerprint, for a search that needs the relations `outer`. It is listed once
-    /// for each scope that the query has values for and, if only some of the layouts are covering, again with these
-    /// alone.
+    /// The table with the layouts of a fingerprint, for a search that refers to the relations `outer`. It is listed
+    /// once for each scope that the query has values for. If only some of the layouts are covering, it is listed again
+    /// with these alone.
     fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable<'a>> {
         let Self { relation, usable, .. } = *self;
         let column = fingerprint.as_own_column().filter(|&column| column > 0);
@@ -230,7 +230,7 @@ impl<'a> Indexes<'a> {
         let index = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
             let of = match column {
                 Some(column) => Fingerprint::Column(column),
-                None => Fingerprint::Expression(fingerprint.moved(self.relation.number(), 1)),
+                None => Fingerprint::Expression(fingerprint.moved(self.relation.relid(), 1)),
             };
             let indexes = self.usable.iter().map(|index| Relation::open_locked(index.oid));
             let table = Relation::open_locked(self.relation.table());
@@ -241,8 +241,8 @@ impl<'a> Indexes<'a> {
     }
 }
 
-/// The sets of relations, each with those of `outer`, that give each column of a scope a value. `scope` has the
-/// equalities of each column.
+/// The sets of relations that give each column of a scope a value, each including `outer`. `scope` has the equalities
+/// of each column.
 fn outers(outer: Outer, scope: &[Vec<Equality>]) -> Vec<Outer> {
     scope.iter().fold(vec![outer], |outers, equalities| {
         let mut larger = Vec::new();

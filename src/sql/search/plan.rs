@@ -1,4 +1,4 @@
-//! What the plan of a search stores, as lists of nodes that PostgreSQL can copy and send to parallel workers.
+//! The parts of a search's plan, as lists of nodes that PostgreSQL can copy and send to parallel workers.
 
 use std::ffi::c_void;
 
@@ -61,9 +61,9 @@ impl Search {
     }
 }
 
-/// Number of integers before those of the indexes, in the list that stores [`Settings`].
+/// In the list that stores [`Settings`], the number of integers before the integers of the indexes.
 const FIXED: usize = 9;
-/// Number of integers of each index.
+/// The number of integers of each index.
 const EACH: usize = 4;
 
 impl Settings {
@@ -72,7 +72,7 @@ impl Settings {
         largest_distance(limit, self.is_strict)
     }
 
-    /// The number of rows if the table has `pages` pages now: a plan may be cached while the table grows.
+    /// The number of rows if the table now has `pages` pages: it may have grown since it was planned.
     pub fn rows_in(&self, pages: f64) -> f64 {
         (self.rows * pages / self.pages.max(1.0)).max(1.0)
     }

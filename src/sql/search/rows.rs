@@ -53,8 +53,7 @@ impl Rows {
         self.slot
     }
 
-    /// The tid of the row version that was fetched last. An index entry has the tid of the first version if later ones
-    /// are on the same page.
+    /// The tid of the row version that was fetched last. An index entry has the tid of the root of the HOT chain.
     pub fn tid(&self) -> pg_sys::ItemPointerData {
         // SAFETY: the slot holds a row of the table.
         unsafe { (*self.slot).tts_tid }
@@ -65,8 +64,8 @@ impl Rows {
         self.fetches
     }
 
-    /// Fetches the row of the entry that a scan has read last; false if the snapshot does not see the row. The scan is
-    /// of an index of this table.
+    /// Fetches the row of the entry that a scan has read last; false if the snapshot does not see the row. The scan
+    /// must be of an index of this table.
     pub fn fetch_entry(&mut self, scan: &mut EntryScan) -> bool {
         self.fetches += 1;
         // SAFETY: the slot is for rows of the table.
@@ -96,7 +95,7 @@ impl Rows {
     }
 
     /// Whether every transaction sees all rows of the heap page of this tid. Must be called while the index page of the
-    /// tid's entry is pinned, because VACUUM cannot have removed the row then.
+    /// tid's entry is pinned, so that VACUUM cannot have removed the row.
     pub fn is_visible_to_all(&mut self, tid: pg_sys::ItemPointerData) -> bool {
         let (page, _) = tid_numbers(tid);
         // SAFETY: the table is open. The buffer is invalid, or pinned by an earlier call.

@@ -10,7 +10,7 @@ use simhash::search::nearness::Nearness;
 
 use super::explain::{Done, explain};
 use super::finder::{Finder, NearEntry, Next};
-use super::nearest::{Capacity, Nearby, Nearest};
+use super::nearest::{Capacity, Nearby, NearestSearch};
 use super::plan::Settings;
 use super::rows::Rows;
 use super::scope::ScopeConditions;
@@ -36,15 +36,14 @@ struct Running {
     /// The slot of the node.
     slot: *mut TupleTableSlot,
     state: SearchState,
-    /// Number of searches.
     searches: u64,
     /// The entries and the fetches that PostgreSQL's counters already include.
     reported: (u64, u64),
 }
 
-/// What a search is doing.
+/// The state of a search.
 enum SearchState {
-    /// It has not begun: the query and the limit are not computed.
+    /// It has not begun: the query and the limit have not been evaluated.
     New,
     /// It finds near rows in any order.
     Near {
@@ -53,18 +52,18 @@ enum SearchState {
     },
     /// It returns rows nearest first.
     Nearest {
-        nearest: Box<Nearest>,
+        nearest: Box<NearestSearch>,
         /// Whether the rows without a fingerprint follow.
         and_nulls: bool,
     },
-    /// It returns all rows with a fingerprint, to be followed by those without.
+    /// It returns all rows with a fingerprint. The rows without a fingerprint follow.
     All,
     /// It returns the rows without a fingerprint.
     Nulls,
     Done,
 }
 
-/// The expressions that are computed when a search begins.
+/// The expressions that are evaluated when a search begins.
 struct Expressions {
     query: *mut pg_sys::ExprState,
     /// The largest distance, an integer of the type `limit_type`; null if the search is for all rows.
@@ -78,8 +77,8 @@ struct Expressions {
 enum Goal {
     All,
     Near(Nearness),
-    /// None, because the condition is NULL for every row: the limit or the radii are NULL, or the radii are not those
-    /// of a layout.
+    /// No rows, because the condition is NULL for every row: the limit or the radii are NULL, or the radii fit no
+    /// layout.
     None,
 }
 
@@ -172,7 +171,7 @@ impl CustomScan for NearScan {
 }
 
 impl Expressions {
-    /// Computes what the search is for.
+    /// Evaluates the limit and the radii.
     ///
     /// # Safety
     /// The node is running.
@@ -181,7 +180,7 @@ impl Expressions {
             return Goal::All;
         }
         // SAFETY: the caller passes the running node of the expressions. The radii, an `integer[]`, are read before
-        // another expression is computed.
+        // another expression is evaluated.
         unsafe {
             let Some(limit) = value(node, self.limit) else { return Goal::None };
             let Some(limit) = integer_value(self.limit_type, limit) else { unreadable() };
@@ -201,12 +200,12 @@ impl Expressions {
     }
 }
 
-/// Raises the error for a plan that this library has not made.
+/// Raises the error for a plan that this library did not make.
 fn unreadable() -> ! {
     raise(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "the plan of a search is not one of pg_simhash"))
 }
 
-/// Gives the node a slot for rows of its table, or for rows of which only one column is known.
+/// Gives the node a slot for rows of its table or, if `has_one_column`, a virtual slot.
 ///
 /// PostgreSQL has given the node a virtual slot, and has compiled the conditions and the projection for it. Before
 /// version 16, a node cannot ask for another kind of slot.
@@ -224,7 +223,7 @@ unsafe fn prepare_slot(node: &mut CustomScanState, has_one_column: bool) -> *mut
         #[cfg(feature = "pg19")]
         pg_sys::ExecInitScanTupleSlot(state, &mut node.ss, columns, kind, 0);
         if has_one_column {
-            // A row that another transaction has changed is rechecked in a slot of another kind.
+            // EvalPlanQual rechecks a row in a slot of another kind.
             node.ss.ps.scanopsfixed = false;
             node.ss.ps.scanops = std::ptr::null();
         }
@@ -260,12 +259,11 @@ impl Running {
         self.reported = now;
     }
 
-    /// What the scan has done.
+    /// The work of the scan.
     fn done(&self) -> Done {
         Done { radii: self.finder.radii(), counts: self.finder.counts(), searches: self.searches }
     }
 
-    /// Begins a search.
     fn begin(&mut self, settings: &Settings, query: Option<u64>, goal: Goal) {
         self.searches += 1;
         let near = match goal {
@@ -275,7 +273,7 @@ impl Running {
         };
         self.state = match (query, near) {
             (None, _) if matches!(goal, Goal::All) => {
-                // All distances are NULL, so any order is right.
+                // All distances are NULL, so the rows may come in any order.
                 self.finder.begin_full_scan(&self.rows, false);
                 SearchState::All
             }
@@ -286,7 +284,8 @@ impl Running {
                     let needs_visibility = settings.only_column.is_some();
                     let full_scan = self.finder.full_scan_cost();
                     let (limit, capacity) = (near.max_distance(), Capacity::new(settings.expected));
-                    let nearest = Nearest::new(limit, self.finder.growth(), full_scan, capacity, needs_visibility);
+                    let nearest =
+                        NearestSearch::new(limit, self.finder.growth(), full_scan, capacity, needs_visibility);
                     SearchState::Nearest { nearest: Box::new(nearest), and_nulls: matches!(goal, Goal::All) }
                 } else {
                     SearchState::Near { is_full_scan: false }

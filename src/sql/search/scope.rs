@@ -7,7 +7,7 @@ use super::plan::ScopeKey;
 use crate::postgres::expression::Expression;
 use crate::postgres::ffi::datum_copy;
 
-/// The conditions that define a scope. Their values are computed when a search begins.
+/// The conditions that define a scope. Their values are evaluated when a search begins.
 pub struct ScopeConditions {
     conditions: Vec<ScopeCondition>,
     /// Holds the values of the running search.

@@ -35,14 +35,14 @@ impl AskedCondition {
     }
 
     /// The condition as PostgreSQL prints it under the search path of `as_owner`, in which this runs. An error if it is
-    /// not a condition on a row of the table, or if it has the mark column.
+    /// not a condition on a row of the table, or if it reads the mark column.
     pub fn check(&self, table: &Relation, mark_column: Option<&str>) -> Result<String, ErrorReport> {
         let condition = with_settings(|| {
             set(c"search_path", &self.search_path);
             parse(table, &self.condition, ARGUMENT_NAME)
         })?;
         let mark = mark_column.map(|mark| Column::find(table, mark)).transpose()?.flatten();
-        if let Some(mark) = mark.filter(|mark| condition.own_columns().contains(&mark.number)) {
+        if let Some(mark) = mark.filter(|mark| condition.own_columns().contains(&mark.attnum)) {
             let message = format!("among must not have the mark column \"{}\"", mark.name()?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
                 .set_detail("Rows with a mark do not count, whatever the condition."));
@@ -58,25 +58,25 @@ impl AskedCondition {
     }
 }
 
-/// The condition of a guard.
-pub struct Condition {
+pub struct GuardCondition {
     /// The condition as [`AskedCondition::check`] prints it.
     sql: String,
-    /// The columns of each table that the condition reads, as far as they are known.
+    /// The columns that the condition reads, by table. A table is added on first use.
     columns: RefCell<HashMap<Oid, Rc<[i16]>>>,
 }
 
-impl Condition {
+impl GuardCondition {
     pub fn new(sql: String) -> Self {
         Self { sql, columns: RefCell::default() }
     }
 
     /// The condition for the rows of a table, in the current memory context.
     ///
-    /// Each statement parses it anew before it evaluates it: parsing checks whose functions it calls, and their owners
-    /// can change.
+    /// Each statement parses the condition again: parsing checks who owns the functions that it calls, and an owner can
+    /// change.
     pub fn parse(&self, table: Oid) -> Result<Expression, ErrorReport> {
-        // Not as the owner: a literal may run code of its type before it is known who owns that code.
+        // Parse as the current user: a literal runs its type's input function before the parser checks who owns that
+        // function.
         with_settings(|| {
             set(c"search_path", c"pg_catalog, pg_temp");
             set(c"transform_null_equals", c"off");

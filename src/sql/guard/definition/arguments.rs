@@ -15,7 +15,6 @@ use crate::postgres::trigger::protocol_violated;
 pub const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
     simhash_dedup(action, max_distance, fingerprint_column)";
 
-/// The arguments of a guard's trigger.
 pub struct Arguments {
     pub action: Action,
     pub criterion: Criterion,
@@ -70,7 +69,7 @@ impl Arguments {
         texts
     }
 
-    /// The columns of the guarded table that the arguments name, without those of the condition.
+    /// The columns of the guarded table that the arguments name, except the condition's columns.
     pub fn columns(&self) -> impl Iterator<Item = &String> {
         let logged = self.log.iter().flat_map(|log| &log.columns);
         std::iter::once(&self.fingerprint).chain(&self.mark_column).chain(&self.scope).chain(logged)

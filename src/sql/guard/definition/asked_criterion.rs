@@ -21,7 +21,7 @@ pub struct Criteria {
 pub struct AskedCriterion {
     /// None for the default.
     max_distance: Option<i32>,
-    /// None for the default radii; empty for none.
+    /// None for the default radii; empty for no radii.
     radii: Option<Vec<i32>>,
     resemblance: AskedResemblance,
     /// The options with which texts are compared, as JSON; None for the options of the fingerprints.
@@ -37,7 +37,7 @@ enum AskedResemblance {
     Off,
 }
 
-/// The value of the argument `resemblance` that means the default, as NULL means that texts are not compared.
+/// The value of the argument `resemblance` that means the default. NULL means that texts are not compared.
 const ARGUMENT_FOR_DEFAULT: f64 = -1.0;
 
 /// The defaults if texts are compared (`docs/accuracy.md`): the resemblance, and the distances of candidates with radii
@@ -100,7 +100,7 @@ impl AskedCriterion {
                 _ => DEFAULT_DISTANCE_WITH_RADII,
             };
             let near = by_radii(self.max_distance.unwrap_or(default), &radii)?;
-            // Default radii that leave out no fingerprint within the distance only make the search longer.
+            // If the default radii exclude no fingerprint within the distance, they only make the search longer.
             let is_by_distance = self.radii.is_none() && near.is_exact();
             let near = if is_by_distance { Nearness::within(near.max_distance()) } else { near };
             Ok(Criterion { near, resemblance, options: self.options.clone() })

@@ -47,8 +47,8 @@ impl<K: Eq + Hash + Clone, T> Cache<K, T> {
     /// Returns the value for a trigger. If the trigger has no entry, or `is_its` rejects its value, `identify` computes
     /// the key; if the key has no entry either, `make` makes the value and lists the tables that it depends on.
     ///
-    /// A trigger that is replaced keeps its OID, and a running statement goes on with the triggers that it began with:
-    /// `is_its` tells the old trigger from the new one.
+    /// A replaced trigger has the same OID, and a running statement still fires the old trigger: `is_its` distinguishes
+    /// the two.
     pub fn get<E>(
         &self,
         trigger: Oid,

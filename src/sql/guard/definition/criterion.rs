@@ -1,4 +1,4 @@
-//! What makes two rows near-duplicates of each other: one argument of a guard's trigger.
+//! The criterion of near-duplicates, which is one argument of a guard's trigger.
 
 use std::fmt;
 

@@ -58,7 +58,8 @@ fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Re
         .set_hint("Add the column to the scope, or guard a table of fingerprints that is not distributed."))
 }
 
-/// A log would be written in every copy of a shard, on its server, and Citus runs no distributed statement from there.
+/// Refuses a log: the trigger would write to it on the server of each copy of a shard, where Citus runs no distributed
+/// statement.
 fn check_log(table: &str, has_log: bool) -> Result<(), ErrorReport> {
     if !has_log {
         return Ok(());
@@ -71,13 +72,13 @@ fn not_supported(message: String) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
 }
 
-/// The names of a table and of a trigger on it, as the user knows them: without the number of a shard.
+/// The user's names of a table and of a trigger on it: without the number of a shard.
 pub fn known_names(table: &Relation, trigger: String) -> Result<(String, String), ErrorReport> {
     let trigger = if table_of_shard(table)?.is_some() { without_number(&trigger).to_owned() } else { trigger };
     Ok((known_name(table)?, trigger))
 }
 
-/// The name of a table as the user knows it: without the number of a shard.
+/// The user's name of a table: without the number of a shard.
 pub fn known_name(table: &Relation) -> Result<String, ErrorReport> {
     match table_of_shard(table)?.map(relation_name).transpose()?.flatten() {
         Some(name) => Ok(name),

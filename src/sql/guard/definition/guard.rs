@@ -11,7 +11,7 @@ use pgrx::prelude::*;
 use simhash::search::lock_keys::{KeyBlocks, Secret};
 
 use super::action::Action;
-use super::among::Condition;
+use super::among::GuardCondition;
 use super::arguments::Arguments;
 use super::cache::Cache;
 use super::criterion::Criterion;
@@ -30,18 +30,18 @@ use crate::postgres::spi::from_server;
 use crate::postgres::trigger::{RowEvent, table_of_original};
 use crate::sql::functions::ExtensionSchema;
 
-/// What identifies a guard: its table, which is the partitioned table for triggers of its partitions, and the trigger's
-/// arguments, in the server's encoding.
+/// Identifies a guard: its table (for a partition's trigger, the partitioned table), and the trigger's arguments in the
+/// server's encoding.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     pub root: Oid,
     arguments: Vec<CString>,
-    /// The trigger's own table, if it is a partition of the root that is being detached: new transactions no longer
-    /// find it among the root's partitions, but its trigger still guards the whole table.
+    /// The trigger's own table, if it is a partition of the root that is being detached. New transactions no longer
+    /// list it among the root's partitions, but its trigger still guards the whole table.
     detached: Option<Oid>,
 }
 
-/// What is needed to decide about the rows of a table and all its partitions.
+/// The guard of a table and all its partitions.
 pub struct Guard {
     pub identity: Identity,
     /// The secret with which lock keys are hashed, and the blocks that they are made from.
@@ -52,7 +52,7 @@ pub struct Guard {
     /// The table that gets a row for each row that is skipped or marked.
     pub log: Option<Log>,
     /// The condition under which existing rows count; None if all rows count.
-    pub among: Option<Rc<Condition>>,
+    pub among: Option<Rc<GuardCondition>>,
     /// The tables to search: the table, or all partitions of a partitioned table. `positions` has the position of each.
     pub searched: Vec<SearchedTable>,
     positions: HashMap<Oid, usize>,
@@ -74,8 +74,8 @@ thread_local! {
 }
 
 impl TriggerGuard {
-    /// The guard of the trigger that `event` fires. Until the transaction ends, none of the tables that it searches is
-    /// dropped, and none of their indexes. `function` is the trigger function.
+    /// The guard of the trigger that `event` fires. The tables that it searches are locked until the transaction ends,
+    /// so that neither they nor their indexes are dropped. `function` is the trigger function.
     pub fn of_trigger(function: Oid, event: &RowEvent) -> Result<Self, ErrorReport> {
         Self::new(Guard::of_trigger(function, event, None)?, event)
     }
@@ -95,7 +95,6 @@ impl TriggerGuard {
         }
     }
 
-    /// The trigger's table.
     pub fn own_table(&self) -> &SearchedTable {
         &self.searched[self.position]
     }
@@ -174,7 +173,7 @@ impl Guard {
             action,
             criterion,
             log,
-            among: among.map(Condition::new).map(Rc::new),
+            among: among.map(GuardCondition::new).map(Rc::new),
             searched,
             positions,
             marks,

@@ -98,7 +98,7 @@ impl Log {
                 if query.table() == Some(log.oid()) { Ok(()) } else { Err(self.missing(guard)?) }
             })
         })?;
-        let columns = columns.iter().map(|column| column.number).collect();
+        let columns = columns.iter().map(|column| column.attnum).collect();
         Ok(PreparedLog { plan, owner, columns, message: self.message(guard)? })
     }
 
@@ -260,8 +260,8 @@ impl Log {
     }
 }
 
-/// Refuses a table that belongs neither to the guarded table's owner nor to a superuser: its owner decides what runs
-/// when a row is inserted.
+/// Refuses a table that belongs neither to the guarded table's owner nor to a superuser: its owner chooses the code
+/// that runs when a row is inserted.
 fn check_owner(
     table: &Relation,
     owner: Oid,

@@ -1,7 +1,7 @@
 //! The column in which a guard that marks rows stores the key of the near-duplicate.
 //!
-//! The near-duplicate agrees with the marked row in the scope. So if all columns of the primary key but one are in the
-//! scope, the value of that column identifies the near-duplicate. A column of type jsonb takes any key, as an object.
+//! The near-duplicate has the marked row's scope values. So if all columns of the primary key but one are in the scope,
+//! the value of that column identifies the near-duplicate. A column of type jsonb can store any key, as an object.
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
@@ -15,14 +15,14 @@ use crate::postgres::error::{sendable, user_error};
 use crate::postgres::heap::primary_key::KeyValue;
 use crate::sql::fingerprint::options::to_jsonb;
 
-/// The mark column of a table, and what a mark has of the key of a row of this table.
+/// The mark column of a table, and the part of this table's keys that a mark stores.
 pub struct Mark {
     /// The attnum of the mark column.
     pub column: i16,
     content: MarkContent,
 }
 
-/// What a mark has of the primary key of the near-duplicate.
+/// The part of the near-duplicate's primary key that a mark stores.
 #[derive(Clone, Copy)]
 enum MarkContent {
     /// The value of the key's column at this position.
@@ -36,9 +36,9 @@ impl Mark {
     pub fn of(own: &SearchedTable, name: &str, searched: &[SearchedTable]) -> Result<Self, ErrorReport> {
         let table = Relation::open(own.oid);
         let column = check(&table, name, Some(own), searched)?;
-        // All partitions have the column with the same type, so a mark has the same content in each of them.
+        // All partitions have the column with the same type, so marks store the same part of a key in each partition.
         match MarkContent::of(own, &column) {
-            Some(content) => Ok(Self { column: column.number, content }),
+            Some(content) => Ok(Self { column: column.attnum, content }),
             None => Err(wrong_type(&table, &column, own)?),
         }
     }
@@ -56,7 +56,7 @@ impl Mark {
 }
 
 impl MarkContent {
-    /// What a mark column of this type has of the keys of a table; None if it cannot store them.
+    /// The part of a table's keys that a mark column of this type stores; None if it cannot store them.
     fn of(searched: &SearchedTable, mark: &Column) -> Option<Self> {
         let key: Vec<_> = searched.primary_key.columns().collect();
         if let Some(position) = identifying_column(searched)
@@ -71,12 +71,13 @@ impl MarkContent {
 /// The position, in the primary key, of the column that identifies a row within the scope: the only column outside the
 /// scope, or the only column of the key. None if there is no such column.
 fn identifying_column(searched: &SearchedTable) -> Option<usize> {
-    let is_outside = |column: &Column| !searched.scope.columns().any(|scope| scope == column.number);
+    let is_outside = |column: &Column| !searched.scope.columns().any(|scope| scope == column.attnum);
     let columns = || searched.primary_key.columns().enumerate();
     let mut outside = columns().filter(|(_, column)| is_outside(column)).map(|(position, _)| position);
     match (outside.next(), outside.next()) {
         (Some(position), None) => Some(position),
-        // The key has one column, which is in the scope. Only partitions with keys of their own have two such rows.
+        // The key's only column is in the scope. Two rows of one scope then have the same key, which only partitions
+        // with keys of their own allow.
         (None, None) if columns().count() == 1 => Some(0),
         _ => None,
     }
@@ -100,7 +101,7 @@ pub fn check(
     if let Some(other) = searched.iter().find(|searched| MarkContent::of(searched, &column).is_none()) {
         return Err(wrong_type(table, &column, other)?);
     }
-    if own.is_some_and(|own| own.depends_on(column.number)) {
+    if own.is_some_and(|own| own.depends_on(column.attnum)) {
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, unfit()?)
             .set_detail(
                 "It is a column of the primary key, the fingerprint, its source, the scope, or the partition key.",
@@ -108,8 +109,8 @@ pub fn check(
             .set_hint("Add another column for the mark."));
     }
     let domain = not_null_domain(column.data_type);
-    // This is checked last: key columns are NOT NULL too, and the error above explains that case better. That error is
-    // raised only for a table with rows, so a table without rows is checked only if no table is searched.
+    // Check this last: key columns are NOT NULL too, and the error above explains that case better. It is raised only
+    // for a table with rows, so check a table without rows only if no table is searched.
     if (own.is_some() || searched.is_empty()) && (column.is_not_null || domain.is_some()) {
         let hint = match domain {
             Some(domain) if !column.is_not_null => format!("Run ALTER DOMAIN {} DROP NOT NULL.", type_name(domain)?),
@@ -159,7 +160,7 @@ fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Resu
     Ok(error.set_detail(sendable(detail)).set_hint(sendable(hint)))
 }
 
-/// The first domain that is NOT NULL, of a type and the domains that it is based on.
+/// The first NOT NULL domain among a type and the domains that it is based on.
 fn not_null_domain(mut data_type: Oid) -> Option<Oid> {
     loop {
         // SAFETY: a look-up in a system cache by OID; its rows are of this form, and the row is released after use.

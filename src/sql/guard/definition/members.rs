@@ -24,7 +24,7 @@ use crate::sql::indexed::layouts::{Fingerprint, Scoped, indexed_blocks};
 pub struct Members {
     /// The table and its partitions at all levels.
     pub all: Vec<Oid>,
-    /// The tables among them that hold rows.
+    /// The tables in `all` that have rows of their own.
     pub with_rows: Vec<Oid>,
 }
 
@@ -58,7 +58,7 @@ impl Members {
         Ok(Self { all, with_rows })
     }
 
-    /// The tables that hold rows, ready to be searched. An error if one of them cannot be searched.
+    /// The tables in `with_rows`, ready to be searched. An error if one of them cannot be searched.
     pub fn searched(
         &self,
         fingerprint: &str,
@@ -85,7 +85,7 @@ impl Members {
     }
 
     /// The first of the criteria whose layout all these tables have indexed, and the tables ready to be searched by it.
-    /// If there is none, the first criterion, or the error for it.
+    /// If there is no such criterion, the first one, or the error for it.
     pub fn searched_by_layout(
         &self,
         fingerprint: &str,
@@ -157,7 +157,7 @@ fn no_usable_index(
     scope: &[String],
     max_distance: i32,
 ) -> Result<ErrorReport, ErrorReport> {
-    let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint.number));
+    let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint.attnum));
     let names = |found: &Scoped| -> Result<Vec<String>, ErrorReport> {
         found.scope.iter().filter_map(|&column| Column::at(table, column)).map(|column| column.name()).collect()
     };

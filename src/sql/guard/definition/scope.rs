@@ -21,8 +21,7 @@ struct ScopeColumn {
     column: Column,
     /// The equality function of the column's type.
     equality: Oid,
-    /// The hash function of the column's type. None if the type is a user's own, because that user could change the
-    /// function.
+    /// The hash function of the column's type. None for a user-defined type, whose owner could change the function.
     hash: Option<Oid>,
 }
 
@@ -36,7 +35,7 @@ impl GuardScope {
     }
 
     pub fn columns(&self) -> impl Iterator<Item = i16> {
-        self.0.iter().map(|scope| scope.column.number)
+        self.0.iter().map(|scope| scope.column.attnum)
     }
 
     /// Scan keys that find the rows with these values, in an index whose first keys are the scope columns at these
@@ -45,7 +44,7 @@ impl GuardScope {
     /// # Safety
     /// The index compares these columns as their types and collations do.
     pub unsafe fn keys(&self, positions: &[usize], values: &GuardScopeValues<'_>) -> Vec<pg_sys::ScanKeyData> {
-        let key = |(number, &position): (i16, &usize)| {
+        let key = |(attnum, &position): (i16, &usize)| {
             let mut key = pg_sys::ScanKeyData::default();
             let ScopeColumn { column, equality, .. } = &self.0[position];
             let (flags, strategy, function, value) = match values.0[position] {
@@ -59,7 +58,7 @@ impl GuardScope {
                 pg_sys::ScanKeyEntryInitialize(
                     &mut key,
                     flags as i32,
-                    number,
+                    attnum,
                     strategy as pg_sys::StrategyNumber,
                     Oid::INVALID,
                     column.collation,
@@ -152,7 +151,7 @@ impl ScopeColumn {
         let (base, equality) = unsafe { (pg_sys::getBaseType(column.data_type), pg_sys::get_opcode(found.eq_opr)) };
         // SAFETY: as above.
         let is_fixed = base.to_u32() < pg_sys::FirstNormalObjectId || unsafe { pg_sys::type_is_enum(base) };
-        // The type cache knows a hash function only if it agrees with the equality.
+        // The type cache returns a hash function only if it agrees with the equality.
         let hash = (is_fixed && found.hash_proc != Oid::INVALID).then_some(found.hash_proc);
         Ok(Self { column, equality, hash })
     }

@@ -1,4 +1,4 @@
-//! A table that a guard searches: the columns that a search reads, and the indexes with which it costs least.
+//! A table that a guard searches: the columns that a search reads, and the cheapest indexes.
 
 use std::cell::Cell;
 
@@ -35,9 +35,9 @@ pub struct SearchedTable {
     pub source: Option<SourceColumns>,
     /// The plain columns that the fingerprint is made from, and the fingerprint column if it is not generated.
     pub made_from: Vec<i16>,
-    /// For a partition, the columns that decide which partition a row belongs to.
+    /// The columns of all partition keys above a partition; empty for another table.
     partition_columns: Vec<i16>,
-    /// The number of rows that a search fetches if block values are evenly distributed, and more if they are not. Most
+    /// The number of rows that a search fetches if block values are evenly distributed; otherwise it fetches more. Most
     /// of these rows are not near.
     pub fetches: f64,
     /// The number of values that a search looks up in the indexes.
@@ -53,7 +53,7 @@ pub struct SearchedTable {
 pub struct SearchedIndexes {
     /// The positions, in the guard's scope, of the columns that the indexes have before the block.
     pub before: Vec<usize>,
-    /// An estimate of the number of rows that agree in these columns with a new row.
+    /// An estimate of the number of rows that have the new row's values in these columns.
     pub rows: f64,
     pub layouts: Vec<Layout>,
     /// Whether the layout of the criterion's radii is indexed, if it has radii.
@@ -70,7 +70,7 @@ pub struct SourceColumns {
 }
 
 /// The limit on the values that one search looks up.
-const MAX_PROBES: f64 = 65_536.0;
+const MAX_PROBES_OF_SEARCH: f64 = 65_536.0;
 /// The limit on the index entries that one search reads, as a share of the rows.
 const MAX_SHARE_OF_ROWS: f64 = 0.1;
 
@@ -89,7 +89,7 @@ impl SearchedTable {
             None => None,
         };
         let made_from = made_from(table, fingerprint, schema)?;
-        let fingerprint = fingerprint.number;
+        let fingerprint = fingerprint.attnum;
         let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint));
         let Some(indexes) = SearchedIndexes::cheapest(table, &found, &scope, criterion.near) else { return Ok(None) };
         let is_covering = indexes.layouts.iter().all(is_covering);
@@ -124,10 +124,10 @@ impl SearchedTable {
         self.source.as_ref().is_some_and(|source| source.columns.iter().any(|&column| row.is_out_of_line(column)))
     }
 
-    /// Whether the guard depends on this column: what it finds, or how it identifies a row.
+    /// Whether the rows that the guard finds, or the keys that it reports, depend on this column.
     pub fn depends_on(&self, column: i16) -> bool {
         column == self.fingerprint
-            || self.primary_key.columns().any(|of_key| of_key.number == column)
+            || self.primary_key.columns().any(|of_key| of_key.attnum == column)
             || self.scope.columns().any(|scope| scope == column)
             || self.partition_columns.contains(&column)
             || self.made_from.contains(&column)
@@ -144,10 +144,10 @@ impl SearchedTable {
 }
 
 impl SearchedIndexes {
-    /// The indexes with which a search costs least; None if no indexes serve searches within that distance.
+    /// The indexes with which a search is cheapest; None if no indexes serve searches within that distance.
     ///
-    /// An index of no use is one with a column before the block that is not in the guard's scope: the search would have
-    /// to look up each value of this column.
+    /// An index with a column before the block that is not in the guard's scope is not used: a search would have to
+    /// look up each value of this column.
     fn cheapest(table: &Relation, found: &[Scoped], scope: &GuardScope, near: Nearness) -> Option<Self> {
         let columns: Vec<_> = scope.columns().collect();
         let is_usable =
@@ -163,12 +163,12 @@ impl SearchedIndexes {
             let rows = all_rows / groups;
             let growth = Growth::new(rows, growing(&layouts), near);
             let (serves_radii, total) = (growth.serves_radii(), growth.total(near.max_distance())?);
-            let is_useful = total.probes <= MAX_PROBES && total.entries <= MAX_SHARE_OF_ROWS * rows.max(1.0);
+            let is_useful = total.probes <= MAX_PROBES_OF_SEARCH && total.entries <= MAX_SHARE_OF_ROWS * rows.max(1.0);
             let position = |column: &i16| columns.iter().position(|found| found == column);
             let before = before.iter().map(position).collect::<Option<_>>()?;
             is_useful.then_some(Self { before, rows, layouts, serves_radii, total })
         };
-        // If the indexes of two scopes cost the same, as in an empty table, take those with more columns.
+        // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
         before.into_iter().rev().filter_map(of_scope).min_by(|a, b| {
             let cost = a.total.microseconds.total_cmp(&b.total.microseconds);
             cost.then(b.before.len().cmp(&a.before.len()))
@@ -205,7 +205,7 @@ fn made_from(table: &Relation, fingerprint: &Column, schema: ExtensionSchema) ->
     }
     let trigger = UpdateTrigger::of_column(schema, table, &fingerprint.name()?)?;
     let source = trigger.map(|trigger| Column::find(table, &trigger.source)).transpose()?.flatten();
-    Ok(source.map(|source| source.number).into_iter().chain([fingerprint.number]).collect())
+    Ok(source.map(|source| source.attnum).into_iter().chain([fingerprint.attnum]).collect())
 }
 
 /// The error for a guard that compares texts, if the fingerprints are not made from texts.

@@ -1,4 +1,4 @@
-//! Reports if a guard has much work for each new row, and what would reduce it.
+//! Reports if a guard is expensive for each new row, and how to make it cheaper.
 
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -16,24 +16,25 @@ use crate::sql::indexed::fingerprint_sample::SampledTable;
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::unfilled::can_be_read;
 
-/// From this many fetches for each new row on, report them: an insert takes about as long as forty fetches.
+/// Report the fetches for each new row if they are at least as many: an insert takes about as long as forty fetches.
 const MANY_FETCHES: f64 = 20.0;
-/// From this many probes for each new row on, report them: a probe takes two microseconds, and an insert a hundred.
+/// Report the probes for each new row if they are at least as many: a probe takes two microseconds, and an insert a
+/// hundred.
 const MANY_PROBES: f64 = 1000.0;
-/// From this many texts on that are compared with each new row and do not resemble it, report them: a comparison takes
-/// some microseconds for a page of text, and an insert a hundred.
+/// Report the texts that are compared with each new row and do not resemble it if they are at least as many: a
+/// comparison takes some microseconds for a page of text, and an insert a hundred.
 const MANY_REFUTED: f64 = 100.0;
-/// From this many index entries for each new row on, look for other radii: these entries take a hundred microseconds,
-/// as an insert does.
+/// Look for other radii if a guard reads at least as many index entries for each new row: they take a hundred
+/// microseconds, like an insert.
 const MANY_ENTRIES: f64 = 2000.0;
-/// Other radii are reported if the cost of the guard's radii is this many times their cost.
+/// Report other radii if the guard's radii cost at least this many times as much.
 const TIMES_CHEAPER: f64 = 3.0;
-/// The limit on the share of copies that other radii miss in addition.
+/// The limit on the share of copies that other radii may miss in addition.
 const MAX_MORE_MISSED: f64 = 0.05;
 
 /// About how many rows [`report_cost`] looks up: some pages.
 const SAMPLE_ROWS: i32 = 500;
-/// [`report_cost`] stops after so many texts that do not resemble a row.
+/// [`report_cost`] stops after this many comparisons with texts that do not resemble the row.
 const MAX_REFUTED: usize = 10_000;
 
 /// Reports if many rows are fetched, or many values looked up in the indexes, by the planner's estimates.
@@ -79,7 +80,7 @@ pub fn report_cost(
 
 /// Reports if many texts were compared that do not resemble the sampled rows.
 pub fn report_refuted(preview: &Preview, table: &Target) {
-    // Half of all rows are earlier, on average.
+    // On average, half of all rows are earlier.
     let share = if preview.compares_all { 1.0 } else { 0.5 };
     let refuted = preview.refuted.get() as f64 / share / preview.rows.get().max(1) as f64;
     if refuted >= MANY_REFUTED {
@@ -92,7 +93,7 @@ pub fn report_refuted(preview: &Preview, table: &Target) {
 }
 
 /// If the guard has read many index entries for the sampled rows, reports radii that are much cheaper than the guard's.
-/// The costs are those that `simhash_skew` shows.
+/// The costs are the same as in `simhash_skew`.
 fn report_cheaper_radii(preview: &Preview, table: &Target, fingerprint: &str) -> Result<(), ErrorReport> {
     let Preview { criterion, searched, rows, .. } = preview;
     let entries: u64 = searched.iter().map(|member| member.entries.get()).sum();

@@ -18,7 +18,6 @@ use crate::sql::guard::row::search::{Candidate, NearQuery};
 /// The limit on the characters of a text that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 80;
 
-/// A sampled row.
 struct SampledRow<'a> {
     own: &'a SearchedTable,
     row: Row<'a>,
@@ -26,13 +25,13 @@ struct SampledRow<'a> {
     text: NewText<'a>,
 }
 
-/// The earlier row that decides about a sampled row.
+/// The earlier row that decides whether a sampled row is a near-duplicate.
 pub struct EarlierRow {
     /// Whether the sampled row is a near-duplicate of the earlier row.
     pub is_confirmed: bool,
     pub distance: u32,
     pub resemblance: Option<f64>,
-    /// What identifies the row.
+    /// The row's primary key, or its tid.
     pub key: String,
     /// The beginning of the row's text.
     pub text: Option<String>,
@@ -100,8 +99,8 @@ impl Preview {
         Ok(best)
     }
 
-    /// A candidate, if it is earlier than the sampled row, and decides rather than the candidates before. `has_best`
-    /// says whether there are any.
+    /// A candidate, if it is earlier than the sampled row, and better than the candidates judged before. `has_best`
+    /// says whether there is one.
     fn judge(
         &self,
         sampled: &SampledRow<'_>,
@@ -130,8 +129,7 @@ impl Preview {
         Ok(Some(EarlierRow { is_confirmed, distance: candidate.distance, resemblance, key, text }))
     }
 
-    /// What identifies a row, which is its primary key or, without one, its tid; and the beginning of its text, on one
-    /// line.
+    /// A row's primary key or, without one, its tid; and the beginning of its text, on one line.
     pub fn describe(
         &self,
         searched: &SearchedTable,

@@ -1,4 +1,4 @@
-//! `simhash_preview`: what a guard would find among the rows that a table already has.
+//! `simhash_preview`: the near-duplicates that a guard would find among a table's existing rows.
 
 use std::ffi::CStr;
 
@@ -25,19 +25,18 @@ use crate::sql::guard::definition::asked_criterion::AskedCriterion;
 use crate::sql::guard::definition::members::check_is_whole;
 use crate::sql::guard::row::disclosure::hides_rows;
 
-/// The columns distance, duplicate, rows, share, resemblance, example, earlier, example_text and earlier_text.
 type PreviewTable = TableIterator<
     'static,
     (
-        Option<i32>,
-        bool,
-        i64,
-        f64,
-        Option<f64>,
-        Option<AnyElement>,
-        Option<AnyElement>,
-        Option<AnyElement>,
-        Option<AnyElement>,
+        name!(distance, Option<i32>),
+        name!(duplicate, bool),
+        name!(rows, i64),
+        name!(share, f64),
+        name!(resemblance, Option<f64>),
+        name!(example, Option<AnyElement>),
+        name!(earlier, Option<AnyElement>),
+        name!(example_text, Option<AnyElement>),
+        name!(earlier_text, Option<AnyElement>),
     ),
 >;
 
@@ -115,7 +114,7 @@ fn preview(
     Ok(TableIterator::new(groups.into_iter().map(move |(key, group)| {
         let round = |value: f64, units: f64| (value * units).round() / units;
         let share = round(group.rows as f64 / total as f64, 1e4);
-        // As in the error of a guard, nothing is reported about single rows if some of them are hidden.
+        // As in a guard's error, report nothing about single rows if some rows are hidden.
         let example = if is_hidden { Example::default() } else { group.example };
         let Example { resemblance, keys: [example, earlier], texts: [example_text, earlier_text] } = example;
         (

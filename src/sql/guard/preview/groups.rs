@@ -24,7 +24,7 @@ pub enum GroupKind {
 #[derive(Default)]
 pub struct Group {
     pub rows: i64,
-    /// The row whose resemblance is nearest to the least resemblance of duplicates.
+    /// The row whose resemblance is nearest to the criterion's resemblance.
     pub example: Example,
 }
 
@@ -32,7 +32,7 @@ pub struct Group {
 #[derive(Default)]
 pub struct Example {
     pub resemblance: Option<f64>,
-    /// What identifies the two rows.
+    /// The primary keys of the two rows, or their tids.
     pub keys: [Option<String>; 2],
     /// The beginnings of their texts.
     pub texts: [Option<String>; 2],

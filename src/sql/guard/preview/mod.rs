@@ -1,4 +1,4 @@
-//! What a guard would find among the rows that a table already has, and what it costs for each new row.
+//! The near-duplicates that a guard would find among a table's existing rows, and its cost for each new row.
 //!
 //! [`function`] is `simhash_preview`. [`sample`] looks up a sample of the rows as a guard looks up new rows: it finds
 //! the [`earlier`] row that each row is near, and sorts the rows into [`groups`]. [`cost`] reports if a guard is

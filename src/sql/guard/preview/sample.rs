@@ -16,7 +16,7 @@ use crate::postgres::heap::row::{Row, TableSlot};
 use crate::postgres::query::{Query, renamed};
 use crate::postgres::spi::to_server;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::guard::definition::among::{AskedCondition, Condition};
+use crate::sql::guard::definition::among::{AskedCondition, GuardCondition};
 use crate::sql::guard::definition::asked_criterion::AskedCriterion;
 use crate::sql::guard::definition::criterion::Criterion;
 use crate::sql::guard::definition::members::Members;
@@ -61,7 +61,7 @@ impl Preview {
         let (members, criteria) = (Members::read(table.oid)?, asked.with_defaults(|| Ok(has_text))?);
         let (criterion, mut searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
         if has_text && criterion.resemblance.is_none() {
-            // Resemblances are shown even if they do not matter.
+            // Show resemblances even if the criterion has none.
             let with_texts = Criterion { resemblance: Some(0.0), ..criterion.clone() };
             searched = members.searched(fingerprint, scope, &with_texts, Some(schema))?;
         }
@@ -78,7 +78,7 @@ impl Preview {
         searched: Vec<SearchedTable>,
     ) -> Self {
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
-        let among = among.map(Condition::new).map(Rc::new);
+        let among = among.map(GuardCondition::new).map(Rc::new);
         // SAFETY: the memory context of the running call.
         let (texts, among) =
             unsafe { (TextReader::new(function, memory), among.map(|among| Among::new(among, owner, memory))) };
@@ -163,7 +163,7 @@ fn sampled_tids(
         table.sql(),
         quote_identifier(fingerprint),
     ))?)?;
-    // The lock protects the table, but not the name by which the query looked it up.
+    // The table is locked, but another table may have got its name.
     if query.table() != Some(table.oid) {
         return Err(renamed(table.oid));
     }

@@ -12,12 +12,12 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::heap::computed::Computed;
 use crate::postgres::heap::row::Row;
 use crate::postgres::owner::as_owner;
-use crate::sql::guard::definition::among::Condition;
+use crate::sql::guard::definition::among::GuardCondition;
 use crate::sql::guard::definition::guard::Guard;
 
 /// The condition of a guard in one statement, ready to be evaluated for the rows of a table and its partitions.
 pub struct Among {
-    condition: Rc<Condition>,
+    condition: Rc<GuardCondition>,
     /// The owner of the tables, as whom the condition is evaluated.
     owner: Oid,
     /// Memory that lives as long as the statement.
@@ -29,7 +29,7 @@ pub struct Among {
 impl Among {
     /// # Safety
     /// The memory context lives as long as the result.
-    pub unsafe fn new(condition: Rc<Condition>, owner: Oid, memory: pg_sys::MemoryContext) -> Self {
+    pub unsafe fn new(condition: Rc<GuardCondition>, owner: Oid, memory: pg_sys::MemoryContext) -> Self {
         Self { condition, owner, memory, computed: RefCell::default() }
     }
 

@@ -1,7 +1,7 @@
 //! Confirms near rows by their texts.
 //!
-//! The fingerprints of texts that have little in common are near now and then. So a guard may also compare the text of
-//! each near row with the new text ([`simhash::fingerprint::resemblance`]).
+//! Texts with little in common sometimes have near fingerprints. So a guard may also compare the text of each near row
+//! with the new text ([`simhash::fingerprint::resemblance`]).
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -55,11 +55,10 @@ impl TextReader {
         self.texts.take();
     }
 
-    /// Calls `f` with the text of a stored row; None if the text is NULL. Memory of the text's size is freed when `f`
-    /// returns.
+    /// Calls `f` with the text of a stored row; None if the text is NULL. The text's memory is freed when `f` returns.
     ///
-    /// The functions that make the text run as the table's owner. Otherwise a function that depends on the search path
-    /// would pass hidden texts to functions of the user who inserts.
+    /// The text's expression is evaluated as the table's owner. Otherwise, a function in it that depends on the search
+    /// path would pass hidden texts to functions of the inserting user.
     pub fn with_stored_text<T>(
         &self,
         searched: &SearchedTable,
@@ -72,7 +71,7 @@ impl TextReader {
         }
     }
 
-    /// Calls `f` with the text of a row of the current user; None if the text is NULL.
+    /// As [`Self::with_stored_text`], as the current user.
     fn with_text<T>(
         &self,
         searched: &SearchedTable,

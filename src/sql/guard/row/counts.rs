@@ -1,4 +1,4 @@
-//! `simhash_guard_counts`: how many rows each guard has checked in this session, and what became of them.
+//! `simhash_guard_counts`: how many rows each guard has checked, rejected, skipped and marked in this session.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -17,9 +17,9 @@ use crate::sql::guard::definition::action::Action;
 /// The limit on the guards that are counted: about half a megabyte.
 const MAX_COUNTED_GUARDS: usize = 4096;
 
-/// Numbers of rows, including those of statements and transactions that were rolled back.
+/// Numbers of rows, including rows of statements and transactions that were rolled back.
 #[derive(Default)]
-pub struct Counts {
+pub struct GuardCounts {
     checked: Cell<i64>,
     rejected: Cell<i64>,
     skipped: Cell<i64>,
@@ -30,10 +30,10 @@ pub struct Counts {
 type CountedGuard = (Oid, CString);
 
 thread_local! {
-    static COUNTS: RefCell<HashMap<CountedGuard, Rc<Counts>>> = RefCell::default();
+    static COUNTS: RefCell<HashMap<CountedGuard, Rc<GuardCounts>>> = RefCell::default();
 }
 
-impl Counts {
+impl GuardCounts {
     /// The counts of the guard whose trigger is running.
     pub fn of(root: Oid, event: &RowEvent) -> Rc<Self> {
         // SAFETY: the data of a call points to its trigger, which has a NUL-terminated name.
@@ -68,9 +68,7 @@ impl Counts {
     }
 }
 
-#[allow(clippy::type_complexity)] // pgrx must see the columns here, not behind an alias.
-#[pg_extern(sql = false)]
-fn simhash_guard_counts() -> TableIterator<
+type CountsTable = TableIterator<
     'static,
     (
         name!(target, Oid),
@@ -80,10 +78,13 @@ fn simhash_guard_counts() -> TableIterator<
         name!(skipped, i64),
         name!(marked, i64),
     ),
-> {
+>;
+
+#[pg_extern(sql = false)]
+fn simhash_guard_counts() -> CountsTable {
     let mut rows: Vec<_> = COUNTS.with_borrow(|counts| {
-        let row = |((target, guard), counts): (&CountedGuard, &Rc<Counts>)| {
-            let Counts { checked, rejected, skipped, marked } = &**counts;
+        let row = |((target, guard), counts): (&CountedGuard, &Rc<GuardCounts>)| {
+            let GuardCounts { checked, rejected, skipped, marked } = &**counts;
             let counts = [checked, rejected, skipped, marked].map(Cell::get);
             (*target, guard.clone(), counts)
         };

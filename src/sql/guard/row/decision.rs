@@ -1,4 +1,4 @@
-//! Decides what becomes of a new row.
+//! Decides whether a new row is stored, marked, skipped or rejected.
 //!
 //! The guard decides at once whether the row may be stored. It registers the row ([`super::registration`]), searches
 //! for near rows, waits for transactions in progress that have written one, and searches again. If another row has the
@@ -40,10 +40,10 @@ struct NewRow<'a> {
     may_have_same_key: bool,
 }
 
-/// The result of one search of the table.
-enum Step {
-    /// Store this row; if it is null, store none.
-    Decided(HeapTuple),
+/// The decision after one search of the table.
+enum Decision {
+    /// Return this tuple to PostgreSQL; null skips the row.
+    Return(HeapTuple),
     /// A transaction that the outcome depends on has ended; search again.
     SearchAgain,
     /// Another transaction has written or locked a row with the same key, which has this tid.
@@ -51,8 +51,8 @@ enum Step {
 }
 
 impl Statement {
-    /// What becomes of the new row: the row itself, a changed copy, or null if it is not to be stored. An error if it
-    /// is rejected.
+    /// Returns the tuple for the trigger to return: the new row, a changed copy, or null if the row is skipped. An
+    /// error if it is rejected.
     ///
     /// # Safety
     /// The event belongs to this statement.
@@ -68,12 +68,12 @@ impl Statement {
             && !self.begins_to_count(event, old)?
         {
             // The fingerprint and its source stay the same, so there is nothing to search for. If the row moves during
-            // another search, that search notices.
+            // another session's search, that search detects it.
             if self.unique_indexes(event).are_keys_unchanged(old, event.new_row()) {
                 self.current.borrow_mut().registration.release();
             } else {
-                // If the keys change, another session's INSERT may no longer have the same key as this row, and store
-                // its own. The registration prevents that while that session decides.
+                // If the keys change, an INSERT of another session may no longer conflict with this row, and may then
+                // store its own row. The registration prevents this while that session decides.
                 self.register(&row);
             }
             return Ok(self.with_old_mark(event, old).unwrap_or_else(|| event.new_tuple()));
@@ -85,9 +85,9 @@ impl Statement {
             self.refresh(event)?;
             // SAFETY: `row` was made from an event of this statement.
             match unsafe { self.search_once(&row, waits)? } {
-                Step::Decided(tuple) => return Ok(tuple),
-                Step::SearchAgain => {}
-                Step::SameKeyDepends(transaction, tid) => {
+                Decision::Return(tuple) => return Ok(tuple),
+                Decision::SearchAgain => {}
+                Decision::SameKeyDepends(transaction, tid) => {
                     // The transactions that wrote or locked the row may need lock keys: release ours before waiting.
                     waits += 1;
                     self.current.borrow_mut().registration.release();
@@ -97,7 +97,7 @@ impl Statement {
         }
     }
 
-    /// Forgets the previous row, which is in the table by now. Returns whether the new row has already been checked in
+    /// Forgets the previous row, which is now in the table. Returns whether the new row has already been checked in
     /// another partition, from which an UPDATE moves it here.
     fn begin_row(&self, event: &RowEvent) -> bool {
         end_with_call(&self.current);
@@ -152,7 +152,7 @@ impl Statement {
     ///
     /// # Safety
     /// The row's event belongs to this statement.
-    unsafe fn search_once(&self, row: &NewRow, waits: u32) -> Result<Step, ErrorReport> {
+    unsafe fn search_once(&self, row: &NewRow, waits: u32) -> Result<Decision, ErrorReport> {
         let (event, guard) = (row.event, &self.guard);
         let since = Moment::now();
         let has_same_key = |found: Row<'_>, by_plain_columns| {
@@ -172,7 +172,7 @@ impl Statement {
         let new_text = |least| NewText::new(&self.texts, event.new_row(), guard.own_table(), least);
         let new_text = guard.criterion.resemblance.map(new_text);
         let (tuple, near) = match self.find_near(&query, new_text.as_ref())? {
-            Outcome::SearchAgain => return Ok(Step::SearchAgain),
+            Outcome::SearchAgain => return Ok(Decision::SearchAgain),
             Outcome::Unique => (self.with_mark(event, None)?, None),
             Outcome::Near(nearest) => (self.act(event, &nearest)?, Some(nearest)),
         };
@@ -187,25 +187,25 @@ impl Statement {
         if let SameKey::Depends(transaction, tid) = same_key
             && waits < MAX_WAITS_FOR_SAME_KEY
         {
-            return Ok(Step::SameKeyDepends(transaction, tid));
+            return Ok(Decision::SameKeyDepends(transaction, tid));
         }
         // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may
         // be near it. A marked row does not count as a near-duplicate of later rows.
         let is_stored = !tuple.is_null() && matches!(same_key, SameKey::None);
         self.prepare_to_store(row, tuple, is_stored && waits < MAX_WAITS_FOR_SAME_KEY && near.is_none());
-        // A row that moves is decided about again where it moves to. If ON CONFLICT updates the row with the same key,
-        // the guard decides about that UPDATE.
+        // Count each row once. A row that moves is checked again in its new partition. If ON CONFLICT updates the row
+        // with the same key, the guard checks that UPDATE.
         if tuple.is_null() || is_stored && !row.moves {
             self.counts.add(near.as_ref().map(|_| guard.action));
             if let Some(nearest) = near {
                 self.log(event, &nearest)?;
             }
         }
-        Ok(Step::Decided(tuple))
+        Ok(Decision::Return(tuple))
     }
 
-    /// Holds the registration of a row that is stored, and remembers the row if no search can find it before it is
-    /// stored. Releases the registration if the row is null: it is skipped.
+    /// Keeps the registration of a row that is to be stored and, if `is_pending`, makes it the pending row. Releases
+    /// the registration if the row is null, that is, skipped.
     fn prepare_to_store(&self, row: &NewRow, tuple: HeapTuple, is_pending: bool) {
         let own = self.guard.own_table();
         let mut current = self.current.borrow_mut();
@@ -221,8 +221,8 @@ impl Statement {
         current.moves = row.moves;
     }
 
-    /// Whether an UPDATE moves the row to another partition. It is inserted there after the old row has been deleted,
-    /// so the guard must decide about it before.
+    /// Whether an UPDATE moves the row to another partition. PostgreSQL deletes the old row before it inserts the new
+    /// one there, so the guard must decide before the deletion.
     ///
     /// # Safety
     /// The row belongs to the trigger's table.

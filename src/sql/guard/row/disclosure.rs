@@ -1,7 +1,7 @@
-//! What is reported about a near-duplicate: its key, the distance, and the resemblance of the texts.
+//! The report about a near-duplicate: its key, the distance, and the resemblance of the texts.
 //!
-//! Each is reported only to users who may select the columns that it comes from: by trying texts, a user could derive a
-//! hidden fingerprint from the distances, bit by bit, and a hidden text from the resemblances, word by word.
+//! Each is reported only to users who may select the columns that it comes from. Otherwise, a user could try texts, and
+//! derive a hidden fingerprint from the distances, bit by bit, and a hidden text from the resemblances, word by word.
 
 use std::ffi::CStr;
 
@@ -9,14 +9,14 @@ use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::nearest::Nearest;
+use super::near_duplicate::NearDuplicate;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::partition::ancestors;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::catalog::unlocked::column_number;
+use crate::postgres::catalog::unlocked::attnum_of;
 use crate::postgres::json;
 
-/// What may be reported to the current user.
+/// The report for the current user.
 pub struct Disclosure {
     key: Option<KeyTexts>,
     distance: Option<u32>,
@@ -35,7 +35,7 @@ struct KeyTexts {
 const MAX_KEY_BYTES: usize = 8192;
 
 impl Disclosure {
-    pub fn new(nearest: &Nearest) -> Result<Self, ErrorReport> {
+    pub fn new(nearest: &NearDuplicate) -> Result<Self, ErrorReport> {
         let searched = nearest.searched;
         let table = Relation::open(searched.oid);
         let tables: Vec<_> = std::iter::once(searched.oid).chain(ancestors(&table)).collect();
@@ -87,7 +87,7 @@ impl Disclosure {
 
 impl KeyTexts {
     /// The key of the near-duplicate; None if its table has no key.
-    fn of(nearest: &Nearest) -> Result<Option<Self>, ErrorReport> {
+    fn of(nearest: &NearDuplicate) -> Result<Option<Self>, ErrorReport> {
         let columns = &nearest.searched.primary_key;
         let (message, json) = (columns.describe(&nearest.key)?, columns.to_json(&nearest.key)?);
         Ok(message.zip(json).map(|(message, json)| Self { message, json }))
@@ -102,8 +102,8 @@ fn may_select(table: Oid, columns: &[&CStr]) -> bool {
     let of_table = || unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), SELECT) };
     let may_select_column = |&column: &&CStr| {
         // SAFETY: a look-up in system caches.
-        let check = |number| unsafe { pg_sys::pg_attribute_aclcheck(table, number, pg_sys::GetUserId(), SELECT) };
-        column_number(table, column).is_some_and(|number| is_allowed(check(number)))
+        let check = |attnum| unsafe { pg_sys::pg_attribute_aclcheck(table, attnum, pg_sys::GetUserId(), SELECT) };
+        attnum_of(table, column).is_some_and(|attnum| is_allowed(check(attnum)))
     };
     !hides_rows(table) && (is_allowed(of_table()) || columns.iter().all(may_select_column))
 }

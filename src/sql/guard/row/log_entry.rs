@@ -5,7 +5,7 @@ use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, PgMemoryContexts};
 
-use super::nearest::Nearest;
+use super::near_duplicate::NearDuplicate;
 use super::statement::Statement;
 use crate::postgres::error::user_error;
 use crate::postgres::heap::row::Row;
@@ -17,7 +17,7 @@ use crate::sql::guard::definition::log::{LoggedGuard, PreparedLog};
 
 impl Statement {
     /// Writes about a row that is skipped or marked to the guard's log, if it has one.
-    pub fn log(&self, event: &RowEvent, nearest: &Nearest) -> Result<(), ErrorReport> {
+    pub fn log(&self, event: &RowEvent, nearest: &NearDuplicate) -> Result<(), ErrorReport> {
         let Some(log) = &self.guard.log else { return Ok(()) };
         let prepared = match self.log.get() {
             Some(prepared) => prepared,
@@ -42,7 +42,7 @@ impl Statement {
 ///
 /// # Safety
 /// The memory context in which the log was prepared still exists, and the row is of the table it was prepared for.
-unsafe fn write(log: &PreparedLog, nearest: &Nearest, new: Row<'_>) -> Result<(), ErrorReport> {
+unsafe fn write(log: &PreparedLog, nearest: &NearDuplicate, new: Row<'_>) -> Result<(), ErrorReport> {
     let key = nearest.searched.primary_key.to_json(&nearest.key)?.map(|key| to_server(&key)).transpose()?;
     // SAFETY: the text is NUL-terminated.
     let key = key.map(|key| Datum::from(unsafe { pg_sys::cstring_to_text(key.as_ptr()) }));

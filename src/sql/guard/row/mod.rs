@@ -1,15 +1,15 @@
-//! What becomes of a new row of a guarded table.
+//! Checks the new rows of a guarded table.
 //!
-//! [`trigger`] is the trigger function. [`statement`] has what a guard needs in one statement, and [`decision`] decides
-//! about each row. [`registration`] registers the row in the table of locks, so that two writers of near rows find each
-//! other. [`search`] finds near rows, and [`near_rows`] says which of them count: those that fulfil a condition
-//! ([`among`]) and resemble the new text ([`confirmation`]). [`same_key`] finds the row that INSERT .. ON CONFLICT
-//! would find. [`running`] has the rows that the statements of this session are storing, of which [`pending`] ones are
-//! accepted and not stored yet.
+//! [`trigger`] is the trigger function. [`statement`] has the state of a guard in one statement, and [`decision`]
+//! decides about each row. [`registration`] registers the row in the table of locks, so that two writers of near rows
+//! find each other. [`search`] finds near rows, and [`near_rows`] selects the rows that count: they fulfil the
+//! condition [`among`], and their texts resemble the new text ([`confirmation`]). [`same_key`] finds the row that
+//! INSERT .. ON CONFLICT would find. [`running`] has the rows that the statements of this session are storing. A
+//! [`pending`] row is accepted and not stored yet.
 //!
-//! [`returned_row`] takes the guard's action: the near-duplicate ([`nearest`]) is reported ([`rejection`]) or stored in
-//! the mark column. [`disclosure`] says what may be reported about it to the user. [`log_entry`] writes to the guard's
-//! log, and [`counts`] counts rows in each session.
+//! [`returned_row`] takes the guard's action: the [`near_duplicate`] is reported ([`rejection`]) or stored in the mark
+//! column. [`disclosure`] leaves out of the report what the user may not see. [`log_entry`] writes to the guard's log,
+//! and [`counts`] counts rows in each session.
 
 pub mod among;
 pub mod confirmation;
@@ -17,8 +17,8 @@ mod counts;
 mod decision;
 pub mod disclosure;
 mod log_entry;
+mod near_duplicate;
 mod near_rows;
-mod nearest;
 mod pending;
 mod registration;
 mod rejection;

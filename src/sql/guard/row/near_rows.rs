@@ -7,7 +7,7 @@ use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::prelude::*;
 
 use super::confirmation::NewText;
-use super::nearest::Nearest;
+use super::near_duplicate::NearDuplicate;
 use super::pending::PendingRow;
 use super::running::rows_of_other_statements;
 use super::search::{Candidate, NearQuery};
@@ -24,7 +24,7 @@ use crate::sql::guard::definition::searched_table::SearchedTable;
 /// The result of a search for a near-duplicate.
 pub enum Outcome<'a> {
     Unique,
-    Near(Nearest<'a>),
+    Near(NearDuplicate<'a>),
     /// A transaction that the outcome depends on has ended; search again.
     SearchAgain,
 }
@@ -32,7 +32,7 @@ pub enum Outcome<'a> {
 /// The near rows that a search has found so far.
 #[derive(Default)]
 struct NearRows<'a> {
-    nearest: Option<Nearest<'a>>,
+    nearest: Option<NearDuplicate<'a>>,
     /// A transaction that decides whether a near row is present, with that row's table and tid.
     awaited: Option<(Transaction, Oid, ItemPointerData)>,
     may_have_moved: bool,
@@ -96,14 +96,14 @@ impl Statement {
         mark: Option<i16>,
     ) -> Result<bool, ErrorReport> {
         let row = candidate.version.row();
-        // A version that is gone means that the search must be repeated.
+        // A version that is gone may only cause another search, so it need not be checked.
         let (VersionState::Depends { .. } | VersionState::Present) = candidate.state else { return Ok(true) };
-        // Only unmarked rows count. So marks form no circle, and of rows that are near each other one is unmarked.
+        // Only unmarked rows count. So marks form no cycle, and among rows near each other at least one is unmarked.
         if mark.is_some_and(|mark| row.value(mark).is_some()) {
             return Ok(false);
         }
         let Some(among) = &self.among else { return Ok(true) };
-        // As for texts, do not read what may vanish.
+        // VACUUM may remove values that are stored out of line, as in [`NearRows::add`].
         if matches!(candidate.state, VersionState::Depends { inserts: true, .. })
             && among.is_out_of_line(searched.oid, row)?
         {
@@ -112,8 +112,8 @@ impl Statement {
         among.holds(searched.oid, row)
     }
 
-    /// An error if the new row is near a row that another statement of this session is about to store, which no search
-    /// can find yet.
+    /// An error if the new row is near a row that another statement of this session is about to store. No search can
+    /// find that row yet.
     fn check_pending(&self, query: &NearQuery, new_text: Option<&NewText>) -> Result<(), ErrorReport> {
         let Some(searched) = self.guard.searched.first() else { return Ok(()) };
         let identity = self.guard.identity.without_detached();
@@ -151,8 +151,8 @@ impl Statement {
 }
 
 impl<'a> NearRows<'a> {
-    /// Adds a row within the distance, unless its text does not resemble the new text. A row that is present is nearer
-    /// than those added before.
+    /// Adds a near row, unless its text does not resemble the new text. A row that is present must be nearer than all
+    /// present rows that were added before.
     fn add(
         &mut self,
         searched: &'a SearchedTable,
@@ -162,8 +162,8 @@ impl<'a> NearRows<'a> {
         let row = candidate.version.row();
         match candidate.state {
             VersionState::Depends { on, inserts } => {
-                // If an inserting transaction rolls back, VACUUM may at once remove what it has stored out of line. So
-                // such a text is not read before the transaction has ended.
+                // If an inserting transaction rolls back, VACUUM may immediately remove the values that it stored out
+                // of line. So do not read such a text before the transaction has ended.
                 let may_vanish = inserts && searched.has_source_out_of_line(row);
                 let is_refuted =
                     |text: &NewText| Ok::<_, ErrorReport>(!may_vanish && text.confirm(searched, row)?.is_none());
@@ -171,11 +171,11 @@ impl<'a> NearRows<'a> {
                     self.awaited = Some((on, searched.oid, row.tid()));
                 }
             }
-            VersionState::Gone { lately } => self.may_have_moved |= lately,
+            VersionState::Gone { during_search } => self.may_have_moved |= during_search,
             VersionState::Present => {
                 let resemblance = new_text.map(|text| text.confirm_present(searched, row)).transpose()?;
                 if resemblance != Some(None) {
-                    self.nearest = Some(Nearest::new(searched, candidate, resemblance.flatten()));
+                    self.nearest = Some(NearDuplicate::new(searched, candidate, resemblance.flatten()));
                 }
             }
         }

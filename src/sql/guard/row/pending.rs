@@ -1,7 +1,7 @@
 //! The last row that a guard accepted, until it is stored: no search can find it yet.
 //!
-//! Between the guard's decision and the storing of the row, other triggers and functions run. They may write a row near
-//! it into the same table. The row is forgotten at the end of the call, also if a later trigger drops it
+//! Between the guard's decision and the storing of the row, other triggers and functions run. They may write a near row
+//! into the same table. The row is forgotten at the end of the call, also if a later trigger drops it
 //! ([`super::running::end_with_call`]).
 
 use pgrx::PgMemoryContexts;
@@ -44,8 +44,8 @@ impl Pending {
         self.row = None;
     }
 
-    /// Replaces the row. `statement` is the memory context of the statement. `tuple` is the new row, if more of it
-    /// matters than the fingerprint and the scope.
+    /// Replaces the row. `statement` is the memory context of the statement. `tuple` is the new row, or None if only
+    /// its fingerprint and scope matter.
     ///
     /// # Safety
     /// The memory context is valid, and lives as long as `self`. The row is valid.

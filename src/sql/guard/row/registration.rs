@@ -1,17 +1,18 @@
 //! The registration of a row that is being stored, in PostgreSQL's table of locks.
 //!
-//! Between the search for near-duplicates and the storing of the new row, no other writer may do the same for a near
-//! row. So a row is registered from before the search until it is in the table and its indexes, where others find it,
-//! committed or not. A statement of a million rows registers one row at a time.
+//! While a writer searches for near-duplicates and stores its row, no other writer may do so for a near row. So a row
+//! is registered from before the search until it is in the table and its indexes, where other writers find it,
+//! committed or not. A statement registers one row at a time.
 //!
 //! A registration is a lock on the row, whose tag holds the encrypted fingerprint and the number of the session, and
-//! locks on the row's keys ([`LockKeys`]). The locks on keys do not conflict with each other, and each lock on a row is
-//! of one session. So registering a row does not wait. Then the session looks up the keys that near rows may have. Only
-//! if another session has locked one of them, which is rare, it reads the locks on rows, and compares fingerprints.
+//! locks on the row's keys ([`LockKeys`]). Locks on keys do not conflict with each other, and only one session takes a
+//! given lock on a row. So registering a row does not wait. Then the session looks up the keys that near rows may have.
+//! Only if another session has locked one of them, which is rare, it reads the locks on rows, and compares
+//! fingerprints.
 //!
-//! Of two near rows that are registered, at least one finds the other, and waits for it. Its session remains registered
-//! while it waits only if it has a smaller number than all sessions that it waits for. So no two sessions wait for each
-//! other, and one of them goes on. `tests/registry` checks this for all interleavings.
+//! Of two near rows that are registered, at least one finds the other, and waits for it. A session remains registered
+//! while it waits only if its number is smaller than the numbers of all sessions that it waits for. So no two sessions
+//! wait for each other. `tests/registry` checks this for all interleavings.
 //!
 //! The locks are advisory locks in classes of their own, which no SQL function can take. In pg_locks, `objsubid` is 3
 //! for a key, with the table's OID as `classid`, and greater for a row.
@@ -86,7 +87,7 @@ impl Registration {
         self.held.push((tag, mode));
     }
 
-    /// Releases the locks on keys, and then the lock on the row: that lock is held whenever a lock on a key is.
+    /// Releases the locks on keys, and then the lock on the row: whoever finds a key's lock must find the row's lock.
     pub fn release(&mut self) {
         while let Some((tag, mode)) = self.held.pop() {
             unlock(&tag, mode);
@@ -100,7 +101,6 @@ impl Drop for Registration {
     }
 }
 
-/// The tag of the lock on a key.
 fn key_tag(table: Oid, key: u32) -> pg_sys::LOCKTAG {
     tag([table.to_u32(), key], KEY_LOCK_CLASS)
 }
@@ -202,7 +202,7 @@ unsafe fn is_held(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) -> bool {
 /// another, in another subtransaction.
 fn of_transaction<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: both resource owners belong to the running transaction, and the current one is restored. After an error,
-    // PostgreSQL sets it anew.
+    // PostgreSQL resets it.
     unsafe {
         let current = pg_sys::CurrentResourceOwner;
         pg_sys::CurrentResourceOwner = pg_sys::TopTransactionResourceOwner;

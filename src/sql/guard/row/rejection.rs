@@ -14,8 +14,8 @@ use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::distribution::known_names;
 
 /// Raises an exclusion_violation with the table's schema and name. The field of the constraint has the trigger's name.
-/// The field of the data type has what may be reported about the near-duplicate: of the fields that drivers read, it is
-/// the only one that has no other use in an error about a constraint.
+/// The field of the data type has the report about the near-duplicate: of the fields that drivers read, only this one
+/// has no other use in an error about a constraint.
 pub fn reject(event: &RowEvent, near: &Disclosure) -> Result<Infallible, ErrorReport> {
     const CODE: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION;
     let (table, name) = known_names(&event.table(), event.trigger_name()?)?;

@@ -1,11 +1,11 @@
-//! What the trigger returns: the new row, a copy with another mark, or null if the row is skipped.
+//! The tuple that the trigger returns: the new row, a copy with another mark, or null if the row is skipped.
 
 use pgrx::pg_sys::HeapTuple;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::disclosure::Disclosure;
-use super::nearest::Nearest;
+use super::near_duplicate::NearDuplicate;
 use super::rejection::reject;
 use super::statement::Statement;
 use crate::postgres::catalog::foreign_key::foreign_keys;
@@ -17,11 +17,12 @@ use crate::sql::guard::definition::distribution::known_name;
 
 impl Statement {
     /// Takes the guard's action for a row with a near-duplicate.
-    pub fn act(&self, event: &RowEvent, nearest: &Nearest) -> Result<HeapTuple, ErrorReport> {
+    pub fn act(&self, event: &RowEvent, nearest: &NearDuplicate) -> Result<HeapTuple, ErrorReport> {
         let action = self.guard.action;
         if action != Action::Reject && !nearest.is_visible {
             let name = known_name(&event.table())?;
-            // As with INSERT .. ON CONFLICT, a row that this transaction cannot see must not decide what it does.
+            // As with INSERT .. ON CONFLICT, a row that the transaction's snapshot does not see must not affect the
+            // transaction.
             return Err(user_error(
                 PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE,
                 "could not serialize access due to concurrent update",
@@ -29,7 +30,7 @@ impl Statement {
             .set_detail(format!("A near-duplicate in table \"{name}\" was committed after this transaction began.")));
         }
         match action {
-            // Never skip an UPDATE that a foreign key makes: the row would keep referring to a row that is gone.
+            // Never skip an UPDATE by a foreign key: the row would still refer to a row that is gone.
             Action::Skip if !changes_foreign_key(event) => Ok(std::ptr::null_mut()),
             Action::Mark => self.with_mark(event, Some(nearest)),
             Action::Skip | Action::Reject => {
@@ -40,10 +41,10 @@ impl Statement {
     }
 
     /// The new row with a mark that names its near-duplicate, or with NULL in the mark column if it has none.
-    pub fn with_mark(&self, event: &RowEvent, near: Option<&Nearest>) -> Result<HeapTuple, ErrorReport> {
+    pub fn with_mark(&self, event: &RowEvent, near: Option<&NearDuplicate>) -> Result<HeapTuple, ErrorReport> {
         let Some(own) = self.guard.own_mark() else { return Ok(event.new_tuple()) };
         let of_near =
-            |near: &Nearest| self.guard.mark(near.searched.oid).map(|mark| mark.value(near.searched, &near.key));
+            |near: &NearDuplicate| self.guard.mark(near.searched.oid).map(|mark| mark.value(near.searched, &near.key));
         let value = near.and_then(of_near).transpose()?.flatten();
         if value.is_none() && event.new_row().value(own.column).is_none() {
             return Ok(event.new_tuple());

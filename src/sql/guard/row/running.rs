@@ -1,4 +1,4 @@
-//! The statements of this session in which guards are at work, and the row that each of them is storing.
+//! The running statements of this session that have guards, and the row that each statement is storing.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -22,7 +22,7 @@ pub struct CurrentRow {
     pub moves: bool,
 }
 
-/// A guard at work in a statement.
+/// A guard in a running statement.
 struct RunningStatement {
     /// The statement's memory context, which identifies it.
     memory: pg_sys::MemoryContext,
@@ -39,7 +39,7 @@ thread_local! {
 }
 
 /// The current row of a guard in a statement, which is identified by its memory context. All partitions of a table
-/// share it: when the row of one partition comes, the previous row is already in its own.
+/// share it: when a row arrives in one partition, the previous row is already stored.
 pub fn current_row(memory: pg_sys::MemoryContext, guard: Identity) -> Rc<RefCell<CurrentRow>> {
     if !IS_REGISTERED.replace(true) {
         // SAFETY: the callback is a function of this library, which is never unloaded.
@@ -69,7 +69,7 @@ pub fn rows_of_other_statements(memory: pg_sys::MemoryContext, guard: &Identity)
 }
 
 /// If a subtransaction is rolled back, ends the rows of the statements that have failed with it. The memory of a
-/// statement in an SQL function may outlive the subtransaction, so it is not enough that the row ends with that memory.
+/// statement in an SQL function may outlive the subtransaction, so ending the row with that memory would be too late.
 #[pg_guard]
 unsafe extern "C-unwind" fn subtransaction_ended(
     event: pg_sys::SubXactEvent::Type,
@@ -101,7 +101,7 @@ pub fn end_with_call(row: &Rc<RefCell<CurrentRow>>) {
     PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(EndOfCall(Rc::downgrade(row)));
 }
 
-/// Releases the locks of a row, which is stored by now or will not be, and forgets it.
+/// Releases the locks of a row and forgets it. The row is stored now, or will never be stored.
 fn end(row: &Weak<RefCell<CurrentRow>>) {
     if let Some(row) = row.upgrade()
         && let Ok(mut row) = row.try_borrow_mut()

@@ -1,10 +1,11 @@
 //! The row with the same key: it has the same values in a unique index as the new row, so INSERT .. ON CONFLICT finds
 //! it.
 //!
-//! PostgreSQL does not store the new row while that row exists, so that row does not count as a near-duplicate. ON
-//! CONFLICT either updates it, and the guard checks that UPDATE, or does nothing. Without ON CONFLICT, the INSERT
-//! fails. The guard finds the row as PostgreSQL does (`check_exclusion_or_unique_constraint` in execIndexing.c): by all
-//! unique indexes that ON CONFLICT could infer, with the expressions, predicates and operators of these indexes.
+//! PostgreSQL does not store the new row while the row with the same key exists, so that row does not count as a
+//! near-duplicate. ON CONFLICT either updates it, and the guard checks that UPDATE, or does nothing. Without ON
+//! CONFLICT, the INSERT fails. The guard finds the row as PostgreSQL does (`check_exclusion_or_unique_constraint` in
+//! execIndexing.c): by all unique indexes that ON CONFLICT could infer, with the expressions, predicates and operators
+//! of these indexes.
 //!
 //! The guard does not lock that row. If it disappears, PostgreSQL stores the new row after all. So the new row is
 //! registered, and the guard searches for other near rows, as for any INSERT.
@@ -25,7 +26,7 @@ pub struct UniqueIndexes {
     indexes: Vec<UniqueIndex>,
     /// The executor state in which expressions of the indexes are evaluated.
     executor: *mut pg_sys::EState,
-    /// Whether the INSERT may have to wait for a row that is only locked, to update it by ON CONFLICT.
+    /// Whether the INSERT may have to wait for a row that is only locked, because ON CONFLICT would update it.
     waits_for_locks: bool,
     /// The generated columns that the indexes depend on: PostgreSQL computes them after the trigger.
     generated: Vec<(i16, Computed)>,
@@ -79,7 +80,7 @@ impl UniqueIndexes {
             }
             // An expression of the whole row depends on column 0.
             let is_needed = |column: &i16| needed.contains(&0) || needed.contains(column);
-            let columns = Column::all(table).filter(|column| column.is_generated).map(|column| column.number);
+            let columns = Column::all(table).filter(|column| column.is_generated).map(|column| column.attnum);
             let generated: Vec<_> = columns
                 .filter(is_needed)
                 .filter_map(|column| Some((column, Computed::generated(table, column)?)))
@@ -95,7 +96,7 @@ impl UniqueIndexes {
                 generated.iter().filter_map(|(column, _)| generation_of(table, *column).map(Expression::own_columns));
             let mut columns: Vec<_> = sources.flatten().collect();
             columns.extend(needed.iter().copied().filter(|column| !is_generated(column)));
-            // An expression can have only one system column, the table's OID, which is the same for all rows.
+            // The only system column that an expression can have is the table's OID, which is the same for all rows.
             columns.retain(|column| *column >= 0);
             Self {
                 indexes,
@@ -108,8 +109,8 @@ impl UniqueIndexes {
         }
     }
 
-    /// Whether an UPDATE changes nothing that the indexes depend on. If it does, a new row with the key of the old
-    /// version may no longer find this row, and is then stored.
+    /// Whether an UPDATE changes none of the columns that the indexes depend on. Otherwise, a new row with the key of
+    /// the old version may no longer conflict with this row, and is then stored.
     pub fn are_keys_unchanged(&self, old: Row<'_>, new: Row<'_>) -> bool {
         !self.columns.contains(&0) && new.has_same_values(old, self.columns.iter().copied())
     }
@@ -117,7 +118,7 @@ impl UniqueIndexes {
     /// Looks for a row with the same key as the new row.
     ///
     /// # Safety
-    /// The table is the one that this was made for, and the row belongs to it.
+    /// `self` was made for this table, and the row belongs to it.
     pub unsafe fn find(&self, table: &Relation, new: Row<'_>, since: &Moment) -> SameKey {
         // SAFETY: the caller passes the table that the indexes belong to, and a row of it. Values live until the
         // per-row memory is reset, at the end.
@@ -146,7 +147,7 @@ impl UniqueIndexes {
     /// columns.
     ///
     /// # Safety
-    /// Both rows belong to the table that this was made for.
+    /// Both rows belong to the table that `self` was made for.
     pub unsafe fn has_same_key(&self, new: Row<'_>, row: Row<'_>, by_plain_columns: bool) -> bool {
         // SAFETY: the caller passes two rows of the indexes' table. Values live until the per-row memory is reset, at
         // the end.
@@ -176,7 +177,7 @@ impl UniqueIndexes {
     /// The new row with the generated columns that the indexes depend on, valid until the context's memory is reset.
     ///
     /// # Safety
-    /// The row belongs to the table that this was made for.
+    /// The row belongs to the table that `self` was made for.
     unsafe fn complete<'a>(&'a self, new: Row<'a>, context: *mut pg_sys::ExprContext) -> Row<'a> {
         if self.generated.is_empty() {
             return new;
@@ -254,11 +255,11 @@ impl UniqueIndex {
         // SAFETY: the caller passes two keys of this index, which has an operator and a collation for each of its keys.
         unsafe {
             let index = Relation::open(self.oid);
-            a.iter().zip(b).enumerate().all(|(number, pair)| match pair {
+            a.iter().zip(b).enumerate().all(|(position, pair)| match pair {
                 (None, None) => true,
                 (Some(a), Some(b)) => {
-                    let equality = *(*self.info).ii_UniqueProcs.add(number);
-                    let collation = *index.rd_indcollation.add(number);
+                    let equality = *(*self.info).ii_UniqueProcs.add(position);
+                    let collation = *index.rd_indcollation.add(position);
                     pg_sys::OidFunctionCall2Coll(equality, collation, *a, *b) != Datum::from(false)
                 }
                 _ => false,
@@ -266,8 +267,7 @@ impl UniqueIndex {
         }
     }
 
-    /// Looks for a row with this key. If `waits_for_locks` is set, a row that is only locked depends on the transaction
-    /// that has locked it.
+    /// Looks for a row with this key. If `waits_for_locks` is set, a row that is only locked is [`SameKey::Depends`].
     ///
     /// # Safety
     /// The index belongs to the open table, the key is one of the index, and the slot is for rows of that table.
@@ -284,16 +284,16 @@ impl UniqueIndex {
         unsafe {
             let (info, index) = (&*self.info, Relation::open(self.oid));
             let mut keys = [pg_sys::ScanKeyData::default(); MAX_KEY_COLUMNS];
-            for (number, (scan_key, value)) in keys.iter_mut().zip(key).enumerate() {
+            for (position, (scan_key, value)) in keys.iter_mut().zip(key).enumerate() {
                 let is_null = if value.is_none() { pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL } else { 0 };
                 pg_sys::ScanKeyEntryInitialize(
                     scan_key,
                     is_null as i32,
-                    number as pg_sys::AttrNumber + 1,
-                    *info.ii_UniqueStrats.add(number),
+                    position as pg_sys::AttrNumber + 1,
+                    *info.ii_UniqueStrats.add(position),
                     Oid::INVALID,
-                    *index.rd_indcollation.add(number),
-                    *info.ii_UniqueProcs.add(number),
+                    *index.rd_indcollation.add(position),
+                    *info.ii_UniqueProcs.add(position),
                     value.unwrap_or_else(Datum::null),
                 );
             }
@@ -304,9 +304,9 @@ impl UniqueIndex {
             while let Some((version, state)) = scan.next(|_| true) {
                 match state {
                     VersionState::Depends { on, .. } => return SameKey::Depends(on, version.row().tid()),
-                    VersionState::Gone { lately: false } => {}
+                    VersionState::Gone { during_search: false } => {}
                     // The row's new version may be at a position that the scan has passed.
-                    VersionState::Gone { lately: true } => found = SameKey::Present,
+                    VersionState::Gone { during_search: true } => found = SameKey::Present,
                     VersionState::Present => match waits_for_locks.then(|| version.locker()).flatten() {
                         Some(id) => {
                             return SameKey::Depends(Transaction { id, speculation: 0 }, version.row().tid());

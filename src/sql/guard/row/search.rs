@@ -1,7 +1,7 @@
 //! Searches a guarded table for rows near a new row.
 //!
-//! The search reads the block indexes directly, whatever the planner would choose, under a dirty snapshot: it sees what
-//! every other transaction has written, committed or not. Each version of a row counts. A search in a query
+//! The search reads the block indexes directly, whatever the planner would choose, under a dirty snapshot: it sees the
+//! row versions of all transactions, committed or not. Each version of a row counts. A search in a query
 //! (`sql::search::finder`) reads the same indexes under the query's snapshot. It skips entries that it has seen before,
 //! and fetches rows in the order of their tids.
 
@@ -33,7 +33,7 @@ pub struct NearQuery<'a> {
     pub fingerprint: i64,
     /// Which fingerprints are near.
     pub near: Nearness,
-    /// The largest distance that still matters: once a row is found, only nearer rows do.
+    /// The largest distance to find. Once a row is found, only nearer rows matter.
     pub max_distance: Cell<i32>,
     /// The new row's values of the scope columns.
     pub scope: &'a GuardScopeValues<'a>,
@@ -56,21 +56,20 @@ pub struct Candidate<'a> {
 }
 
 impl NearQuery<'_> {
-    /// The distance of a fingerprint; None if it is not near, or too far to matter.
+    /// The distance of a fingerprint; None if it is not near, or farther than `max_distance`.
     pub fn distance(&self, fingerprint: i64) -> Option<u32> {
         let difference = (fingerprint ^ self.fingerprint).cast_unsigned();
         let distance = difference.count_ones();
         (distance.cast_signed() <= self.max_distance.get() && self.near.contains(difference)).then_some(distance)
     }
 
-    /// Calls `show` with each near row of a table, until `show` breaks. `show` may get a row more than once, and may
-    /// reduce `max_distance`. An error if out of memory.
+    /// Calls `show` with each version of a near row of a table, until `show` breaks. `show` may get a version more than
+    /// once, and may reduce `max_distance`. An error if out of memory.
     ///
-    /// A concurrent UPDATE can hide a row: it may write the new version behind the scan's position, and then the scan
-    /// finds the old version gone. `show` also gets such an old version, as `VersionState::Gone { lately: true }`. If
-    /// it gets none, the search has missed no row that was near when it began: an index has an entry for every version,
-    /// except those long gone, and a version that was replaced before the search began has a successor that existed by
-    /// then.
+    /// A concurrent UPDATE can hide a row: if it inserts the new version behind the scan's position, the scan finds
+    /// only the old version, which is gone once the UPDATE commits. `show` gets such a version as
+    /// `VersionState::Gone { during_search: true }`; then the search must be repeated. If `show` gets none, the search
+    /// has found every row that was near when it began: a version that was gone by then had a successor in the indexes.
     pub fn each_near<B>(
         &self,
         searched: &SearchedTable,
@@ -79,7 +78,8 @@ impl NearQuery<'_> {
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
         let fingerprint = self.fingerprint.cast_unsigned();
-        // Each step is made once, so that a row is not missed that a concurrent INSERT has put into some indexes only.
+        // Do not skip entries that an earlier step should have found: a concurrent INSERT may have put a row into some
+        // indexes only.
         let SearchedIndexes { before, rows, layouts, .. } = &searched.indexes;
         let mut growth = Growth::new(*rows, growing(layouts), self.near);
         // SAFETY: the indexes compare the scope columns as their types do, as `SearchedIndexes::cheapest` has checked.
@@ -116,7 +116,7 @@ impl NearQuery<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Calls `show` with what one look-up finds.
+    /// Calls `show` with the near row versions that one look-up finds.
     fn scan<B>(
         &self,
         searched: &SearchedTable,
@@ -134,7 +134,7 @@ impl NearQuery<'_> {
                 continue;
             }
             let is_old = self.is_old_version(searched, version.row());
-            let state = if is_old { VersionState::Gone { lately: false } } else { state };
+            let state = if is_old { VersionState::Gone { during_search: false } } else { state };
             show(&Candidate { table, version, distance, state })?;
         }
         ControlFlow::Continue(())
@@ -146,13 +146,13 @@ impl NearQuery<'_> {
         searched.scope.has_values(row, self.scope).then_some(distance)
     }
 
-    /// Whether ON CONFLICT will find this row in place of the new row, whatever other transactions do.
+    /// Whether ON CONFLICT will find this row, whatever other transactions do.
     fn is_left_to_on_conflict(&self, searched: &SearchedTable, version: RowVersion<'_>, state: VersionState) -> bool {
         let Some(has_same_key) = self.has_same_key.filter(|_| self.table == searched.oid) else { return false };
         match state {
             VersionState::Present => has_same_key(version.row(), false),
-            // Whether or not the transaction that is changing the row commits, the row keeps its key.
-            VersionState::Depends { .. } => version.keeps_key() && has_same_key(version.row(), true),
+            // The row has this key whether the transaction that is changing it commits or not.
+            VersionState::Depends { .. } => version.is_key_unchanged() && has_same_key(version.row(), true),
             VersionState::Gone { .. } => false,
         }
     }

@@ -1,4 +1,4 @@
-//! A guard at work in one statement: what it needs for each row of a table, and what it makes once.
+//! The state of a guard in one statement.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 
 use super::among::Among;
 use super::confirmation::TextReader;
-use super::counts::Counts;
+use super::counts::GuardCounts;
 use super::running::{CurrentRow, current_row};
 use super::same_key::UniqueIndexes;
 use crate::postgres::heap::computed::Computed;
@@ -19,7 +19,7 @@ use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::guard::TriggerGuard;
 use crate::sql::guard::definition::log::PreparedLog;
 
-/// A guard at work on one table in one statement.
+/// The state of a guard for one table in one statement.
 pub struct Statement {
     /// The trigger function.
     function: Oid,
@@ -33,7 +33,7 @@ pub struct Statement {
     pub among: Option<Among>,
     /// The guard's log, prepared when the first row is logged.
     pub log: OnceCell<PreparedLog>,
-    pub counts: Rc<Counts>,
+    pub counts: Rc<GuardCounts>,
     /// Memory that lives as long as the statement.
     pub memory: pg_sys::MemoryContext,
     pub current: Rc<RefCell<CurrentRow>>,
@@ -70,13 +70,13 @@ impl Statement {
         let current = current_row(memory, guard.identity.without_detached());
         // SAFETY: the statement's memory context outlives the statement.
         let (texts, among) = unsafe { (TextReader::new(function, memory), Among::of_guard(&guard, memory)) };
-        let counts = Counts::of(guard.identity.root, event);
+        let counts = GuardCounts::of(guard.identity.root, event);
         let (unique_indexes, log) = (OnceCell::new(), OnceCell::new());
         Ok(Self { function, guard, generated, partition, unique_indexes, texts, among, log, counts, memory, current })
     }
 
-    /// Makes what the statement has anew if the guard's definition has changed: while this session waited, another
-    /// transaction may have stored a near row in a new partition.
+    /// Reads the guard again if its definition has changed: while this session waited, another transaction may have
+    /// stored a near row in a new partition.
     pub fn refresh(&mut self, event: &RowEvent) -> Result<(), ErrorReport> {
         // SAFETY: a trigger function runs in a transaction.
         unsafe { pg_sys::AcceptInvalidationMessages() };

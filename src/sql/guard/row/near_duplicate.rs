@@ -7,7 +7,7 @@ use crate::postgres::heap::primary_key::KeyValue;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 
 /// The nearest row that a search has found; of several rows at the same distance, the first one.
-pub struct Nearest<'a> {
+pub struct NearDuplicate<'a> {
     pub distance: u32,
     /// The resemblance of the texts; None if texts are not compared.
     pub resemblance: Option<f64>,
@@ -18,7 +18,7 @@ pub struct Nearest<'a> {
     pub is_visible: bool,
 }
 
-impl<'a> Nearest<'a> {
+impl<'a> NearDuplicate<'a> {
     pub fn new(searched: &'a SearchedTable, candidate: &Candidate, resemblance: Option<f64>) -> Self {
         Self {
             distance: candidate.distance,
