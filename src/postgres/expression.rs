@@ -109,10 +109,16 @@ impl Expression {
         unsafe { Self::new(cast.as_ref().arg) }
     }
 
-    /// The collation that an operator uses; None for any other node.
+    /// The collation that an operator or a function call uses, which is the invalid OID if it has none; None for any
+    /// other node.
     pub fn input_collation(self) -> Option<Oid> {
-        // SAFETY: the node is a valid OpExpr.
-        self.as_node::<pg_sys::OpExpr>(NodeTag::T_OpExpr).map(|operation| unsafe { operation.as_ref().inputcollid })
+        if let Some(operation) = self.as_node::<pg_sys::OpExpr>(NodeTag::T_OpExpr) {
+            // SAFETY: the node is a valid OpExpr.
+            return Some(unsafe { operation.as_ref() }.inputcollid);
+        }
+        let call = self.as_node::<pg_sys::FuncExpr>(NodeTag::T_FuncExpr)?;
+        // SAFETY: the node is a valid FuncExpr.
+        Some(unsafe { call.as_ref() }.inputcollid)
     }
 
     /// The type of the expression's value.

@@ -3,7 +3,7 @@
 //! `hamming(a, b)` and `a <~> b` are the extension's own. Applications that do not use the extension count the bits in
 //! which two fingerprints differ: with `bit_count` or, before PostgreSQL 14, as characters of a text.
 
-use pgrx::pg_sys;
+use pgrx::pg_sys::{self, Oid};
 
 use crate::postgres::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
@@ -65,10 +65,22 @@ impl Distance {
 /// The bits in `replace(bits::text, '0', '')` or `translate(bits::text, '0', '')`.
 fn without_zeros(digits: Expression) -> Option<Expression> {
     let (function, arguments) = digits.applied()?;
-    match (function.to_u32(), &arguments[..]) {
-        (pg_sys::F_REPLACE | pg_sys::F_TRANSLATE, &[digits, from, to]) if from.is_text("0") && to.is_text("") => {
-            digits.cast_by_text()
+    let removes_zeros_alone = match function.to_u32() {
+        pg_sys::F_REPLACE => is_deterministic(digits.input_collation()?),
+        pg_sys::F_TRANSLATE => true,
+        _ => false,
+    };
+    match &arguments[..] {
+        &[digits, from, to] if removes_zeros_alone && from.is_text("0") && to.is_text("") => {
+            digits.without_relabelling().cast_by_text()
         }
         _ => None,
     }
+}
+
+/// Whether only equal bytes are equal texts. By any other collation, `replace` raises an error, or from PostgreSQL 18
+/// on may take another character for a zero.
+fn is_deterministic(collation: Oid) -> bool {
+    // SAFETY: the collation of an expression that is being planned exists, unless it is the invalid OID.
+    collation != Oid::INVALID && unsafe { pg_sys::get_collation_isdeterministic(collation) }
 }

@@ -40,3 +40,40 @@ export function fill(rows, url = false) {
     SELECT ${url ? "'/' || doc," : ''} string_agg(substr(md5(doc || ' ' || word), 1, 8), ' ' ORDER BY word)
     FROM generate_series(1, ${rows}) AS doc, generate_series(1, 200) AS word GROUP BY doc ORDER BY doc`
 }
+
+// Makes the table docs anew, and attaches it in one of the ways of docs/choosing.md. `id` is the type of its key.
+export async function createDocs(query, way, { id = 'bigserial', covering = true } = {}) {
+  await query('CREATE EXTENSION IF NOT EXISTS pg_simhash')
+  await query('DROP TABLE IF EXISTS docs')
+  await query(`CREATE TABLE docs (id ${id} PRIMARY KEY, body text NOT NULL)`)
+  if (way === 'online') {
+    await query("SELECT simhash_attach_online('docs', 'body')")
+    await indexOnline(query, covering)
+  } else {
+    await query(`SELECT simhash_attach('docs', 'body', columns => ${way === 'columns'}, covering => ${covering})`)
+  }
+  await query("SELECT simhash_guard('docs')")
+}
+
+// Runs the commands that make the indexes of the online way.
+export async function indexOnline(query, covering = true) {
+  for (const { command } of await query(`SELECT simhash_index_commands('docs', covering => ${covering}) AS command`)) {
+    await query(command)
+  }
+}
+
+// What a tool that compares a model with the table docs may change: columns, indexes, triggers, and their comments.
+export async function objects(query) {
+  const rows = await query(`
+    SELECT concat_ws(' ', attname, format_type(atttypid, atttypmod), nullif(attnotnull, false),
+        pg_get_expr(adbin, adrelid), col_description(attrelid, attnum)) AS object
+    FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+    WHERE attrelid = 'docs'::regclass AND attnum > 0 AND NOT attisdropped
+    UNION ALL
+    SELECT concat_ws(' ', pg_get_indexdef(indexrelid), obj_description(indexrelid, 'pg_class'))
+    FROM pg_index WHERE indrelid = 'docs'::regclass
+    UNION ALL
+    SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'docs'::regclass
+    ORDER BY 1`)
+  return rows.map((row) => row.object)
+}

@@ -1,0 +1,85 @@
+// docs/frameworks.md, Node: drizzle-kit push, which makes a database like a model. The page's code is in page/.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { createDatabase, createDocs, indexOnline, objects, OTHER, TEXT } from './database.js'
+
+const id = 'bigint GENERATED ALWAYS AS IDENTITY'
+let pool
+
+const query = async (statement, parameters) => (await pool.query(statement, parameters)).rows
+const insert = (body) => query('INSERT INTO docs (body) VALUES ($1)', [body])
+
+before(async () => {
+  await createDatabase('node_drizzle_kit')
+  pool = new pg.Pool()
+})
+after(() => pool.end())
+
+// What drizzle-kit prints for the model in this file.
+async function push(schema, ...options) {
+  const { PGDATABASE, PGHOST, PGPORT, PGUSER } = process.env
+  const url = `postgresql://${PGUSER}@localhost:${PGPORT}/${PGDATABASE}?host=${PGHOST}`
+  const arguments_ = ['push', '--dialect=postgresql', `--schema=${schema}`, `--url=${url}`, '--verbose', ...options]
+  const { stdout, stderr } = await promisify(execFile)('node', ['node_modules/drizzle-kit/bin.cjs', ...arguments_])
+  return stdout + stderr
+}
+
+// A model of the table that has these columns, and indexes on expressions.
+async function model(columns, indexed) {
+  const file = './pushed.js'
+  await writeFile(file, `import { sql } from 'drizzle-orm'
+    import { bigint, index, pgTable, text } from 'drizzle-orm/pg-core'
+    export const docs = pgTable('docs', {
+      id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+      body: text().notNull(),
+      ${columns}
+    }, () => ${indexed ? '[0, 1, 2, 3]' : '[]'}.map(
+      (block) => index('docs_simhash_block' + block + '_idx').on(sql.raw('simhash_block(simhash, ' + block + ')'))))`)
+  return file
+}
+const FINGERPRINT = "simhash: bigint({ mode: 'bigint' }),"
+const GENERATED = "simhash: bigint({ mode: 'bigint' }).generatedAlwaysAs(sql`simhash(body)`),"
+
+test("the page's model has all columns and indexes: nothing changes", async () => {
+  await createDocs(query, 'columns', { id })
+  const found = await objects(query)
+  assert.match(await push('./page/pushed/schema.js'), /No changes detected/)
+  assert.deepEqual(await objects(query), found)
+})
+
+test('indexes on expressions can be declared if they are not covering', async () => {
+  for (const [way, columns] of [['expressions', GENERATED], ['online', FINGERPRINT]]) {
+    await createDocs(query, way, { id, covering: false })
+    const found = await objects(query)
+    assert.match(await push(await model(columns, true)), /No changes detected/)
+    assert.deepEqual(await objects(query), found)
+  }
+})
+
+test('indexes that are not declared are dropped without a question, and can be made again', async () => {
+  for (const [way, columns] of [['expressions', GENERATED], ['online', FINGERPRINT]]) {
+    await createDocs(query, way, { id })
+    const found = await objects(query)
+    await insert(TEXT)
+    assert.match(await push(await model(columns, false)), /DROP INDEX "docs_simhash_block0_idx"/)
+    await assert.rejects(insert(OTHER), { code: '55000' })
+    if (way === 'online') await indexOnline(query)
+    else await query("SELECT simhash_attach('docs', 'body', columns => false)")
+    assert.deepEqual(await objects(query), found)
+    await insert(OTHER)
+  }
+})
+
+test('columns that are not declared are dropped after a question if the table has rows', async () => {
+  await createDocs(query, 'columns', { id })
+  await insert(TEXT)
+  const empty = await model('', false)
+  assert.match(await push(empty), /about to delete simhash column in docs table with 1 items/)
+  await insert(OTHER)
+  await push(empty, '--force')
+  assert.equal((await objects(query)).filter((object) => object.startsWith('simhash')).length, 0)
+})
