@@ -58,6 +58,9 @@ class Client:
             self.connection.execute(f"LOAD '{library}'")
         # A table of one's own makes the schema for such.
         self.connection.execute("CREATE TEMP TABLE temporary (id integer PRIMARY KEY, body text, f bigint)")
+        # Its first page takes memory for temporary tables, for lack of which PostgreSQL ends a session.
+        self.connection.execute("INSERT INTO temporary VALUES (0)")
+        self.connection.execute("DELETE FROM temporary")
 
     def notice(self, diagnostics):
         if diagnostics.severity_nonlocalized == "WARNING":

@@ -132,11 +132,15 @@ class Table:
 
     def attach(self):
         source, options, prefix, blocks = self.source(), self.options(), self.prefix(), self.rng.choice((2, 3, 4, 4, 8))
+        columns = self.rng.choice(("true", "true", "false", "NULL"))
         done = self.run(
             f"SELECT simhash_attach('{self.name}', '{source}', {blocks}, {options}, {quote(prefix)},"
-            f" {self.values.boolean()}, {self.scope()}, {self.rng.choice(('true', 'true', 'false', 'NULL'))})"
+            f" {self.values.boolean()}, {self.scope()}, {columns})"
         )
         if done:
+            if columns == "false":
+                # Indexes on expressions; block columns are those of an attach before.
+                blocks = self.attached[prefix][2] if prefix in self.attached else 0
             self.attached[prefix] = (source, options, blocks)
 
     def attach_online(self):
