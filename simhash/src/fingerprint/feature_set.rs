@@ -87,11 +87,9 @@ fn plain(
     tick: &impl Fn(),
 ) -> Result<Vec<u64>, Error> {
     let mut found = Vec::new();
-    fingerprinter.count_distinct(text, options, tick, |hash, new| {
-        if new {
-            found.try_reserve(1)?;
-            found.push(hash);
-        }
+    fingerprinter.count_distinct(text, options, tick, |new| {
+        found.try_reserve(new.len())?;
+        found.extend_from_slice(new);
         Ok(())
     })?;
     sort(&mut found, &|hash| *hash, u64::BITS, tick);

@@ -185,29 +185,28 @@ impl<H: FeatureHash, E: FeatureSink> TokenSink for WordFeatures<'_, H, E> {
     #[inline]
     fn letters(&mut self, base: usize, mut starts: u64) -> Result<(), Error> {
         self.end_words()?;
-        let [mut before_last, mut last] = loop {
+        let last_two = loop {
             if let Some(last_two) = self.two_letters() {
                 break last_two.map(|letter| letter.start);
             }
             let Some(start) = next_start(base, &mut starts) else { return Ok(()) };
             self.spaceless(start..start + LETTER)?;
         };
+        let Some(last) = starts.checked_ilog2() else { return Ok(()) };
+        let before_last = (starts ^ 1 << last).checked_ilog2().map_or(last_two[1], |start| base + start as usize);
         let count = starts.count_ones() as usize;
-        if count == 0 {
-            return Ok(());
-        }
-        let [mut first, mut second] = [before_last, last].map(|start| read_letter(self.text, start));
+        let text = self.text;
+        let [first, second] = last_two.map(|start| read_letter(text, start));
+        let mut two = first | second << 24;
         while let Some(start) = next_start(base, &mut starts) {
-            let third = read_letter(self.text, start);
-            let begin = first | second << 24 | third << 48;
-            let end = begin >> 8 | third << 40;
+            let third = read_letter(text, start) << 40;
+            let (begin, end) = (two | third << 8, two >> 8 | third);
+            two = end >> 16;
             let feature = (u128::from(end) << 8 | u128::from(begin)).to_le_bytes();
             self.emit.feature(&feature[..3 * LETTER], self.hash.hash_9_to_16(begin, end, 3 * LETTER))?;
-            (first, second) = (second, third);
-            (before_last, last) = (last, start);
         }
         if let Some(run) = &mut self.spaceless {
-            run.skip(count, [before_last, last].map(|start| start..start + LETTER));
+            run.skip(count, [before_last, base + last as usize].map(|start| start..start + LETTER));
         }
         Ok(())
     }
