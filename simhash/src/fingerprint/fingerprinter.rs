@@ -2,8 +2,8 @@
 
 use super::feature_list::FeatureList;
 use super::feature_table::{BATCH, FeatureTable};
-use super::features::{FeatureSink, each_feature, each_new_feature, takes_capitals};
-use super::hash::{FeatureHash, Seeded};
+use super::features::{FeatureSink, each_feature, each_feature_of, takes_capitals};
+use super::hash::{FeatureHash, Seeded, Unseeded, length_of};
 use super::heaviest::{Rank, last_kept};
 use super::line::vote_for_line;
 use super::numbers::NumberSum;
@@ -280,8 +280,19 @@ impl Collector {
         distinct.reset(expected_features(text), counted, tick)?;
         seen.reset(if counted { 0 } else { text.len() })?;
         let has_capitals = !is_copied && options.case_fold;
-        let mut collecting = Collecting { distinct, new, tick, pending: [0; BATCH], pending_len: 0 };
-        each_new_feature(text, has_capitals, options, seen, tick, &mut collecting)?;
+        let mut collecting = Collecting {
+            seen,
+            distinct,
+            new,
+            seed: options.seed,
+            tick,
+            words: [0; BATCH],
+            words_len: 0,
+            pending: [0; BATCH],
+            pending_len: 0,
+        };
+        each_feature_of(text, has_capitals, options, tick, &mut collecting)?;
+        collecting.flush_words()?;
         collecting.flush()
     }
 }
@@ -306,9 +317,15 @@ fn expected_features(normal: &str) -> usize {
 
 /// Where [`Collector::collect`] puts features.
 struct Collecting<'a, N, T> {
+    seen: &'a mut SeenWords,
     distinct: &'a mut FeatureTable,
     new: N,
     tick: &'a T,
+    seed: u64,
+    /// Words that are not yet hashed, without most repetitions. Whether a word is a repetition is unpredictable, so
+    /// nothing branches on it.
+    words: [u64; BATCH],
+    words_len: usize,
     /// Hashes that are not yet in `distinct`. They are looked up together, in a loop that does nothing else and so has
     /// all that it needs in registers: Chinese takes .85 of the time.
     pending: [u64; BATCH],
@@ -316,11 +333,24 @@ struct Collecting<'a, N, T> {
 }
 
 impl<N: FnMut(&[u64]) -> Result<(), Error>, T: Fn()> Collecting<'_, N, T> {
+    /// Looks up pending hashes.
     #[inline(never)]
     fn flush(&mut self) -> Result<(), Error> {
         let pending = &mut self.pending[..std::mem::take(&mut self.pending_len)];
         let new = self.distinct.insert_all(pending, self.tick)?;
         (self.new)(&pending[..new])
+    }
+
+    /// Hashes pending words, and looks them up.
+    #[inline(never)]
+    fn flush_words(&mut self) -> Result<(), Error> {
+        let words = &mut self.words[..std::mem::take(&mut self.words_len)];
+        match self.seed {
+            0 => words.iter_mut().for_each(|word| *word = Unseeded.hash_1_to_8(*word, length_of(*word))),
+            seed => words.iter_mut().for_each(|word| *word = Seeded(seed).hash_1_to_8(*word, length_of(*word))),
+        }
+        let new = self.distinct.insert_all(words, self.tick)?;
+        (self.new)(&words[..new])
     }
 }
 
@@ -330,5 +360,12 @@ impl<N: FnMut(&[u64]) -> Result<(), Error>, T: Fn()> FeatureSink for &mut Collec
         self.pending[self.pending_len % BATCH] = hash;
         self.pending_len += 1;
         if self.pending_len == BATCH { self.flush() } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    fn word(&mut self, word: u64, _: impl FeatureHash) -> Result<(), Error> {
+        self.words[self.words_len % BATCH] = word;
+        self.words_len += usize::from(!self.seen.repeats(word));
+        if self.words_len == BATCH { self.flush_words() } else { Ok(()) }
     }
 }
