@@ -17,7 +17,7 @@ pub fn difference(
     a: &str,
     b: &str,
     options: &Options,
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
 ) -> Result<[FeatureList; 2], Error> {
     let mut more_than = |text: &str, other: &str| -> Result<FeatureList, Error> {
         let mut list = fingerprinter.features(text, options, tick)?;
@@ -40,7 +40,7 @@ pub fn containment(
     a: &str,
     b: &str,
     options: &Options,
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
 ) -> Result<Option<f64>, Error> {
     let [a, b] = [a, b].map(|text| fingerprinter.weighted_features(text, options, tick));
     let (a, b) = (a?, b?);

@@ -32,7 +32,7 @@ impl FeatureSet {
         fingerprinter: &mut Fingerprinter,
         text: &str,
         options: &Options,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
     ) -> Result<Option<Self>, Error> {
         let (hashes, weights) = if options.is_plain_set() {
             (plain(fingerprinter, text, options, tick)?, Vec::new())
@@ -55,7 +55,7 @@ impl FeatureSet {
     /// made with the same options.
     ///
     /// One pass over both lists, which ends as soon as the answer is certain.
-    pub fn resembles(&self, other: &Self, least: f64, tick: &impl Fn()) -> bool {
+    pub fn resembles(&self, other: &Self, least: f64, tick: &dyn Fn()) -> bool {
         if self.numbers != other.numbers {
             return least <= 0.0;
         }
@@ -84,7 +84,7 @@ fn plain(
     fingerprinter: &mut Fingerprinter,
     text: &str,
     options: &Options,
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
 ) -> Result<Vec<u64>, Error> {
     let mut found = Vec::new();
     fingerprinter.count_distinct(text, options, tick, |new| {
@@ -101,7 +101,7 @@ fn weighted(
     fingerprinter: &mut Fingerprinter,
     text: &str,
     options: &Options,
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
 ) -> Result<(Vec<u64>, Vec<u64>), Error> {
     let features = fingerprinter.weighted_features(text, options, tick)?;
     let mut found = Vec::new();
@@ -116,7 +116,7 @@ fn weighted(
 }
 
 /// A vector without spare memory.
-fn collect<T>(len: usize, items: impl Iterator<Item = T>, tick: &impl Fn()) -> Result<Vec<T>, Error> {
+fn collect<T>(len: usize, items: impl Iterator<Item = T>, tick: &dyn Fn()) -> Result<Vec<T>, Error> {
     let mut all = Vec::new();
     all.try_reserve_exact(len)?;
     all.extend(ticking(items, tick));
@@ -125,7 +125,7 @@ fn collect<T>(len: usize, items: impl Iterator<Item = T>, tick: &impl Fn()) -> R
 
 /// Sorts by the lowest `bits` bits of a key, in which hashes do not agree. Long lists are split by the highest bit
 /// first, so that the sort can be cancelled.
-fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &impl Fn()) {
+fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &dyn Fn()) {
     tick();
     if items.len() <= CHUNK || bits == 0 {
         return items.sort_unstable_by_key(key);
@@ -170,7 +170,7 @@ fn share_at_least(
     needed: u128,
     (a, weight_a): (&FeatureSet, impl Fn(usize) -> u64),
     (b, weight_b): (&FeatureSet, impl Fn(usize) -> u64),
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
 ) -> bool {
     let (mut i, mut j, mut common) = (0, 0, 0u128);
     let (mut rest_a, mut rest_b) = (a.total, b.total);

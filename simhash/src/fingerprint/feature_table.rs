@@ -28,7 +28,7 @@ const MOST_FIRST_SLOTS: usize = 16 * 1024;
 
 impl FeatureTable {
     /// Empties the table, and sizes it for about so many features. `counted` says whether occurrences are counted.
-    pub fn reset(&mut self, features: usize, counted: bool, tick: &impl Fn()) -> Result<(), Error> {
+    pub fn reset(&mut self, features: usize, counted: bool, tick: &dyn Fn()) -> Result<(), Error> {
         let slots = features.saturating_mul(SLOTS).clamp(FEWEST_SLOTS, MOST_FIRST_SLOTS).next_power_of_two();
         self.distinct = 0;
         self.zero = 0;
@@ -48,13 +48,13 @@ impl FeatureTable {
 
     /// Counts a feature by its hash, and returns whether the hash is new.
     #[inline(always)]
-    pub fn insert(&mut self, hash: u64, tick: &impl Fn()) -> Result<bool, Error> {
+    pub fn insert(&mut self, hash: u64, tick: &dyn Fn()) -> Result<bool, Error> {
         self.insert_all(&mut [hash], tick).map(|new| new == 1)
     }
 
     /// Counts up to [`BATCH`] features by their hashes. Moves those that are new to the front, and returns their number.
     #[inline]
-    pub fn insert_all(&mut self, hashes: &mut [u64], tick: &impl Fn()) -> Result<usize, Error> {
+    pub fn insert_all(&mut self, hashes: &mut [u64], tick: &dyn Fn()) -> Result<usize, Error> {
         debug_assert!(hashes.len() <= BATCH);
         let (slots, counts) = (&mut self.hashes[..], &mut self.counts[..]);
         let mut new = 0;
@@ -115,7 +115,7 @@ impl FeatureTable {
     }
 
     #[cold]
-    fn grow(&mut self, tick: &impl Fn()) -> Result<(), Error> {
+    fn grow(&mut self, tick: &dyn Fn()) -> Result<(), Error> {
         if self.distinct > MAX_FEATURES {
             return Err(Error::TooManyFeatures);
         }
@@ -153,7 +153,7 @@ fn slot_of(hashes: &[u64], hash: u64) -> usize {
 }
 
 /// Fills an empty vector with `length` zeroes. Ticks, since touching new memory takes long.
-fn fill<T: Clone + Default>(slots: &mut Vec<T>, length: usize, tick: &impl Fn()) -> Result<(), Error> {
+fn fill<T: Clone + Default>(slots: &mut Vec<T>, length: usize, tick: &dyn Fn()) -> Result<(), Error> {
     slots.try_reserve_exact(length)?;
     while slots.len() < length {
         slots.resize(length.min(slots.len() + CHUNK), T::default());

@@ -35,7 +35,7 @@ impl<F: FnMut(&[u8], u64) -> Result<(), Error>> FeatureSink for F {
 pub fn each_feature(
     normal: &str,
     options: &Options,
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
     emit: impl FnMut(&[u8], u64) -> Result<(), Error>,
 ) -> Result<(), Error> {
     each_feature_of(normal, false, options, tick, emit)
@@ -49,7 +49,7 @@ pub fn each_feature_of(
     normal: &str,
     has_capitals: bool,
     options: &Options,
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
     emit: impl FeatureSink,
 ) -> Result<(), Error> {
     debug_assert!(!has_capitals || takes_capitals(options));
@@ -65,7 +65,7 @@ fn each_hashed(
     has_capitals: bool,
     options: &Options,
     hash: impl FeatureHash,
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
     emit: impl FeatureSink,
 ) -> Result<(), Error> {
     let text = normal.as_bytes();
@@ -268,7 +268,7 @@ fn read_letter(text: &[u8], at: usize) -> u64 {
 
 /// Shingles of words, and of the words that a dictionary finds in stretches of spaceless tokens. A word of one kind
 /// ends a run of the other.
-struct DictionaryFeatures<'t, H, E, T> {
+struct DictionaryFeatures<'t, H, E> {
     text: &'t str,
     dictionary: Dictionary,
     /// Spaceless tokens next to each other that are not yet cut into words.
@@ -277,10 +277,10 @@ struct DictionaryFeatures<'t, H, E, T> {
     spaceless: Shingler<'t>,
     hash: H,
     emit: E,
-    tick: &'t T,
+    tick: &'t dyn Fn(),
 }
 
-impl<H: FeatureHash, E: FeatureSink, T: Fn()> DictionaryFeatures<'_, H, E, T> {
+impl<H: FeatureHash, E: FeatureSink> DictionaryFeatures<'_, H, E> {
     fn end_stretch(&mut self) -> Result<(), Error> {
         let stretch = std::mem::take(&mut self.stretch);
         let Self { text, dictionary, spaceless, hash, emit, tick, .. } = self;
@@ -288,7 +288,7 @@ impl<H: FeatureHash, E: FeatureSink, T: Fn()> DictionaryFeatures<'_, H, E, T> {
     }
 }
 
-impl<H: FeatureHash, E: FeatureSink, T: Fn()> TokenSink for DictionaryFeatures<'_, H, E, T> {
+impl<H: FeatureHash, E: FeatureSink> TokenSink for DictionaryFeatures<'_, H, E> {
     #[inline]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         self.end_stretch()?;
@@ -309,15 +309,15 @@ impl<H: FeatureHash, E: FeatureSink, T: Fn()> TokenSink for DictionaryFeatures<'
 }
 
 /// Shingles of the characters of all tokens, as one run: of the text without its separators.
-struct CharFeatures<'t, H, E, T> {
+struct CharFeatures<'t, H, E> {
     text: &'t [u8],
     characters: Shingler<'t>,
     hash: H,
     emit: E,
-    tick: &'t T,
+    tick: &'t dyn Fn(),
 }
 
-impl<H: FeatureHash, E: FeatureSink, T: Fn()> TokenSink for CharFeatures<'_, H, E, T> {
+impl<H: FeatureHash, E: FeatureSink> TokenSink for CharFeatures<'_, H, E> {
     #[inline]
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         let mut start = token.start;

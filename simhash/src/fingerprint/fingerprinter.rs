@@ -43,7 +43,7 @@ impl Fingerprinter {
     /// The fingerprint of a text (Charikar 2002); None if the text has no feature.
     ///
     /// One pass over the text: about 2 ns for each byte of English. `tick` is called about every 64 kB and may unwind.
-    pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
+    pub fn fingerprint(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<u64>, Error> {
         self.read(text, options, tick, |this, text| this.tally(text, options, tick))
     }
 
@@ -52,7 +52,7 @@ impl Fingerprinter {
     ///
     /// Each fingerprint beside the first takes the time to hash all features once more, and memory for another
     /// [`FeatureTable`].
-    pub fn wide_fingerprint(&mut self, text: &str, options: &[Options], tick: &impl Fn()) -> Result<Vec<u64>, Error> {
+    pub fn wide_fingerprint(&mut self, text: &str, options: &[Options], tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
         let Some((first, others)) = options.split_first() else {
             return Ok(Vec::new());
         };
@@ -63,7 +63,7 @@ impl Fingerprinter {
     ///
     /// In addition to the memory of [`Fingerprinter::fingerprint`], needs the features' bytes and 24 bytes for each
     /// feature.
-    pub fn features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
+    pub fn features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureList, Error> {
         self.read(text, options, tick, |this, text| this.list(text, options, tick))
     }
 
@@ -72,13 +72,13 @@ impl Fingerprinter {
         &mut self,
         text: &str,
         options: &Options,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
     ) -> Result<WeightedFeatures, Error> {
         self.read(text, options, tick, |this, text| this.weigh_features(text, options, tick))
     }
 
     /// The numbers of a text, if the options compare them; otherwise none.
-    pub(super) fn numbers(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<NumberSum, Error> {
+    pub(super) fn numbers(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<NumberSum, Error> {
         if options.numbers == Numbers::Any {
             return Ok(NumberSum::default());
         }
@@ -95,7 +95,7 @@ impl Fingerprinter {
         &mut self,
         text: &str,
         options: &Options,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
     ) -> Result<FeatureTable, Error> {
         self.read(text, options, tick, |this, text| {
             this.collector.collect(text, options, tick, |_| Ok(()))?;
@@ -109,7 +109,7 @@ impl Fingerprinter {
         &mut self,
         text: &str,
         options: &Options,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
         new: impl FnMut(&[u64]) -> Result<(), Error>,
     ) -> Result<usize, Error> {
         self.read(text, options, tick, |this, text| {
@@ -124,7 +124,7 @@ impl Fingerprinter {
         &mut self,
         text: &str,
         options: &Options,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
         make: impl FnOnce(&mut Self, &str) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let mut without_markup = String::new();
@@ -144,7 +144,7 @@ impl Fingerprinter {
         made
     }
 
-    fn list(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<FeatureList, Error> {
+    fn list(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<FeatureList, Error> {
         self.collector.prepare(text, options, true, tick)?;
         let Collector { normal, distinct, .. } = &mut self.collector;
         let mut list = FeatureList::default();
@@ -173,7 +173,7 @@ impl Fingerprinter {
         }
     }
 
-    fn tally(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<Option<u64>, Error> {
+    fn tally(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Option<u64>, Error> {
         if options.is_plain_set() {
             self.tally.clear();
             if !vote_for_line(text, options, &mut self.tally)? {
@@ -197,7 +197,7 @@ impl Fingerprinter {
         text: &str,
         first: &Options,
         others: &[Options],
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
     ) -> Result<Vec<u64>, Error> {
         let plain = first.is_plain_set();
         self.collector.prepare(text, first, !plain, tick)?;
@@ -235,7 +235,7 @@ impl Fingerprinter {
     }
 
     /// The fingerprint of weighted features.
-    fn tally_of(&mut self, features: &WeightedFeatures, tick: &impl Fn()) -> Result<Option<u64>, Error> {
+    fn tally_of(&mut self, features: &WeightedFeatures, tick: &dyn Fn()) -> Result<Option<u64>, Error> {
         self.tally.clear();
         for (hash, weight) in ticking(features.iter(), tick) {
             if weight > 0 {
@@ -245,14 +245,14 @@ impl Fingerprinter {
         Ok(self.tally.fingerprint())
     }
 
-    fn weigh_features(&mut self, text: &str, options: &Options, tick: &impl Fn()) -> Result<WeightedFeatures, Error> {
+    fn weigh_features(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<WeightedFeatures, Error> {
         self.collector.collect(text, options, tick, |_| Ok(()))?;
         Ok(WeightedFeatures::new(std::mem::take(&mut self.collector.distinct), options, tick))
     }
 }
 
 impl Collector {
-    fn prepare(&mut self, text: &str, options: &Options, counted: bool, tick: &impl Fn()) -> Result<(), Error> {
+    fn prepare(&mut self, text: &str, options: &Options, counted: bool, tick: &dyn Fn()) -> Result<(), Error> {
         self.normal.clear();
         normalise(text, options.case_fold, &mut self.normal, tick)?;
         self.distinct.reset(expected_features(&self.normal), counted, tick)
@@ -264,7 +264,7 @@ impl Collector {
         &mut self,
         text: &str,
         options: &Options,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
         new: impl FnMut(&[u64]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let counted = !options.is_plain_set();
@@ -316,11 +316,11 @@ fn expected_features(normal: &str) -> usize {
 }
 
 /// Where [`Collector::collect`] puts features.
-struct Collecting<'a, N, T> {
+struct Collecting<'a, N> {
     seen: &'a mut SeenWords,
     distinct: &'a mut FeatureTable,
     new: N,
-    tick: &'a T,
+    tick: &'a dyn Fn(),
     seed: u64,
     /// Words that are not yet hashed, without most repetitions. Whether a word is a repetition is unpredictable, so
     /// nothing branches on it.
@@ -332,7 +332,7 @@ struct Collecting<'a, N, T> {
     pending_len: usize,
 }
 
-impl<N: FnMut(&[u64]) -> Result<(), Error>, T: Fn()> Collecting<'_, N, T> {
+impl<N: FnMut(&[u64]) -> Result<(), Error>> Collecting<'_, N> {
     /// Looks up pending hashes.
     #[inline(never)]
     fn flush(&mut self) -> Result<(), Error> {
@@ -354,7 +354,7 @@ impl<N: FnMut(&[u64]) -> Result<(), Error>, T: Fn()> Collecting<'_, N, T> {
     }
 }
 
-impl<N: FnMut(&[u64]) -> Result<(), Error>, T: Fn()> FeatureSink for &mut Collecting<'_, N, T> {
+impl<N: FnMut(&[u64]) -> Result<(), Error>> FeatureSink for &mut Collecting<'_, N> {
     #[inline(always)]
     fn feature(&mut self, _: &[u8], hash: u64) -> Result<(), Error> {
         self.pending[self.pending_len % BATCH] = hash;

@@ -77,7 +77,7 @@ impl Sample {
     ///
     /// The options `weights` and `top` have no effect. Reads the sample twice. Besides the sample, takes the memory of
     /// a [`FeatureTable`] of all its distinct features, up to 48 bytes each.
-    pub fn learn(&self, options: &Options, most: usize, tick: &impl Fn()) -> Result<Vec<Learnt>, Error> {
+    pub fn learn(&self, options: &Options, most: usize, tick: &dyn Fn()) -> Result<Vec<Learnt>, Error> {
         let options = Options { top: None, weights: None, ..options.clone() };
         let mut fingerprinter = Fingerprinter::default();
         let mut frequencies = FeatureTable::default();
@@ -122,7 +122,7 @@ impl Sample {
         options: &Options,
         common: &[(Reverse<u32>, u64)],
         learnt: &mut [Learnt],
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
     ) -> Result<(), Error> {
         let mut by_hash = Vec::new();
         by_hash.try_reserve_exact(common.len())?;

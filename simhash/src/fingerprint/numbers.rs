@@ -19,7 +19,7 @@ pub(super) struct NumberSum {
 
 impl NumberSum {
     /// Reads the numbers of a text in normal form. One pass, no memory.
-    pub fn of(normal: &str, tick: &impl Fn()) -> Result<Self, Error> {
+    pub fn of(normal: &str, tick: &dyn Fn()) -> Result<Self, Error> {
         let mut reading = Reading { normal, numbers: Self::default() };
         tokenize(normal, &mut reading, tick)?;
         Ok(reading.numbers)

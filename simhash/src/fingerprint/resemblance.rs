@@ -21,7 +21,7 @@ pub fn resemblance(
     a: &str,
     b: &str,
     options: &Options,
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
 ) -> Result<Option<f64>, Error> {
     Prepared::new(fingerprinter, a, options, tick)?.resemblance(fingerprinter, b, tick)
 }
@@ -47,7 +47,7 @@ impl Prepared {
         fingerprinter: &mut Fingerprinter,
         text: &str,
         options: &Options,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
     ) -> Result<Self, Error> {
         let features = if options.is_plain_set() {
             Features::Set(fingerprinter.distinct_features(text, options, tick)?)
@@ -64,7 +64,7 @@ impl Prepared {
         &self,
         fingerprinter: &mut Fingerprinter,
         other: &str,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
     ) -> Result<Option<f64>, Error> {
         self.resemblance_from(0.0, fingerprinter, other, tick)
     }
@@ -76,7 +76,7 @@ impl Prepared {
         least: f64,
         fingerprinter: &mut Fingerprinter,
         other: &str,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
     ) -> Result<Option<f64>, Error> {
         let has_same_numbers = fingerprinter.numbers(other, &self.options, tick)? == self.numbers;
         if !has_same_numbers && least > 0.0 {
@@ -113,7 +113,7 @@ fn of_sets(
     fingerprinter: &mut Fingerprinter,
     other: &str,
     options: &Options,
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
 ) -> Result<Option<f64>, Error> {
     let of_self = features.distinct() as u128;
     let (mut common, mut others, mut is_out_of_reach) = (0u128, 0u128, false);
@@ -135,7 +135,7 @@ fn of_sets(
     Ok(share(common, of_self, counted? as u128))
 }
 
-fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &impl Fn()) -> Option<f64> {
+fn of_weighted(a: &WeightedFeatures, b: &WeightedFeatures, tick: &dyn Fn()) -> Option<f64> {
     let (mut of_a, mut of_b, mut common) = (0u128, 0u128, 0u128);
     for (_, weight) in ticking(a.iter(), tick) {
         of_a += u128::from(weight);

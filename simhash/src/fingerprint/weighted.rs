@@ -13,7 +13,7 @@ pub struct WeightedFeatures {
 }
 
 impl WeightedFeatures {
-    pub(super) fn new(distinct: FeatureTable, options: &Options, tick: &impl Fn()) -> Self {
+    pub(super) fn new(distinct: FeatureTable, options: &Options, tick: &dyn Fn()) -> Self {
         let last = last_kept(&distinct, options, tick);
         Self { distinct, options: options.clone(), last }
     }

@@ -101,7 +101,7 @@ struct Joining<'a> {
 
 impl Joining<'_> {
     /// Joins entries with equal fingerprints, which are in no tree yet. Returns whether all are in one tree then.
-    fn within(&mut self, entries: &[u32], tick: &impl Fn()) -> Result<bool, Error> {
+    fn within(&mut self, entries: &[u32], tick: &dyn Fn()) -> Result<bool, Error> {
         if entries.len() == 1 {
             return Ok(true);
         }
@@ -129,7 +129,7 @@ impl Joining<'_> {
     }
 
     /// Joins the entries of two groups.
-    fn between(&mut self, groups: &Groups, a: u32, b: u32, tick: &impl Fn()) -> Result<(), Error> {
+    fn between(&mut self, groups: &Groups, a: u32, b: u32, tick: &dyn Fn()) -> Result<(), Error> {
         let entries = [groups.rows(&a), groups.rows(&b)];
         if self.whole[a as usize] && self.whole[b as usize] {
             self.join(entries[0], entries[1], tick);
@@ -149,7 +149,7 @@ impl Joining<'_> {
     }
 
     /// The entries of each tree.
-    fn by_tree(&mut self, entries: &[u32], trees: &mut Vec<Vec<u32>>, tick: &impl Fn()) -> Result<(), Error> {
+    fn by_tree(&mut self, entries: &[u32], trees: &mut Vec<Vec<u32>>, tick: &dyn Fn()) -> Result<(), Error> {
         let mut positions: HashMap<u32, usize> = HashMap::new();
         for &entry in ticking(entries, tick) {
             positions.try_reserve(1)?;
@@ -164,7 +164,7 @@ impl Joining<'_> {
 
     /// Joins two trees if they are not one tree, and an entry of the one is confirmed for an entry of the other; the
     /// entries of each are near those of the other. Returns whether it has joined them.
-    fn join(&mut self, ones: &[u32], others: &[u32], tick: &impl Fn()) -> bool {
+    fn join(&mut self, ones: &[u32], others: &[u32], tick: &dyn Fn()) -> bool {
         if self.forest.root(ones[0]) == self.forest.root(others[0]) {
             return false;
         }

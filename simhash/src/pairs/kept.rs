@@ -68,7 +68,7 @@ impl Kept {
         candidate: &Candidate,
         key: u64,
         rule: &Rule,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
     ) -> Result<Option<usize>, Error> {
         // An identical row has distance 0. An earlier kept row at that distance that is confirmed for this row would
         // have been confirmed for the identical one.

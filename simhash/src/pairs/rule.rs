@@ -21,7 +21,7 @@ impl Rule {
     }
 
     /// Whether the features of two near rows confirm that they are near-duplicates.
-    pub fn confirms(&self, a: Option<&FeatureSet>, b: Option<&FeatureSet>, tick: &impl Fn()) -> bool {
+    pub fn confirms(&self, a: Option<&FeatureSet>, b: Option<&FeatureSet>, tick: &dyn Fn()) -> bool {
         match (self.resemblance, a, b) {
             (None, _, _) => true,
             (Some(least), Some(a), Some(b)) => a.resembles(b, least, tick),

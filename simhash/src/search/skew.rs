@@ -101,7 +101,7 @@ pub fn skew(
     sample: Sample,
     rows: f64,
     searches: impl IntoIterator<Item = (i32, Nearness)>,
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
 ) -> Result<Vec<Skew>, Error> {
     let mut counted = Counted::new(sample, rows)?;
     let mut layouts = Vec::new();
@@ -159,7 +159,7 @@ impl Counted {
         Ok(Self { groups, queries, sampled: fingerprints.len() as u64, rows: rows.max(fingerprints.len() as f64) })
     }
 
-    fn layout(&mut self, blocks: i32, near: Nearness, probes: u64, tick: &impl Fn()) -> Result<Skew, Error> {
+    fn layout(&mut self, blocks: i32, near: Nearness, probes: u64, tick: &dyn Fn()) -> Result<Skew, Error> {
         let uniform_share = uniform_share(blocks, near);
         let probed: Vec<(Block, u32)> = near.probed_blocks(blocks).into_iter().flatten().collect();
         let mut commonest = Vec::new();

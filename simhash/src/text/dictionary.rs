@@ -46,7 +46,7 @@ impl Dictionary {
         &self,
         text: &str,
         stretch: Range<usize>,
-        tick: &impl Fn(),
+        tick: &dyn Fn(),
         mut word: impl FnMut(Range<usize>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut start = stretch.start;

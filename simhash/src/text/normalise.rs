@@ -39,7 +39,7 @@ const FOLD: CaseMapperBorrowed<'static> = CaseMapper::new();
 ///
 /// Full-width punctuation, and other separators that NFKC would turn into separators, may stay as they are, since no
 /// token contains them. `tick` is called at least every 64 kB.
-pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
+pub fn normalise(text: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
     if !normalise_beyond_capitals(text, case_fold, out, tick)? {
         copy(text, case_fold, out, tick)?;
     }
@@ -53,7 +53,7 @@ pub fn normalise_beyond_capitals(
     text: &str,
     case_fold: bool,
     out: &mut String,
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
 ) -> Result<bool, Error> {
     match next_changing_span(text, 0, tick)? {
         Some(span) => normalise_from(text, span, case_fold, out, tick).map(|()| true),
@@ -69,7 +69,7 @@ fn normalise_from(
     first: Range<usize>,
     case_fold: bool,
     out: &mut String,
-    tick: &impl Fn(),
+    tick: &dyn Fn(),
 ) -> Result<(), Error> {
     make_room(out, text.len())?;
     let mut scratch = String::new();
@@ -86,7 +86,7 @@ fn normalise_from(
 }
 
 /// Appends a span in which normalisation changes only ASCII capitals.
-fn copy(span: &str, case_fold: bool, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
+fn copy(span: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
     make_room(out, span.len())?;
     let mut rest = span;
     while !rest.is_empty() {
@@ -147,7 +147,7 @@ fn reserve_for_marks(bytes: usize) -> Result<(), TryReserveError> {
 
 /// The next span at or after the boundary `from` that normalisation may change. It starts and ends at boundaries.
 #[inline]
-fn next_changing_span(text: &str, from: usize, tick: &impl Fn()) -> Result<Option<Range<usize>>, Error> {
+fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option<Range<usize>>, Error> {
     let bytes = text.as_bytes();
     let mut boundary = from;
     let mut at = from;

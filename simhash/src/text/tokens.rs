@@ -37,7 +37,7 @@ pub trait TokenSink {
 
 /// Passes each token of a text in normal form to `sink`. One pass, no memory; `tick` is called every 64 kB.
 #[inline]
-pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &impl Fn()) -> Result<(), Error> {
+pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &dyn Fn()) -> Result<(), Error> {
     let mut open = OpenToken { start: 0, kind: SEPARATOR };
     let mut at = 0;
     let mut next_tick = BYTES;

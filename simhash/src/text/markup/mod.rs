@@ -19,7 +19,7 @@ use source::Source;
 /// scripts, styles, templates and the like, and attributes are no text; see [`Element`].
 ///
 /// One pass. `tick` is called every 64 kB. Takes memory for the text alone.
-pub fn text_of_html(html: &str, out: &mut String, tick: &impl Fn()) -> Result<(), Error> {
+pub fn text_of_html(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
     let mut text = std::mem::take(out).into_bytes();
     text.clear();
     let has_tags = Cell::new(true);

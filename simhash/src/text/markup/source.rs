@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::ticking::BYTES;
 
 /// The document, from where html5gum has come to.
-pub struct Source<'a, T> {
+pub struct Source<'a> {
     rest: &'a [u8],
     /// Bytes that are left when the next tick is due.
     next_tick: usize,
@@ -24,7 +24,7 @@ pub struct Source<'a, T> {
     single: usize,
     /// Whether tags are markup here. They are not in a title.
     has_tags: &'a Cell<bool>,
-    tick: &'a T,
+    tick: &'a dyn Fn(),
 }
 
 /// What html5gum looks for in text between tags, and in a title.
@@ -32,8 +32,8 @@ const ENDS_OF_TEXT: &[u8] = b"&<\0\r";
 /// Below this many bytes, skip the trial allocation: if the allocator cannot provide that, nothing else can go on.
 const FEW_BYTES: usize = 256;
 
-impl<'a, T: Fn()> Source<'a, T> {
-    pub fn new(html: &'a str, has_tags: &'a Cell<bool>, tick: &'a T) -> Self {
+impl<'a> Source<'a> {
+    pub fn new(html: &'a str, has_tags: &'a Cell<bool>, tick: &'a dyn Fn()) -> Self {
         let rest = html.as_bytes();
         Self { rest, next_tick: rest.len(), single: 0, has_tags, tick }
     }
@@ -70,7 +70,7 @@ impl<'a, T: Fn()> Source<'a, T> {
     }
 }
 
-impl<T: Fn()> Reader for Source<'_, T> {
+impl Reader for Source<'_> {
     type Error = Error;
 
     #[inline(always)]
