@@ -80,12 +80,7 @@ impl FeatureSet {
 }
 
 /// The hashes of the distinct features.
-fn plain(
-    fingerprinter: &mut Fingerprinter,
-    text: &str,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<Vec<u64>, Error> {
+fn plain(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
     let mut found = Vec::new();
     fingerprinter.count_distinct(text, options, tick, |new| {
         found.try_reserve(new.len())?;

@@ -192,13 +192,7 @@ impl Fingerprinter {
         fingerprint
     }
 
-    fn tallies(
-        &mut self,
-        text: &str,
-        first: &Options,
-        others: &[Options],
-        tick: &dyn Fn(),
-    ) -> Result<Vec<u64>, Error> {
+    fn tallies(&mut self, text: &str, first: &Options, others: &[Options], tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
         let plain = first.is_plain_set();
         self.collector.prepare(text, first, !plain, tick)?;
         let Collector { normal, distinct, .. } = &mut self.collector;
