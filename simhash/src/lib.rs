@@ -12,7 +12,8 @@
 //! Nothing here depends on PostgreSQL. Every function that may run long takes a `tick`, a closure that it calls every
 //! few milliseconds and that may unwind.
 
-// Only pairs::compare makes an exception: it calls functions compiled for CPU features that it has detected.
+// There are two exceptions. pairs::compare calls functions compiled for CPU features that it has detected, and
+// text::mask calls instructions that every CPU of an architecture has.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 // The documentation of a module also guides readers of its source.

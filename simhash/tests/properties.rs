@@ -1,6 +1,6 @@
 //! Compares the algorithm with its oracle, on arbitrary Unicode and with every option.
 //!
-//! There is one path for every CPU (machine words and no intrinsics), so there are no paths to compare with each other.
+//! There is one path for every CPU. The only instructions for one CPU are compared with others in `src/text/mask.rs`.
 
 mod oracle;
 
@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::distance::{hamming, similarity};
 use simhash::fingerprint::Fingerprinter;
+use simhash::fingerprint::feature_table::{BATCH, FeatureTable};
 use simhash::fingerprint::features::each_feature;
 use simhash::fingerprint::hash::{FeatureHash, Seeded, hash, hash_1_to_8, hash_9_to_16, word_at};
 use simhash::fingerprint::options::{Markup, Numbers, Options, Tokens, Weight};
@@ -317,8 +318,36 @@ proptest! {
     fn unit_votes_are_weights_of_1(hashes in prop::collection::vec((any::<u64>(), any::<bool>()), 0..200)) {
         let mut tally = Tally::default();
         hashes.iter().for_each(|&(hash, counts)| tally.vote(hash, counts));
-        let weighted: Vec<(u64, u64)> = hashes.iter().map(|&(hash, counts)| (hash, counts.into())).collect();
+        let mut weighted: Vec<(u64, u64)> = hashes.iter().map(|&(hash, counts)| (hash, counts.into())).collect();
         prop_assert_eq!(tally.fingerprint(), oracle::fingerprint_of(&weighted));
+        let all: Vec<u64> = hashes.into_iter().map(|(hash, _)| hash).collect();
+        tally.vote_all(&all);
+        weighted.extend(all.iter().map(|hash| (*hash, 1)));
+        prop_assert_eq!(tally.fingerprint(), oracle::fingerprint_of(&weighted));
+    }
+
+    #[test]
+    fn a_table_counts_each_hash(hashes in prop::collection::vec(0u64..300, 0..900), at_once in 1usize..=BATCH, counted in any::<bool>()) {
+        let mut table = FeatureTable::default();
+        table.reset(0, counted, &|| ()).expect("memory suffices");
+        let mut counts = std::collections::BTreeMap::new();
+        for hashes in hashes.chunks(at_once) {
+            let mut batch = hashes.to_vec();
+            let new = table.insert_all(&mut batch, &|| ()).expect("memory suffices");
+            let mut expected = Vec::new();
+            for hash in hashes {
+                let count = counts.entry(*hash).or_insert(0);
+                *count += 1;
+                if *count == 1 {
+                    expected.push(*hash);
+                }
+            }
+            prop_assert_eq!(&batch[..new], &expected);
+        }
+        prop_assert_eq!(table.distinct(), counts.len());
+        for (hash, count) in table.iter() {
+            prop_assert_eq!(count, if counted { counts[&hash] } else { 1 }, "{}", hash);
+        }
     }
 
     #[test]

@@ -82,11 +82,9 @@ impl FeatureSet {
 /// The hashes of the distinct features.
 fn plain(fingerprinter: &mut Fingerprinter, text: &str, options: &Options, tick: &dyn Fn()) -> Result<Vec<u64>, Error> {
     let mut found = Vec::new();
-    fingerprinter.count_distinct(text, options, tick, |hash, new| {
-        if new {
-            found.try_reserve(1)?;
-            found.push(hash);
-        }
+    fingerprinter.count_distinct(text, options, tick, |new| {
+        found.try_reserve(new.len())?;
+        found.extend_from_slice(new);
         Ok(())
     })?;
     sort(&mut found, &|hash| *hash, u64::BITS, tick);

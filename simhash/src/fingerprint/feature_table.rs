@@ -14,20 +14,23 @@ pub struct FeatureTable {
     hashes: Vec<u64>,
     /// As long as `hashes`; empty if occurrences are not counted.
     counts: Vec<u32>,
-    used: usize,
+    distinct: usize,
     zero: u32,
 }
 
+/// Most features that are counted together.
+pub const BATCH: usize = 64;
+
 /// The first table has four slots for each expected feature, within these bounds.
 const SLOTS: usize = 4;
-const FEWEST_SLOTS: usize = 32;
+const FEWEST_SLOTS: usize = 2 * BATCH;
 const MOST_FIRST_SLOTS: usize = 16 * 1024;
 
 impl FeatureTable {
     /// Empties the table, and sizes it for about so many features. `counted` says whether occurrences are counted.
     pub fn reset(&mut self, features: usize, counted: bool, tick: &dyn Fn()) -> Result<(), Error> {
         let slots = features.saturating_mul(SLOTS).clamp(FEWEST_SLOTS, MOST_FIRST_SLOTS).next_power_of_two();
-        self.used = 0;
+        self.distinct = 0;
         self.zero = 0;
         if self.hashes.len() == slots && !counted && slots <= CHUNK {
             self.hashes.fill(0);
@@ -46,18 +49,34 @@ impl FeatureTable {
     /// Counts a feature by its hash, and returns whether the hash is new.
     #[inline(always)]
     pub fn insert(&mut self, hash: u64, tick: &dyn Fn()) -> Result<bool, Error> {
-        if hash == 0 {
-            self.zero = self.zero.saturating_add(1);
-            return Ok(self.zero == 1);
+        self.insert_all(&mut [hash], tick).map(|new| new == 1)
+    }
+
+    /// Counts up to [`BATCH`] features by their hashes. Moves those that are new to the front, and returns their number.
+    #[inline]
+    pub fn insert_all(&mut self, hashes: &mut [u64], tick: &dyn Fn()) -> Result<usize, Error> {
+        debug_assert!(hashes.len() <= BATCH);
+        let (slots, counts) = (&mut self.hashes[..], &mut self.counts[..]);
+        let mut new = 0;
+        for i in 0..hashes.len() {
+            let hash = hashes[i];
+            let mut is_new = self.zero == 0;
+            if hash == 0 {
+                self.zero = self.zero.saturating_add(1);
+            } else {
+                let slot = slot_of(slots, hash);
+                is_new = slots[slot] == 0;
+                slots[slot] = hash;
+                if let Some(count) = counts.get_mut(slot) {
+                    *count = count.saturating_add(1);
+                }
+            }
+            hashes[new] = hash;
+            new += usize::from(is_new);
         }
-        let slot = self.slot_of(hash);
-        let new = self.hashes[slot] == 0;
-        self.hashes[slot] = hash;
-        if let Some(count) = self.counts.get_mut(slot) {
-            *count = count.saturating_add(1);
-        }
-        self.used += usize::from(new);
-        if self.used * 2 > self.hashes.len() {
+        self.distinct += new;
+        // Before, the table was at most half full, so that there was room for all of them.
+        if self.distinct * 2 > self.hashes.len() {
             self.grow(tick)?;
         }
         Ok(new)
@@ -72,7 +91,7 @@ impl FeatureTable {
 
     /// Number of distinct features.
     pub fn distinct(&self) -> usize {
-        self.used + usize::from(self.zero > 0)
+        self.distinct
     }
 
     /// How often the feature with this hash occurs (1 if occurrences are not counted); 0 if it is not in the table.
@@ -80,14 +99,14 @@ impl FeatureTable {
         if hash == 0 {
             return if self.counts.is_empty() { self.zero.min(1) } else { self.zero };
         }
-        let slot = self.slot_of(hash);
+        let slot = slot_of(&self.hashes, hash);
         self.counts.get(slot).copied().unwrap_or((self.hashes[slot] == hash).into())
     }
 
     /// Whether the feature with this hash is in the table.
     #[inline(always)]
     pub fn contains(&self, hash: u64) -> bool {
-        if hash == 0 { self.zero > 0 } else { self.hashes[self.slot_of(hash)] == hash }
+        if hash == 0 { self.zero > 0 } else { self.hashes[slot_of(&self.hashes, hash)] == hash }
     }
 
     /// Bytes of memory that the table holds.
@@ -95,34 +114,19 @@ impl FeatureTable {
         self.hashes.capacity() * 8 + self.counts.capacity() * 4
     }
 
-    /// The slot where `hash` is or, if it is absent, belongs.
-    #[inline(always)]
-    fn slot_of(&self, hash: u64) -> usize {
-        let mask = self.hashes.len() - 1;
-        // One test for both a free slot and an equal hash: which of the two it is would be unpredictable.
-        let is_taken = |slot: usize| self.hashes[slot].min(self.hashes[slot] ^ hash) != 0;
-        // Nor is it predictable which of the first two slots it is, but it is seldom a later one.
-        let mut slot = hash as usize & mask;
-        slot = (slot + usize::from(is_taken(slot))) & mask;
-        while is_taken(slot) {
-            slot = (slot + 1) & mask;
-        }
-        slot
-    }
-
     #[cold]
     fn grow(&mut self, tick: &dyn Fn()) -> Result<(), Error> {
-        if self.used > MAX_FEATURES {
+        if self.distinct > MAX_FEATURES {
             return Err(Error::TooManyFeatures);
         }
-        let mut larger = Self { used: self.used, zero: self.zero, ..Self::default() };
+        let mut larger = Self { distinct: self.distinct, zero: self.zero, ..Self::default() };
         fill(&mut larger.hashes, self.hashes.len() * 2, tick)?;
         if !self.counts.is_empty() {
             fill(&mut larger.counts, self.hashes.len() * 2, tick)?;
         }
         for (i, hash) in ticking(self.hashes.iter().enumerate(), tick) {
             // A free slot too is copied, to any free slot: a branch on what it is would be mispredicted.
-            let slot = larger.slot_of(*hash);
+            let slot = slot_of(&larger.hashes, *hash);
             larger.hashes[slot] = *hash;
             if let Some(count) = self.counts.get(i) {
                 larger.counts[slot] = *count;
@@ -131,6 +135,21 @@ impl FeatureTable {
         *self = larger;
         Ok(())
     }
+}
+
+/// The slot where `hash` is or, if it is absent, belongs.
+#[inline(always)]
+fn slot_of(hashes: &[u64], hash: u64) -> usize {
+    let mask = hashes.len() - 1;
+    // One test for both a free slot and an equal hash: which of the two it is would be unpredictable.
+    let is_taken = |slot: usize| hashes[slot].min(hashes[slot] ^ hash) != 0;
+    // Nor is it predictable which of the first two slots it is, but it is seldom a later one.
+    let mut slot = hash as usize & mask;
+    slot = (slot + usize::from(is_taken(slot))) & mask;
+    while is_taken(slot) {
+        slot = (slot + 1) & mask;
+    }
+    slot
 }
 
 /// Fills an empty vector with `length` zeroes. Ticks, since touching new memory takes long.

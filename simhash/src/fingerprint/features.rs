@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::hash::{FeatureHash, Seeded, Unseeded, lowest_bytes, word_at};
+use super::hash::{FeatureHash, Seeded, Unseeded, length_of, lowest_bytes, word_at};
 use super::options::{Options, Tokens};
-use super::seen_words::SeenWords;
 use crate::error::Error;
 use crate::text::dictionary::Dictionary;
 use crate::text::shingle::Shingler;
@@ -15,6 +14,12 @@ use crate::ticking::ITEMS_BETWEEN_TICKS;
 pub trait FeatureSink {
     /// A feature and its hash.
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<(), Error>;
+    /// A word of 1 to 8 bytes, which are the lowest of a number and none of which is 0.
+    #[inline(always)]
+    fn word(&mut self, word: u64, hash: impl FeatureHash) -> Result<(), Error> {
+        let length = length_of(word);
+        self.feature(&word.to_le_bytes()[..length], hash.hash_1_to_8(word, length))
+    }
 }
 
 impl<F: FnMut(&[u8], u64) -> Result<(), Error>> FeatureSink for F {
@@ -33,27 +38,24 @@ pub fn each_feature(
     tick: &dyn Fn(),
     emit: impl FnMut(&[u8], u64) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    each_new_feature(normal, false, options, &mut SeenWords::default(), tick, emit)
+    each_feature_of(normal, false, options, tick, emit)
 }
 
-/// The same as [`each_feature`], except that it leaves out repeated occurrences that `seen` knows. `seen` must have
-/// been reset for this text.
-///
-/// If `has_capitals` is true, the text is in normal form except for ASCII capitals, which are taken for small letters.
-/// That saves a copy of the text, and reading it right after it was written. It needs [`takes_capitals`].
+/// The same as [`each_feature`]. If `has_capitals` is true, the text is in normal form except for ASCII capitals, which
+/// are taken for small letters. That saves a copy of the text, and reading it right after it was written. It needs
+/// [`takes_capitals`].
 #[inline]
-pub fn each_new_feature(
+pub fn each_feature_of(
     normal: &str,
     has_capitals: bool,
     options: &Options,
-    seen: &mut SeenWords,
     tick: &dyn Fn(),
     emit: impl FeatureSink,
 ) -> Result<(), Error> {
     debug_assert!(!has_capitals || takes_capitals(options));
     match options.seed {
-        0 => each_hashed(normal, has_capitals, options, Unseeded, seen, tick, emit),
-        seed => each_hashed(normal, has_capitals, options, Seeded(seed), seen, tick, emit),
+        0 => each_hashed(normal, has_capitals, options, Unseeded, tick, emit),
+        seed => each_hashed(normal, has_capitals, options, Seeded(seed), tick, emit),
     }
 }
 
@@ -63,7 +65,6 @@ fn each_hashed(
     has_capitals: bool,
     options: &Options,
     hash: impl FeatureHash,
-    seen: &mut SeenWords,
     tick: &dyn Fn(),
     emit: impl FeatureSink,
 ) -> Result<(), Error> {
@@ -76,9 +77,9 @@ fn each_hashed(
                     1 => None,
                     n => Some(Shingler::new(text, n, Some(b' '))),
                 },
-                capitals: has_capitals,
+                small: if has_capitals { SMALL } else { 0 },
+                high: if has_capitals { HIGH } else { 0 },
                 folded: Vec::new(),
-                seen,
                 spaceless: None,
                 spaceless_length: options.spaceless_per_feature(),
                 hash,
@@ -119,7 +120,7 @@ fn emit_hashed(feature: Option<&[u8]>, hash: impl FeatureHash, emit: &mut impl F
     feature.map_or(Ok(()), |feature| emit.feature(feature, hash.hash(feature)))
 }
 
-/// Whether [`each_new_feature`] takes a text with capitals: if words are features by themselves.
+/// Whether [`each_feature_of`] takes a text with capitals: if words are features by themselves.
 pub fn takes_capitals(options: &Options) -> bool {
     options.tokens == Tokens::Words && options.words_per_feature() == 1
 }
@@ -133,11 +134,12 @@ struct WordFeatures<'t, H, E> {
     text: &'t [u8],
     /// None if words are features by themselves.
     words: Option<Shingler<'t>>,
-    /// Whether the text has ASCII capitals that stand for small letters.
-    capitals: bool,
+    /// [`SMALL`] if the text has ASCII capitals that stand for small letters; otherwise 0.
+    small: u64,
+    /// [`HIGH`] in such a text, where a word with one of these bits needs more than `small`; otherwise 0.
+    high: u64,
     /// The small letters of one word.
     folded: Vec<u8>,
-    seen: &'t mut SeenWords,
     /// None before the first spaceless token: most texts have none, and the tokens to be joined take 256 bytes.
     spaceless: Option<Shingler<'t>>,
     spaceless_length: usize,
@@ -185,29 +187,28 @@ impl<H: FeatureHash, E: FeatureSink> TokenSink for WordFeatures<'_, H, E> {
     #[inline]
     fn letters(&mut self, base: usize, mut starts: u64) -> Result<(), Error> {
         self.end_words()?;
-        let [mut before_last, mut last] = loop {
+        let last_two = loop {
             if let Some(last_two) = self.two_letters() {
                 break last_two.map(|letter| letter.start);
             }
             let Some(start) = next_start(base, &mut starts) else { return Ok(()) };
             self.spaceless(start..start + LETTER)?;
         };
+        let Some(last) = starts.checked_ilog2() else { return Ok(()) };
+        let before_last = (starts ^ 1 << last).checked_ilog2().map_or(last_two[1], |start| base + start as usize);
         let count = starts.count_ones() as usize;
-        if count == 0 {
-            return Ok(());
-        }
-        let [mut first, mut second] = [before_last, last].map(|start| read_letter(self.text, start));
+        let text = self.text;
+        let [first, second] = last_two.map(|start| read_letter(text, start));
+        let mut two = first | second << 24;
         while let Some(start) = next_start(base, &mut starts) {
-            let third = read_letter(self.text, start);
-            let begin = first | second << 24 | third << 48;
-            let end = begin >> 8 | third << 40;
+            let third = read_letter(text, start) << 40;
+            let (begin, end) = (two | third << 8, two >> 8 | third);
+            two = end >> 16;
             let feature = (u128::from(end) << 8 | u128::from(begin)).to_le_bytes();
             self.emit.feature(&feature[..3 * LETTER], self.hash.hash_9_to_16(begin, end, 3 * LETTER))?;
-            (first, second) = (second, third);
-            (before_last, last) = (last, start);
         }
         if let Some(run) = &mut self.spaceless {
-            run.skip(count, [before_last, last].map(|start| start..start + LETTER));
+            run.skip(count, [before_last, base + last as usize].map(|start| start..start + LETTER));
         }
         Ok(())
     }
@@ -217,14 +218,8 @@ impl<H: FeatureHash, E: FeatureSink> WordFeatures<'_, H, E> {
     #[inline(always)]
     fn single_word(&mut self, token: Range<usize>) -> Result<(), Error> {
         match word_at(self.text, token.start, token.end) {
-            Some(word) if !self.capitals || word & HIGH == 0 => {
-                // In ASCII letters and digits, this bit is set in all but capitals.
-                let small = if self.capitals { SMALL & lowest_bytes(token.len()) } else { 0 };
-                let word = word | small;
-                if self.seen.repeats(word) {
-                    return Ok(());
-                }
-                self.emit.feature(&word.to_le_bytes()[..token.len()], self.hash.hash_1_to_8(word, token.len()))
+            Some(word) if word & self.high == 0 => {
+                self.emit.word(word | self.small & lowest_bytes(token.end - token.start), self.hash)
             }
             _ => self.long_word(token),
         }
@@ -236,16 +231,15 @@ impl<H: FeatureHash, E: FeatureSink> WordFeatures<'_, H, E> {
         let mut word = &self.text[token];
         if let (9..=16, Some(first), Some(last)) = (word.len(), word.first_chunk(), word.last_chunk()) {
             let [first, last] = [*first, *last].map(u64::from_le_bytes);
-            if !self.capitals || (first | last) & HIGH == 0 {
-                let small = if self.capitals { SMALL } else { 0 };
-                let (first, last) = (first | small, last | small);
+            if (first | last) & self.high == 0 {
+                let (first, last) = (first | self.small, last | self.small);
                 let mut feature = [0; 16];
                 feature[..8].copy_from_slice(&first.to_le_bytes());
                 feature[word.len() - 8..word.len()].copy_from_slice(&last.to_le_bytes());
                 return self.emit.feature(&feature[..word.len()], self.hash.hash_9_to_16(first, last, word.len()));
             }
         }
-        if self.capitals {
+        if self.small != 0 {
             self.folded.clear();
             self.folded.try_reserve(word.len())?;
             self.folded.extend_from_slice(word);

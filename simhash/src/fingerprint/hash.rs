@@ -17,6 +17,12 @@ pub fn word_at(text: &[u8], start: usize, end: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes) >> (8 * (start - at)) & lowest_bytes(length))
 }
 
+/// The number of bytes of a word of 1 to 8 bytes, of which none is 0.
+#[inline(always)]
+pub fn length_of(word: u64) -> usize {
+    8 - word.leading_zeros() as usize / 8
+}
+
 /// A mask of the lowest 1 to 8 bytes.
 #[inline(always)]
 pub fn lowest_bytes(count: usize) -> u64 {

@@ -119,19 +119,14 @@ fn of_sets(
     let (mut common, mut others, mut is_out_of_reach) = (0u128, 0u128, false);
     // Features are looked up as they are read. To visit the slots of a finished table would take longer: most of them
     // are free, and each branch on that is mispredicted.
-    let count = |hash, new| {
-        let is_common = features.contains(hash);
-        common += u128::from(new & is_common);
-        if new && !is_common {
-            others += 1;
-            // At best, the rest of the other text has all features of this one. Without a limit, nothing is computed.
-            is_out_of_reach = least > 0.0 && share(of_self, of_self, of_self + others).is_none_or(|most| most < least);
-            if is_out_of_reach {
-                // Any error ends the reading. This one is not reported.
-                return Err(Error::TooManyFeatures);
-            }
-        }
-        Ok(())
+    let count = |new: &[u64]| {
+        let is_common = new.iter().filter(|hash| features.contains(**hash)).count();
+        common += is_common as u128;
+        others += (new.len() - is_common) as u128;
+        // At best, the rest of the other text has all features of this one.
+        is_out_of_reach = least > 0.0 && share(of_self, of_self, of_self + others).is_none_or(|most| most < least);
+        // Any error ends the reading. This one is not reported.
+        if is_out_of_reach { Err(Error::TooManyFeatures) } else { Ok(()) }
     };
     let counted = fingerprinter.count_distinct(other, options, tick, count);
     if is_out_of_reach {

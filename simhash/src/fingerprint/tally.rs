@@ -55,8 +55,15 @@ impl Tally {
         self.pending[self.pending_len] = hash;
         self.pending_len += usize::from(counts);
         if self.pending_len == BATCH {
-            self.add_batch();
+            self.flush();
         }
+    }
+
+    /// Adds features of weight 1.
+    pub fn vote_all(&mut self, hashes: &[u64]) {
+        let (batches, rest) = hashes.as_chunks();
+        batches.iter().for_each(|batch| self.add_batch(batch, BATCH));
+        rest.iter().for_each(|hash| self.vote(*hash, true));
     }
 
     /// Adds a feature with a weight; a weight of 0 has no effect. Fails if the total would reach 2^96.
@@ -151,16 +158,16 @@ impl Tally {
     /// Adds the pending votes as a batch that is filled up with votes of no bits.
     fn flush(&mut self) {
         self.pending[self.pending_len..].fill(0);
-        self.add_batch();
+        self.add_batch(&{ self.pending }, self.pending_len);
+        self.pending_len = 0;
     }
 
-    /// Adds `BATCH` votes, of which `pending_len` count.
-    fn add_batch(&mut self) {
-        self.set_total(self.total() + self.pending_len as u128);
-        self.pending_len = 0;
+    /// Adds votes, of which the first `len` count and the others are votes of no bits.
+    fn add_batch(&mut self, votes: &[u64; BATCH], len: usize) {
+        self.set_total(self.total() + len as u128);
         if let Some(planes) = self.planes.first_chunk_mut() {
             let carry;
-            (*planes, carry) = count(*planes, self.pending);
+            (*planes, carry) = count(*planes, *votes);
             self.ripple(carry);
         }
     }

@@ -6,15 +6,41 @@ pub const BLOCK: usize = 64;
 /// One bit for each byte: 1 where `is` holds. The compiler makes 16 or more comparisons an operation of the loop.
 #[inline(always)]
 pub fn mask(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
-    bits(&block.map(|byte| u8::from(is(byte))), 0)
+    highest_bits(&block.map(|byte| u8::from(is(byte)) << 7))
 }
 
-/// Bit `which` of each of 64 bytes.
+/// The highest bit of each of 64 bytes.
 #[inline(always)]
-pub fn bits(bytes: &[u8; BLOCK], which: u32) -> u64 {
+pub fn highest_bits(bytes: &[u8; BLOCK]) -> u64 {
+    #[cfg(not(target_arch = "x86_64"))]
+    use portable as of_16;
+    #[cfg(target_arch = "x86_64")]
+    use sse2 as of_16;
+
+    let (parts, _) = bytes.as_chunks();
+    parts.iter().rev().fold(0, |mask, part| mask << 16 | u64::from(of_16(part)))
+}
+
+/// The highest bit of each of 16 bytes, by a single instruction: the fingerprint of Chinese takes .95 of the time that it
+/// takes with [`portable`], English and source code .96.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[allow(unsafe_code)]
+fn sse2(bytes: &[u8; 16]) -> u16 {
+    use std::arch::x86_64::{_mm_movemask_epi8, _mm_set_epi64x};
+
+    let number = u128::from_le_bytes(*bytes);
+    // SAFETY: every x86-64 CPU has SSE2.
+    unsafe { _mm_movemask_epi8(_mm_set_epi64x((number >> 64) as i64, number as i64)) as u16 }
+}
+
+/// The same on any CPU.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+#[inline(always)]
+fn portable(bytes: &[u8; 16]) -> u16 {
     const LOWEST: u64 = 0x0101_0101_0101_0101;
-    let (words, _) = bytes.as_chunks::<8>();
-    let bits = |word: &[u8; 8]| collect(u64::from_le_bytes(*word) >> which & LOWEST);
+    let (words, _) = bytes.as_chunks();
+    let bits = |word: &[u8; 8]| collect(u64::from_le_bytes(*word) >> 7 & LOWEST) as u16;
     words.iter().rev().fold(0, |mask, word| mask << 8 | bits(word))
 }
 
@@ -22,4 +48,22 @@ pub fn bits(bytes: &[u8; BLOCK], which: u32) -> u64 {
 #[inline(always)]
 pub fn collect(ones: u64) -> u64 {
     ones.wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCK, highest_bits, portable};
+    use crate::random::random;
+
+    #[test]
+    fn highest_bits_are_those_of_each_byte() {
+        let mut random = random();
+        for _ in 0..10_000 {
+            let bytes: [u8; BLOCK] = std::array::from_fn(|_| random() as u8);
+            let mask = (0..BLOCK).fold(0, |mask, i| mask | u64::from(bytes[i] >> 7) << i);
+            assert_eq!(highest_bits(&bytes), mask, "{bytes:?}");
+            let (parts, _) = bytes.as_chunks();
+            assert!((0..4).all(|i| portable(&parts[i]) == (mask >> (16 * i)) as u16), "{bytes:?}");
+        }
+    }
 }

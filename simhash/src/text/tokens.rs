@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use super::classes::{MARK, SEPARATOR, SPACELESS, WORD, kind};
-use super::mask::{BLOCK, bits, collect, mask};
+use super::mask::{BLOCK, collect, highest_bits, mask};
 use super::utf8::decode;
 use crate::error::Error;
 use crate::ticking::BYTES;
@@ -183,14 +183,15 @@ pub fn next_start(base: usize, starts: &mut u64) -> Option<usize> {
 #[inline(always)]
 fn block_letters(text: &[u8; BLOCK + 2]) -> (u64, usize) {
     // U+4000 to U+9FFF are letters, but for the hexagrams from U+4DC0 to U+4DFF.
-    let mut bytes = [0; BLOCK];
+    let (mut letters, mut others) = ([0; BLOCK], [0; BLOCK]);
     for i in 0..BLOCK {
         let (first, second) = (text[i], text[i + 1]);
         let is_letter = (first.wrapping_sub(0xe4) < 6) & ((first != 0xe4) | (second != 0xb7));
         let is_other = (first >= 0xc0) | is_ascii_word(first);
-        bytes[i] = u8::from(is_letter) | u8::from(is_other & !is_letter) << 1;
+        letters[i] = u8::from(is_letter) << 7;
+        others[i] = u8::from(is_other & !is_letter) << 7;
     }
-    let (mut starts, mut others) = (bits(&bytes, 0), bits(&bytes, 1));
+    let (mut starts, mut others) = (highest_bits(&letters), highest_bits(&others));
     while others != 0 {
         let at = others.trailing_zeros();
         let kind = match text[at as usize] {
