@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 use std::ffi::CStr;
+use std::hint::black_box;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, FromDatum, direct_function_call_as_datum};
 use simhash::fingerprint::options::{InvalidOptions, Options};
 
-use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::error::{algorithm_error, out_of_memory, user_error};
 use crate::postgres::spi::to_server;
 use crate::postgres::text::{RawText, decode, decode_copy};
 
@@ -34,9 +35,10 @@ struct Remembered {
     options: Options,
 }
 
-/// The longest document, in bytes: a thousand weights of long features. The JSON parser and the map of weights take up
-/// to 40 times as much memory, 5 MB, and must leave enough to report an error.
+/// The longest document, in bytes: a thousand weights of long features.
 pub const MAX_BYTES: usize = 128 << 10;
+/// The memory that the JSON parser and the map of weights take for each byte of a document, in bytes: 5 MB at most.
+const MEMORY_OF_BYTE: usize = 40;
 /// How many documents are remembered: a row may have several fingerprints. With their options, they take 100 kB for a
 /// thousand weights, and 12 MB at most.
 const MAX_REMEMBERED: usize = 4;
@@ -60,6 +62,7 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
     if let Some(options) = known {
         return Ok(options);
     }
+    reserve_for_document(bytes.len());
     let options = match document {
         Document::Text(text) => parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION)?,
         Document::Jsonb(jsonb) => parse(&to_json(jsonb), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)?,
@@ -70,6 +73,18 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
         last.insert(0, remembered);
     });
     Ok(options)
+}
+
+/// Raises an error if the memory is not available that reading a document of so many bytes takes, and reporting what is
+/// wrong with it.
+///
+/// If that memory is refused to the JSON parser, the process ends; if it is refused while PostgreSQL writes an error with
+/// a long key, the server ends. So this allocates the same amount and frees it.
+fn reserve_for_document(bytes: usize) {
+    let mut memory = Vec::<u8>::new();
+    memory.try_reserve_exact(bytes * MEMORY_OF_BYTE).unwrap_or_else(|_| out_of_memory());
+    // Without this, the compiler removes the allocation as unused.
+    black_box(memory);
 }
 
 /// Parses JSON in the server's encoding; `unreadable` is the error's SQLSTATE if the JSON is malformed.

@@ -129,10 +129,11 @@ class Session:
         self.client.limit_memory(int(10 ** rng.uniform(5.5, 8)))
         try:
             for _ in range(5):
-                if rng.random() < 0.5:
+                share = rng.random()
+                if share < 0.5:
                     self.client.run_all(random_calls.statements(rng.choice(self.functions)))
                 else:
-                    self.client.run_all([calls.huge(rng, 7.5)])
+                    self.client.run_all([calls.huge(rng, 7.5) if share < 0.8 else calls.long_options(rng)])
         finally:
             self.client.connect()
 

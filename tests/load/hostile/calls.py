@@ -92,6 +92,20 @@ class Calls:
         ]
 
 
+def long_options(rng):
+    """A call with a long options document, most of which are wrong."""
+    name = f"repeat('x', {rng.randint(10_000, 120_000)})"
+    document = rng.choice(
+        (
+            f"""'{{"' || {name} || '": 1}}'""",
+            f"""'{{"top": "' || {name} || '"}}'""",
+            f"""'{{"weights": {{"' || {name} || '": 7}}}}'""",
+            f"""'{{"weights": {{"' || {name} || '": 0.5}}}}'""",
+        )
+    )
+    return f"SELECT simhash('a', ({document}){rng.choice(('', '::jsonb'))})"
+
+
 def huge(rng, digits):
     """A call with a text of up to 10 ^ digits bytes, or an array of that size. Results are short."""
     bytes = int(10 ** rng.uniform(6, digits))
