@@ -22,6 +22,7 @@
 pub mod distance;
 pub mod error;
 pub mod fingerprint;
+pub mod memory;
 pub mod pairs;
 #[cfg(test)]
 mod random;

@@ -7,7 +7,6 @@
 //! well before the end of this one: since words are found from left to right, the words are those of the whole stretch.
 
 use std::collections::TryReserveError;
-use std::hint::black_box;
 use std::ops::Range;
 
 use icu_segmenter::options::WordBreakInvariantOptions;
@@ -16,6 +15,7 @@ use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 use super::classes::{SPACELESS, kind};
 use super::utf8::decode;
 use crate::error::Error;
+use crate::memory::check_available;
 
 /// Bytes of a stretch that ICU4X gets at a time. A longer word is cut.
 const WINDOW: usize = 8 * 1024;
@@ -96,12 +96,7 @@ fn last_token_start(text: &str, start: usize, certain: usize, end: usize) -> usi
 /// Fails if the memory that ICU4X needs for the words of so many bytes is not available: eight bytes for each, in a
 /// vector that doubles as it grows. If that memory were refused to ICU4X, the process would end.
 fn reserve_for_words(bytes: usize) -> Result<(), TryReserveError> {
-    let words = bytes.next_power_of_two();
-    let mut memory = Vec::<usize>::new();
-    memory.try_reserve_exact(words)?;
-    // Without this, the compiler removes the allocation as unused.
-    black_box(memory);
-    Ok(())
+    check_available(bytes.next_power_of_two() * size_of::<usize>())
 }
 
 #[cfg(test)]

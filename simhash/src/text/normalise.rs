@@ -8,7 +8,6 @@
 //! at looking up properties (`benches/unicode.rs`).
 
 use std::collections::TryReserveError;
-use std::hint::black_box;
 use std::ops::Range;
 
 use icu_casemap::{CaseMapper, CaseMapperBorrowed};
@@ -19,6 +18,7 @@ use super::classes::{BOUNDARY, PASSES, REORDERS, class};
 use super::mask::{BLOCK, mask};
 use super::utf8::decode;
 use crate::error::{Error, MAX_BYTES, MAX_COMBINING_SEQUENCE};
+use crate::memory::check_available;
 use crate::ticking::BYTES;
 
 /// After this many bytes, a span for ICU4X is cut at the next boundary, so that its scratch memory stays small.
@@ -130,19 +130,13 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
 /// Fails if the memory that ICU4X needs for a combining sequence of so many bytes is not available.
 ///
 /// ICU4X collects the marks in a vector of four bytes for each, which doubles as it grows, and sorts them with a second
-/// vector; if that memory is refused, the process ends. So this allocates the same amount and frees it, which leaves it
-/// to ICU4X.
+/// vector. If that memory were refused, the process would end.
 fn reserve_for_marks(bytes: usize) -> Result<(), TryReserveError> {
     let marks = (bytes + LONGEST_DECOMPOSITION).next_power_of_two();
     if marks <= FEW_MARKS {
         return Ok(());
     }
-    let (mut collected, mut other) = (Vec::<u32>::new(), Vec::<u32>::new());
-    collected.try_reserve_exact(marks)?;
-    other.try_reserve_exact(marks)?;
-    // Without this, the compiler removes the allocations as unused.
-    black_box((collected, other));
-    Ok(())
+    check_available(2 * marks * size_of::<u32>())
 }
 
 /// The next span at or after the boundary `from` that normalisation may change. It starts and ends at boundaries.

@@ -2,12 +2,12 @@
 
 use std::cell::RefCell;
 use std::ffi::CStr;
-use std::hint::black_box;
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, FromDatum, direct_function_call_as_datum};
 use simhash::fingerprint::options::{InvalidOptions, Options};
+use simhash::memory::check_available;
 
 use crate::postgres::error::{algorithm_error, out_of_memory, user_error};
 use crate::postgres::spi::to_server;
@@ -78,13 +78,10 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
 /// Raises an error if the memory is not available that reading a document of so many bytes takes, and reporting what is
 /// wrong with it.
 ///
-/// If that memory is refused to the JSON parser, the process ends; if it is refused while PostgreSQL writes an error with
-/// a long key, the server ends. So this allocates the same amount and frees it.
+/// If that memory were refused to the JSON parser, the process would end, and with it the server. The same happens if
+/// PostgreSQL has none to write an error with a long key.
 fn reserve_for_document(bytes: usize) {
-    let mut memory = Vec::<u8>::new();
-    memory.try_reserve_exact(bytes * MEMORY_OF_BYTE).unwrap_or_else(|_| out_of_memory());
-    // Without this, the compiler removes the allocation as unused.
-    black_box(memory);
+    check_available(bytes * MEMORY_OF_BYTE).unwrap_or_else(|_| out_of_memory());
 }
 
 /// Parses JSON in the server's encoding; `unreadable` is the error's SQLSTATE if the JSON is malformed.

@@ -7,12 +7,12 @@
 
 use std::cell::Cell;
 use std::collections::TryReserveError;
-use std::hint::black_box;
 
 use html5gum::{Readable, Reader};
 
 use super::elements::Element;
 use crate::error::Error;
+use crate::memory::check_available;
 use crate::ticking::BYTES;
 
 /// The document, from where html5gum has come to.
@@ -110,14 +110,10 @@ impl Reader for Source<'_> {
 /// Fails if the memory is not available that html5gum needs for a name of up to twice as many bytes.
 ///
 /// Where a script may end, html5gum collects the name of the tag in a vector that doubles as it grows. If that memory
-/// is refused, the process ends. So this allocates the same amount and frees it, which leaves it to html5gum.
+/// were refused, the process would end.
 #[cold]
 fn reserve_for_name(bytes: usize) -> Result<(), TryReserveError> {
-    let mut name = Vec::<u8>::new();
-    name.try_reserve_exact(4 * bytes)?;
-    // Without this, the compiler removes the allocation as unused.
-    black_box(name);
-    Ok(())
+    check_available(4 * bytes)
 }
 
 /// The end of the tag at this offset of a text, and whether it is a box's. None if there is no tag, or if html5gum must
