@@ -114,14 +114,14 @@ class History:
         return None
 
     def marked_wrongly(self, refusal):
-        """A mark must name a row that was there, near and unmarked; or the row had the mark before an update to the
-        same text."""
+        """A mark must name a row that was there, near and unmarked; or the row had the mark before an update to an
+        equal text, which may have another number."""
         ((id, text),) = refusal.rows
         named = (version for version in self.versions[refusal.mark] if version.mark is None and version.id != id)
         if any(version.text in self.near[text] and self.may_be_there(version, refusal) for version in named):
             return None
         before = (version for version in self.versions[id] if version.since < refusal.since)
-        if any((version.text, version.mark) == (text, refusal.mark) for version in before):
+        if any((self.texts[version.text], version.mark) == (self.texts[text], refusal.mark) for version in before):
             return None
         return f"row {id} with text {text} was marked with row {refusal.mark}, which was not near, or not there"
 

@@ -6,10 +6,10 @@ from time import monotonic
 from check import prove
 from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
 
-TEXTS = ["a b c d", "a b c d e", "f", "a"]
-FINGERPRINTS = [0, 0b111, -1, 1]
-# The first two are near; the last is so only by its fingerprint.
-NEAR = [[0, 1], [1, 0], [2], [3]]
+TEXTS = ["a b c d", "a b c d e", "f", "a", "a b c d"]
+FINGERPRINTS = [0, 0b111, -1, 1, 0]
+# The first two and the last, which equals the first, are near. Number 3 is near them only by its fingerprint.
+NEAR = [[0, 1, 4], [1, 0, 4], [2], [3], [4, 0, 1]]
 
 
 class Proof(unittest.TestCase):
@@ -146,6 +146,18 @@ class Proof(unittest.TestCase):
         self.delete(1)
         self.write(3, 1, mark=1)
         self.expect([(3, 1, 1)])
+
+    def test_kept_mark_of_an_equal_text(self):
+        self.write(3, 0, mark=1)
+        self.delete(1)
+        self.write(3, 4, mark=1)
+        self.expect([(3, 4, 1)])
+
+    def test_kept_mark_of_another_text(self):
+        self.write(3, 0, mark=1)
+        self.delete(1)
+        self.write(3, 1, mark=1)
+        self.expect([(3, 1, 1)], "was marked with row 1")
 
 
 if __name__ == "__main__":
