@@ -35,7 +35,7 @@ use std::sync::Arc;
 use serde_json::json;
 use simhash::distance::hamming;
 use simhash::fingerprint::Fingerprinter;
-use simhash::fingerprint::learn::Sample;
+use simhash::fingerprint::learn::TextSample;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::tally::Tally;
@@ -447,7 +447,7 @@ fn report_choices(set: &Set, seeds: u64) {
 
 /// Weights for the commonest features of a set, as `simhash_weights` learns them.
 fn learn(set: &Set, options: &Options, features: usize) -> WeightMap {
-    let mut sample = Sample::new(300);
+    let mut sample = TextSample::new(300);
     set.texts.iter().for_each(|text| sample.add(text).expect("memory"));
     let learnt = sample.learn(options, features, &|| ()).expect("memory");
     let weights = learnt.into_iter().map(|learnt| (learnt.feature, u32::from(learnt.fifths) * 200_000_000));

@@ -17,7 +17,7 @@ use simhash::fingerprint::resemblance::resemblance;
 use simhash::pairs::{Pairs, Rows, clusters};
 use simhash::search::blocks::Block;
 use simhash::search::nearness::Nearness;
-use simhash::search::skew::{Sample, skew};
+use simhash::search::skew::{FingerprintSample, skew};
 
 /// Largest allocation that is never refused: an allocator usually has this much left in its last page.
 const SMALL: usize = 1024;
@@ -202,7 +202,7 @@ fn pairs_and_clusters() {
 fn layouts() {
     for count in [100, 3_000, 40_000] {
         let refused = refusals(|| {
-            let mut sample = Sample::new()?;
+            let mut sample = FingerprintSample::new()?;
             fingerprints(count).for_each(|fingerprint| sample.add(fingerprint));
             skew(sample, 1e6, [(4, Nearness::within(3)), (2, Nearness::within(3))], &|| ())
         });

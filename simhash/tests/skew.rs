@@ -11,10 +11,10 @@ use simhash::search::blocks::{Block, LAYOUTS};
 use simhash::search::cost::{cost, probes, uniform_candidates};
 use simhash::search::nearness::Nearness;
 use simhash::search::recall::recall;
-use simhash::search::skew::{QUERIES, SAMPLE, Sample, Skew, skew};
+use simhash::search::skew::{FingerprintSample, QUERIES, SAMPLE, Skew, skew};
 
-fn sample(fingerprints: impl IntoIterator<Item = u64>) -> Sample {
-    let mut sample = Sample::new().expect("memory suffices");
+fn sample(fingerprints: impl IntoIterator<Item = u64>) -> FingerprintSample {
+    let mut sample = FingerprintSample::new().expect("memory suffices");
     fingerprints.into_iter().for_each(|fingerprint| sample.add(fingerprint));
     sample
 }

@@ -21,7 +21,7 @@ pub struct Query {
 }
 
 /// A planned statement, which can be run more than once. It lives in the memory context in which it was planned.
-pub struct Plan {
+pub struct QueryPlan {
     text: CString,
     statement: *mut pg_sys::PlannedStmt,
     /// The types of the parameters.
@@ -40,7 +40,7 @@ impl Query {
         text: CString,
         parameters: Vec<Oid>,
         check: impl FnOnce(&Self) -> Result<(), ErrorReport>,
-    ) -> Result<Plan, ErrorReport> {
+    ) -> Result<QueryPlan, ErrorReport> {
         let query = Self::parse_command(text, pg_sys::CmdType::CMD_INSERT, &parameters)?;
         check(&query)?;
         query.plan(parameters)
@@ -64,7 +64,7 @@ impl Query {
         }
     }
 
-    fn plan(self, parameters: Vec<Oid>) -> Result<Plan, ErrorReport> {
+    fn plan(self, parameters: Vec<Oid>) -> Result<QueryPlan, ErrorReport> {
         // SAFETY: the query is valid; the rewriter returns a list of queries, or null.
         unsafe {
             let rewritten = pg_sys::pg_rewrite_query(self.tree);
@@ -77,7 +77,7 @@ impl Query {
             let statement = pg_sys::pg_plan_query(query, text, 0, parameter_values);
             #[cfg(feature = "pg19")]
             let statement = pg_sys::pg_plan_query(query, text, 0, parameter_values, std::ptr::null_mut());
-            Ok(Plan { text: self.text, statement, parameters })
+            Ok(QueryPlan { text: self.text, statement, parameters })
         }
     }
 
@@ -125,7 +125,7 @@ impl Query {
     }
 }
 
-impl Plan {
+impl QueryPlan {
     /// Runs the statement with the rights of the current user.
     ///
     /// # Safety
@@ -148,7 +148,7 @@ impl Plan {
     }
 
     /// # Safety
-    /// As for [`Plan::run`]; and the receiver is valid.
+    /// As for [`QueryPlan::run`]; and the receiver is valid.
     unsafe fn execute(&self, receiver: *mut pg_sys::DestReceiver, parameters: pg_sys::ParamListInfo) {
         // SAFETY: the caller passes a valid receiver and the statement's parameters; a running function has an active
         // snapshot. After an error, PostgreSQL releases the executor's resources.

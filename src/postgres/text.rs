@@ -66,7 +66,7 @@ impl<'a> TextArgument<'a> {
         match tag {
             None => Some(TextIdentity { varlena: self.varlena, command: None }),
             Some(tag) if u32::from(tag) == pg_sys::vartag_external::VARTAG_ONDISK => {
-                Some(TextIdentity { varlena: self.varlena, command: Some(Command::current()) })
+                Some(TextIdentity { varlena: self.varlena, command: Some(CommandIdentity::current()) })
             }
             Some(_) => None,
         }
@@ -104,14 +104,14 @@ pub struct TextIdentity<'a> {
     pub varlena: &'a [u8],
     /// None unless `varlena` is a reference. A reference identifies a text only during one command, because the table
     /// may be changed and vacuumed later.
-    pub command: Option<Command>,
+    pub command: Option<CommandIdentity>,
 }
 
 /// A copy of the identity of a text, to recognise the text if it comes again.
 #[derive(Debug, Default)]
 pub struct RememberedText {
     varlena: Vec<u8>,
-    command: Option<Command>,
+    command: Option<CommandIdentity>,
     is_known: bool,
 }
 
@@ -145,13 +145,13 @@ impl RememberedText {
 /// A command of a transaction of this backend. Two transactions in one query string may share all three fields; this
 /// matters only if one of them also deletes and vacuums a stored text, and another text gets its OID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct CommandIdentity {
     transaction_start: pg_sys::TimestampTz,
     statement_start: pg_sys::TimestampTz,
     id: pg_sys::CommandId,
 }
 
-impl Command {
+impl CommandIdentity {
     fn current() -> Self {
         // SAFETY: a transaction is running, as in every function call, and the functions only read its state.
         unsafe {

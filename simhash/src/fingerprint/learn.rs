@@ -25,7 +25,7 @@ const LEVELS: f64 = 5.0;
 ///
 /// Takes the memory of the texts in the sample, up to [`MAX_READ`] bytes each.
 #[derive(Debug)]
-pub struct Sample {
+pub struct TextSample {
     size: usize,
     /// Hashes and texts, in order.
     texts: Vec<(u64, String)>,
@@ -40,7 +40,7 @@ pub struct Learnt {
     pub fifths: u8,
 }
 
-impl Sample {
+impl TextSample {
     /// A sample of up to `size` texts.
     pub fn new(size: usize) -> Self {
         Self { size, texts: Vec::new() }
@@ -153,11 +153,11 @@ fn fifths(texts: usize, frequency: u32) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Learnt, Sample, fifths};
+    use super::{Learnt, TextSample, fifths};
     use crate::fingerprint::options::Options;
 
     fn learn(texts: &[&str], size: usize, most: usize) -> Vec<Learnt> {
-        let mut sample = Sample::new(size);
+        let mut sample = TextSample::new(size);
         texts.iter().for_each(|text| sample.add(text).expect("memory"));
         sample.learn(&Options::default(), most, &|| ()).expect("memory")
     }

@@ -3,8 +3,8 @@
 //! Among uniform fingerprints, every value of a block is as common as any other. Pages made from one template, login
 //! pages and true duplicates are not uniform: a search that shares a block with a quarter of the table finds a quarter
 //! of the table in the index. Which layouts suffer depends on where in the fingerprint the common bits are. So searches
-//! for some fingerprints of a [`Sample`] are simulated, and the candidates in the sample are counted. For each block,
-//! the sample is sorted by that block, like the btree.
+//! for some fingerprints of a [`FingerprintSample`] are simulated, and the candidates in the sample are counted. For
+//! each block, the sample is sorted by that block, like the btree.
 
 use std::ops::RangeInclusive;
 
@@ -24,13 +24,13 @@ const WORK: f64 = 5e7;
 
 /// A sample of at most [`SAMPLE`] of the fingerprints that were added, each equally likely (algorithm R: Vitter, ACM
 /// TOMS 11, 1985). The same fingerprints in the same order give the same sample.
-pub struct Sample {
+pub struct FingerprintSample {
     fingerprints: Vec<u64>,
     added: u64,
     random: u64,
 }
 
-impl Sample {
+impl FingerprintSample {
     /// An empty sample. Allocates all its memory at once; fails if out of memory.
     pub fn new() -> Result<Self, Error> {
         let mut fingerprints = Vec::new();
@@ -98,7 +98,7 @@ pub struct Skew {
 /// Seven layouts take a quarter of a second if blocks are nearly uniform, and two seconds if all rows share a block.
 /// `tick` can cancel it.
 pub fn skew(
-    sample: Sample,
+    sample: FingerprintSample,
     rows: f64,
     searches: impl IntoIterator<Item = (i32, Nearness)>,
     tick: &dyn Fn(),
@@ -143,7 +143,7 @@ struct Counted {
 }
 
 impl Counted {
-    fn new(sample: Sample, rows: f64) -> Result<Self, Error> {
+    fn new(sample: FingerprintSample, rows: f64) -> Result<Self, Error> {
         let mut fingerprints = sample.fingerprints;
         fingerprints.sort_unstable();
         // Take queries evenly spaced in sorted order, so that fingerprints that begin alike get their share.

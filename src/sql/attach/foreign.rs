@@ -13,7 +13,7 @@ use crate::postgres::error::{sendable, user_error};
 use crate::postgres::spi::execute;
 
 /// A fingerprint column that is generated here.
-pub struct Computed<'a> {
+pub struct GeneratedFingerprint<'a> {
     pub column: &'a str,
     /// Its generation expression.
     pub expression: String,
@@ -40,12 +40,12 @@ pub fn check_has_none(family: &[Target]) -> Result<(), ErrorReport> {
 pub fn check_columns(
     family: &[Target],
     columns: &[&str],
-    fingerprint: Option<&Computed<'_>>,
+    fingerprint: Option<&GeneratedFingerprint<'_>>,
 ) -> Result<(), ErrorReport> {
     for table in family.iter().filter(|member| member.is_foreign()) {
         let list = columns.iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
         read(table, columns, &format!("SELECT {list} FROM ONLY {} LIMIT 1", table.sql()))?;
-        let Some(Computed { column, expression, source }) = fingerprint else { continue };
+        let Some(GeneratedFingerprint { column, expression, source }) = fingerprint else { continue };
         let query = format!(
             "SELECT FROM (SELECT {} IS DISTINCT FROM {expression} AS is_other FROM ONLY {} WHERE {} IS NOT NULL \
              LIMIT 1) AS found WHERE is_other",

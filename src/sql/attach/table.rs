@@ -366,7 +366,7 @@ impl Attachment {
     fn check_foreign(&self, family: &[Target], columns: &[RequiredColumn]) -> Result<(), ErrorReport> {
         let fingerprint = columns.iter().find(|column| matches!(column.meaning, Meaning::Fingerprint));
         let fingerprint = match fingerprint {
-            Some(column) => Some(foreign::Computed {
+            Some(column) => Some(foreign::GeneratedFingerprint {
                 column: &column.name,
                 expression: self.expression(Meaning::Fingerprint)?,
                 source: &self.source.column,

@@ -23,10 +23,10 @@ struct Backend {
     fingerprinter: Fingerprinter,
     /// The last text, and its options and fingerprint.
     text: RememberedText,
-    last: Option<Last>,
+    last: Option<LastFingerprint>,
 }
 
-struct Last {
+struct LastFingerprint {
     options: Options,
     fingerprint: Option<u64>,
 }
@@ -61,7 +61,7 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
             .with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(&text, options, &tick))
             .map_err(algorithm_error)?;
         if backend.text.remember(identity, MAX_REMEMBERED) {
-            backend.last = Some(Last { options: options.clone(), fingerprint });
+            backend.last = Some(LastFingerprint { options: options.clone(), fingerprint });
         }
         Ok(fingerprint)
     })

@@ -20,7 +20,7 @@ use crate::postgres::text::{RememberedText, TextArgument, decode};
 const MAX_REMEMBERED_BYTES: usize = 1 << 20;
 
 #[derive(Default)]
-struct Last {
+struct LastTexts {
     /// The features of `text`.
     prepared: Option<Prepared>,
     text: RememberedText,
@@ -35,7 +35,7 @@ thread_local! {
 }
 
 thread_local! {
-    static LAST: RefCell<Last> = RefCell::default();
+    static LAST: RefCell<LastTexts> = RefCell::default();
 }
 
 #[pg_extern(sql = false)]
@@ -48,7 +48,7 @@ fn simhash_resemblance(
     LAST.with_borrow_mut(|last| last.resemblance([a, b], &options))
 }
 
-impl Last {
+impl LastTexts {
     fn resemblance(&mut self, texts: [TextArgument<'_>; 2], options: &Options) -> Result<Option<f64>, ErrorReport> {
         let identities = texts.map(TextArgument::identity);
         let which = |known: &RememberedText| identities.iter().position(|identity| known.is(*identity));

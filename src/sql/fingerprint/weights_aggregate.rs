@@ -7,7 +7,7 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts, pg_extern};
-use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE, Sample};
+use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE, TextSample};
 use simhash::fingerprint::options::Options;
 
 use super::options::{Document, MAX_BYTES, RawJsonb, read, to_jsonb};
@@ -28,7 +28,7 @@ struct WeightsState {
     options: Options,
     features: i32,
     size: i32,
-    sample: Sample,
+    sample: TextSample,
 }
 
 #[pg_extern(sql = false)]
@@ -82,7 +82,7 @@ fn add(
             let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
             return Err(user_error(code, "simhash_weights' functions work in an aggregate only"));
         }
-        let new = WeightsState { options: options.clone(), features, size, sample: Sample::new(size as usize) };
+        let new = WeightsState { options: options.clone(), features, size, sample: TextSample::new(size as usize) };
         let new = PgMemoryContexts::For(context).leak_and_drop_on_delete(new);
         state = Internal::from(Some(pg_sys::Datum::from(new)));
     }

@@ -4,7 +4,7 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::{SpiError, quote_identifier, quote_qualified_identifier};
-use simhash::search::skew::Sample;
+use simhash::search::skew::FingerprintSample;
 
 use super::fingerprint_column::fingerprint_column;
 use super::layouts::Indexed;
@@ -69,8 +69,8 @@ impl SampledTable {
     /// Whole pages are sampled, each with the same chance, in all partitions and inheritors. The same table gives the
     /// same sample: a sample scan always starts at the first page. (A sequential scan may start at the position of
     /// another one.)
-    pub fn sample(&self) -> Result<(Sample, f64), ErrorReport> {
-        let mut sample = Sample::new().map_err(algorithm_error)?;
+    pub fn sample(&self) -> Result<(FingerprintSample, f64), ErrorReport> {
+        let mut sample = FingerprintSample::new().map_err(algorithm_error)?;
         let share = (PAGES / self.pages()?).min(1.0);
         let percent = (share * 100.0) as f32;
         let from = format!(

@@ -13,7 +13,7 @@ use html5gum::{Emitter, State, Tokenizer};
 
 use crate::error::{Error, MAX_BYTES};
 use elements::Element;
-use source::Source;
+use source::HtmlSource;
 
 /// Overwrites `out` with the text of an HTML document. Character references are decoded. Comments, the contents of
 /// scripts, styles, templates and the like, and attributes are no text; see [`Element`].
@@ -24,7 +24,7 @@ pub fn text_of_html(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<(),
     text.clear();
     let has_tags = Cell::new(true);
     let mut tokenizer =
-        Tokenizer::new_with_emitter(Source::new(html, &has_tags, tick), Text::new(&mut text, &has_tags));
+        Tokenizer::new_with_emitter(HtmlSource::new(html, &has_tags, tick), Text::new(&mut text, &has_tags));
     // All that the emitter returns are errors.
     if let Some(Ok(error) | Err(error)) = tokenizer.next() {
         return Err(error);

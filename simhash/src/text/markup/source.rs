@@ -16,7 +16,7 @@ use crate::memory::check_available;
 use crate::ticking::BYTES;
 
 /// The document, from where html5gum has come to.
-pub struct Source<'a> {
+pub struct HtmlSource<'a> {
     rest: &'a [u8],
     /// Bytes that are left when the next tick is due.
     next_tick: usize,
@@ -32,7 +32,7 @@ const ENDS_OF_TEXT: &[u8] = b"&<\0\r";
 /// Below this many bytes, skip the trial allocation: if the allocator cannot provide that, nothing else can go on.
 const FEW_BYTES: usize = 256;
 
-impl<'a> Source<'a> {
+impl<'a> HtmlSource<'a> {
     pub fn new(html: &'a str, has_tags: &'a Cell<bool>, tick: &'a dyn Fn()) -> Self {
         let rest = html.as_bytes();
         Self { rest, next_tick: rest.len(), single: 0, has_tags, tick }
@@ -70,7 +70,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Reader for Source<'_> {
+impl Reader for HtmlSource<'_> {
     type Error = Error;
 
     #[inline(always)]

@@ -16,7 +16,7 @@ use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_name};
 use crate::postgres::error::{sendable, user_error};
 use crate::postgres::owner::as_owner;
-use crate::postgres::query::{Plan, Query};
+use crate::postgres::query::{Query, QueryPlan};
 use crate::postgres::spi::to_server;
 use crate::postgres::trigger::triggers;
 
@@ -59,7 +59,7 @@ pub struct LoggedGuard<'a> {
 pub struct PreparedLog {
     /// The plan of the INSERT. Its parameters are the key as JSON, the distance, the resemblance, and the values of the
     /// logged columns.
-    pub plan: Plan,
+    pub plan: QueryPlan,
     /// The owner of the guarded table.
     pub owner: Oid,
     /// The columns of the trigger's table whose values are logged.
