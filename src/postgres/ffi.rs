@@ -37,6 +37,17 @@ unsafe extern "C-unwind" {
     pub fn errcontext_msg(format: *const c_char, ...) -> c_int;
 }
 
+/// Comparators of datums in utils/sortsupport.h. pgrx's bindings of them are other functions, with other addresses.
+pub mod comparators {
+    use super::*;
+
+    unsafe extern "C-unwind" {
+        pub fn ssup_datum_unsigned_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
+        pub fn ssup_datum_signed_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
+        pub fn ssup_datum_int32_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
+    }
+}
+
 /// A table and all tables that inherit from it. The inheritors are locked. The list is palloc'd.
 pub fn find_all_inheritors(parent: Oid, lock: pg_sys::LOCKMODE) -> *mut pg_sys::List {
     // SAFETY: find_all_inheritors accepts any OID; with a null pointer, no counts of parents are asked for.

@@ -8,16 +8,28 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use super::error::user_error;
-use super::ffi::guarded;
+use super::ffi::{comparators, guarded};
 use super::spi::from_server;
 
 type Comparator = unsafe extern "C-unwind" fn(Datum, Datum, pg_sys::SortSupport) -> c_int;
+type Converter = unsafe extern "C-unwind" fn(Datum, pg_sys::SortSupport) -> Datum;
 
 /// Compares values of one type, as ORDER BY does. Valid as long as the memory context in which it was created.
 pub struct TypeOrder {
     /// PostgreSQL's state of the comparator, palloc'd.
     support: pg_sys::SortSupport,
     comparator: Comparator,
+    keys: Keys,
+}
+
+/// How a value becomes a number, in the order of the values.
+enum Keys {
+    /// The value is the number: a signed integer, to which PostgreSQL has extended it.
+    Whole,
+    /// PostgreSQL abbreviates the value, for example to its first bytes.
+    Abbreviated(Converter),
+    /// All values have the same number.
+    None,
 }
 
 impl TypeOrder {
@@ -38,11 +50,18 @@ impl TypeOrder {
             let support: pg_sys::SortSupport = pg_sys::palloc0(size_of::<pg_sys::SortSupportData>()).cast();
             (*support).ssup_cxt = pg_sys::CurrentMemoryContext;
             (*support).ssup_collation = collation;
+            (*support).abbreviate = true;
             pg_sys::PrepareSortSupportFromOrderingOp(less, support);
-            let Some(comparator) = (*support).comparator else {
+            let is = |known: Comparator| (*support).comparator.is_some_and(|own| std::ptr::fn_addr_eq(own, known));
+            let keys = match (*support).abbrev_converter {
+                Some(converter) if is(comparators::ssup_datum_unsigned_cmp) => Keys::Abbreviated(converter),
+                None if is(comparators::ssup_datum_signed_cmp) || is(comparators::ssup_datum_int32_cmp) => Keys::Whole,
+                _ => Keys::None,
+            };
+            let Some(comparator) = (*support).abbrev_full_comparator.or((*support).comparator) else {
                 return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a type's order has no comparator"));
             };
-            Ok(Self { support, comparator })
+            Ok(Self { support, comparator, keys })
         }
     }
 
@@ -51,5 +70,23 @@ impl TypeOrder {
     pub unsafe fn compare(&self, a: Datum, b: Datum) -> Ordering {
         // SAFETY: the state belongs to the comparator, and the caller passes values of its type.
         unsafe { guarded(|| (self.comparator)(a, b, self.support)) }.cmp(&0)
+    }
+
+    /// A number for a value. A smaller value never has a larger number.
+    ///
+    /// # Safety
+    /// The value is of the type, and not NULL.
+    pub unsafe fn key(&self, value: Datum) -> u64 {
+        match self.keys {
+            Keys::Whole => value.value() as u64 ^ 1 << 63,
+            // SAFETY: the state belongs to the converter, and the caller passes a value of its type.
+            Keys::Abbreviated(converter) => unsafe { guarded(|| converter(value, self.support)) }.value() as u64,
+            Keys::None => 0,
+        }
+    }
+
+    /// Whether values with the same [`Self::key`] are equal.
+    pub fn has_whole_keys(&self) -> bool {
+        matches!(self.keys, Keys::Whole)
     }
 }

@@ -75,15 +75,16 @@ CREATE TABLE components_pairs AS
 SELECT p.a, p.b FROM (SELECT array_agg(id) AS ids, array_agg(fp) AS fps FROM components_docs) AS docs, simhash_pairs(ids, fps) AS p;
 SELECT * FROM components_differ(
     'SELECT c.* FROM (SELECT array_agg(a) AS a, array_agg(b) AS b FROM components_pairs) AS p, simhash_components(p.a, p.b) AS c');
--- So they are with ids of other types.
-SELECT * FROM components_differ($$SELECT id::integer, component::integer
-    FROM (SELECT array_agg(lpad(a::text, 5, '0') ORDER BY b) AS a, array_agg(lpad(b::text, 5, '0') ORDER BY b) AS b
-          FROM components_pairs) AS p, simhash_components(p.a, p.b)$$);
-SELECT * FROM components_differ($$SELECT right(id::text, 6)::integer, right(component::text, 6)::integer
-    FROM (SELECT array_agg(lpad(a::text, 32, '0')::uuid) AS a, array_agg(lpad(b::text, 32, '0')::uuid) AS b
-          FROM components_pairs) AS p, simhash_components(p.a, p.b)$$);
-SELECT * FROM components_differ('SELECT id, component
-    FROM (SELECT array_agg(a::numeric) AS a, array_agg(b::numeric) AS b FROM components_pairs) AS p, simhash_components(p.a, p.b)');
+-- So they are with ids of other types: sorted by themselves, by abbreviated keys, which are often equal, or by comparison.
+SELECT id, d.* FROM unnest(ARRAY['N::smallint', 'N::integer', 'N::oid', 'N::numeric', 'N::float8',
+    $$'2026-01-01'::date + N::integer$$, $$'2026-01-01'::timestamptz + N * interval '1 s'$$,
+    $$'a document ' || lpad(N::text, 5, '0')$$, $$('a document ' || lpad(N::text, 5, '0')) COLLATE "C"$$,
+    $$lpad(N::text, 9, '0')::bpchar COLLATE "POSIX"$$, $$lpad(N::text, 5, '0')::name$$, $$decode(lpad(N::text, 24, '0'), 'hex')$$,
+    $$lpad(N::text, 32, '0')::uuid$$, $$(lpad(N::text, 8, '0') || repeat('0', 24))::uuid$$, $$'10.0.0.0'::inet + N$$,
+    $$lpad(N::text, 12, '0')::macaddr$$]) AS id,
+    components_differ(format('SELECT i.id, j.id FROM (SELECT array_agg(%s), array_agg(%s) FROM components_pairs) AS p (a, b),
+        simhash_components(p.a, p.b) AS c JOIN components_docs AS i ON %s = c.id JOIN components_docs AS j ON %s = c.component',
+        replace(id, 'N', 'a'), replace(id, 'N', 'b'), replace(id, 'N', 'i.id'), replace(id, 'N', 'j.id'))) AS d;
 -- Searched in 64 groups: each row is in four, by a block of its fingerprint and the block's four upper bits. Two rows
 -- within distance 3 agree on a block, so some group has both.
 CREATE TABLE components_keyed AS
@@ -116,6 +117,9 @@ FROM (SELECT DISTINCT a, b FROM (SELECT array_agg(id ORDER BY id) AS ids, array_
 -- Rows come in the order of ids. In a SELECT list they come one by one.
 SELECT bool_and(id > before) AS ascending FROM (SELECT id, lag(id) OVER () AS before
     FROM (SELECT array_agg(a) AS a, array_agg(b) AS b FROM components_pairs) AS p, simhash_components(p.a, p.b)) AS rows;
+SELECT bool_and(id > before) AS ascending FROM (SELECT id, lag(id) OVER () AS before
+    FROM (SELECT array_agg('id ' || md5(a::text)) AS a, array_agg('id ' || md5(b::text)) AS b FROM components_pairs) AS p,
+        simhash_components(p.a, p.b)) AS rows;
 SELECT (simhash_components(ARRAY['b', 'c'], ARRAY['a', 'd'])).* LIMIT 3;
 -- Toasted arrays of a row that is deleted before all ids are fetched.
 CREATE TEMP TABLE components_arrays AS SELECT array_agg('id ' || a) AS a, array_agg('id ' || b) AS b FROM components_pairs;
