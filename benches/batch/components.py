@@ -2,10 +2,11 @@
 
     python benches/batch/components.py RUNS PAIRS [cancel]
 
-PAIRS pairs and half of them, in components of up to ten ids; ids and pairs in random order. Bigints are sorted by their
-digits, and UUIDs by their first 8 bytes and then by comparison. Half of the pairs also of ids that are sorted by
-comparison: timestamps, which are 8 bytes as bigints are, and texts in the collation "C". Then memory, and how soon a
-cancel is obeyed: with `cancel`, only that. Times are medians of RUNS runs, and of the runs' ratios.
+PAIRS pairs and half of them, in components of up to ten ids; ids and pairs in random order. Bigints and timestamps are
+sorted by their digits, and UUIDs and texts in the collation "C" by PostgreSQL's abbreviated keys of 8 bytes and then by
+comparison. Half of the pairs also of texts whose first 8 bytes are the same, which are sorted by comparison alone. Then
+memory, and how soon a cancel is obeyed: with `cancel`, only that. Times are medians of RUNS runs, and of the runs'
+ratios.
 
 Needs the packages of requirements.txt, PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a
 server with pg_simhash.
@@ -24,6 +25,7 @@ TYPES = {
     "uuid": "md5(({id})::text)::uuid",
     "timestamp": f"'2000-01-01'::timestamp + ({ID} >> 8) * '1 us'::interval",
     "text": 'md5(({id})::text) COLLATE "C"',
+    "URL": """('https://example.org/' || md5(({id})::text)) COLLATE "C\"""",
 }
 ARRAYS = "(SELECT array_agg(a), array_agg(b) FROM {table}) AS x (a_ids, b_ids)"
 WAYS = {
