@@ -16,7 +16,7 @@ use pgrx::prelude::*;
 use super::prefix::Prefix;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::check_has_rows;
-use crate::postgres::catalog::partition::check_same_owner;
+use crate::postgres::catalog::partition::{check_owner, check_same_owner, with_inheritors};
 use crate::postgres::catalog::relation::{Relation, exists, relation_name};
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{notice, sendable, tick, user_error};
@@ -263,6 +263,7 @@ impl Fill<'_> {
             Some(root) if self.has_member(walk.table)? => check_same_owner(&root, &table.open())?,
             _ => return self.table_detached(walk.table),
         }
+        check_owner(walk.table, &[])?;
         let file = Some(table.open().file_number());
         if walk.file != file {
             let is_new = walk.file.is_some();
@@ -334,6 +335,7 @@ impl Fill<'_> {
             return Ok(None);
         }
         let table = Target::lock(self.root, pg_sys::AccessShareLock as Lock)?.with_locked_names()?;
+        check_owner(self.root, &with_inheritors(self.root, pg_sys::AccessShareLock as Lock))?;
         as_owner_with_triggers(table.owner, || {
             set(c"row_security", c"off");
             if table.is_partitioned()

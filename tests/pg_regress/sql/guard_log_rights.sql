@@ -108,6 +108,10 @@ CREATE TABLE guard_log.log_skip PARTITION OF guard_log.log DEFAULT;
 RESET ROLE;
 ALTER TABLE guard_log.log_skip OWNER TO regress_log_owner;
 SELECT public.errors('INSERT INTO guard_log.docs VALUES (8, 2)');
+-- A log that is itself a partition of somebody else's table, whose partition key an INSERT evaluates
+ALTER TABLE guard_log.log OWNER TO regress_log_owner;
+ALTER TABLE guard_log.log_skip OWNER TO regress_log_other;
+SELECT public.errors($$SELECT public.simhash_guard('guard_log.docs', 'skip', fingerprint => 'f', log_to => 'guard_log.log_skip')$$);
 
 DROP SCHEMA guard_log CASCADE;
 DROP ROLE regress_log_owner, regress_log_writer, regress_log_other;

@@ -109,6 +109,13 @@ CREATE FUNCTION give_away() RETURNS trigger LANGUAGE plpgsql AS
 CREATE TRIGGER give_away BEFORE UPDATE ON filled_1 FOR EACH ROW EXECUTE FUNCTION give_away();
 CALL simhash_fill('filled');
 SELECT tableoid::regclass, simhash IS NOT NULL AS is_filled FROM filled ORDER BY 1;
+-- A partition that has been filled already: the rows of all partitions are counted at the end.
+DROP TRIGGER give_away ON filled_1;
+ALTER TABLE filled_2 OWNER TO CURRENT_USER;
+CREATE OR REPLACE FUNCTION give_away() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN ALTER TABLE parts.filled_1 OWNER TO regress_security_mallory; RETURN new; END $$;
+CREATE TRIGGER give_away BEFORE UPDATE ON filled_2 FOR EACH ROW EXECUTE FUNCTION give_away();
+CALL simhash_fill('filled');
 
 -- The same for the other direction: a new partition of the superuser's in a table of another role.
 SET ROLE regress_security_mallory;

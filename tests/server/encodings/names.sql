@@ -56,6 +56,13 @@ INSERT INTO :"one".:"one" VALUES (21, 'some other words of text here', 'same'),
 SELECT id, mark FROM :"one".:"one" WHERE id > 20 ORDER BY id;
 SELECT target = :'target', key, new_row = jsonb_build_object(:'one', 'some other words of text here', :'two', 'same')
 FROM :"one".log;
+SELECT simhash_guard(:'target', 'mark', fingerprint => :'prefix', scope => ARRAY[:'two'], mark_column => 'mark',
+    among => format('%I LIKE ''some other%%''', :'one'));
+INSERT INTO :"one".:"one" VALUES (25, 'some other words of text here', 'same');
+SELECT simhash_guard(:'target', 'mark', fingerprint => :'prefix', scope => ARRAY[:'two'], mark_column => 'mark',
+    among => format('%I = ''same''', :'two'));
+INSERT INTO :"one".:"one" VALUES (26, 'some other words of text here', 'same');
+SELECT id, mark FROM :"one".:"one" WHERE id > 24 ORDER BY id;
 SELECT simhash_guard(:'target', fingerprint => :'prefix', scope => ARRAY[:'two']);
 CREATE FUNCTION table_of_error(target regclass) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE name text;

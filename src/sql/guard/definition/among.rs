@@ -15,7 +15,8 @@ use crate::postgres::condition::{parse, to_sql};
 use crate::postgres::error::user_error;
 use crate::postgres::expression::Expression;
 use crate::postgres::owner::{set, with_settings};
-use crate::postgres::text::{RawText, decode_copy};
+use crate::postgres::spi::from_bytes;
+use crate::postgres::text::RawText;
 
 /// The argument's name, for errors.
 const ARGUMENT_NAME: &CStr = c"among";
@@ -31,7 +32,7 @@ impl AskedCondition {
     pub fn new(condition: RawText<'_>) -> Result<Self, ErrorReport> {
         // SAFETY: the setting is NUL-terminated, and copied at once.
         let search_path = unsafe { CStr::from_ptr(pg_sys::namespace_search_path) }.to_owned();
-        Ok(Self { condition: decode_copy(condition)?, search_path })
+        Ok(Self { condition: from_bytes(condition)?, search_path })
     }
 
     /// The condition as PostgreSQL prints it under the search path of `as_owner`, in which this runs. An error if it is

@@ -12,7 +12,7 @@ use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
 use super::action::Action;
 use crate::postgres::catalog::column::{Column, type_name};
 use crate::postgres::catalog::names::{role_name, schema_name};
-use crate::postgres::catalog::partition::with_inheritors;
+use crate::postgres::catalog::partition::{ancestors, with_inheritors};
 use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_name};
 use crate::postgres::error::{sendable, user_error};
 use crate::postgres::owner::as_owner;
@@ -180,7 +180,9 @@ impl Log {
             let detail = "The log is a temporary table, which other sessions cannot write to.".to_owned();
             return Err(unfit(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, detail)?);
         }
-        for member in with_inheritors(log.oid(), pg_sys::AccessShareLock as pg_sys::LOCKMODE) {
+        // An INSERT evaluates the partition keys of the tables above the log.
+        let members = with_inheritors(log.oid(), pg_sys::AccessShareLock as pg_sys::LOCKMODE);
+        for member in members.into_iter().chain(ancestors(log)) {
             check_owner(&Relation::open(member), root.owner(), &unfit)?;
         }
         for (name, data_type) in LOG_COLUMNS {
@@ -273,8 +275,8 @@ fn check_owner(
     }
     let (name, its_owner, owner) = (table.name()?, role_name(table.owner())?, role_name(owner)?);
     let detail = format!(
-        "Table \"{name}\" belongs to \"{its_owner}\", whose triggers and defaults would run with the rights of \
-         \"{owner}\", the owner of the guarded table."
+        "Table \"{name}\" belongs to \"{its_owner}\", whose code would run with the rights of \"{owner}\", the owner \
+         of the guarded table."
     );
     let hint = format!("ALTER TABLE ... OWNER TO {}", quote_identifier(owner));
     Err(unfit(PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE, detail)?.set_hint(sendable(hint)))

@@ -198,6 +198,8 @@ impl Statement {
         if tuple.is_null() || is_stored && !row.moves {
             self.counts.add(near.as_ref().map(|_| guard.action));
             if let Some(nearest) = near {
+                // No other row waits for a marked one, and the log's triggers may wait for another transaction.
+                self.current.borrow_mut().registration.release();
                 self.log(event, &nearest)?;
             }
         }
