@@ -11,7 +11,7 @@ use crate::search::nearness::Nearness;
 /// The fingerprint of a text with the default [`Options`]; None if the text has no feature, for example because it is
 /// empty.
 ///
-/// About 2 ns for each byte of English. To make many fingerprints, keep a [`Fingerprinter`], which keeps its memory.
+/// About 2 ns for each byte of English. To make many fingerprints, use one [`Fingerprinter`], which reuses its memory.
 ///
 /// ```
 /// let fingerprint = simhash::simhash("The quick brown fox jumps over the lazy dog")?;

@@ -52,7 +52,8 @@ impl FeatureTable {
         self.insert_all(&mut [hash], tick).map(|new| new == 1)
     }
 
-    /// Counts up to [`BATCH`] features by their hashes. Moves those that are new to the front, and returns their number.
+    /// Counts up to [`BATCH`] features by their hashes. Moves those that are new to the front, and returns their
+    /// number.
     #[inline]
     pub fn insert_all(&mut self, hashes: &mut [u64], tick: &dyn Fn()) -> Result<usize, Error> {
         debug_assert!(hashes.len() <= BATCH);
@@ -75,7 +76,7 @@ impl FeatureTable {
             new += usize::from(is_new);
         }
         self.distinct += new;
-        // Before, the table was at most half full, so that there was room for all of them.
+        // Before, the table was at most half full, so that all of them fitted.
         if self.distinct * 2 > self.hashes.len() {
             self.grow(tick)?;
         }
@@ -143,7 +144,7 @@ fn slot_of(hashes: &[u64], hash: u64) -> usize {
     let mask = hashes.len() - 1;
     // One test for both a free slot and an equal hash: which of the two it is would be unpredictable.
     let is_taken = |slot: usize| hashes[slot].min(hashes[slot] ^ hash) != 0;
-    // Nor is it predictable which of the first two slots it is, but it is seldom a later one.
+    // The step to the second slot has no branch, which would be unpredictable. Later slots are rare.
     let mut slot = hash as usize & mask;
     slot = (slot + usize::from(is_taken(slot))) & mask;
     while is_taken(slot) {

@@ -16,10 +16,10 @@ use crate::text::markup::text_of_html;
 use crate::text::normalise::{normalise, normalise_beyond_capitals};
 use crate::ticking::ticking;
 
-/// Bytes of scratch memory that are kept from one text to the next.
+/// Bytes of scratch memory that are reused for the next text.
 const RETAINED_BYTES: usize = 1 << 20;
 
-/// Makes fingerprints of texts. Keeps up to 1 MB of scratch memory from one text to the next.
+/// Makes fingerprints of texts. Reuses up to 1 MB of scratch memory for the next text.
 ///
 /// While it runs, it needs memory for the text without its markup, for its normal form and for a [`FeatureTable`].
 /// Every allocation that grows with the text may fail with [`Error::OutOfMemory`].
@@ -204,7 +204,7 @@ impl Fingerprinter {
             words.push((options, table, Tally::default()));
         }
         let mut first_tally = Tally::default();
-        // The votes of features that all weigh 1 are counted on the way; otherwise they count for nothing.
+        // If all features weigh 1, they vote here. Otherwise the vote is empty, and `tally_of` weighs them.
         each_feature(normal, first, tick, |feature, hash| {
             let new = distinct.insert(hash, tick)?;
             first_tally.vote(hash, new && plain);
@@ -252,7 +252,8 @@ impl Collector {
         self.distinct.reset(expected_features(&self.normal), counted, tick)
     }
 
-    /// Collects the features of a text in `distinct`. Calls `new` with the hash of each distinct feature, many at a time.
+    /// Collects the features of a text in `distinct`. Calls `new` with the hash of each distinct feature, many at a
+    /// time.
     #[inline]
     fn collect(
         &mut self,

@@ -44,8 +44,7 @@ pub fn hash_9_to_16(first: u64, last: u64, length: usize) -> u64 {
     hash ^ hash >> 32
 }
 
-/// A hash function of features. Every way through a text is compiled for both, so that a seed costs texts without one
-/// nothing.
+/// A hash function of features. Each code path is compiled for both, so that texts without a seed do not pay for it.
 pub trait FeatureHash: Copy {
     /// The hash of a feature of any length.
     fn hash(self, feature: &[u8]) -> u64;

@@ -2,7 +2,7 @@
 //!
 //! For a text of ten words, it matters what happens once a text. A line needs no normal form, a table of fixed size
 //! holds its words, and its letters are taken for small ones in a register. Lines of 57 bytes take four fifths of the
-//! time of the way of all other texts, and get the same fingerprint, which `tests/properties.rs` checks.
+//! time of the general path, and get the same fingerprint, which `tests/properties.rs` checks.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ const MAX_LINE_BYTES: usize = 248;
 const SLOTS: usize = 128;
 
 /// Adds the votes of the words of a line, each once, to an empty tally. Returns false, perhaps after some votes, if the
-/// text must be read in the way of all others. The options weigh all features the same.
+/// text must be read by the general path. The options weigh all features the same.
 #[inline]
 pub fn vote_for_line(text: &str, options: &Options, tally: &mut Tally) -> Result<bool, Error> {
     if text.len() > MAX_LINE_BYTES || options.seed != 0 || !takes_capitals(options) || !text.is_ascii() {
@@ -38,7 +38,7 @@ struct Words<'a> {
     /// 0 is a free slot.
     hashes: [u64; SLOTS],
     tally: &'a mut Tally,
-    /// Whether a word has the hash 0, of which `hashes` cannot tell whether it is new.
+    /// Whether a word has the hash 0, which marks a free slot in `hashes`.
     has_zero: bool,
 }
 

@@ -1,5 +1,5 @@
 //! From text to fingerprint: [`features`] cuts the text into features and hashes them with [`hash`], [`feature_table`]
-//! keeps the distinct ones, with [`seen_words`] before it; [`line`] is a short cut. [`weights`], [`weight_map`] and
+//! stores the distinct ones, with [`seen_words`] before it; [`line`] is a short cut. [`weights`], [`weight_map`] and
 //! [`heaviest`] decide how much each counts, and [`tally`] adds up their votes on every bit. [`fingerprinter`] runs
 //! these steps as the [`options`] ask. [`feature_list`] and [`weighted`] show what a fingerprint is made of.
 //! [`resemblance`] compares the features of two texts, and [`feature_set`] those of many, with their [`numbers`] if the

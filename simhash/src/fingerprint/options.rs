@@ -326,7 +326,7 @@ impl<'a> Decimal<'a> {
     fn write(&self, out: &mut String) {
         let (digits, point) = self.shifted();
         let fraction = (self.digits.1.len() as i64).saturating_sub(self.exponent).clamp(0, MAX_SHOWN_CHARS as i64);
-        // Digits from a position on, which may be before the first or behind the last one. The positions are visited in
+        // Digits from a position on, which may be before the first or behind the last one. The positions are read in
         // order.
         let from = |position: i64| {
             let before = usize::try_from(position.saturating_neg()).unwrap_or(0);

@@ -69,8 +69,8 @@ impl Prepared {
         self.resemblance_from(0.0, fingerprinter, other, tick)
     }
 
-    /// The same if it is at least `least`, and None otherwise. If all weights are 1, the other text is read only until
-    /// it has so many features of its own that its resemblance is smaller.
+    /// The resemblance if it is at least `least`, and None otherwise. If all weights are 1, the other text is read only
+    /// until it has so many features of its own that its resemblance is smaller.
     pub fn resemblance_from(
         &self,
         least: f64,
@@ -117,7 +117,7 @@ fn of_sets(
 ) -> Result<Option<f64>, Error> {
     let of_self = features.distinct() as u128;
     let (mut common, mut others, mut is_out_of_reach) = (0u128, 0u128, false);
-    // Features are looked up as they are read. To visit the slots of a finished table would take longer: most of them
+    // Features are looked up as they are read. To scan the slots of a finished table would take longer: most of them
     // are free, and each branch on that is mispredicted.
     let count = |new: &[u64]| {
         let is_common = new.iter().filter(|hash| features.contains(**hash)).count();

@@ -20,7 +20,7 @@ pub struct SeenWords {
 /// A shorter text has too few repetitions: English texts of 2 kB take 6 % longer with the cache.
 const SHORTEST: usize = 4096;
 const BYTES_PER_SLOT: usize = 16;
-/// 16 kB, so that the table of features has room beside it in the CPU's first-level cache.
+/// 16 kB, so that the table of features also fits in the CPU's first-level cache.
 const MAX_SLOTS: usize = 2048;
 
 impl SeenWords {

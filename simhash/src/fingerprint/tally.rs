@@ -1,6 +1,6 @@
 //! The vote: every feature votes on every bit, and the majority decides (Charikar 2002).
 //!
-//! The 64 counters are kept bit-sliced: plane `i` holds bit `i` of all 64 counters, so that one machine word adds a
+//! The 64 counters are stored bit-sliced: plane `i` holds bit `i` of all 64 counters, so that one machine word adds a
 //! vote to every counter at once, on any CPU and without a branch per bit (Harley and Seal's carry-save adders, in
 //! Warren, Hacker's Delight, 2nd edition, section 5-2). A counter sums the weights of the features whose hash has that
 //! bit set. Charikar's sum of +weight and -weight is twice the counter minus the total of all weights, so the bit is 1

@@ -1,6 +1,6 @@
-//! How well each bit tells the fingerprints of a slice apart.
+//! How well each bit distinguishes the fingerprints of a slice.
 //!
-//! A bit that is 1 in half of the fingerprints tells half of the pairs apart. Pages made from one template agree on
+//! A bit that is 1 in half of the fingerprints distinguishes half of the pairs. Pages made from one template agree on
 //! most bits; among them, a block must be wider to be worth as much.
 
 /// Size of the sample of fingerprints: the most for which the byte counters do not overflow.

@@ -13,7 +13,7 @@ pub struct Candidates {
     /// Positions of the rows.
     pub rows: Vec<u32>,
     pub fingerprints: Vec<u64>,
-    /// The component of each, numbered from 0 in the order of the components' first rows.
+    /// The component of each row of `rows`, numbered from 0 in the order of the components' first rows.
     pub components: Vec<u32>,
     /// Number of rows of each component.
     pub sizes: Vec<u32>,

@@ -14,10 +14,10 @@ const TILE: usize = 2048;
 /// How far the comparison of all pairs of a slice, or of two slices, has come.
 #[derive(Default)]
 pub struct Cursor {
-    /// The rows, which are compared with the columns after them.
+    /// The range of the rows, which are compared with the columns after them.
     start: usize,
     rows_end: usize,
-    /// The columns.
+    /// The range of the columns.
     first: usize,
     end: usize,
     /// The tile: columns that are compared with all rows before `tile_end` before the next tile begins.

@@ -21,8 +21,7 @@ pub type Compare<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 
 /// The connected components of pairs of ids: an iterator over the distinct ids, in ascending order.
 ///
-/// An item has two positions: the first at which the id stands, and the first at which the smallest id of its component
-/// stands.
+/// An item has two positions: the first of the id, and the first of the smallest id of its component.
 pub struct Components {
     /// The first position of each distinct id, in ascending order of the ids. An id's number is its index here.
     firsts: Vec<u32>,
@@ -32,7 +31,7 @@ pub struct Components {
 }
 
 impl Components {
-    /// Finds the components of n pairs of ids, which stand at the positions from 0 to 2n - 1: the pairs are 0 and n, 1
+    /// Finds the components of n pairs of ids, which have the positions from 0 to 2n - 1: the pairs are 0 and n, 1
     /// and n + 1, and so on. If the number of positions is odd, the last one is in no pair. Fails if memory is refused.
     ///
     /// `keys` holds a key for each position, in place of a fingerprint. The keys ascend with the ids: a smaller id

@@ -11,12 +11,12 @@ use super::verification::{Candidate, Component};
 use crate::error::Error;
 use crate::ticking::{CHUNK, ticking};
 
-/// The verified clusters of a component of near rows. The first row of a cluster stands for each of its rows.
+/// The verified clusters of a component of near rows. The first row of a cluster represents each of its rows.
 ///
-/// Rows with the same fingerprint and features are one entry, so that a million identical rows cost a million.
+/// Rows with the same fingerprint and features are one entry, so that identical rows are not compared with each other.
 #[derive(Default)]
 pub struct Confirmed {
-    /// The first of identical rows each, in ascending order.
+    /// For each distinct fingerprint and features, the first row, in ascending order.
     entries: Vec<Candidate>,
     /// The other rows, with the entry of each.
     copies: Vec<(u32, u32)>,
@@ -162,8 +162,8 @@ impl Joining<'_> {
         Ok(())
     }
 
-    /// Joins two trees if they are not one tree, and an entry of the one is confirmed for an entry of the other; the
-    /// entries of each are near those of the other. Returns whether it has joined them.
+    /// Joins two trees if they differ and a pair of their entries is confirmed. All entries of one must be near all
+    /// entries of the other. Returns whether it has joined them.
     fn join(&mut self, ones: &[u32], others: &[u32], tick: &dyn Fn()) -> bool {
         if self.forest.root(ones[0]) == self.forest.root(others[0]) {
             return false;

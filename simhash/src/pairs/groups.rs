@@ -70,7 +70,7 @@ impl Rows {
     }
 }
 
-/// The rows of each distinct fingerprint, by the number that [`Numbered`] has with the fingerprint.
+/// The rows of each distinct fingerprint, by the fingerprint's number in [`Numbered`].
 pub enum Groups {
     /// No two rows have the same fingerprint: a number is the position of a row.
     Single,

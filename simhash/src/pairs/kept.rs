@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::ticking::CHUNK;
 
-/// The rows of a component that are kept. A kept row stands for itself. A row that is near an earlier kept row and
-/// confirmed is dropped, and that row stands for it: of several, the nearest one and, among equally near ones, the
+/// The rows of a component that are kept. A kept row represents itself. A row that is near an earlier kept row
+/// and confirmed is dropped, and that row represents it: of several, the nearest one and, among equally near ones, the
 /// earliest.
 ///
 /// A guard decides in the same way, if the rows are stored one by one. Unlike in a cluster, a row is never dropped

@@ -108,7 +108,7 @@ struct Level {
     /// buckets may differ. Both are empty if the block has radius 0.
     begins: Vec<u32>,
     masks: Vec<u32>,
-    /// The next mask, by which the bucket before the next one has a near bucket.
+    /// The index in `masks` of the next near bucket to search with the bucket before `bucket`.
     mask: usize,
     /// The block that the slice is partitioned by, its next bucket, and where that bucket begins.
     block: usize,
@@ -211,8 +211,8 @@ impl Level {
         Ok(compare + self.blocks.len() as f64 * plan::scatter(fingerprints.len() as f64))
     }
 
-    /// Whether the current block is the first within whose radius a pair differs. Then the pair, which differs in these
-    /// bits, is returned from this block.
+    /// Whether the current block returns a pair that differs in these bits: it is the first block in which they are
+    /// within the radius.
     fn finds(&self, differing: u64) -> bool {
         self.blocks[self.block].agrees(differing)
             && !self.blocks[..self.block].iter().any(|block| block.agrees(differing))

@@ -25,7 +25,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// A number that identical rows have in common.
+    /// A hash that is equal for identical rows.
     pub fn key(&self) -> u64 {
         self.fingerprint.rotate_left(1) ^ self.features.as_ref().map_or(0, FeatureSet::digest)
     }
@@ -38,7 +38,7 @@ impl Candidate {
 
 /// The state of a component while its rows are read.
 ///
-/// `results` holds for each row the position of the row that stands for it, at first its own.
+/// `results` holds for each row the position of the row that represents it, at first its own.
 pub trait Component: Default {
     /// Adds the next row of the component.
     fn add(&mut self, candidate: Candidate, rule: &Rule, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error>;

@@ -89,7 +89,7 @@ impl LockKeys<'_> {
     }
 
     /// The numbers of the rounds, which differ from the numbers of all blocks.
-    const ROUNDS: std::ops::Range<u8> = 8..12;
+    const ROUNDS: std::ops::Range<u8> = *LAYOUTS.end() as u8..*LAYOUTS.end() as u8 + 4;
 
     fn hash(&self, purpose: u8, value: u32) -> u32 {
         let mut bytes = [purpose; 13];

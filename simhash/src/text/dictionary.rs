@@ -2,9 +2,10 @@
 //! Khmer, Burmese): the longest word that starts where the last one ends, and a letter by itself where no word starts.
 //! Katakana stays together.
 //!
-//! ICU4X collects the words of a stretch before it returns the first one, in memory that it takes for granted, and
-//! cannot be cancelled. So it gets a window of the stretch at a time. The next window starts at the last word that ends
-//! well before the end of this one: since words are found from left to right, the words are those of the whole stretch.
+//! ICU4X collects the words of a stretch before it returns the first one, in memory whose allocation it does not check,
+//! and cannot be cancelled. So it gets a window of the stretch at a time. The next window starts at the last word that
+//! ends well before the end of this one: since words are found from left to right, the words are those of the whole
+//! stretch.
 
 use std::collections::TryReserveError;
 use std::ops::Range;

@@ -71,7 +71,7 @@ fn normalise_from(
     out: &mut String,
     tick: &dyn Fn(),
 ) -> Result<(), Error> {
-    make_room(out, text.len())?;
+    reserve(out, text.len())?;
     let mut scratch = String::new();
     let mut copied = 0;
     let mut changing = Some(first);
@@ -87,7 +87,7 @@ fn normalise_from(
 
 /// Appends a span in which normalisation changes only ASCII capitals.
 fn copy(span: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Result<(), Error> {
-    make_room(out, span.len())?;
+    reserve(out, span.len())?;
     let mut rest = span;
     while !rest.is_empty() {
         let (part, after) = rest.split_at(rest.floor_char_boundary(BYTES));
@@ -102,7 +102,7 @@ fn copy(span: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Resul
     Ok(())
 }
 
-fn make_room(out: &mut String, bytes: usize) -> Result<(), Error> {
+fn reserve(out: &mut String, bytes: usize) -> Result<(), Error> {
     if out.len() + bytes > MAX_BYTES {
         return Err(Error::NormalFormTooLong);
     }
@@ -113,12 +113,12 @@ fn make_room(out: &mut String, bytes: usize) -> Result<(), Error> {
 fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<(), Error> {
     scratch.clear();
     scratch.try_reserve(span.len() * LONGEST_NFKC)?;
-    let room = scratch.capacity();
+    let capacity = scratch.capacity();
     reserve_for_marks(span.len())?;
     let Ok(()) = NFKC.normalize_to(span, scratch) else { unreachable!("writing to a string does not fail") };
-    debug_assert_eq!(scratch.capacity(), room, "longer than it can be");
+    debug_assert_eq!(scratch.capacity(), capacity, "longer than it can be");
     // Case folding turns one character into at most three, of two bytes each.
-    make_room(out, scratch.len() * 3)?;
+    reserve(out, scratch.len() * 3)?;
     if case_fold {
         let Ok(()) = FOLD.fold(scratch).write_to(out) else { unreachable!("writing to a string does not fail") };
     } else {
@@ -206,9 +206,9 @@ fn last_character(utf8: &[u8]) -> usize {
 
 /// Length of a prefix of characters that pass and are boundaries, as all Chinese characters are.
 ///
-/// In blocks of 64 bytes, Chinese characters and ASCII are told by their first bytes, many bytes at a time; only other
-/// characters are looked up. That takes a fifth of the instructions of looking up all of them. A block of ASCII ends
-/// the prefix, because [`ascii_prefix`] reads it faster.
+/// In blocks of 64 bytes, Chinese characters and ASCII are recognised by their first bytes, many bytes at a time; only
+/// other characters are looked up. That takes a fifth of the instructions of looking up all of them. A block of ASCII
+/// ends the prefix, because [`ascii_prefix`] reads it faster.
 #[inline]
 fn passing_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;

@@ -178,8 +178,8 @@ pub fn next_start(base: usize, starts: &mut u64) -> Option<usize> {
 /// first character that is neither such a letter nor a separator. Returns a bit for each letter's start, and the offset
 /// of the character after them.
 ///
-/// Chinese characters are told by their first two bytes, many bytes at a time; only other letters and punctuation are
-/// looked up. That takes a quarter of the instructions of [`few_letters`] for Chinese.
+/// Chinese characters are recognised by their first two bytes, many bytes at a time; only other letters and punctuation
+/// are looked up. That takes a quarter of the instructions of [`few_letters`] for Chinese.
 #[inline(always)]
 fn block_letters(text: &[u8; BLOCK + 2]) -> (u64, usize) {
     // U+4000 to U+9FFF are letters, but for the hexagrams from U+4DC0 to U+4DFF.
@@ -241,7 +241,7 @@ fn ascii_words(text: &[u8]) -> Option<u64> {
     }
 }
 
-/// The same for 64 bytes. The compiler makes 16 or more comparisons an operation of the first loop.
+/// As [`ascii_words`], for 64 bytes. The compiler makes 16 or more comparisons an operation of the first loop.
 #[inline(always)]
 fn block_words(block: &[u8; BLOCK]) -> Option<u64> {
     if !block.is_ascii() {

@@ -44,7 +44,7 @@ pub trait CustomScan: Sized + 'static {
     /// Releases the resources of the scan.
     ///
     /// # Safety
-    /// The node is running, and is used no more.
+    /// The node is running, and is no longer used.
     unsafe fn end(&mut self);
 
     /// Adds properties to the output of EXPLAIN.

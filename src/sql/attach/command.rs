@@ -13,7 +13,7 @@ use crate::postgres::owner::{as_owner, set, setting};
 use crate::postgres::raised::unchanged;
 use crate::sql::functions::ExtensionSchema;
 
-/// A command on a table and its descendants (children or partitions), all of them locked.
+/// A command on a family of tables, all of them locked.
 pub struct Command<'a> {
     pub schema: ExtensionSchema,
     pub prefix: Prefix,
@@ -25,7 +25,7 @@ pub struct Command<'a> {
 /// The setting of Citus by which a command runs in this session if its shard is on this server.
 const LOCAL_EXECUTION: &CStr = c"citus.enable_local_execution";
 
-/// Locks the table and its descendants in mode `lock`, and runs a command as the table's owner. An error if the current
+/// Locks the table and its inheritors in mode `lock`, and runs a command as the table's owner. An error if the current
 /// user does not own the table.
 pub fn run<T>(
     call: Call<'_>,

@@ -45,7 +45,7 @@ pub struct Finder {
 /// The work of a finder in all its searches.
 #[derive(Clone, Copy, Default)]
 pub struct FinderCounts {
-    /// Number of probes.
+    /// Number of descents in btrees: one for each probe and each full scan.
     pub descents: u64,
     /// Number of index entries that were read.
     pub entries: u64,

@@ -32,7 +32,7 @@ pub struct NearestSearch {
     reading: Reading,
     /// The expected cost of a full scan, in microseconds.
     full_scan: f64,
-    /// Whether to read from the visibility map if rows are visible to all.
+    /// Whether to look up in the visibility map whether rows are visible to all.
     needs_visibility: bool,
 }
 

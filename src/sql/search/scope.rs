@@ -69,8 +69,8 @@ impl ScopeConditions {
     /// # Safety
     /// The node is running, and the expressions belong to it.
     pub unsafe fn keys(&mut self, node: &CustomScanState) -> Option<Vec<pg_sys::ScanKeyData>> {
-        // SAFETY: the values of the last search are used no more. The expressions belong to the node; their values are
-        // copied.
+        // SAFETY: the values of the last search are no longer used. The expressions belong to the node; their values
+        // are copied.
         unsafe {
             pg_sys::MemoryContextReset(self.memory);
             let key = |condition: &mut ScopeCondition| {

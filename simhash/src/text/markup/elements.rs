@@ -32,7 +32,7 @@ impl Element {
         }
     }
 
-    /// The same for a name of at most 8 letters, as a little-endian number.
+    /// The element with a name of at most 8 letters, given as a little-endian number.
     #[inline(always)]
     pub fn of_word(name: u64) -> Self {
         let mut slot = slot(name);

@@ -34,7 +34,7 @@ pub fn text_of_html(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<(),
     Ok(())
 }
 
-/// Collects the text of a document. html5gum tells it what it reads.
+/// Collects the text of a document. html5gum calls it for each token.
 struct Text<'a> {
     out: &'a mut Vec<u8>,
     /// Whether tags are markup where the tokenizer is.
@@ -51,7 +51,7 @@ struct Text<'a> {
     failure: Option<Error>,
 }
 
-/// Bytes of a name that are kept: one more than the longest that means something has, blockquote.
+/// Bytes of a name that are stored: one more than the longest that means something has, blockquote.
 const LONGEST_NAME: usize = 11;
 
 /// The tag that is being read.

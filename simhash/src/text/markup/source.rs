@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::memory::check_available;
 use crate::ticking::BYTES;
 
-/// The document, from where html5gum has come to.
+/// The part of the document that html5gum has not read.
 pub struct HtmlSource<'a> {
     rest: &'a [u8],
     /// Bytes that are left when the next tick is due.

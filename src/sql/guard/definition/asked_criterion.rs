@@ -19,7 +19,7 @@ pub struct Criteria {
 
 /// The criterion that a user asks for. The defaults depend on the table.
 pub struct AskedCriterion {
-    /// None for the default.
+    /// The largest distance; None for the default.
     max_distance: Option<i32>,
     /// None for the default radii; empty for no radii.
     radii: Option<Vec<i32>>,

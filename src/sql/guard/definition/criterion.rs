@@ -22,7 +22,7 @@ pub struct Criterion {
     pub options: Option<String>,
 }
 
-/// The words of the argument before the radii, the resemblance and the options.
+/// The keywords in the argument before the radii, the resemblance and the options.
 const RADII: &str = "radii";
 const RESEMBLANCE: &str = "resemblance";
 const OPTIONS: &str = " options ";

@@ -16,15 +16,15 @@ use crate::sql::indexed::fingerprint_sample::SampledTable;
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::unfilled::can_be_read;
 
-/// Report the fetches for each new row if they are at least as many: an insert takes about as long as forty fetches.
+/// Report this many or more fetches for each new row: an insert takes about as long as forty fetches.
 const MANY_FETCHES: f64 = 20.0;
-/// Report the probes for each new row if they are at least as many: a probe takes two microseconds, and an insert a
+/// Report this many or more probes for each new row: a probe takes two microseconds, and an insert a
 /// hundred.
 const MANY_PROBES: f64 = 1000.0;
-/// Report the texts that are compared with each new row and do not resemble it if they are at least as many: a
-/// comparison takes some microseconds for a page of text, and an insert a hundred.
+/// Report this many or more texts that are compared with each new row and do not resemble it: a comparison takes some
+/// microseconds for a page of text, and an insert a hundred.
 const MANY_REFUTED: f64 = 100.0;
-/// Look for other radii if a guard reads at least as many index entries for each new row: they take a hundred
+/// Look for other radii if a guard reads this many or more index entries for each new row: they take a hundred
 /// microseconds, like an insert.
 const MANY_ENTRIES: f64 = 2000.0;
 /// Report other radii if the guard's radii cost at least this many times as much.
@@ -32,7 +32,7 @@ const TIMES_CHEAPER: f64 = 3.0;
 /// The limit on the share of copies that other radii may miss in addition.
 const MAX_MORE_MISSED: f64 = 0.05;
 
-/// About how many rows [`report_cost`] looks up: some pages.
+/// The approximate number of rows that [`report_cost`] looks up.
 const SAMPLE_ROWS: i32 = 500;
 /// [`report_cost`] stops after this many comparisons with texts that do not resemble the row.
 const MAX_REFUTED: usize = 10_000;

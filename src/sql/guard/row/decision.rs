@@ -73,7 +73,7 @@ impl Statement {
                 self.current.borrow_mut().registration.release();
             } else {
                 // If the keys change, an INSERT of another session may no longer conflict with this row, and may then
-                // store its own row. The registration prevents this while that session decides.
+                // store its row. The registration prevents this while that session decides.
                 self.register(&row);
             }
             return Ok(self.with_old_mark(event, old).unwrap_or_else(|| event.new_tuple()));
