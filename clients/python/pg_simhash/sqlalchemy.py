@@ -159,7 +159,7 @@ def block_indexes(
         block_indexes(Document.simhash, scope=[Document.tenant_id])
 
     With columns in ``scope``, the indexes begin with these columns: they serve searches and guards of one tenant.
-    Covering indexes include the fingerprint, so that a search compares it without visiting the row. Indexes are called
+    Covering indexes include the fingerprint, so that a search compares it without fetching the row. Indexes are called
     ``ix_TABLE_COLUMN_block0`` and so on; ``name`` stands for ``ix_TABLE_COLUMN``.
     """
     column = _column(fingerprint)

@@ -18,7 +18,7 @@ def simhash_indexes(
 
     The name of block 0 is ``name`` with ``_0``, and so on; Django allows 30 characters. ``blocks``, 2 to 8, is the
     layout. With ``scope=["tenant"]``, the indexes serve searches within one tenant. Covering indexes include the
-    fingerprint, so that a search visits only rows that are near.
+    fingerprint, so that a search fetches only rows that are near.
 
     They are ordinary indexes of Django: makemigrations sees changes, and ``AddIndexConcurrently`` of
     ``django.contrib.postgres`` builds one while the table is in use.
