@@ -1,4 +1,4 @@
-//! JSON as text.
+//! JSON as text, whose strings keep the server's bytes (see [`super::server_text`]).
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -> Strin
 }
 
 pub fn string(text: &str) -> String {
-    Value::from(readable(text)).to_string()
+    Value::from(text).to_string()
 }
 
 /// An integer as a number or, if some parsers would round it, as a string.
@@ -27,7 +27,7 @@ pub fn integer(value: i64) -> String {
 /// The JSON with non-ASCII characters escaped, so that every encoding can represent it.
 pub fn ascii(json: &str) -> String {
     let mut ascii = String::with_capacity(json.len());
-    for c in json.chars() {
+    for c in readable(json).chars() {
         if c.is_ascii() {
             ascii.push(c);
         } else {

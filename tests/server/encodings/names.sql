@@ -75,6 +75,12 @@ END $$;
 SELECT table_of_error(:'target') = :'one';
 SELECT simhash_unguard(:'target');
 SELECT simhash_detach(:'target', :'prefix');
+\echo marks
+CREATE TABLE marked (:"one" text PRIMARY KEY, body text, mark jsonb);
+SELECT simhash_attach('marked', 'body'), simhash_guard('marked', 'mark', mark_column => 'mark');
+INSERT INTO marked VALUES (:'one', 'some words of text'), ('x', 'some words of text');
+SELECT mark = jsonb_build_object(:'one', :'one') FROM marked WHERE :"one" = 'x';
+DROP TABLE marked;
 \echo attach online
 SELECT simhash_attach_online(:'target', :'one', prefix => :'prefix');
 CALL simhash_fill(:'target', :'prefix');
