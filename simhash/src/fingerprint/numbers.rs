@@ -20,7 +20,7 @@ pub(super) struct NumberSum {
 impl NumberSum {
     /// Reads the numbers of a text in normal form. One pass, no memory.
     pub fn of(normal: &str, tick: &dyn Fn()) -> Result<Self, Error> {
-        let mut reading = Reading { normal, numbers: Self::default() };
+        let mut reading = NumberSink { normal, numbers: Self::default() };
         tokenize(normal, &mut reading, tick)?;
         Ok(reading.numbers)
     }
@@ -31,12 +31,12 @@ impl NumberSum {
     }
 }
 
-struct Reading<'a> {
+struct NumberSink<'a> {
     normal: &'a str,
     numbers: NumberSum,
 }
 
-impl TokenSink for Reading<'_> {
+impl TokenSink for NumberSink<'_> {
     fn word(&mut self, token: Range<usize>) -> Result<(), Error> {
         let token = &self.normal[token];
         let is_digit = |c: char| !c.is_ascii() && class(c.into()) & DIGIT != 0;

@@ -3,7 +3,7 @@
 use super::forest::Forest;
 use super::groups::{Groups, Rows, ascending};
 use super::progress::{Phase, Progress};
-use super::search::{Near, Search};
+use super::search::{NearPair, PairSearch};
 use crate::error::Error;
 use crate::search::nearness::Nearness;
 use crate::ticking::CHUNK;
@@ -21,9 +21,9 @@ pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<V
     }
     let (groups, buffers, count) = Groups::new(rows, tick)?;
     let mut forest = Forest::new(groups.numbers(len), &|| tick(Progress { phase: Phase::Sort, share: 1.0 }))?;
-    let mut search = Search::new(buffers, count, near)?;
+    let mut search = PairSearch::new(buffers, count, near)?;
     let mut done = 0;
-    while let Some(Near { a, b, .. }) = search.next(tick)? {
+    while let Some(NearPair { a, b, .. }) = search.next(tick)? {
         // In a large forest, joins take much longer than the comparisons for which the search ticks.
         done += 1;
         if done % CHUNK == 0 {

@@ -6,8 +6,8 @@ use super::forest::Forest;
 use super::groups::{Groups, Rows};
 use super::memory::{push, resize};
 use super::rule::Rule;
-use super::search::Search;
-use super::verification::{Candidate, Component};
+use super::search::PairSearch;
+use super::verification::{Component, ReadCandidate};
 use crate::error::Error;
 use crate::ticking::{CHUNK, ticking};
 
@@ -17,7 +17,7 @@ use crate::ticking::{CHUNK, ticking};
 #[derive(Default)]
 pub struct Confirmed {
     /// For each distinct fingerprint and features, the first row, in ascending order.
-    entries: Vec<Candidate>,
+    entries: Vec<ReadCandidate>,
     /// The other rows, with the entry of each.
     copies: Vec<(u32, u32)>,
     /// Entries by the digest of their features. Of several with the same digest, only the first.
@@ -27,7 +27,7 @@ pub struct Confirmed {
 }
 
 impl Component for Confirmed {
-    fn add(&mut self, candidate: Candidate, rule: &Rule, _: &mut [u32], _: &dyn Fn(f64)) -> Result<(), Error> {
+    fn add(&mut self, candidate: ReadCandidate, rule: &Rule, _: &mut [u32], _: &dyn Fn(f64)) -> Result<(), Error> {
         if !rule.applies(candidate.features.as_ref()) {
             return Ok(());
         }
@@ -59,7 +59,7 @@ impl Component for Confirmed {
         for group in 0..numbers {
             joining.whole[group as usize] = joining.within(groups.rows(&group), &|| tick(0.0))?;
         }
-        let mut search = Search::new(buffers, count, rule.near)?;
+        let mut search = PairSearch::new(buffers, count, rule.near)?;
         while let Some(near) = search.next(&|progress| tick(progress.share))? {
             let share = search.share();
             joining.between(&groups, near.a, near.b, &|| tick(share))?;
@@ -83,14 +83,14 @@ impl Component for Confirmed {
 
     fn memory(&self) -> usize {
         self.features
-            + self.entries.capacity() * size_of::<Candidate>()
+            + self.entries.capacity() * size_of::<ReadCandidate>()
             + (self.copies.capacity() + 2 * self.by_digest.capacity()) * size_of::<(u32, u32)>()
     }
 }
 
 /// Entries that are being joined.
 struct Joining<'a> {
-    entries: &'a [Candidate],
+    entries: &'a [ReadCandidate],
     rule: &'a Rule,
     forest: Forest,
     /// Whether all entries of a group are known to be in one tree.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::compare::Kernel;
 use super::memory::push;
 use super::rule::Rule;
-use super::verification::{Candidate, Component};
+use super::verification::{Component, ReadCandidate};
 use crate::error::Error;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::ticking::CHUNK;
@@ -30,7 +30,13 @@ pub struct Kept {
 }
 
 impl Component for Kept {
-    fn add(&mut self, candidate: Candidate, rule: &Rule, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error> {
+    fn add(
+        &mut self,
+        candidate: ReadCandidate,
+        rule: &Rule,
+        results: &mut [u32],
+        tick: &dyn Fn(f64),
+    ) -> Result<(), Error> {
         if !rule.applies(candidate.features.as_ref()) {
             return Ok(());
         }
@@ -65,7 +71,7 @@ impl Kept {
     /// The position of the kept row that a row duplicates; None if there is none.
     fn duplicated(
         &self,
-        candidate: &Candidate,
+        candidate: &ReadCandidate,
         key: u64,
         rule: &Rule,
         tick: &dyn Fn(),

@@ -2,7 +2,7 @@
 
 use super::groups::{Groups, Rows};
 use super::progress::{Phase, Progress};
-use super::search::{Near, Search};
+use super::search::{NearPair, PairSearch};
 use crate::error::Error;
 use crate::search::nearness::Nearness;
 use crate::ticking::CHUNK;
@@ -34,9 +34,9 @@ pub struct Pairs {
     positions: (usize, usize),
     listed: u64,
     equal: u64,
-    search: Search,
+    search: PairSearch,
     /// Two near groups whose rows are being paired, and the positions of the next two rows.
-    near: Option<Near>,
+    near: Option<NearPair>,
     near_positions: (usize, usize),
     /// Number of pairs since the last tick.
     since_tick: usize,
@@ -54,7 +54,7 @@ impl Pairs {
             positions: (0, 1),
             listed: 0,
             equal,
-            search: Search::new(buffers, count, near)?,
+            search: PairSearch::new(buffers, count, near)?,
             near: None,
             near_positions: (0, 0),
             since_tick: 0,

@@ -53,14 +53,14 @@ const COMPARISONS: usize = 1 << 20;
 
 /// The numbers of two near fingerprints, and their distance.
 #[derive(Clone, Copy, Debug)]
-pub struct Near {
+pub struct NearPair {
     pub a: u32,
     pub b: u32,
     pub distance: u32,
 }
 
 /// The state of a search between two calls.
-pub struct Search {
+pub struct PairSearch {
     /// All fingerprints, until the search begins.
     all: Option<Bucket>,
     near: Nearness,
@@ -236,7 +236,7 @@ struct Split {
     budget: u32,
 }
 
-impl Search {
+impl PairSearch {
     /// A search in the first buffer, which holds `len` distinct fingerprints in ascending order. The second buffer is
     /// spare memory of the same size. Fails if memory is refused.
     pub fn new(buffers: [Numbered; 2], len: usize, near: Nearness) -> Result<Self, Error> {
@@ -263,7 +263,7 @@ impl Search {
     }
 
     /// The next near pair; None at the end. Fails if memory is refused.
-    pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<Near>, Error> {
+    pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<NearPair>, Error> {
         loop {
             for (row, column) in self.found.by_ref() {
                 let Numbered { fingerprints, numbers } = &self.buffers[self.compared];
@@ -271,7 +271,7 @@ impl Search {
                 let levels = &self.levels[..self.depth];
                 if self.near.contains(differing) && levels.iter().all(|level| level.finds(differing)) {
                     let distance = hamming(differing, 0);
-                    return Ok(Some(Near { a: numbers[row], b: numbers[column], distance }));
+                    return Ok(Some(NearPair { a: numbers[row], b: numbers[column], distance }));
                 }
             }
             if self.cursor.is_done() {
@@ -548,7 +548,7 @@ mod tests {
             let mut buffers = [0, 0].map(|_| Numbered::zeroed(len, &|| ()).expect("memory suffices"));
             buffers[0].fingerprints[..len].copy_from_slice(&distinct);
             buffers[0].numbers.iter_mut().zip(0..).for_each(|(number, position)| *number = position);
-            let mut search = Search::new(buffers, len, near).expect("memory suffices");
+            let mut search = PairSearch::new(buffers, len, near).expect("memory suffices");
             search.cached = 40;
             let mut found: Vec<(u32, u32, u32)> = std::iter::from_fn(|| search.next(&|_| ()).expect("memory suffices"))
                 .map(|near| (near.a.min(near.b), near.a.max(near.b), near.distance))

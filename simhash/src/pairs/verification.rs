@@ -16,7 +16,7 @@ use crate::fingerprint::feature_set::FeatureSet;
 use crate::ticking::{CHUNK, ticking};
 
 /// A candidate whose text has been read.
-pub struct Candidate {
+pub struct ReadCandidate {
     /// Position of the row.
     pub row: u32,
     pub fingerprint: u64,
@@ -24,7 +24,7 @@ pub struct Candidate {
     pub features: Option<FeatureSet>,
 }
 
-impl Candidate {
+impl ReadCandidate {
     /// A hash that is equal for identical rows.
     pub fn key(&self) -> u64 {
         self.fingerprint.rotate_left(1) ^ self.features.as_ref().map_or(0, FeatureSet::digest)
@@ -41,7 +41,13 @@ impl Candidate {
 /// `results` holds for each row the position of the row that represents it, at first its own.
 pub trait Component: Default {
     /// Adds the next row of the component.
-    fn add(&mut self, candidate: Candidate, rule: &Rule, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error>;
+    fn add(
+        &mut self,
+        candidate: ReadCandidate,
+        rule: &Rule,
+        results: &mut [u32],
+        tick: &dyn Fn(f64),
+    ) -> Result<(), Error>;
 
     /// Ends the component after its last row. `tick` takes the share that is done, from 0 to 1.
     fn finish(&mut self, rule: &Rule, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error>;
@@ -158,7 +164,7 @@ impl<C: Component> Verification<C> {
         if self.states[position] == UNREAD {
             self.open(component)?;
         }
-        let candidate = Candidate {
+        let candidate = ReadCandidate {
             row: self.candidates.rows[self.position],
             fingerprint: self.candidates.fingerprints[self.position],
             features: features.filter(|_| self.rule.resemblance.is_some()),

@@ -25,7 +25,7 @@ const LEAST_EXCESS: f64 = 8.0;
 
 /// A block that is indexed.
 #[derive(Clone, Copy, Debug)]
-pub struct IndexedBlock {
+pub struct BlockIndex {
     /// The block.
     pub block: Block,
     /// Whether the entries of its index have the fingerprint.
@@ -47,7 +47,7 @@ pub struct Growth {
 /// The progress of one block.
 #[derive(Clone, Debug)]
 struct BlockProgress {
-    of: IndexedBlock,
+    of: BlockIndex,
     /// Number of radii, from 0 on, that have been looked up.
     radii: u32,
     /// Number of radii to look up so that everything near by the radii of the search is found.
@@ -93,7 +93,7 @@ struct Way {
 
 impl Growth {
     /// The beginning of a search among `rows` rows by the indexed blocks of one or more layouts.
-    pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<IndexedBlock>>, near: Nearness) -> Self {
+    pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<BlockIndex>>, near: Nearness) -> Self {
         let progress = |of| BlockProgress { of, radii: 0, needed: 0, at_least: 0.0 };
         let layouts = layouts.into_iter().map(|blocks| blocks.into_iter().map(progress).collect()).collect();
         let mut growth = Self { rows: rows.max(1.0), layouts, by_radii: None, spent: 0.0 };
@@ -193,7 +193,7 @@ impl Growth {
         let (mut rest, mut total) = (self.clone(), Total::default());
         while rest.complete_within() < distance.min(LARGEST_DISTANCE) {
             let step = rest.next(distance, f64::INFINITY)?;
-            let IndexedBlock { block, entries } = rest.layouts[step.layout][step.block].of;
+            let BlockIndex { block, entries } = rest.layouts[step.layout][step.block].of;
             let (probes, found) = rest.expected(block, step.radius);
             total.probes += probes;
             total.entries += found;
@@ -242,7 +242,7 @@ impl Growth {
     }
 
     fn step_cost(&self, progress: &BlockProgress, radius: u32) -> f64 {
-        let IndexedBlock { block, entries } = progress.of;
+        let BlockIndex { block, entries } = progress.of;
         let (probes, found) = self.expected(block, radius);
         let expected = probes * PROBE_MICROSECONDS + found * entries.microseconds();
         if radius == progress.radii { expected.max(progress.at_least) } else { expected }

@@ -136,14 +136,14 @@ pub fn is_covering(layout: &Layout) -> bool {
 }
 
 /// The layouts as arguments of [`growth::Growth::new`].
-pub fn growing(layouts: &[Layout]) -> impl Iterator<Item = Vec<growth::IndexedBlock>> {
+pub fn growing(layouts: &[Layout]) -> impl Iterator<Item = Vec<growth::BlockIndex>> {
     layouts.iter().map(|layout| layout.iter().filter_map(IndexedBlock::growing).collect())
 }
 
 impl IndexedBlock {
     /// The block as an argument of [`growth::Growth::new`]; None if there is no such block.
-    fn growing(&self) -> Option<growth::IndexedBlock> {
-        Some(growth::IndexedBlock { block: Block::new(self.block, self.blocks)?, entries: self.entries() })
+    fn growing(&self) -> Option<growth::BlockIndex> {
+        Some(growth::BlockIndex { block: Block::new(self.block, self.blocks)?, entries: self.entries() })
     }
 
     /// Whether the entries of the index have the fingerprint.

@@ -19,7 +19,7 @@ use crate::sql::radii::check_radii;
 
 /// A condition that two fingerprints are near each other.
 #[derive(Clone, Copy)]
-struct Near {
+struct NearCondition {
     fingerprints: [Bits; 2],
     limit: Limit,
     /// Whether PostgreSQL asks this extension's support function how many rows fulfil the condition.
@@ -52,7 +52,7 @@ pub struct SearchCondition {
     pub is_estimated: bool,
 }
 
-impl Near {
+impl NearCondition {
     /// Reads a condition; None unless the condition is that two fingerprints are near.
     fn read(condition: Expression) -> Option<Self> {
         if let Some((function, arguments)) = condition.call() {
@@ -79,9 +79,10 @@ impl SearchCondition {
     /// The conditions by which a relation can be searched. A condition on two fingerprints of the relation is listed
     /// for each of them.
     pub fn all_of(relation: BaseRelation) -> Vec<Self> {
-        let near = relation.conditions().into_iter().filter_map(|found| Some((found, Near::read(found.expression)?)));
+        let near =
+            relation.conditions().into_iter().filter_map(|found| Some((found, NearCondition::read(found.expression)?)));
         let sides = near.flat_map(|(condition, near)| {
-            let Near { fingerprints, limit, is_estimated } = near;
+            let NearCondition { fingerprints, limit, is_estimated } = near;
             sides(relation, fingerprints).filter_map(move |(fingerprint, query)| {
                 let outer = relation.outer([query].into_iter().chain(limit.expressions()))?;
                 let estimate = Estimate::new(relation.planner(), [fingerprint, query], limit.expected());

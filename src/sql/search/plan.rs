@@ -62,9 +62,9 @@ impl Search {
 }
 
 /// In the list that stores [`Settings`], the number of integers before the integers of the indexes.
-const FIXED: usize = 9;
+const FIXED_INTEGERS: usize = 9;
 /// The number of integers of each index.
-const EACH: usize = 4;
+const INTEGERS_PER_INDEX: usize = 4;
 
 impl Settings {
     /// The largest distance for a value of the limit's expression.
@@ -128,12 +128,12 @@ impl Settings {
             (numbers, oids(pg_sys::list_nth(written, 1).cast()))
         };
         let (&[is_ordered, is_strict, has_limit, has_radii, only_column, rows, pages, expected, scope], blocks) =
-            numbers.split_first_chunk::<FIXED>()?;
+            numbers.split_first_chunk::<FIXED_INTEGERS>()?;
         let (scope, indexes) = oids.split_at_checked(3 * scope as usize)?;
         let scope =
             scope.chunks_exact(3).map(|key| ScopeKey { function: key[0], value_type: key[1], collation: key[2] });
         let mut layouts: Vec<Layout> = Vec::new();
-        for (numbers, &index) in blocks.chunks_exact(EACH).zip(indexes) {
+        for (numbers, &index) in blocks.chunks_exact(INTEGERS_PER_INDEX).zip(indexes) {
             let &[block, blocks, fingerprint, is_partial] = numbers else { return None };
             let fingerprint = (fingerprint != 0).then_some(fingerprint as i16);
             let found = IndexedBlock { block, blocks, index, fingerprint, is_partial: is_partial != 0 };
