@@ -25,7 +25,7 @@ TYPES = {
     "uuid": "md5(({id})::text)::uuid",
     "timestamp": f"'2000-01-01'::timestamp + ({ID} >> 8) * '1 us'::interval",
     "text": 'md5(({id})::text) COLLATE "C"',
-    "URL": """('https://example.org/' || md5(({id})::text)) COLLATE "C\"""",
+    "URL": "('https://example.org/' || md5(({id})::text)) COLLATE \"C\"",
 }
 ARRAYS = "(SELECT array_agg(a), array_agg(b) FROM {table}) AS x (a_ids, b_ids)"
 WAYS = {

@@ -335,12 +335,12 @@ impl Fill<'_> {
             return Ok(None);
         }
         let table = Target::lock(self.root, pg_sys::AccessShareLock as Lock)?.with_locked_names()?;
-        check_owner(self.root, &with_inheritors(self.root, pg_sys::AccessShareLock as Lock))?;
         as_owner_with_triggers(table.owner, || {
             set(c"row_security", c"off");
             if table.is_partitioned()
                 && let Some(maintained) = self.maintained_column(&table)?
             {
+                check_owner(self.root, &with_inheritors(self.root, pg_sys::AccessShareLock as Lock))?;
                 return self.unfilled_rows_of(&table, "", &maintained).map(Some);
             }
             let family = table.family(pg_sys::AccessShareLock as Lock)?;

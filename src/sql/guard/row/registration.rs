@@ -87,8 +87,8 @@ impl Registration {
         self.held.push((tag, mode));
     }
 
-    /// Releases the locks on keys, and then the lock on the row: a session that finds the lock on
-    /// a key must also find the lock on the row.
+    /// Releases the locks on keys, and then the lock on the row: a session that finds the lock on a key must also find
+    /// the lock on the row.
     pub fn release(&mut self) {
         while let Some((tag, mode)) = self.held.pop() {
             unlock(&tag, mode);
