@@ -15,8 +15,9 @@ use pgrx::pg_sys::AsPgCStr;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport, ErrorReportWithLevel};
 use pgrx::prelude::*;
 
-use super::error::{raise, sendable};
+use super::error::{raise, sendable, user_error};
 use super::ffi::{errcode, errcontext_msg, errhint};
+use super::spi::from_server;
 
 thread_local! {
     /// A copy of the last error, in a memory context of its own (`assoc_context`); null if there is none.
@@ -61,17 +62,40 @@ pub fn unchanged<T>(f: impl FnOnce() -> T) -> T {
 
 /// Raises the last error again, with the message, the detail and the hint of `report`.
 pub fn raise_as(report: ErrorReport) -> ! {
+    change(|last| {
+        last.message = copy_text(Some(report.message()));
+        last.detail = copy_text(report.detail());
+        last.hint = copy_text(report.hint());
+    });
+    raise(report)
+}
+
+/// Raises the last error, of which pgrx has made `report`, again with a hint.
+pub fn raise_with_hint(report: &ErrorReportWithLevel, hint: String) -> ! {
+    let report = user_error(report.sql_error_code(), report.message()).set_hint(sendable(hint));
+    change(|last| last.hint = copy_text(report.hint()));
+    raise(report)
+}
+
+/// The message of the last error, of which pgrx has made `report`; as [`super::server_text`].
+pub fn message(report: &ErrorReportWithLevel) -> Result<String, ErrorReport> {
+    // SAFETY: the copy is null or this module's, and its message is NUL-terminated.
+    unsafe {
+        match LAST.get().as_ref() {
+            Some(last) if is_last(report) => from_server(last.message),
+            _ => Ok(report.message().to_owned()),
+        }
+    }
+}
+
+/// Changes the copy of the last error, in its memory context.
+fn change(f: impl FnOnce(&mut pg_sys::ErrorData)) {
     // SAFETY: the copy is null or this module's, and its memory context exists as long as the copy.
     unsafe {
         if let Some(last) = LAST.get().as_mut() {
-            PgMemoryContexts::For(last.assoc_context).switch_to(|_| {
-                last.message = copy_text(Some(report.message()));
-                last.detail = copy_text(report.detail());
-                last.hint = copy_text(report.hint());
-            });
+            PgMemoryContexts::For(last.assoc_context).switch_to(|_| f(last));
         }
     }
-    raise(report)
 }
 
 /// The names of objects in an error, which drivers can read; in the server's encoding.

@@ -68,16 +68,36 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     Cow::Owned(readable)
 }
 
-/// Converts a text of the server to UTF-8. SQL_ASCII is read as UTF-8.
+/// Converts a text of the server to UTF-8. A code that has no Unicode character becomes U+FFFD, so that a message about
+/// it is no error of its own. SQL_ASCII is read as UTF-8.
 fn convert(text: &[u8]) -> Cow<'_, str> {
-    if encoding() == pg_enc::PG_SQL_ASCII {
+    let (from, to) = (encoding(), pg_enc::PG_UTF8);
+    // SAFETY: a transaction is running, as in every function call.
+    let conversion = unsafe { pg_sys::FindDefaultConversionProc(from as i32, to as i32) };
+    if conversion == pg_sys::InvalidOid {
         return String::from_utf8_lossy(text);
     }
-    // SAFETY: the text is as many readable bytes, which fit into an i32. The result is either the text or a palloc'd,
-    // NUL-terminated string.
-    let converted = unsafe {
-        let converted = pg_sys::pg_server_to_any(text.as_ptr().cast(), text.len() as i32, pg_enc::PG_UTF8 as i32);
-        if converted.cast_const() == text.as_ptr().cast() { text } else { CStr::from_ptr(converted).to_bytes() }
-    };
-    String::from_utf8_lossy(converted)
+    let mut source = text.to_vec();
+    let mut target = vec![0; text.len() * pg_sys::MAX_CONVERSION_GROWTH as usize + 1];
+    let mut converted = String::with_capacity(text.len());
+    let mut rest = &mut source[..];
+    while !rest.is_empty() {
+        // SAFETY: both buffers are as long as said. The second has room for the longest result, which ends with a NUL.
+        let read = unsafe {
+            let (source, length) = (rest.as_mut_ptr(), rest.len() as i32);
+            let (target, room, no_error) = (target.as_mut_ptr(), target.len() as i32, true);
+            let (from, to) = (from as i32, to as i32);
+            pg_sys::pg_do_encoding_conversion_buf(conversion, from, to, source, length, target, room, no_error)
+        };
+        converted.extend(CStr::from_bytes_until_nul(&target).map(CStr::to_string_lossy));
+        rest = &mut rest[read as usize..];
+        if !rest.is_empty() {
+            converted.push(char::REPLACEMENT_CHARACTER);
+            // SAFETY: there is a byte, the first of a character.
+            let length = unsafe { pg_sys::pg_encoding_mblen(from as i32, rest.as_ptr().cast()) } as usize;
+            let end = length.min(rest.len());
+            rest = &mut rest[end..];
+        }
+    }
+    Cow::Owned(converted)
 }

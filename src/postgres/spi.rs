@@ -9,8 +9,8 @@ use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 use pgrx::{AnyElement, FromDatum};
 
-use super::error::{sendable, user_error};
-use super::raised::raise_as;
+use super::error::user_error;
+use super::raised::raise_with_hint;
 use super::server_text::{Part, each_part, encoding, from_raw};
 use super::text::{RawText, decode_copy};
 
@@ -30,17 +30,13 @@ pub fn execute(statement: &str) -> Result<u64, ErrorReport> {
                 (!name.is_null()).then(|| from_server(name)).transpose()?
             };
             match (error, user) {
-                (CaughtError::PostgresError(error), Some(user)) if error.hint().is_none() => {
-                    let report =
-                        user_error(error.sql_error_code(), error.message().to_owned()).set_hint(sendable(format!(
-                            "The command runs as the table's owner, \"{user}\", in a security-restricted operation. Event \
-                             triggers that it fires run as that user too."
-                        )));
-                    raise_as(match error.detail() {
-                        Some(detail) => report.set_detail(detail.to_owned()),
-                        None => report,
-                    })
-                }
+                (CaughtError::PostgresError(error), Some(user)) if error.hint().is_none() => raise_with_hint(
+                    &error,
+                    format!(
+                        "The command runs as the table's owner, \"{user}\", in a security-restricted operation. Event \
+                         triggers that it fires run as that user too."
+                    ),
+                ),
                 (error, _) => error.rethrow(),
             }
         })

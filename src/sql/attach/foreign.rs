@@ -10,6 +10,7 @@ use crate::postgres::catalog::foreign::{has_user_mapping, server_name};
 use crate::postgres::catalog::names::role_name;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::{sendable, user_error};
+use crate::postgres::raised;
 use crate::postgres::spi::execute;
 
 /// A fingerprint column that is generated here.
@@ -68,11 +69,11 @@ fn read(table: &Target, columns: &[&str], query: &str) -> Result<u64, ErrorRepor
     let (role, is_mapped) = (role_name(reader)?, has_user_mapping(reader, table.oid));
     PgTryBuilder::new(|| execute(query))
         .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, |error| match error {
-            CaughtError::PostgresError(error) => Err(lacking(table, &server, columns, error.message())),
+            CaughtError::PostgresError(error) => Err(lacking(table, &server, columns, &raised::message(&error)?)),
             error => error.rethrow(),
         })
         .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, |error| match error {
-            CaughtError::PostgresError(error) if !is_mapped => Err(unmapped(table, &server, &role, error.message())),
+            CaughtError::PostgresError(error) if !is_mapped => Err(unmapped(table, &server, &role, &raised::message(&error)?)),
             error => error.rethrow(),
         })
         .execute()

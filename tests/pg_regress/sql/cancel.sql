@@ -37,5 +37,27 @@ SELECT is_cancelled('simhash_pairs(ids, CASE WHEN CANCEL THEN fps END, 19)', :'m
 SELECT is_cancelled('simhash_cluster(CASE WHEN n < 1000 OR CANCEL THEN n END) OVER ()', :'rows') AS simhash_cluster,
     is_cancelled('simhash_cluster(1, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows') AS of_texts,
     is_cancelled('simhash_duplicate_of(1, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows') AS simhash_duplicate_of;
+-- The first comparison of two ids cancels the query. The next one is not begun: the error is not of the function that
+-- compares them.
+CREATE TYPE slow_id AS (n integer);
+CREATE FUNCTION compare(a slow_id, b slow_id) RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN CASE WHEN pg_cancel_backend(pg_backend_pid()) THEN btint4cmp(a.n, b.n) END;
+END $$;
+CREATE FUNCTION is_less(a slow_id, b slow_id) RETURNS boolean LANGUAGE sql RETURN compare(a, b) < 0;
+CREATE OPERATOR < (LEFTARG = slow_id, RIGHTARG = slow_id, FUNCTION = is_less);
+CREATE OPERATOR CLASS slow_id DEFAULT FOR TYPE slow_id USING btree AS OPERATOR 1 <, FUNCTION 1 compare(slow_id, slow_id);
+DO $$
+DECLARE context text;
+BEGIN
+    PERFORM simhash_components(array_agg(ROW(n)::slow_id), array_agg(ROW(n + 1)::slow_id)) FROM generate_series(1, 9) AS n;
+EXCEPTION WHEN query_canceled THEN
+    GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
+    RAISE NOTICE 'cancelled in the function: %', context LIKE '%compare%';
+END $$;
+DROP OPERATOR FAMILY slow_id USING btree;
+DROP OPERATOR < (slow_id, slow_id);
+DROP FUNCTION is_less, compare;
+DROP TYPE slow_id;
 DROP FUNCTION is_cancelled, many;
 DROP SEQUENCE after_call;

@@ -10,7 +10,7 @@ use super::statement::Statement;
 use crate::postgres::error::user_error;
 use crate::postgres::heap::row::Row;
 use crate::postgres::owner::as_owner;
-use crate::postgres::raised::raise_as;
+use crate::postgres::raised;
 use crate::postgres::spi::to_server;
 use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::log::{LoggedGuard, PreparedLog};
@@ -57,8 +57,8 @@ unsafe fn write(log: &PreparedLog, nearest: &NearDuplicate, new: Row<'_>) -> Res
         .catch_others(|error| match error {
             // The detail shows values of the log's row. Its owner may see them, but the writer may not.
             CaughtError::PostgresError(error) if is_about_values(error.sql_error_code()) => {
-                let message = format!("{}: {}", log.message, error.message());
-                raise_as(user_error(error.sql_error_code(), message))
+                let message = format!("{}: {}", log.message, raised::message(&error)?);
+                raised::raise_as(user_error(error.sql_error_code(), message))
             }
             error => error.rethrow(),
         })
