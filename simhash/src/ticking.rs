@@ -5,13 +5,13 @@
 pub const ITEMS_BETWEEN_TICKS: usize = 1 << 12;
 
 /// Numbers that a simple loop handles between two ticks: half a millisecond at most.
-pub const CHUNK: usize = 1 << 15;
+pub const NUMBERS_BETWEEN_TICKS: usize = 1 << 15;
 
 /// Bytes of text between two ticks.
-pub const BYTES: usize = 1 << 16;
+pub const BYTES_BETWEEN_TICKS: usize = 1 << 16;
 
-/// The items of an iterator, with a call of `tick` before the first item and
-/// before each [`ITEMS_BETWEEN_TICKS`]th item after it.
+/// The items of an iterator, with a call of `tick` before the first item and before each [`ITEMS_BETWEEN_TICKS`]th item
+/// after it.
 pub fn ticking<I: IntoIterator>(items: I, tick: impl Fn()) -> impl Iterator<Item = I::Item> {
     items.into_iter().enumerate().map(move |(index, item)| {
         if index % ITEMS_BETWEEN_TICKS == 0 {

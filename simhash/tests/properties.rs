@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::distance::{hamming, similarity};
 use simhash::fingerprint::Fingerprinter;
-use simhash::fingerprint::feature_table::{BATCH, FeatureTable};
+use simhash::fingerprint::feature_table::{FEATURE_BATCH, FeatureTable};
 use simhash::fingerprint::features::each_feature;
 use simhash::fingerprint::hash::{FeatureHash, Seeded, hash, hash_1_to_8, hash_9_to_16, word_at};
 use simhash::fingerprint::options::{Markup, Numbers, Options, Tokens, Weight};
@@ -327,7 +327,7 @@ proptest! {
     }
 
     #[test]
-    fn a_table_counts_each_hash(hashes in prop::collection::vec(0u64..300, 0..900), at_once in 1usize..=BATCH, counted in any::<bool>()) {
+    fn a_table_counts_each_hash(hashes in prop::collection::vec(0u64..300, 0..900), at_once in 1usize..=FEATURE_BATCH, counted in any::<bool>()) {
         let mut table = FeatureTable::default();
         table.reset(0, counted, &|| ()).expect("memory suffices");
         let mut counts = std::collections::BTreeMap::new();

@@ -16,7 +16,7 @@ use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::{Numbers, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::resemblance;
-use simhash::pairs::{Component, Confirmed, Kept, Phase, Progress, Rows, Rule, Verification};
+use simhash::pairs::{Component, Confirmed, Criterion, Kept, Phase, Progress, Rows, Verification};
 use simhash::search::nearness::Nearness;
 
 const AMPLE: usize = 1 << 30;
@@ -28,14 +28,14 @@ fn features(text: &str, options: &Options) -> Option<FeatureSet> {
 /// What a verification finds, the number of texts that it reads, and in how many passes.
 fn verify<C: Component>(
     rows: &[Row<'_>],
-    rule: Rule,
+    criterion: Criterion,
     options: &Options,
     budget: usize,
     tick: &dyn Fn(Progress),
 ) -> (Vec<u32>, usize, usize) {
     let mut fingerprints = Rows::with_capacity(rows.len()).expect("memory suffices");
     rows.iter().for_each(|row| fingerprints.push(row.0).expect("memory suffices"));
-    let mut verification = Verification::<C>::new(fingerprints, rule, budget, tick).expect("memory suffices");
+    let mut verification = Verification::<C>::new(fingerprints, criterion, budget, tick).expect("memory suffices");
     let (mut read, mut last, mut passes) = (0, 0, 1);
     while let Some(row) = verification.row_to_read(tick) {
         assert_eq!(verification.row_to_read(tick), Some(row));
@@ -91,9 +91,9 @@ proptest! {
     ) {
         let rows: Vec<Row<'_>> = drawn.iter().map(|(fingerprint, text)| (*fingerprint, text.as_deref())).collect();
         let near = Nearness::by_radii(max_distance, radii).expect("a layout");
-        let rule = Rule { near, resemblance: least };
-        prop_assert_eq!(verify::<Confirmed>(&rows, rule, &options, budget, &|_| ()).0, clusters(&rows, &rule, &options));
-        prop_assert_eq!(verify::<Kept>(&rows, rule, &options, budget, &|_| ()).0, duplicates(&rows, &rule, &options));
+        let criterion = Criterion { near, resemblance: least };
+        prop_assert_eq!(verify::<Confirmed>(&rows, criterion, &options, budget, &|_| ()).0, clusters(&rows, &criterion, &options));
+        prop_assert_eq!(verify::<Kept>(&rows, criterion, &options, budget, &|_| ()).0, duplicates(&rows, &criterion, &options));
     }
 
     #[test]
@@ -158,11 +158,12 @@ fn identical_rows_cost_no_more() {
     let owned = many(2, 200_000);
     let rows = borrowed(&owned);
     for resemblance in [0.5, 1.0] {
-        let rule = Rule { near: Nearness::within(2), resemblance: Some(resemblance) };
+        let criterion = Criterion { near: Nearness::within(2), resemblance: Some(resemblance) };
         let expected = |row: u32| if resemblance < 1.0 { 0 } else { row % 2 };
-        let (found, read, _) = verify::<Confirmed>(&rows, rule, &Options::default(), AMPLE, &few_ticks(rows.len()));
+        let (found, read, _) =
+            verify::<Confirmed>(&rows, criterion, &Options::default(), AMPLE, &few_ticks(rows.len()));
         assert!(read == rows.len() && found.iter().zip(0..).all(|(&found, row)| found == expected(row)));
-        let (found, ..) = verify::<Kept>(&rows, rule, &Options::default(), AMPLE, &few_ticks(rows.len()));
+        let (found, ..) = verify::<Kept>(&rows, criterion, &Options::default(), AMPLE, &few_ticks(rows.len()));
         assert!(found.iter().zip(0..).all(|(&found, row)| found == expected(row)));
     }
 }
@@ -175,8 +176,8 @@ fn large_clusters_need_few_comparisons() {
     let text = |n: u64| if n.is_multiple_of(20_000) { format!("no {n}") } else { format!("{words} {n}") };
     let owned: Vec<(u64, String)> = (0..200_000).map(|n| (n % 3, text(n))).collect();
     let rows = borrowed(&owned);
-    let rule = Rule { near: Nearness::within(3), resemblance: Some(0.9) };
-    let (found, ..) = verify::<Confirmed>(&rows, rule, &Options::default(), AMPLE, &few_ticks(rows.len()));
+    let criterion = Criterion { near: Nearness::within(3), resemblance: Some(0.9) };
+    let (found, ..) = verify::<Confirmed>(&rows, criterion, &Options::default(), AMPLE, &few_ticks(rows.len()));
     for (row, found) in (0..).zip(found) {
         assert_eq!(found, if row % 20_000 == 0 { row } else { 1 });
     }
@@ -196,24 +197,24 @@ fn near_texts_are_read_once() {
     // The copies come long after their originals.
     owned.sort_by_key(|(fingerprint, _)| fingerprint & 1);
     let rows = borrowed(&owned);
-    let rule = Rule { near: Nearness::within(3), resemblance: Some(0.89) };
+    let criterion = Criterion { near: Nearness::within(3), resemblance: Some(0.89) };
     let options = Options::default();
-    let (all, read, passes) = verify::<Confirmed>(&rows, rule, &options, AMPLE, &|_| ());
+    let (all, read, passes) = verify::<Confirmed>(&rows, criterion, &options, AMPLE, &|_| ());
     assert_eq!(all.iter().zip(0..).filter(|(found, row)| **found != *row).count(), 200);
     assert_eq!((read, passes), (400, 1));
     for (budget, fewest, most) in [(20_000, 2, 30), (5000, 4, 120), (0, 200, 200)] {
-        let (found, read, passes) = verify::<Confirmed>(&rows, rule, &options, budget, &|_| ());
+        let (found, read, passes) = verify::<Confirmed>(&rows, criterion, &options, budget, &|_| ());
         assert!(found == all && (400..800).contains(&read), "{read} texts read with {budget} bytes");
         assert!((fewest..=most).contains(&passes), "{passes} passes with {budget} bytes");
     }
-    assert_eq!(verify::<Kept>(&rows, rule, &options, AMPLE, &|_| ()), (all, 400, 1));
+    assert_eq!(verify::<Kept>(&rows, criterion, &options, AMPLE, &|_| ()), (all, 400, 1));
 }
 
 #[test]
 fn progress_ascends_and_ticks_may_panic() {
     let owned = many(500, 4);
     let rows = borrowed(&owned);
-    let rule = Rule { near: Nearness::within(2), resemblance: Some(1.0) };
+    let criterion = Criterion { near: Nearness::within(2), resemblance: Some(1.0) };
     for budget in [AMPLE, 10_000] {
         let last = Cell::new((Phase::Read, 0.0));
         let ticks = Cell::new(0);
@@ -221,7 +222,7 @@ fn progress_ascends_and_ticks_may_panic() {
             assert!((phase, share) >= last.replace((phase, share)) && share <= 1.0, "{phase:?} {share}");
             ticks.set(ticks.get() + 1);
         };
-        verify::<Confirmed>(&rows, rule, &Options::default(), budget, &never_decreases);
+        verify::<Confirmed>(&rows, criterion, &Options::default(), budget, &never_decreases);
         assert_eq!(last.get(), (Phase::Verify, 1.0));
         let all = ticks.replace(0);
         for nth in (0..all).step_by(1 + all / 60) {
@@ -230,7 +231,7 @@ fn progress_ascends_and_ticks_may_panic() {
                 ticks.set(ticks.get() + 1);
                 assert!(ticks.get() <= nth, "cancelled");
             };
-            let run = || verify::<Confirmed>(&rows, rule, &Options::default(), budget, &panics);
+            let run = || verify::<Confirmed>(&rows, criterion, &Options::default(), budget, &panics);
             assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "tick {nth} of {all}");
         }
     }

@@ -109,7 +109,7 @@ pub struct TextIdentity<'a> {
 
 /// A copy of the identity of a text, to recognise the text if it comes again.
 #[derive(Debug, Default)]
-pub struct RememberedText {
+pub struct CachedText {
     varlena: Vec<u8>,
     command: Option<CommandIdentity>,
     is_known: bool,
@@ -118,7 +118,7 @@ pub struct RememberedText {
 /// The limit on the bytes that stay allocated when a shorter text follows.
 const RETAINED_BYTES: usize = 64 << 10;
 
-impl RememberedText {
+impl CachedText {
     /// Whether this is the text that is remembered.
     pub fn is(&self, text: Option<TextIdentity<'_>>) -> bool {
         let same = |text: TextIdentity<'_>| self.command == text.command && self.varlena == text.varlena;

@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 use simhash::error::Error;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::Options;
-use simhash::pairs::{Confirmed, Rows, Rule, Verification, clusters as clusters_of};
+use simhash::pairs::{Confirmed, Rows, Criterion, Verification, clusters as clusters_of};
 use simhash::search::nearness::Nearness;
 
 use crate::arguments::{check_distance, check_radii, check_resemblance};
@@ -83,8 +83,8 @@ pub fn clusters<'py>(
                 )));
             }
             let near = check_radii(max_distance, radii.as_deref().unwrap_or(&RADII))?;
-            let rule = Rule { near, resemblance: Some(resemblance) };
-            detached(py, |signals| verified(rows, rule, &texts, &options, signals))?.map_err(Failed::exception)?
+            let criterion = Criterion { near, resemblance: Some(resemblance) };
+            detached(py, |signals| verified(rows, criterion, &texts, &options, signals))?.map_err(Failed::exception)?
         }
     };
     let mut clusters: Vec<i64> = Vec::new();
@@ -98,13 +98,13 @@ pub fn clusters<'py>(
 
 fn verified(
     rows: Rows,
-    rule: Rule,
+    criterion: Criterion,
     texts: &texts::Column,
     options: &Options,
     signals: &Signals,
 ) -> Result<Vec<u32>, Failed> {
     let tick = |_| signals.tick();
-    let mut verification = Verification::<Confirmed>::new(rows, rule, BUDGET, &tick)?;
+    let mut verification = Verification::<Confirmed>::new(rows, criterion, BUDGET, &tick)?;
     while let Some(row) = verification.row_to_read(&tick) {
         let features = match texts.get(row as usize)? {
             Some(text) => {

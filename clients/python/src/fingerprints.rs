@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use simhash::pairs::Rows;
-use simhash::ticking::CHUNK;
+use simhash::ticking::NUMBERS_BETWEEN_TICKS;
 
 use crate::arguments::Fingerprint;
 use crate::arrow::{Stream, arrow_fingerprints, read_arrow};
@@ -34,7 +34,7 @@ impl Column {
         }
         let mut column = Self::with_capacity(fingerprints.len().unwrap_or(0))?;
         for (row, fingerprint) in fingerprints.try_iter()?.enumerate() {
-            if row % CHUNK == CHUNK - 1 {
+            if row % NUMBERS_BETWEEN_TICKS == NUMBERS_BETWEEN_TICKS - 1 {
                 fingerprints.py().check_signals()?;
             }
             let fingerprint: Option<Fingerprint> = fingerprint?.extract()?;
@@ -53,7 +53,7 @@ impl Column {
             let chunk = chunk?;
             detached(py, |signals| {
                 for row in 0..chunk.len() {
-                    if row % CHUNK == 0 {
+                    if row % NUMBERS_BETWEEN_TICKS == 0 {
                         signals.tick();
                     }
                     column.push(chunk.get(row))?;
@@ -69,7 +69,7 @@ impl Column {
         let mut column = Self::with_capacity(bytes.len() / 8)?;
         detached(numbers.py(), |signals| {
             for (row, number) in bytes.as_chunks().0.iter().enumerate() {
-                if row % CHUNK == 0 {
+                if row % NUMBERS_BETWEEN_TICKS == 0 {
                     signals.tick();
                 }
                 let is_masked = mask.is_some_and(|mask| mask[row] != 0);

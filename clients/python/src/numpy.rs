@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyImportError, PyModuleNotFoundError, PyTypeError, PyValu
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use simhash::ticking::CHUNK;
+use simhash::ticking::NUMBERS_BETWEEN_TICKS;
 
 use crate::arguments::Fingerprint;
 use crate::cancel::detached;
@@ -108,7 +108,7 @@ pub fn map_differing<'py, T: Element + Send>(
     let results = detached(py, |signals| {
         let mut results = Vec::new();
         results.try_reserve_exact(numbers.len())?;
-        for chunk in numbers.chunks(CHUNK) {
+        for chunk in numbers.chunks(NUMBERS_BETWEEN_TICKS) {
             signals.tick();
             results.extend(chunk.iter().map(|number| result(u64::from_ne_bytes(*number))));
         }

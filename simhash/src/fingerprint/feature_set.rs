@@ -5,7 +5,7 @@ use super::numbers::NumberSum;
 use super::options::Options;
 use super::resemblance::share;
 use crate::error::Error;
-use crate::ticking::{CHUNK, ITEMS_BETWEEN_TICKS, ticking};
+use crate::ticking::{ITEMS_BETWEEN_TICKS, NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Features that are compared between two checks whether the rest can still matter.
 const STRIDE: usize = 64;
@@ -122,12 +122,12 @@ fn collect<T>(len: usize, items: impl Iterator<Item = T>, tick: &dyn Fn()) -> Re
 /// first, so that the sort can be cancelled.
 fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &dyn Fn()) {
     tick();
-    if items.len() <= CHUNK || bits == 0 {
+    if items.len() <= NUMBERS_BETWEEN_TICKS || bits == 0 {
         return items.sort_unstable_by_key(key);
     }
     let mut zeros = 0;
     for index in 0..items.len() {
-        if index % CHUNK == 0 {
+        if index % NUMBERS_BETWEEN_TICKS == 0 {
             tick();
         }
         if key(&items[index]) >> (bits - 1) & 1 == 0 {

@@ -1,7 +1,7 @@
 //! A hash table of the distinct features of a text.
 
 use crate::error::{Error, MAX_FEATURES};
-use crate::ticking::{CHUNK, ticking};
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// The distinct features of a text by their hash, with their numbers of occurrences if these are asked for.
 ///
@@ -19,11 +19,11 @@ pub struct FeatureTable {
 }
 
 /// Most features that are counted together.
-pub const BATCH: usize = 64;
+pub const FEATURE_BATCH: usize = 64;
 
 /// The first table has four slots for each expected feature, within these bounds.
 const SLOTS: usize = 4;
-const FEWEST_SLOTS: usize = 2 * BATCH;
+const FEWEST_SLOTS: usize = 2 * FEATURE_BATCH;
 const MOST_FIRST_SLOTS: usize = 16 * 1024;
 
 impl FeatureTable {
@@ -32,7 +32,7 @@ impl FeatureTable {
         let slots = features.saturating_mul(SLOTS).clamp(FEWEST_SLOTS, MOST_FIRST_SLOTS).next_power_of_two();
         self.distinct = 0;
         self.zero = 0;
-        if self.hashes.len() == slots && !counted && slots <= CHUNK {
+        if self.hashes.len() == slots && !counted && slots <= NUMBERS_BETWEEN_TICKS {
             self.hashes.fill(0);
             self.counts.clear();
             return Ok(());
@@ -52,11 +52,11 @@ impl FeatureTable {
         self.insert_all(&mut [hash], tick).map(|new| new == 1)
     }
 
-    /// Counts up to [`BATCH`] features by their hashes. Moves those that are new to the front, and returns their
+    /// Counts up to [`FEATURE_BATCH`] features by their hashes. Moves those that are new to the front, and returns their
     /// number.
     #[inline]
     pub fn insert_all(&mut self, hashes: &mut [u64], tick: &dyn Fn()) -> Result<usize, Error> {
-        debug_assert!(hashes.len() <= BATCH);
+        debug_assert!(hashes.len() <= FEATURE_BATCH);
         let (slots, counts) = (&mut self.hashes[..], &mut self.counts[..]);
         let mut new = 0;
         for i in 0..hashes.len() {
@@ -157,7 +157,7 @@ fn slot_of(hashes: &[u64], hash: u64) -> usize {
 fn fill<T: Clone + Default>(slots: &mut Vec<T>, length: usize, tick: &dyn Fn()) -> Result<(), Error> {
     slots.try_reserve_exact(length)?;
     while slots.len() < length {
-        slots.resize(length.min(slots.len() + CHUNK), T::default());
+        slots.resize(length.min(slots.len() + NUMBERS_BETWEEN_TICKS), T::default());
         tick();
     }
     Ok(())

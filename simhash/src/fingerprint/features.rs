@@ -77,7 +77,7 @@ fn each_hashed(
                     1 => None,
                     n => Some(Shingler::new(text, n, Some(b' '))),
                 },
-                small: if has_capitals { SMALL } else { 0 },
+                small: if has_capitals { CASE_BITS } else { 0 },
                 high: if has_capitals { HIGH } else { 0 },
                 folded: Vec::new(),
                 spaceless: None,
@@ -127,14 +127,14 @@ pub fn takes_capitals(options: &Options) -> bool {
 
 const HIGH: u64 = 0x8080_8080_8080_8080;
 /// The bits that ASCII letters and digits have set, except capitals.
-pub(super) const SMALL: u64 = 0x2020_2020_2020_2020;
+pub(super) const CASE_BITS: u64 = 0x2020_2020_2020_2020;
 
 /// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
 struct WordFeatures<'t, H, E> {
     text: &'t [u8],
     /// None if words are features by themselves.
     words: Option<Shingler<'t>>,
-    /// [`SMALL`] if the text has ASCII capitals that stand for small letters; otherwise 0.
+    /// [`CASE_BITS`] if the text has ASCII capitals that stand for small letters; otherwise 0.
     small: u64,
     /// [`HIGH`] in such a text, where a word with one of these bits needs more than `small`; otherwise 0.
     high: u64,

@@ -1,7 +1,7 @@
 //! Makes the fingerprint of a text, and the lists of the features that it is made of.
 
 use super::feature_list::FeatureList;
-use super::feature_table::{BATCH, FeatureTable};
+use super::feature_table::{FEATURE_BATCH, FeatureTable};
 use super::features::{FeatureSink, each_feature, each_feature_of, takes_capitals};
 use super::hash::{FeatureHash, Seeded, Unseeded, length_of};
 use super::heaviest::{Rank, last_kept};
@@ -281,9 +281,9 @@ impl Collector {
             new,
             seed: options.seed,
             tick,
-            words: [0; BATCH],
+            words: [0; FEATURE_BATCH],
             words_len: 0,
-            pending: [0; BATCH],
+            pending: [0; FEATURE_BATCH],
             pending_len: 0,
         };
         each_feature_of(text, has_capitals, options, tick, &mut collecting)?;
@@ -319,11 +319,11 @@ struct Collecting<'a, N> {
     seed: u64,
     /// Words that are not yet hashed, without most repetitions. Whether a word is a repetition is unpredictable, so
     /// nothing branches on it.
-    words: [u64; BATCH],
+    words: [u64; FEATURE_BATCH],
     words_len: usize,
     /// Hashes that are not yet in `distinct`. They are looked up together, in a loop that does nothing else and so has
     /// all that it needs in registers: Chinese takes .85 of the time.
-    pending: [u64; BATCH],
+    pending: [u64; FEATURE_BATCH],
     pending_len: usize,
 }
 
@@ -352,15 +352,15 @@ impl<N: FnMut(&[u64]) -> Result<(), Error>> Collecting<'_, N> {
 impl<N: FnMut(&[u64]) -> Result<(), Error>> FeatureSink for &mut Collecting<'_, N> {
     #[inline(always)]
     fn feature(&mut self, _: &[u8], hash: u64) -> Result<(), Error> {
-        self.pending[self.pending_len % BATCH] = hash;
+        self.pending[self.pending_len % FEATURE_BATCH] = hash;
         self.pending_len += 1;
-        if self.pending_len == BATCH { self.flush() } else { Ok(()) }
+        if self.pending_len == FEATURE_BATCH { self.flush() } else { Ok(()) }
     }
 
     #[inline(always)]
     fn word(&mut self, word: u64, _: impl FeatureHash) -> Result<(), Error> {
-        self.words[self.words_len % BATCH] = word;
+        self.words[self.words_len % FEATURE_BATCH] = word;
         self.words_len += usize::from(!self.seen.repeats(word));
-        if self.words_len == BATCH { self.flush_words() } else { Ok(()) }
+        if self.words_len == FEATURE_BATCH { self.flush_words() } else { Ok(()) }
     }
 }

@@ -4,7 +4,7 @@ use super::feature_table::FeatureTable;
 use super::options::Options;
 use crate::ticking::ticking;
 
-const DIGIT: u32 = 8;
+const DIGIT_BITS: u32 = 8;
 /// Bits of a rank, and of one by weights that fit 32 bits: then the upper bits of all ranks are 1.
 const RANK_BITS: u32 = 64 + 64;
 const SHORT_RANK_BITS: u32 = 32 + 64;
@@ -35,11 +35,11 @@ pub fn last_kept(features: &FeatureTable, options: &Options, tick: &dyn Fn()) ->
     let mut wanted = u64::from(top.get());
     let bits = if options.weights.is_some() { RANK_BITS } else { SHORT_RANK_BITS };
     let mut prefix = u128::MAX.checked_shr(bits).unwrap_or(0);
-    for shift in (0..bits).step_by(DIGIT as usize).rev() {
-        let mut counts = [0u64; 1 << DIGIT];
+    for shift in (0..bits).step_by(DIGIT_BITS as usize).rev() {
+        let mut counts = [0u64; 1 << DIGIT_BITS];
         for (hash, count) in ticking(features.iter(), tick) {
             let Rank(rank) = Rank::new(hash, options.weigh(hash, count));
-            if rank >> shift >> DIGIT == prefix {
+            if rank >> shift >> DIGIT_BITS == prefix {
                 counts[(rank >> shift) as usize % counts.len()] += 1;
             }
         }
@@ -48,7 +48,7 @@ pub fn last_kept(features: &FeatureTable, options: &Options, tick: &dyn Fn()) ->
             wanted -= counts[digit];
             digit += 1;
         }
-        prefix = prefix << DIGIT | digit as u128;
+        prefix = prefix << DIGIT_BITS | digit as u128;
     }
     Rank(prefix)
 }

@@ -9,7 +9,7 @@ use super::feature_table::FeatureTable;
 use super::fingerprinter::Fingerprinter;
 use super::options::Options;
 use crate::error::Error;
-use crate::ticking::{CHUNK, ticking};
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bytes of a text that are read; they stand for the whole text.
 pub const MAX_READ: usize = 32 << 10;
@@ -91,13 +91,13 @@ impl TextSample {
             texts += usize::from(features.distinct() > 0);
         }
         let mut common = Vec::new();
-        common.try_reserve_exact(most + CHUNK)?;
+        common.try_reserve_exact(most + NUMBERS_BETWEEN_TICKS)?;
         for (hash, frequency) in ticking(frequencies.iter(), tick) {
             if fifths(texts, frequency) < LEVELS as u8 {
                 common.push((Reverse(frequency), hash));
             }
             // Not one sort of all features, which could not be cancelled.
-            if common.len() == most + CHUNK {
+            if common.len() == most + NUMBERS_BETWEEN_TICKS {
                 common.sort_unstable();
                 common.truncate(most);
             }

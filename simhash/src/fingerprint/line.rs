@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::features::{SMALL, takes_capitals};
+use super::features::{CASE_BITS, takes_capitals};
 use super::hash::{hash, hash_1_to_8, hash_9_to_16, lowest_bytes, word_at};
 use super::options::Options;
 use super::tally::Tally;
@@ -24,7 +24,7 @@ pub fn vote_for_line(text: &str, options: &Options, tally: &mut Tally) -> Result
     if text.len() > MAX_LINE_BYTES || options.seed != 0 || !takes_capitals(options) || !text.is_ascii() {
         return Ok(false);
     }
-    let small = if options.case_fold { SMALL } else { 0 };
+    let small = if options.case_fold { CASE_BITS } else { 0 };
     let mut words = Words { text: text.as_bytes(), small, hashes: [0; SLOTS], tally, has_zero: false };
     tokenize(text, &mut words, &|| ())?;
     Ok(!words.has_zero)

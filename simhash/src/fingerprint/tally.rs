@@ -16,9 +16,9 @@ const TOTAL_BITS: usize = 96;
 /// unit votes.
 const PLANES: usize = TOTAL_BITS + 1;
 /// Number of unit votes that are added together.
-const BATCH: usize = 16;
-/// `BATCH` = 2^`BATCH_PLANES`.
-const BATCH_PLANES: usize = 4;
+const VOTE_BATCH: usize = 16;
+/// `VOTE_BATCH` = 2^`VOTE_BATCH_PLANES`.
+const VOTE_BATCH_PLANES: usize = 4;
 
 /// The votes of weighted features: 64 counters of 97 bits, and the total weight.
 #[derive(Clone, Debug)]
@@ -27,13 +27,13 @@ pub struct Tally {
     /// A 128-bit number, the lower half first. A `u128` would need a larger alignment than PostgreSQL gives memory.
     total: [u64; 2],
     /// Unit votes that are not yet added to `planes` and `total`.
-    pending: [u64; BATCH],
+    pending: [u64; VOTE_BATCH],
     pending_len: usize,
 }
 
 impl Default for Tally {
     fn default() -> Self {
-        Self { planes: [0; PLANES], total: [0; 2], pending: [0; BATCH], pending_len: 0 }
+        Self { planes: [0; PLANES], total: [0; 2], pending: [0; VOTE_BATCH], pending_len: 0 }
     }
 }
 
@@ -54,7 +54,7 @@ impl Tally {
     pub fn vote(&mut self, hash: u64, counts: bool) {
         self.pending[self.pending_len] = hash;
         self.pending_len += usize::from(counts);
-        if self.pending_len == BATCH {
+        if self.pending_len == VOTE_BATCH {
             self.flush();
         }
     }
@@ -62,7 +62,7 @@ impl Tally {
     /// Adds features of weight 1.
     pub fn vote_all(&mut self, hashes: &[u64]) {
         let (batches, rest) = hashes.as_chunks();
-        batches.iter().for_each(|batch| self.add_batch(batch, BATCH));
+        batches.iter().for_each(|batch| self.add_batch(batch, VOTE_BATCH));
         rest.iter().for_each(|hash| self.vote(*hash, true));
     }
 
@@ -146,10 +146,10 @@ impl Tally {
     /// thirds of the instructions of adding them to `planes`.
     fn fingerprint_of_pending(&mut self) -> u64 {
         self.pending[self.pending_len..].fill(0);
-        let (planes, _) = count([0; BATCH_PLANES], self.pending);
+        let (planes, _) = count([0; VOTE_BATCH_PLANES], self.pending);
         let half = self.pending_len as u64 / 2;
         // Subtracts the counters from half of the votes: what is borrowed from the next plane says which exceed it.
-        (0..BATCH_PLANES).fold(0, |borrow, i| {
+        (0..VOTE_BATCH_PLANES).fold(0, |borrow, i| {
             let half = (half >> i & 1).wrapping_neg();
             (planes[i] & borrow) | (!half & (planes[i] | borrow))
         })
@@ -163,7 +163,7 @@ impl Tally {
     }
 
     /// Adds votes, of which the first `len` count and the others are votes of no bits.
-    fn add_batch(&mut self, votes: &[u64; BATCH], len: usize) {
+    fn add_batch(&mut self, votes: &[u64; VOTE_BATCH], len: usize) {
         self.set_total(self.total() + len as u128);
         if let Some(planes) = self.planes.first_chunk_mut() {
             let carry;
@@ -172,9 +172,9 @@ impl Tally {
         }
     }
 
-    /// Adds `BATCH` votes to each counter whose bit is set in `carry`.
+    /// Adds `VOTE_BATCH` votes to each counter whose bit is set in `carry`.
     fn ripple(&mut self, mut carry: u64) {
-        let mut plane = BATCH_PLANES;
+        let mut plane = VOTE_BATCH_PLANES;
         while carry != 0 {
             (self.planes[plane], carry) = (self.planes[plane] ^ carry, self.planes[plane] & carry);
             plane += 1;
@@ -182,10 +182,10 @@ impl Tally {
     }
 }
 
-/// Adds `BATCH` votes to the lowest planes, with 15 adders. Returns these planes and what is carried to the next one.
+/// Adds `VOTE_BATCH` votes to the lowest planes, with 15 adders. Returns these planes and what is carried to the next one.
 #[inline(always)]
-fn count(mut planes: [u64; BATCH_PLANES], mut votes: [u64; BATCH]) -> ([u64; BATCH_PLANES], u64) {
-    let mut len = BATCH;
+fn count(mut planes: [u64; VOTE_BATCH_PLANES], mut votes: [u64; VOTE_BATCH]) -> ([u64; VOTE_BATCH_PLANES], u64) {
+    let mut len = VOTE_BATCH;
     for plane in &mut planes {
         for i in 0..len / 2 {
             (*plane, votes[i]) = add3(*plane, votes[2 * i], votes[2 * i + 1]);

@@ -4,9 +4,9 @@
 //! most bits; among them, a block must be wider to be worth as much.
 
 /// Size of the sample of fingerprints: the most for which the byte counters do not overflow.
-const SAMPLE: usize = 255;
+const SAMPLE_ROWS: usize = 255;
 /// The low bit of each byte.
-const BYTES: u64 = 0x0101_0101_0101_0101;
+const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 
 /// The worth of each bit: the binary logarithm of 1 divided by the share of pairs that agree on the bit. 1 for a bit
 /// that is 1 in half of the fingerprints, 0 for a bit that is the same in all.
@@ -21,12 +21,12 @@ impl Worths {
 
     /// The worths in a sample that is evenly spaced in the slice.
     pub fn sample(fingerprints: &[u64]) -> Self {
-        let count = fingerprints.len().min(SAMPLE);
+        let count = fingerprints.len().min(SAMPLE_ROWS);
         let mut sums = [0u64; 8];
         for index in 0..count {
             let fingerprint = fingerprints[index * fingerprints.len() / count];
             for (shift, sum) in sums.iter_mut().enumerate() {
-                *sum += fingerprint >> shift & BYTES;
+                *sum += fingerprint >> shift & LOW_BITS;
             }
         }
         let mut worths = [0.0; 64];

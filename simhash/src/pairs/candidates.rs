@@ -6,7 +6,7 @@ use super::memory::resize;
 use super::progress::{Phase, Progress};
 use crate::error::Error;
 use crate::search::nearness::Nearness;
-use crate::ticking::{CHUNK, ticking};
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// The rows that are in a component of several rows, in ascending order.
 pub struct Candidates {
@@ -28,9 +28,9 @@ impl Candidates {
         let firsts = clusters(rows, near, tick)?;
         let tick = || tick(Progress { phase: Phase::Near, share: 1.0 });
         let mut sizes = Vec::new();
-        for start in (0..firsts.len()).step_by(CHUNK) {
+        for start in (0..firsts.len()).step_by(NUMBERS_BETWEEN_TICKS) {
             tick();
-            let end = firsts.len().min(start + CHUNK);
+            let end = firsts.len().min(start + NUMBERS_BETWEEN_TICKS);
             resize(&mut sizes, end, 0)?;
         }
         for first in ticking(&firsts, tick) {

@@ -6,7 +6,7 @@ use super::progress::{Phase, Progress};
 use super::search::{NearPair, PairSearch};
 use crate::error::Error;
 use crate::search::nearness::Nearness;
-use crate::ticking::CHUNK;
+use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
 /// For each row, the position of the first row of its cluster, which consists of all rows that can be reached from it
 /// by steps from a row to a near one. A row without a fingerprint is alone and gets its own position. Fails if memory is
@@ -26,7 +26,7 @@ pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<V
     while let Some(NearPair { a, b, .. }) = search.next(tick)? {
         // In a large forest, joins take much longer than the comparisons for which the search ticks.
         done += 1;
-        if done % CHUNK == 0 {
+        if done % NUMBERS_BETWEEN_TICKS == 0 {
             tick(Progress { phase: Phase::Near, share: search.share() });
         }
         forest.join(a, b, |group| first(&groups, group));
@@ -39,7 +39,7 @@ pub fn clusters(rows: Rows, near: Nearness, tick: &dyn Fn(Progress)) -> Result<V
     for number in 0..groups.numbers(len) as u32 {
         let first = first(&groups, forest.root(number));
         for &row in groups.rows(&number) {
-            if done % CHUNK == 0 {
+            if done % NUMBERS_BETWEEN_TICKS == 0 {
                 end();
             }
             done += 1;

@@ -11,7 +11,7 @@ use super::memory::resize;
 use super::merge_sort::merge_sort;
 use super::progress::{Phase, Progress};
 use crate::error::Error;
-use crate::ticking::{CHUNK, ticking};
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Stands for the number of an id where there is none.
 const NO_ID: u32 = u32::MAX;
@@ -49,15 +49,15 @@ impl Components {
         let (mut firsts, mut numbers) = (Vec::new(), Vec::new());
         firsts.try_reserve_exact(starts.len() - 1)?;
         numbers.try_reserve_exact(len)?;
-        for start in (0..len).step_by(CHUNK) {
+        for start in (0..len).step_by(NUMBERS_BETWEEN_TICKS) {
             tick(Progress { phase: Phase::JoinPairs, share: 0.0 });
-            resize(&mut numbers, len.min(start + CHUNK), NO_ID)?;
+            resize(&mut numbers, len.min(start + NUMBERS_BETWEEN_TICKS), NO_ID)?;
         }
         let mut index = 0;
         for (number, &end) in (0..).zip(&starts[1..]) {
             firsts.push(positions[index]);
             while index < end as usize {
-                if index % CHUNK == 0 {
+                if index % NUMBERS_BETWEEN_TICKS == 0 {
                     tick(Progress { phase: Phase::JoinPairs, share: 0.4 * index as f64 / len as f64 });
                 }
                 numbers[positions[index] as usize] = number;
@@ -70,7 +70,7 @@ impl Components {
         let (a, b) = numbers.split_at(len / 2);
         for (pair, (&a, &b)) in a.iter().zip(b).enumerate() {
             // Joins in a large forest take much longer than a simple loop's steps.
-            if pair % (CHUNK / 8) == 0 {
+            if pair % (NUMBERS_BETWEEN_TICKS / 8) == 0 {
                 tick(Progress { phase: Phase::JoinPairs, share: 0.4 + 0.6 * pair as f64 / (len / 2) as f64 });
             }
             if a != NO_ID && b != NO_ID {
@@ -129,7 +129,7 @@ fn split(
     split.try_reserve(starts.len())?;
     for (key, ends) in starts.windows(2).enumerate() {
         let (start, end) = (ends[0] as usize, ends[1] as usize);
-        if key % CHUNK == 0 {
+        if key % NUMBERS_BETWEEN_TICKS == 0 {
             at(start);
         }
         let same = &mut positions[start..end];

@@ -2,117 +2,123 @@
 
 use std::collections::HashMap;
 
+use super::criterion::Criterion;
 use super::forest::Forest;
 use super::groups::{Groups, Rows};
 use super::memory::{push, resize};
-use super::rule::Rule;
 use super::search::PairSearch;
 use super::verification::{Component, ReadCandidate};
 use crate::error::Error;
-use crate::ticking::{CHUNK, ticking};
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// The verified clusters of a component of near rows. The first row of a cluster represents each of its rows.
 ///
-/// Rows with the same fingerprint and features are one entry, so that identical rows are not compared with each other.
+/// Rows with the same fingerprint and features are one node, so that identical rows are not compared with each other.
 #[derive(Default)]
 pub struct Confirmed {
     /// For each distinct fingerprint and features, the first row, in ascending order.
-    entries: Vec<ReadCandidate>,
-    /// The other rows, with the entry of each.
-    copies: Vec<(u32, u32)>,
-    /// Entries by the digest of their features. Of several with the same digest, only the first.
+    nodes: Vec<ReadCandidate>,
+    /// The other rows, with the node of each.
+    identical: Vec<(u32, u32)>,
+    /// Nodes by the digest of their features. Of several with the same digest, only the first.
     by_digest: HashMap<u64, u32>,
     /// Bytes that the features take.
     features: usize,
 }
 
 impl Component for Confirmed {
-    fn add(&mut self, candidate: ReadCandidate, rule: &Rule, _: &mut [u32], _: &dyn Fn(f64)) -> Result<(), Error> {
-        if !rule.applies(candidate.features.as_ref()) {
+    fn add(
+        &mut self,
+        candidate: ReadCandidate,
+        criterion: &Criterion,
+        _: &mut [u32],
+        _: &dyn Fn(f64),
+    ) -> Result<(), Error> {
+        if !criterion.applies(candidate.features.as_ref()) {
             return Ok(());
         }
         let key = candidate.key();
         match self.by_digest.get(&key) {
-            Some(&entry) if self.entries[entry as usize].is_identical(&candidate) => {
-                return push(&mut self.copies, (candidate.row, entry));
+            Some(&node) if self.nodes[node as usize].is_identical(&candidate) => {
+                return push(&mut self.identical, (candidate.row, node));
             }
             Some(_) => (),
             None => {
                 self.by_digest.try_reserve(1)?;
-                self.by_digest.insert(key, self.entries.len() as u32);
+                self.by_digest.insert(key, self.nodes.len() as u32);
             }
         }
         self.features += candidate.features.as_ref().map_or(0, |features| features.memory());
-        push(&mut self.entries, candidate)
+        push(&mut self.nodes, candidate)
     }
 
-    fn finish(&mut self, rule: &Rule, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error> {
-        let mut rows = Rows::with_capacity(self.entries.len())?;
-        for entry in &self.entries {
-            rows.push(Some(entry.fingerprint))?;
+    fn finish(&mut self, criterion: &Criterion, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error> {
+        let mut rows = Rows::with_capacity(self.nodes.len())?;
+        for node in &self.nodes {
+            rows.push(Some(node.fingerprint))?;
         }
         let (groups, buffers, count) = Groups::new(rows, &|_| tick(0.0))?;
-        let forest = Forest::new(self.entries.len(), &|| tick(0.0))?;
-        let mut joining = Joining { entries: &self.entries, rule, forest, whole: Vec::new(), tried: 0 };
-        let numbers = groups.numbers(self.entries.len()) as u32;
+        let forest = Forest::new(self.nodes.len(), &|| tick(0.0))?;
+        let mut joining = Joining { nodes: &self.nodes, criterion, forest, whole: Vec::new(), tried: 0 };
+        let numbers = groups.numbers(self.nodes.len()) as u32;
         resize(&mut joining.whole, numbers as usize, false)?;
         for group in 0..numbers {
             joining.whole[group as usize] = joining.within(groups.rows(&group), &|| tick(0.0))?;
         }
-        let mut search = PairSearch::new(buffers, count, rule.near)?;
+        let mut search = PairSearch::new(buffers, count, criterion.near)?;
         while let Some(near) = search.next(&|progress| tick(progress.share))? {
             let share = search.share();
             joining.between(&groups, near.a, near.b, &|| tick(share))?;
         }
         let mut forest = joining.forest;
-        let row_of = |entry: u32| self.entries[entry as usize].row;
-        for entry in 0..self.entries.len() as u32 {
-            if (entry as usize).is_multiple_of(CHUNK) {
+        let row_of = |node: u32| self.nodes[node as usize].row;
+        for node in 0..self.nodes.len() as u32 {
+            if (node as usize).is_multiple_of(NUMBERS_BETWEEN_TICKS) {
                 tick(1.0);
             }
-            results[row_of(entry) as usize] = row_of(forest.root(entry));
+            results[row_of(node) as usize] = row_of(forest.root(node));
         }
-        for (position, &(row, entry)) in self.copies.iter().enumerate() {
-            if position.is_multiple_of(CHUNK) {
+        for (position, &(row, node)) in self.identical.iter().enumerate() {
+            if position.is_multiple_of(NUMBERS_BETWEEN_TICKS) {
                 tick(1.0);
             }
-            results[row as usize] = row_of(forest.root(entry));
+            results[row as usize] = row_of(forest.root(node));
         }
         Ok(())
     }
 
     fn memory(&self) -> usize {
         self.features
-            + self.entries.capacity() * size_of::<ReadCandidate>()
-            + (self.copies.capacity() + 2 * self.by_digest.capacity()) * size_of::<(u32, u32)>()
+            + self.nodes.capacity() * size_of::<ReadCandidate>()
+            + (self.identical.capacity() + 2 * self.by_digest.capacity()) * size_of::<(u32, u32)>()
     }
 }
 
-/// Entries that are being joined.
+/// Nodes that are being joined.
 struct Joining<'a> {
-    entries: &'a [ReadCandidate],
-    rule: &'a Rule,
+    nodes: &'a [ReadCandidate],
+    criterion: &'a Criterion,
     forest: Forest,
-    /// Whether all entries of a group are known to be in one tree.
+    /// Whether all nodes of a group are known to be in one tree.
     whole: Vec<bool>,
-    /// Number of pairs of entries that were compared.
+    /// Number of pairs of nodes that were compared.
     tried: usize,
 }
 
 impl Joining<'_> {
-    /// Joins entries with equal fingerprints, which are in no tree yet. Returns whether all are in one tree then.
-    fn within(&mut self, entries: &[u32], tick: &dyn Fn()) -> Result<bool, Error> {
-        if entries.len() == 1 {
+    /// Joins nodes with equal fingerprints, which are in no tree yet. Returns whether all are in one tree then.
+    fn within(&mut self, nodes: &[u32], tick: &dyn Fn()) -> Result<bool, Error> {
+        if nodes.len() == 1 {
             return Ok(true);
         }
-        // The entries of each tree. An entry is compared with those of a tree until one is confirmed.
+        // The nodes of each tree. A node is compared with those of a tree until one is confirmed.
         let mut trees: Vec<Vec<u32>> = Vec::new();
-        for &entry in entries {
+        for &node in nodes {
             let mut own = Vec::new();
-            push(&mut own, entry)?;
+            push(&mut own, node)?;
             let mut position = 0;
             while position < trees.len() {
-                if self.join(&trees[position], &[entry], tick) {
+                if self.join(&trees[position], &[node], tick) {
                     let mut other = trees.swap_remove(position);
                     if own.len() < other.len() {
                         std::mem::swap(&mut own, &mut other);
@@ -128,16 +134,16 @@ impl Joining<'_> {
         Ok(trees.len() == 1)
     }
 
-    /// Joins the entries of two groups.
+    /// Joins the nodes of two groups.
     fn between(&mut self, groups: &Groups, a: u32, b: u32, tick: &dyn Fn()) -> Result<(), Error> {
-        let entries = [groups.rows(&a), groups.rows(&b)];
+        let nodes = [groups.rows(&a), groups.rows(&b)];
         if self.whole[a as usize] && self.whole[b as usize] {
-            self.join(entries[0], entries[1], tick);
+            self.join(nodes[0], nodes[1], tick);
             return Ok(());
         }
         let mut trees = [Vec::new(), Vec::new()];
-        for ((entries, group), trees) in entries.iter().zip([a, b]).zip(&mut trees) {
-            self.by_tree(entries, trees, tick)?;
+        for ((nodes, group), trees) in nodes.iter().zip([a, b]).zip(&mut trees) {
+            self.by_tree(nodes, trees, tick)?;
             self.whole[group as usize] = trees.len() == 1;
         }
         for one in &trees[0] {
@@ -148,22 +154,22 @@ impl Joining<'_> {
         Ok(())
     }
 
-    /// The entries of each tree.
-    fn by_tree(&mut self, entries: &[u32], trees: &mut Vec<Vec<u32>>, tick: &dyn Fn()) -> Result<(), Error> {
+    /// The nodes of each tree.
+    fn by_tree(&mut self, nodes: &[u32], trees: &mut Vec<Vec<u32>>, tick: &dyn Fn()) -> Result<(), Error> {
         let mut positions: HashMap<u32, usize> = HashMap::new();
-        for &entry in ticking(entries, tick) {
+        for &node in ticking(nodes, tick) {
             positions.try_reserve(1)?;
-            let position = *positions.entry(self.forest.root(entry)).or_insert(trees.len());
+            let position = *positions.entry(self.forest.root(node)).or_insert(trees.len());
             if position == trees.len() {
                 push(trees, Vec::new())?;
             }
-            push(&mut trees[position], entry)?;
+            push(&mut trees[position], node)?;
         }
         Ok(())
     }
 
-    /// Joins two trees if they differ and a pair of their entries is confirmed. All entries of one must be near all
-    /// entries of the other. Returns whether it has joined them.
+    /// Joins two trees if they differ and a pair of their nodes is confirmed. All nodes of one must be near all
+    /// nodes of the other. Returns whether it has joined them.
     fn join(&mut self, ones: &[u32], others: &[u32], tick: &dyn Fn()) -> bool {
         if self.forest.root(ones[0]) == self.forest.root(others[0]) {
             return false;
@@ -174,10 +180,10 @@ impl Joining<'_> {
                 if self.tried.is_multiple_of(TRIED) {
                     tick();
                 }
-                let features = [one, other].map(|entry| self.entries[entry as usize].features.as_ref());
-                if self.rule.confirms(features[0], features[1], tick) {
-                    // Entries are in the order of their rows.
-                    self.forest.join(one, other, |entry| entry);
+                let features = [one, other].map(|node| self.nodes[node as usize].features.as_ref());
+                if self.criterion.confirms(features[0], features[1], tick) {
+                    // Nodes are in the order of their rows.
+                    self.forest.join(one, other, |node| node);
                     return true;
                 }
             }
@@ -186,5 +192,5 @@ impl Joining<'_> {
     }
 }
 
-/// Pairs of entries between two ticks.
+/// Pairs of nodes between two ticks.
 const TRIED: usize = 1 << 10;

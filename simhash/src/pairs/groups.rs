@@ -4,10 +4,10 @@ use super::compare::LANES;
 use super::partition::{Block, Numbered, SliceMut, begins};
 use super::progress::{Phase, Progress};
 use crate::error::{Error, MAX_ROWS};
-use crate::ticking::{CHUNK, ticking};
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bits of a digit of the radix sort.
-const DIGIT: u32 = 8;
+const DIGIT_BITS: u32 = 8;
 /// Largest slice that is sorted within the second-level cache, or little beyond: twice 12 bytes for each fingerprint.
 const MAX_CACHED_SLICE: usize = 1 << 16;
 /// Largest slice that is sorted by insertion.
@@ -101,7 +101,7 @@ impl Groups {
         let mut groups = 0;
         starts.clear();
         for position in 0..len {
-            if position % CHUNK == 0 {
+            if position % NUMBERS_BETWEEN_TICKS == 0 {
                 tick(0.9 + 0.1 * position as f64 / len as f64);
             }
             let fingerprint = fingerprints[position];
@@ -161,9 +161,9 @@ impl Groups {
 pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
     let mut numbers = Vec::new();
     numbers.try_reserve_exact(end)?;
-    for start in (0..end).step_by(CHUNK) {
+    for start in (0..end).step_by(NUMBERS_BETWEEN_TICKS) {
         tick();
-        numbers.extend(start as u32..end.min(start + CHUNK) as u32);
+        numbers.extend(start as u32..end.min(start + NUMBERS_BETWEEN_TICKS) as u32);
     }
     Ok(numbers)
 }
@@ -178,18 +178,18 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
     }
     let all = rows.numbers.len() as f64;
     let share = start as f64 / all;
-    let sorted_by = bits.min(if len > MAX_CACHED_SLICE { DIGIT } else { 2 * DIGIT });
+    let sorted_by = bits.min(if len > MAX_CACHED_SLICE { DIGIT_BITS } else { 2 * DIGIT_BITS });
     let rest = bits - sorted_by;
     let mut moved = false;
-    for low in (rest..bits).step_by(DIGIT as usize) {
-        let digit = Block::new(low, DIGIT.min(bits - low), DIGIT);
+    for low in (rest..bits).step_by(DIGIT_BITS as usize) {
+        let digit = Block::new(low, DIGIT_BITS.min(bits - low), DIGIT_BITS);
         let (from, to) = if moved { (&mut *spare, &mut *rows) } else { (&mut *rows, &mut *spare) };
-        let mut counts = [0; 1 << DIGIT];
+        let mut counts = [0; 1 << DIGIT_BITS];
         digit.count(&from.fingerprints[start..end], &mut counts, &|| tick(share));
         if counts.contains(&(len as u32)) {
             continue;
         }
-        let mut ends = [0; 1 << DIGIT];
+        let mut ends = [0; 1 << DIGIT_BITS];
         begins(&counts, &mut ends);
         digit.scatter(from.slice(start, end), to.slice_mut(start, end), &mut ends, &|| tick(share));
         moved = !moved;
@@ -213,10 +213,10 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
 /// How many fingerprints, from the first one on, agree with the first on the bits from `low` up.
 fn leading(fingerprints: &[u64], low: u32, tick: &dyn Fn()) -> usize {
     let mut count = 0;
-    for stride in fingerprints.chunks(CHUNK) {
+    for stride in fingerprints.chunks(NUMBERS_BETWEEN_TICKS) {
         let equal = stride.iter().take_while(|&fingerprint| fingerprint >> low == fingerprints[0] >> low).count();
         count += equal;
-        if equal < CHUNK {
+        if equal < NUMBERS_BETWEEN_TICKS {
             break;
         }
         tick();

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::compare::Kernel;
+use super::criterion::Criterion;
 use super::memory::push;
-use super::rule::Rule;
 use super::verification::{Component, ReadCandidate};
 use crate::error::Error;
 use crate::fingerprint::feature_set::FeatureSet;
-use crate::ticking::CHUNK;
+use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
 /// The rows of a component that are kept. A kept row represents itself. A row that is near an earlier kept row
 /// and confirmed is dropped, and that row represents it: of several, the nearest one and, among equally near ones, the
@@ -21,7 +21,7 @@ use crate::ticking::CHUNK;
 pub struct Kept {
     fingerprints: Vec<u64>,
     rows: Vec<u32>,
-    /// Empty if the rule does not ask for texts.
+    /// Empty if the criterion does not ask for texts.
     features: Vec<FeatureSet>,
     /// Positions of kept rows by the digest of their features, for identical rows.
     by_digest: HashMap<u64, u32>,
@@ -33,15 +33,15 @@ impl Component for Kept {
     fn add(
         &mut self,
         candidate: ReadCandidate,
-        rule: &Rule,
+        criterion: &Criterion,
         results: &mut [u32],
         tick: &dyn Fn(f64),
     ) -> Result<(), Error> {
-        if !rule.applies(candidate.features.as_ref()) {
+        if !criterion.applies(candidate.features.as_ref()) {
             return Ok(());
         }
         let (row, key) = (candidate.row as usize, candidate.key());
-        if let Some(position) = self.duplicated(&candidate, key, rule, &|| tick(0.0))? {
+        if let Some(position) = self.duplicated(&candidate, key, criterion, &|| tick(0.0))? {
             results[row] = self.rows[position];
             return Ok(());
         }
@@ -57,7 +57,7 @@ impl Component for Kept {
         Ok(())
     }
 
-    fn finish(&mut self, _: &Rule, _: &mut [u32], _: &dyn Fn(f64)) -> Result<(), Error> {
+    fn finish(&mut self, _: &Criterion, _: &mut [u32], _: &dyn Fn(f64)) -> Result<(), Error> {
         Ok(())
     }
 
@@ -73,7 +73,7 @@ impl Kept {
         &self,
         candidate: &ReadCandidate,
         key: u64,
-        rule: &Rule,
+        criterion: &Criterion,
         tick: &dyn Fn(),
     ) -> Result<Option<usize>, Error> {
         // An identical row has distance 0. An earlier kept row at that distance that is confirmed for this row would
@@ -86,23 +86,31 @@ impl Kept {
                 return Ok(Some(position));
             }
         }
-        let max_distance = rule.near.max_distance().max(0).cast_unsigned();
+        let max_distance = criterion.near.max_distance().max(0).cast_unsigned();
         let mut near = Vec::new();
-        for (number, fingerprints) in self.fingerprints.chunks(CHUNK).enumerate() {
+        for (number, fingerprints) in self.fingerprints.chunks(NUMBERS_BETWEEN_TICKS).enumerate() {
             if number > 0 {
                 tick();
             }
             near.try_reserve(fingerprints.len())?;
-            Kernel::detect().near(fingerprints, number * CHUNK, candidate.fingerprint, max_distance, &mut near);
+            Kernel::detect().near(
+                fingerprints,
+                number * NUMBERS_BETWEEN_TICKS,
+                candidate.fingerprint,
+                max_distance,
+                &mut near,
+            );
         }
-        near.retain(|&(_, position)| rule.near.contains(self.fingerprints[position as usize] ^ candidate.fingerprint));
+        near.retain(|&(_, position)| {
+            criterion.near.contains(self.fingerprints[position as usize] ^ candidate.fingerprint)
+        });
         near.sort_unstable();
         for (number, &(_, position)) in near.iter().enumerate() {
             if number % CONFIRMED == CONFIRMED - 1 {
                 tick();
             }
             let position = position as usize;
-            if rule.confirms(self.features.get(position), candidate.features.as_ref(), tick) {
+            if criterion.confirms(self.features.get(position), candidate.features.as_ref(), tick) {
                 return Ok(Some(position));
             }
         }

@@ -8,7 +8,7 @@
 //! that come from many searches, by ids of any kind; [`merge_sort`] sorts ids that are not numbers.
 //!
 //! Rows with near fingerprints are only [`candidates`] for near-duplicates. [`verification`] reads their texts, and
-//! asks a [`rule`] which pairs are confirmed: to find the clusters of [`confirmed`] pairs, or the rows that are
+//! asks a [`criterion`] which pairs are confirmed: to find the clusters of [`confirmed`] pairs, or the rows that are
 //! [`kept`] if each row that duplicates an earlier one is dropped.
 
 mod bits;
@@ -17,6 +17,7 @@ mod cluster;
 mod compare;
 mod components;
 mod confirmed;
+mod criterion;
 mod forest;
 mod groups;
 mod kept;
@@ -26,16 +27,15 @@ mod near_pairs;
 mod partition;
 mod plan;
 mod progress;
-mod rule;
 mod search;
 mod verification;
 
 pub use cluster::clusters;
 pub use components::{Compare, Components};
 pub use confirmed::Confirmed;
+pub use criterion::Criterion;
 pub use groups::Rows;
 pub use kept::Kept;
 pub use near_pairs::{Pair, Pairs};
 pub use progress::{Phase, Progress};
-pub use rule::Rule;
 pub use verification::{Component, Verification};

@@ -5,7 +5,7 @@ use super::progress::{Phase, Progress};
 use super::search::{NearPair, PairSearch};
 use crate::error::Error;
 use crate::search::nearness::Nearness;
-use crate::ticking::CHUNK;
+use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
 /// Two rows and their distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +64,7 @@ impl Pairs {
     /// The next pair; None at the end. Fails only if memory is refused.
     pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<Pair>, Error> {
         self.since_tick += 1;
-        if self.since_tick == CHUNK {
+        if self.since_tick == NUMBERS_BETWEEN_TICKS {
             self.since_tick = 0;
             tick(self.progress());
         }
@@ -108,7 +108,7 @@ impl Pairs {
             }
             self.group += 1;
             self.positions = (0, 1);
-            if (self.group as usize).is_multiple_of(CHUNK) {
+            if (self.group as usize).is_multiple_of(NUMBERS_BETWEEN_TICKS) {
                 tick(self.progress());
             }
         }

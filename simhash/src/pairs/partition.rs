@@ -3,11 +3,11 @@
 use super::compare::LANES;
 use crate::error::Error;
 use crate::search::blocks::words_of_weight;
-use crate::ticking::CHUNK;
+use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
 /// Number of fingerprints whose positions are looked up before any is copied. A CPU that does not know yet where it
 /// will store cannot load ahead; looking up in batches makes a copy a third faster.
-const BATCH: usize = 16;
+const COPY_BATCH: usize = 16;
 /// 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -68,7 +68,7 @@ impl Block {
     /// Adds the number of fingerprints in each bucket to `counts`.
     pub fn count(self, fingerprints: &[u64], counts: &mut [u32], tick: &dyn Fn()) {
         let counts = &mut counts[..self.buckets()];
-        for stride in fingerprints.chunks(CHUNK) {
+        for stride in fingerprints.chunks(NUMBERS_BETWEEN_TICKS) {
             tick();
             for &fingerprint in stride {
                 counts[self.bucket(fingerprint) & (counts.len() - 1)] += 1;
@@ -80,11 +80,11 @@ impl Block {
     /// begins; afterwards, it holds where each bucket ends.
     pub fn scatter(self, from: Slice<'_>, to: SliceMut<'_>, ends: &mut [u32], tick: &dyn Fn()) {
         let ends = &mut ends[..self.buckets()];
-        let strides = from.fingerprints.chunks(CHUNK).zip(from.numbers.chunks(CHUNK));
+        let strides = from.fingerprints.chunks(NUMBERS_BETWEEN_TICKS).zip(from.numbers.chunks(NUMBERS_BETWEEN_TICKS));
         for (fingerprints, numbers) in strides {
             tick();
-            for (fingerprints, numbers) in fingerprints.chunks(BATCH).zip(numbers.chunks(BATCH)) {
-                let mut positions = [0; BATCH];
+            for (fingerprints, numbers) in fingerprints.chunks(COPY_BATCH).zip(numbers.chunks(COPY_BATCH)) {
+                let mut positions = [0; COPY_BATCH];
                 for (position, &fingerprint) in positions.iter_mut().zip(fingerprints) {
                     let end = &mut ends[self.bucket(fingerprint) & (self.buckets() - 1)];
                     *position = *end;
@@ -131,7 +131,7 @@ impl Numbered {
         let (mut fingerprints, mut numbers) = (Vec::new(), Vec::new());
         fingerprints.try_reserve_exact(len + LANES)?;
         numbers.try_reserve_exact(len)?;
-        for end in (CHUNK..len).step_by(CHUNK) {
+        for end in (NUMBERS_BETWEEN_TICKS..len).step_by(NUMBERS_BETWEEN_TICKS) {
             // The first touch of memory takes longer than all later work on it.
             tick();
             fingerprints.resize(end, 0);
@@ -152,9 +152,9 @@ impl Numbered {
 
     /// Copies a range of `other` to the same range.
     pub fn copy_from(&mut self, other: &Self, start: usize, end: usize, tick: &dyn Fn()) {
-        for start in (start..end).step_by(CHUNK) {
+        for start in (start..end).step_by(NUMBERS_BETWEEN_TICKS) {
             tick();
-            let end = end.min(start + CHUNK);
+            let end = end.min(start + NUMBERS_BETWEEN_TICKS);
             self.fingerprints[start..end].copy_from_slice(&other.fingerprints[start..end]);
             self.numbers[start..end].copy_from_slice(&other.numbers[start..end]);
         }

@@ -7,19 +7,19 @@ use super::memory::resize;
 use crate::error::Error;
 
 /// Cost of comparing one pair.
-pub const COMPARE: f64 = 0.36;
+pub const COMPARE_NS: f64 = 0.36;
 /// Cost of each row that is compared with others.
-const ROW: f64 = 3.0;
+const ROW_NS: f64 = 3.0;
 /// Cost of counting one fingerprint and copying it to its bucket within the second-level cache.
-const SCATTER: f64 = 4.0;
+const SCATTER_NS: f64 = 4.0;
 /// Cost of counting one fingerprint and copying it to its bucket in a slice larger than the second-level cache.
-const FAR_SCATTER: f64 = 12.0;
+const FAR_SCATTER_NS: f64 = 12.0;
 /// Number of fingerprints that fit in the second-level cache: 12 bytes each, twice.
-const CACHED: f64 = 16_384.0;
+const CACHED_ROWS: f64 = 16_384.0;
 /// Cost of a bucket, whatever it holds.
-const BUCKET: f64 = 10.0;
+const BUCKET_NS: f64 = 10.0;
 /// Cost of splitting a slice.
-const SLICE: f64 = 200.0;
+const SLICE_NS: f64 = 200.0;
 
 /// Largest worth, in bits, of the blocks that a slice is split by.
 pub const MAX_BITS: u32 = 13;
@@ -28,7 +28,7 @@ const MAX_WITHIN_BITS: u32 = 20;
 /// Largest distance at which a slice is split. Beyond it, blocks are too narrow to tell fingerprints apart.
 pub const MAX_DISTANCE: u32 = 16;
 /// Slices smaller than this are never split.
-pub const SMALL: usize = 32;
+pub const MIN_SPLIT_ROWS: usize = 32;
 
 /// Bit counts 0 to 64.
 const BITS: usize = 65;
@@ -53,7 +53,7 @@ pub struct Plan {
 impl Plan {
     /// A plan for slices of at most `len` fingerprints. Fails if memory is refused.
     pub fn new(len: usize, max_distance: u32) -> Result<Self, Error> {
-        let sizes = if len < SMALL { 0 } else { size(len) as usize + 1 };
+        let sizes = if len < MIN_SPLIT_ROWS { 0 } else { size(len) as usize + 1 };
         let mut choices = Vec::new();
         resize(&mut choices, sizes * BITS * (max_distance.min(MAX_DISTANCE) as usize + 1), None)?;
         Ok(Self { sizes, choices })
@@ -61,7 +61,7 @@ impl Plan {
 
     /// The cheapest way to find the pairs at a distance of at most `budget` among `len` fingerprints of `bits` bits.
     pub fn choose(&mut self, len: usize, bits: u32, budget: u32) -> Choice {
-        if len < SMALL || budget > MAX_DISTANCE {
+        if len < MIN_SPLIT_ROWS || budget > MAX_DISTANCE {
             return Choice { cost: compare_all(len as f64), width: None };
         }
         self.choice(size(len), bits.min(64), budget)
@@ -70,7 +70,7 @@ impl Plan {
     fn choice(&mut self, size: u32, bits: u32, budget: u32) -> Choice {
         let len = (f64::from(size) / 2.0).exp2();
         let mut best = Choice { cost: compare_all(len), width: None };
-        if len < SMALL as f64 {
+        if len < MIN_SPLIT_ROWS as f64 {
             return best;
         }
         let index = (budget as usize * BITS + bits as usize) * self.sizes + size as usize;
@@ -81,8 +81,8 @@ impl Plan {
         let widest = MAX_BITS.min(bits / tables).min(size / 2);
         for width in 1..=widest {
             let buckets = f64::from(width).exp2();
-            let scatter = if len < CACHED { SCATTER } else { FAR_SCATTER };
-            let mut cost = SLICE + f64::from(tables) * (len * scatter + buckets * BUCKET);
+            let scatter = if len < CACHED_ROWS { SCATTER_NS } else { FAR_SCATTER_NS };
+            let mut cost = SLICE_NS + f64::from(tables) * (len * scatter + buckets * BUCKET_NS);
             for table in 0..tables {
                 if cost >= best.cost {
                     break;
@@ -105,7 +105,7 @@ impl Plan {
 
 /// Cost of comparing all pairs of `len` fingerprints.
 pub fn compare_all(len: f64) -> f64 {
-    len * ROW + len * len / 2.0 * COMPARE
+    len * ROW_NS + len * len / 2.0 * COMPARE_NS
 }
 
 /// Cost of comparing the fingerprints of any two buckets whose numbers differ in the bits of `mask`; `counts` has the
@@ -120,7 +120,7 @@ pub fn compare_masked(counts: &[u32], mask: usize) -> f64 {
 
 /// Cost of comparing all of `rows` fingerprints with all of `columns` others.
 fn compare_between(rows: f64, columns: f64) -> f64 {
-    rows * (ROW + columns * COMPARE)
+    rows * (ROW_NS + columns * COMPARE_NS)
 }
 
 /// How to find the pairs that are within a radius in a block.
@@ -142,8 +142,8 @@ pub fn within(len: usize, width: u32, radius: u32) -> Within {
             masks += binomial;
         }
         let rows = len as f64 / buckets;
-        let between = masks / 2.0 * (BUCKET + compare_between(rows, rows));
-        let cost = scatter(len as f64) + buckets * (BUCKET + compare_all(rows) + between);
+        let between = masks / 2.0 * (BUCKET_NS + compare_between(rows, rows));
+        let cost = scatter(len as f64) + buckets * (BUCKET_NS + compare_all(rows) + between);
         if cost < best.cost {
             best = Within { cost, bits };
         }
@@ -153,7 +153,7 @@ pub fn within(len: usize, width: u32, radius: u32) -> Within {
 
 /// Cost of partitioning `len` fingerprints by one block.
 pub fn scatter(len: f64) -> f64 {
-    len * if len < CACHED { SCATTER } else { FAR_SCATTER }
+    len * if len < CACHED_ROWS { SCATTER_NS } else { FAR_SCATTER_NS }
 }
 
 /// The exponent of the nearest power of the square root of two, roughly; at most 64.

@@ -31,7 +31,7 @@ use super::bits::Worths;
 use super::compare::{Cursor, Kernel, RowPairs};
 use super::memory::{push, resize};
 use super::partition::{Block, Numbered, begins};
-use super::plan::{self, MAX_DISTANCE, Plan, SMALL};
+use super::plan::{self, MAX_DISTANCE, MIN_SPLIT_ROWS, Plan};
 use super::progress::{Phase, Progress};
 use crate::distance::hamming;
 use crate::error::Error;
@@ -45,7 +45,7 @@ const LARGE: usize = 256;
 /// likely.
 const SPARE_BITS: u32 = 2;
 /// Slices up to this size are partitioned into a buffer that stays in the second-level cache.
-const CACHED: usize = 1 << 14;
+const CACHED_ROWS: usize = 1 << 14;
 /// Number of buffers for larger slices.
 const LARGE_BUFFERS: usize = 2;
 /// Pairs to compare, or other work that takes as long, between two ticks: half a millisecond.
@@ -67,7 +67,7 @@ pub struct PairSearch {
     max_distance: u32,
     kernel: Kernel,
     plan: Plan,
-    /// Largest slice that is partitioned in the cache: [`CACHED`], except in tests.
+    /// Largest slice that is partitioned in the cache: [`CACHED_ROWS`], except in tests.
     cached: usize,
     /// The first two buffers hold large slices, which are partitioned from one buffer to the same range of the other. A
     /// small slice is partitioned to the beginning of another buffer, one for each depth.
@@ -249,7 +249,7 @@ impl PairSearch {
             max_distance,
             kernel: Kernel::detect(),
             plan: Plan::new(len, max_distance)?,
-            cached: CACHED,
+            cached: CACHED_ROWS,
             buffers: Vec::from(buffers),
             levels: Vec::new(),
             depth: 0,
@@ -301,7 +301,7 @@ impl PairSearch {
             }
             let Some(level) = self.levels[..self.depth].last_mut() else { return Ok(false) };
             match level.next_part() {
-                Some(Part::Within(bucket)) if bucket.end - bucket.start < SMALL => self.compare(&bucket),
+                Some(Part::Within(bucket)) if bucket.end - bucket.start < MIN_SPLIT_ROWS => self.compare(&bucket),
                 Some(Part::Within(bucket)) => self.enter(bucket, tick)?,
                 Some(Part::Between(rows, columns)) => {
                     self.compared = level.to;
@@ -378,7 +378,7 @@ impl PairSearch {
     /// cheaper.
     fn try_radii(&mut self, bucket: &Bucket, tick: &dyn Fn(Progress)) -> Result<bool, Error> {
         let len = bucket.end - bucket.start;
-        if len < SMALL {
+        if len < MIN_SPLIT_ROWS {
             return Ok(false);
         }
         let mut blocks: Vec<Block> = Vec::new();
@@ -449,7 +449,7 @@ impl PairSearch {
     fn open_level(&mut self, budget: u32, bucket_len: usize, worths: Worths) {
         let level = &mut self.levels[self.depth];
         (level.budget, level.block, level.worths) = (budget, 0, worths);
-        level.expected = 2 * bucket_len + SMALL;
+        level.expected = 2 * bucket_len + MIN_SPLIT_ROWS;
         self.depth += 1;
     }
 

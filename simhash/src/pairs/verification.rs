@@ -7,20 +7,20 @@
 //! pass completes at least one.
 
 use super::candidates::Candidates;
+use super::criterion::Criterion;
 use super::groups::{Rows, ascending};
 use super::memory::{push, resize};
 use super::progress::{Phase, Progress};
-use super::rule::Rule;
 use crate::error::Error;
 use crate::fingerprint::feature_set::FeatureSet;
-use crate::ticking::{CHUNK, ticking};
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// A candidate whose text has been read.
 pub struct ReadCandidate {
     /// Position of the row.
     pub row: u32,
     pub fingerprint: u64,
-    /// None if the text is NULL or has no feature, or if the rule does not ask for texts.
+    /// None if the text is NULL or has no feature, or if the criterion does not ask for texts.
     pub features: Option<FeatureSet>,
 }
 
@@ -44,13 +44,13 @@ pub trait Component: Default {
     fn add(
         &mut self,
         candidate: ReadCandidate,
-        rule: &Rule,
+        criterion: &Criterion,
         results: &mut [u32],
         tick: &dyn Fn(f64),
     ) -> Result<(), Error>;
 
     /// Ends the component after its last row. `tick` takes the share that is done, from 0 to 1.
-    fn finish(&mut self, rule: &Rule, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error>;
+    fn finish(&mut self, criterion: &Criterion, results: &mut [u32], tick: &dyn Fn(f64)) -> Result<(), Error>;
 
     /// Bytes of memory that the component takes.
     fn memory(&self) -> usize;
@@ -62,7 +62,7 @@ pub trait Component: Default {
 /// to the budget and a text, or that of the largest component if that is more. A tick is called at least every few
 /// milliseconds. If it panics, the only thing to do with the verification is to drop it.
 pub struct Verification<C> {
-    rule: Rule,
+    criterion: Criterion,
     /// Bytes for the open components.
     budget: usize,
     candidates: Candidates,
@@ -105,13 +105,13 @@ struct Open<C> {
 
 impl<C: Component> Verification<C> {
     /// Finds the rows whose texts are to be read. `budget` is in bytes. Fails if memory is refused.
-    pub fn new(rows: Rows, rule: Rule, budget: usize, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
+    pub fn new(rows: Rows, criterion: Criterion, budget: usize, tick: &dyn Fn(Progress)) -> Result<Self, Error> {
         let len = rows.len();
-        let candidates = Candidates::new(rows, rule.near, tick)?;
+        let candidates = Candidates::new(rows, criterion.near, tick)?;
         let mut states = Vec::new();
         resize(&mut states, candidates.sizes.len(), UNREAD)?;
         Ok(Self {
-            rule,
+            criterion,
             budget,
             candidates,
             states,
@@ -133,7 +133,7 @@ impl<C: Component> Verification<C> {
     /// within each pass.
     pub fn row_to_read(&mut self, tick: &dyn Fn(Progress)) -> Option<u32> {
         loop {
-            if self.position.is_multiple_of(CHUNK) {
+            if self.position.is_multiple_of(NUMBERS_BETWEEN_TICKS) {
                 tick(self.progress(0.0));
             }
             let Some(&component) = self.candidates.components.get(self.position) else {
@@ -167,7 +167,7 @@ impl<C: Component> Verification<C> {
         let candidate = ReadCandidate {
             row: self.candidates.rows[self.position],
             fingerprint: self.candidates.fingerprints[self.position],
-            features: features.filter(|_| self.rule.resemblance.is_some()),
+            features: features.filter(|_| self.criterion.resemblance.is_some()),
         };
         self.position += 1;
         self.read = self.read.max(self.position);
@@ -179,7 +179,7 @@ impl<C: Component> Verification<C> {
         let slot = self.states[position];
         let Open { component, left } = &mut self.slots[slot as usize];
         self.memory -= component.memory();
-        component.add(candidate, &self.rule, &mut self.results, &|_| tick(begun))?;
+        component.add(candidate, &self.criterion, &mut self.results, &|_| tick(begun))?;
         *left -= 1;
         if *left > 0 {
             self.memory += component.memory();
@@ -189,7 +189,7 @@ impl<C: Component> Verification<C> {
             return Ok(());
         }
         let tick = |done| tick(Progress { phase: Phase::Verify, share: share(done) });
-        component.finish(&self.rule, &mut self.results, &tick)?;
+        component.finish(&self.criterion, &mut self.results, &tick)?;
         *component = C::default();
         push(&mut self.free, slot)?;
         self.open -= 1;

@@ -1,17 +1,17 @@
-//! Masks of blocks of text: one bit for each byte, found many bytes at a time.
+//! Masks of chunks of text: one bit for each byte, found many bytes at a time.
 
-/// Bytes of a block.
-pub const BLOCK: usize = 64;
+/// Bytes of a chunk.
+pub const CHUNK: usize = 64;
 
 /// One bit for each byte: 1 where `is` holds. The compiler makes 16 or more comparisons an operation of the loop.
 #[inline(always)]
-pub fn mask(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
-    highest_bits(&block.map(|byte| u8::from(is(byte)) << 7))
+pub fn mask(chunk: &[u8; CHUNK], is: impl Fn(u8) -> bool) -> u64 {
+    highest_bits(&chunk.map(|byte| u8::from(is(byte)) << 7))
 }
 
 /// The highest bit of each of 64 bytes.
 #[inline(always)]
-pub fn highest_bits(bytes: &[u8; BLOCK]) -> u64 {
+pub fn highest_bits(bytes: &[u8; CHUNK]) -> u64 {
     #[cfg(not(target_arch = "x86_64"))]
     use portable as of_16;
     #[cfg(target_arch = "x86_64")]
@@ -52,15 +52,15 @@ pub fn collect(ones: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK, highest_bits, portable};
+    use super::{CHUNK, highest_bits, portable};
     use crate::random::random;
 
     #[test]
     fn highest_bits_are_those_of_each_byte() {
         let mut random = random();
         for _ in 0..10_000 {
-            let bytes: [u8; BLOCK] = std::array::from_fn(|_| random() as u8);
-            let mask = (0..BLOCK).fold(0, |mask, i| mask | u64::from(bytes[i] >> 7) << i);
+            let bytes: [u8; CHUNK] = std::array::from_fn(|_| random() as u8);
+            let mask = (0..CHUNK).fold(0, |mask, i| mask | u64::from(bytes[i] >> 7) << i);
             assert_eq!(highest_bits(&bytes), mask, "{bytes:?}");
             let (parts, _) = bytes.as_chunks();
             assert!((0..4).all(|i| portable(&parts[i]) == (mask >> (16 * i)) as u16), "{bytes:?}");

@@ -15,11 +15,11 @@ use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
 use writeable::Writeable;
 
 use super::classes::{BOUNDARY, PASSES, REORDERS, class};
-use super::mask::{BLOCK, mask};
+use super::mask::{CHUNK, mask};
 use super::utf8::decode;
 use crate::error::{Error, MAX_BYTES, MAX_COMBINING_SEQUENCE};
 use crate::memory::check_available;
-use crate::ticking::BYTES;
+use crate::ticking::BYTES_BETWEEN_TICKS;
 
 /// After this many bytes, a span for ICU4X is cut at the next boundary, so that its scratch memory stays small.
 const SPAN: usize = 4 * 1024;
@@ -90,7 +90,7 @@ fn copy(span: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Resul
     reserve(out, span.len())?;
     let mut rest = span;
     while !rest.is_empty() {
-        let (part, after) = rest.split_at(rest.floor_char_boundary(BYTES));
+        let (part, after) = rest.split_at(rest.floor_char_boundary(BYTES_BETWEEN_TICKS));
         let start = out.len();
         out.push_str(part);
         if case_fold {
@@ -146,11 +146,11 @@ fn next_changing_span(text: &str, from: usize, tick: &dyn Fn()) -> Result<Option
     let mut boundary = from;
     let mut at = from;
     let mut reorders = false;
-    let mut next_tick = from.saturating_add(BYTES);
+    let mut next_tick = from.saturating_add(BYTES_BETWEEN_TICKS);
     while at < bytes.len() {
         if at >= next_tick {
             tick();
-            next_tick = at + BYTES;
+            next_tick = at + BYTES_BETWEEN_TICKS;
         }
         let ahead = &bytes[at..bytes.len().min(next_tick)];
         let passing = match ahead[0] {
@@ -206,17 +206,17 @@ fn last_character(utf8: &[u8]) -> usize {
 
 /// Length of a prefix of characters that pass and are boundaries, as all Chinese characters are.
 ///
-/// In blocks of 64 bytes, Chinese characters and ASCII are recognised by their first bytes, many bytes at a time; only
-/// other characters are looked up. That takes a fifth of the instructions of looking up all of them. A block of ASCII
+/// In chunks of 64 bytes, Chinese characters and ASCII are recognised by their first bytes, many bytes at a time; only
+/// other characters are looked up. That takes a fifth of the instructions of looking up all of them. A chunk of ASCII
 /// ends the prefix, because [`ascii_prefix`] reads it faster.
 #[inline]
 fn passing_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
-    while let Some(block) = bytes[at..].first_chunk()
-        && !block.is_ascii()
+    while let Some(chunk) = bytes[at..].first_chunk()
+        && !chunk.is_ascii()
     {
         // All characters from U+4000 to U+9FFF pass and are boundaries.
-        let mut others = mask(block, |byte| byte >= 0xc0 && byte.wrapping_sub(0xe4) >= 6);
+        let mut others = mask(chunk, |byte| byte >= 0xc0 && byte.wrapping_sub(0xe4) >= 6);
         while others != 0 {
             let other = at + others.trailing_zeros() as usize;
             if !bytes[other..].first_chunk().is_some_and(passes) {
@@ -224,9 +224,9 @@ fn passing_prefix(bytes: &[u8]) -> usize {
             }
             others &= others - 1;
         }
-        at += BLOCK;
+        at += CHUNK;
     }
-    // The last character of a block may end in the next one.
+    // The last character of a chunk may end in the next one.
     at = last_character(&bytes[..at]);
     while bytes[at..].first_chunk().is_some_and(passes) {
         at += 3;
@@ -248,8 +248,8 @@ fn ascii_prefix(bytes: &[u8]) -> usize {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let high = |word: &[u8; 8]| u64::from_le_bytes(*word) & HIGH;
     let mut at = 0;
-    while let Some(block) = bytes[at..].first_chunk::<64>()
-        && block.is_ascii()
+    while let Some(chunk) = bytes[at..].first_chunk::<64>()
+        && chunk.is_ascii()
     {
         at += 64;
     }

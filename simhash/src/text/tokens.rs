@@ -4,17 +4,17 @@
 //! script written without spaces is a token of its own. A mark belongs to the token right before it, and is dropped if
 //! there is none. All other characters separate tokens.
 //!
-//! A block of 64 ASCII bytes becomes one bit mask, and so do the letters of three bytes, of scripts written without
-//! spaces, of a block; they are passed on together. All other text is read character by character.
+//! A chunk of 64 ASCII bytes becomes one bit mask, and so do the letters of three bytes, of scripts written without
+//! spaces, of a chunk; they are passed on together. All other text is read character by character.
 //! `tests/properties.rs` compares all of it with one obvious loop.
 
 use std::ops::Range;
 
 use super::classes::{MARK, SEPARATOR, SPACELESS, WORD, kind};
-use super::mask::{BLOCK, collect, highest_bits, mask};
+use super::mask::{CHUNK, collect, highest_bits, mask};
 use super::utf8::decode;
 use crate::error::Error;
-use crate::ticking::BYTES;
+use crate::ticking::BYTES_BETWEEN_TICKS;
 
 /// Bytes of a letter that is passed on together with others.
 pub const LETTER: usize = 3;
@@ -40,18 +40,18 @@ pub trait TokenSink {
 pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &dyn Fn()) -> Result<(), Error> {
     let mut open = OpenToken { start: 0, kind: SEPARATOR };
     let mut at = 0;
-    let mut next_tick = BYTES;
+    let mut next_tick = BYTES_BETWEEN_TICKS;
     while at < normal.len() {
         if at >= next_tick {
             tick();
-            next_tick = at + BYTES;
+            next_tick = at + BYTES_BETWEEN_TICKS;
         }
         match ascii_words(&normal.as_bytes()[at..]) {
             Some(words) => {
-                at = open.ascii_block(at, words, sink)?;
+                at = open.ascii_chunk(at, words, sink)?;
             }
             None => {
-                let end = normal.len().min(at + BLOCK);
+                let end = normal.len().min(at + CHUNK);
                 while at < end {
                     if matches!(normal.as_bytes()[at], 0xe0..0xf0) {
                         let after = open.letters(normal.as_bytes(), at, sink)?;
@@ -107,7 +107,7 @@ impl OpenToken {
     fn letters(&mut self, text: &[u8], from: usize, sink: &mut impl TokenSink) -> Result<usize, Error> {
         let (starts, at) = match text[from..].first_chunk() {
             // Chinese characters, kana and their punctuation; in other scripts, marks are frequent.
-            Some(block) if matches!(block[0], 0xe3..=0xe9) => block_letters(block),
+            Some(chunk) if matches!(chunk[0], 0xe3..=0xe9) => chunk_letters(chunk),
             _ => few_letters(&text[from..]),
         };
         if at == 0 {
@@ -134,14 +134,14 @@ impl OpenToken {
     }
 
     /// Reads 64 ASCII bytes; bit i of `words` is 1 if byte `at + i` belongs to a word. Returns the offset of the next
-    /// block: where the last word starts, unless it ends in this block or fills it.
+    /// chunk: where the last word starts, unless it ends in this chunk or fills it.
     #[inline(always)]
-    fn ascii_block(&mut self, at: usize, words: u64, sink: &mut impl TokenSink) -> Result<usize, Error> {
+    fn ascii_chunk(&mut self, at: usize, words: u64, sink: &mut impl TokenSink) -> Result<usize, Error> {
         let mut words = words;
         if self.kind != SEPARATOR {
             let more = if self.kind == WORD { words.trailing_ones() } else { 0 };
             if more == u64::BITS {
-                return Ok(at + BLOCK);
+                return Ok(at + CHUNK);
             }
             self.close(at + more as usize, sink)?;
             words &= !0 << more;
@@ -149,7 +149,7 @@ impl OpenToken {
         let open = words.leading_ones();
         if open == u64::BITS {
             *self = Self { start: at, kind: WORD };
-            return Ok(at + BLOCK);
+            return Ok(at + CHUNK);
         }
         words &= !0 >> open;
         while words != 0 {
@@ -160,7 +160,7 @@ impl OpenToken {
             // The carry of the sum removes the lowest run of ones.
             words &= words + (words & words.wrapping_neg());
         }
-        Ok(at + BLOCK - open as usize)
+        Ok(at + CHUNK - open as usize)
     }
 }
 
@@ -181,10 +181,10 @@ pub fn next_start(base: usize, starts: &mut u64) -> Option<usize> {
 /// Chinese characters are recognised by their first two bytes, many bytes at a time; only other letters and punctuation
 /// are looked up. That takes a quarter of the instructions of [`few_letters`] for Chinese.
 #[inline(always)]
-fn block_letters(text: &[u8; BLOCK + 2]) -> (u64, usize) {
+fn chunk_letters(text: &[u8; CHUNK + 2]) -> (u64, usize) {
     // U+4000 to U+9FFF are letters, but for the hexagrams from U+4DC0 to U+4DFF.
-    let (mut letters, mut others) = ([0; BLOCK], [0; BLOCK]);
-    for i in 0..BLOCK {
+    let (mut letters, mut others) = ([0; CHUNK], [0; CHUNK]);
+    for i in 0..CHUNK {
         let (first, second) = (text[i], text[i + 1]);
         let is_letter = (first.wrapping_sub(0xe4) < 6) & ((first != 0xe4) | (second != 0xb7));
         let is_other = (first >= 0xc0) | is_ascii_word(first);
@@ -205,17 +205,17 @@ fn block_letters(text: &[u8; BLOCK + 2]) -> (u64, usize) {
         others &= others - 1;
     }
     let is_inside = |at: usize| text[at] & 0xc0 == 0x80;
-    (starts, BLOCK + usize::from(is_inside(BLOCK)) + usize::from(is_inside(BLOCK) && is_inside(BLOCK + 1)))
+    (starts, CHUNK + usize::from(is_inside(CHUNK)) + usize::from(is_inside(CHUNK) && is_inside(CHUNK + 1)))
 }
 
-/// The same as [`block_letters`] for any text, character by character.
+/// The same as [`chunk_letters`] for any text, character by character.
 ///
 /// The only branch on what a character is tells ASCII from others. A branch that tells letters from punctuation would
 /// be mispredicted often.
 #[inline]
 fn few_letters(text: &[u8]) -> (u64, usize) {
     let (mut starts, mut at) = (0, 0);
-    while at < BLOCK && at + LETTER <= text.len() {
+    while at < CHUNK && at + LETTER <= text.len() {
         let (c, length) = match text[at] {
             0..0x80 => (u32::from(text[at]), 1),
             0xe0..0xf0 => (decode(text, at).0, LETTER),
@@ -236,18 +236,18 @@ fn few_letters(text: &[u8]) -> (u64, usize) {
 #[inline(always)]
 fn ascii_words(text: &[u8]) -> Option<u64> {
     match text.first_chunk() {
-        Some(block) => block_words(block),
+        Some(chunk) => chunk_words(chunk),
         None => end_words(text),
     }
 }
 
 /// As [`ascii_words`], for 64 bytes. The compiler makes 16 or more comparisons an operation of the first loop.
 #[inline(always)]
-fn block_words(block: &[u8; BLOCK]) -> Option<u64> {
-    if !block.is_ascii() {
+fn chunk_words(chunk: &[u8; CHUNK]) -> Option<u64> {
+    if !chunk.is_ascii() {
         return None;
     }
-    Some(mask(block, is_ascii_word))
+    Some(mask(chunk, is_ascii_word))
 }
 
 #[inline(always)]
@@ -255,7 +255,7 @@ fn is_ascii_word(byte: u8) -> bool {
     ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte.wrapping_sub(b'0') < 10)
 }
 
-/// The same as [`block_words`] for 1 to 63 bytes. They are not copied to a padded block, because a CPU that reads what
+/// The same as [`chunk_words`] for 1 to 63 bytes. They are not copied to a padded chunk, because a CPU that reads what
 /// it has just written in several parts waits for the writes.
 #[inline(always)]
 fn end_words(text: &[u8]) -> Option<u64> {
@@ -295,7 +295,7 @@ fn alphanumeric(bytes: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK, block_letters, block_words, end_words, few_letters};
+    use super::{CHUNK, chunk_letters, chunk_words, end_words, few_letters};
     use crate::random::random;
     use crate::text::classes::{BOUNDARY, PASSES, SPACELESS, class};
 
@@ -303,16 +303,16 @@ mod tests {
     fn masks_match_letters_and_digits() {
         let mut random = random();
         for round in 0..20_000 {
-            let mut block: [u8; 64] = std::array::from_fn(|_| random() as u8 & 0x7f);
+            let mut chunk: [u8; 64] = std::array::from_fn(|_| random() as u8 & 0x7f);
             if round % 3 == 0 {
-                block[random() as usize % 64] |= 0x80;
+                chunk[random() as usize % 64] |= 0x80;
             }
             let mask_of = |bytes: &[u8]| {
                 let bit = |(i, byte): (usize, &u8)| u64::from(byte.is_ascii_alphanumeric()) << i;
                 bytes.is_ascii().then(|| bytes.iter().enumerate().map(bit).sum::<u64>())
             };
-            assert_eq!(block_words(&block), mask_of(&block), "{block:?}");
-            let end = &block[..1 + random() as usize % 63];
+            assert_eq!(chunk_words(&chunk), mask_of(&chunk), "{chunk:?}");
+            let end = &chunk[..1 + random() as usize % 63];
             assert_eq!(end_words(end), mask_of(end), "{end:?}");
         }
     }
@@ -328,21 +328,21 @@ mod tests {
     }
 
     #[test]
-    fn block_letters_match_few_letters() {
+    fn chunk_letters_match_few_letters() {
         let others =
             ['a', '7', ' ', '\u{3042}', '\u{30fc}', '\u{3099}', '\u{ff0c}', '\u{4dc0}', '\u{4dff}', '\u{4dbf}'];
         let more = ['\u{4e00}', '\u{9fff}', '\u{3002}', '\u{e9}', '\u{20000}', '\u{ac00}', '\u{a000}', '\u{3400}'];
         let mut random = random();
         for round in 0..20_000 {
             let one_in = 1 + round % 30;
-            let text: String = (0..BLOCK)
+            let text: String = (0..CHUNK)
                 .map(|_| match random() as usize {
                     n if n % one_in > 0 => char::from_u32(0x4e00 + (n / one_in % 0x5200) as u32).unwrap_or('a'),
                     n => *others.iter().chain(&more).nth(n / one_in % 18).unwrap_or(&'a'),
                 })
                 .collect();
-            let block = text.as_bytes().first_chunk().expect("the text is long enough");
-            assert_eq!(block_letters(block), few_letters(text.as_bytes()), "{text}");
+            let chunk = text.as_bytes().first_chunk().expect("the text is long enough");
+            assert_eq!(chunk_letters(chunk), few_letters(text.as_bytes()), "{text}");
         }
     }
 }

@@ -15,7 +15,7 @@ use super::command::{self, Command};
 use super::indexes::NamedIndex;
 use super::loading;
 use super::prefix::{Prefix, in_quotes};
-use super::provenance::{Maker, has_comment, is_marked_for, is_marked_relation, is_marked_trigger, maker_of};
+use super::provenance::{Maker, has_comment, is_labelled_for, is_labelled_relation, is_labelled_trigger, maker_of};
 use super::renamed::RenamedBlock;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, generation_of};
@@ -161,10 +161,10 @@ impl<'a> Attached<'a> {
             };
             let is_on_column = column.is_some_and(|column| numbers.contains(&column));
             // An index on a partition is dropped with the index on the partitioned table.
-            if index.is_partition || !is_on_column && !is_marked_for(index.oid, self.prefix)? {
+            if index.is_partition || !is_on_column && !is_labelled_for(index.oid, self.prefix)? {
                 continue;
             }
-            let is_ours = is_marked_relation(index.oid, 0)?
+            let is_ours = is_labelled_relation(index.oid, 0)?
                 || match &key {
                     // An interrupted command leaves its index without the comment.
                     Some(key) if !has_comment(index.oid, 0) => {
@@ -190,7 +190,7 @@ impl<'a> Attached<'a> {
         }
         for trigger in UpdateTrigger::all_of(schema, &member.open())? {
             if trigger.fingerprint == self.prefix.fingerprint() && !trigger.is_clone {
-                let is_ours = is_marked_trigger(trigger.oid)?;
+                let is_ours = is_labelled_trigger(trigger.oid)?;
                 if is_ours { &mut self.triggers } else { &mut self.other_triggers }.push((member, trigger.name));
             }
         }
@@ -222,7 +222,7 @@ impl<'a> Attached<'a> {
             notice(format!("leaving column \"{column}\", which has been changed since simhash_attach made it"));
         }
         for (column, maker) in &self.columns.unmarked {
-            notice(format!("leaving column \"{column}\", whose comment has no line \"{}...\"", maker.mark()));
+            notice(format!("leaving column \"{column}\", whose comment has no line \"{}...\"", maker.label()));
         }
         for column in &self.columns.others {
             notice(format!("leaving column \"{column}\", which simhash_attach did not make"));
@@ -238,7 +238,7 @@ impl<'a> Attached<'a> {
             format!("nothing is attached to table \"{}\" with prefix \"{}\"", table.name, self.prefix.fingerprint());
         let error = user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message);
         if let Some((column, maker)) = self.columns.unmarked.first() {
-            let detail = format!("The comment of the column {column} has no line \"{}...\".", maker.mark());
+            let detail = format!("The comment of the column {column} has no line \"{}...\".", maker.label());
             return error
                 .set_detail(sendable(detail))
                 .set_hint("Add the line to the comments of the columns, or drop the columns with ALTER TABLE.");

@@ -73,7 +73,9 @@ fn read(table: &Target, columns: &[&str], query: &str) -> Result<u64, ErrorRepor
             error => error.rethrow(),
         })
         .catch_when(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, |error| match error {
-            CaughtError::PostgresError(error) if !is_mapped => Err(unmapped(table, &server, &role, &raised::message(&error)?)),
+            CaughtError::PostgresError(error) if !is_mapped => {
+                Err(unmapped(table, &server, &role, &raised::message(&error)?))
+            }
             error => error.rethrow(),
         })
         .execute()

@@ -23,14 +23,14 @@ use crate::sql::indexed::source::as_bigint;
 
 /// SQL for a condition on a row of `pg_depend`: the dependent object is statistics that this module has created.
 pub fn is_loading() -> String {
-    let mark = Maker::Attach.mark();
+    let label = Maker::Attach.label();
     let comment = "pg_catalog.obj_description(objid, 'pg_statistic_ext')";
     format!(
         "classid = 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass \
          AND (pg_catalog.starts_with({comment}, {}) \
               OR pg_catalog.strpos({comment}, {}) OPERATOR(pg_catalog.>) 0)",
-        quote_literal(mark),
-        quote_literal(format!("\n{mark}"))
+        quote_literal(label),
+        quote_literal(format!("\n{label}"))
     )
 }
 

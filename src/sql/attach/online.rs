@@ -13,7 +13,7 @@ use pgrx::spi::{quote_identifier, quote_literal};
 use super::command::{self, Command};
 use super::foreign;
 use super::prefix::Prefix;
-use super::provenance::{Maker, is_marked_relation};
+use super::provenance::{Maker, is_labelled_relation};
 use super::table::one_by_one;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::check_has_rows;
@@ -175,7 +175,7 @@ impl Online {
         // A plain bigint may have any values, unless the trigger computes it, or our comment shows that an earlier call
         // made it.
         let is_plain = found.data_type == pg_sys::INT8OID && !found.is_generated;
-        if is_plain && (has_trigger || is_marked_relation(table.oid, found.attnum)?) {
+        if is_plain && (has_trigger || is_labelled_relation(table.oid, found.attnum)?) {
             return Ok(());
         }
         let message =

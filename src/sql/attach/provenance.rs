@@ -1,5 +1,5 @@
-//! The comments that mark what attach made: users see them in `\d+`, dumps include them, and detach relies on them. The
-//! mark begins a line of the comment, so that other tools can add lines before it.
+//! The comments that label what attach made: users see them in `\d+`, dumps include them, and detach relies on them. The
+//! label begins a line of the comment, so that other tools can add lines before it.
 
 use std::iter;
 
@@ -21,37 +21,37 @@ impl Maker {
     pub const ALL: [Self; 2] = [Self::Attach, Self::Online];
 
     /// The beginning of the comments on its objects.
-    pub fn mark(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Attach => "made by simhash_attach: ",
             Self::Online => "made by simhash_attach_online: ",
         }
     }
 
-    /// The command that marks an object with a comment. `object` is its kind and name, as COMMENT ON takes them.
+    /// The command that labels an object with a comment. `object` is its kind and name, as COMMENT ON takes them.
     pub fn comment(self, object: &str, description: &str) -> String {
-        format!("COMMENT ON {object} IS {}", quote_literal(format!("{}{description}", self.mark())))
+        format!("COMMENT ON {object} IS {}", quote_literal(format!("{}{description}", self.label())))
     }
 }
 
 /// Which function made a relation, or a column of it if `column` is not 0, by its comment.
 pub fn maker_of(relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<Option<Maker>, ErrorReport> {
-    marked_by(relation, pg_sys::RelationRelationId, column)
+    labelled_by(relation, pg_sys::RelationRelationId, column)
 }
 
 /// Whether attach made a relation, or a column of it if `column` is not 0.
-pub fn is_marked_relation(relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<bool, ErrorReport> {
+pub fn is_labelled_relation(relation: pg_sys::Oid, column: pg_sys::AttrNumber) -> Result<bool, ErrorReport> {
     Ok(maker_of(relation, column)?.is_some())
 }
 
-pub fn is_marked_trigger(trigger: pg_sys::Oid) -> Result<bool, ErrorReport> {
-    Ok(marked_by(trigger, pg_sys::TriggerRelationId, 0)?.is_some())
+pub fn is_labelled_trigger(trigger: pg_sys::Oid) -> Result<bool, ErrorReport> {
+    Ok(labelled_by(trigger, pg_sys::TriggerRelationId, 0)?.is_some())
 }
 
 /// Whether attach made an index under this prefix, on an expression of a column that may have any name.
-pub fn is_marked_for(index: pg_sys::Oid, prefix: &Prefix) -> Result<bool, ErrorReport> {
+pub fn is_labelled_for(index: pg_sys::Oid, prefix: &Prefix) -> Result<bool, ErrorReport> {
     let comment = comment(index, pg_sys::RelationRelationId, 0)?;
-    Ok(comment.as_deref().and_then(mark).is_some_and(|(_, description)| {
+    Ok(comment.as_deref().and_then(label).is_some_and(|(_, description)| {
         description.split_once(UNDER_PREFIX).is_some_and(|(_, under)| under == prefix.fingerprint())
     }))
 }
@@ -63,20 +63,20 @@ pub fn under_prefix(prefix: &Prefix) -> String {
 
 const UNDER_PREFIX: &str = ", prefix ";
 
-fn marked_by(
+fn labelled_by(
     object: pg_sys::Oid,
     catalog: pg_sys::Oid,
     column: pg_sys::AttrNumber,
 ) -> Result<Option<Maker>, ErrorReport> {
-    Ok(comment(object, catalog, column)?.and_then(|comment| mark(&comment).map(|(maker, _)| maker)))
+    Ok(comment(object, catalog, column)?.and_then(|comment| label(&comment).map(|(maker, _)| maker)))
 }
 
-/// The first mark that begins a line of a comment, and the text after it.
-fn mark(comment: &str) -> Option<(Maker, &str)> {
+/// The first label that begins a line of a comment, and the text after it.
+fn label(comment: &str) -> Option<(Maker, &str)> {
     let lines = iter::once(0).chain(comment.match_indices('\n').map(|(end, _)| end + 1));
     lines
         .map(|start| &comment[start..])
-        .find_map(|line| Maker::ALL.into_iter().find_map(|maker| Some((maker, line.strip_prefix(maker.mark())?))))
+        .find_map(|line| Maker::ALL.into_iter().find_map(|maker| Some((maker, line.strip_prefix(maker.label())?))))
 }
 
 fn comment(

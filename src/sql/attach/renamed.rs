@@ -6,7 +6,7 @@ use simhash::search::blocks::LAYOUTS;
 
 use super::indexes::NamedIndex;
 use super::prefix::Prefix;
-use super::provenance::{Maker, is_marked_relation, maker_of};
+use super::provenance::{Maker, is_labelled_relation, maker_of};
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::relation::Relation;
@@ -63,7 +63,7 @@ impl RenamedBlock {
         for index in NamedIndex::all_of(table)? {
             let is_on_it = index.keys.iter().any(|key| matches!(key.of, Keyed::Column(column) if column == attnum));
             // After the block, the name has the scope, or the suffix of all names of indexes.
-            if is_on_it && is_marked_relation(index.oid, 0)? && index.name.contains(&format!("_block{block}_")) {
+            if is_on_it && is_labelled_relation(index.oid, 0)? && index.name.contains(&format!("_block{block}_")) {
                 return Ok(index.name.contains(&format!("_{}_", prefix.block(block))));
             }
         }

@@ -16,7 +16,7 @@ use super::foreign;
 use super::index_names::IndexNames;
 use super::loading;
 use super::prefix::{Prefix, in_quotes};
-use super::provenance::{Maker, is_marked_relation, maker_of, under_prefix};
+use super::provenance::{Maker, is_labelled_relation, maker_of, under_prefix};
 use super::renamed::RenamedBlock;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, generation_of};
@@ -408,7 +408,7 @@ impl Attachment {
                 }
                 for index in of_block() {
                     if !index.is_partition
-                        && is_marked_relation(index.oid, 0)?
+                        && is_labelled_relation(index.oid, 0)?
                         && let Some(sql) = index.lock_to_drop()?
                     {
                         replaced.push((sql, index.name.clone()));
@@ -417,7 +417,7 @@ impl Attachment {
                 missing.push((member, block, column));
             }
             for index in indexes.iter().filter(|index| missing.len() > lacking && !index.is_of_scope) {
-                if is_marked_relation(index.oid, 0)? {
+                if is_labelled_relation(index.oid, 0)? {
                     of_other_scopes.push(index.name.clone());
                 }
             }

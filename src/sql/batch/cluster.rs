@@ -48,14 +48,14 @@ fn simhash_cluster_verified(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i
     number_of_current_row(call, TASK, |window| {
         let Some(verified) = Verified::read(call, window)? else { return Ok(()) };
         // If the content is the constant NULL, so are all clusters, as with a NULL distance.
-        if verified.rule.resemblance.is_some() && !has_content(call, window)? {
+        if verified.criterion.resemblance.is_some() && !has_content(call, window)? {
             return Ok(());
         }
         let reporter = Reporter::new(NAME, window.rows, verified.progress);
         let rows = read_fingerprints(window, &reporter)?;
-        let firsts = match verified.rule.resemblance {
+        let firsts = match verified.criterion.resemblance {
             Some(_) => verified.verify::<Confirmed>(window, rows, &reporter)?,
-            None => unverified(rows, verified.rule.near, &reporter)?,
+            None => unverified(rows, verified.criterion.near, &reporter)?,
         };
         name(window, &firsts);
         Ok(())

@@ -7,7 +7,7 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::ErrorReport;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::Options;
-use simhash::pairs::{Component, Rows, Rule, Verification};
+use simhash::pairs::{Component, Criterion, Rows, Verification};
 use simhash::search::nearness::Nearness;
 
 use super::progress::Reporter;
@@ -35,7 +35,7 @@ const LEAST_BUDGET: usize = 256 << 20;
 
 /// The arguments of a function, at the first row of the partition.
 pub struct Verified {
-    pub rule: Rule,
+    pub criterion: Criterion,
     pub progress: bool,
     options: Options,
 }
@@ -53,7 +53,11 @@ impl Verified {
             }
             distance => distance.map(Nearness::within),
         };
-        Ok(near.zip(options).map(|(near, options)| Self { rule: Rule { near, resemblance }, progress, options }))
+        Ok(near.zip(options).map(|(near, options)| Self {
+            criterion: Criterion { near, resemblance },
+            progress,
+            options,
+        }))
     }
 
     /// For each row, the position of the row that represents it: the first row of its cluster, or the row that it
@@ -67,13 +71,13 @@ impl Verified {
         // SAFETY: the setting is a plain number, of kilobytes.
         let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
         let report = |progress| reporter.tick(progress);
-        let verification = Verification::<C>::new(rows, self.rule, work_mem.max(LEAST_BUDGET), &report);
+        let verification = Verification::<C>::new(rows, self.criterion, work_mem.max(LEAST_BUDGET), &report);
         let mut verification = verification.map_err(algorithm_error)?;
         // A text is freed before the next is read.
         let mut text_context = PgMemoryContexts::new("simhash text");
         while let Some(row) = verification.row_to_read(&report) {
             let mut features = None;
-            if self.rule.resemblance.is_some() {
+            if self.criterion.resemblance.is_some() {
                 // SAFETY: features are not in the context.
                 features = unsafe { text_context.switch_to(|_| self.features(window, row as usize)) }?;
                 // SAFETY: nothing in the context is used any more.

@@ -13,16 +13,16 @@ use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::Options;
 
 use crate::postgres::error::{algorithm_error, tick};
-use crate::postgres::text::{RememberedText, TextArgument, decode};
+use crate::postgres::text::{CachedText, TextArgument, decode};
 
 /// The longest text to remember, in bytes as it is passed: the limit on the memory that one backend spends on it.
-const MAX_REMEMBERED: usize = 8 << 20;
+const MAX_CACHED_BYTES: usize = 8 << 20;
 
 #[derive(Default)]
 struct Backend {
     fingerprinter: Fingerprinter,
     /// The last text, and its options and fingerprint.
-    text: RememberedText,
+    text: CachedText,
     last: Option<LastFingerprint>,
 }
 
@@ -60,7 +60,7 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
         let fingerprint = backend
             .with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(&text, options, &tick))
             .map_err(algorithm_error)?;
-        if backend.text.remember(identity, MAX_REMEMBERED) {
+        if backend.text.remember(identity, MAX_CACHED_BYTES) {
             backend.last = Some(LastFingerprint { options: options.clone(), fingerprint });
         }
         Ok(fingerprint)

@@ -26,10 +26,10 @@ pub enum Document<'a> {
 thread_local! {
     /// The last documents and their options, the latest first. A query has few documents for all its rows: parsing one
     /// again for each row costs more than fingerprinting a kilobyte of text, and comparing 20 kB costs less than 1 us.
-    static LAST: RefCell<Vec<Remembered>> = const { RefCell::new(Vec::new()) };
+    static LAST: RefCell<Vec<CachedOptions>> = const { RefCell::new(Vec::new()) };
 }
 
-struct Remembered {
+struct CachedOptions {
     is_jsonb: bool,
     document: Box<[u8]>,
     options: Options,
@@ -39,9 +39,9 @@ struct Remembered {
 pub const MAX_BYTES: usize = 128 << 10;
 /// The memory that the JSON parser and the map of weights take for each byte of a document, in bytes: 5 MB at most.
 const MEMORY_OF_BYTE: usize = 40;
-/// How many documents are remembered: a row may have several fingerprints. With their options, they take 100 kB for a
+/// How many documents are cached: a row may have several fingerprints. With their options, they take 100 kB for a
 /// thousand weights, and 12 MB at most.
-const MAX_REMEMBERED: usize = 4;
+const MAX_CACHED_DOCUMENTS: usize = 4;
 
 /// The options in a document; an error if they are invalid or the document is too long.
 pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
@@ -54,7 +54,7 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
     }
     let is_jsonb = matches!(document, Document::Jsonb(_));
     let known = LAST.with_borrow_mut(|last| {
-        let same = |known: &Remembered| known.is_jsonb == is_jsonb && *known.document == *bytes;
+        let same = |known: &CachedOptions| known.is_jsonb == is_jsonb && *known.document == *bytes;
         let position = last.iter().position(same)?;
         last[..=position].rotate_right(1);
         Some(last[0].options.clone())
@@ -67,10 +67,10 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
         Document::Text(text) => parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION)?,
         Document::Jsonb(jsonb) => parse(&to_json(jsonb), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)?,
     };
-    let remembered = Remembered { is_jsonb, document: bytes.into(), options: options.clone() };
+    let cached = CachedOptions { is_jsonb, document: bytes.into(), options: options.clone() };
     LAST.with_borrow_mut(|last| {
-        last.truncate(MAX_REMEMBERED - 1);
-        last.insert(0, remembered);
+        last.truncate(MAX_CACHED_DOCUMENTS - 1);
+        last.insert(0, cached);
     });
     Ok(options)
 }

@@ -14,18 +14,18 @@ use simhash::fingerprint::resemblance::Prepared;
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{Document, RawJsonb, read};
 use crate::postgres::error::{algorithm_error, tick};
-use crate::postgres::text::{RememberedText, TextArgument, decode};
+use crate::postgres::text::{CachedText, TextArgument, decode};
 
 /// The most bytes of the features that are remembered, and of each of the two texts, as they are passed.
-const MAX_REMEMBERED_BYTES: usize = 1 << 20;
+const MAX_CACHED_BYTES: usize = 1 << 20;
 
 #[derive(Default)]
 struct LastTexts {
     /// The features of `text`.
     prepared: Option<Prepared>,
-    text: RememberedText,
+    text: CachedText,
     /// The other text of the last call.
-    other: RememberedText,
+    other: CachedText,
 }
 
 #[cfg(feature = "pg_test")]
@@ -51,7 +51,7 @@ fn simhash_resemblance(
 impl LastTexts {
     fn resemblance(&mut self, texts: [TextArgument<'_>; 2], options: &Options) -> Result<Option<f64>, ErrorReport> {
         let identities = texts.map(TextArgument::identity);
-        let which = |known: &RememberedText| identities.iter().position(|identity| known.is(*identity));
+        let which = |known: &CachedText| identities.iter().position(|identity| known.is(*identity));
         // An error after this leaves the cache empty.
         let known = self.prepared.take().filter(|prepared| prepared.options() == options);
         let (side, prepared) = match known.zip(which(&self.text)) {
@@ -68,9 +68,9 @@ impl LastTexts {
         let other = decode(texts[1 - side].detoast())?;
         let found = with_fingerprinter(|fingerprinter| prepared.resemblance(fingerprinter, &other, &tick));
         let found = found.map_err(algorithm_error)?;
-        if prepared.memory() <= MAX_REMEMBERED_BYTES && self.text.remember(identities[side], MAX_REMEMBERED_BYTES) {
+        if prepared.memory() <= MAX_CACHED_BYTES && self.text.remember(identities[side], MAX_CACHED_BYTES) {
             self.prepared = Some(prepared);
-            self.other.remember(identities[1 - side], MAX_REMEMBERED_BYTES);
+            self.other.remember(identities[1 - side], MAX_CACHED_BYTES);
         }
         Ok(found)
     }

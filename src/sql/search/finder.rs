@@ -119,7 +119,7 @@ const NONE_NEAR: Nearness = Nearness::within(-1);
 const MAX_COLLECTED_TIDS: usize = 1 << 16;
 /// A step that has found more tids than this is not given up: they take a quarter of a megabyte. Once the steps that
 /// were given up have found as many, no step is given up any more; these tids take at most two megabytes.
-const MAX_REMEMBERED_TIDS: usize = 1 << 15;
+const MAX_SEEN_TIDS: usize = 1 << 15;
 
 impl Finder {
     /// A finder in a table of about `row_count` rows. It opens the indexes until [`Finder::end`].
@@ -220,7 +220,7 @@ impl Finder {
         let values = block.ring(self.query, step.radius);
         self.open(index, rows);
         let mut task = Task::new(TaskKind::Step(step), index, Box::new(values));
-        if self.seen.len() >= MAX_REMEMBERED_TIDS {
+        if self.seen.len() >= MAX_SEEN_TIDS {
             task.stop_remembering();
         }
         self.task = Some(task);
@@ -295,7 +295,7 @@ impl Finder {
                 Read::Entry(None) | Read::Pause => {}
                 Read::End => task.is_scanning = false,
             }
-            if task.is_to_be_given_up(Entries::Covering) {
+            if task.gives_up(Entries::Covering) {
                 return None;
             }
         }
@@ -325,7 +325,7 @@ impl Finder {
                     Read::Entry(_) => {
                         task.entries += 1;
                         push(&mut task.to_fetch, number_of(scan.tid()));
-                        if task.is_to_be_given_up(Entries::Plain) {
+                        if task.gives_up(Entries::Plain) {
                             return None;
                         }
                     }
@@ -454,7 +454,7 @@ impl Task {
     fn remember(&mut self, tid: ItemPointerData) {
         if let Some(tids) = &mut self.found {
             push(tids, number_of(tid));
-            if tids.len() >= MAX_REMEMBERED_TIDS {
+            if tids.len() >= MAX_SEEN_TIDS {
                 self.stop_remembering();
             }
         }
@@ -466,7 +466,7 @@ impl Task {
     }
 
     /// Whether the entries that are not near have cost so much that giving the step up is cheaper.
-    fn is_to_be_given_up(&self, entries: Entries) -> bool {
+    fn gives_up(&self, entries: Entries) -> bool {
         let TaskKind::Step(step) = self.kind else { return false };
         self.found.is_some() && (self.entries - self.near) as f64 * entries.microseconds() > step.limit
     }

@@ -13,7 +13,7 @@ use html5gum::{Readable, Reader};
 use super::elements::Element;
 use crate::error::Error;
 use crate::memory::check_available;
-use crate::ticking::BYTES;
+use crate::ticking::BYTES_BETWEEN_TICKS;
 
 /// The part of the document that html5gum has not read.
 pub struct HtmlSource<'a> {
@@ -42,14 +42,14 @@ impl<'a> HtmlSource<'a> {
     fn skip(&mut self, bytes: usize) {
         self.rest = &self.rest[bytes..];
         if self.rest.len() < self.next_tick {
-            self.next_tick = self.rest.len().saturating_sub(BYTES);
+            self.next_tick = self.rest.len().saturating_sub(BYTES_BETWEEN_TICKS);
             (self.tick)();
         }
     }
 
     /// The next bytes, as many as are read between two ticks.
     fn ahead(&self) -> &'a [u8] {
-        &self.rest[..self.rest.len().min(BYTES)]
+        &self.rest[..self.rest.len().min(BYTES_BETWEEN_TICKS)]
     }
 
     /// Skips tags, and white space after them. Returns whether these separate words.
@@ -127,7 +127,7 @@ fn plain_tag(text: &[u8], offset: usize) -> Option<(usize, bool)> {
     let letters = word(&text[start..]);
     // html5gum reads names that do not end within eight bytes.
     let length = ends_name(letters).trailing_zeros() / 8;
-    let name = (letters | SMALL) & !(!0u64).checked_shl(8 * length)?;
+    let name = (letters | CASE_BITS) & !(!0u64).checked_shl(8 * length)?;
     let element = Element::of_word(name);
     if !(name as u8).is_ascii_lowercase() || !matches!(element, Element::Inline | Element::Box) {
         return None;
@@ -162,7 +162,7 @@ fn attribute_end(text: &[u8], offset: usize) -> Option<usize> {
 }
 
 /// In capitals, these bits are not set, but they are in small letters and digits.
-const SMALL: u64 = 0x2020_2020_2020_2020;
+const CASE_BITS: u64 = 0x2020_2020_2020_2020;
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 

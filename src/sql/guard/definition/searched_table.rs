@@ -120,7 +120,7 @@ impl SearchedTable {
     }
 
     /// Whether a row's text, or a part of it, is stored out of line.
-    pub fn has_source_out_of_line(&self, row: Row<'_>) -> bool {
+    pub fn has_external_source(&self, row: Row<'_>) -> bool {
         self.source.as_ref().is_some_and(|source| source.columns.iter().any(|&column| row.is_out_of_line(column)))
     }
 

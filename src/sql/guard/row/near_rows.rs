@@ -164,7 +164,7 @@ impl<'a> NearRows<'a> {
             VersionState::Depends { on, inserts } => {
                 // If an inserting transaction rolls back, VACUUM may immediately remove the values that it stored out
                 // of line. So do not read such a text before the transaction has ended.
-                let may_vanish = inserts && searched.has_source_out_of_line(row);
+                let may_vanish = inserts && searched.has_external_source(row);
                 let is_refuted =
                     |text: &NewText| Ok::<_, ErrorReport>(!may_vanish && text.confirm(searched, row)?.is_none());
                 if self.awaited.is_none() && !new_text.map_or(Ok(false), is_refuted)? {

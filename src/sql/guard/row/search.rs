@@ -130,7 +130,7 @@ impl NearQuery<'_> {
                 scan.refuse();
                 continue;
             };
-            if self.is_left_to_on_conflict(searched, version, state) {
+            if self.is_for_on_conflict(searched, version, state) {
                 continue;
             }
             let is_old = self.is_old_version(searched, version.row());
@@ -147,7 +147,7 @@ impl NearQuery<'_> {
     }
 
     /// Whether ON CONFLICT will find this row, whatever other transactions do.
-    fn is_left_to_on_conflict(&self, searched: &SearchedTable, version: RowVersion<'_>, state: VersionState) -> bool {
+    fn is_for_on_conflict(&self, searched: &SearchedTable, version: RowVersion<'_>, state: VersionState) -> bool {
         let Some(has_same_key) = self.has_same_key.filter(|_| self.table == searched.oid) else { return false };
         match state {
             VersionState::Present => has_same_key(version.row(), false),

@@ -1,12 +1,12 @@
-//! The rule by which two rows are near-duplicates.
+//! The criterion by which two rows are near-duplicates.
 
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::search::nearness::Nearness;
 
-/// When two rows are near-duplicates: their fingerprints are near and, if the rule asks for it, their texts resemble
+/// When two rows are near-duplicates: their fingerprints are near and, if the criterion asks for it, their texts resemble
 /// each other.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct Criterion {
     /// When two fingerprints are near.
     pub near: Nearness,
     /// The least [resemblance](crate::fingerprint::resemblance::resemblance) of the texts; None to leave texts out of
@@ -14,7 +14,7 @@ pub struct Rule {
     pub resemblance: Option<f64>,
 }
 
-impl Rule {
+impl Criterion {
     /// Whether a row with these features may be a near-duplicate of any other: a text without a feature resembles none.
     pub fn applies(&self, features: Option<&FeatureSet>) -> bool {
         self.resemblance.is_none() || features.is_some()
