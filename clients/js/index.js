@@ -27,13 +27,13 @@ export function features(text, options) {
   const view = new DataView(output)
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   const found = []
-  for (let place = 0; place < output.byteLength; ) {
-    const hash = view.getBigInt64(place, true)
-    const weight = view.getFloat64(place + 8, true)
-    const length = view.getUint32(place + 16, true)
-    const feature = decoder.decode(new Uint8Array(output, place + 20, length))
+  for (let offset = 0; offset < output.byteLength; ) {
+    const hash = view.getBigInt64(offset, true)
+    const weight = view.getFloat64(offset + 8, true)
+    const length = view.getUint32(offset + 16, true)
+    const feature = decoder.decode(new Uint8Array(output, offset + 20, length))
     found.push({ feature, weight, hash })
-    place += 20 + length
+    offset += 20 + length
   }
   return found
 }
@@ -53,13 +53,13 @@ export function difference(a, b, options) {
   const view = new DataView(output)
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   const found = []
-  for (let place = 0; place < output.byteLength; ) {
-    const side = ['a', 'b'][view.getUint32(place, true)]
-    const weight = view.getFloat64(place + 4, true)
-    const length = view.getUint32(place + 12, true)
-    const feature = decoder.decode(new Uint8Array(output, place + 16, length))
+  for (let offset = 0; offset < output.byteLength; ) {
+    const side = ['a', 'b'][view.getUint32(offset, true)]
+    const weight = view.getFloat64(offset + 4, true)
+    const length = view.getUint32(offset + 12, true)
+    const feature = decoder.decode(new Uint8Array(output, offset + 16, length))
     found.push({ side, feature, weight })
-    place += 16 + length
+    offset += 16 + length
   }
   return found
 }

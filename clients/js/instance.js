@@ -67,12 +67,12 @@ export function answer(name, inputs, ...numbers) {
   }
 }
 
-function write(input, place) {
+function write(input, number) {
   const bytes =
     typeof input === 'string'
       ? encoder.encode(input)
       : new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
-  const begin = call('input', place, bytes.length) >>> 0
+  const begin = call('input', number, bytes.length) >>> 0
   if (begin === 0) {
     throw new RangeError('out of memory')
   }

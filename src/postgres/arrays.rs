@@ -85,21 +85,21 @@ pub unsafe fn integers<'a>(array: *const pg_sys::ArrayType) -> Result<&'a [i32],
 }
 
 /// A Rust type that reads array elements of all types with the same storage.
-trait Element: FromDatum {
+trait ArrayElement: FromDatum {
     /// `typlen` and `typbyval` of the types.
     const STORED: (i16, bool);
 }
 
-impl Element for RawText<'_> {
+impl ArrayElement for RawText<'_> {
     const STORED: (i16, bool) = (-1, false);
 }
 
-impl Element for f64 {
+impl ArrayElement for f64 {
     const STORED: (i16, bool) = (8, true);
 }
 
 /// The elements of a one-dimensional array; an error if they are not stored as `T` reads them.
-fn elements<'a, T: Element + 'a>(
+fn elements<'a, T: ArrayElement + 'a>(
     array: &'a AnyArray,
     what: &'static str,
 ) -> Result<impl ExactSizeIterator<Item = Result<T, ErrorReport>> + 'a, ErrorReport> {
@@ -113,7 +113,7 @@ fn elements<'a, T: Element + 'a>(
 /// The error for a NULL element; `position` counts from 0.
 pub fn null_element(what: &str, position: usize) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not contain NULL"))
-        .set_detail(format!("Element {} is NULL.", position + 1))
+        .set_detail(format!("ArrayElement {} is NULL.", position + 1))
         .set_hint("Filter out NULLs when building the arrays: WHERE ... IS NOT NULL.")
 }
 

@@ -16,7 +16,7 @@ use pgrx::pg_sys::pg_enc;
 const FIRST: u32 = 0xF_0000;
 
 /// A part of a text.
-pub enum Part<'a> {
+pub enum TextPart<'a> {
     /// UTF-8.
     Plain(&'a str),
     /// Bytes in the server's encoding.
@@ -37,7 +37,7 @@ pub fn from_raw(text: &[u8]) -> String {
 }
 
 /// Calls `f` with the parts of a text, in order.
-pub fn each_part<E>(text: &str, mut f: impl FnMut(Part<'_>) -> Result<(), E>) -> Result<(), E> {
+pub fn each_part<E>(text: &str, mut f: impl FnMut(TextPart<'_>) -> Result<(), E>) -> Result<(), E> {
     let byte = |c: char| u32::from(c).checked_sub(FIRST).and_then(|byte| u8::try_from(byte).ok());
     let is_raw = |c: char| encoding() != pg_enc::PG_UTF8 && byte(c).is_some();
     let mut rest = text;
@@ -45,8 +45,8 @@ pub fn each_part<E>(text: &str, mut f: impl FnMut(Part<'_>) -> Result<(), E>) ->
         let (plain, following) = rest.split_at(rest.find(is_raw).unwrap_or(rest.len()));
         let end = following.find(|c| !is_raw(c)).unwrap_or(following.len());
         let raw: Vec<u8> = following[..end].chars().filter_map(byte).collect();
-        f(Part::Plain(plain))?;
-        f(Part::Raw(&raw))?;
+        f(TextPart::Plain(plain))?;
+        f(TextPart::Raw(&raw))?;
         rest = &following[end..];
     }
     Ok(())
@@ -60,8 +60,8 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     let mut readable = String::with_capacity(text.len());
     let Ok(()) = each_part(text, |part| {
         match part {
-            Part::Plain(text) => readable.push_str(text),
-            Part::Raw(bytes) => readable.push_str(&convert(bytes)),
+            TextPart::Plain(text) => readable.push_str(text),
+            TextPart::Raw(bytes) => readable.push_str(&convert(bytes)),
         }
         Ok::<_, std::convert::Infallible>(())
     });

@@ -11,7 +11,7 @@ use pgrx::{AnyElement, FromDatum};
 
 use super::error::user_error;
 use super::raised::raise_with_hint;
-use super::server_text::{Part, each_part, encoding, from_raw};
+use super::server_text::{TextPart, each_part, encoding, from_raw};
 use super::text::{RawText, decode_copy};
 
 /// Runs a statement, and returns the number of rows it processed.
@@ -120,8 +120,8 @@ pub fn to_server(text: &str) -> Result<CString, ErrorReport> {
     let mut bytes = Vec::with_capacity(text.len());
     each_part(text, |part| {
         match part {
-            Part::Plain(text) => bytes.extend(encode(text)?.to_bytes()),
-            Part::Raw(raw) => bytes.extend(raw),
+            TextPart::Plain(text) => bytes.extend(encode(text)?.to_bytes()),
+            TextPart::Raw(raw) => bytes.extend(raw),
         }
         Ok(())
     })?;

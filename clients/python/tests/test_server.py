@@ -126,13 +126,13 @@ class Server(unittest.TestCase):
         query = """
             SELECT i, feature, weight, hash
             FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS u(t, o, i),
-                ROWS FROM (simhash_features(t, o::jsonb)) WITH ORDINALITY AS f(feature, weight, hash, place)
-            ORDER BY i, place
+                ROWS FROM (simhash_features(t, o::jsonb)) WITH ORDINALITY AS f(feature, weight, hash, number)
+            ORDER BY i, number
         """
         theirs = self.rows(query, self.texts[:1000], self.documents[:1000])
         ours = []
-        for place, (text, options) in enumerate(zip(self.texts[:1000], self.options), start=1):
-            ours += [(place, *feature) for feature in pg_simhash.features(text, **options)]
+        for number, (text, options) in enumerate(zip(self.texts[:1000], self.options), start=1):
+            ours += [(number, *feature) for feature in pg_simhash.features(text, **options)]
         self.compare(ours, theirs)
 
     def test_features_of_the_caller(self):
@@ -172,13 +172,13 @@ class Server(unittest.TestCase):
         query = """
             SELECT i, side, feature, weight
             FROM unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS u(a, b, o, i),
-                ROWS FROM (simhash_difference(a, b, o::jsonb)) WITH ORDINALITY AS d(side, feature, weight, place)
-            ORDER BY i, place
+                ROWS FROM (simhash_difference(a, b, o::jsonb)) WITH ORDINALITY AS d(side, feature, weight, number)
+            ORDER BY i, number
         """
         theirs = self.rows(query, self.texts[:1000], others, self.documents[:1000])
         ours = []
-        for place, (a, b, options) in enumerate(zip(self.texts, others, self.options), start=1):
-            ours += [(place, *one) for one in pg_simhash.difference(a, b, **options)]
+        for number, (a, b, options) in enumerate(zip(self.texts, others, self.options), start=1):
+            ours += [(number, *one) for one in pg_simhash.difference(a, b, **options)]
         self.compare(ours, theirs)
         self.assertGreater(len(ours), 1000)
 

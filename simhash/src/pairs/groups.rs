@@ -1,7 +1,7 @@
 //! Groups of equal fingerprints: the search sees a million identical rows as one fingerprint.
 
 use super::compare::LANES;
-use super::partition::{Block, Numbered, SliceMut, begins};
+use super::partition::{Numbered, PartitionBlock, SliceMut, begins};
 use super::progress::{Phase, Progress};
 use crate::error::{Error, MAX_ROWS};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
@@ -182,7 +182,7 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
     let rest = bits - sorted_by;
     let mut moved = false;
     for low in (rest..bits).step_by(DIGIT_BITS as usize) {
-        let digit = Block::new(low, DIGIT_BITS.min(bits - low), DIGIT_BITS);
+        let digit = PartitionBlock::new(low, DIGIT_BITS.min(bits - low), DIGIT_BITS);
         let (from, to) = if moved { (&mut *spare, &mut *rows) } else { (&mut *rows, &mut *spare) };
         let mut counts = [0; 1 << DIGIT_BITS];
         digit.count(&from.fingerprints[start..end], &mut counts, &|| tick(share));

@@ -13,7 +13,7 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Consecutive bits of a fingerprint, and the number of buckets for their values.
 #[derive(Clone, Copy, Debug)]
-pub struct Block {
+pub struct PartitionBlock {
     /// The lowest bit of the block.
     pub low: u32,
     /// Number of bits in which the block of two near fingerprints may differ.
@@ -24,7 +24,7 @@ pub struct Block {
     shift: u32,
 }
 
-impl Block {
+impl PartitionBlock {
     /// The block of `width` bits whose lowest is bit `low` of the fingerprint, in at most 2^`bits` buckets. If there
     /// are fewer buckets than values, a hash assigns several values to a bucket.
     pub fn new(low: u32, width: u32, bits: u32) -> Self {

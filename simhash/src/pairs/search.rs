@@ -30,7 +30,7 @@ use std::ops::Range;
 use super::bits::Worths;
 use super::compare::{Cursor, Kernel, RowPairs};
 use super::memory::{push, resize};
-use super::partition::{Block, Numbered, begins};
+use super::partition::{Numbered, PartitionBlock, begins};
 use super::plan::{self, MAX_DISTANCE, MIN_SPLIT_ROWS, Plan};
 use super::progress::{Phase, Progress};
 use crate::distance::hamming;
@@ -100,7 +100,7 @@ struct Level {
     to_start: usize,
     budget: u32,
     worths: Worths,
-    blocks: Vec<Block>,
+    blocks: Vec<PartitionBlock>,
     /// Sizes of the buckets; the buckets of block i begin at i * `stride`.
     counts: Vec<u32>,
     stride: usize,
@@ -131,7 +131,7 @@ struct Bucket {
 }
 
 /// What to search next in a partitioned slice.
-enum Part {
+enum SlicePart {
     /// A bucket.
     Within(Bucket),
     /// The pairs of a bucket and a later one whose values are near.
@@ -164,7 +164,7 @@ impl Level {
     }
 
     /// The next part of the block that has pairs.
-    fn next_part(&mut self) -> Option<Part> {
+    fn next_part(&mut self) -> Option<SlicePart> {
         let block = self.blocks[self.block];
         let first = self.block * self.stride;
         let counts = &self.counts[first..first + block.buckets()];
@@ -174,7 +174,10 @@ impl Level {
                 let other = (self.bucket - 1) ^ mask as usize;
                 if other >= self.bucket && counts[other] > 0 {
                     let start = self.to_start + self.begins[other] as usize;
-                    return Some(Part::Between(self.entered..self.position, start..start + counts[other] as usize));
+                    return Some(SlicePart::Between(
+                        self.entered..self.position,
+                        start..start + counts[other] as usize,
+                    ));
                 }
             }
             let count = *counts.get(self.bucket)?;
@@ -188,7 +191,7 @@ impl Level {
             if count > 1 {
                 let budget = self.budget - least_distance(&self.blocks[..self.block]);
                 let (start, end) = (self.entered, self.position);
-                return Some(Part::Within(Bucket { start, end, buffer: self.to, rest: block.low, budget }));
+                return Some(SlicePart::Within(Bucket { start, end, buffer: self.to, rest: block.low, budget }));
             }
         }
     }
@@ -220,7 +223,7 @@ impl Level {
 }
 
 /// The least distance of two fingerprints that are in none of these blocks within the radius.
-fn least_distance(blocks: &[Block]) -> u32 {
+fn least_distance(blocks: &[PartitionBlock]) -> u32 {
     blocks.iter().map(|block| block.radius + 1).sum()
 }
 
@@ -301,9 +304,9 @@ impl PairSearch {
             }
             let Some(level) = self.levels[..self.depth].last_mut() else { return Ok(false) };
             match level.next_part() {
-                Some(Part::Within(bucket)) if bucket.end - bucket.start < MIN_SPLIT_ROWS => self.compare(&bucket),
-                Some(Part::Within(bucket)) => self.enter(bucket, tick)?,
-                Some(Part::Between(rows, columns)) => {
+                Some(SlicePart::Within(bucket)) if bucket.end - bucket.start < MIN_SPLIT_ROWS => self.compare(&bucket),
+                Some(SlicePart::Within(bucket)) => self.enter(bucket, tick)?,
+                Some(SlicePart::Between(rows, columns)) => {
                     self.compared = level.to;
                     self.cursor = Cursor::between(rows, columns);
                 }
@@ -381,7 +384,7 @@ impl PairSearch {
         if len < MIN_SPLIT_ROWS {
             return Ok(false);
         }
-        let mut blocks: Vec<Block> = Vec::new();
+        let mut blocks: Vec<PartitionBlock> = Vec::new();
         let (mut cost, mut bits) = (0.0, u32::MAX);
         let probed = self.near.blocks().and_then(|count| self.near.probed_blocks(count));
         for (block, radius) in probed.into_iter().flatten() {
@@ -391,7 +394,7 @@ impl PairSearch {
             }
             let within = plan::within(len, block.width(), radius);
             (cost, bits) = (cost + within.cost, bits.min(within.bits));
-            push(&mut blocks, Block::within(block.low(), block.width(), within.bits, radius))?;
+            push(&mut blocks, PartitionBlock::within(block.low(), block.width(), within.bits, radius))?;
         }
         if cost >= plan::compare_all(len as f64) || self.prepare(bucket, blocks, tick)? >= 1.0 {
             return Ok(false);
@@ -408,7 +411,7 @@ impl PairSearch {
         let mut blocks = Vec::new();
         blocks.try_reserve(wanted)?;
         let cuts = split.worths.cut(split.rest, split.budget + 1, width);
-        blocks.extend(cuts.map(|(low, wide)| Block::new(low, wide, width + SPARE_BITS)));
+        blocks.extend(cuts.map(|(low, wide)| PartitionBlock::new(low, wide, width + SPARE_BITS)));
         if blocks.len() != wanted {
             return Ok(false);
         }
@@ -423,7 +426,7 @@ impl PairSearch {
 
     /// Prepares a level that splits a slice, and counts its buckets. Returns the cost of partitioning and comparing the
     /// buckets as a share of the cost of comparing all pairs.
-    fn prepare(&mut self, bucket: &Bucket, blocks: Vec<Block>, tick: &dyn Fn(Progress)) -> Result<f64, Error> {
+    fn prepare(&mut self, bucket: &Bucket, blocks: Vec<PartitionBlock>, tick: &dyn Fn(Progress)) -> Result<f64, Error> {
         let Bucket { start, end, buffer, .. } = *bucket;
         let len = end - start;
         let (to, to_start) = if len > self.cached { (1 - buffer, start) } else { (LARGE_BUFFERS + self.depth, 0) };

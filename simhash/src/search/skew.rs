@@ -128,13 +128,13 @@ impl Skew {
 }
 
 /// Equal fingerprints, which are counted at once: a table may have a million true duplicates.
-struct Group {
+struct EqualFingerprints {
     fingerprint: u64,
     count: u32,
 }
 
 struct Counted {
-    groups: Vec<Group>,
+    groups: Vec<EqualFingerprints>,
     queries: Vec<u64>,
     /// Number of fingerprints in all groups.
     sampled: u64,
@@ -154,7 +154,7 @@ impl Counted {
         groups.try_reserve_exact(fingerprints.chunk_by(u64::eq).count())?;
         groups.extend(fingerprints.chunk_by(u64::eq).filter_map(|equal| {
             let (&fingerprint, count) = (equal.first()?, u32::try_from(equal.len()).ok()?);
-            Some(Group { fingerprint, count })
+            Some(EqualFingerprints { fingerprint, count })
         }));
         Ok(Self { groups, queries, sampled: fingerprints.len() as u64, rows: rows.max(fingerprints.len() as f64) })
     }
@@ -199,7 +199,8 @@ impl Counted {
 
     /// The share of the commonest value of the block that the groups are sorted by.
     fn commonest(&self, block: Block) -> f64 {
-        let equal = |a: &Group, b: &Group| block.value(a.fingerprint) == block.value(b.fingerprint);
+        let equal =
+            |a: &EqualFingerprints, b: &EqualFingerprints| block.value(a.fingerprint) == block.value(b.fingerprint);
         let most = self.groups.chunk_by(equal).map(weight).max().unwrap_or(0);
         most as f64 / self.sampled.max(1) as f64
     }
@@ -251,7 +252,7 @@ fn spaced_evenly(fingerprints: &[u64], count: usize) -> impl Iterator<Item = u64
     (0..count).filter_map(move |i| fingerprints.get((2 * i + 1) * fingerprints.len() / (2 * count)).copied())
 }
 
-fn weight(groups: &[Group]) -> u64 {
+fn weight(groups: &[EqualFingerprints]) -> u64 {
     groups.iter().map(|group| u64::from(group.count)).sum()
 }
 
@@ -268,10 +269,10 @@ fn compared_groups(groups: usize, block: Block, radius: u32) -> u64 {
 
 /// Counts the fingerprints that a query finds by the block of `probed`, and not by an earlier block. The groups are
 /// sorted by the block of `probed`.
-fn first_found(groups: &[Group], query: u64, probed: (Block, u32), earlier: &[(Block, u32)]) -> u64 {
+fn first_found(groups: &[EqualFingerprints], query: u64, probed: (Block, u32), earlier: &[(Block, u32)]) -> u64 {
     let (block, radius) = probed;
-    let first = |group: &&Group| !earlier.iter().any(|&earlier| within(earlier, group.fingerprint, query));
-    let count = |group: &Group| u64::from(group.count);
+    let first = |group: &&EqualFingerprints| !earlier.iter().any(|&earlier| within(earlier, group.fingerprint, query));
+    let count = |group: &EqualFingerprints| u64::from(group.count);
     if compared_groups(groups.len(), block, radius) == groups.len() as u64 {
         return groups.iter().filter(|group| within(probed, group.fingerprint, query)).filter(first).map(count).sum();
     }

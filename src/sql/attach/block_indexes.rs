@@ -51,7 +51,7 @@ pub struct BlockIndexes<'a> {
 }
 
 /// An index that finds all rows with a given value of a block, perhaps within a scope.
-pub struct BlockIndex {
+pub struct NamedBlockIndex {
     index: NamedIndex,
     pub key: BlockKey,
     /// Whether the index has the fingerprint.
@@ -60,7 +60,7 @@ pub struct BlockIndex {
     pub is_of_scope: bool,
 }
 
-impl Deref for BlockIndex {
+impl Deref for NamedBlockIndex {
     type Target = NamedIndex;
 
     fn deref(&self) -> &NamedIndex {
@@ -68,7 +68,7 @@ impl Deref for BlockIndex {
     }
 }
 
-impl BlockIndex {
+impl NamedBlockIndex {
     /// Whether the block is an expression, rather than a column.
     pub fn is_on_expression(&self) -> bool {
         matches!(self.key.of, Keyed::Expression(_))
@@ -77,7 +77,7 @@ impl BlockIndex {
 
 impl BlockIndexes<'_> {
     /// The indexes of a table on blocks of this layout, within any scope.
-    pub fn all_of(&self, table: &Target) -> Result<Vec<BlockIndex>, ErrorReport> {
+    pub fn all_of(&self, table: &Target) -> Result<Vec<NamedBlockIndex>, ErrorReport> {
         let relation = table.open();
         let (Some(fingerprint), Some(scope)) =
             (Column::find(&relation, self.fingerprint)?, self.scope.numbers(&relation)?)
@@ -103,13 +103,13 @@ impl BlockIndexes<'_> {
             let Some(key) = key else { continue };
             let is_of_scope = key.scope == scope && has_own_equality(&relation, &index, &scope);
             let covers = index.covers(Some(fingerprint.attnum));
-            found.push(BlockIndex { index, key, covers, is_of_scope });
+            found.push(NamedBlockIndex { index, key, covers, is_of_scope });
         }
         Ok(found)
     }
 
     /// Whether an index is what the user asks for: it has the scope and, if requested, the fingerprint.
-    pub fn serves(&self, index: &BlockIndex) -> bool {
+    pub fn serves(&self, index: &NamedBlockIndex) -> bool {
         index.is_of_scope && (!self.covering.of_existing() || index.covers)
     }
 

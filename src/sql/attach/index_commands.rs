@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 use pgrx::{AnyArray, AnyElement};
 
-use super::block_indexes::{BlockIndex, BlockIndexes, Covering, has_statistics};
+use super::block_indexes::{BlockIndexes, Covering, NamedBlockIndex, has_statistics};
 use super::command::{self, Command};
 use super::index_names::IndexNames;
 use super::provenance::{Maker, has_comment};
@@ -174,7 +174,7 @@ impl IndexCommands<'_> {
     }
 
     /// Whether its definition and name show that these commands made the index.
-    fn is_ours(&self, table: &Target, index: &BlockIndex) -> Result<bool, ErrorReport> {
+    fn is_ours(&self, table: &Target, index: &NamedBlockIndex) -> Result<bool, ErrorReport> {
         let fingerprint = Column::find(&table.open(), self.required.fingerprint)?.map(|found| found.attnum);
         Ok(index.is_on_expression() && index.is_as_made(table, fingerprint, self.required.prefix, &index.key)?)
     }
@@ -182,7 +182,7 @@ impl IndexCommands<'_> {
     /// Whether these commands made the index, but its comment is missing, because the session ended between CREATE
     /// INDEX and COMMENT. An index on a partition needs no comment: it is dropped with the index on the partitioned
     /// table.
-    fn lacks_comment(&self, table: &Target, index: &BlockIndex) -> Result<bool, ErrorReport> {
+    fn lacks_comment(&self, table: &Target, index: &NamedBlockIndex) -> Result<bool, ErrorReport> {
         Ok(!index.is_partition && !has_comment(index.oid, 0) && self.is_ours(table, index)?)
     }
 
@@ -207,14 +207,14 @@ impl IndexCommands<'_> {
     }
 
     /// The indexes on that block with the scope.
-    fn of_block(&self, table: &Target, block: i32) -> Result<Vec<BlockIndex>, ErrorReport> {
+    fn of_block(&self, table: &Target, block: i32) -> Result<Vec<NamedBlockIndex>, ErrorReport> {
         let mut indexes = self.required.all_of(table)?;
         indexes.retain(|index| index.key.call.block == block && index.is_of_scope);
         Ok(indexes)
     }
 
     /// The index for that block, or None; a valid one if possible.
-    fn existing(&self, table: &Target, block: i32) -> Result<Option<BlockIndex>, ErrorReport> {
+    fn existing(&self, table: &Target, block: i32) -> Result<Option<NamedBlockIndex>, ErrorReport> {
         let mut indexes = self.of_block(table, block)?;
         // Leftovers of an interrupted REINDEX are dropped, not completed.
         indexes.retain(|index| {

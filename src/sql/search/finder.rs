@@ -15,7 +15,7 @@ use simhash::search::growth::{Growth, Step};
 use simhash::search::nearness::Nearness;
 
 use super::plan::Settings;
-use super::rows::Rows;
+use super::rows::FetchedRows;
 use crate::postgres::error::{out_of_memory, push};
 use crate::postgres::heap::entry_scan::{EntryScan, KeyCondition, MOST_VALUES, Read};
 use crate::sql::indexed::layouts::{IndexedBlock, growing};
@@ -178,7 +178,13 @@ impl Finder {
     /// Finds the next near fingerprint at one of these distances. Makes steps until everything within `target` has been
     /// found, as long as the remaining steps cost at most `otherwise` microseconds. An entry that several steps find is
     /// returned once.
-    pub fn next(&mut self, rows: &mut Rows, target: i32, distances: &RangeInclusive<u32>, otherwise: f64) -> Next {
+    pub fn next(
+        &mut self,
+        rows: &mut FetchedRows,
+        target: i32,
+        distances: &RangeInclusive<u32>,
+        otherwise: f64,
+    ) -> Next {
         loop {
             let Some(mut task) = self.task.take() else {
                 let Some(step) = self.growth.next(target, otherwise) else { return Next::Exhausted };
@@ -214,7 +220,7 @@ impl Finder {
         }
     }
 
-    fn begin_step(&mut self, step: Step, rows: &Rows) {
+    fn begin_step(&mut self, step: Step, rows: &FetchedRows) {
         let index = (step.layout, step.block);
         let block = self.index(index).block;
         let values = block.ring(self.query, step.radius);
@@ -227,17 +233,17 @@ impl Finder {
     }
 
     /// Begins a full scan of the cheapest index. If `skips_found`, it leaves out entries that steps have found.
-    pub fn begin_full_scan(&mut self, rows: &Rows, skips_found: bool) {
+    pub fn begin_full_scan(&mut self, rows: &FetchedRows, skips_found: bool) {
         self.counts.full_scans += 1;
         self.begin_on_cheapest_index(rows, TaskKind::FullScan { skips_found }, KeyCondition::NotNull);
     }
 
     /// Begins to read the entries of rows without a fingerprint, for [`Finder::next_any`].
-    pub fn begin_nulls(&mut self, rows: &Rows) {
+    pub fn begin_nulls(&mut self, rows: &FetchedRows) {
         self.begin_on_cheapest_index(rows, TaskKind::FullScan { skips_found: false }, KeyCondition::Null);
     }
 
-    fn begin_on_cheapest_index(&mut self, rows: &Rows, kind: TaskKind, condition: KeyCondition<'_>) {
+    fn begin_on_cheapest_index(&mut self, rows: &FetchedRows, kind: TaskKind, condition: KeyCondition<'_>) {
         let indexes = self.layouts.iter().enumerate();
         let mut all = indexes.flat_map(|(layout, indexes)| (0..indexes.len()).map(move |index| (layout, index)));
         let is_covering = |&(layout, index): &(usize, usize)| self.layouts[layout][index].entries == Entries::Covering;
@@ -303,7 +309,12 @@ impl Finder {
 
     /// The next near entry of a task in a plain index, whose rows must be fetched. None at the end of the task, or if
     /// its step is to be given up.
-    fn next_fetched(&mut self, task: &mut Task, rows: &mut Rows, distances: &RangeInclusive<u32>) -> Option<NearEntry> {
+    fn next_fetched(
+        &mut self,
+        task: &mut Task,
+        rows: &mut FetchedRows,
+        distances: &RangeInclusive<u32>,
+    ) -> Option<NearEntry> {
         loop {
             while let Some(number) = task.to_fetch.pop() {
                 pgrx::check_for_interrupts!();
@@ -370,7 +381,7 @@ impl Finder {
     }
 
     /// Begins a scan of an index, unless it has begun.
-    fn open(&mut self, index: (usize, usize), rows: &Rows) {
+    fn open(&mut self, index: (usize, usize), rows: &FetchedRows) {
         let keys = self.scope.len() + 1;
         self.index(index).open(rows, keys);
     }
@@ -389,7 +400,7 @@ impl Finder {
     }
 
     /// Fetches the row of the entry that was found last; false if the snapshot does not see the row.
-    pub fn fetch(&mut self, rows: &mut Rows) -> bool {
+    pub fn fetch(&mut self, rows: &mut FetchedRows) -> bool {
         let Some(index) = self.task.as_ref().map(|task| task.index) else { return false };
         self.index(index).scan.as_mut().is_some_and(|scan| rows.fetch_entry(scan))
     }
@@ -435,7 +446,7 @@ impl Finder {
 
 impl SearchedIndex {
     /// Begins a scan with `keys` scan keys, unless it has begun.
-    fn open(&mut self, rows: &Rows, keys: usize) {
+    fn open(&mut self, rows: &FetchedRows, keys: usize) {
         let (table, index, snapshot, included) = (rows.table(), self.relation, rows.snapshot(), self.of.fingerprint);
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
         // bigint.

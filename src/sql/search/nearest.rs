@@ -11,7 +11,7 @@ use simhash::search::growth::{Growth, LARGEST_DISTANCE};
 
 use super::USUAL_DISTANCE;
 use super::finder::{Finder, NearEntry, Next};
-use super::rows::Rows;
+use super::rows::FetchedRows;
 use crate::postgres::error::push;
 
 /// A search for the nearest rows.
@@ -132,7 +132,7 @@ impl NearestSearch {
     }
 
     /// The next row; None at the end.
-    pub fn next(&mut self, finder: &mut Finder, rows: &mut Rows) -> Option<Nearby> {
+    pub fn next(&mut self, finder: &mut Finder, rows: &mut FetchedRows) -> Option<Nearby> {
         while self.current <= self.limit {
             if self.current <= self.complete {
                 let of_distance = &mut self.stored[self.current as usize];
@@ -164,7 +164,7 @@ impl NearestSearch {
     }
 
     /// Makes the next step. If a full scan is cheaper, full scans come next.
-    fn make_step(&mut self, finder: &mut Finder, rows: &mut Rows) {
+    fn make_step(&mut self, finder: &mut Finder, rows: &mut FetchedRows) {
         let target = (finder.growth().complete_within() + 1).max(USUAL_DISTANCE).min(self.limit);
         let left = self.full_scan - finder.growth().spent();
         while let Ok(farthest) = u32::try_from(self.farthest) {
@@ -185,7 +185,7 @@ impl NearestSearch {
     }
 
     /// Makes a full scan that stores the entries from the current distance on, up to the capacity.
-    fn make_full_scan(&mut self, finder: &mut Finder, rows: &mut Rows) {
+    fn make_full_scan(&mut self, finder: &mut Finder, rows: &mut FetchedRows) {
         self.stored.iter_mut().for_each(|of_distance| *of_distance = Vec::new());
         self.count = 0;
         self.farthest = self.limit;
@@ -208,7 +208,7 @@ impl NearestSearch {
     }
 
     /// Stores an entry. If this exceeds the capacity, drops the entries at the largest distances.
-    fn store(&mut self, entry: NearEntry, rows: &mut Rows) {
+    fn store(&mut self, entry: NearEntry, rows: &mut FetchedRows) {
         let NearEntry { fingerprint, tid, distance, .. } = entry;
         let is_visible_to_all = self.needs_visibility && rows.is_visible_to_all(tid);
         push(&mut self.stored[distance as usize], StoredEntry { fingerprint, tid, is_visible_to_all });

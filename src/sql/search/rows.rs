@@ -6,8 +6,8 @@ use crate::postgres::ffi::predicate_lock_page;
 use crate::postgres::heap::entry_scan::EntryScan;
 use crate::postgres::heap::row::tid_numbers;
 
-/// Fetches rows of a table into a slot. [`Rows::end`] releases all resources that it holds.
-pub struct Rows {
+/// Fetches rows of a table into a slot. [`FetchedRows::end`] releases all resources that it holds.
+pub struct FetchedRows {
     table: pg_sys::Relation,
     snapshot: pg_sys::Snapshot,
     fetch: *mut pg_sys::IndexFetchTableData,
@@ -21,7 +21,7 @@ pub struct Rows {
     fetches: u64,
 }
 
-impl Rows {
+impl FetchedRows {
     /// # Safety
     /// The table, the slot for its rows, the snapshot, the expression and its context live as long as the result.
     pub unsafe fn new(

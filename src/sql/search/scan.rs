@@ -12,7 +12,7 @@ use super::explain::{Done, explain};
 use super::finder::{Finder, NearEntry, Next};
 use super::nearest::{Capacity, Nearby, NearestSearch};
 use super::plan::Settings;
-use super::rows::Rows;
+use super::rows::FetchedRows;
 use super::scope::ScopeConditions;
 use crate::postgres::error::{raise, user_error};
 use crate::postgres::expression::{integer_value, list};
@@ -32,7 +32,7 @@ pub struct NearScan {
 /// The state of a scan that is executed.
 struct Running {
     finder: Finder,
-    rows: Rows,
+    rows: FetchedRows,
     /// The slot of the node.
     slot: *mut TupleTableSlot,
     state: SearchState,
@@ -113,7 +113,7 @@ impl CustomScan for NearScan {
                     None => slot,
                 };
                 let context = node.ss.ps.ps_ExprContext;
-                let rows = Rows::new(table, (*state).es_snapshot, rows_slot, fingerprint, context);
+                let rows = FetchedRows::new(table, (*state).es_snapshot, rows_slot, fingerprint, context);
                 let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
                 let finder = Finder::new(&settings, settings.rows_in(pages.into()));
                 Running { finder, rows, slot, state: SearchState::New, searches: 0, reported: (0, 0) }

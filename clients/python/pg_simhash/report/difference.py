@@ -76,7 +76,7 @@ def excerpt(text: str, length: int, only_here: list[str], reading: Reading) -> t
 
 
 def visible(text: str) -> str:
-    """The text with a sign in place of each control character, without empty lines."""
+    """The text with a sign instead of each control character, without empty lines."""
     text = EMPTY_LINES.sub("\n", text)
     return CONTROL.sub(lambda match: chr(0x2400 + ord(match[0])) if match[0] < "\x20" else "\ufffd", text)
 
@@ -108,7 +108,7 @@ def tokens(text: str, reading: Reading) -> list[Token]:
 
 
 def _normalised(text: str, keeps_case: bool) -> Iterator[tuple[str, int, int]]:
-    """The characters of the normalised text, each with the place of what it comes from: a character and its marks."""
+    """The characters of the normalised text, each with the position of what it comes from: a character and its marks."""
     start = 0
     while start < len(text):
         end = start + 1
@@ -163,12 +163,12 @@ def _windows(text: str, marks: list[bool]) -> list[tuple[int, int]]:
 
 
 def _at_space(text: str, at: int, step: int) -> int:
-    """The next place in this direction at which a word ends, if one is near."""
-    for place in range(at, at + step * CONTEXT // 3, step):
-        if not 0 < place < len(text):
-            return min(max(place, 0), len(text))
-        if text[place - 1].isspace() or text[place].isspace():
-            return place
+    """The next position in this direction at which a word ends, if one is near."""
+    for position in range(at, at + step * CONTEXT // 3, step):
+        if not 0 < position < len(text):
+            return min(max(position, 0), len(text))
+        if text[position - 1].isspace() or text[position].isspace():
+            return position
     return at
 
 

@@ -78,7 +78,7 @@ def render(table: Table, summary: Summary, examples: int) -> str:
         unrelated=summary.count(Kind.UNRELATED),
         histograms=[charts.distances(summary, searched_distance(table)), charts.resemblances(summary)],
         sizes=charts.sizes(summary),
-        groups=[_group(table, group.size, group.places) for group in summary.groups[:GROUPS]],
+        groups=[_group(table, group.size, group.row_ids) for group in summary.groups[:GROUPS]],
         pairs={kind.name: pairs(kind) for kind in (Kind.DUPLICATE, Kind.OTHER_TEXT, Kind.TOO_FAR)},
         layouts=layouts,
         indexed=[layout for layout in layouts if layout.indexed],
@@ -102,7 +102,7 @@ def _reading(table: Table) -> Reading:
 
 
 def _shown(table: Table, pair: Pair, reading: Reading) -> ShownPair:
-    earlier, later = texts(table, pair.earlier, pair.place)
+    earlier, later = texts(table, pair.earlier, pair.row_id)
     return ShownPair(pair.distance, pair.resemblance, (_shown_text(earlier, reading), _shown_text(later, reading)))
 
 
@@ -111,8 +111,8 @@ def _shown_text(text: Text, reading: Reading) -> ShownText:
     return ShownText(visible(text.key), pieces, text.length, text.features, len(text.only_here), elsewhere)
 
 
-def _group(table: Table, size: int, places: list[tuple[int, str]]) -> ShownGroup:
-    found = beginnings(table, places[:KEYS], BEGINNING)
+def _group(table: Table, size: int, row_ids: list[tuple[int, str]]) -> ShownGroup:
+    found = beginnings(table, row_ids[:KEYS], BEGINNING)
     return ShownGroup(size, [visible(key) for key, _ in found], visible(found[0][1]))
 
 

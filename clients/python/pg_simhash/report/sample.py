@@ -1,6 +1,6 @@
 """Looks up a sample of the rows, as a guard looks up new rows, and reads the texts of pairs.
 
-The queries run in one snapshot, in which a row stays at its place: (oid of the table, ctid).
+The queries run in one snapshot, in which a row keeps its RowId: (oid of the table, ctid).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from psycopg.sql import SQL, Composable, Composed, Identifier
 
 from .table import Table
 
-Place = tuple[int, str]
+RowId = tuple[int, str]
 
 MOST_NEAR = 20
 """How many near rows are read of each row: the nearest of those before it, and the nearest of those after it."""
@@ -44,7 +44,7 @@ FEATURE = 200
 class Near(NamedTuple):
     """A row that is near a sampled row."""
 
-    place: Place
+    row_id: RowId
     distance: int
     resemblance: float
     is_near: bool
@@ -54,9 +54,9 @@ class Near(NamedTuple):
 
 @dataclass
 class Row:
-    """A sampled row. A row is earlier if its primary key is smaller; without one, if its place is."""
+    """A sampled row. A row is earlier if its primary key is smaller; without one, if its RowId is."""
 
-    place: Place
+    row_id: RowId
     near: list[Near] = field(default_factory=list)
 
 
@@ -80,8 +80,8 @@ def rows(table: Table, size: int) -> Iterator[Row]:
     with table.connection.cursor(name="report") as cursor:
         cursor.itersize = 100
         cursor.execute(_query(table, size))
-        for place, found in groupby(cursor, key=lambda row: (row[0], row[1])):
-            row = Row(place)
+        for row_id, found in groupby(cursor, key=lambda row: (row[0], row[1])):
+            row = Row(row_id)
             for _, _, oid, ctid, distance, resemblance, is_near, is_earlier in found:
                 # A text of another table, such as one without a feature, has no resemblance.
                 if oid is not None:
@@ -158,7 +158,7 @@ def _query(table: Table, size: int) -> Composed:
     )
 
 
-def texts(table: Table, a: Place, b: Place) -> tuple[Text, Text]:
+def texts(table: Table, a: RowId, b: RowId) -> tuple[Text, Text]:
     """The texts of a pair of rows, and what only one of them has."""
     features = table.function("simhash_features")
 
@@ -199,10 +199,10 @@ def _decode(text: bytes) -> str:
     return text.decode(errors="replace")
 
 
-def beginnings(table: Table, places: Sequence[Place], length: int) -> list[tuple[str, str]]:
+def beginnings(table: Table, row_ids: Sequence[RowId], length: int) -> list[tuple[str, str]]:
     """The keys of rows, and the beginnings of their texts."""
     query = SQL("SELECT {}, {} FROM {} AS own WHERE tableoid = %s AND ctid = %s::tid").format(
         table.key_of("own"), table.beginning(table.text("own"), length), table.sql
     )
-    found = (table.connection.execute(query, place).fetchone() for place in places)
+    found = (table.connection.execute(query, row_id).fetchone() for row_id in row_ids)
     return [(_decode(row[0]), _decode(row[1])) for row in found if row is not None]

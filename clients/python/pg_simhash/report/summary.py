@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .criterion import Criterion
-from .sample import MOST_NEAR, Near, Place, Row
+from .sample import MOST_NEAR, Near, Row, RowId
 
 
 class Kind(enum.Enum):
@@ -27,8 +27,8 @@ class Kind(enum.Enum):
 class Pair(NamedTuple):
     """A sampled row, and the earlier row that decides about it."""
 
-    place: Place
-    earlier: Place
+    row_id: RowId
+    earlier: RowId
     distance: int
     resemblance: float
     kind: Kind
@@ -38,7 +38,7 @@ class Group(NamedTuple):
     """Rows that are duplicates of each other, perhaps through others."""
 
     size: int
-    places: list[Place]
+    row_ids: list[RowId]
 
 
 @dataclass
@@ -60,10 +60,10 @@ class Summary:
         pairs = sorted((pair for pair in self.pairs if pair.kind is kind), key=self._margin)
         links = _Links()
         for pair in pairs:
-            links.add(pair.place, pair.earlier)
-        first: dict[Place, Pair] = {}
+            links.add(pair.row_id, pair.earlier)
+        first: dict[RowId, Pair] = {}
         for pair in pairs:
-            first.setdefault(links.root(pair.place), pair)
+            first.setdefault(links.root(pair.row_id), pair)
         ones = list(first.values())
         return (ones + [pair for pair in pairs if pair not in ones])[:number]
 
@@ -85,11 +85,11 @@ def summarize(rows: Iterable[Row], criterion: Criterion) -> Summary:
         earlier = [pair for pair in pairs if pair[0].is_earlier]
         if earlier:
             near, kind = min(earlier, key=_rank)
-            summary.pairs.append(Pair(row.place, near.place, near.distance, near.resemblance, kind))
+            summary.pairs.append(Pair(row.row_id, near.row_id, near.distance, near.resemblance, kind))
         duplicates = [near for near, kind in pairs if kind is Kind.DUPLICATE]
         summary.sizes[1 + len(duplicates)] += 1
         for near in duplicates:
-            links.add(row.place, near.place)
+            links.add(row.row_id, near.row_id)
     summary.groups = links.groups()
     return summary
 
@@ -111,26 +111,26 @@ class _Links:
     """Rows that are linked, as sets that are joined (union-find)."""
 
     def __init__(self) -> None:
-        self._parents: dict[Place, Place] = {}
+        self._parents: dict[RowId, RowId] = {}
 
-    def add(self, a: Place, b: Place) -> None:
+    def add(self, a: RowId, b: RowId) -> None:
         self._parents[self.root(a)] = self.root(b)
 
-    def root(self, place: Place) -> Place:
-        while (parent := self._parents.setdefault(place, place)) != place:
-            self._parents[place] = place = self._parents[parent]
-        return place
+    def root(self, row_id: RowId) -> RowId:
+        while (parent := self._parents.setdefault(row_id, row_id)) != row_id:
+            self._parents[row_id] = row_id = self._parents[parent]
+        return row_id
 
     def groups(self) -> list[Group]:
-        members: defaultdict[Place, list[Place]] = defaultdict(list)
-        for place in list(self._parents):
-            members[self.root(place)].append(place)
-        groups = [Group(len(places), sorted(places, key=_order)) for places in members.values()]
+        members: defaultdict[RowId, list[RowId]] = defaultdict(list)
+        for row_id in list(self._parents):
+            members[self.root(row_id)].append(row_id)
+        groups = [Group(len(row_ids), sorted(row_ids, key=_order)) for row_ids in members.values()]
         return sorted(groups, key=lambda group: -group.size)
 
 
-def _order(place: Place) -> tuple[int, ...]:
-    oid, ctid = place
+def _order(row_id: RowId) -> tuple[int, ...]:
+    oid, ctid = row_id
     return (oid, *map(int, ctid.strip("()").split(",")))
 
 

@@ -48,8 +48,8 @@ class Tokens(unittest.TestCase):
 
     def test_places(self):
         text = "The CAT; ﬁne e\u0301tude 東京"
-        places = [text[token.start : token.end] for token in tokens(text, Reading())]
-        self.assertEqual(places, ["The", "CAT", "ﬁne", "e\u0301tude", "東", "京"])
+        found = [text[token.start : token.end] for token in tokens(text, Reading())]
+        self.assertEqual(found, ["The", "CAT", "ﬁne", "e\u0301tude", "東", "京"])
 
 
 class Excerpt(unittest.TestCase):

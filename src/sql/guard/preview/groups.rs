@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The groups in the order of the result.
-pub type Groups = BTreeMap<GroupKey, Group>;
+pub type PreviewGroups = BTreeMap<GroupKey, PreviewGroup>;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GroupKey {
@@ -22,7 +22,7 @@ pub enum GroupKind {
 }
 
 #[derive(Default)]
-pub struct Group {
+pub struct PreviewGroup {
     pub rows: i64,
     /// The row whose resemblance is nearest to the criterion's resemblance.
     pub example: Example,

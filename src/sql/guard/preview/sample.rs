@@ -9,7 +9,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use pgrx::spi::quote_identifier;
 
-use super::groups::{Example, GroupKey, GroupKind, Groups};
+use super::groups::{Example, GroupKey, GroupKind, PreviewGroups};
 use crate::postgres::call::Call;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::heap::row::{Row, TableSlot};
@@ -94,11 +94,11 @@ impl Preview {
         fingerprint: &str,
         sample: i32,
         max_refuted: usize,
-    ) -> Result<Groups, ErrorReport> {
+    ) -> Result<PreviewGroups, ErrorReport> {
         let members = family.iter().filter(|member| member.is_ordinary());
         let rows: f64 = members.clone().map(|member| member.estimated_rows().max(0.0)).sum();
         let percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0) as f32;
-        let mut groups = Groups::new();
+        let mut groups = PreviewGroups::new();
         let mut memory = PgMemoryContexts::new("simhash_preview row");
         let mut limit = i64::from(sample) * MAX_TIMES_SAMPLE;
         for member in members {
@@ -124,7 +124,7 @@ impl Preview {
     }
 
     /// Adds a sampled row to its group.
-    fn add(&self, groups: &mut Groups, own: &SearchedTable, row: Row<'_>) -> Result<(), ErrorReport> {
+    fn add(&self, groups: &mut PreviewGroups, own: &SearchedTable, row: Row<'_>) -> Result<(), ErrorReport> {
         let earlier = self.earlier(own, row)?;
         let kind = match &earlier {
             Some(earlier) if earlier.is_confirmed => GroupKind::Duplicates,
