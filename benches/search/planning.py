@@ -3,7 +3,8 @@
     python benches/search/planning.py RUNS
 
 The queries without a condition of pg_simhash are planned in a session that has not loaded the library, and in one that
-has. Those with a condition are planned with pg_simhash.enable_scan off, and on. Needs PYTHONPATH=benches, and psql's
+has; those of a table of fingerprints, with the statistics by which PostgreSQL loads the library, and without them.
+Those with a condition are planned with pg_simhash.enable_scan off, and on. Needs PYTHONPATH=benches, and psql's
 environment (PGHOST and so on) pointing to a server with pg_simhash.
 
 Times are medians of RUNS plans, of EXPLAIN (SUMMARY), after a plan that fills the caches. Both ways take turns.
@@ -13,10 +14,12 @@ import re
 import statistics
 import sys
 
-from statements import psql
+from statements import psql, value
 
 TABLES, PARTITIONS = 20, 400
 LOADED = ("", "LOAD 'pg_simhash'")
+# Only the table in the second schema still has the statistics.
+LOADS = tuple(f"SET search_path = {schema}" for schema in ("bare, public", "attached, public"))
 ENABLED = tuple(f"LOAD 'pg_simhash'; SET pg_simhash.enable_scan = {value}" for value in ("off", "on"))
 JOINS = " ".join(f"JOIN joined_{n} USING (id)" for n in range(1, TABLES))
 NEAR = "simhash_near(simhash, 42, 3)"
@@ -24,6 +27,7 @@ NEAR = "simhash_near(simhash, 42, 3)"
 # The shortest plans take so few of the clock's microseconds that they have none.
 QUERIES = (
     ("one table", "SELECT body FROM joined_0 WHERE id = 1", LOADED, None),
+    ("one table of fingerprints", "SELECT id FROM fingerprints WHERE id = 1", LOADS, None),
     (f"{TABLES} tables joined", f"SELECT count(*) FROM joined_0 {JOINS} WHERE id < 9", LOADED, 1.1),
     (f"{PARTITIONS} partitions", "SELECT count(*) FROM partitioned WHERE body = 'a'", LOADED, 1.1),
     ("a search of one table", f"SELECT id FROM searched WHERE {NEAR}", ENABLED, None),
@@ -56,6 +60,14 @@ def make():
            for n in range(PARTITIONS)),
          "INSERT INTO partitioned (id, body) SELECT n, 'some words ' || n FROM generate_series(0, 399) AS n",
          "INSERT INTO searched (id, body) SELECT n, 'some words ' || n FROM generate_series(1, 1000) AS n")
+    for schema in ("attached", "bare"):
+        table = f"{schema}.fingerprints"
+        psql(f"CREATE SCHEMA {schema}",
+             f"CREATE TABLE {table} AS SELECT id, hashint8extended(id, 0) AS hash FROM generate_series(1, 1000) AS id",
+             f"ALTER TABLE {table} ADD PRIMARY KEY (id)", f"SELECT simhash_attach('{table}', 'hash')")
+    names = value("SELECT string_agg(stxname, ',') FROM pg_statistic_ext WHERE stxnamespace = 'bare'::regnamespace",
+                  search_path="bare")
+    psql(f"DROP STATISTICS {names}", search_path="bare")
     psql("VACUUM ANALYZE")
 
 
