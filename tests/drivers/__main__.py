@@ -5,6 +5,7 @@ Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and 
 """
 
 import json
+import re
 import sys
 import threading
 import time
@@ -200,21 +201,24 @@ class Progress(unittest.TestCase):
             f"SELECT simhash_cluster({slow}, {arguments}) OVER ({window}) FROM generate_series(1, 100) AS fp"
         )
 
+    def assertReported(self, reports, phase):
+        pattern = re.compile(rf"{phase}, \d+ %")
+        self.assertTrue(any(pattern.fullmatch(report) for report in reports), reports)
+
     def test_reading(self):
-        first, *_ = self.clusters("progress => true", "")
-        self.assertRegex(first, r"^simhash_cluster: reading fingerprints of 100 rows, \d+ %$")
+        self.assertReported(self.clusters("progress => true", ""), "simhash_cluster: reading fingerprints of 100 rows")
 
     def test_small_partitions(self):
-        first, *_ = self.clusters("progress => true", "PARTITION BY fp % 5")
-        self.assertRegex(first, r"^simhash_cluster: [a-z ]+ of 20 rows, \d+ %$")
+        reports = self.clusters("progress => true", "PARTITION BY fp % 5")
+        self.assertReported(reports, "simhash_cluster: [a-z ]+ of 20 rows")
 
     def test_texts(self):
         for call in "simhash_cluster", "simhash_duplicate_of":
             slow = "(SELECT 'text ' || fp FROM pg_sleep(0.04 + 0 * fp))"
-            first, *_ = self.reports(
+            reports = self.reports(
                 f"SELECT {call}(1, {slow}, progress => true) OVER () FROM generate_series(1, 100) AS fp"
             )
-            self.assertRegex(first, rf"^{call}: comparing texts of 100 rows, \d+ %$")
+            self.assertReported(reports, f"{call}: comparing texts of 100 rows")
 
     def test_none_unless_wanted(self):
         self.assertEqual(self.clusters("3", ""), [])

@@ -21,6 +21,9 @@ import calls
 import catalogue
 import database
 
+sys.path.append(f"{sys.path[0]}/..")
+from patience import PATIENCE, not_reached
+
 # Arguments of the nth call.
 ARGUMENTS = {
     "text": "'document ' || n || ' of some words'",
@@ -385,6 +388,9 @@ def main():
     options = parser.parse_args()
     database.create("pg_simhash_leaks")
     with psycopg.connect(autocommit=True) as connection:
+        # A statement of a million calls takes minutes.
+        limit = max(PATIENCE, options.calls // 500)
+        connection.execute(f"ALTER DATABASE pg_simhash_leaks SET statement_timeout = '{limit}s'")
         with open(f"{sys.path[0]}/tables.sql") as file:
             connection.execute(file.read())
         for statement in TABLES.strip().split(";\n"):
@@ -395,7 +401,8 @@ def main():
     missing = [function.signature for function in functions if not covered & {function.signature, function.name}]
     if missing:
         sys.exit(f"no calls are known of: {', '.join(missing)}")
-    leaks = [name for name, work, _ in chosen if (options.only or "") in name and measure(name, work)]
+    with not_reached(psycopg.errors.QueryCanceled):
+        leaks = [name for name, work, _ in chosen if (options.only or "") in name and measure(name, work)]
     database.drop("pg_simhash_leaks")
     if leaks:
         sys.exit(f"memory grows: {', '.join(leaks)}")

@@ -15,3 +15,14 @@ SET LOCAL pg_simhash.enable_scan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, 42);
 COMMIT;
 SELECT simhash_detach('docs');
+-- Another session of the server, which has not loaded the library, plans a query that calls no function of pg_simhash.
+CREATE TABLE hashes AS SELECT n AS id, hashint8extended(n, 0) AS hash FROM generate_series(1, 2000) AS n;
+SELECT simhash_attach('hashes', 'hash');
+SELECT pg_backend_pid() AS pid \gset
+\setenv PGPORT :PORT
+\! psql -Xq -c 'RECONNECT pooler' pgbouncer
+SELECT pg_backend_pid() <> :pid AS is_another;
+BEGIN;
+SET LOCAL enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM hashes WHERE bit_count((hash # 42)::bit(64)) <= 3;
+COMMIT;

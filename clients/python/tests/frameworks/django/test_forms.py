@@ -5,12 +5,14 @@ import datetime
 from articles.models import Article
 from articles.serializers import ArticleSerializer
 from django.apps import apps
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.db.migrations.state import ProjectState
 from django.db.migrations.writer import MigrationWriter
 from django.forms import modelform_factory
 from django.test import TestCase
+from django.urls import reverse
 from rest_framework import serializers
 from stories.models import DatedStory, FreeStory, QuotedStory, Tenant, TenantStory
 from texts import NEAR, OTHER, TEXT
@@ -47,6 +49,14 @@ class Forms(TestCase):
     def test_field_left_out(self):
         form = modelform_factory(Article, fields=["url"])
         self.assertEqual(form({"url": "https://example.org/b"}, instance=self.first).errors, {})
+
+    def test_admin(self):
+        self.client.force_login(User.objects.create_superuser("admin"))
+        add = reverse("admin:articles_article_add")
+        response = self.client.post(add, {"url": "https://example.org/a", "body": NEAR})
+        self.assertContains(response, MESSAGE)
+        self.assertEqual(list(response.context["adminform"].errors), ["body"])
+        self.assertEqual(self.client.post(add, {"url": "https://example.org/a", "body": OTHER}).status_code, 302)
 
     def test_serializer(self):
         class Plain(serializers.ModelSerializer):
