@@ -108,7 +108,7 @@ def tokens(text: str, reading: Reading) -> list[Token]:
 
 
 def _normalised(text: str, keeps_case: bool) -> Iterator[tuple[str, int, int]]:
-    """The characters of the normalised text, each with the position of what it comes from: a character and its marks."""
+    """The characters of the normalised text, each with the position of its source: a character and its marks."""
     start = 0
     while start < len(text):
         end = start + 1
