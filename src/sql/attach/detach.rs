@@ -71,7 +71,7 @@ struct Columns {
     /// Columns that attach did not make.
     others: Vec<String>,
     /// Columns with the definition that attach would create, but with another comment.
-    unmarked: Vec<(String, Maker)>,
+    unlabelled: Vec<(String, Maker)>,
     /// Columns of all these kinds that detaching may drop, because they belong to the table itself: see [`goes`].
     own: Vec<String>,
 }
@@ -93,7 +93,7 @@ impl Columns {
                 Some(_) => columns.changed.push(name),
                 None => match Maker::ALL.into_iter().find(|maker| is_as_made_by(*maker)) {
                     Some(maker) if goes && has_comment(table.oid, column.attnum) => {
-                        columns.unmarked.push((name, maker));
+                        columns.unlabelled.push((name, maker));
                     }
                     _ => columns.others.push(name),
                 },
@@ -221,7 +221,7 @@ impl<'a> Attached<'a> {
         for column in &self.columns.changed {
             notice(format!("leaving column \"{column}\", which has been changed since simhash_attach made it"));
         }
-        for (column, maker) in &self.columns.unmarked {
+        for (column, maker) in &self.columns.unlabelled {
             notice(format!("leaving column \"{column}\", whose comment has no line \"{}...\"", maker.label()));
         }
         for column in &self.columns.others {
@@ -237,7 +237,7 @@ impl<'a> Attached<'a> {
         let message =
             format!("nothing is attached to table \"{}\" with prefix \"{}\"", table.name, self.prefix.fingerprint());
         let error = user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message);
-        if let Some((column, maker)) = self.columns.unmarked.first() {
+        if let Some((column, maker)) = self.columns.unlabelled.first() {
             let detail = format!("The comment of the column {column} has no line \"{}...\".", maker.label());
             return error
                 .set_detail(sendable(detail))
