@@ -113,7 +113,7 @@ fn elements<'a, T: ArrayElement + 'a>(
 /// The error for a NULL element; `position` counts from 0.
 pub fn null_element(what: &str, position: usize) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not contain NULL"))
-        .set_detail(format!("ArrayElement {} is NULL.", position + 1))
+        .set_detail(format!("Element {} is NULL.", position + 1))
         .set_hint("Filter out NULLs when building the arrays: WHERE ... IS NOT NULL.")
 }
 

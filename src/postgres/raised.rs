@@ -72,9 +72,12 @@ pub fn raise_as(report: ErrorReport) -> ! {
 
 /// Raises the last error, of which pgrx has made `report`, again with a hint.
 pub fn raise_with_hint(report: &ErrorReportWithLevel, hint: String) -> ! {
-    let report = user_error(report.sql_error_code(), report.message()).set_hint(sendable(hint));
-    change(|last| last.hint = copy_text(report.hint()));
-    raise(report)
+    let mut raised = user_error(report.sql_error_code(), report.message()).set_hint(sendable(hint));
+    if let Some(detail) = report.detail() {
+        raised = raised.set_detail(sendable(detail.to_owned()));
+    }
+    change(|last| last.hint = copy_text(raised.hint()));
+    raise(raised)
 }
 
 /// The message of the last error, of which pgrx has made `report`; as [`super::server_text`].

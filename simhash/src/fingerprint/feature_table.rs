@@ -52,8 +52,8 @@ impl FeatureTable {
         self.insert_all(&mut [hash], tick).map(|new| new == 1)
     }
 
-    /// Counts up to [`FEATURE_BATCH`] features by their hashes. Moves those that are new to the front, and returns their
-    /// number.
+    /// Counts up to [`FEATURE_BATCH`] features by their hashes. Moves those that are new to the front, and returns
+    /// their number.
     #[inline]
     pub fn insert_all(&mut self, hashes: &mut [u64], tick: &dyn Fn()) -> Result<usize, Error> {
         debug_assert!(hashes.len() <= FEATURE_BATCH);

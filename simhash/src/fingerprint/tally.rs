@@ -182,7 +182,8 @@ impl Tally {
     }
 }
 
-/// Adds `VOTE_BATCH` votes to the lowest planes, with 15 adders. Returns these planes and what is carried to the next one.
+/// Adds `VOTE_BATCH` votes to the lowest planes, with 15 adders. Returns these planes and what is carried to the next
+/// one.
 #[inline(always)]
 fn count(mut planes: [u64; VOTE_BATCH_PLANES], mut votes: [u64; VOTE_BATCH]) -> ([u64; VOTE_BATCH_PLANES], u64) {
     let mut len = VOTE_BATCH;

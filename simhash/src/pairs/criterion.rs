@@ -3,8 +3,8 @@
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::search::nearness::Nearness;
 
-/// When two rows are near-duplicates: their fingerprints are near and, if the criterion asks for it, their texts resemble
-/// each other.
+/// When two rows are near-duplicates: their fingerprints are near and, if the criterion asks for it, their texts
+/// resemble each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Criterion {
     /// When two fingerprints are near.

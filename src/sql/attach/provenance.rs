@@ -1,5 +1,5 @@
-//! The comments that label what attach made: users see them in `\d+`, dumps include them, and detach relies on them. The
-//! label begins a line of the comment, so that other tools can add lines before it.
+//! The comments that label what attach made: users see them in `\d+`, dumps include them, and detach relies on them.
+//! The label begins a line of the comment, so that other tools can add lines before it.
 
 use std::iter;
 

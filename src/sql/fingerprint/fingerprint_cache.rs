@@ -15,7 +15,7 @@ use simhash::fingerprint::options::Options;
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{CachedText, TextArgument, decode};
 
-/// The longest text to remember, in bytes as it is passed: the limit on the memory that one backend spends on it.
+/// The longest text to cache, in bytes as it is passed: the limit on the memory that one backend spends on it.
 const MAX_CACHED_BYTES: usize = 8 << 20;
 
 #[derive(Default)]

@@ -16,7 +16,7 @@ use super::options::{Document, RawJsonb, read};
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{CachedText, TextArgument, decode};
 
-/// The most bytes of the features that are remembered, and of each of the two texts, as they are passed.
+/// The most bytes of the features that are cached, and of each of the two texts, as they are passed.
 const MAX_CACHED_BYTES: usize = 1 << 20;
 
 #[derive(Default)]

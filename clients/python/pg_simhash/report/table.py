@@ -85,7 +85,7 @@ class Table:
         return SQL("{}::text").format(Identifier(row, self.column))
 
     def key_of(self, row: str) -> Composable:
-        """What names a row on the page, cut; its place, if the table has no key."""
+        """What names a row on the page, cut; its ctid, if the table has no key."""
         if not self.labels:
             return self.beginning(SQL("{}::text").format(Identifier(row, "ctid")), KEY)
         columns = SQL(", ").join(SQL("{}::text").format(Identifier(row, column)) for column in self.labels)

@@ -46,7 +46,7 @@ class Tokens(unittest.TestCase):
                 with self.subTest(seed=SEED, text=text, keeps_case=keeps_case):
                     self.assertEqual(found, {f.feature for f in pg_simhash.features(text, **options)})
 
-    def test_places(self):
+    def test_positions(self):
         text = "The CAT; ﬁne e\u0301tude 東京"
         found = [text[token.start : token.end] for token in tokens(text, Reading())]
         self.assertEqual(found, ["The", "CAT", "ﬁne", "e\u0301tude", "東", "京"])
