@@ -8,11 +8,13 @@ for these, J is that of the query and every text, by brute force. The true pairs
 which is compared with the brute force.
 
 Each way to search has a limit of its own kind. Of a list of limits, the one with the best F1 for .8 is taken, and the one
-for .9; times are those with the limit for .8. Ways take turns, each in a table of its own. Needs the packages of
-requirements.txt, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash and pgvector: see
-with-pgvector.
+for .9; times are those with the limit for .8. Ways take turns, each in a table of its own. WAYS=name measures only the
+ways whose classes in ways.py have this in their names. Needs the packages of requirements.txt, and psql's environment
+(PGHOST and so on) pointing to a server with pg_simhash and pgvector: see with-pgvector. The ways by smlar, which is in
+no package, are measured if the server has it.
 """
 
+import os
 import random
 import statistics
 import sys
@@ -49,10 +51,16 @@ def main():
     check(near, pairs)
     describe(texts, sources, truth, pairs, joined, near)
     load(texts)
-    results = [measure(way, texts, near, pairs) for way in WAYS]
+    ways = [way for way in WAYS if os.environ.get("WAYS", "") in way.__name__ and is_available(way.extension)]
+    results = [measure(way, texts, near, pairs) for way in ways]
     report_searches(results)
     report_pairs(results)
     duplicates(pairs, count)
+
+
+def is_available(extension):
+    with connect() as database:
+        return value(database, "SELECT count(*) FROM pg_available_extensions WHERE name = %s", extension)
 
 
 def neighbours(truth, query):
@@ -76,7 +84,7 @@ def check(near, pairs):
 def describe(texts, sources, truth, pairs, joined, near):
     with connect() as database:
         versions = [f"PostgreSQL {value(database, 'SHOW server_version')}"]
-        for extension in ("pg_simhash", "pg_trgm", "vector"):
+        for extension in filter(is_available, ("pg_simhash", "pg_trgm", "vector", "smlar")):
             database.execute(f"CREATE EXTENSION {extension}")
             version = value(database, "SELECT extversion FROM pg_extension WHERE extname = %s", extension)
             versions.append(f"{extension} {version}")

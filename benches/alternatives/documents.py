@@ -63,11 +63,11 @@ class Truth:
         shingles = [sets.of(document) for document in documents]
         self.sizes = numpy.array(list(map(len, shingles)))
         self.ends = numpy.cumsum(self.sizes)
-        # From here on, a shingle is its place in the order of frequency, the rarest first.
+        # From here on, a shingle is its rank by frequency, the rarest first.
         _, numbers, frequencies = numpy.unique(numpy.concatenate(shingles), return_inverse=True, return_counts=True)
-        places = numpy.empty(len(frequencies), numpy.int32)
-        places[numpy.argsort(frequencies, kind="stable")] = numpy.arange(len(frequencies), dtype=numpy.int32)
-        self.all = places[numbers]
+        ranks = numpy.empty(len(frequencies), numpy.int32)
+        ranks[numpy.argsort(frequencies, kind="stable")] = numpy.arange(len(frequencies), dtype=numpy.int32)
+        self.all = ranks[numbers]
         self.distinct = len(frequencies)
 
     def shingles(self, document):
@@ -93,11 +93,11 @@ class Truth:
         """
         shingles, owners, few = [], [], []
         by_size = numpy.argsort(self.sizes, kind="stable")
-        for place, document in enumerate(by_size):
+        for rank, document in enumerate(by_size):
             size = self.sizes[document]
             rarest = numpy.sort(self.shingles(document))[:size - ceil(least * size) + 1]
             shingles.append(rarest)
-            owners.append(numpy.full(len(rarest), place))
+            owners.append(numpy.full(len(rarest), rank))
             few.append(numpy.arange(len(rarest)) <= size - ceil(2 * least / (1 + least) * size))
         shingles, owners, few = map(numpy.concatenate, (shingles, owners, few))
         order = numpy.argsort(shingles, kind="stable")
@@ -116,7 +116,7 @@ class Truth:
                 candidates = [numpy.unique(numpy.concatenate(candidates))]
         found = {}
         for candidate in numpy.unique(numpy.concatenate(candidates)):
-            pair = sorted(by_size[place] for place in divmod(candidate, len(by_size)))
+            pair = sorted(by_size[rank] for rank in divmod(candidate, len(by_size)))
             resemblance = self.resemblance(*pair)
             if resemblance >= least:
                 found[tuple(map(int, pair))] = float(resemblance)

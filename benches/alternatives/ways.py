@@ -22,6 +22,8 @@ LIMITS = [limit / 100 for limit in range(60, 100, 2)]
 class Way:
     """One of the ways. A row counts as found if its score is at least a limit; a way without limits has no scores."""
 
+    # The extension that it needs, if the server may lack it.
+    extension = "pg_simhash"
     limits = [None]
     # Whether all pairs take as many searches as there are texts.
     loops = True
@@ -217,6 +219,39 @@ class VectorOfShingles(Way):
         )
 
 
+class Smlar(Way):
+    """Arrays of shingles, by their cosine similarity."""
+
+    extension = "smlar"
+    limits = [limit for limit in LIMITS if limit >= 0.8]
+    sets = ShingleSets()
+
+    def array(self, text):
+        return self.sets.of(text).tolist()
+
+    def build(self):
+        self.database.execute("CREATE TABLE arrays (id bigint PRIMARY KEY, shingles bigint[])")
+        store(self, "arrays (id, shingles)", self.array)
+        self.database.execute(f"CREATE INDEX ON arrays USING {self.method} (shingles _int8_sml_ops)")
+
+    def set_limit(self, limit):
+        self.database.execute(f"SET smlar.threshold = {limit}")
+
+    def search(self, text, limit):
+        return self.rows(
+            "SELECT id, smlar(shingles, %(array)s::bigint[]) FROM arrays WHERE shingles %% %(array)s::bigint[]",
+            array=self.array(text),
+        )
+
+
+class SmlarGin(Smlar):
+    name, method = "smlar, GIN, cosine of shingles", "gin"
+
+
+class SmlarGist(Smlar):
+    name, method = "smlar, GiST, cosine of shingles", "gist"
+
+
 class MinHash(Way):
     """Signatures by rensa, bands by datasketch, for the threshold .8; the signatures estimate J of the candidates. The
     shingles are those of the true J."""
@@ -278,7 +313,7 @@ class MinHashForRecall(MinHash):
 
 WAYS = [
     Radii, RadiiWithLimit, Within8, Within3, EveryText, TrigramsGin, TrigramsGist, TrigramsGistLong, Rank, VectorOfSimhash,
-    VectorOfShingles, MinHash, MinHashForRecall,
+    VectorOfShingles, SmlarGin, SmlarGist, MinHash, MinHashForRecall,
 ]
 
 
