@@ -22,7 +22,7 @@ LIMITS = [limit / 100 for limit in range(60, 100, 2)]
 class Way:
     """One of the ways. A row counts as found if its score is at least a limit; a way without limits has no scores."""
 
-    # The extension that it needs, if the server may lack it.
+    # The extension that it needs.
     extension = "pg_simhash"
     limits = [None]
     # Whether all pairs take as many searches as there are texts.
