@@ -5,7 +5,7 @@
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
 tests/requirements.txt. The run fails if the server crashes, an error has an unexpected SQLSTATE (errors.py), memory or
 a resource leaks, a cancelled statement goes on, or a comparison of oracles.py or tables.py differs. The exit status is
-75 if a statement hangs (patience.py).
+75 if a statement hangs or too little was tried (patience.py).
 
 The seed determines the scenarios and their statements. A failure prints the seed, the number of the scenario and the
 last statements. `--seed N --only NUMBER` runs this scenario again (the tables may differ if there were more clients or
@@ -31,7 +31,7 @@ from client import Client, Failure, ended
 from values import Values
 
 sys.path.append(f"{sys.path[0]}/..")
-from patience import not_reached, until_ended
+from patience import NotReached, not_reached, until_ended
 
 WAYS = {
     "call": 50,
@@ -219,16 +219,17 @@ def main():
         if connection.execute("SELECT pg_postmaster_start_time()").fetchone() != start:
             failed = True
             print("FAILED: the server has been started again", file=sys.stderr)
-    for problem in untested(functions, called, succeeded, held):
-        failed = True
-        print(f"FAILED: {problem}", file=sys.stderr)
     if not failed:
         database.drop("pg_simhash_hostile")
     print(f"{codes.total()} statements; scenarios: {dict(ways.most_common())}; SQLSTATEs: {dict(codes.most_common())}")
     share = lambda name: f"{name} {100 * succeeded[name] / called[name]:.0f}"
     print(f"per cent that succeed: {', '.join(share(name) for name in sorted(called))}")
     print(f"{held.total()} claims were true: of {len(oracles.ALL)}, each at least {min(held[c] for c in oracles.ALL)} times")
-    sys.exit(failed)
+    if failed:
+        sys.exit(1)
+    with not_reached():
+        if problems := list(untested(functions, called, succeeded, held)):
+            raise NotReached("; ".join(problems))
 
 
 def read_options():

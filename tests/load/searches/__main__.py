@@ -10,7 +10,7 @@ has run at least N times, and VACUUM and REINDEX at least a thirtieth of that.
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
 tests/requirements.txt. The test makes its own database. The exit status is 1 if an answer is wrong, and 75 if a
-statement hangs (patience.py).
+statement hangs or no search finds a row (patience.py).
 """
 
 import argparse
@@ -221,11 +221,11 @@ def main():
         until_ended(lambda: not any(thread.is_alive() for thread in threads), load.done.total, "the end of a statement")
         if load.hung:
             raise NotReached(load.hung[0])
+        if not load.wrong and not load.found:
+            raise NotReached("no search found a row")
 
     done = ", ".join(f"{name} {count}" for name, count in sorted(load.done.items()))
     print(f"seed {options.seed}: {done}; {load.found} rows found, {len(load.wrong)} wrong answers")
-    if not load.found:
-        load.fail("no search found a row")
     for message in load.wrong:
         print(f"FAILED: {message}", file=sys.stderr)
     with psycopg.connect(autocommit=True) as superuser:

@@ -34,7 +34,7 @@ import disturb
 import pool
 import storage
 import table
-from patience import LIMIT, not_reached, until
+from patience import LIMIT, NotReached, not_reached, until
 
 
 def main():
@@ -66,7 +66,11 @@ def main():
         return
     for failure in failures[:20]:
         print(f"FAILED: {failure}", file=sys.stderr)
-    sys.exit(bool(failures))
+    if failures:
+        sys.exit(1)
+    with not_reached():
+        if not any(journal.refusals for journal in journals):
+            raise NotReached("no row was refused")
 
 
 def write(options, texts):
