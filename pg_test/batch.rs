@@ -311,7 +311,7 @@ mod tests {
                 "SELECT max(found) FROM (SELECT {call} OVER () AS found FROM generate_series(1, 40000) AS n) AS x"
             );
             // `sqlstate_of` needs some memory itself, before it can catch an error.
-            check_lack_of_memory(&statement, (200..8200).step_by(200), 4);
+            check_lack_of_memory(&statement, (200..8200).step_by(400), 2);
         }
     }
 

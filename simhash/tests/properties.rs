@@ -172,6 +172,20 @@ fn sorted(mut features: Vec<String>) -> Vec<String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Long enough for the cache of words that a text has had.
+    #[test]
+    fn long_texts_match_the_oracle(text in text(), other in text(), options in options()) {
+        let text = format!("{text} {other} {text}").repeat(1 + 5000 / (text.len() + 1));
+        for options in [&Options::default(), &options] {
+            let fingerprint = Fingerprinter::default().fingerprint(&text, options, &|| ());
+            prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
+        }
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
@@ -247,16 +261,6 @@ proptest! {
         let text = format!("{text} ").repeat(times);
         let fingerprint = Fingerprinter::default().fingerprint(&text, &options, &|| ());
         prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, &options)));
-    }
-
-    /// Long enough for the cache of words that a text has had.
-    #[test]
-    fn long_texts_match_the_oracle(text in text(), other in text(), options in options()) {
-        let text = format!("{text} {other} {text}").repeat(1 + 5000 / (text.len() + 1));
-        for options in [&Options::default(), &options] {
-            let fingerprint = Fingerprinter::default().fingerprint(&text, options, &|| ());
-            prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
-        }
     }
 
     #[test]
