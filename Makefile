@@ -2,8 +2,10 @@
 #
 #   PG_CONFIG=path   the PostgreSQL to build for (default: the newest installed one that Cargo.toml has a feature for)
 #   TEST=names       the tests of `make check`, or of `make unit`
-#   DOCS=folder      the documents of `make demo`
+#   DOCS=path        the documents of `make demo`: a folder, or a CSV or JSON lines file
+#   FIELD=body       the column or field of that file that is the text
 #   KEEP=1           `make demo` leaves its server running
+#   JOBS=2           how many stages of `make test` run at a time
 
 .PHONY: help demo check unit test test-matrix test-packages test-images test-arm64 soak fuzz hostile leaks valgrind deny all \
 	install package deb sbom wheel js bench clean

@@ -3,6 +3,10 @@
 //! The crate [`simhash`] is the algorithm and does not depend on PostgreSQL. The module `sql` has the SQL functions,
 //! which `sql/pg_simhash.sql` declares; `postgres` wraps the server's interfaces.
 
+// In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
+// mutable values.
+#![cfg_attr(feature = "pg19", allow(clippy::unnecessary_cast, clippy::unnecessary_mut_passed))]
+
 mod postgres;
 mod sql;
 

@@ -13,6 +13,9 @@ import unittest
 
 import psycopg
 
+sys.path.append(f"{sys.path[0]}/../load")
+from patience import until
+
 WORDS = [f"word{number}" for number in range(600)]
 TEXT = " ".join(WORDS)
 NEAR = " ".join([*WORDS[:-1], "another"])
@@ -110,8 +113,7 @@ class Psycopg(Guarded):
         """
         locks = "SELECT count(*) FROM pg_locks WHERE pid = %s AND locktype = 'advisory' AND objsubid > 2"
         pid = client.info.backend_pid
-        while self.execute(state, pid).fetchone() == (0,):
-            pass
+        until(lambda: self.execute(state, pid).fetchone() == (1,), "the first row of the COPY")
         self.assertEqual(self.execute(locks, pid).fetchone(), (0,))
         client.pgconn.put_copy_end()
         self.assertEqual(client.pgconn.get_result().status, psycopg.pq.ExecStatus.COMMAND_OK)

@@ -1,6 +1,6 @@
 """Load tests end when they have done their work, however long that takes. A time limit only ends what hangs. A test that
-has not done its work proves nothing about the extension: it exits with status 75 (EX_TEMPFAIL), and tools/test runs it
-once more, alone."""
+has not done its work, or has tried too little, proves nothing about the extension: it exits with status 75
+(EX_TEMPFAIL), and tools/test runs it once more, alone."""
 
 import os
 import sys

@@ -8,7 +8,6 @@ import pathlib
 import random
 import sys
 import threading
-import time
 import unittest
 
 import psycopg
@@ -16,7 +15,9 @@ from psycopg.rows import scalar_row
 
 PROJECT = pathlib.Path(__file__).parents[2]
 sys.path.append(str(PROJECT / "tests/documents"))
+sys.path.append(str(PROJECT / "tests/load"))
 from blocks import blocks
+from patience import until
 
 PAGE = (PROJECT / "docs/managed.md").read_text(encoding="utf-8")
 DATABASE = "managed"
@@ -230,12 +231,11 @@ class Inserts(Managed):
         thread = threading.Thread(target=insert)
         thread.start()
         waiting = "SELECT true FROM pg_locks WHERE pid = %s AND locktype = 'advisory' AND NOT granted"
-        while not self.values(waiting, [other.info.backend_pid]):
-            self.assertTrue(thread.is_alive(), "the second session does not wait")
-            time.sleep(0.01)
+        until(lambda: self.values(waiting, [other.info.backend_pid]) or not thread.is_alive(), "the lock of another session")
+        self.assertTrue(thread.is_alive(), "the second session does not wait")
         self.assertEqual(outcome, [])
         self.connection.execute(end)
-        thread.join()
+        until(lambda: not thread.is_alive(), "the end of the INSERT")
         return outcome
 
     def test_waits_for_commit(self):

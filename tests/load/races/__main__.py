@@ -215,12 +215,14 @@ def run(scenario, commands_wanted, renames_wanted):
         thread = threading.Thread(target=flip, args=(started, failures))
         thread.start()
         ran, renames, failed = 0, 0, collections.Counter()
-        deadline = time.monotonic() + PATIENCE
+        before, deadline = None, None
         try:
             # In a session of its own each time, so that nothing is known yet.
             while (ran < commands_wanted or renames < renames_wanted) and not evidence(superuser) and thread.is_alive():
+                if (ran, renames) != before:
+                    before, deadline = (ran, renames), time.monotonic() + PATIENCE
                 if time.monotonic() > deadline:
-                    raise NotReached(f"{scenario}: {ran} commands and {renames} renames within {PATIENCE} s")
+                    raise NotReached(f"{scenario}: none after {ran} commands and {renames} renames within {PATIENCE} s")
                 (renames,) = superuser.execute("SELECT last_value FROM evidence.renames").fetchone()
                 with connect(options=LIMIT) as caller:
                     caller.execute("SET client_min_messages = warning")

@@ -40,7 +40,11 @@ from patience import LIMIT, NotReached, not_reached, until
 def main():
     # From Python 3.14 on, the default is to start each client from nothing, which takes seconds.
     multiprocessing.set_start_method("fork")
-    options = read_options()
+    with not_reached(psycopg.errors.QueryCanceled):
+        soak(read_options())
+
+
+def soak(options):
     os.environ["PGOPTIONS"] = LIMIT
     action, seed = options.action, options.seed
     texts = pool.texts(seed)
@@ -57,8 +61,7 @@ def main():
     )
     if not nearness.refuted:
         sys.exit("no pair of texts is near only by its fingerprints: this proves less than it should")
-    with not_reached(psycopg.errors.QueryCanceled):
-        journals = write(options, texts)
+    journals = write(options, texts)
     failures = check.prove(journals, table.rows(), texts, fingerprints, nearness.near) + storage.failures()
     if options.unguarded:
         if not any("are at distance" in failure for failure in failures):
@@ -68,9 +71,8 @@ def main():
         print(f"FAILED: {failure}", file=sys.stderr)
     if failures:
         sys.exit(1)
-    with not_reached():
-        if not any(journal.refusals for journal in journals):
-            raise NotReached("no row was refused")
+    if not any(journal.refusals for journal in journals):
+        raise NotReached("no row was refused")
 
 
 def write(options, texts):

@@ -16,7 +16,7 @@ class Proof(unittest.TestCase):
     def setUp(self):
         self.journal = Journal()
         self.names = iter(range(100))
-        # There must be a refusal in any case: of text 1, for that of row 1.
+        # Text 1 is refused because of row 1.
         self.write(1, 0)
         self.refuse(2, 1)
 
