@@ -1,4 +1,4 @@
-//! Conditions on the columns of a table that a user writes, as in WHERE.
+//! Conditions that a user writes on the columns of a table, as in WHERE.
 
 use std::ffi::{CStr, c_char, c_void};
 

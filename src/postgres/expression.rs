@@ -9,7 +9,7 @@ use pgrx::{AnyArray, FromDatum};
 
 use crate::postgres::text::RawText;
 
-/// A valid expression node (PostgreSQL's `nodes/primnodes.h`), in the planner's memory.
+/// A valid expression node (PostgreSQL's `nodes/primnodes.h`).
 ///
 /// Its methods never change a node, except one that they have built or copied themselves.
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +148,8 @@ impl Expression {
         Some(Variable { varno: var.varno, attnum: var.varattno, levels_up: var.varlevelsup })
     }
 
-    /// The attnum, if a stored expression is only a column of its table.
+    /// The attnum, if the expression is a column, with or without casts between binary-compatible types. The caller
+    /// knows that the column belongs to its table.
     pub fn as_own_column(self) -> Option<i16> {
         self.without_relabelling().column().map(|column| column.attnum)
     }

@@ -1,4 +1,4 @@
-//! JSON as text, whose strings keep the server's bytes (see [`super::server_text`]).
+//! JSON as text. Its strings may have the server's bytes (see [`super::server_text`]).
 
 use serde_json::Value;
 

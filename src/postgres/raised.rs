@@ -70,7 +70,7 @@ pub fn raise_as(report: ErrorReport) -> ! {
     raise(report)
 }
 
-/// Raises the last error, of which pgrx has made `report`, again with a hint.
+/// Raises the last error again, with a hint. `report` is pgrx's report of that error.
 pub fn raise_with_hint(report: &ErrorReportWithLevel, hint: String) -> ! {
     let mut raised = user_error(report.sql_error_code(), report.message()).set_hint(sendable(hint));
     if let Some(detail) = report.detail() {
@@ -80,7 +80,7 @@ pub fn raise_with_hint(report: &ErrorReportWithLevel, hint: String) -> ! {
     raise(raised)
 }
 
-/// The message of the last error, of which pgrx has made `report`; as [`super::server_text`].
+/// The message of the last error, as [`super::server_text`]. `report` is pgrx's report of that error.
 pub fn message(report: &ErrorReportWithLevel) -> Result<String, ErrorReport> {
     // SAFETY: the copy is null or this module's, and its message is NUL-terminated.
     unsafe {

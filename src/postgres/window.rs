@@ -62,9 +62,9 @@ impl Window {
         }
     }
 
-    /// An array of one number, followed by a number for each row of the partition. All are zero at the partition's
-    /// first row, and their values last until its last row.
-    pub fn numbers(&mut self) -> &mut [u32] {
+    /// The function's memory for the partition: one number, then one number for each row. They are zero when the
+    /// partition begins, and last until it ends.
+    pub fn partition_memory(&mut self) -> &mut [u32] {
         // SAFETY: the memory holds `rows + 1` numbers, and is aligned like any palloc'd memory; PostgreSQL zeroed it,
         // and it lives as long as the partition. Nothing else refers to it.
         unsafe { slice::from_raw_parts_mut(self.numbers, self.rows + 1) }

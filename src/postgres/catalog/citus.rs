@@ -2,7 +2,8 @@
 //! version of Citus.
 //!
 //! Citus stores the rows of a table that it manages in shards. A shard is a table on one of its servers, whose name
-//! ends with the number of the shard. Earlier rows are still stored in the table itself, but are no longer read.
+//! ends with the number of the shard. Rows from before the table was distributed are still stored in the table itself,
+//! but are no longer read.
 
 use std::ffi::CStr;
 

@@ -101,7 +101,8 @@ unsafe fn oid_in(catalog: &Relation, row: pg_sys::HeapTuple, column: i16) -> Opt
 /// Whether a role gains no rights by renaming its objects: it is a superuser, or the current user.
 fn is_trusted(role: Oid) -> bool {
     let database_owner = Oid::from_u32(pg_sys::ROLE_PG_DATABASE_OWNER);
-    // SAFETY: look-ups in system caches. The session's database exists, and its row is copied from before its release.
+    // SAFETY: look-ups in system caches. The session's database exists, and its owner is copied before its row is
+    // released.
     unsafe {
         if role == database_owner {
             let cache = pg_sys::SysCacheIdentifier::DATABASEOID as i32;

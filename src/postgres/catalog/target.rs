@@ -30,7 +30,8 @@ pub struct Target {
 
 impl Target {
     /// Locks an ordinary or partitioned table that the current user owns; an error if it does not exist, is of another
-    /// kind, or has another owner. With a stronger lock than that of a SELECT, the names of its family are locked too.
+    /// kind, or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and
+    /// [`Target::family`] locks the names of its members.
     pub fn lock(oid: pg_sys::Oid, lock: Lock) -> Result<Self, ErrorReport> {
         // A user who may not change a table must not be able to lock it.
         check_is_owner(oid)?;

@@ -96,7 +96,7 @@ impl<'a> DirtyScan<'a> {
         self.entries.entries
     }
 
-    /// Whether the limit of refusals has not been reached.
+    /// Whether no look-up was cut short: the limit of refusals has not been reached.
     pub fn has_read_all(&self) -> bool {
         self.refusals_left > 0
     }

@@ -90,7 +90,8 @@ impl<'a> RowVersion<'a> {
     }
 
     /// Whether the transaction that is replacing the version leaves its key unchanged: the new version has the same
-    /// values in the columns of all unique indexes on plain columns. False while the inserter is in progress.
+    /// values in the columns of all unique indexes that have neither expressions nor a predicate. False while the
+    /// inserter is in progress.
     pub fn is_key_unchanged(self) -> bool {
         let HeaderFields { inserter, mask, mask2, .. } = self.header_fields();
         let has_new_key = mask2 & pg_sys::HEAP_KEYS_UPDATED != 0;

@@ -32,7 +32,7 @@ pub trait CustomScan: Sized + 'static {
     /// The node is being initialised, and its plan is one of `plan`.
     unsafe fn begin(node: &mut CustomScanState, is_explain_only: bool) -> Self;
 
-    /// The next row, in the node's scan slot or an empty slot at the end.
+    /// The next row, in the node's scan slot; at the end, an empty slot or null.
     ///
     /// # Safety
     /// The node is running.
@@ -114,7 +114,7 @@ impl<T: CustomScan> Methods<T> {
 /// Runs `f`. A panic becomes a PostgreSQL error, and a PostgreSQL error is raised again unchanged.
 ///
 /// # Safety
-/// PostgreSQL has called the function that this is called in.
+/// The caller is a function that PostgreSQL has called.
 unsafe fn guard<R>(f: impl FnOnce() -> R) -> R {
     // SAFETY: the caller says that PostgreSQL's error handler surrounds the call.
     unsafe { pgrx_extern_c_guard(|| unchanged(f)) }
@@ -196,8 +196,7 @@ unsafe extern "C-unwind" fn begin<T: CustomScan>(
     }
 }
 
-// No guard: PostgreSQL's errors may jump out of this function, as out of PostgreSQL's own, because it has nothing to
-// drop.
+// This function needs no guard: it has nothing to drop, so a PostgreSQL error may leave it by longjmp.
 unsafe extern "C-unwind" fn execute<T: CustomScan>(node: *mut CustomScanState) -> *mut pg_sys::TupleTableSlot {
     // SAFETY: the node has begun. Both functions accept it.
     unsafe { ExecScan(&mut (*node).ss, access::<T>, recheck) }
@@ -209,7 +208,7 @@ unsafe extern "C-unwind" fn access<T: CustomScan>(node: *mut pg_sys::ScanState) 
     unsafe { guard(|| (*(*node).scan).next(&mut (*node).node)) }
 }
 
-/// PostgreSQL checks all conditions of the scan itself.
+/// Always true: PostgreSQL checks all conditions of the scan itself, after this call.
 unsafe extern "C-unwind" fn recheck(_node: *mut pg_sys::ScanState, _slot: *mut pg_sys::TupleTableSlot) -> bool {
     true
 }

@@ -1,7 +1,7 @@
 //! The planner's estimates of the rows of a relation that fulfil the query's conditions.
 //!
-//! The estimate of an operator cannot be replaced. But before the planner plans joins, the estimates that it has made
-//! from it can.
+//! An extension cannot replace the estimator of an operator such as `<=`. But before the planner plans joins, the
+//! extension can correct the numbers of rows that the planner has computed with this estimator.
 
 use pgrx::pg_sys;
 
@@ -9,8 +9,9 @@ use super::base_relation::{BaseRelation, Condition};
 use crate::postgres::expression::list;
 
 impl BaseRelation {
-    /// Sets the planner's estimate of a condition: it is true for `share` of the rows or, in a join, of the pairs of
-    /// rows, and in a semi-join for `of_outer` of the outer rows. [`BaseRelation::estimate_rows`] then applies it.
+    /// Sets the planner's estimate of a condition. `share` is the share of the rows for which it is true or, in a join,
+    /// of the pairs of rows. `of_outer` is the share of the outer rows in a semi-join. [`BaseRelation::estimate_rows`]
+    /// then applies the estimate.
     pub fn set_share(&self, condition: &Condition, share: f64, of_outer: f64) {
         // SAFETY: the planner's condition is valid, and its estimates are plain numbers, which the planner computes
         // once.

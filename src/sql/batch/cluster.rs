@@ -68,7 +68,7 @@ fn unverified(rows: Rows, near: Nearness, reporter: &Reporter) -> Result<Vec<u32
 
 /// Numbers the rows that have a fingerprint by the first rows of their clusters.
 fn name(window: &mut Window, firsts: &[u32]) {
-    for (number, first) in window.numbers()[1..].iter_mut().zip(firsts) {
+    for (number, first) in window.partition_memory()[1..].iter_mut().zip(firsts) {
         *number *= first + 1;
     }
 }

@@ -21,7 +21,7 @@ fn simhash_duplicate_of(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>,
         let reporter = Reporter::new("simhash_duplicate_of", window.rows, verified.progress);
         let rows = read_fingerprints(window, &reporter)?;
         let kept = verified.verify::<Kept>(window, rows, &reporter)?;
-        for (row, (number, kept)) in (0..).zip(window.numbers()[1..].iter_mut().zip(kept)) {
+        for (row, (number, kept)) in (0..).zip(window.partition_memory()[1..].iter_mut().zip(kept)) {
             *number = if kept == row { 0 } else { kept + 1 };
         }
         Ok(())

@@ -40,12 +40,12 @@ pub fn number_of_current_row(
     };
     unchanged(|| {
         let mut window = Window::from_call(call, MAX_ROWS, too_many)?;
-        if window.numbers()[0] == 0 {
+        if window.partition_memory()[0] == 0 {
             compute(&mut window)?;
-            window.numbers()[0] = 1;
+            window.partition_memory()[0] = 1;
         }
         let current = window.current;
-        match window.numbers().get(current + 1) {
+        match window.partition_memory().get(current + 1) {
             None | Some(0) => Ok(None),
             Some(&number) => Ok(Some(number.into())),
         }
@@ -67,7 +67,7 @@ pub fn read_fingerprints(window: &mut Window, reporter: &Reporter) -> Result<Row
         unsafe { rows_context.switch_to(|_| window.bigints_from(FINGERPRINT, position, fingerprints)) };
         // SAFETY: nothing in the context is used any more.
         unsafe { rows_context.reset() };
-        for (number, fingerprint) in window.numbers()[position + 1..].iter_mut().zip(fingerprints) {
+        for (number, fingerprint) in window.partition_memory()[position + 1..].iter_mut().zip(fingerprints) {
             *number = fingerprint.is_some().into();
             rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
         }

@@ -59,9 +59,9 @@ impl Bits {
         (expression.bit_length() == Some(LENGTH)).then_some(Self::BitString(expression.without_relabelling()))
     }
 
-    /// Reads an expression of type `bit` that is combined with another one of length 64. None if it is known to have
-    /// another length. If its length is not known, it is checked when the query runs, with an error of the same
-    /// SQLSTATE.
+    /// Reads an operand of type `bit` of the operator `#`, whose other operand has length 64. None if its length is
+    /// known to be another one. If its length is not known, a cast checks it when the query runs. The cast raises an
+    /// error with the SQLSTATE that `#` raises for different lengths.
     pub fn of_checked_bit_string(expression: Expression) -> Option<Self> {
         match expression.bit_length() {
             Some(_) => Self::of_bit_string(expression),

@@ -21,7 +21,7 @@ use crate::postgres::expression::Expression;
 /// A fingerprint of a table, whose blocks may be indexed.
 #[derive(Clone, Copy)]
 pub enum Fingerprint {
-    /// A column of the table.
+    /// The attnum of a column of the table.
     Column(i16),
     /// An expression of the table's columns, whose column references have varno 1, as in the catalogs.
     Expression(Expression),
@@ -107,7 +107,7 @@ impl Indexed {
         common
     }
 
-    /// Whether all blocks that a search with this layout must look up are indexed, for all rows.
+    /// Whether each block that a search with this layout looks up has an index without a predicate.
     pub fn serves(&self, blocks: i32, near: Nearness) -> bool {
         let has = |(block, _): (Block, u32)| {
             let is_this =

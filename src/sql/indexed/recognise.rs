@@ -1,5 +1,5 @@
-//! Recognises calls of the extension's functions in the expressions of columns and index keys. These calls make them
-//! fingerprints or blocks.
+//! Recognises calls of the extension's functions in the expressions of columns and index keys. A column or a key whose
+//! expression is such a call is a fingerprint or a block.
 //!
 //! Expressions are compared as trees, so it does not matter how they are written in SQL.
 

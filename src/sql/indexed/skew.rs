@@ -145,6 +145,6 @@ fn share(share: f64) -> f64 {
 
 /// Rounds to three digits, which is more than the accuracy of a sample.
 fn estimate(value: f64) -> f64 {
-    // `format!` rounds to the nearest decimal number, but 122.5 to the even 122: raise it a little.
+    // `format!` rounds a tie to the even digit: 122.5 becomes 122. Raise the value a little to round ties up.
     format!("{:.2e}", value * (1.0 + f64::EPSILON)).parse().unwrap_or(value)
 }

@@ -35,7 +35,7 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    /// The kind of a column, unless the user says that it has digits.
+    /// The kind of a column, by its type. [`SourceKind::Hex`] depends on the options instead.
     fn of(column: &Column) -> Option<Self> {
         let column_type = column.data_type;
 
@@ -71,7 +71,7 @@ impl SourceKind {
     }
 }
 
-/// The options by which a text has hexadecimal digits, as `jsonb` prints them.
+/// The options for a column of hexadecimal digits, as `jsonb` prints them.
 const IS_HEX: &str = r#"{"source": "hex"}"#;
 
 /// A source column, and how to fingerprint it.
@@ -82,7 +82,7 @@ pub struct Source {
     options: Options,
     /// The options as JSON; None if they are the defaults.
     options_json: Option<String>,
-    /// The SQL expression of the function's argument: the column, or a generated column's own expression.
+    /// The source as SQL: the column, or a generated column's own expression.
     argument: String,
 }
 
@@ -131,7 +131,7 @@ impl Source {
         &self.options
     }
 
-    /// The column, or its expression, as an argument of `simhash`.
+    /// The source as SQL: the column, or a generated column's own expression.
     pub fn argument(&self) -> &str {
         &self.argument
     }

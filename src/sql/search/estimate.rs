@@ -10,17 +10,17 @@ use crate::postgres::planner::planner_info::Planner;
 /// chance. With more than one, the planner would prefer a sequential scan for `LIMIT 1`, which it would expect to end
 /// early.
 const NEAR_DUPLICATES: f64 = 1.0;
-/// The share of rows that the planner expects to have a near-duplicate. PostgreSQL's own default for a semi-join is the
-/// same.
-const DUPLICATED: f64 = 0.5;
+/// The least share of rows that the planner expects to have a near row. It is PostgreSQL's default for a semi-join.
+const MIN_SHARE_WITH_NEAR_ROW: f64 = 0.5;
 
 /// An estimate of the rows whose fingerprint is near another fingerprint.
 #[derive(Clone, Copy)]
 pub struct Estimate {
     distance: i32,
-    /// The share of rows with a common value within the distance.
+    /// The share of rows whose fingerprint is a most common value and is near.
     common: f64,
-    /// The share of rows with other values.
+    /// The share of rows whose fingerprint is neither a most common value nor NULL; 1 if neither fingerprint's value is
+    /// known.
     rest: f64,
 }
 
@@ -52,6 +52,6 @@ impl Estimate {
 
     /// The share of rows for which a near row exists among `rows` rows.
     pub fn share_with_near_row(&self, rows: f64) -> f64 {
-        if self.distance < 0 { 0.0 } else { (rows * share_within(self.distance)).clamp(DUPLICATED, 1.0) }
+        if self.distance < 0 { 0.0 } else { (rows * share_within(self.distance)).clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0) }
     }
 }

@@ -45,7 +45,8 @@ pub struct Finder {
 /// The work of a finder in all its searches.
 #[derive(Clone, Copy, Default)]
 pub struct FinderCounts {
-    /// Number of descents in btrees: one for each probe and each full scan.
+    /// Number of descents in btrees: one for each probe, each full scan, and each scan of the entries with a NULL
+    /// block.
     pub descents: u64,
     /// Number of index entries that were read.
     pub entries: u64,
@@ -117,8 +118,8 @@ const NONE_NEAR: Nearness = Nearness::within(-1);
 
 /// The most tids that are collected before their rows are fetched: half a megabyte.
 const MAX_COLLECTED_TIDS: usize = 1 << 16;
-/// A step that has found more tids than this is not given up: they take a quarter of a megabyte. Once the steps that
-/// were given up have found as many, no step is given up any more; these tids take at most two megabytes.
+/// A step that has found this many tids (a quarter of a megabyte) is not given up. Once the steps that were given up
+/// have found this many tids together, no further step is given up. The set of these tids takes at most two megabytes.
 const MAX_SEEN_TIDS: usize = 1 << 15;
 
 impl Finder {

@@ -91,7 +91,8 @@ fn offer(relation: BaseRelation, conditions: &[SearchCondition]) {
     }
 }
 
-/// Corrects the planner's estimates of rows: it assumes that a third of the rows fulfils a condition with `<=`.
+/// Corrects the planner's estimates of rows. The planner's default is that a third of the rows fulfils a condition with
+/// `<=`.
 fn estimate(relation: BaseRelation, conditions: &[SearchCondition]) {
     let mut shares = Vec::new();
     for SearchCondition { condition, fingerprint, query, estimate, .. } in
@@ -171,8 +172,8 @@ struct IndexedTable<'a> {
 
 impl<'a> Indexes<'a> {
     /// The table with the layouts of a fingerprint, for a search that refers to the relations `outer`. It is listed
-    /// once for each scope that the query has values for. If only some of the layouts are covering, it is listed again
-    /// with these alone.
+    /// once for each scope that the query has values for. If some of the layouts are covering and others are not, it is
+    /// listed again with the covering layouts only.
     fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable<'a>> {
         let Self { relation, usable, .. } = *self;
         let column = fingerprint.as_own_column().filter(|&column| column > 0);
@@ -304,14 +305,14 @@ impl<'a> IndexedTable<'a> {
         Some(Path { table: self, cost, only_column })
     }
 
-    /// The cost of finding everything near, in the planner's units; None if the layouts do not serve it.
+    /// The cost of finding everything near, in the planner's units; None if the layouts do not serve the search.
     fn search_cost(&self, near: Nearness) -> Option<f64> {
         let growth = Growth::new(self.rows, growing(&self.layouts), near);
         let total = growth.total(near.max_distance())?;
         let (random, _) = self.relation.page_costs();
         let pages: f64 = self.index_pages().sum();
         let leaves = self.relation.pages_fetched(total.probes.min(pages), pages, self.outer);
-        // Charge a descent as PostgreSQL does for a btree of this height (btcostestimate in selfuncs.c).
+        // Charge a descent as PostgreSQL does (btcostestimate in selfuncs.c): for comparisons, and for each page.
         // SAFETY: the settings are plain numbers.
         let (operator, entry) = unsafe { (pg_sys::cpu_operator_cost, pg_sys::cpu_index_tuple_cost) };
         let descent = operator * (self.rows.log2().ceil().max(0.0) + PAGES_OF_DESCENT * PAGE_OPERATORS);
@@ -407,7 +408,7 @@ impl Path<'_> {
     }
 }
 
-/// The number of pages below the root that a descent reads in a btree of a million entries.
+/// The number of pages that a descent reads in a btree of a million entries, from the root to the leaf.
 const PAGES_OF_DESCENT: f64 = 3.0;
 /// DEFAULT_PAGE_CPU_MULTIPLIER in PostgreSQL's selfuncs.c.
 const PAGE_OPERATORS: f64 = 50.0;

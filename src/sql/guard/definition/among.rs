@@ -35,8 +35,8 @@ impl AskedCondition {
         Ok(Self { condition: from_bytes(condition)?, search_path })
     }
 
-    /// The condition as PostgreSQL prints it under the search path of `as_owner`, in which this runs. An error if it is
-    /// not a condition on a row of the table, or if it reads the mark column.
+    /// The condition as SQL. Must be called inside `as_owner`, under whose search path PostgreSQL prints it. An error
+    /// if it is not a condition on a row of the table, or if it reads the mark column.
     pub fn check(&self, table: &Relation, mark_column: Option<&str>) -> Result<String, ErrorReport> {
         let condition = with_settings(|| {
             set(c"search_path", &self.search_path);

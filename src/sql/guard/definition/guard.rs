@@ -157,7 +157,7 @@ impl Guard {
         let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), &scope, log.is_some());
         members.all.iter().try_for_each(sees_all)?;
         let schema = ExtensionSchema::from_function(function);
-        // PostgreSQL folds the constants of index expressions when it reads them. It does so as the owner: the writer
+        // PostgreSQL folds the constants of index expressions when it reads them. So read them as the owner: the writer
         // may lack rights on the expressions of partitions that the writer does not write to.
         let owner = Relation::open(identity.root).owner();
         let searched = as_owner(owner, || members.searched(&fingerprint, &scope, &criterion, schema))?;
@@ -226,8 +226,7 @@ fn check_columns<'a>(event: &RowEvent, mut names: impl Iterator<Item = &'a Strin
     ))
 }
 
-/// The table that is guarded together with a partition: the table whose trigger the partition's trigger was cloned
-/// from.
+/// The root of the guard: the table of the trigger or, if that was cloned to a partition, of the original trigger.
 ///
 /// A trigger that was created on the partition itself sees only this partition: its owner may not have the right to
 /// read the other partitions, and by choosing the trigger's arguments could learn much about their rows.

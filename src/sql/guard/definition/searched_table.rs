@@ -144,7 +144,7 @@ impl SearchedTable {
 }
 
 impl SearchedIndexes {
-    /// The indexes with which a search is cheapest; None if no indexes serve searches within that distance.
+    /// The indexes with which a search is cheapest; None if no indexes serve the search.
     ///
     /// An index with a column before the block that is not in the guard's scope is not used: a search would have to
     /// look up each value of this column.

@@ -67,8 +67,8 @@ impl Statement {
             && self.leaves_fingerprint(&row, old)
             && !self.begins_to_count(event, old)?
         {
-            // The fingerprint and its source stay the same, so there is nothing to search for. If the row moves during
-            // another session's search, that search detects it.
+            // The fingerprint and its source stay the same, so there is nothing to search for. If another session's
+            // search misses the new version, that search detects this.
             if self.unique_indexes(event).are_keys_unchanged(old, event.new_row()) {
                 self.current.borrow_mut().registration.release();
             } else {
@@ -88,7 +88,7 @@ impl Statement {
                 Decision::Return(tuple) => return Ok(tuple),
                 Decision::SearchAgain => {}
                 Decision::SameKeyDepends(transaction, tid) => {
-                    // The transactions that wrote or locked the row may need lock keys: release ours before waiting.
+                    // Such a transaction may have to wait for the registered row: release the registration first.
                     waits += 1;
                     self.current.borrow_mut().registration.release();
                     transaction.wait(&event.table(), tid);
@@ -97,8 +97,8 @@ impl Statement {
         }
     }
 
-    /// Forgets the previous row, which is now in the table. Returns whether the new row has already been checked in
-    /// another partition, from which an UPDATE moves it here.
+    /// Forgets the previous row, which has been stored or dropped. Returns whether the new row has already been checked
+    /// in another partition, from which an UPDATE moves it here.
     fn begin_row(&self, event: &RowEvent) -> bool {
         end_with_call(&self.current);
         let mut current = self.current.borrow_mut();
@@ -198,7 +198,8 @@ impl Statement {
         if tuple.is_null() || is_stored && !row.moves {
             self.counts.add(near.as_ref().map(|_| guard.action));
             if let Some(nearest) = near {
-                // No other row waits for a marked one, and the log's triggers may wait for another transaction.
+                // Marked rows do not count, so no near row has to wait for this one. Release the registration before
+                // the log's triggers run: they may wait for another transaction.
                 self.current.borrow_mut().registration.release();
                 self.log(event, &nearest)?;
             }
@@ -206,8 +207,8 @@ impl Statement {
         Ok(Decision::Return(tuple))
     }
 
-    /// Keeps the registration of a row that is to be stored and, if `is_pending`, makes it the pending row. Releases
-    /// the registration if the row is null, that is, skipped.
+    /// Leaves a row registered that is to be stored and, if `is_pending`, makes it the pending row. Releases the
+    /// registration if the tuple is null, that is, if the row is skipped.
     fn prepare_to_store(&self, row: &NewRow, tuple: HeapTuple, is_pending: bool) {
         let own = self.guard.own_table();
         let mut current = self.current.borrow_mut();

@@ -68,7 +68,7 @@ impl Disclosure {
             }
             (None, Some(other)) => format!("The fingerprint is near that of {other}."),
             (None, None) if self.hides_rows => "Row-level security hides which row it is near.".to_owned(),
-            (None, None) => "Only users with SELECT on its key are told which row it is near.".to_owned(),
+            (None, None) => "Only users with SELECT on its key can see which row it is near.".to_owned(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Writes a row about each row that is skipped or marked to the guard's log.
+//! Adds a row to the guard's log for each row that is skipped or marked.
 
 use pgrx::pg_sys::Datum;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
@@ -16,7 +16,7 @@ use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::log::{LoggedGuard, PreparedLog};
 
 impl Statement {
-    /// Writes about a row that is skipped or marked to the guard's log, if it has one.
+    /// Adds a row about a skipped or marked row to the guard's log, if the guard has one.
     pub fn log(&self, event: &RowEvent, nearest: &NearDuplicate) -> Result<(), ErrorReport> {
         let Some(log) = &self.guard.log else { return Ok(()) };
         let prepared = match self.log.get() {

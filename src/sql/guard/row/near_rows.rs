@@ -103,7 +103,8 @@ impl Statement {
             return Ok(false);
         }
         let Some(among) = &self.among else { return Ok(true) };
-        // VACUUM may remove values that are stored out of line, as in [`NearRows::add`].
+        // If the inserting transaction rolls back, VACUUM may remove the values that it stored out of line. So do not
+        // read them yet, as in [`NearRows::add`].
         if matches!(candidate.state, VersionState::Depends { inserts: true, .. })
             && among.is_out_of_line(searched.oid, row)?
         {

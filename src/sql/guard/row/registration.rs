@@ -45,10 +45,10 @@ const KEY_LOCK_CLASS: u16 = 3;
 const FIRST_ROW_LOCK_CLASS: u16 = 4;
 
 impl Registration {
-    /// Registers a row of a table. Waits until no other session that was registered before is storing a near row.
+    /// Registers a row of a table. Waits as long as another session has registered a near row.
     ///
-    /// A row that is registered already remains so: a row that was checked in one partition and is being moved to
-    /// another stays registered in between.
+    /// Does nothing if a row with the same fingerprint is still registered here: a row that was checked in one
+    /// partition and is being moved to another stays registered in between.
     pub fn register(&mut self, table: Oid, keys: &LockKeys, fingerprint: i64) {
         let fingerprint = fingerprint.cast_unsigned();
         let row = row_tag(keys.encrypt(fingerprint));
@@ -133,7 +133,7 @@ fn tag(fields: [u32; 2], class: u16) -> pg_sys::LOCKTAG {
 
 /// The number of this session, which no other running session has.
 fn session() -> u32 {
-    // SAFETY: a session has an entry among PostgreSQL's processes, with a number that stays.
+    // SAFETY: MyProc points to this session's PGPROC, whose number does not change.
     #[cfg(any(feature = "pg15", feature = "pg16"))]
     return unsafe { (*pg_sys::MyProc).pgprocno } as u32;
     // SAFETY: a plain number, set when the session started.

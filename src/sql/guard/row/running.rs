@@ -35,13 +35,13 @@ struct RunningStatement {
 thread_local! {
     static RUNNING: RefCell<Vec<RunningStatement>> = const { RefCell::new(Vec::new()) };
     /// Whether `subtransaction_ended` is registered with PostgreSQL.
-    static IS_REGISTERED: Cell<bool> = const { Cell::new(false) };
+    static HAS_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The current row of a guard in a statement, which is identified by its memory context. All partitions of a table
-/// share it: when a row arrives in one partition, the previous row is already stored.
+/// share it: when a row arrives in one partition, the previous row has been stored or dropped.
 pub fn current_row(memory: pg_sys::MemoryContext, guard: Identity) -> Rc<RefCell<CurrentRow>> {
-    if !IS_REGISTERED.replace(true) {
+    if !HAS_CALLBACK.replace(true) {
         // SAFETY: the callback is a function of this library, which is never unloaded.
         unsafe { pg_sys::RegisterSubXactCallback(Some(subtransaction_ended), std::ptr::null_mut()) };
     }

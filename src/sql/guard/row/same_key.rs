@@ -143,8 +143,8 @@ impl UniqueIndexes {
         }
     }
 
-    /// Whether a row of the table has the same key as the new row; with `by_plain_columns`, in a unique index on plain
-    /// columns.
+    /// Whether a row of the table has the same key as the new row. With `by_plain_columns`, only unique indexes without
+    /// expressions and predicates count.
     ///
     /// # Safety
     /// Both rows belong to the table that `self` was made for.

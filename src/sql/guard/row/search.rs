@@ -2,8 +2,8 @@
 //!
 //! The search reads the block indexes directly, whatever the planner would choose, under a dirty snapshot: it sees the
 //! row versions of all transactions, committed or not. Each version of a row counts. A search in a query
-//! (`sql::search::finder`) reads the same indexes under the query's snapshot. It skips entries that it has seen before,
-//! and fetches rows in the order of their tids.
+//! (`sql::search::finder`) reads the same indexes under the query's snapshot. It skips entries that it has seen before.
+//! If the indexes are not covering, it fetches rows in the order of their tids.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -24,8 +24,8 @@ use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::{SearchedIndexes, SearchedTable};
 use crate::sql::indexed::layouts::growing;
 
-/// Whether a row has the same key as the new row, so that ON CONFLICT finds it; if the flag is set, in a unique index
-/// on plain columns.
+/// Whether a row has the same key as the new row, so that ON CONFLICT finds it. If the flag is set, only unique indexes
+/// without expressions and predicates count.
 pub type HasSameKey<'a> = dyn Fn(Row<'_>, bool) -> bool + 'a;
 
 /// The new row, and which rows to find.
