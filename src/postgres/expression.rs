@@ -296,7 +296,7 @@ impl Expression {
     }
 
     /// A copy in which references to columns of the relation `from` of the range table refer to the relation `to`.
-    pub fn moved(self, from: i32, to: i32) -> Self {
+    pub fn with_varno(self, from: i32, to: i32) -> Self {
         let copy = self.copy();
         // SAFETY: the copy is a valid node, and nothing else refers to it.
         unsafe { pg_sys::ChangeVarNodes(copy.as_ptr(), from, to, 0) };

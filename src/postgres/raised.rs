@@ -21,7 +21,7 @@ use super::spi::from_server;
 
 thread_local! {
     /// A copy of the last error, in a memory context of its own (`assoc_context`); null if there is none.
-    static LAST: Cell<*mut pg_sys::ErrorData> = const { Cell::new(ptr::null_mut()) };
+    static LAST_ERROR: Cell<*mut pg_sys::ErrorData> = const { Cell::new(ptr::null_mut()) };
     /// The callback that sets the fields of the last error in the report.
     static RESTORE: UnsafeCell<pg_sys::ErrorContextCallback> = const {
         UnsafeCell::new(pg_sys::ErrorContextCallback {
@@ -84,7 +84,7 @@ pub fn raise_with_hint(report: &ErrorReportWithLevel, hint: String) -> ! {
 pub fn message(report: &ErrorReportWithLevel) -> Result<String, ErrorReport> {
     // SAFETY: the copy is null or this module's, and its message is NUL-terminated.
     unsafe {
-        match LAST.get().as_ref() {
+        match LAST_ERROR.get().as_ref() {
             Some(last) if is_last(report) => from_server(last.message),
             _ => Ok(report.message().to_owned()),
         }
@@ -95,14 +95,14 @@ pub fn message(report: &ErrorReportWithLevel) -> Result<String, ErrorReport> {
 fn change(f: impl FnOnce(&mut pg_sys::ErrorData)) {
     // SAFETY: the copy is null or this module's, and its memory context exists as long as the copy.
     unsafe {
-        if let Some(last) = LAST.get().as_mut() {
+        if let Some(last) = LAST_ERROR.get().as_mut() {
             PgMemoryContexts::For(last.assoc_context).switch_to(|_| f(last));
         }
     }
 }
 
 /// The names of objects in an error, which drivers can read; in the server's encoding.
-pub struct Names {
+pub struct ErrorNames {
     pub schema: CString,
     pub table: CString,
     pub constraint: CString,
@@ -110,7 +110,7 @@ pub struct Names {
 }
 
 /// Raises an error of this library with names of objects, which pgrx's reports lack.
-pub fn raise_with(code: PgSqlErrorCode, report: ErrorReport, names: &Names) -> ! {
+pub fn raise_with(code: PgSqlErrorCode, report: ErrorReport, names: &ErrorNames) -> ! {
     forget();
     // SAFETY: an error of all zeros has no fields. The strings are NUL-terminated, and copied.
     unsafe {
@@ -123,7 +123,7 @@ pub fn raise_with(code: PgSqlErrorCode, report: ErrorReport, names: &Names) -> !
             (*error).table_name = pg_sys::pstrdup(names.table.as_ptr());
             (*error).constraint_name = pg_sys::pstrdup(names.constraint.as_ptr());
             (*error).datatype_name = pg_sys::pstrdup(names.data_type.as_ptr());
-            LAST.set(error);
+            LAST_ERROR.set(error);
         });
     }
     raise(report)
@@ -133,7 +133,7 @@ pub fn raise_with(code: PgSqlErrorCode, report: ErrorReport, names: &Names) -> !
 fn is_last(report: &ErrorReportWithLevel) -> bool {
     // SAFETY: the copy is null or this module's, and its message is NUL-terminated.
     unsafe {
-        LAST.get().as_ref().is_some_and(|last| {
+        LAST_ERROR.get().as_ref().is_some_and(|last| {
             let message = CStr::from_ptr(last.message).to_string_lossy().into_owned();
             report.sql_error_code() == last.sqlerrcode.into()
                 && sendable(message) == sendable(report.message().to_owned())
@@ -142,7 +142,7 @@ fn is_last(report: &ErrorReportWithLevel) -> bool {
 }
 
 fn forget() {
-    let last = LAST.replace(ptr::null_mut());
+    let last = LAST_ERROR.replace(ptr::null_mut());
     if !last.is_null() {
         // SAFETY: the copy is this module's, and nothing else is in its memory context.
         unsafe { pg_sys::MemoryContextDelete((*last).assoc_context) };
@@ -185,7 +185,7 @@ unsafe extern "C-unwind" fn copy(_argument: *mut c_void) {
             pg_sys::MemoryContextDelete(context);
         } else {
             forget();
-            LAST.set(raised);
+            LAST_ERROR.set(raised);
         }
     }
 }
@@ -197,7 +197,7 @@ unsafe extern "C-unwind" fn restore(_argument: *mut c_void) {
     // SAFETY: PostgreSQL calls this while it raises an error, whose fields these functions set. The copy is null or
     // this module's, and its strings are null or NUL-terminated.
     unsafe {
-        let Some(last) = LAST.get().as_ref() else { return };
+        let Some(last) = LAST_ERROR.get().as_ref() else { return };
         let is_set = |text: *mut c_char| !text.is_null();
         errcode(last.sqlerrcode);
         pg_sys::errmsg_internal(TEXT, last.message);

@@ -38,7 +38,7 @@ impl Column {
 
     /// The column with this attnum; None if it does not exist, was dropped or is a system column.
     pub fn at(table: &Relation, attnum: i16) -> Option<Self> {
-        let found = entry(table, attnum)?;
+        let found = attribute_of(table, attnum)?;
         Some(Self {
             attnum,
             // SAFETY: `attname` is NUL-terminated.
@@ -65,7 +65,7 @@ impl Column {
         // SAFETY: `attname` is NUL-terminated.
         let is_named =
             |found: &pg_sys::FormData_pg_attribute| unsafe { CStr::from_ptr(found.attname.data.as_ptr()) == name };
-        let has_name = |attnum: &i16| entry(table, *attnum).is_some_and(is_named);
+        let has_name = |attnum: &i16| attribute_of(table, *attnum).is_some_and(is_named);
         Self::at(table, attnums(table).find(has_name)?)
     }
 
@@ -116,7 +116,7 @@ pub fn no_such_column(table: &Relation, name: &str) -> Result<ErrorReport, Error
 
 /// The descriptor's entry for the column with this attnum; None if it does not exist, was dropped or is a system
 /// column.
-fn entry(table: &Relation, attnum: i16) -> Option<&pg_sys::FormData_pg_attribute> {
+fn attribute_of(table: &Relation, attnum: i16) -> Option<&pg_sys::FormData_pg_attribute> {
     // SAFETY: an open relation has a descriptor, as long as it is open.
     unsafe { attribute(table.rd_att, attnum) }.filter(|found| !found.attisdropped)
 }
@@ -131,7 +131,7 @@ fn attnums(table: &Relation) -> impl Iterator<Item = i16> + use<> {
 ///
 /// Its constants are not folded, because that would run functions that the table's owner chose.
 pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
-    if entry(table, attnum)?.attgenerated == 0 {
+    if attribute_of(table, attnum)?.attgenerated == 0 {
         return None;
     }
     // SAFETY: the table is open and has the column. The result is a copy.

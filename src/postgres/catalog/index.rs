@@ -26,7 +26,7 @@ pub struct Index {
     /// Whether the index is attached to an index of the partitioned table.
     pub is_partition: bool,
     /// Whether the index is neither unique nor of a constraint.
-    pub is_only_index: bool,
+    pub is_unconstrained: bool,
     /// Whether all keys have the default order: ascending, NULLs last.
     pub has_default_order: bool,
 }
@@ -85,7 +85,7 @@ impl Index {
                 is_valid,
                 is_live: row.indislive,
                 is_partition: index.is_partition(),
-                is_only_index: !constrains,
+                is_unconstrained: !constrains,
                 has_default_order: (0..count).all(|position| *index.rd_indoption.add(position) == 0),
             })
         }

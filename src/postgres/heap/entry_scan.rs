@@ -41,8 +41,8 @@ pub enum KeyCondition<'a> {
     Null,
 }
 
-/// The most values that a search looks up at once, in 16 kB.
-pub const MOST_VALUES: usize = 4096;
+/// The limit on the values that a scan looks up at once: 16 kB.
+pub const MAX_VALUES_AT_ONCE: usize = 4096;
 /// Number of entries that are refused until the scan pauses: 20 microseconds.
 const ENTRIES_BETWEEN_PAUSES: u32 = 512;
 

@@ -73,18 +73,18 @@ impl BaseRelation {
 
     /// Whether this is an ordinary table or a materialized view, scanned completely and without inheritors.
     pub fn is_table(&self) -> bool {
-        let entry = self.entry();
+        let entry = self.range_table_entry();
         let kinds = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_MATVIEW];
         let is_table = entry.rtekind == pg_sys::RTEKind::RTE_RELATION && kinds.contains(&(entry.relkind as u8));
         is_table && !entry.inh && entry.tablesample.is_null()
     }
 
-    fn found(&self) -> &pg_sys::RelOptInfo {
+    fn rel(&self) -> &pg_sys::RelOptInfo {
         // SAFETY: the relation lives as long as the planner is at work on the query.
         unsafe { &*self.relation }
     }
 
-    pub(super) fn entry(&self) -> &pg_sys::RangeTblEntry {
+    pub(super) fn range_table_entry(&self) -> &pg_sys::RangeTblEntry {
         // SAFETY: the query's range table lives as long as the planner is at work on the query.
         unsafe { &*self.entry }
     }
@@ -94,26 +94,26 @@ impl BaseRelation {
     }
 
     pub fn table(&self) -> Oid {
-        self.entry().relid
+        self.range_table_entry().relid
     }
 
     /// The table's index in the query's range table.
     pub fn relid(&self) -> i32 {
-        self.found().relid as i32
+        self.rel().relid as i32
     }
 
     /// The planner's estimate of the number of rows in the table.
     pub fn rows(&self) -> f64 {
-        self.found().tuples.max(1.0)
+        self.rel().tuples.max(1.0)
     }
 
     pub fn pages(&self) -> f64 {
-        f64::from(self.found().pages).max(1.0)
+        f64::from(self.rel().pages).max(1.0)
     }
 
     /// The share of the pages whose rows are visible to every transaction.
     pub fn visible_share(&self) -> f64 {
-        self.found().allvisfrac
+        self.rel().allvisfrac
     }
 
     /// The number of rows of the relation that the query is expected to read, by its LIMIT and the conditions that
@@ -121,14 +121,14 @@ impl BaseRelation {
     pub fn expected_rows(&self) -> Option<f64> {
         // SAFETY: the planner is at work on the query.
         let limit = unsafe { (*self.root).limit_tuples };
-        (limit > 0.0).then(|| limit * (self.rows() / self.found().rows).max(1.0))
+        (limit > 0.0).then(|| limit * (self.rows() / self.rel().rows).max(1.0))
     }
 
     /// The costs of reading a page in random order and in sequence.
     pub fn page_costs(&self) -> (f64, f64) {
         let (mut random, mut sequential) = (0.0, 0.0);
         // SAFETY: the tablespace is that of the table; the results are written to the two numbers.
-        unsafe { pg_sys::get_tablespace_page_costs(self.found().reltablespace, &mut random, &mut sequential) };
+        unsafe { pg_sys::get_tablespace_page_costs(self.rel().reltablespace, &mut random, &mut sequential) };
         (random, sequential)
     }
 
@@ -159,8 +159,8 @@ impl BaseRelation {
     pub fn conditions(&self) -> Vec<Condition> {
         // SAFETY: both are lists of RestrictInfo nodes.
         unsafe {
-            let own = conditions(self.found().baserestrictinfo).into_iter();
-            let joins = conditions(self.found().joininfo).into_iter();
+            let own = conditions(self.rel().baserestrictinfo).into_iter();
+            let joins = conditions(self.rel().joininfo).into_iter();
             let joins = joins.filter(|join| pg_sys::join_clause_is_movable_to(join.info, self.relation));
             own.chain(joins).filter(|condition| self.may_come_first(condition)).collect()
         }
@@ -192,8 +192,8 @@ impl BaseRelation {
                 return Vec::new();
             }
             let is_own =
-                |member: &*mut pg_sys::EquivalenceMember| pg_sys::bms_equal((**member).em_relids, self.found().relids);
-            let members = members(class, self.found().relids).into_iter().filter(is_own);
+                |member: &*mut pg_sys::EquivalenceMember| pg_sys::bms_equal((**member).em_relids, self.rel().relids);
+            let members = members(class, self.rel().relids).into_iter().filter(is_own);
             members.filter_map(|member| Some(Order { key, expression: Expression::new((*member).em_expr)? })).collect()
         }
     }
@@ -203,7 +203,7 @@ impl BaseRelation {
     pub fn may_see_hidden_rows(&self, expression: Expression) -> bool {
         // SAFETY: the planner and the expression are valid.
         unsafe {
-            (*self.root).qual_security_level <= self.found().baserestrict_min_security
+            (*self.root).qual_security_level <= self.rel().baserestrict_min_security
                 || !pg_sys::contain_leaked_vars(expression.as_ptr())
         }
     }
@@ -230,7 +230,7 @@ impl BaseRelation {
     /// The conditions of joins on a column of the table that follow from the equalities of the query. PostgreSQL does
     /// not list these among the other conditions.
     fn implied(&self, mut column: i16) -> Vec<Condition> {
-        if !self.found().has_eclass_joins {
+        if !self.rel().has_eclass_joins {
             return Vec::new();
         }
         // SAFETY: the planner is at work on this relation. `is_member_column` gets a pointer to the attnum.
@@ -240,7 +240,7 @@ impl BaseRelation {
                 self.relation,
                 Some(is_member_column),
                 (&raw mut column).cast(),
-                self.found().lateral_referencers,
+                self.rel().lateral_referencers,
             );
             let mut implied = conditions(implied);
             implied.retain(|condition| self.may_come_first(condition));
@@ -270,7 +270,7 @@ impl BaseRelation {
 
     fn index_infos(&self) -> impl Iterator<Item = &pg_sys::IndexOptInfo> {
         // SAFETY: the list has valid IndexOptInfo nodes, which live as long as the relation.
-        unsafe { list(self.found().indexlist).into_iter().map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>()) }
+        unsafe { list(self.rel().indexlist).into_iter().map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>()) }
     }
 
     /// Whether an expression refers to columns of this table, and of no other.
@@ -278,7 +278,7 @@ impl BaseRelation {
         // SAFETY: the planner and the expression are valid.
         unsafe {
             let relations = pg_sys::pull_varnos(self.root, expression.as_ptr());
-            pg_sys::bms_equal(relations, self.found().relids)
+            pg_sys::bms_equal(relations, self.rel().relids)
         }
     }
 
@@ -287,7 +287,7 @@ impl BaseRelation {
     pub fn outer(&self, expressions: impl IntoIterator<Item = Expression>) -> Option<Outer> {
         // SAFETY: the planner and the expressions are valid. Sets are the planner's, and are not changed elsewhere.
         unsafe {
-            let mut relations = pg_sys::bms_copy(self.found().lateral_relids);
+            let mut relations = pg_sys::bms_copy(self.rel().lateral_relids);
             for expression in expressions {
                 if expression.is_volatile() {
                     return None;
@@ -300,14 +300,14 @@ impl BaseRelation {
 
     /// Whether the query needs no column of this table but one, in a scan with parameters from `outer`.
     pub fn needs_only(&self, column: i16, outer: Outer) -> bool {
-        let relid = self.found().relid;
+        let relid = self.rel().relid;
         let mut needed = std::ptr::null_mut();
         // SAFETY: the planner's lists of expressions and RestrictInfo nodes are valid; the set is made here.
         unsafe {
-            pg_sys::pull_varattnos((*self.found().reltarget).exprs.cast(), relid, &mut needed);
+            pg_sys::pull_varattnos((*self.rel().reltarget).exprs.cast(), relid, &mut needed);
             let parameters = self.parameters(outer);
             let joins = if parameters.is_null() { std::ptr::null_mut() } else { (*parameters).ppi_clauses };
-            for info in list(self.found().baserestrictinfo).into_iter().chain(list(joins)) {
+            for info in list(self.rel().baserestrictinfo).into_iter().chain(list(joins)) {
                 let clause = (*info.as_ptr().cast::<pg_sys::RestrictInfo>()).clause;
                 pg_sys::pull_varattnos(clause.cast(), relid, &mut needed);
             }
@@ -326,7 +326,7 @@ impl BaseRelation {
 
     /// The cost of the conditions: before the first row, and for each row.
     pub fn condition_costs(&self) -> (f64, f64) {
-        let cost = self.found().baserestrictcost;
+        let cost = self.rel().baserestrictcost;
         (cost.startup, cost.per_tuple)
     }
 
@@ -348,11 +348,11 @@ impl BaseRelation {
             (*path).path.type_ = pg_sys::NodeTag::T_CustomPath;
             (*path).path.pathtype = pg_sys::NodeTag::T_CustomScan;
             (*path).path.parent = self.relation;
-            (*path).path.pathtarget = self.found().reltarget;
+            (*path).path.pathtarget = self.rel().reltarget;
             (*path).path.param_info = self.parameters(outer);
-            (*path).path.parallel_safe = self.found().consider_parallel;
+            (*path).path.parallel_safe = self.rel().consider_parallel;
             (*path).path.rows =
-                (*path).path.param_info.as_ref().map_or(self.found().rows, |parameters| parameters.ppi_rows);
+                (*path).path.param_info.as_ref().map_or(self.rel().rows, |parameters| parameters.ppi_rows);
             (*path).path.startup_cost = cost.startup;
             (*path).path.total_cost = cost.total;
             if let Some(order) = order {

@@ -40,7 +40,8 @@ impl Planner {
             let next = |last: i32| Some(pg_sys::bms_next_member(set, last)).filter(|&member| member >= 0);
             // From PostgreSQL 16 on, the set also has the outer joins that may make a column NULL.
             let is_join = |relation: &i32| {
-                entry(&*(*self.0).parse, *relation).is_some_and(|entry| entry.rtekind == pg_sys::RTEKind::RTE_JOIN)
+                range_table_entry(&*(*self.0).parse, *relation)
+                    .is_some_and(|entry| entry.rtekind == pg_sys::RTEKind::RTE_JOIN)
             };
             std::iter::successors(next(-1), |&last| next(last)).filter(|relation| !is_join(relation)).collect()
         }
@@ -114,7 +115,7 @@ impl Planner {
 ///
 /// # Safety
 /// The query is valid, and is not changed while the result is used.
-unsafe fn entry(query: &pg_sys::Query, relation: i32) -> Option<&pg_sys::RangeTblEntry> {
+unsafe fn range_table_entry(query: &pg_sys::Query, relation: i32) -> Option<&pg_sys::RangeTblEntry> {
     // SAFETY: the caller passes a valid query, whose range table is a list of such entries.
     unsafe {
         let in_range = !query.rtable.is_null() && (1..=(*query.rtable).length).contains(&relation);

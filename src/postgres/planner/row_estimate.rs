@@ -73,7 +73,7 @@ impl BaseRelation {
     /// Whether this relation is the parent of a family: of the partitions or inheritors of a table, or of the parts of
     /// a UNION ALL.
     fn is_parent(&self) -> bool {
-        self.entry().inh
+        self.range_table_entry().inh
     }
 
     /// Sums up the rows of a family after its members have been estimated again.

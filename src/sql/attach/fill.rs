@@ -288,7 +288,7 @@ impl Fill<'_> {
                 table.sql(),
                 maintained.column,
                 maintained.fingerprint,
-                maintained.is_unfilled()
+                maintained.unfilled_condition()
             ))
         })?;
         walk.next = end;
@@ -371,8 +371,10 @@ impl Fill<'_> {
     ) -> Result<UnfilledRows, ErrorReport> {
         let MaintainedColumn { column, fingerprint } = maintained;
         let name = table.sql();
-        let count =
-            strings(&format!("SELECT pg_catalog.count(*) FROM {only}{name} WHERE {}", maintained.is_unfilled()))?;
+        let count = strings(&format!(
+            "SELECT pg_catalog.count(*) FROM {only}{name} WHERE {}",
+            maintained.unfilled_condition()
+        ))?;
         let rows = count.first().and_then(|count| count.parse().ok()).unwrap_or(0);
         let statement = format!("UPDATE {only}{name} SET {column} = {fingerprint} WHERE {column} IS NULL");
         Ok(UnfilledRows { table: table.name.clone(), rows, statement })

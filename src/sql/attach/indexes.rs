@@ -65,7 +65,7 @@ impl NamedIndex {
             [included] => Some(included) == fingerprint,
             _ => false,
         };
-        let is_plain = self.keys.len() == key.scope.len() + 1 && self.has_default_order && self.is_only_index;
+        let is_plain = self.keys.len() == key.scope.len() + 1 && self.has_default_order && self.is_unconstrained;
         if self.is_partial || !is_plain || !has_only_ours {
             return Ok(false);
         }

@@ -140,7 +140,7 @@ impl Online {
             }
             let is_same = trigger.source == self.source.column
                 && trigger.options()? == *self.source.options()
-                && trigger.always_fires;
+                && trigger.fires_for_each_row;
             if !is_same {
                 return Err(self.trigger_clash(table, &trigger.name));
             }

@@ -95,7 +95,7 @@ fn simhash_guard_texts(
     log_columns: Option<AnyArray>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(), ErrorReport> {
-    let asked = AskedCriterion::read(max_distance, None, resemblance, None)?.exactly();
+    let asked = AskedCriterion::read(max_distance, None, resemblance, None)?.without_default_radii();
     GuardCall { target, action, scope, mark_column, fingerprint, log_to, log_columns, fcinfo }.install(asked, None)
 }
 
@@ -176,7 +176,7 @@ impl AskedGuard {
         drop(relation);
         let arguments = self.arguments(criterion.clone(), among.clone()).to_texts();
         let existing = existing(self.schema, table)?;
-        let always = existing.as_ref().is_some_and(|existing| existing.always);
+        let is_enabled_always = existing.as_ref().is_some_and(|existing| existing.is_enabled_always);
         let family = table.family(pg_sys::AccessShareLock as Lock)?;
         warn_of_unfilled(self.schema, &self.fingerprint, table, &family, Look::ByIndex)?;
         report_cost(self.function, table, &family, &self.fingerprint, criterion, among, searched)?;
@@ -197,7 +197,7 @@ impl AskedGuard {
             self.schema.locked_name(c"simhash_dedup", &[])?,
             arguments.join(", ")
         ))?;
-        if always {
+        if is_enabled_always {
             execute(&format!("ALTER TABLE {} ENABLE ALWAYS TRIGGER {TRIGGER_NAME}", table.sql()))?;
         }
         Ok(())
@@ -293,7 +293,7 @@ struct ExistingGuard {
     /// Whether it fires in a normal session.
     fires: bool,
     /// Whether it also fires while `session_replication_role` is `replica`.
-    always: bool,
+    is_enabled_always: bool,
 }
 
 /// The guard of a table; None if it has none. An error if another trigger has its name.
@@ -315,7 +315,7 @@ fn existing(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGu
     }
     // SAFETY: a trigger in the relation cache has NUL-terminated arguments, as many as `tgnargs` says.
     let arguments = unsafe { arguments(guard).into_iter().map(|argument| from_server(argument.as_ptr())) };
-    let always = guard.tgenabled as u8 == b'A';
-    let fires = (always || guard.tgenabled as u8 == b'O') && is_before_each_row(guard);
-    Ok(Some(ExistingGuard { arguments: arguments.collect::<Result<_, _>>()?, fires, always }))
+    let is_enabled_always = guard.tgenabled as u8 == b'A';
+    let fires = (is_enabled_always || guard.tgenabled as u8 == b'O') && is_before_each_row(guard);
+    Ok(Some(ExistingGuard { arguments: arguments.collect::<Result<_, _>>()?, fires, is_enabled_always }))
 }

@@ -7,7 +7,7 @@ use pgrx::spi::{SpiError, quote_identifier, quote_qualified_identifier};
 use simhash::search::skew::FingerprintSample;
 
 use super::fingerprint_column::fingerprint_column;
-use super::layouts::Indexed;
+use super::layouts::IndexedBlocks;
 use super::scope::Scope;
 use crate::postgres::catalog::citus::distribution;
 use crate::postgres::catalog::column::Column;
@@ -20,8 +20,8 @@ use crate::postgres::expression::Variable;
 use crate::postgres::query::{Query, renamed};
 use crate::postgres::spi::to_server;
 
-/// The limit on the pages that are read of a table: 64 MB.
-const PAGES: f64 = 8192.0;
+/// The limit on the pages of a table that are sampled: 64 MB.
+const MAX_SAMPLED_PAGES: f64 = 8192.0;
 
 /// A table, its fingerprint column, and a scope of searches.
 pub struct SampledTable {
@@ -30,8 +30,9 @@ pub struct SampledTable {
     scope: Vec<i16>,
     /// The quoted names of the scope's columns.
     quoted_scope: Vec<String>,
-    /// The quoted names of the table, with its schema, and of the column.
-    quoted: String,
+    /// The quoted name of the table, with its schema.
+    quoted_table: String,
+    /// The quoted name of the fingerprint column.
     quoted_column: String,
 }
 
@@ -57,7 +58,7 @@ impl SampledTable {
             column: column.attnum,
             scope: numbers,
             quoted_scope: scope.names().iter().map(quote_identifier).collect(),
-            quoted: quote_qualified_identifier(schema_name(table.schema())?, table.name()?),
+            quoted_table: quote_qualified_identifier(schema_name(table.schema())?, table.name()?),
             quoted_column: quote_identifier(column.name()?),
         })
     }
@@ -71,11 +72,11 @@ impl SampledTable {
     /// another one.)
     pub fn sample(&self) -> Result<(FingerprintSample, f64), ErrorReport> {
         let mut sample = FingerprintSample::new().map_err(algorithm_error)?;
-        let share = (PAGES / self.pages()?).min(1.0);
+        let share = (MAX_SAMPLED_PAGES / self.pages()?).min(1.0);
         let percent = (share * 100.0) as f32;
         let from = format!(
             "FROM {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) WHERE t.{} IS NOT NULL",
-            self.quoted, self.quoted_column
+            self.quoted_table, self.quoted_column
         );
         let largest_group = self.largest_group(&from)?;
         let query = format!("SELECT t.{}::pg_catalog.int8 {from}{largest_group}", self.quoted_column);
@@ -114,8 +115,8 @@ impl SampledTable {
     }
 
     /// The blocks that are indexed within the scope.
-    pub fn indexed(&self) -> Option<Indexed> {
-        Indexed::read_members(self.oid, self.column, &self.scope)
+    pub fn indexed(&self) -> Option<IndexedBlocks> {
+        IndexedBlocks::read_members(self.oid, self.column, &self.scope)
     }
 
     /// The number of pages of the table, with its partitions and inheritors. For a table that Citus distributes, which

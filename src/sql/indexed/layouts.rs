@@ -41,7 +41,7 @@ pub struct IndexedBlock {
 
 /// A block that is indexed within a scope.
 #[derive(Clone, Debug)]
-pub struct Scoped {
+pub struct ScopedBlock {
     /// The columns that are keys before the block.
     pub scope: Vec<i16>,
     /// Whether the index compares the columns of the scope as their types and collations do.
@@ -59,7 +59,7 @@ pub struct BlockKey {
 }
 
 /// The blocks of a fingerprint that are indexed within a scope.
-pub struct Indexed {
+pub struct IndexedBlocks {
     pub blocks: Vec<IndexedBlock>,
     /// The planner's estimate of the number of rows.
     pub rows: f64,
@@ -68,12 +68,12 @@ pub struct Indexed {
 /// The indexed blocks of one layout, one index each.
 pub type Layout = Vec<IndexedBlock>;
 
-impl Indexed {
+impl IndexedBlocks {
     /// Reads the blocks that are indexed within the scope of these columns, which may be in any order.
     fn read(table: &Relation, fingerprint: i16, scope: &[i16]) -> Self {
         let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint));
         let is_of_scope =
-            |found: &Scoped| found.has_own_equality && found.scope.len() == scope.len() && found.is_within(scope);
+            |found: &ScopedBlock| found.has_own_equality && found.scope.len() == scope.len() && found.is_within(scope);
         let blocks = found.into_iter().filter(is_of_scope).map(|found| found.block).collect();
         Self { blocks, rows: table.estimated_rows() }
     }
@@ -136,13 +136,13 @@ pub fn is_covering(layout: &Layout) -> bool {
 }
 
 /// The layouts as arguments of [`growth::Growth::new`].
-pub fn growing(layouts: &[Layout]) -> impl Iterator<Item = Vec<growth::BlockIndex>> {
-    layouts.iter().map(|layout| layout.iter().filter_map(IndexedBlock::growing).collect())
+pub fn block_indexes(layouts: &[Layout]) -> impl Iterator<Item = Vec<growth::BlockIndex>> {
+    layouts.iter().map(|layout| layout.iter().filter_map(IndexedBlock::block_index).collect())
 }
 
 impl IndexedBlock {
     /// The block as an argument of [`growth::Growth::new`]; None if there is no such block.
-    fn growing(&self) -> Option<growth::BlockIndex> {
+    fn block_index(&self) -> Option<growth::BlockIndex> {
         Some(growth::BlockIndex { block: Block::new(self.block, self.blocks)?, entries: self.entries() })
     }
 
@@ -157,7 +157,7 @@ impl IndexedBlock {
     }
 }
 
-impl Scoped {
+impl ScopedBlock {
     /// Whether all columns of the scope are among these.
     pub fn is_within(&self, columns: &[i16]) -> bool {
         self.scope.iter().all(|column| columns.contains(column))
@@ -211,7 +211,7 @@ pub fn indexed_blocks(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
     fingerprint: Fingerprint,
-) -> Vec<Scoped> {
+) -> Vec<ScopedBlock> {
     let is_wanted = fingerprint.recogniser(table);
     let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index)).filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
@@ -223,7 +223,7 @@ pub fn indexed_blocks(
         let is_partial = index.is_partial;
         let has_own_equality = has_own_equality(table, &index, &key.scope);
         let block = IndexedBlock { block, blocks, index: index.oid, fingerprint: included, is_partial };
-        Some(Scoped { scope: key.scope, has_own_equality, block })
+        Some(ScopedBlock { scope: key.scope, has_own_equality, block })
     });
     found.collect()
 }

@@ -44,7 +44,7 @@ impl MaintainedColumn {
     }
 
     /// The condition that selects the rows that lack their fingerprint.
-    pub fn is_unfilled(&self) -> String {
+    pub fn unfilled_condition(&self) -> String {
         format!("{} IS NULL AND {} IS NOT NULL", self.column, self.fingerprint)
     }
 }
@@ -77,7 +77,7 @@ pub fn warn_of_unfilled(
         // Skip a trigger that cannot compute, for example because its source was dropped: it raises an error when it
         // fires.
         let Ok(Some(maintained)) = MaintainedColumn::read(schema, &member, column) else { continue };
-        let mut condition = maintained.is_unfilled();
+        let mut condition = maintained.unfilled_condition();
         if look == Look::ByIndex
             && let Some(block) = indexed_block(schema, &member, column)?
         {

@@ -23,7 +23,7 @@ pub struct UpdateTrigger {
     pub is_clone: bool,
     /// Whether, in a normal session, it fires before each insert or update of a row, without a condition or column
     /// list.
-    pub always_fires: bool,
+    pub fires_for_each_row: bool,
 }
 
 impl UpdateTrigger {
@@ -62,7 +62,7 @@ impl UpdateTrigger {
                     source,
                     options_json: arguments.next(),
                     is_clone: trigger.tgisclone,
-                    always_fires: is_before_each_row(trigger) && matches!(trigger.tgenabled as u8, b'O' | b'A'),
+                    fires_for_each_row: is_before_each_row(trigger) && matches!(trigger.tgenabled as u8, b'O' | b'A'),
                 });
             }
         }

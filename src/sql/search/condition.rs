@@ -113,9 +113,9 @@ fn stored(relation: BaseRelation, fingerprint: Expression) -> Option<Expression>
     if fingerprint.as_own_column().is_some() || !relation.is_table() {
         return None;
     }
-    let own = fingerprint.moved(relation.relid(), 1);
+    let own = fingerprint.with_varno(relation.relid(), 1);
     let column = column_of(&Relation::open_locked(relation.table()), Bits::of_bigint(own))?;
-    Some(column.as_variable()?.moved(1, relation.relid()))
+    Some(column.as_variable()?.with_varno(1, relation.relid()))
 }
 
 /// Reads a condition that a distance must exceed a limit, such as the first half of `BETWEEN 0 AND k`. Returns the

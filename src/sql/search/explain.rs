@@ -11,7 +11,7 @@ use crate::postgres::planner::custom_scan::NodeInstrumentation;
 use crate::sql::indexed::layouts::is_covering;
 
 /// The work of a scan in this process.
-pub struct Done {
+pub struct ScanWork {
     /// The radius within which the last search has looked up each block; None if it has made no step.
     pub radii: Option<Vec<Option<u32>>>,
     pub counts: FinderCounts,
@@ -24,7 +24,7 @@ pub struct Done {
 /// The arguments are those of `ExplainCustomScan`, of a node of this scan.
 pub unsafe fn explain(
     settings: &Settings,
-    done: Option<Done>,
+    work: Option<ScanWork>,
     node: &CustomScanState,
     ancestors: *mut pg_sys::List,
     output: *mut ExplainState,
@@ -60,10 +60,10 @@ pub unsafe fn explain(
         if settings.only_column.is_some() || !output.is_text() {
             output.boolean(c"Index Only", settings.only_column.is_some());
         }
-        if let Some(done) = done
+        if let Some(work) = work
             && let Some(instrument) = node.ss.ps.instrument.as_ref()
         {
-            show_counts(&done, instrument, &output);
+            show_counts(&work, instrument, &output);
         }
     }
 }
@@ -82,18 +82,18 @@ fn key_name(settings: &Settings, position: usize) -> Vec<u8> {
 ///
 /// # Safety
 /// The output is that of the running EXPLAIN.
-unsafe fn show_counts(done: &Done, instrument: &NodeInstrumentation, output: &Output) {
+unsafe fn show_counts(work: &ScanWork, instrument: &NodeInstrumentation, output: &Output) {
     // SAFETY: the output is the running EXPLAIN's.
     unsafe {
-        if let Some(radii) = &done.radii {
+        if let Some(radii) = &work.radii {
             output.number(c"Blocks", radii.len() as f64);
             let radii = radii.iter().map(|radius| radius.map_or("-".to_owned(), |radius| radius.to_string()));
             output.list(c"Radii", radii.map(String::into_bytes));
         }
-        let FinderCounts { descents, full_scans, .. } = done.counts;
+        let FinderCounts { descents, full_scans, .. } = work.counts;
         // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process
         // has made all searches.
-        if done.searches as f64 >= instrument.nloops {
+        if work.searches as f64 >= instrument.nloops {
             output.number(c"Index Descents", descents as f64);
             if full_scans > 0 || !output.is_text() {
                 output.number(c"Index Passes", full_scans as f64);

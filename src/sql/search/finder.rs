@@ -17,8 +17,8 @@ use simhash::search::nearness::Nearness;
 use super::plan::Settings;
 use super::rows::FetchedRows;
 use crate::postgres::error::{out_of_memory, push};
-use crate::postgres::heap::entry_scan::{EntryScan, KeyCondition, MOST_VALUES, Read};
-use crate::sql::indexed::layouts::{IndexedBlock, growing};
+use crate::postgres::heap::entry_scan::{EntryScan, KeyCondition, MAX_VALUES_AT_ONCE, Read};
+use crate::sql::indexed::layouts::{IndexedBlock, block_indexes};
 
 /// A search in the indexes of a table. [`Finder::end`] releases all resources that it holds.
 pub struct Finder {
@@ -133,7 +133,7 @@ impl Finder {
         };
         Self {
             layouts: settings.layouts.iter().map(|layout| layout.iter().filter_map(index).collect()).collect(),
-            growth: Growth::new(row_count, growing(&settings.layouts), NONE_NEAR),
+            growth: Growth::new(row_count, block_indexes(&settings.layouts), NONE_NEAR),
             row_count,
             query: 0,
             near: NONE_NEAR,
@@ -154,7 +154,7 @@ impl Finder {
     /// Begins a search for fingerprints near `query`. `is_again` says whether the scan has made a search before.
     pub fn begin(&mut self, settings: &Settings, query: u64, near: Nearness, is_again: bool) {
         self.reuses_scans = is_again;
-        self.growth = Growth::new(self.row_count, growing(&settings.layouts), near);
+        self.growth = Growth::new(self.row_count, block_indexes(&settings.layouts), near);
         self.query = query;
         self.near = near;
         self.task = None;
@@ -368,7 +368,7 @@ impl Finder {
             return true;
         }
         self.values.clear();
-        self.values.extend(task.values.by_ref().take(MOST_VALUES));
+        self.values.extend(task.values.by_ref().take(MAX_VALUES_AT_ONCE));
         if self.values.is_empty() {
             task.is_read = true;
             return false;

@@ -66,6 +66,7 @@ pub enum Nearby {
 pub struct Capacity {
     /// The number of rows that the query is expected to read; 0 if that is not known.
     expected: usize,
+    /// The present limit, which grows up to `largest`.
     now: usize,
     /// The limit by `work_mem`.
     largest: usize,

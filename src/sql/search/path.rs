@@ -22,7 +22,9 @@ use crate::postgres::expression::Expression;
 use crate::postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
 use crate::postgres::planner::custom_scan::{Methods, path_lists};
 use crate::postgres::raised::unchanged;
-use crate::sql::indexed::layouts::{Fingerprint, Layout, Scoped, growing, indexed_blocks, is_covering, layouts_of};
+use crate::sql::indexed::layouts::{
+    Fingerprint, Layout, ScopedBlock, block_indexes, indexed_blocks, is_covering, layouts_of,
+};
 
 static IS_ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
 
@@ -153,7 +155,7 @@ struct Indexes<'a> {
     relation: BaseRelation,
     usable: &'a [UsableIndex],
     /// The fingerprints whose blocks have been read.
-    known: Vec<(Expression, Vec<Scoped>)>,
+    known: Vec<(Expression, Vec<ScopedBlock>)>,
 }
 
 /// A table with indexed layouts that a search can use together, within one scope.
@@ -226,12 +228,12 @@ impl<'a> Indexes<'a> {
     }
 
     /// The indexed blocks of a fingerprint. `column` is its attnum if it is a column.
-    fn blocks(&mut self, fingerprint: Expression, column: Option<i16>) -> &[Scoped] {
+    fn blocks(&mut self, fingerprint: Expression, column: Option<i16>) -> &[ScopedBlock] {
         let mut known = self.known.iter();
         let index = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
             let of = match column {
                 Some(column) => Fingerprint::Column(column),
-                None => Fingerprint::Expression(fingerprint.moved(self.relation.relid(), 1)),
+                None => Fingerprint::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
             };
             let indexes = self.usable.iter().map(|index| Relation::open_locked(index.oid));
             let table = Relation::open_locked(self.relation.table());
@@ -307,7 +309,7 @@ impl<'a> IndexedTable<'a> {
 
     /// The cost of finding everything near, in the planner's units; None if the layouts do not serve the search.
     fn search_cost(&self, near: Nearness) -> Option<f64> {
-        let growth = Growth::new(self.rows, growing(&self.layouts), near);
+        let growth = Growth::new(self.rows, block_indexes(&self.layouts), near);
         let total = growth.total(near.max_distance())?;
         let (random, _) = self.relation.page_costs();
         let pages: f64 = self.index_pages().sum();
@@ -347,9 +349,9 @@ impl<'a> IndexedTable<'a> {
     }
 
     /// The cost of fetching and returning rows.
-    fn fetch_cost(&self, rows: f64, is_only_index: bool) -> f64 {
+    fn fetch_cost(&self, rows: f64, is_index_only: bool) -> f64 {
         let (random, _) = self.relation.page_costs();
-        let fetched = if is_only_index { 1.0 - self.relation.visible_share() } else { 1.0 };
+        let fetched = if is_index_only { 1.0 - self.relation.visible_share() } else { 1.0 };
         let pages = self.relation.pages_fetched(rows * fetched, self.relation.pages(), self.outer);
         pages * random + rows * (cpu_tuple_cost() + self.relation.condition_costs().1)
     }

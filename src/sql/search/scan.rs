@@ -8,7 +8,7 @@ use pgrx::{AnyArray, FromDatum, PgMemoryContexts, PgSqlErrorCode};
 use simhash::search::growth::LARGEST_DISTANCE;
 use simhash::search::nearness::Nearness;
 
-use super::explain::{Done, explain};
+use super::explain::{ScanWork, explain};
 use super::finder::{Finder, NearEntry, Next};
 use super::nearest::{Capacity, Nearby, NearestSearch};
 use super::plan::Settings;
@@ -166,7 +166,7 @@ impl CustomScan for NearScan {
 
     unsafe fn explain(&self, node: &CustomScanState, ancestors: *mut pg_sys::List, output: *mut pg_sys::ExplainState) {
         // SAFETY: the caller passes the arguments of `ExplainCustomScan`.
-        unsafe { explain(&self.settings, self.running.as_ref().map(Running::done), node, ancestors, output) };
+        unsafe { explain(&self.settings, self.running.as_ref().map(Running::work), node, ancestors, output) };
     }
 }
 
@@ -260,8 +260,8 @@ impl Running {
     }
 
     /// The work of the scan.
-    fn done(&self) -> Done {
-        Done { radii: self.finder.radii(), counts: self.finder.counts(), searches: self.searches }
+    fn work(&self) -> ScanWork {
+        ScanWork { radii: self.finder.radii(), counts: self.finder.counts(), searches: self.searches }
     }
 
     fn begin(&mut self, settings: &Settings, query: Option<u64>, goal: Goal) {

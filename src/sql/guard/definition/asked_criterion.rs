@@ -72,7 +72,7 @@ impl AskedCriterion {
     }
 
     /// The same criterion without the default radii: candidates are found by the distance alone.
-    pub fn exactly(self) -> Self {
+    pub fn without_default_radii(self) -> Self {
         Self { radii: Some(self.radii.unwrap_or_default()), ..self }
     }
 

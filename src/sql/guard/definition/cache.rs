@@ -17,7 +17,7 @@ const MAX_CACHED_TRIGGERS: usize = 4096;
 /// Cached values by key, and by the OIDs of the triggers that share a value: the triggers of one table's partitions.
 pub struct Cache<K: 'static, T: 'static> {
     cached: RefCell<Cached<K, T>>,
-    is_registered: Cell<bool>,
+    has_callback: Cell<bool>,
 }
 
 struct Cached<K, T> {
@@ -41,7 +41,7 @@ thread_local! {
 impl<K: Eq + Hash + Clone, T> Cache<K, T> {
     pub fn new() -> Self {
         let cached = Cached { values: HashMap::new(), by_trigger: HashMap::new() };
-        Self { cached: RefCell::new(cached), is_registered: Cell::new(false) }
+        Self { cached: RefCell::new(cached), has_callback: Cell::new(false) }
     }
 
     /// Returns the value for a trigger. If the trigger has no entry, or `is_its` rejects its value, `identify` computes
@@ -56,7 +56,7 @@ impl<K: Eq + Hash + Clone, T> Cache<K, T> {
         identify: impl FnOnce() -> K,
         make: impl FnOnce(&K) -> Result<(T, Tables), E>,
     ) -> Result<Rc<T>, E> {
-        if !self.is_registered.replace(true) {
+        if !self.has_callback.replace(true) {
             // SAFETY: the callback is a function of this library, which is never unloaded.
             unsafe { pg_sys::CacheRegisterRelcacheCallback(Some(changed), Datum::null()) };
         }

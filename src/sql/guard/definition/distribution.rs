@@ -73,13 +73,13 @@ fn not_supported(message: String) -> ErrorReport {
 }
 
 /// The user's names of a table and of a trigger on it: without the number of a shard.
-pub fn known_names(table: &Relation, trigger: String) -> Result<(String, String), ErrorReport> {
+pub fn user_names_of(table: &Relation, trigger: String) -> Result<(String, String), ErrorReport> {
     let trigger = if table_of_shard(table)?.is_some() { without_number(&trigger).to_owned() } else { trigger };
-    Ok((known_name(table)?, trigger))
+    Ok((user_name_of(table)?, trigger))
 }
 
 /// The user's name of a table: without the number of a shard.
-pub fn known_name(table: &Relation) -> Result<String, ErrorReport> {
+pub fn user_name_of(table: &Relation) -> Result<String, ErrorReport> {
     match table_of_shard(table)?.map(relation_name).transpose()?.flatten() {
         Some(name) => Ok(name),
         None => table.name(),

@@ -15,7 +15,7 @@ use super::among::GuardCondition;
 use super::arguments::Arguments;
 use super::cache::Cache;
 use super::criterion::Criterion;
-use super::distribution::{check_sees_all, known_names};
+use super::distribution::{check_sees_all, user_names_of};
 use super::log::Log;
 use super::mark_column::Mark;
 use super::members::{Members, no_index};
@@ -219,7 +219,7 @@ fn check_columns<'a>(event: &RowEvent, mut names: impl Iterator<Item = &'a Strin
         Err(error) => Some(Err(error)),
     });
     let Some(missing) = missing.transpose()? else { return Ok(()) };
-    let (table, guard) = known_names(&table, event.trigger_name()?)?;
+    let (table, guard) = user_names_of(&table, event.trigger_name()?)?;
     let message = format!("guard \"{guard}\" of table \"{table}\" needs column \"{missing}\", which does not exist");
     Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message).set_hint(
         "Call simhash_guard again with the columns that the table has now, or simhash_unguard to remove the guard.",

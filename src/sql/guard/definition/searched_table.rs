@@ -20,7 +20,9 @@ use crate::postgres::heap::row::Row;
 use crate::postgres::spi::to_server;
 use crate::sql::fingerprint::options::{Document, read};
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::layouts::{Fingerprint, Layout, Scoped, growing, indexed_blocks, is_covering, layouts_of};
+use crate::sql::indexed::layouts::{
+    Fingerprint, Layout, ScopedBlock, block_indexes, indexed_blocks, is_covering, layouts_of,
+};
 use crate::sql::indexed::text_source::TextSource;
 use crate::sql::indexed::update_trigger::UpdateTrigger;
 
@@ -148,10 +150,10 @@ impl SearchedIndexes {
     ///
     /// An index with a column before the block that is not in the guard's scope is not used: a search would have to
     /// look up each value of this column.
-    fn cheapest(table: &Relation, found: &[Scoped], scope: &GuardScope, near: Nearness) -> Option<Self> {
+    fn cheapest(table: &Relation, found: &[ScopedBlock], scope: &GuardScope, near: Nearness) -> Option<Self> {
         let columns: Vec<_> = scope.columns().collect();
         let is_usable =
-            |found: &&Scoped| !found.block.is_partial && found.has_own_equality && found.is_within(&columns);
+            |found: &&ScopedBlock| !found.block.is_partial && found.has_own_equality && found.is_within(&columns);
         let usable: Vec<_> = found.iter().filter(is_usable).collect();
         let mut before: Vec<_> = usable.iter().map(|found| &found.scope).collect();
         before.sort();
@@ -161,7 +163,7 @@ impl SearchedIndexes {
             let layouts = layouts_of(usable.iter().filter(|found| found.scope == *before).map(|found| &found.block));
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
-            let growth = Growth::new(rows, growing(&layouts), near);
+            let growth = Growth::new(rows, block_indexes(&layouts), near);
             let (serves_radii, total) = (growth.serves_radii(), growth.total(near.max_distance())?);
             let is_useful = total.probes <= MAX_PROBES_OF_SEARCH && total.entries <= MAX_SHARE_OF_ROWS * rows.max(1.0);
             let position = |column: &i16| columns.iter().position(|found| found == column);

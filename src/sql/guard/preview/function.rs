@@ -71,7 +71,7 @@ fn simhash_preview(
     sample: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<PreviewTable, ErrorReport> {
-    let asked = AskedCriterion::read(max_distance, None, resemblance, None)?.exactly();
+    let asked = AskedCriterion::read(max_distance, None, resemblance, None)?.without_default_radii();
     preview(target, asked, scope, fingerprint, sample, None, fcinfo)
 }
 

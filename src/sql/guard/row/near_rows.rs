@@ -18,7 +18,7 @@ use crate::postgres::heap::dirty_scan::VersionState;
 use crate::postgres::heap::moment::Transaction;
 use crate::postgres::heap::row::TableSlot;
 use crate::sql::guard::definition::action::Action;
-use crate::sql::guard::definition::distribution::known_name;
+use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 
 /// The result of a search for a near-duplicate.
@@ -123,7 +123,7 @@ impl Statement {
             if let Some(near) = other.pending.near(query, &searched.scope)
                 && self.is_confirmed(near, new_text)?
             {
-                let name = known_name(&Relation::open(self.guard.identity.root))?;
+                let name = user_name_of(&Relation::open(self.guard.identity.root))?;
                 let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION, message)
                     .set_detail("A trigger or a function wrote it before the other row was stored.")

@@ -8,18 +8,18 @@ use pgrx::prelude::*;
 use super::disclosure::Disclosure;
 use crate::postgres::catalog::names::schema_name;
 use crate::postgres::error::{sendable, user_error};
-use crate::postgres::raised::{Names, raise_with};
+use crate::postgres::raised::{ErrorNames, raise_with};
 use crate::postgres::spi::to_server;
 use crate::postgres::trigger::RowEvent;
-use crate::sql::guard::definition::distribution::known_names;
+use crate::sql::guard::definition::distribution::user_names_of;
 
 /// Raises an exclusion_violation with the table's schema and name. The field of the constraint has the trigger's name.
 /// The field of the data type has the report about the near-duplicate: of the fields that drivers read, only this one
 /// has no other use in an error about a constraint.
 pub fn reject(event: &RowEvent, near: &Disclosure) -> Result<Infallible, ErrorReport> {
     const CODE: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION;
-    let (table, name) = known_names(&event.table(), event.trigger_name()?)?;
-    let names = Names {
+    let (table, name) = user_names_of(&event.table(), event.trigger_name()?)?;
+    let names = ErrorNames {
         schema: to_server(&schema_name(event.table().schema())?)?,
         table: to_server(&table)?,
         constraint: to_server(&name)?,

@@ -13,14 +13,14 @@ use crate::postgres::error::user_error;
 use crate::postgres::heap::row::Row;
 use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::action::Action;
-use crate::sql::guard::definition::distribution::known_name;
+use crate::sql::guard::definition::distribution::user_name_of;
 
 impl Statement {
     /// Takes the guard's action for a row with a near-duplicate.
     pub fn act(&self, event: &RowEvent, nearest: &NearDuplicate) -> Result<HeapTuple, ErrorReport> {
         let action = self.guard.action;
         if action != Action::Reject && !nearest.is_visible {
-            let name = known_name(&event.table())?;
+            let name = user_name_of(&event.table())?;
             // As with INSERT .. ON CONFLICT, a row that the transaction's snapshot does not see must not affect the
             // transaction.
             return Err(user_error(

@@ -16,13 +16,13 @@ use simhash::search::nearness::Nearness;
 
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::heap::dirty_scan::{DirtyScan, VersionState};
-use crate::postgres::heap::entry_scan::MOST_VALUES;
+use crate::postgres::heap::entry_scan::MAX_VALUES_AT_ONCE;
 use crate::postgres::heap::moment::Moment;
 use crate::postgres::heap::row::{Row, TableSlot, tid_numbers};
 use crate::postgres::heap::row_version::RowVersion;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::{SearchedIndexes, SearchedTable};
-use crate::sql::indexed::layouts::growing;
+use crate::sql::indexed::layouts::block_indexes;
 
 /// Whether a row has the same key as the new row, so that ON CONFLICT finds it. If the flag is set, only unique indexes
 /// without expressions and predicates count.
@@ -81,7 +81,7 @@ impl NearQuery<'_> {
         // Do not skip entries that an earlier step should have found: a concurrent INSERT may have put a row into some
         // indexes only.
         let SearchedIndexes { before, rows, layouts, .. } = &searched.indexes;
-        let mut growth = Growth::new(*rows, growing(layouts), self.near);
+        let mut growth = Growth::new(*rows, block_indexes(layouts), self.near);
         // SAFETY: the indexes compare the scope columns as their types do, as `SearchedIndexes::cheapest` has checked.
         let before = unsafe { searched.scope.keys(before, self.scope) };
         while let Some(step) = growth.next(self.max_distance.get(), f64::INFINITY) {
@@ -97,8 +97,8 @@ impl NearQuery<'_> {
             let mut at_once = Vec::new();
             loop {
                 at_once.clear();
-                at_once.try_reserve_exact(MOST_VALUES)?;
-                at_once.extend(values.by_ref().take(MOST_VALUES));
+                at_once.try_reserve_exact(MAX_VALUES_AT_ONCE)?;
+                at_once.extend(values.by_ref().take(MAX_VALUES_AT_ONCE));
                 if at_once.is_empty() || !scan.has_read_all() {
                     break;
                 }
