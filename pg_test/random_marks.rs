@@ -116,7 +116,8 @@ mod tests {
                         row.text,
                         sql(mark)
                     );
-                    // The row with this key decides nothing, but others do, before ON CONFLICT finds the row.
+                    // BEFORE INSERT, the guard ignores the row with this key, but may mark the new row because of
+                    // others. ON CONFLICT then writes an unchanged text, so the guard restores the old mark.
                     (statement, row, allowed)
                 }
                 5 => {

@@ -320,7 +320,7 @@ impl Table {
         for layout in layouts.iter().filter(|layout| layout.columns) {
             columns.extend((0..layout.blocks).map(|block| layout.column(block, self.source)));
         }
-        // Often the fingerprint stays the second column, so that column numbers of several tables are easily confused.
+        // Often the fingerprint stays the second column, so that attnums of several tables are easily confused.
         let fixed = if random.below(2) == 0 { 1 } else { 0 };
         shuffle(random, &mut columns[fixed..]);
         columns.insert(0, "id integer".to_owned());

@@ -96,8 +96,8 @@ export function probes(fingerprint: bigint, block: number, blocks: number, maxDi
 export function pairs(fingerprints: BigInt64Array | Iterable<bigint | null>, maxDistance?: number): Pairs
 
 /**
- * For each row, the position, from 0, of the first row of its cluster: all rows that can be reached from one another by
- * steps of at most maxDistance bits, 3 by default. -1 for a row that is null.
+ * For each row, the position, from 0, of the first row of its cluster: of all rows that are connected with it by pairs
+ * at a distance of at most maxDistance, 3 by default. -1 for a row that is null.
  */
 export function clusters(fingerprints: BigInt64Array | Iterable<bigint | null>, maxDistance?: number): Int32Array
 

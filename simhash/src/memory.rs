@@ -3,8 +3,8 @@
 use std::collections::TryReserveError;
 use std::hint::black_box;
 
-/// Fails if so many bytes of memory are not available. Allocates them and frees them, which leaves them to the code that
-/// follows.
+/// Fails if so many bytes of memory are not available. Allocates them and frees them, so that the code that follows can
+/// allocate them.
 ///
 /// # Errors
 ///

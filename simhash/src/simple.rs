@@ -144,8 +144,8 @@ pub fn near_pairs(fingerprints: impl IntoIterator<Item = u64>, max_distance: u32
     Ok(found)
 }
 
-/// For each fingerprint, the position of the first one in its cluster: all that can be reached from it by steps of at
-/// most `max_distance`.
+/// For each fingerprint, the position of the first one in its cluster: of all fingerprints that are connected with it
+/// by pairs at a distance of at most `max_distance`.
 ///
 /// ```
 /// assert_eq!(simhash::clusters([0b0000, u64::MAX, 0b0111, 0b0111_1111], 4)?, [0, 1, 0, 0]);

@@ -88,7 +88,7 @@ impl ElementOffsets {
         let offsets = match usize::try_from(storage.length) {
             Ok(length) => {
                 let stride = length.next_multiple_of(align);
-                // The last element may be shorter than the stride. Without elements, nothing must be inside.
+                // The last element may be shorter than the stride. An array without elements needs no bytes for them.
                 let end =
                     count.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(first + length));
                 if end.is_none_or(|end| end > array.len()) {

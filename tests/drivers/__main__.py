@@ -105,7 +105,8 @@ class Psycopg(Guarded):
         client = psycopg.connect(autocommit=True)
         self.addCleanup(client.close)
         client.pgconn.exec_(f"COPY {TABLE} (id, body) FROM STDIN".encode())
-        client.pgconn.put_copy_data(f"2\t{OTHER}\n".encode())
+        # From PostgreSQL 19 on, COPY may process a row only when the next one begins.
+        client.pgconn.put_copy_data(f"2\t{OTHER}\n3\t".encode())
         client.pgconn.flush()
         state = """
             SELECT count(*) FROM pg_stat_progress_copy JOIN pg_stat_activity USING (pid)
@@ -115,9 +116,10 @@ class Psycopg(Guarded):
         pid = client.info.backend_pid
         until(lambda: self.execute(state, pid).fetchone() == (1,), "the first row of the COPY")
         self.assertEqual(self.execute(locks, pid).fetchone(), (0,))
+        client.pgconn.put_copy_data(b"\\N\n")
         client.pgconn.put_copy_end()
         self.assertEqual(client.pgconn.get_result().status, psycopg.pq.ExecStatus.COMMAND_OK)
-        self.assertEqual(self.ids(), [1, 2])
+        self.assertEqual(self.ids(), [1, 2, 3])
 
     def test_pipeline(self):
         with self.assertRaises(psycopg.errors.ExclusionViolation) as caught, self.connection.pipeline():

@@ -6,7 +6,7 @@ use crate::output::Failed;
 
 /// Number of slots: a function has at most two texts, and options.
 const MAX_ARGUMENTS: usize = 3;
-/// Bytes that a slot keeps for the next call.
+/// Bytes of a slot's memory that stay allocated for the next call.
 const RETAINED_BYTES: usize = 1 << 20;
 
 thread_local! {

@@ -14,7 +14,7 @@ const TYPE_ERROR: u32 = 2;
 /// The output is the message of a RangeError.
 const RANGE_ERROR: u32 = 3;
 
-/// Bytes that are kept for the next call.
+/// Bytes of the output's memory that stay allocated for the next call.
 const RETAINED_BYTES: usize = 1 << 20;
 
 thread_local! {

@@ -44,7 +44,7 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce(&Signals) -> T + Send
     py.detach(|| cancellable(work))
 }
 
-/// Runs work on so many bytes: without the GIL unless it takes so little time that nobody waits for the GIL.
+/// Runs work on `bytes` bytes: without the GIL, unless there are so few that releasing the GIL takes longer.
 pub fn detached_unless_small<T: Send>(
     py: Python<'_>,
     bytes: usize,

@@ -25,18 +25,18 @@ const MAX_DISTANCE_OF_TEXTS: i64 = 10;
 const RADII: [i64; 4] = [1; 4];
 /// The default resemblance of texts, as in SQL.
 const RESEMBLANCE: f64 = 0.89;
-/// Bytes of features that are kept at once.
+/// Bytes of features that are in memory at once.
 const BUDGET: usize = 256 << 20;
 
 /// Return the cluster of each row as a NumPy array of int64: the position, from 0, of the first row of its cluster.
 ///
-/// A cluster is all rows that can be reached from one another by steps of at most max_distance bits, 3 by default. Its
-/// name is one less than that of SQL's simhash_cluster, which counts rows from 1. A row without a fingerprint is in no
-/// cluster: -1.
+/// A cluster is all rows that are connected by pairs at a distance of at most max_distance, 3 by default. Its number is
+/// one less than that of SQL's simhash_cluster, which counts rows from 1. A row without a fingerprint is in no cluster:
+/// -1.
 ///
-/// With texts, a step also needs texts of this resemblance, and max_distance is 10 by default. Some block of the
-/// fingerprints must also differ in at most as many bits as its radius: radii has one for each of 2 to 8 blocks, or is
-/// empty if the distance alone decides. Texts are read with the options, which are those of the fingerprints. A text
+/// With texts, the texts of a pair must also have this resemblance, and max_distance is 10 by default. Some block of
+/// the fingerprints must also differ in at most as many bits as its radius: radii has one for each of 2 to 8 blocks, or
+/// is empty if the distance alone decides. Texts are read with the options, which are those of the fingerprints. A text
 /// that is None resembles none.
 ///
 /// The fingerprints are a NumPy array of int64, whose masked elements are missing, Arrow data of int64, or an iterable

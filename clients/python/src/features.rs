@@ -47,7 +47,7 @@ pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDic
 /// Return the fingerprint of features that the caller has made, as SQL's simhash(features, weights) does.
 ///
 /// A feature that occurs twice counts twice. Without weights, each weighs 1; a weight is from 0 to 1e9. None if no
-/// feature weighs anything. Both arguments may be any iterables, and nothing of them is kept.
+/// feature weighs anything. Both arguments may be any iterables, and their elements are not stored.
 #[pyfunction]
 #[pyo3(signature = (features, /, weights = None))]
 pub fn simhash_of_features(features: &Bound<'_, PyAny>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Option<i64>> {

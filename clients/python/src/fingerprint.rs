@@ -47,7 +47,8 @@ pub fn with_fingerprinter<T>(work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
 /// return a masked array of int64, in which rows without a fingerprint are masked. Of Arrow data (strings in an array,
 /// or in a stream: of pyarrow, polars, pandas 3 and so on), return a FingerprintArray, which all of these read.
 ///
-/// The options are those of SQL: tokens, ngram, weight, weights, case_fold, top, seed and markup. They are read once a call.
+/// The options are those of SQL: tokens, ngram, weight, weights, case_fold, top, seed, markup and numbers, which has no
+/// effect on fingerprints. They are read once a call.
 ///
 /// Takes about 2 ns for each byte of English. Needs memory for the normal form of the longest text and for its distinct
 /// features; the GIL is released for texts of 4 kB or more. CPython keeps the UTF-8 form of a str that is not ASCII

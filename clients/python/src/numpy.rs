@@ -85,7 +85,7 @@ fn to_bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     Ok(array.call_method0(intern!(py, "tobytes"))?.cast_into::<PyBytes>()?)
 }
 
-/// The array of `result` of the differing bits of two arrays, or of an array and a fingerprint.
+/// Applies `result` to the differing bits of each pair of elements of two arrays, or of an array and a fingerprint.
 pub fn map_differing<'py, T: Element + Send>(
     a: &Bound<'py, PyAny>,
     b: &Bound<'py, PyAny>,
@@ -117,7 +117,7 @@ pub fn map_differing<'py, T: Element + Send>(
     shaped_as(&differing, array(py, results.map_err(algorithm_error)?)?)
 }
 
-/// A masked array with the shape of `like`: these numbers, of which those at the positions `missing` are masked.
+/// A masked array with the shape of `like` and these numbers. The numbers at the positions `missing` are masked.
 pub fn masked<'py>(like: &Bound<'py, PyAny>, numbers: Vec<i64>, missing: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
     let py = like.py();
     let mut mask = vec![false; numbers.len()];
@@ -164,7 +164,7 @@ impl Element for bool {
     const TYPE: &str = "|b1";
 }
 
-/// The memory of an array that NumPy uses. The array keeps this object.
+/// The memory of a NumPy array. The array refers to this object, and so keeps it alive.
 #[pyclass(frozen, module = "pg_simhash._native")]
 struct ArrayMemory {
     kind: &'static str,

@@ -81,7 +81,7 @@ pub fn difference<'py>(
     Ok(list)
 }
 
-/// What `work` finds of two texts.
+/// Calls `work` with two texts and the options: without the GIL, unless the texts are small.
 fn of_both<T: Send>(
     a: &Bound<'_, PyAny>,
     b: &Bound<'_, PyAny>,

@@ -10,8 +10,9 @@ use crate::ticking::ticking;
 /// for each text, in the order of [`Fingerprinter::features`]. If all weights are 1, these are the features that only
 /// one of the texts has.
 ///
-/// The weights of both lists add up to the sum of the larger weights less that of the smaller ones: what
-/// [`resemblance`](super::resemblance::resemblance) lacks to 1. The option `numbers` has no effect.
+/// The weights of both lists add up to the sum of the larger weights less the sum of the smaller ones. Divided by the
+/// sum of the larger weights, that is 1 minus the [`resemblance`](super::resemblance::resemblance). The option
+/// `numbers` has no effect.
 pub fn difference(
     fingerprinter: &mut Fingerprinter,
     a: &str,

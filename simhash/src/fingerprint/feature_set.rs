@@ -118,8 +118,8 @@ fn collect<T>(len: usize, items: impl Iterator<Item = T>, tick: &dyn Fn()) -> Re
     Ok(all)
 }
 
-/// Sorts by the lowest `bits` bits of a key, in which hashes do not agree. Long lists are split by the highest bit
-/// first, so that the sort can be cancelled.
+/// Sorts by a key, of which only the lowest `bits` bits differ between the items. Long lists are split by the highest
+/// of these bits first, so that the sort can be cancelled.
 fn sort<T: Copy>(items: &mut [T], key: &impl Fn(&T) -> u64, bits: u32, tick: &dyn Fn()) {
     tick();
     if items.len() <= NUMBERS_BETWEEN_TICKS || bits == 0 {

@@ -76,7 +76,7 @@ impl FeatureTable {
             new += usize::from(is_new);
         }
         self.distinct += new;
-        // Before, the table was at most half full, so that all of them fitted.
+        // The table was at most half full before, so there was a free slot for each of these features.
         if self.distinct * 2 > self.hashes.len() {
             self.grow(tick)?;
         }

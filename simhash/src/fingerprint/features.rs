@@ -14,7 +14,7 @@ use crate::ticking::ITEMS_BETWEEN_TICKS;
 pub trait FeatureSink {
     /// A feature and its hash.
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<(), Error>;
-    /// A word of 1 to 8 bytes, which are the lowest of a number and none of which is 0.
+    /// A word of 1 to 8 bytes. They are the lowest bytes of `word`, and none of them is 0.
     #[inline(always)]
     fn word(&mut self, word: u64, hash: impl FeatureHash) -> Result<(), Error> {
         let length = length_of(word);
@@ -114,7 +114,8 @@ fn each_hashed(
     }
 }
 
-/// Not inlined: the features that are not cut here are rare, and their code would be there many times.
+/// Not inlined: it has many callers, and the commonest features, single words and three Chinese letters, are passed on
+/// elsewhere.
 #[inline(never)]
 fn emit_hashed(feature: Option<&[u8]>, hash: impl FeatureHash, emit: &mut impl FeatureSink) -> Result<(), Error> {
     feature.map_or(Ok(()), |feature| emit.feature(feature, hash.hash(feature)))
@@ -136,7 +137,7 @@ struct WordFeatures<'t, H, E> {
     words: Option<Shingler<'t>>,
     /// [`CASE_BITS`] if the text has ASCII capitals that stand for small letters; otherwise 0.
     small: u64,
-    /// [`HIGH`] in such a text, where a word with one of these bits needs more than `small`; otherwise 0.
+    /// [`HIGH`] in such a text, since `small` would change bytes that are not ASCII; otherwise 0.
     high: u64,
     /// The small letters of one word.
     folded: Vec<u8>,

@@ -44,7 +44,8 @@ pub fn hash_9_to_16(first: u64, last: u64, length: usize) -> u64 {
     hash ^ hash >> 32
 }
 
-/// A hash function of features. Each code path is compiled for both, so that texts without a seed do not pay for it.
+/// A hash function of features: [`Unseeded`] or [`Seeded`]. Each code path is compiled for both, so that texts without
+/// a seed do not pay for it.
 pub trait FeatureHash: Copy {
     /// The hash of a feature of any length.
     fn hash(self, feature: &[u8]) -> u64;
@@ -107,8 +108,8 @@ const SECRET_4_TO_8: u64 = 0x1cad_21f7_2c81_017c ^ 0xdb97_9083_e96d_d4de;
 const SECRET_9_TO_16: [u64; 2] =
     [0x1f67_b3b7_a4a4_4072 ^ 0x78e5_c0cc_4ee6_79cb, 0x2172_ffcc_7dd0_5a82 ^ 0x8e24_43f7_7446_08b8];
 
-/// The hash of a feature of `length` (1 to 8) bytes, the lowest of `word`, of which all others are 0, by the xxHash
-/// specification; the same as [`hash`], which `tests/properties.rs` checks.
+/// The hash of a feature of `length` (1 to 8) bytes. They are the lowest bytes of `word`, whose other bytes are 0. By
+/// the xxHash specification; the same as [`hash`], which `tests/properties.rs` checks.
 ///
 /// xxh3 has one path for 1 to 3 bytes and another for 4 to 8; on words of natural text, the branch is mispredicted
 /// every third time. Here both are computed, and one is chosen without a branch: Reuters news took 2.9 ns a byte

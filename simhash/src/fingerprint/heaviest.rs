@@ -25,9 +25,8 @@ impl Rank {
 
 /// The last rank that `options.top` keeps.
 ///
-/// Selects by digits, the most significant first, in twelve passes over the features, or sixteen with
-/// the option `weights`. Unlike a sort, this needs no
-/// memory and can be cancelled.
+/// Selects by digits, the most significant first, in twelve passes over the features, or sixteen with the option
+/// `weights`. Unlike a sort, this needs no memory and can be cancelled.
 pub fn last_kept(features: &FeatureTable, options: &Options, tick: &dyn Fn()) -> Rank {
     let Some(top) = options.top.filter(|top| (top.get() as usize) < features.distinct()) else {
         return Rank::LAST;

@@ -68,7 +68,8 @@ impl TextSample {
     }
 
     /// The weights of the `most` features that occur in most texts, the commonest first; among equally common ones,
-    /// those with the smallest hash first. What is left out weighs 1, or occurs in one text only.
+    /// those with the smallest hash first. Features that are left out weigh 1: those beyond `most`, and those whose
+    /// weight rounds to 1, such as each that occurs in one text only.
     ///
     /// With N texts that have a feature, a feature of df texts has idf = ln(N / (1 + df)) (Salton and Buckley 1988),
     /// and weighs ln(1 + idf) as a share of the largest such weight, that of a feature of one text, in steps of a

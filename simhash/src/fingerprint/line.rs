@@ -1,8 +1,8 @@
 //! A short cut for lines: short texts of ASCII whose words are features by themselves.
 //!
-//! For a text of ten words, it matters what happens once a text. A line needs no normal form, a table of fixed size
-//! holds its words, and its letters are taken for small ones in a register. Lines of 57 bytes take four fifths of the
-//! time of the general path, and get the same fingerprint, which `tests/properties.rs` checks.
+//! A short text costs mostly what is done once for each text. So a line is not normalised, its words are stored in a
+//! table of fixed size, and its capitals are made small in a register. Lines of 57 bytes take four fifths of the time
+//! of the general path, and get the same fingerprint, which `tests/properties.rs` checks.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ pub fn vote_for_line(text: &str, options: &Options, tally: &mut Tally) -> Result
 /// The distinct words of a line.
 struct Words<'a> {
     text: &'a [u8],
-    /// In ASCII letters and digits, these bits are set in all but capitals.
+    /// [`CASE_BITS`], which makes capitals small; 0 if the options do not fold case.
     small: u64,
     /// 0 is a free slot.
     hashes: [u64; SLOTS],
@@ -56,7 +56,7 @@ impl Words<'_> {
     }
 }
 
-/// The hash of a word of more than eight bytes, or of a text of fewer than eight.
+/// The hash of a word of more than eight bytes, or of any word in a line of fewer than eight bytes.
 #[inline(never)]
 fn long_hash(word: &[u8], small: u64) -> u64 {
     if let (9..=16, Some(first), Some(last)) = (word.len(), word.first_chunk(), word.last_chunk()) {

@@ -40,7 +40,7 @@ pub enum Weight {
     Tf,
 }
 
-/// What a text has beside its words.
+/// The markup language of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Markup {
@@ -48,7 +48,7 @@ pub enum Markup {
     Html,
 }
 
-/// Which numbers two texts may have that resemble each other.
+/// Whether two texts that resemble each other must have the same numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Numbers {
@@ -66,7 +66,7 @@ pub struct Options {
     pub tokens: Tokens,
     /// Number of tokens in a feature, 1 to 16. None: 1 word, 3 spaceless tokens, 4 characters.
     pub ngram: Option<u8>,
-    /// How much a feature weighs that occurs more than once.
+    /// How much a feature weighs, by the number of its occurrences.
     pub weight: Weight,
     /// Whether letters that differ only in case are the same.
     pub case_fold: bool,
@@ -76,9 +76,9 @@ pub struct Options {
     pub seed: u64,
     /// How much single features weigh; None if each weighs 1. Multiplies what `weight` gives.
     pub weights: Option<Arc<WeightMap>>,
-    /// The markup that is taken away before the text is read; None if all of it is text.
+    /// The markup that is removed before the text is read; None if all of it is text.
     pub markup: Option<Markup>,
-    /// Which numbers texts may have that resemble each other. Without effect on fingerprints.
+    /// Whether two texts that resemble each other must have the same numbers. Without effect on fingerprints.
     pub numbers: Numbers,
 }
 
@@ -339,7 +339,7 @@ impl<'a> Decimal<'a> {
             if self.is_negative {
                 out.push('-');
             }
-            // Zeros at the start are not shown, and no more of the others than fit.
+            // Leading zeros are not shown, and of the other digits only as many as fit.
             let zeros = digits.clone().take_while(|digit| *digit == '0').count() as i64;
             let whole = point.saturating_sub(zeros).clamp(0, MAX_SHOWN_CHARS as i64) as usize;
             if whole == 0 {

@@ -2,10 +2,9 @@
 //! in the table of features.
 //!
 //! In English, seven of eight words are repetitions. The cache has one slot for each value of a multiplicative hash
-//! (Knuth, TAOCP 3, section 6.4), and a word replaces the one that it finds there. So a word may be forgotten, which
-//! costs time only, but it is never taken for another: its up to eight bytes are compared. With the cache, English
-//! takes
-//! 0.78 of the time without it, and source code 0.70.
+//! (Knuth, TAOCP 3, section 6.4), and a word replaces the one in its slot. So a word may be forgotten, which costs time
+//! only, but it is never taken for another: its up to eight bytes are compared. With the cache, English takes 0.78 of
+//! the time without it, and source code 0.70.
 
 use crate::error::Error;
 

@@ -38,7 +38,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Takes everything away. Costs less than a new tally, because few planes are in use.
+    /// Removes all votes. Costs less than a new tally, because few planes are in use.
     pub fn clear(&mut self) {
         let used = (u128::BITS - self.total().leading_zeros()) as usize;
         self.planes[..used.min(PLANES)].fill(0);

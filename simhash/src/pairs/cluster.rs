@@ -8,9 +8,8 @@ use crate::error::Error;
 use crate::search::nearness::Nearness;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
-/// For each row, the position of the first row of its cluster, which consists of all rows that can be reached from it
-/// by steps from a row to a near one. A row without a fingerprint is alone and gets its own position. Fails if memory is
-/// refused.
+/// For each row, the position of the first row of its cluster: of all rows that are connected with it by pairs of near
+/// rows. A row without a fingerprint is alone and gets its own position. Fails if memory is refused.
 ///
 /// Searches pairs only among distinct fingerprints, however many rows share one. Needs 4 bytes more for each distinct
 /// fingerprint than [`super::near_pairs::Pairs`].

@@ -13,7 +13,7 @@ use super::progress::{Phase, Progress};
 use crate::error::Error;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
-/// Stands for the number of an id where there is none.
+/// The number of a position without an id.
 const NO_ID: u32 = u32::MAX;
 
 /// How two ids compare, by their positions.

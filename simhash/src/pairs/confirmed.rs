@@ -20,8 +20,8 @@ pub struct Confirmed {
     nodes: Vec<ReadCandidate>,
     /// The other rows, with the node of each.
     identical: Vec<(u32, u32)>,
-    /// Nodes by the digest of their features. Of several with the same digest, only the first.
-    by_digest: HashMap<u64, u32>,
+    /// Nodes by [`ReadCandidate::key`]. Of several nodes with the same key, only the first.
+    by_key: HashMap<u64, u32>,
     /// Bytes that the features take.
     features: usize,
 }
@@ -38,14 +38,14 @@ impl Component for Confirmed {
             return Ok(());
         }
         let key = candidate.key();
-        match self.by_digest.get(&key) {
+        match self.by_key.get(&key) {
             Some(&node) if self.nodes[node as usize].is_identical(&candidate) => {
                 return push(&mut self.identical, (candidate.row, node));
             }
             Some(_) => (),
             None => {
-                self.by_digest.try_reserve(1)?;
-                self.by_digest.insert(key, self.nodes.len() as u32);
+                self.by_key.try_reserve(1)?;
+                self.by_key.insert(key, self.nodes.len() as u32);
             }
         }
         self.features += candidate.features.as_ref().map_or(0, |features| features.memory());
@@ -90,7 +90,7 @@ impl Component for Confirmed {
     fn memory(&self) -> usize {
         self.features
             + self.nodes.capacity() * size_of::<ReadCandidate>()
-            + (self.identical.capacity() + 2 * self.by_digest.capacity()) * size_of::<(u32, u32)>()
+            + (self.identical.capacity() + 2 * self.by_key.capacity()) * size_of::<(u32, u32)>()
     }
 }
 

@@ -10,9 +10,9 @@ use crate::error::Error;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
-/// The rows of a component that are kept. A kept row represents itself. A row that is near an earlier kept row
-/// and confirmed is dropped, and that row represents it: of several, the nearest one and, among equally near ones, the
-/// earliest.
+/// The rows of a component that are kept. A kept row represents itself. A row that is a confirmed near-duplicate of an
+/// earlier kept row is dropped, and the kept row represents it: of several, the nearest one and, among equally near
+/// ones, the earliest.
 ///
 /// A guard decides in the same way, if the rows are stored one by one. Unlike in a cluster, a row is never dropped
 /// because of a row that is itself dropped. Each row is compared with all kept rows before it. Nothing is stored of
@@ -23,8 +23,8 @@ pub struct Kept {
     rows: Vec<u32>,
     /// Empty if the criterion does not ask for texts.
     features: Vec<FeatureSet>,
-    /// Positions of kept rows by the digest of their features, for identical rows.
-    by_digest: HashMap<u64, u32>,
+    /// Indexes in `rows`, by [`ReadCandidate::key`]. Of several kept rows with the same key, only the first.
+    by_key: HashMap<u64, u32>,
     /// Bytes that the features take.
     memory: usize,
 }
@@ -48,8 +48,8 @@ impl Component for Kept {
         let position = self.rows.len() as u32;
         push(&mut self.rows, candidate.row)?;
         push(&mut self.fingerprints, candidate.fingerprint)?;
-        self.by_digest.try_reserve(1)?;
-        self.by_digest.entry(key).or_insert(position);
+        self.by_key.try_reserve(1)?;
+        self.by_key.entry(key).or_insert(position);
         if let Some(features) = candidate.features {
             self.memory += features.memory();
             push(&mut self.features, features)?;
@@ -62,8 +62,8 @@ impl Component for Kept {
     }
 
     fn memory(&self) -> usize {
-        // Vectors and the table grow by doubling.
-        self.memory + self.rows.capacity() * 12 + self.by_digest.capacity() * 16
+        // A row takes 4 bytes in `rows` and 8 in `fingerprints`, whose capacities grow alike.
+        self.memory + self.rows.capacity() * 12 + self.by_key.capacity() * 16
     }
 }
 
@@ -76,9 +76,9 @@ impl Kept {
         criterion: &Criterion,
         tick: &dyn Fn(),
     ) -> Result<Option<usize>, Error> {
-        // An identical row has distance 0. An earlier kept row at that distance that is confirmed for this row would
-        // have been confirmed for the identical one.
-        if let Some(&position) = self.by_digest.get(&key) {
+        // An identical kept row is at distance 0. If an earlier kept row at distance 0 were confirmed for this row, it
+        // would have been confirmed for the identical row, which would then not be kept.
+        if let Some(&position) = self.by_key.get(&key) {
             let position = position as usize;
             let is_identical = self.fingerprints[position] == candidate.fingerprint
                 && self.features.get(position) == candidate.features.as_ref();

@@ -3,7 +3,7 @@
 /// What is being done. The phases of a call follow each other in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// The caller gathers fingerprints; this crate reports no such phase itself.
+    /// The caller gathers fingerprints. This crate reports the phase only at its end, with a share of 1.
     Read,
     /// Equal fingerprints are brought together.
     Sort,

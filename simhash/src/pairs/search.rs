@@ -4,11 +4,11 @@
 //!
 //! If two fingerprints differ in at most k bits, they agree on at least one of k + 1 blocks (Manku, Jain, Das Sarma,
 //! WWW 2007, section 3). So a slice of fingerprints is partitioned by each of k + 1 blocks in turn, and pairs are
-//! searched within the buckets. A pair in a bucket of block i (from 0) that also agrees on an earlier block has been
-//! found there. Every other pair differs in each of the i earlier blocks, so that it differs in at most k - i of the
-//! remaining bits. So a bucket is again a slice, to be partitioned by k + 1 - i blocks of these bits, until it is
-//! cheaper to compare all pairs. With equal blocks and r levels, the buckets are the same as in Manku's C(k + r, r)
-//! tables, but only the first level reads all fingerprints: the other levels stay in the cache.
+//! searched within the buckets. A pair in a bucket of block i (from 0) that also agrees on an earlier block was found
+//! in a bucket of that block. Every other pair differs in each of the i earlier blocks, so that it differs in at most
+//! k - i of the remaining bits. So a bucket is again a slice, to be partitioned by k + 1 - i blocks of these bits,
+//! until it is cheaper to compare all pairs. With equal blocks and r levels, the buckets are the same as in Manku's
+//! C(k + r, r) tables, but only the first level reads all fingerprints: the other levels stay in the cache.
 //!
 //! This is best for uniform fingerprints. In skewed data, many fingerprints may agree on a block. For a bucket that is
 //! larger than expected, new blocks are chosen by how well the bits tell *its* fingerprints apart: from the remaining
@@ -22,8 +22,8 @@
 //!
 //! All fingerprints are partitioned by each block of the radii in turn. Pairs are searched within each bucket as above,
 //! and between any two buckets whose values differ in at most the radius of the block, where all pairs are compared. A
-//! pair that is within the radius of an earlier block has been found there. Every other pair differs in more bits than
-//! the radius in each earlier block, so that fewer can differ in the others.
+//! pair that is within the radius of an earlier block was found by that block. Every other pair differs in more bits
+//! than the radius in each earlier block, so that it differs in fewer of the other bits.
 
 use std::ops::Range;
 
@@ -104,9 +104,9 @@ struct Level {
     /// Sizes of the buckets; the buckets of block i begin at i * `stride`.
     counts: Vec<u32>,
     stride: usize,
-    /// Where the buckets of the current block begin, from `to_start`, and the bits in which the numbers of two near
-    /// buckets may differ. Both are empty if the block has radius 0.
+    /// Where the buckets of the current block begin, from `to_start`; unused if the block has radius 0.
     begins: Vec<u32>,
+    /// The bits in which the numbers of two near buckets may differ. Empty if the block has radius 0.
     masks: Vec<u32>,
     /// The index in `masks` of the next near bucket to search with the bucket before `bucket`.
     mask: usize,
@@ -214,15 +214,15 @@ impl Level {
         Ok(compare + self.blocks.len() as f64 * plan::scatter(fingerprints.len() as f64))
     }
 
-    /// Whether the current block returns a pair that differs in these bits: it is the first block in which they are
-    /// within the radius.
+    /// Whether the current block returns a pair that differs in these bits: whether it is the first block in which the
+    /// pair is within the radius.
     fn finds(&self, differing: u64) -> bool {
         self.blocks[self.block].agrees(differing)
             && !self.blocks[..self.block].iter().any(|block| block.agrees(differing))
     }
 }
 
-/// The least distance of two fingerprints that are in none of these blocks within the radius.
+/// The least distance of two fingerprints that differ in more bits than the radius in each of these blocks.
 fn least_distance(blocks: &[PartitionBlock]) -> u32 {
     blocks.iter().map(|block| block.radius + 1).sum()
 }

@@ -1,10 +1,10 @@
 //! Reads the texts of near rows, component by component, within a budget of memory.
 //!
 //! Confirmed pairs are near pairs, so the components of the near rows can be verified one by one. Rows are read in
-//! ascending order, because a caller may have them on disk. So many components are open at a time, and the features of
-//! each stay in memory until its last row is read. If they take more memory than the budget, the components that began
-//! last are discarded, and read again in another pass. The component that began first is never discarded, so that each
-//! pass completes at least one.
+//! ascending order, because a caller may have them on disk. So several components are open at the same time, and the
+//! features of each stay in memory until its last row is read. If they take more memory than the budget, the components
+//! that began last are discarded, and read again in another pass. The component that began first is never discarded, so
+//! that each pass completes at least one.
 
 use super::candidates::Candidates;
 use super::criterion::Criterion;
@@ -58,8 +58,8 @@ pub trait Component: Default {
 
 /// Reads the texts of rows that have a near row.
 ///
-/// Needs 20 bytes for each of these rows and 4 for each row, and memory for features: that of the open components, up
-/// to the budget and a text, or that of the largest component if that is more. A tick is called at least every few
+/// Needs 20 bytes for each of these rows, 4 for each row, and memory for features: those of the open components, up to
+/// the budget and one text, or those of the largest component if they take more. A tick is called at least every few
 /// milliseconds. If it panics, the only thing to do with the verification is to drop it.
 pub struct Verification<C> {
     criterion: Criterion,
@@ -84,7 +84,7 @@ pub struct Verification<C> {
     is_full: bool,
     /// Number of candidates whose components have ended.
     done: usize,
-    /// The largest number of a candidate that any pass has read.
+    /// The number of candidates up to the last one that any pass has read.
     read: usize,
     results: Vec<u32>,
 }

@@ -1,6 +1,6 @@
 //! Blocks of fingerprints. With them, a search for near fingerprints becomes searches for equal numbers.
 //!
-//! Cut 64 bits into m blocks, with radii that sum to k + 1 - m. If two fingerprints differ in at most k bits, the
+//! Cut 64 bits into m blocks, with radii r_i that sum to k + 1 - m. If two fingerprints differ in at most k bits, the
 //! differing bits cannot exceed the radius of every block: in some block i, at most r_i bits differ. With k < m, some
 //! block is equal (Manku, Jain, Das Sarma, WWW 2007, section 3); the general form is the pigeonhole principle of
 //! multi-index hashing (Norouzi, Punjani, Fleet, CVPR 2012, section 3).

@@ -133,6 +133,7 @@ struct EqualFingerprints {
     count: u32,
 }
 
+/// The sample of a table, in which equal fingerprints are counted, and the queries that are simulated.
 struct Counted {
     groups: Vec<EqualFingerprints>,
     queries: Vec<u64>,
@@ -171,7 +172,13 @@ impl Counted {
 
         // If a share s of the rows has a value, a share s of the queries finds a share s of the rows by it. The more
         // each query finds, the fewer are needed.
-        let finds = commonest.iter().zip(&probed).map(|(share, _)| share * share).sum::<f64>() + uniform_share;
+        let finds = uniform_share
+            + (0..blocks)
+                .filter_map(|number| Block::new(number, blocks))
+                .zip(&commonest)
+                .filter(|(block, _)| probed.iter().any(|(probed, _)| probed == block))
+                .map(|(_, share)| share * share)
+                .sum::<f64>();
         let compared =
             probed.iter().map(|&(block, radius)| compared_groups(self.groups.len(), block, radius)).sum::<u64>();
         let work = compared as f64 + self.groups.len() as f64 * finds.min(1.0);

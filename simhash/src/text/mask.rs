@@ -3,7 +3,7 @@
 /// Bytes of a chunk.
 pub const CHUNK: usize = 64;
 
-/// One bit for each byte: 1 where `is` holds. The compiler makes 16 or more comparisons an operation of the loop.
+/// One bit for each byte: 1 where `is` holds. The compiler vectorises the loop: 16 or more comparisons at a time.
 #[inline(always)]
 pub fn mask(chunk: &[u8; CHUNK], is: impl Fn(u8) -> bool) -> u64 {
     highest_bits(&chunk.map(|byte| u8::from(is(byte)) << 7))

@@ -1,6 +1,6 @@
-//! From text to shingles: [`markup`] takes the markup away if there is some, [`normalise`] normalises the text,
-//! [`tokens`] cuts it into tokens by the [`classes`] of its characters, or of scripts without spaces by a
-//! [`dictionary`], and [`shingle`] joins neighbouring tokens.
+//! From text to shingles: [`markup`] removes the markup if there is some, [`normalise`] normalises the text, [`tokens`]
+//! cuts it into tokens by the [`classes`] of its characters, a [`dictionary`] finds the words of scripts without spaces
+//! if the options ask for it, and [`shingle`] joins neighbouring tokens.
 
 pub mod classes;
 pub mod dictionary;

@@ -4,8 +4,8 @@
 //! script written without spaces is a token of its own. A mark belongs to the token right before it, and is dropped if
 //! there is none. All other characters separate tokens.
 //!
-//! A chunk of 64 ASCII bytes becomes one bit mask, and so do the letters of three bytes, of scripts written without
-//! spaces, of a chunk; they are passed on together. All other text is read character by character.
+//! A chunk of 64 ASCII bytes is read as one bit mask. So are the letters of three bytes, of scripts written without
+//! spaces, in a chunk; one call passes them on together. All other text is read character by character.
 //! `tests/properties.rs` compares all of it with one obvious loop.
 
 use std::ops::Range;
@@ -241,7 +241,7 @@ fn ascii_words(text: &[u8]) -> Option<u64> {
     }
 }
 
-/// As [`ascii_words`], for 64 bytes. The compiler makes 16 or more comparisons an operation of the first loop.
+/// As [`ascii_words`], for 64 bytes. The compiler vectorises the first loop: 16 or more comparisons at a time.
 #[inline(always)]
 fn chunk_words(chunk: &[u8; CHUNK]) -> Option<u64> {
     if !chunk.is_ascii() {

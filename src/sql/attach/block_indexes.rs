@@ -133,13 +133,15 @@ impl BlockIndexes<'_> {
         format!("{create} {name} ON {table} USING btree ({}){include}", self.scope.keys(key))
     }
 
-    /// The comment on the index of a block that is a column.
+    /// What the comment on the index of a block says after the label of its maker. `simhash_attach` appends
+    /// [`under_prefix`](super::provenance::under_prefix) if the block is an expression.
     pub fn description(&self, block: i32) -> String {
         format!("btree of block {block} of {}", self.blocks)
     }
 }
 
-/// Whether ANALYZE gathers statistics of the index itself: true if a key is an expression.
+/// Whether ANALYZE has gathered statistics of a key of an index; `key` counts from 1. ANALYZE gathers them only for
+/// keys that are expressions.
 pub fn has_statistics(index: pg_sys::Oid, key: usize) -> bool {
     // SAFETY: a look-up in a system cache by keys of its types.
     unsafe {

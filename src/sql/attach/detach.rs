@@ -72,7 +72,7 @@ struct Columns {
     others: Vec<String>,
     /// Columns with the definition that attach would create, but with another comment.
     unlabelled: Vec<(String, Maker)>,
-    /// Columns of all these kinds that detaching may drop, because they belong to the table itself: see [`goes`].
+    /// Columns of all these kinds that detaching may drop, because they belong to the table itself: see [`loses_column`].
     own: Vec<String>,
 }
 
@@ -82,17 +82,17 @@ impl Columns {
         let relation = table.open();
         for name in names(prefix) {
             let Some(column) = Column::find(&relation, &name)? else { continue };
-            let goes = goes(table, table, &column);
-            if goes {
+            let is_lost = loses_column(table, table, &column);
+            if is_lost {
                 columns.own.push(name.clone());
             }
             let is_fingerprint = name == prefix.fingerprint();
             let is_as_made_by = |maker| is_as_made(schema, &relation, &column, is_fingerprint, maker);
-            match maker_of(table.oid, column.attnum)?.filter(|_| goes) {
+            match maker_of(table.oid, column.attnum)?.filter(|_| is_lost) {
                 Some(maker) if is_as_made_by(maker) => columns.made.push(name),
                 Some(_) => columns.changed.push(name),
                 None => match Maker::ALL.into_iter().find(|maker| is_as_made_by(*maker)) {
-                    Some(maker) if goes && has_comment(table.oid, column.attnum) => {
+                    Some(maker) if is_lost && has_comment(table.oid, column.attnum) => {
                         columns.unlabelled.push((name, maker));
                     }
                     _ => columns.others.push(name),
@@ -100,7 +100,7 @@ impl Columns {
             }
         }
         for name in renamed(table, prefix, &columns.made)? {
-            if Column::find(&relation, &name)?.is_some_and(|column| goes(table, table, &column)) {
+            if Column::find(&relation, &name)?.is_some_and(|column| loses_column(table, table, &column)) {
                 columns.own.push(name.clone());
                 columns.made.push(name);
             }
@@ -109,14 +109,14 @@ impl Columns {
     }
 
     /// The attnums in `member` of the columns that it loses when `table` is detached.
-    fn numbers_in(&self, table: &Target, member: &Target) -> Result<Vec<i16>, ErrorReport> {
+    fn attnums_in(&self, table: &Target, member: &Target) -> Result<Vec<i16>, ErrorReport> {
         let relation = member.open();
-        let mut numbers = Vec::new();
+        let mut attnums = Vec::new();
         for name in &self.own {
-            let column = Column::find(&relation, name)?.filter(|column| goes(table, member, column));
-            numbers.extend(column.map(|column| column.attnum));
+            let column = Column::find(&relation, name)?.filter(|column| loses_column(table, member, column));
+            attnums.extend(column.map(|column| column.attnum));
         }
-        Ok(numbers)
+        Ok(attnums)
     }
 }
 
@@ -137,16 +137,16 @@ impl<'a> Attached<'a> {
             other_triggers: Vec::new(),
         };
         for member in family {
-            let numbers = found.columns.numbers_in(table, member)?;
-            found.find_indexes(member, &numbers)?;
-            found.find_triggers(schema, member, &numbers)?;
+            let attnums = found.columns.attnums_in(table, member)?;
+            found.find_indexes(member, &attnums)?;
+            found.find_triggers(schema, member, &attnums)?;
         }
         Ok(found)
     }
 
     /// Finds the indexes of a table on columns with these attnums or on their blocks, and the indexes on blocks of
     /// another column that were made under the prefix.
-    fn find_indexes(&mut self, member: &Target, numbers: &[i16]) -> Result<(), ErrorReport> {
+    fn find_indexes(&mut self, member: &Target, attnums: &[i16]) -> Result<(), ErrorReport> {
         let relation = member.open();
         let fingerprint = Column::find(&relation, self.prefix.fingerprint())?.map(|column| column.attnum);
         for index in NamedIndex::all_of(member)? {
@@ -159,7 +159,7 @@ impl<'a> Attached<'a> {
                     Keyed::Expression(_) => None,
                 },
             };
-            let is_on_column = column.is_some_and(|column| numbers.contains(&column));
+            let is_on_column = column.is_some_and(|column| attnums.contains(&column));
             // An index on a partition is dropped with the index on the partitioned table.
             if index.is_partition || !is_on_column && !is_labelled_for(index.oid, self.prefix)? {
                 continue;
@@ -182,10 +182,10 @@ impl<'a> Attached<'a> {
         &mut self,
         schema: ExtensionSchema,
         member: &'a Target,
-        numbers: &[i16],
+        attnums: &[i16],
     ) -> Result<(), ErrorReport> {
         let fingerprint = Column::find(&member.open(), self.prefix.fingerprint())?;
-        if fingerprint.is_some_and(|column| !numbers.contains(&column.attnum)) {
+        if fingerprint.is_some_and(|column| !attnums.contains(&column.attnum)) {
             return Ok(());
         }
         for trigger in UpdateTrigger::all_of(schema, &member.open())? {
@@ -261,7 +261,7 @@ impl<'a> Attached<'a> {
             let relation = member.open();
             for column in &self.columns.made {
                 if let Some(attribute) = Column::find(&relation, column)?
-                    && goes(table, member, &attribute)
+                    && loses_column(table, member, &attribute)
                 {
                     columns.push(format!("({}, {})", member.oid.to_u32(), attribute.attnum));
                 }
@@ -310,7 +310,7 @@ impl<'a> Attached<'a> {
 /// Whether `member`, which is `table` or a child, loses the column when `table` is detached. A column that a table
 /// inherits from a parent stays. So does a column that a child had before it got its parent, with all that depends on
 /// it.
-fn goes(table: &Target, member: &Target, attribute: &Column) -> bool {
+fn loses_column(table: &Target, member: &Target, attribute: &Column) -> bool {
     attribute.is_local == (member.oid == table.oid)
 }
 

@@ -89,7 +89,8 @@ fn lacking(table: &Target, server: &str, columns: &[&str], reported: &str) -> Er
         .set_hint("Attach the table on that server first, so that it has columns of these names.")
 }
 
-/// The error for a table whose owner has no user mapping, of which PostgreSQL has reported `reported`.
+/// The error for a foreign table that the current user cannot read, because no user mapping for its server applies.
+/// `reported` is PostgreSQL's message.
 fn unmapped(table: &Target, server: &str, role: &str, reported: &str) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, reported.to_owned())
         .set_detail(sendable(format!(

@@ -173,7 +173,7 @@ impl IndexCommands<'_> {
         Ok(index)
     }
 
-    /// Whether its definition and name show that these commands made the index.
+    /// Whether these commands made the index, by its definition and name.
     fn is_ours(&self, table: &Target, index: &NamedBlockIndex) -> Result<bool, ErrorReport> {
         let fingerprint = Column::find(&table.open(), self.required.fingerprint)?.map(|found| found.attnum);
         Ok(index.is_on_expression() && index.is_as_made(table, fingerprint, self.required.prefix, &index.key)?)
@@ -206,7 +206,7 @@ impl IndexCommands<'_> {
         self.commands.push(Maker::Online.comment(&format!("INDEX {index}"), &description));
     }
 
-    /// The indexes on that block with the scope.
+    /// The indexes on this block within the scope.
     fn of_block(&self, table: &Target, block: i32) -> Result<Vec<NamedBlockIndex>, ErrorReport> {
         let mut indexes = self.required.all_of(table)?;
         indexes.retain(|index| index.key.call.block == block && index.is_of_scope);

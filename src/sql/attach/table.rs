@@ -450,8 +450,8 @@ impl Attachment {
         Ok(missing.len())
     }
 
-    /// Makes queries load the library even if they do not call its functions, because the application does not use the
-    /// extension. True if this changes a table.
+    /// Makes queries load the library even if they call none of its functions, as the queries of an application that
+    /// computes fingerprints and distances itself. Returns whether it has created statistics.
     fn load_when_planned(&self, family: &[Target], columns: &[RequiredColumn]) -> Result<bool, ErrorReport> {
         let block = columns.iter().find(|column| matches!(column.meaning, Meaning::Block(_)));
         let Some(block) = block.filter(|_| self.source.kind.is_fingerprint()) else { return Ok(false) };

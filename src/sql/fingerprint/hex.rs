@@ -4,8 +4,8 @@ use pgrx::pg_extern;
 
 use crate::postgres::text::RawText;
 
-/// As `('x' || digits)::bit(64)` reads them: a missing digit is 0, and digits after the 16th do not matter. NULL where
-/// that is an error.
+/// The bits that `('x' || digits)::bit(64)` has: a missing digit is 0, and digits after the 16th do not matter. NULL
+/// where that cast is an error.
 #[pg_extern(sql = false)]
 fn simhash_from_hex(digits: RawText<'_>) -> Option<i64> {
     let mut bits = 0u64;

@@ -1,7 +1,7 @@
 //! Functions on fingerprints and texts, without a table: [`simhash`] and its [`options`], [`aggregate`] and
 //! [`weights_aggregate`], [`wide`] fingerprints, fingerprints of a [`tsvector`] or in [`hex`] digits, their
 //! [`distance`] and [`blocks`], and the [`features`], the [`resemblance`] and the [`difference`] of texts.
-//! [`fingerprint_cache`] remembers the last text.
+//! [`fingerprint_cache`] caches the fingerprint of the last text.
 
 mod aggregate;
 pub mod blocks;

@@ -75,11 +75,11 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
     Ok(options)
 }
 
-/// Raises an error if the memory is not available that reading a document of so many bytes takes, and reporting what is
-/// wrong with it.
+/// Raises an error if there is not enough memory to read a document of so many bytes and to report what is wrong with
+/// it.
 ///
-/// If that memory were refused to the JSON parser, the process would end, and with it the server. The same happens if
-/// PostgreSQL has none to write an error with a long key.
+/// If the memory were refused to the JSON parser, the process would end, and with it the server. The same happens if
+/// PostgreSQL has no memory to write an error with a long key.
 fn reserve_for_document(bytes: usize) {
     check_available(bytes * MEMORY_OF_BYTE).unwrap_or_else(|_| out_of_memory());
 }

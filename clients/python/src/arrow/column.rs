@@ -95,7 +95,7 @@ impl FingerprintArray {
         capsule(py, schema(), SCHEMA)
     }
 
-    /// Return the type and the rows as capsules of Arrow's interface. A requested type is not heeded.
+    /// Return the type and the rows as capsules of Arrow's interface. A requested type is ignored.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_array__<'py>(
         &self,

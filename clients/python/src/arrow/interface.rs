@@ -1,8 +1,8 @@
 //! The structures of Arrow's C data interface and C stream interface, as its specification lays them out, and owners
 //! that release them.
 //!
-//! The bytes behind them cannot be checked from here: that an array has as many as its length says is the duty of its
-//! producer. What can be checked is: numbers of buffers, null pointers, and lengths below zero.
+//! The bytes behind the pointers cannot be checked here: the producer guarantees that the buffers of an array are as
+//! long as its length requires. Numbers of buffers, null pointers and negative lengths are checked.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -47,12 +47,13 @@ pub struct ArrowArrayStream {
 ///
 /// # Safety
 ///
-/// After `take_release` the structure is released, and nobody else releases it.
+/// `release_callback` returns None if the structure is released; otherwise, the callback that its producer has set.
 pub unsafe trait Release {
     /// The structure as it is before a producer fills it, and after it is released.
     fn released() -> Self;
 
-    fn take_release(&mut self) -> Option<unsafe extern "C" fn(*mut Self)>;
+    /// The callback that releases the structure; None if the structure is released.
+    fn release_callback(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
 
     fn is_released(&self) -> bool;
 }
@@ -65,7 +66,7 @@ macro_rules! release {
                 Self { release: None, private_data: ptr::null_mut(), $($field: $value),* }
             }
 
-            fn take_release(&mut self) -> Option<unsafe extern "C" fn(*mut Self)> {
+            fn release_callback(&self) -> Option<unsafe extern "C" fn(*mut Self)> {
                 self.release
             }
 
@@ -105,7 +106,7 @@ impl<T: Release> Owned<T> {
 
 impl<T: Release> Drop for Owned<T> {
     fn drop(&mut self) {
-        if let Some(release) = self.0.take_release() {
+        if let Some(release) = self.0.release_callback() {
             // SAFETY: the structure is not released, and this owns it.
             unsafe { release(&mut self.0) };
         }
@@ -160,8 +161,8 @@ impl Chunk {
         usize::try_from(self.0.0.n_buffers).unwrap_or(0)
     }
 
-    /// The elements of a buffer, as the bytes of each: Arrow recommends that buffers are aligned, and does not require it.
-    /// Empty if there is no such buffer or its pointer is null.
+    /// The elements of a buffer, as the bytes of each: Arrow recommends that buffers are aligned, but does not require
+    /// it. Empty if there is no such buffer or its pointer is null.
     ///
     /// # Safety
     ///
@@ -190,7 +191,8 @@ impl Chunk {
     /// Whether a row, counted from the offset, is not null.
     pub fn is_valid(&self, row: usize) -> bool {
         let end = self.offset() + self.len();
-        // SAFETY: the first buffer of the types that are read here is a bitmap of so many bits, or null if no row is.
+        // SAFETY: the first buffer of the types that are read here is a bitmap of so many bits, or null if no row is
+        // null.
         let bits = unsafe { self.bytes(0, end.div_ceil(8)) };
         let bit = self.offset() + row;
         bits.get(bit / 8).is_none_or(|byte| byte >> (bit % 8) & 1 == 1)

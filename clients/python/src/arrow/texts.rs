@@ -60,7 +60,7 @@ impl ArrowTexts {
             Kind::LargeString => self.between(row, i64::from_ne_bytes),
             Kind::StringView => self.viewed(row),
         };
-        // The producer has promised it, and nothing would hold if it were not so.
+        // The producer must write valid UTF-8. Check it, because a `str` of other bytes is undefined behaviour.
         simdutf8::basic::from_utf8(bytes.unwrap_or_default()).map(Some).map_err(|_| NotUtf8)
     }
 

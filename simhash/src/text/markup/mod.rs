@@ -51,7 +51,8 @@ struct Text<'a> {
     failure: Option<Error>,
 }
 
-/// Bytes of a name that are stored: one more than the longest that means something has, blockquote.
+/// Bytes of a name that are stored: one more than the longest names that [`Element::of`] knows have, so that no longer
+/// name is cut to one of them.
 const LONGEST_NAME: usize = 11;
 
 /// The tag that is being read.
@@ -129,7 +130,7 @@ impl Emitter for Text<'_> {
     /// Returns the state in which the tokenizer must read what the element contains.
     fn emit_current_tag(&mut self) -> Option<State> {
         let element = Element::of(self.tag.name());
-        // Where tags are no markup, the only tag is the one that ends this.
+        // Where tags are not markup, html5gum finds only the end tag of the element. After it, they are markup again.
         self.is_hidden = false;
         self.has_tags.set(true);
         if matches!(element, Element::Box | Element::Text(_)) {

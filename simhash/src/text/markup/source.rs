@@ -166,7 +166,8 @@ const CASE_BITS: u64 = 0x2020_2020_2020_2020;
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The first offset, from this one on, of a byte whose highest bit `marked` sets. It is called for eight bytes.
+/// The offset of the first byte, at or after this offset, that `marked` marks. `marked` takes eight bytes, and sets the
+/// highest bit of each that it marks.
 #[inline(always)]
 fn find(text: &[u8], mut offset: usize, marked: impl Fn(u64) -> u64) -> Option<usize> {
     loop {
