@@ -59,14 +59,16 @@ HAVING count(DISTINCT md5(body)) > 1
 ORDER BY documents DESC, cluster
 LIMIT 5;
 
--- The pair that resembles each other least.
-SELECT a.id AS first, b.id AS second FROM kept
-JOIN docs AS b ON b.id = kept.id
-JOIN kept AS original ON original.number = kept.duplicate_of
-JOIN docs AS a ON a.id = original.id
-WHERE a.body <> b.body
-ORDER BY simhash_resemblance(a.body, b.body), a.id, b.id
-LIMIT 1 \gset
+-- The pair that resembles each other least. If there is none, the variables stay unset.
+SELECT pair.* FROM (VALUES (1)) AS one LEFT JOIN (
+    SELECT a.id AS first, b.id AS second FROM kept
+    JOIN docs AS b ON b.id = kept.id
+    JOIN kept AS original ON original.number = kept.duplicate_of
+    JOIN docs AS a ON a.id = original.id
+    WHERE a.body <> b.body
+    ORDER BY simhash_resemblance(a.body, b.body), a.id, b.id
+    LIMIT 1
+) AS pair ON true \gset
 \if :{?first}
 \echo 'Of the documents that could go, this one is least like the one that stays. What differs:'
 SELECT a.path, left(pg_temp.words_of(a.body, b.body), 200) AS "only here", a.simhash <~> b.simhash AS distance,
