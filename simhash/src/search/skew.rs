@@ -164,21 +164,20 @@ impl Counted {
         let uniform_share = uniform_share(blocks, near);
         let probed: Vec<(Block, u32)> = near.probed_blocks(blocks).into_iter().flatten().collect();
         let mut commonest = Vec::new();
+        // If a share s of the rows has a value, a share s of the queries finds a share s of the rows by it. The more
+        // each query finds, the fewer are needed.
+        let mut finds = 0.0;
         for block in (0..blocks).filter_map(|number| Block::new(number, blocks)) {
             tick();
             self.sort_by(block);
-            commonest.push(self.commonest(block));
+            let share = self.commonest(block);
+            commonest.push(share);
+            if probed.iter().any(|&(probed, _)| probed == block) {
+                finds += share * share;
+            }
         }
+        finds += uniform_share;
 
-        // If a share s of the rows has a value, a share s of the queries finds a share s of the rows by it. The more
-        // each query finds, the fewer are needed.
-        let finds = uniform_share
-            + (0..blocks)
-                .filter_map(|number| Block::new(number, blocks))
-                .zip(&commonest)
-                .filter(|(block, _)| probed.iter().any(|(probed, _)| probed == block))
-                .map(|(_, share)| share * share)
-                .sum::<f64>();
         let compared =
             probed.iter().map(|&(block, radius)| compared_groups(self.groups.len(), block, radius)).sum::<u64>();
         let work = compared as f64 + self.groups.len() as f64 * finds.min(1.0);
