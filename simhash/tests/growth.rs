@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use proptest::sample::select;
 use simhash::distance::hamming;
-use simhash::search::blocks::{Block, LAYOUTS, radius};
+use simhash::search::blocks::{BLOCK_COUNTS, Block, radius};
 use simhash::search::cost::Entries;
 use simhash::search::growth::{BlockIndex, Growth, LARGEST_DISTANCE};
 use simhash::search::nearness::Nearness;
@@ -128,7 +128,7 @@ proptest! {
 
 #[test]
 fn radii_agree_with_the_definition() {
-    for blocks in LAYOUTS {
+    for blocks in BLOCK_COUNTS {
         for distance in 0..=9 {
             let mut growth = Growth::new(1e7, [layout(blocks, Entries::Covering)], ANY);
             while let Some(step) = growth.next(distance, NO_FULL_SCAN) {

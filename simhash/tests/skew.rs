@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use proptest::sample::select;
 use random::Random;
-use simhash::search::blocks::{Block, LAYOUTS};
+use simhash::search::blocks::{BLOCK_COUNTS, Block};
 use simhash::search::cost::{cost, probes, uniform_candidates};
 use simhash::search::nearness::Nearness;
 use simhash::search::recall::recall;
@@ -21,7 +21,7 @@ fn sample(fingerprints: impl IntoIterator<Item = u64>) -> FingerprintSample {
 
 /// All layouts, for searches within a distance.
 fn within(max_distance: i32) -> impl Iterator<Item = (i32, Nearness)> {
-    LAYOUTS.map(move |blocks| (blocks, Nearness::within(max_distance)))
+    BLOCK_COUNTS.map(move |blocks| (blocks, Nearness::within(max_distance)))
 }
 
 fn layout_of(layouts: &[Skew], blocks: i32) -> &Skew {

@@ -71,8 +71,8 @@ fn check(table: &Relation, condition: Expression, name: &str) -> Result<(), Erro
     for code in code_of(condition) {
         code.check(table, name)?;
     }
-    for number in condition.own_columns() {
-        let Some(column) = Column::at(table, number) else {
+    for attnum in condition.own_columns() {
+        let Some(column) = Column::at(table, attnum) else {
             let message = format!("{name} must not use system columns or whole rows");
             return Err(user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message));
         };

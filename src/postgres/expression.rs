@@ -7,7 +7,8 @@ use std::ptr::NonNull;
 use pgrx::pg_sys::{self, NodeTag, Oid};
 use pgrx::{AnyArray, FromDatum};
 
-use crate::postgres::text::RawText;
+use super::list::nodes;
+use super::text::RawText;
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`).
 ///
@@ -51,7 +52,7 @@ impl Expression {
         // SAFETY: the node is a valid FuncExpr, whose arguments are a list of expressions; a NamedArgExpr has an
         // argument.
         unsafe {
-            let given = list(call.as_ref().args);
+            let given = expressions(call.as_ref().args);
             let mut arguments = given.clone();
             for argument in given {
                 if let Some(named) = argument.as_node::<pg_sys::NamedArgExpr>(NodeTag::T_NamedArgExpr) {
@@ -67,7 +68,7 @@ impl Expression {
     pub fn window_arguments(self) -> Option<Vec<Expression>> {
         let call = self.as_node::<pg_sys::WindowFunc>(NodeTag::T_WindowFunc)?;
         // SAFETY: the node is a valid WindowFunc, whose arguments are a list of expressions.
-        Some(unsafe { list(call.as_ref().args) })
+        Some(unsafe { expressions(call.as_ref().args) })
     }
 
     /// Whether this is a constant or an external parameter.
@@ -87,7 +88,7 @@ impl Expression {
         // cache.
         unsafe {
             let operation = operation.as_ref();
-            let operands = <[Expression; 2]>::try_from(list(operation.args)).ok()?;
+            let operands = <[Expression; 2]>::try_from(expressions(operation.args)).ok()?;
             let function = if operation.opfuncid == Oid::INVALID {
                 pg_sys::get_opcode(operation.opno)
             } else {
@@ -326,22 +327,7 @@ pub fn integer_value(of_type: Oid, value: pg_sys::Datum) -> Option<i64> {
 ///
 /// # Safety
 /// `list` is a valid list of valid expressions, or null.
-pub unsafe fn list(list: *mut pg_sys::List) -> Vec<Expression> {
-    if list.is_null() {
-        return Vec::new();
-    }
-    // SAFETY: the caller passes a valid list of valid expressions; `list_nth` is called for existing elements only.
-    unsafe { (0..(*list).length).filter_map(|i| Expression::new(pg_sys::list_nth(list, i))).collect() }
-}
-
-/// The elements of a list of OIDs.
-///
-/// # Safety
-/// `list` is a valid list of OIDs, or null.
-pub unsafe fn oids(list: *mut pg_sys::List) -> Vec<Oid> {
-    if list.is_null() {
-        return Vec::new();
-    }
-    // SAFETY: the caller passes a valid list of OIDs; `list_nth_oid` is called for existing elements only.
-    unsafe { (0..(*list).length).map(|i| pg_sys::list_nth_oid(list, i)).collect() }
+pub unsafe fn expressions(list: *mut pg_sys::List) -> Vec<Expression> {
+    // SAFETY: the caller passes a valid list of valid expressions, or null.
+    unsafe { nodes(list).into_iter().filter_map(|node: *mut pg_sys::Node| Expression::new(node)).collect() }
 }

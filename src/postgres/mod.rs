@@ -6,8 +6,8 @@
 //! of tables. [`call`], [`arrays`], [`text`], [`trigger`] and [`window`] read a function's input. [`spi`] and [`query`]
 //! run statements, with names as [`server_text`]. [`owner`] runs code with the rights of a table's owner. [`portal`]
 //! reads the client's statement. [`error`] makes errors and notices, [`raised`] forwards other errors unchanged,
-//! [`json`] writes JSON, and [`report`] says when a progress report is due. [`ordering`] compares values of any type.
-//! [`ffi`] declares what pgrx does not bind.
+//! [`json`] writes JSON, and [`report`] says when a progress report is due. [`ordering`] compares values of any type,
+//! [`list`] reads lists, and [`memory`] has memory contexts. [`ffi`] declares what pgrx does not bind.
 
 pub mod arrays;
 pub mod call;
@@ -18,6 +18,8 @@ pub mod expression;
 pub mod ffi;
 pub mod heap;
 pub mod json;
+pub mod list;
+pub mod memory;
 pub mod ordering;
 pub mod owner;
 pub mod planner;

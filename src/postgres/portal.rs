@@ -2,6 +2,8 @@
 
 use pgrx::pg_sys;
 
+use super::list::nodes;
+
 /// Whether the statement that runs in this memory may lock a row by ON CONFLICT. True for statements in functions and
 /// in commands such as EXPLAIN, whose plans are not known.
 pub fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
@@ -21,18 +23,8 @@ pub fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
         };
         let may_lock = |statement: *mut pg_sys::PlannedStmt| match (*statement).utilityStmt.as_ref() {
             Some(utility) => utility.type_ != pg_sys::NodeTag::T_CopyStmt,
-            None => elements((*statement).subplans).any(|plan| locks(plan.cast())) || locks((*statement).planTree),
+            None => nodes((*statement).subplans).into_iter().any(locks) || locks((*statement).planTree),
         };
-        !is_its_statement || elements(portal.stmts).any(|statement| may_lock(statement.cast()))
+        !is_its_statement || nodes(portal.stmts).into_iter().any(may_lock)
     }
-}
-
-/// The elements of a list.
-///
-/// # Safety
-/// The list is null or valid, and remains valid.
-unsafe fn elements(list: *mut pg_sys::List) -> impl Iterator<Item = *mut std::ffi::c_void> {
-    // SAFETY: the caller passes a valid list, and `list_nth` is called for existing elements only.
-    let length = unsafe { list.as_ref() }.map_or(0, |list| list.length);
-    (0..length).map(move |i| unsafe { pg_sys::list_nth(list, i) })
 }

@@ -12,7 +12,8 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
 
 use super::error::user_error;
-use super::expression::{Expression, list};
+use super::expression::Expression;
+use super::list::nodes;
 
 /// A parsed SELECT or INSERT: names are resolved; views, rules and policies are not expanded yet.
 pub struct Query {
@@ -99,9 +100,8 @@ impl Query {
     pub fn returned(&self) -> Vec<Expression> {
         // SAFETY: the query is valid; it has a list of target entries, each with an expression.
         unsafe {
-            let entries = list((*self.tree).targetList);
-            let expression = |entry: Expression| Expression::new((*entry.as_ptr().cast::<pg_sys::TargetEntry>()).expr);
-            entries.into_iter().filter_map(expression).collect()
+            let entries = nodes::<pg_sys::TargetEntry>((*self.tree).targetList);
+            entries.into_iter().filter_map(|entry| Expression::new((*entry).expr)).collect()
         }
     }
 

@@ -17,6 +17,7 @@ use pgrx::prelude::*;
 
 use super::error::{raise, sendable, user_error};
 use super::ffi::{errcode, errcontext_msg, errhint};
+use super::memory::small_context;
 use super::spi::from_server;
 
 thread_local! {
@@ -151,18 +152,8 @@ fn forget() {
 
 /// A memory context for one error, which lives until [`forget`].
 fn new_context() -> pg_sys::MemoryContext {
-    let [minimum, initial, maximum] =
-        [pg_sys::ALLOCSET_SMALL_MINSIZE, pg_sys::ALLOCSET_SMALL_INITSIZE, pg_sys::ALLOCSET_SMALL_MAXSIZE];
-    // SAFETY: the parent lives as long as the process, and so does the name.
-    unsafe {
-        pg_sys::AllocSetContextCreateInternal(
-            pg_sys::TopMemoryContext,
-            c"pg_simhash error".as_ptr(),
-            minimum as usize,
-            initial as usize,
-            maximum as usize,
-        )
-    }
+    // SAFETY: the parent lives as long as the process.
+    unsafe { small_context(pg_sys::TopMemoryContext, c"pg_simhash error") }
 }
 
 /// A copy of a text in the current memory context.

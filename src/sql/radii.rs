@@ -3,7 +3,7 @@
 use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use simhash::search::blocks::LAYOUTS;
+use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::nearness::Nearness;
 
 use crate::postgres::arrays::{detoast, integers, null_element};
@@ -26,7 +26,11 @@ pub fn wrong_radii(radii: &[i32]) -> ErrorReport {
         ),
         None => (
             format!("number of radii {} is out of range", radii.len()),
-            format!("There is one radius for each of {} to {} blocks, or none.", LAYOUTS.start(), LAYOUTS.end()),
+            format!(
+                "There is one radius for each of {} to {} blocks, or none.",
+                BLOCK_COUNTS.start(),
+                BLOCK_COUNTS.end()
+            ),
         ),
     };
     user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_detail(detail)

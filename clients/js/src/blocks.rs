@@ -1,6 +1,6 @@
 //! `block` and `probes`: what an index is searched for.
 
-use simhash::search::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
+use simhash::search::blocks::{BLOCK_COUNTS, Block, MAX_PROBES, radius};
 
 use crate::output::{Failed, answer};
 
@@ -33,11 +33,11 @@ pub extern "C" fn probes(fingerprint: i64, number: i32, blocks: i32, max_distanc
 }
 
 fn cut(number: i32, blocks: i32) -> Result<Block, Failed> {
-    if !LAYOUTS.contains(&blocks) {
+    if !BLOCK_COUNTS.contains(&blocks) {
         return Err(Failed::Range(format!(
             "number of blocks {blocks} is out of range. A layout has {} to {} blocks.",
-            LAYOUTS.start(),
-            LAYOUTS.end()
+            BLOCK_COUNTS.start(),
+            BLOCK_COUNTS.end()
         )));
     }
     Block::new(number, blocks).ok_or_else(|| {

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use simhash::search::blocks::LAYOUTS;
+use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::nearness::Nearness;
 
 use crate::error::wrong_type;
@@ -54,8 +54,8 @@ pub fn check_radii(max_distance: i32, radii: &[i64]) -> PyResult<Nearness> {
             None => format!(
                 "number of radii {} is out of range. There is one radius for each of {} to {} blocks, or none.",
                 radii.len(),
-                LAYOUTS.start(),
-                LAYOUTS.end()
+                BLOCK_COUNTS.start(),
+                BLOCK_COUNTS.end()
             ),
         })
     })

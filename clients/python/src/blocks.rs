@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use simhash::search::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
+use simhash::search::blocks::{BLOCK_COUNTS, Block, MAX_PROBES, radius};
 
 use crate::arguments::Fingerprint;
 use crate::error::algorithm_error;
@@ -36,11 +36,11 @@ pub fn probes(fingerprint: Fingerprint, block: i64, blocks: i64, max_distance: i
 
 /// A block, with its number and the number of blocks.
 fn cut(block: i64, blocks: i64) -> PyResult<(Block, [i32; 2])> {
-    let layout = i32::try_from(blocks).ok().filter(|blocks| LAYOUTS.contains(blocks)).ok_or_else(|| {
+    let layout = i32::try_from(blocks).ok().filter(|blocks| BLOCK_COUNTS.contains(blocks)).ok_or_else(|| {
         PyValueError::new_err(format!(
             "number of blocks {blocks} is out of range. A layout has {} to {} blocks.",
-            LAYOUTS.start(),
-            LAYOUTS.end()
+            BLOCK_COUNTS.start(),
+            BLOCK_COUNTS.end()
         ))
     })?;
     let found = i32::try_from(block).ok().and_then(|number| Some((Block::new(number, layout)?, [number, layout])));

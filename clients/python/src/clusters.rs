@@ -13,10 +13,10 @@ use crate::arguments::{check_distance, check_radii, check_resemblance};
 use crate::cancel::{Signals, detached};
 use crate::error::algorithm_error;
 use crate::fingerprint::{Failed, with_fingerprinter};
-use crate::fingerprints::Column;
+use crate::fingerprints::FingerprintColumn;
 use crate::numpy::{self, array};
 use crate::options;
-use crate::texts;
+use crate::texts::TextColumn;
 
 /// The default distances, as in SQL: without and with texts.
 const MAX_DISTANCE: i64 = 3;
@@ -67,14 +67,14 @@ pub fn clusters<'py>(
     let resemblance = check_resemblance(resemblance.unwrap_or(RESEMBLANCE))?;
     let options = options::read(options)?;
     numpy::require(py)?;
-    let Column { rows, missing } = Column::read(fingerprints)?;
+    let FingerprintColumn { rows, missing } = FingerprintColumn::read(fingerprints)?;
     let firsts = match texts {
         None => {
             let near = Nearness::within(max_distance);
             detached(py, |signals| clusters_of(rows, near, &|_| signals.tick()))?.map_err(algorithm_error)?
         }
         Some(texts) => {
-            let texts = texts::Column::read(texts)?;
+            let texts = TextColumn::read(texts)?;
             if texts.len() != rows.len() {
                 return Err(PyValueError::new_err(format!(
                     "numbers of fingerprints ({}) and of texts ({}) differ",
@@ -99,7 +99,7 @@ pub fn clusters<'py>(
 fn verified(
     rows: Rows,
     criterion: Criterion,
-    texts: &texts::Column,
+    texts: &TextColumn,
     options: &Options,
     signals: &Signals,
 ) -> Result<Vec<u32>, Failed> {

@@ -10,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use crate::arrow::{Column, FingerprintArray, NotUtf8, Stream, arrow_texts, read_arrow};
+use crate::arrow::{FingerprintArray, FingerprintValues, NotUtf8, Stream, arrow_texts, read_arrow};
 use crate::cancel::{Signals, detached, detached_unless_small};
 use crate::error::{algorithm_error, wrong_type};
 use crate::numpy;
@@ -72,7 +72,7 @@ pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict
         return numpy::masked(text, column.values, column.missing);
     }
     if text.hasattr("__iter__")? && !is_bytes(text) {
-        let Column { values, missing, .. } = of_iterable(text, &options)?;
+        let FingerprintValues { values, missing, .. } = of_iterable(text, &options)?;
         let mut missing = missing.into_iter().chain([usize::MAX]).peekable();
         let fingerprints = values
             .into_iter()
@@ -94,9 +94,9 @@ fn fingerprint(text: &str, options: &Options, signals: &Signals) -> Result<Optio
 }
 
 /// The fingerprints of an iterable's texts.
-fn of_iterable(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<Column> {
+fn of_iterable(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<FingerprintValues> {
     let py = texts.py();
-    let mut found = Column::default();
+    let mut found = FingerprintValues::default();
     let mut texts = texts.try_iter()?.enumerate();
     loop {
         py.check_signals()?;
@@ -127,7 +127,7 @@ fn of_iterable(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<Column> 
 
 /// The fingerprints of all chunks.
 fn of_arrow(py: Python<'_>, stream: Stream<'_>, options: &Options) -> PyResult<FingerprintArray> {
-    let mut found = Column::default();
+    let mut found = FingerprintValues::default();
     for chunk in arrow_texts(stream)? {
         let chunk = chunk?;
         detached(py, |signals| {

@@ -13,12 +13,12 @@ use crate::numpy;
 use crate::texts::is_bytes;
 
 /// The fingerprints of rows, and the positions of the rows that have none.
-pub struct Column {
+pub struct FingerprintColumn {
     pub rows: Rows,
     pub missing: Vec<usize>,
 }
 
-impl Column {
+impl FingerprintColumn {
     /// Reads a NumPy array of int64, whose masked elements are missing, Arrow data of int64, or an iterable of int or
     /// None.
     pub fn read(fingerprints: &Bound<'_, PyAny>) -> PyResult<Self> {

@@ -8,7 +8,7 @@ use simhash::search::nearness::Nearness;
 use crate::arguments::check_distance;
 use crate::cancel::{Signals, detached};
 use crate::error::algorithm_error;
-use crate::fingerprints::Column;
+use crate::fingerprints::FingerprintColumn;
 use crate::numpy::{self, array};
 
 /// Near pairs: the positions of both rows, and their distance.
@@ -32,7 +32,7 @@ pub fn pairs<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyResu
     let py = fingerprints.py();
     let near = Nearness::within(check_distance(max_distance)?);
     numpy::require(py)?;
-    let rows = Column::read(fingerprints)?.rows;
+    let rows = FingerprintColumn::read(fingerprints)?.rows;
     let found = detached(py, |signals| find(rows, near, signals))?.map_err(algorithm_error)?;
     Ok([array(py, found.a)?, array(py, found.b)?, array(py, found.distances)?])
 }

@@ -33,13 +33,13 @@ pub fn is_bytes(object: &Bound<'_, PyAny>) -> bool {
 }
 
 /// Texts, one for each row.
-pub enum Column {
+pub enum TextColumn {
     Strings(Vec<Option<PyBackedStr>>),
     /// Chunks, each with the number of the rows before it.
     Arrow(Vec<(usize, ArrowTexts)>),
 }
 
-impl Column {
+impl TextColumn {
     /// Reads Arrow data, a NumPy array or an iterable of `str` or None.
     pub fn read(texts: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Some(arrow) = read_arrow(texts)? {

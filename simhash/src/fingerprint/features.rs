@@ -6,6 +6,7 @@ use super::hash::{FeatureHash, Seeded, Unseeded, length_of, lowest_bytes, word_a
 use super::options::{Options, Tokens};
 use crate::error::Error;
 use crate::text::dictionary::Dictionary;
+use crate::text::mask::{CASE_BITS, HIGH_BITS};
 use crate::text::shingle::Shingler;
 use crate::text::tokens::{LETTER, TokenSink, next_start, tokenize};
 use crate::ticking::ITEMS_BETWEEN_TICKS;
@@ -78,7 +79,7 @@ fn each_hashed(
                     n => Some(Shingler::new(text, n, Some(b' '))),
                 },
                 small: if has_capitals { CASE_BITS } else { 0 },
-                high: if has_capitals { HIGH } else { 0 },
+                high: if has_capitals { HIGH_BITS } else { 0 },
                 folded: Vec::new(),
                 spaceless: None,
                 spaceless_length: options.spaceless_per_feature(),
@@ -126,10 +127,6 @@ pub fn takes_capitals(options: &Options) -> bool {
     options.tokens == Tokens::Words && options.words_per_feature() == 1
 }
 
-const HIGH: u64 = 0x8080_8080_8080_8080;
-/// The bits that ASCII letters and digits have set, except capitals.
-pub(super) const CASE_BITS: u64 = 0x2020_2020_2020_2020;
-
 /// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
 struct WordFeatures<'t, H, E> {
     text: &'t [u8],
@@ -137,7 +134,7 @@ struct WordFeatures<'t, H, E> {
     words: Option<Shingler<'t>>,
     /// [`CASE_BITS`] if the text has ASCII capitals that stand for small letters; otherwise 0.
     small: u64,
-    /// [`HIGH`] in such a text, since `small` would change bytes that are not ASCII; otherwise 0.
+    /// [`HIGH_BITS`] in such a text, since `small` would change bytes that are not ASCII; otherwise 0.
     high: u64,
     /// The small letters of one word.
     folded: Vec<u8>,

@@ -6,11 +6,12 @@
 
 use std::ops::Range;
 
-use super::features::{CASE_BITS, takes_capitals};
+use super::features::takes_capitals;
 use super::hash::{hash, hash_1_to_8, hash_9_to_16, lowest_bytes, word_at};
 use super::options::Options;
 use super::tally::Tally;
 use crate::error::Error;
+use crate::text::mask::CASE_BITS;
 use crate::text::tokens::{TokenSink, tokenize};
 
 /// Bytes of the longest line. It has at most 124 words, so a slot stays free.

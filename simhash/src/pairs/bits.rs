@@ -3,10 +3,10 @@
 //! A bit that is 1 in half of the fingerprints distinguishes half of the pairs. Pages made from one template agree on
 //! most bits; among them, a block must be wider to be worth as much.
 
+use crate::text::mask::LOW_BITS;
+
 /// Size of the sample of fingerprints: the most for which the byte counters do not overflow.
 const SAMPLE_ROWS: usize = 255;
-/// The low bit of each byte.
-const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 
 /// The worth of each bit: the binary logarithm of 1 divided by the share of pairs that agree on the bit. 1 for a bit
 /// that is 1 in half of the fingerprints, 0 for a bit that is the same in all.

@@ -177,7 +177,7 @@ impl Joining<'_> {
         for &one in ones {
             for &other in others {
                 self.tried += 1;
-                if self.tried.is_multiple_of(TRIED) {
+                if self.tried.is_multiple_of(PAIRS_BETWEEN_TICKS) {
                     tick();
                 }
                 let features = [one, other].map(|node| self.nodes[node as usize].features.as_ref());
@@ -193,4 +193,4 @@ impl Joining<'_> {
 }
 
 /// Pairs of nodes between two ticks.
-const TRIED: usize = 1 << 10;
+const PAIRS_BETWEEN_TICKS: usize = 1 << 10;

@@ -174,7 +174,7 @@ pub fn ascending(end: usize, tick: &dyn Fn()) -> Result<Vec<u32>, Error> {
 fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize), bits: u32, tick: &dyn Fn(f64)) {
     let len = end - start;
     if len <= MAX_INSERTION_SORTED {
-        return insert(rows.slice_mut(start, end));
+        return insertion_sort(rows.slice_mut(start, end));
     }
     let all = rows.numbers.len() as f64;
     let share = start as f64 / all;
@@ -225,7 +225,7 @@ fn leading(fingerprints: &[u64], low: u32, tick: &dyn Fn()) -> usize {
 }
 
 /// Sorts by insertion.
-fn insert(rows: SliceMut<'_>) {
+fn insertion_sort(rows: SliceMut<'_>) {
     for sorted in 1..rows.numbers.len() {
         let (fingerprint, number) = (rows.fingerprints[sorted], rows.numbers[sorted]);
         let mut position = sorted;

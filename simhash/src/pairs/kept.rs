@@ -106,7 +106,7 @@ impl Kept {
         });
         near.sort_unstable();
         for (number, &(_, position)) in near.iter().enumerate() {
-            if number % CONFIRMED == CONFIRMED - 1 {
+            if number % PAIRS_BETWEEN_TICKS == PAIRS_BETWEEN_TICKS - 1 {
                 tick();
             }
             let position = position as usize;
@@ -119,4 +119,4 @@ impl Kept {
 }
 
 /// Pairs of texts that are compared between two ticks.
-const CONFIRMED: usize = 1 << 10;
+const PAIRS_BETWEEN_TICKS: usize = 1 << 10;

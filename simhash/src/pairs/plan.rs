@@ -15,7 +15,7 @@ const SCATTER_NS: f64 = 4.0;
 /// Cost of counting one fingerprint and copying it to its bucket in a slice larger than the second-level cache.
 const FAR_SCATTER_NS: f64 = 12.0;
 /// Number of fingerprints that fit in the second-level cache: 12 bytes each, twice.
-const CACHED_ROWS: f64 = 16_384.0;
+pub const CACHED_ROWS: usize = 1 << 14;
 /// Cost of a bucket, whatever it holds.
 const BUCKET_NS: f64 = 10.0;
 /// Cost of splitting a slice.
@@ -31,7 +31,7 @@ pub const MAX_DISTANCE: u32 = 16;
 pub const MIN_SPLIT_ROWS: usize = 32;
 
 /// Bit counts 0 to 64.
-const BITS: usize = 65;
+const BIT_COUNTS: usize = 65;
 
 /// What to do with a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +55,7 @@ impl Plan {
     pub fn new(len: usize, max_distance: u32) -> Result<Self, Error> {
         let sizes = if len < MIN_SPLIT_ROWS { 0 } else { size(len) as usize + 1 };
         let mut choices = Vec::new();
-        resize(&mut choices, sizes * BITS * (max_distance.min(MAX_DISTANCE) as usize + 1), None)?;
+        resize(&mut choices, sizes * BIT_COUNTS * (max_distance.min(MAX_DISTANCE) as usize + 1), None)?;
         Ok(Self { sizes, choices })
     }
 
@@ -73,7 +73,7 @@ impl Plan {
         if len < MIN_SPLIT_ROWS as f64 {
             return best;
         }
-        let index = (budget as usize * BITS + bits as usize) * self.sizes + size as usize;
+        let index = (budget as usize * BIT_COUNTS + bits as usize) * self.sizes + size as usize;
         if let Some(choice) = self.choices[index] {
             return choice;
         }
@@ -81,8 +81,7 @@ impl Plan {
         let widest = MAX_BITS.min(bits / tables).min(size / 2);
         for width in 1..=widest {
             let buckets = f64::from(width).exp2();
-            let scatter = if len < CACHED_ROWS { SCATTER_NS } else { FAR_SCATTER_NS };
-            let mut cost = SLICE_NS + f64::from(tables) * (len * scatter + buckets * BUCKET_NS);
+            let mut cost = SLICE_NS + f64::from(tables) * (scatter(len) + buckets * BUCKET_NS);
             for table in 0..tables {
                 if cost >= best.cost {
                     break;
@@ -153,7 +152,7 @@ pub fn within(len: usize, width: u32, radius: u32) -> Within {
 
 /// Cost of partitioning `len` fingerprints by one block.
 pub fn scatter(len: f64) -> f64 {
-    len * if len < CACHED_ROWS { SCATTER_NS } else { FAR_SCATTER_NS }
+    len * if len < CACHED_ROWS as f64 { SCATTER_NS } else { FAR_SCATTER_NS }
 }
 
 /// The exponent of the nearest power of the square root of two, roughly; at most 64.

@@ -31,7 +31,7 @@ use super::bits::Worths;
 use super::compare::{Cursor, Kernel, RowPairs};
 use super::memory::{push, resize};
 use super::partition::{Numbered, PartitionBlock, begins};
-use super::plan::{self, MAX_DISTANCE, MIN_SPLIT_ROWS, Plan};
+use super::plan::{self, CACHED_ROWS, MAX_DISTANCE, MIN_SPLIT_ROWS, Plan};
 use super::progress::{Phase, Progress};
 use crate::distance::hamming;
 use crate::error::Error;
@@ -45,11 +45,10 @@ const LARGE: usize = 256;
 /// likely.
 const SPARE_BITS: u32 = 2;
 /// Slices up to this size are partitioned into a buffer that stays in the second-level cache.
-const CACHED_ROWS: usize = 1 << 14;
 /// Number of buffers for larger slices.
 const LARGE_BUFFERS: usize = 2;
 /// Pairs to compare, or other work that takes as long, between two ticks: half a millisecond.
-const COMPARISONS: usize = 1 << 20;
+const WORK_BETWEEN_TICKS: usize = 1 << 20;
 
 /// The numbers of two near fingerprints, and their distance.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +78,7 @@ pub struct PairSearch {
     ends: Vec<u32>,
     /// The slice that is being compared, and the buffer that holds it.
     cursor: Cursor,
-    compared: usize,
+    compared_buffer: usize,
     found: RowPairs,
     /// The work that is left until the next tick.
     left: usize,
@@ -231,7 +230,7 @@ fn least_distance(blocks: &[PartitionBlock]) -> u32 {
 struct Split {
     worths: Worths,
     /// Whether the worths come from a sample of the slice itself.
-    anew: bool,
+    is_sampled: bool,
     /// Worth of a block, in bits; None if comparing all pairs is cheaper.
     width: Option<u32>,
     /// Blocks are made of the bits below bit `rest`. Two fingerprints may differ in at most `budget` of these bits.
@@ -258,9 +257,9 @@ impl PairSearch {
             depth: 0,
             ends: Vec::new(),
             cursor: Cursor::default(),
-            compared: 0,
+            compared_buffer: 0,
             found: RowPairs::default(),
-            left: COMPARISONS,
+            left: WORK_BETWEEN_TICKS,
             share: 0.0,
         })
     }
@@ -269,7 +268,7 @@ impl PairSearch {
     pub fn next(&mut self, tick: &dyn Fn(Progress)) -> Result<Option<NearPair>, Error> {
         loop {
             for (row, column) in self.found.by_ref() {
-                let Numbered { fingerprints, numbers } = &self.buffers[self.compared];
+                let Numbered { fingerprints, numbers } = &self.buffers[self.compared_buffer];
                 let differing = fingerprints[row] ^ fingerprints[column];
                 let levels = &self.levels[..self.depth];
                 if self.near.contains(differing) && levels.iter().all(|level| level.finds(differing)) {
@@ -282,7 +281,7 @@ impl PairSearch {
                     return Ok(None);
                 }
             } else {
-                let fingerprints = &self.buffers[self.compared].fingerprints;
+                let fingerprints = &self.buffers[self.compared_buffer].fingerprints;
                 let found = self.kernel.advance(fingerprints, &mut self.cursor, self.max_distance, &mut self.left);
                 self.found = found.unwrap_or_default();
                 self.spend(0, tick);
@@ -307,7 +306,7 @@ impl PairSearch {
                 Some(SlicePart::Within(bucket)) if bucket.end - bucket.start < MIN_SPLIT_ROWS => self.compare(&bucket),
                 Some(SlicePart::Within(bucket)) => self.enter(bucket, tick)?,
                 Some(SlicePart::Between(rows, columns)) => {
-                    self.compared = level.to;
+                    self.compared_buffer = level.to;
                     self.cursor = Cursor::between(rows, columns);
                 }
                 None if level.block + 1 < level.blocks.len() => {
@@ -323,7 +322,7 @@ impl PairSearch {
     /// Begins to compare all pairs of a slice.
     fn compare(&mut self, bucket: &Bucket) {
         self.cursor = Cursor::within(bucket.start..bucket.end);
-        self.compared = bucket.buffer;
+        self.compared_buffer = bucket.buffer;
     }
 
     /// Begins to search a slice: splits it if that is cheaper than comparing its pairs.
@@ -362,19 +361,19 @@ impl PairSearch {
         Ok(())
     }
 
-    /// Chooses how to split a slice. Samples its bits if `anew`; otherwise uses the worths that are known.
-    fn choose_split(&mut self, bucket: &Bucket, worths: Worths, anew: bool) -> Split {
+    /// Chooses how to split a slice. Samples its bits if `is_sampled`; otherwise uses the worths that are known.
+    fn choose_split(&mut self, bucket: &Bucket, worths: Worths, is_sampled: bool) -> Split {
         let Bucket { start, end, buffer, rest, budget, .. } = *bucket;
         let len = end - start;
-        let worths = if anew { Worths::sample(&self.buffers[buffer].fingerprints[start..end]) } else { worths };
+        let worths = if is_sampled { Worths::sample(&self.buffers[buffer].fingerprints[start..end]) } else { worths };
         let choice = self.plan.choose(len, worths.below(rest), budget);
-        if anew && rest < 64 {
+        if is_sampled && rest < 64 {
             let all = self.plan.choose(len, worths.below(64), self.max_distance);
             if all.cost < choice.cost {
-                return Split { worths, anew, width: all.width, rest: 64, budget: self.max_distance };
+                return Split { worths, is_sampled, width: all.width, rest: 64, budget: self.max_distance };
             }
         }
-        Split { worths, anew, width: choice.width, rest, budget }
+        Split { worths, is_sampled, width: choice.width, rest, budget }
     }
 
     /// Enters a level that splits all fingerprints by the blocks of the radii. Returns false if comparing all pairs is
@@ -416,7 +415,7 @@ impl PairSearch {
             return Ok(false);
         }
         let share = self.prepare(bucket, blocks, tick)?;
-        if !(share < 0.5 || split.anew && share < 1.0) {
+        if !(share < 0.5 || split.is_sampled && share < 1.0) {
             return Ok(false);
         }
         let worths = std::mem::replace(&mut split.worths, Worths::uniform());
@@ -511,7 +510,7 @@ impl PairSearch {
     fn spend(&mut self, work: usize, tick: &dyn Fn(Progress)) {
         self.left = self.left.saturating_sub(work);
         if self.left == 0 {
-            self.left = COMPARISONS;
+            self.left = WORK_BETWEEN_TICKS;
             tick(self.progress());
         }
     }

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use crate::error::Error;
 
 /// Numbers of blocks that a layout may have.
-pub const LAYOUTS: RangeInclusive<i32> = 2..=8;
+pub const BLOCK_COUNTS: RangeInclusive<i32> = 2..=8;
 /// The default number of blocks, also in SQL.
 pub const DEFAULT_BLOCKS: i32 = 4;
 /// The most probes that a search may need in one block.
@@ -29,7 +29,7 @@ impl Block {
     /// If 64 is not a multiple of `blocks`, the first blocks are one bit wider: 3 blocks have 22, 21 and 21 bits.
     #[inline]
     pub fn new(number: i32, blocks: i32) -> Option<Self> {
-        if !LAYOUTS.contains(&blocks) || !(0..blocks).contains(&number) {
+        if !BLOCK_COUNTS.contains(&blocks) || !(0..blocks).contains(&number) {
             return None;
         }
         let (number, blocks) = (number as u32, blocks as u32);

@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_secret;
 
-use super::blocks::{Block, LAYOUTS};
+use super::blocks::{BLOCK_COUNTS, Block};
 use super::nearness::Nearness;
 
 /// The secret that keys are hashed with. PostgreSQL shows all locks to all users. Without the secret, a row's
@@ -19,7 +19,7 @@ pub struct KeyBlocks {
 impl KeyBlocks {
     /// The cheapest blocks.
     pub fn of(near: Nearness) -> Self {
-        let layouts = LAYOUTS.filter_map(|blocks| near.probed_blocks(blocks)).map(Iterator::collect);
+        let layouts = BLOCK_COUNTS.filter_map(|blocks| near.probed_blocks(blocks)).map(Iterator::collect);
         let cost = |a: &Vec<_>, b: &Vec<_>| microseconds(a).total_cmp(&microseconds(b));
         Self { near, blocks: layouts.chain([Vec::new()]).min_by(cost).unwrap_or_default() }
     }
@@ -46,7 +46,7 @@ pub struct LockKeys<'a> {
     /// A hash of the scope's values.
     pub scope: u64,
     /// The blocks that keys are made from.
-    pub blocks: &'a KeyBlocks,
+    pub key_blocks: &'a KeyBlocks,
 }
 
 impl LockKeys<'_> {
@@ -61,11 +61,11 @@ impl LockKeys<'_> {
     }
 
     fn keys<V: IntoIterator<Item = i32>>(&self, values: impl Fn(Block, u32) -> V) -> impl Iterator<Item = u32> {
-        let of_all = self.blocks.blocks.is_empty().then(|| self.hash(0, 0));
+        let of_all = self.key_blocks.blocks.is_empty().then(|| self.hash(0, 0));
         let of_block = move |(number, &(block, radius)): (u8, &(Block, u32))| {
             values(block, radius).into_iter().map(move |value| self.hash(number, value.cast_unsigned()))
         };
-        (0..).zip(&self.blocks.blocks).flat_map(of_block).chain(of_all)
+        (0..).zip(&self.key_blocks.blocks).flat_map(of_block).chain(of_all)
     }
 
     /// Encrypts a fingerprint, by a Feistel network of four rounds.
@@ -78,7 +78,7 @@ impl LockKeys<'_> {
     /// Whether a fingerprint is near an encrypted fingerprint. A fingerprint that was encrypted with another secret or
     /// scope decrypts to a random number.
     pub fn is_near(&self, encrypted: u64, fingerprint: u64) -> bool {
-        self.blocks.near.contains(self.decrypt(encrypted) ^ fingerprint)
+        self.key_blocks.near.contains(self.decrypt(encrypted) ^ fingerprint)
     }
 
     fn decrypt(&self, encrypted: u64) -> u64 {
@@ -89,7 +89,7 @@ impl LockKeys<'_> {
     }
 
     /// The numbers of the rounds, which differ from the numbers of all blocks.
-    const ROUNDS: std::ops::Range<u8> = *LAYOUTS.end() as u8..*LAYOUTS.end() as u8 + 4;
+    const ROUNDS: std::ops::Range<u8> = *BLOCK_COUNTS.end() as u8..*BLOCK_COUNTS.end() as u8 + 4;
 
     fn hash(&self, purpose: u8, value: u32) -> u32 {
         let mut bytes = [purpose; 13];
@@ -119,7 +119,7 @@ mod tests {
         let by_radii = [[1, 1, 1, 1], [1, -1, 0, 3], [-1; 4], [64; 4]].map(|radii| Nearness::by_radii(10, &radii));
         for near in (-1..=64).map(Nearness::within).chain(by_radii.into_iter().flatten()) {
             let blocks = KeyBlocks::of(near);
-            let keys = LockKeys { secret: &secret, scope: random(), blocks: &blocks };
+            let keys = LockKeys { secret: &secret, scope: random(), key_blocks: &blocks };
             for _ in 0..500 {
                 let a = random();
                 let b = (0..near.max_distance()).fold(a, |b, _| b ^ 1 << (random() % 64));
@@ -135,7 +135,7 @@ mod tests {
         let (mut random, secret) = (random(), secret());
         for (max_distance, most) in [(3, 5), (6, 300), (8, 600)] {
             let blocks = within(max_distance);
-            let keys = LockKeys { secret: &secret, scope: 0, blocks: &blocks };
+            let keys = LockKeys { secret: &secret, scope: 0, key_blocks: &blocks };
             let own: Vec<_> = keys.own(random()).collect();
             let shares_one = |fingerprint| keys.of_near(fingerprint).any(|key| own.contains(&key));
             let count = (0..10_000).filter(|_| shares_one(random())).count();
@@ -147,7 +147,7 @@ mod tests {
     fn costs_are_bounded() {
         let counts = |near| {
             let (secret, blocks) = (secret(), KeyBlocks::of(near));
-            let keys = LockKeys { secret: &secret, scope: 0, blocks: &blocks };
+            let keys = LockKeys { secret: &secret, scope: 0, key_blocks: &blocks };
             (keys.own(0).count(), keys.of_near(0).count())
         };
         let of_distance = |max_distance| counts(Nearness::within(max_distance));
@@ -164,7 +164,7 @@ mod tests {
     fn scopes_and_secrets_change_keys() {
         let blocks = within(3);
         let (secret, other) = (secret(), Secret([7; _]));
-        let keys = |secret, scope| LockKeys { secret, scope, blocks: &blocks };
+        let keys = |secret, scope| LockKeys { secret, scope, key_blocks: &blocks };
         let own: Vec<_> = keys(&secret, 1).own(0).collect();
         let encrypted = keys(&secret, 1).encrypt(0);
         assert!(keys(&secret, 1).is_near(encrypted, 7));
@@ -179,7 +179,7 @@ mod tests {
     fn fingerprints_are_encrypted() {
         let (mut random, secret, blocks) = (random(), secret(), within(3));
         for _ in 0..1000 {
-            let (fingerprint, keys) = (random(), LockKeys { secret: &secret, scope: random(), blocks: &blocks });
+            let (fingerprint, keys) = (random(), LockKeys { secret: &secret, scope: random(), key_blocks: &blocks });
             let encrypted = keys.encrypt(fingerprint);
             assert_eq!(keys.decrypt(encrypted), fingerprint);
             // One bit of the fingerprint changes about half of all bits.

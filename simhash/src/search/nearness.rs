@@ -1,6 +1,6 @@
 //! When two fingerprints are near.
 
-use super::blocks::{Block, LAYOUTS, radius};
+use super::blocks::{BLOCK_COUNTS, Block, radius};
 
 /// When two fingerprints are near: they differ in at most `max_distance` bits, and, if there are radii, some block of
 /// the layout differs in at most as many bits as its radius.
@@ -13,7 +13,7 @@ pub struct Nearness {
     /// Number of blocks; 0 without radii.
     blocks: u8,
     /// The radius of each block, at most 64; -1 for a block that is not compared, and after the last block.
-    radii: [i8; *LAYOUTS.end() as usize],
+    radii: [i8; *BLOCK_COUNTS.end() as usize],
 }
 
 impl Nearness {
@@ -31,7 +31,7 @@ impl Nearness {
         if radii.is_empty() {
             return Some(near);
         }
-        let blocks = i32::try_from(radii.len()).ok().filter(|blocks| LAYOUTS.contains(blocks))?;
+        let blocks = i32::try_from(radii.len()).ok().filter(|blocks| BLOCK_COUNTS.contains(blocks))?;
         near.blocks = blocks as u8;
         for (of_block, &radius) in near.radii.iter_mut().zip(radii) {
             if radius < -1 {
@@ -68,7 +68,7 @@ impl Nearness {
     ///
     /// If the distance alone decides, every layout serves, with the smallest radii that miss nothing.
     pub fn probed_blocks(self, blocks: i32) -> Option<impl Iterator<Item = (Block, u32)>> {
-        if !LAYOUTS.contains(&blocks) || self.blocks().is_some_and(|own| own != blocks) {
+        if !BLOCK_COUNTS.contains(&blocks) || self.blocks().is_some_and(|own| own != blocks) {
             return None;
         }
         let radius = move |number: i32| match self.blocks() {

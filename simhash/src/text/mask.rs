@@ -2,6 +2,12 @@
 
 /// Bytes of a chunk.
 pub const CHUNK: usize = 64;
+/// The lowest bit of each of eight bytes.
+pub const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+/// The highest bit of each of eight bytes: set in bytes that are not ASCII.
+pub const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+/// The bit of each of eight bytes that is set in ASCII's small letters and digits, and not in capitals.
+pub const CASE_BITS: u64 = 0x2020_2020_2020_2020;
 
 /// One bit for each byte: 1 where `is` holds. The compiler vectorises the loop: 16 or more comparisons at a time.
 #[inline(always)]
@@ -38,9 +44,8 @@ fn sse2(bytes: &[u8; 16]) -> u16 {
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[inline(always)]
 fn portable(bytes: &[u8; 16]) -> u16 {
-    const LOWEST: u64 = 0x0101_0101_0101_0101;
     let (words, _) = bytes.as_chunks();
-    let bits = |word: &[u8; 8]| collect(u64::from_le_bytes(*word) >> 7 & LOWEST) as u16;
+    let bits = |word: &[u8; 8]| collect(u64::from_le_bytes(*word) >> 7 & LOW_BITS) as u16;
     words.iter().rev().fold(0, |mask, word| mask << 8 | bits(word))
 }
 

@@ -5,7 +5,7 @@
 pub mod classes;
 pub mod dictionary;
 pub mod markup;
-mod mask;
+pub(crate) mod mask;
 pub mod normalise;
 pub mod shingle;
 pub mod tokens;

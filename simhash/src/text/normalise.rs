@@ -15,7 +15,7 @@ use icu_normalizer::{ComposingNormalizer, ComposingNormalizerBorrowed};
 use writeable::Writeable;
 
 use super::classes::{BOUNDARY, PASSES, REORDERS, class};
-use super::mask::{CHUNK, mask};
+use super::mask::{CHUNK, HIGH_BITS, mask};
 use super::utf8::decode;
 use crate::error::{Error, MAX_BYTES, MAX_COMBINING_SEQUENCE};
 use crate::memory::check_available;
@@ -245,8 +245,7 @@ fn passes(character: &[u8; 3]) -> bool {
 /// Length of the ASCII prefix, searched 64 and then eight bytes at a time.
 #[inline]
 fn ascii_prefix(bytes: &[u8]) -> usize {
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let high = |word: &[u8; 8]| u64::from_le_bytes(*word) & HIGH;
+    let high = |word: &[u8; 8]| u64::from_le_bytes(*word) & HIGH_BITS;
     let mut at = 0;
     while let Some(chunk) = bytes[at..].first_chunk::<64>()
         && chunk.is_ascii()

@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use super::classes::{MARK, SEPARATOR, SPACELESS, WORD, kind};
-use super::mask::{CHUNK, collect, highest_bits, mask};
+use super::mask::{CHUNK, HIGH_BITS, collect, highest_bits, mask};
 use super::utf8::decode;
 use crate::error::Error;
 use crate::ticking::BYTES_BETWEEN_TICKS;
@@ -274,8 +274,7 @@ fn end_words(text: &[u8]) -> Option<u64> {
 
 #[inline(always)]
 fn ascii_alphanumeric(bytes: u64) -> Option<u64> {
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    (bytes & HIGH == 0).then(|| alphanumeric(bytes))
+    (bytes & HIGH_BITS == 0).then(|| alphanumeric(bytes))
 }
 
 /// One bit for each of 8 ASCII bytes: 1 for a letter or digit.

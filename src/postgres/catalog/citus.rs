@@ -55,7 +55,7 @@ pub fn distribution(table: Oid) -> Result<Option<Distribution>, ErrorReport> {
                 let is_column = !node.is_null() && (*node).type_ == NodeTag::T_Var;
                 is_column.then(|| (*node.cast::<pg_sys::Var>()).varattno)
             };
-            let column = column.and_then(|number| Column::at(&Relation::open(table), number));
+            let column = column.and_then(|attnum| Column::at(&Relation::open(table), attnum));
             Distribution::Column(column.map(|column| column.name()).transpose()?.unwrap_or_default())
         }
         (None, b'n', b't') => Distribution::Copies,
@@ -131,12 +131,12 @@ impl CatalogRow {
     unsafe fn value(&self, column: &CStr) -> Option<Datum> {
         // SAFETY: the catalog is open, and the row is one of it.
         unsafe {
-            let number = pg_sys::get_attnum((*self.catalog).rd_id, column.as_ptr());
-            if number <= 0 {
+            let attnum = pg_sys::get_attnum((*self.catalog).rd_id, column.as_ptr());
+            if attnum <= 0 {
                 return None;
             }
             let mut is_null = false;
-            let value = pg_sys::SPI_getbinval(self.tuple, (*self.catalog).rd_att, number.into(), &mut is_null);
+            let value = pg_sys::SPI_getbinval(self.tuple, (*self.catalog).rd_att, attnum.into(), &mut is_null);
             (!is_null).then_some(value)
         }
     }

@@ -4,11 +4,11 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 
+use super::relation::relation_kind;
 use crate::postgres::spi::from_server;
 
 pub fn is_foreign(relation: Oid) -> bool {
-    // SAFETY: a look-up in a system cache.
-    unsafe { pg_sys::get_rel_relkind(relation) as u8 == pg_sys::RELKIND_FOREIGN_TABLE }
+    relation_kind(relation) == pg_sys::RELKIND_FOREIGN_TABLE
 }
 
 /// The name of the server of a foreign table, which the caller has locked.

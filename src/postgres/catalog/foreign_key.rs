@@ -3,6 +3,7 @@
 use pgrx::pg_sys::{self, Oid};
 
 use super::relation::Relation;
+use crate::postgres::list::nodes;
 
 pub struct ForeignKey {
     /// The attnums of its columns.
@@ -16,12 +17,10 @@ pub fn foreign_keys(table: &Relation) -> Vec<ForeignKey> {
     // key's columns are set.
     unsafe {
         let keys = pg_sys::RelationGetFKeyList(table.as_ptr());
-        let count = if keys.is_null() { 0 } else { (*keys).length };
-        (0..count)
-            .map(|position| {
-                let key = &*pg_sys::list_nth(keys, position).cast::<pg_sys::ForeignKeyCacheInfo>();
-                ForeignKey { columns: key.conkey[..key.nkeys as usize].to_vec(), referenced: key.confrelid }
-            })
-            .collect()
+        let key = |key: *mut pg_sys::ForeignKeyCacheInfo| {
+            let key = &*key;
+            ForeignKey { columns: key.conkey[..key.nkeys as usize].to_vec(), referenced: key.confrelid }
+        };
+        nodes(keys).into_iter().map(key).collect()
     }
 }

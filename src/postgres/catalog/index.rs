@@ -6,7 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 
 use super::relation::Relation;
-use crate::postgres::expression::{Expression, list};
+use crate::postgres::expression::{Expression, expressions};
 use crate::postgres::spi::from_server;
 
 pub struct Index {
@@ -66,7 +66,7 @@ impl Index {
             let columns = row.indkey.values.as_slice(row.indnatts as usize);
             let count = row.indnkeyatts as usize;
             let is_btree = index.is_btree();
-            let mut expressions = expressions(index).into_iter();
+            let mut expressions = key_expressions(index).into_iter();
             let mut keys = Vec::with_capacity(count);
             for (position, &column) in columns.iter().take(count).enumerate() {
                 let of = if column == 0 { Keyed::Expression(expressions.next()?) } else { Keyed::Column(column) };
@@ -124,9 +124,9 @@ pub fn is_inferable(index: &Relation) -> bool {
 }
 
 /// The expressions among an index's keys, in order.
-fn expressions(index: &Relation) -> Vec<Expression> {
+fn key_expressions(index: &Relation) -> Vec<Expression> {
     // SAFETY: the index is open; the list is a copy and holds valid expressions.
-    unsafe { list(pg_sys::RelationGetIndexExpressions(index.as_ptr())) }
+    unsafe { expressions(pg_sys::RelationGetIndexExpressions(index.as_ptr())) }
 }
 
 /// Whether a column of the index's row of pg_index is not NULL.

@@ -8,8 +8,9 @@ use pgrx::spi::quote_identifier;
 use super::names::{relation_sql, role_name};
 use super::relation::Relation;
 use crate::postgres::error::{sendable, user_error};
-use crate::postgres::expression::{Expression, list, oids};
+use crate::postgres::expression::{Expression, expressions};
 use crate::postgres::ffi;
+use crate::postgres::list::oids;
 
 /// A table and all its inheritors and partitions, at all levels: each once, level by level from `root`. They are locked
 /// in mode `lock`, except `root`, which the caller has locked.
@@ -62,7 +63,7 @@ pub fn partition_constraint(table: &Relation) -> *mut pg_sys::List {
 /// The columns of all partition keys above a partition, sorted by their attnums in the partition.
 pub fn partition_columns(table: &Relation) -> Vec<i16> {
     // SAFETY: the partition constraint is a list of valid expressions, or null.
-    let constraint = unsafe { list(partition_constraint(table)) };
+    let constraint = unsafe { expressions(partition_constraint(table)) };
     let mut columns: Vec<_> = constraint.into_iter().flat_map(Expression::own_columns).collect();
     columns.sort_unstable();
     columns.dedup();

@@ -8,7 +8,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
 use crate::postgres::error::user_error;
-use crate::postgres::expression::oids;
+use crate::postgres::list::oids;
 use crate::postgres::spi::from_server;
 
 /// An open relation. While it is open, its definition stays in memory and does not change.
@@ -180,6 +180,12 @@ pub fn relation_name(relation: Oid) -> Result<Option<String>, ErrorReport> {
         let name = pg_sys::get_rel_name(relation);
         if name.is_null() { Ok(None) } else { from_server(name).map(Some) }
     }
+}
+
+/// `relkind` of a relation that need not be open; 0 if it does not exist.
+pub fn relation_kind(relation: Oid) -> u8 {
+    // SAFETY: a look-up in a system cache.
+    unsafe { pg_sys::get_rel_relkind(relation) as u8 }
 }
 
 pub fn exists(relation: Oid) -> bool {

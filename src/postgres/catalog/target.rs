@@ -1,6 +1,6 @@
 //! The table that a command changes: locked, and owned by the current user.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char};
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
@@ -9,7 +9,7 @@ use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 use super::citus::{distribution, is_coordinator};
 use super::names::{lock_schema_name, relation_sql, schema_name};
 use super::partition::{check_owner, with_inheritors};
-use super::relation::{Relation, no_such_relation};
+use super::relation::{Relation, no_such_relation, relation_kind};
 use crate::postgres::error::user_error;
 use crate::postgres::owner::is_owner;
 
@@ -175,7 +175,7 @@ fn check_is_owner(oid: pg_sys::Oid) -> Result<(), ErrorReport> {
             return Err(no_such_relation(oid));
         }
         if !is_owner(oid) {
-            let kind = pg_sys::get_relkind_objtype(pg_sys::get_rel_relkind(oid));
+            let kind = pg_sys::get_relkind_objtype(relation_kind(oid) as c_char);
             pg_sys::aclcheck_error(pg_sys::AclResult::ACLCHECK_NOT_OWNER, kind, name);
         }
     }

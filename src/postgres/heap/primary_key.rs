@@ -55,10 +55,10 @@ impl PrimaryKey {
             }
             let index = Relation::open(index);
             let row = &*index.rd_index;
-            let numbers = row.indkey.values.as_slice(row.indnkeyatts as usize);
+            let attnums = row.indkey.values.as_slice(row.indnkeyatts as usize);
             let mut columns = Vec::new();
-            for (position, &number) in numbers.iter().enumerate() {
-                let Some(column) = Column::at(table, number) else { continue };
+            for (position, &attnum) in attnums.iter().enumerate() {
+                let Some(column) = Column::at(table, attnum) else { continue };
                 let comparison = pg_sys::lookup_type_cache(column.data_type, pg_sys::TYPECACHE_CMP_PROC as i32);
                 columns.push(KeyColumn {
                     name: column.name()?,

@@ -4,7 +4,8 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::equality::Comparison;
 use super::planner_info::Planner;
-use crate::postgres::expression::{Expression, Variable, list};
+use crate::postgres::expression::{Expression, Variable};
+use crate::postgres::list::nodes;
 
 /// A relation whose paths the planner is collecting, such as a table or a family of tables.
 #[derive(Clone, Copy)]
@@ -270,7 +271,7 @@ impl BaseRelation {
 
     fn index_infos(&self) -> impl Iterator<Item = &pg_sys::IndexOptInfo> {
         // SAFETY: the list has valid IndexOptInfo nodes, which live as long as the relation.
-        unsafe { list(self.rel().indexlist).into_iter().map(|index| &*index.as_ptr().cast::<pg_sys::IndexOptInfo>()) }
+        unsafe { nodes(self.rel().indexlist).into_iter().map(|index: *mut pg_sys::IndexOptInfo| &*index) }
     }
 
     /// Whether an expression refers to columns of this table, and of no other.
@@ -307,9 +308,9 @@ impl BaseRelation {
             pg_sys::pull_varattnos((*self.rel().reltarget).exprs.cast(), relid, &mut needed);
             let parameters = self.parameters(outer);
             let joins = if parameters.is_null() { std::ptr::null_mut() } else { (*parameters).ppi_clauses };
-            for info in list(self.rel().baserestrictinfo).into_iter().chain(list(joins)) {
-                let clause = (*info.as_ptr().cast::<pg_sys::RestrictInfo>()).clause;
-                pg_sys::pull_varattnos(clause.cast(), relid, &mut needed);
+            let infos = nodes::<pg_sys::RestrictInfo>(self.rel().baserestrictinfo).into_iter().chain(nodes(joins));
+            for info in infos {
+                pg_sys::pull_varattnos((*info).clause.cast(), relid, &mut needed);
             }
             let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
             pg_sys::bms_is_subset(needed, pg_sys::bms_make_singleton(member))
@@ -440,7 +441,7 @@ unsafe extern "C-unwind" fn is_member_column(
 unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
     // SAFETY: the caller passes a list of nodes, each of which has an expression.
     unsafe {
-        let infos = list(infos).into_iter().map(|info| info.as_ptr().cast::<pg_sys::RestrictInfo>());
+        let infos = nodes::<pg_sys::RestrictInfo>(infos).into_iter();
         infos.filter_map(|info| Some(Condition { info, expression: Expression::new((*info).clause)? })).collect()
     }
 }
@@ -454,7 +455,7 @@ unsafe fn members(class: *mut pg_sys::EquivalenceClass, relids: pg_sys::Relids) 
     #[cfg(not(any(feature = "pg18", feature = "pg19")))]
     unsafe {
         let _ = relids;
-        list((*class).ec_members).into_iter().map(|member| member.as_ptr().cast()).collect()
+        nodes((*class).ec_members)
     }
     #[cfg(any(feature = "pg18", feature = "pg19"))]
     // SAFETY: the caller passes a valid class and a valid set.

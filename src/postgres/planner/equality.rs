@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{self, NodeTag, Oid};
 
-use crate::postgres::expression::{Expression, list};
+use crate::postgres::expression::{Expression, expressions};
 
 /// An operator between a column and a value.
 #[derive(Clone, Copy)]
@@ -51,9 +51,9 @@ fn any_of_one(condition: Expression) -> Option<(Oid, Oid, Expression, Expression
     // SAFETY: the node is a valid ScalarArrayOpExpr, which has two operands.
     unsafe {
         let any = any.as_ref();
-        let [left, array] = <[Expression; 2]>::try_from(list(any.args)).ok()?;
+        let [left, array] = <[Expression; 2]>::try_from(expressions(any.args)).ok()?;
         let element = match array.as_node::<pg_sys::ArrayExpr>(NodeTag::T_ArrayExpr) {
-            Some(array) if !array.as_ref().multidims => match list(array.as_ref().elements)[..] {
+            Some(array) if !array.as_ref().multidims => match expressions(array.as_ref().elements)[..] {
                 [element] => element,
                 _ => return None,
             },
@@ -103,7 +103,7 @@ fn element_of_constant(array: Expression) -> Option<Expression> {
 fn tested_boolean(condition: Expression) -> (Expression, bool) {
     if let Some(not) = condition.as_node::<pg_sys::BoolExpr>(NodeTag::T_BoolExpr) {
         // SAFETY: the node is a valid BoolExpr, whose arguments are a list of expressions.
-        let (kind, arguments) = unsafe { (not.as_ref().boolop, list(not.as_ref().args)) };
+        let (kind, arguments) = unsafe { (not.as_ref().boolop, expressions(not.as_ref().args)) };
         if let (pg_sys::BoolExprType::NOT_EXPR, &[argument]) = (kind, &arguments[..]) {
             return (argument, false);
         }

@@ -6,7 +6,7 @@
 use pgrx::pg_sys;
 
 use super::base_relation::{BaseRelation, Condition};
-use crate::postgres::expression::list;
+use crate::postgres::list::nodes;
 
 impl BaseRelation {
     /// Sets the planner's estimate of a condition. `share` is the share of the rows for which it is true or, in a join,
@@ -25,11 +25,9 @@ impl BaseRelation {
         let kinds = [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI];
         // SAFETY: the planner's list has valid SpecialJoinInfo nodes.
         unsafe {
-            let joins = list((*self.root).join_info_list).into_iter();
-            let mut joins = joins.map(|join| &*join.as_ptr().cast::<pg_sys::SpecialJoinInfo>());
-            joins.any(|join| {
-                kinds.contains(&join.jointype)
-                    && pg_sys::bms_overlap(join.syn_righthand, (*condition.info).clause_relids)
+            nodes((*self.root).join_info_list).into_iter().any(|join: *mut pg_sys::SpecialJoinInfo| {
+                kinds.contains(&(*join).jointype)
+                    && pg_sys::bms_overlap((*join).syn_righthand, (*condition.info).clause_relids)
             })
         }
     }
@@ -49,19 +47,19 @@ impl BaseRelation {
             let before = (*self.relation).rows;
             pg_sys::set_baserel_size_estimates(self.root, self.relation);
             let growth = (*self.relation).rows / before;
-            for parameters in list((*self.relation).ppilist) {
-                let parameters = &mut *parameters.as_ptr().cast::<pg_sys::ParamPathInfo>();
-                let clauses = parameters.ppi_clauses;
+            for parameters in nodes::<pg_sys::ParamPathInfo>((*self.relation).ppilist) {
+                let clauses = (*parameters).ppi_clauses;
                 let rows = pg_sys::get_parameterized_baserel_size(self.root, self.relation, clauses);
                 // This estimates join conditions by their operators: replace these estimates.
                 let of_path = joins.iter().filter(|(join, _)| pg_sys::list_member_ptr(clauses, join.info.cast()));
                 let growth: f64 =
                     of_path.map(|(join, share)| share / self.share(join).max(f64::MIN_POSITIVE)).product();
                 // Like PostgreSQL, estimate no more rows than without the parameters.
-                parameters.ppi_rows = pg_sys::clamp_row_est((rows * growth).min((*self.relation).rows));
+                (*parameters).ppi_rows = pg_sys::clamp_row_est((rows * growth).min((*self.relation).rows));
             }
-            for path in list((*self.relation).pathlist).into_iter().chain(list((*self.relation).partial_pathlist)) {
-                let path = &mut *path.as_ptr().cast::<pg_sys::Path>();
+            let paths = nodes((*self.relation).pathlist).into_iter();
+            for path in paths.chain(nodes((*self.relation).partial_pathlist)) {
+                let path: &mut pg_sys::Path = &mut *path;
                 path.rows = match path.param_info.as_ref() {
                     Some(parameters) => parameters.ppi_rows,
                     None => pg_sys::clamp_row_est(path.rows * growth),
@@ -81,9 +79,8 @@ impl BaseRelation {
         let relid = self.relid();
         // SAFETY: the planner's list has valid AppendRelInfo nodes, whose members have a relation.
         let rows = unsafe {
-            let members = list((*self.root).append_rel_list).into_iter();
-            let members = members.map(|member| &*member.as_ptr().cast::<pg_sys::AppendRelInfo>());
-            let members = members.filter(|member| member.parent_relid as i32 == relid);
+            let members = nodes::<pg_sys::AppendRelInfo>((*self.root).append_rel_list).into_iter();
+            let members = members.map(|member| &*member).filter(|member| member.parent_relid as i32 == relid);
             let relation = |member: &pg_sys::AppendRelInfo| {
                 let relation = *(*self.root).simple_rel_array.add(member.child_relid as usize);
                 relation.as_ref().filter(|_| !pg_sys::is_dummy_rel(relation))

@@ -4,7 +4,7 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::{self, Datum, NodeTag};
 
 use super::planner_info::Planner;
-use crate::postgres::expression::{Expression, list};
+use crate::postgres::expression::{Expression, expressions};
 use crate::postgres::raised::unchanged;
 
 /// A request from the planner to a support function.
@@ -38,7 +38,7 @@ pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer
             }
             Some(NodeTag::T_SupportRequestSelectivity) => {
                 let request = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();
-                let arguments = list(request.args);
+                let arguments = expressions(request.args);
                 // An anti-join returns the rows that a semi-join does not.
                 let semi_joins = [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI];
                 let is_semi_join = request.is_join && semi_joins.contains(&request.jointype);

@@ -80,7 +80,7 @@ impl BlockIndexes<'_> {
     pub fn all_of(&self, table: &Target) -> Result<Vec<NamedBlockIndex>, ErrorReport> {
         let relation = table.open();
         let (Some(fingerprint), Some(scope)) =
-            (Column::find(&relation, self.fingerprint)?, self.scope.numbers(&relation)?)
+            (Column::find(&relation, self.fingerprint)?, self.scope.attnums(&relation)?)
         else {
             return Ok(Vec::new());
         };

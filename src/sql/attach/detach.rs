@@ -9,7 +9,7 @@ use std::ffi::CStr;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use simhash::search::blocks::LAYOUTS;
+use simhash::search::blocks::BLOCK_COUNTS;
 
 use super::command::{self, Command};
 use super::indexes::NamedIndex;
@@ -348,7 +348,7 @@ fn renamed(table: &Target, prefix: &Prefix, columns: &[String]) -> Result<Vec<St
 
 /// All column names that a prefix gives.
 fn names(prefix: &Prefix) -> impl Iterator<Item = String> + '_ {
-    std::iter::once(prefix.fingerprint().to_owned()).chain((0..*LAYOUTS.end()).map(|block| prefix.block(block)))
+    std::iter::once(prefix.fingerprint().to_owned()).chain((0..*BLOCK_COUNTS.end()).map(|block| prefix.block(block)))
 }
 
 /// Whether the column still has the definition that attach creates under that name: a fingerprint, which

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use simhash::search::blocks::LAYOUTS;
+use simhash::search::blocks::BLOCK_COUNTS;
 
 use super::indexes::NamedIndex;
 use super::prefix::Prefix;
@@ -37,7 +37,7 @@ impl RenamedBlock {
                 continue;
             }
             let name = column.name()?;
-            let has_own_name = (0..*LAYOUTS.end()).any(|block| prefix.block(block) == name);
+            let has_own_name = (0..*BLOCK_COUNTS.end()).any(|block| prefix.block(block) == name);
             let column = Self { name, expression, call };
             if !has_own_name && !column.has_name_of_another(&relation)? && column.is_of(table, attnum, prefix)? {
                 found.push(column);

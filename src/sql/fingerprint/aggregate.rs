@@ -12,6 +12,7 @@ use simhash::fingerprint::tally::Tally;
 
 use super::simhash::{hash_of, to_bigint, weight_of};
 use crate::postgres::error::{algorithm_error, user_error};
+use crate::postgres::memory;
 use crate::postgres::text::RawText;
 
 // palloc aligns the state to 8 bytes, and nothing drops it.
@@ -77,13 +78,8 @@ fn get_or_create<'a>(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<(Internal, &'a mut Tally), ErrorReport> {
     if !state.initialized() {
-        let mut context = ptr::null_mut();
         // SAFETY: `fcinfo` is the running call's.
-        if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {
-            let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
-            return Err(user_error(code, "simhash_agg's functions work in an aggregate only"));
-        }
-        state = store(Tally::default(), PgMemoryContexts::For(context));
+        state = store(Tally::default(), unsafe { memory::of_aggregate(fcinfo, "simhash_agg") }?);
     }
     // SAFETY: the state is a tally that the functions here have made. It lives as long as the aggregate, and only this
     // call refers to it.

@@ -7,7 +7,7 @@
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use simhash::search::blocks::{Block, LAYOUTS, MAX_PROBES, radius};
+use simhash::search::blocks::{BLOCK_COUNTS, Block, MAX_PROBES, radius};
 
 use crate::postgres::call::Call;
 use crate::postgres::error::{algorithm_error, user_error};
@@ -92,14 +92,14 @@ pub fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Opt
 
 /// Returns an error if no layout has this number of blocks.
 pub fn check_layout(blocks: i32) -> Result<(), ErrorReport> {
-    if LAYOUTS.contains(&blocks) {
+    if BLOCK_COUNTS.contains(&blocks) {
         return Ok(());
     }
     let message = format!("number of blocks {blocks} is out of range");
     Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_detail(format!(
         "A layout has {} to {} blocks.",
-        LAYOUTS.start(),
-        LAYOUTS.end()
+        BLOCK_COUNTS.start(),
+        BLOCK_COUNTS.end()
     )))
 }
 

@@ -26,7 +26,7 @@ pub enum Document<'a> {
 thread_local! {
     /// The last documents and their options, the latest first. A query has few documents for all its rows: parsing one
     /// again for each row costs more than fingerprinting a kilobyte of text, and comparing 20 kB costs less than 1 us.
-    static LAST: RefCell<Vec<CachedOptions>> = const { RefCell::new(Vec::new()) };
+    static CACHED: RefCell<Vec<CachedOptions>> = const { RefCell::new(Vec::new()) };
 }
 
 struct CachedOptions {
@@ -53,7 +53,7 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
             .set_hint(format!("The options are {}.", InvalidOptions::KEYS)));
     }
     let is_jsonb = matches!(document, Document::Jsonb(_));
-    let known = LAST.with_borrow_mut(|last| {
+    let known = CACHED.with_borrow_mut(|last| {
         let same = |known: &CachedOptions| known.is_jsonb == is_jsonb && *known.document == *bytes;
         let position = last.iter().position(same)?;
         last[..=position].rotate_right(1);
@@ -68,7 +68,7 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
         Document::Jsonb(jsonb) => parse(&to_json(jsonb), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)?,
     };
     let cached = CachedOptions { is_jsonb, document: bytes.into(), options: options.clone() };
-    LAST.with_borrow_mut(|last| {
+    CACHED.with_borrow_mut(|last| {
         last.truncate(MAX_CACHED_DOCUMENTS - 1);
         last.insert(0, cached);
     });

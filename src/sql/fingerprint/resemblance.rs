@@ -35,7 +35,7 @@ thread_local! {
 }
 
 thread_local! {
-    static LAST: RefCell<LastTexts> = RefCell::default();
+    static LAST_TEXTS: RefCell<LastTexts> = RefCell::default();
 }
 
 #[pg_extern(sql = false)]
@@ -45,7 +45,7 @@ fn simhash_resemblance(
     options: RawJsonb<'_>,
 ) -> Result<Option<f64>, ErrorReport> {
     let options = read(Document::Jsonb(options))?;
-    LAST.with_borrow_mut(|last| last.resemblance([a, b], &options))
+    LAST_TEXTS.with_borrow_mut(|last| last.resemblance([a, b], &options))
 }
 
 impl LastTexts {

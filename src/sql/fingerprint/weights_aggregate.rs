@@ -6,12 +6,13 @@
 use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use pgrx::{AnyElement, PgMemoryContexts, pg_extern};
+use pgrx::{AnyElement, pg_extern};
 use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE, TextSample};
 use simhash::fingerprint::options::Options;
 
 use super::options::{Document, MAX_BYTES, RawJsonb, read, to_jsonb};
 use crate::postgres::error::{algorithm_error, tick, user_error};
+use crate::postgres::memory;
 use crate::postgres::text::{RawText, decode};
 use crate::sql::arguments::required;
 
@@ -61,8 +62,8 @@ fn simhash_weights_add_sized(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<Internal, ErrorReport> {
     let options = read(Document::Jsonb(required(options, "options")?))?;
-    let features = within(required(features, "features")?, "features", MAX_LEARNT)?;
-    let sample = within(required(sample, "sample")?, "sample", MAX_SAMPLE)?;
+    let features = check_range(required(features, "features")?, "features", MAX_LEARNT)?;
+    let sample = check_range(required(sample, "sample")?, "sample", MAX_SAMPLE)?;
     add(state, content, options, features, sample, fcinfo)
 }
 
@@ -76,14 +77,10 @@ fn add(
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<Internal, ErrorReport> {
     if !state.initialized() {
-        let mut context = std::ptr::null_mut();
         // SAFETY: `fcinfo` is the running call's.
-        if unsafe { pg_sys::AggCheckCallContext(fcinfo, &mut context) } == 0 {
-            let code = PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE;
-            return Err(user_error(code, "simhash_weights' functions work in an aggregate only"));
-        }
+        let mut memory = unsafe { memory::of_aggregate(fcinfo, "simhash_weights") }?;
         let new = WeightsState { options: options.clone(), features, size, sample: TextSample::new(size as usize) };
-        let new = PgMemoryContexts::For(context).leak_and_drop_on_delete(new);
+        let new = memory.leak_and_drop_on_delete(new);
         state = Internal::from(Some(pg_sys::Datum::from(new)));
     }
     // SAFETY: the state is one that this function has made. It lives as long as the aggregate, and only this call
@@ -124,7 +121,7 @@ fn document(learnt: &[Learnt]) -> String {
     serde_json::Value::Object(weights).to_string()
 }
 
-fn within(value: i32, what: &str, most: usize) -> Result<i32, ErrorReport> {
+fn check_range(value: i32, what: &str, most: usize) -> Result<i32, ErrorReport> {
     if (1..=most as i32).contains(&value) {
         return Ok(value);
     }

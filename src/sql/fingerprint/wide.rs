@@ -22,7 +22,7 @@ const MAX_WORDS: i32 = 16;
 thread_local! {
     /// The options of each word of the last call. The options of the first word are the argument of the call. Seeding a
     /// thousand weights takes as long as fingerprinting a long text.
-    static LAST: RefCell<Vec<Options>> = const { RefCell::new(Vec::new()) };
+    static LAST_OPTIONS: RefCell<Vec<Options>> = const { RefCell::new(Vec::new()) };
 }
 
 #[pg_extern(sql = false)]
@@ -34,7 +34,7 @@ fn simhash_wide(content: RawText<'_>, words: i32, options: RawJsonb<'_>) -> Resu
     }
     let options = read(Document::Jsonb(options))?;
     let content = decode(content)?;
-    LAST.with_borrow_mut(|last| {
+    LAST_OPTIONS.with_borrow_mut(|last| {
         if last.len() != words as usize || last[0] != options {
             *last = seeded(&options, words as u64).map_err(algorithm_error)?;
         }

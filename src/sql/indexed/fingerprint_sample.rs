@@ -52,11 +52,11 @@ impl SampledTable {
         let column = fingerprint_column(&table, column)
             .map_err(|error| error.set_hint("Name the column of fingerprints as the second argument."))?;
         let taken = |found: &Column| Ok((found.attnum == column.attnum).then_some("the fingerprint itself"));
-        let numbers = scope.check(&table, taken)?;
+        let attnums = scope.check(&table, taken)?;
         Ok(Self {
             oid,
             column: column.attnum,
-            scope: numbers,
+            scope: attnums,
             quoted_scope: scope.names().iter().map(quote_identifier).collect(),
             quoted_table: quote_qualified_identifier(schema_name(table.schema())?, table.name()?),
             quoted_column: quote_identifier(column.name()?),

@@ -5,7 +5,7 @@
 //! Columns before the block, such as a tenant's number, are the index's scope.
 
 use pgrx::pg_sys::{self, Oid};
-use simhash::search::blocks::{Block, LAYOUTS};
+use simhash::search::blocks::{BLOCK_COUNTS, Block};
 use simhash::search::cost::Entries;
 use simhash::search::growth;
 use simhash::search::nearness::Nearness;
@@ -120,7 +120,7 @@ impl IndexedBlocks {
 
 /// The layouts that have these blocks. Of several indexes on a block, one with the fingerprint is preferred.
 pub fn layouts_of<'a>(found: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
-    let layouts = LAYOUTS.map(|blocks| {
+    let layouts = BLOCK_COUNTS.map(|blocks| {
         let best = |block| {
             let of_block = found.clone().filter(move |found| (found.block, found.blocks) == (block, blocks));
             of_block.max_by_key(|found| found.fingerprint.is_some()).copied()

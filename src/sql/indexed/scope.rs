@@ -79,7 +79,7 @@ impl Scope {
     }
 
     /// The attnums of the columns in a table; None if one does not exist.
-    pub fn numbers(&self, table: &Relation) -> Result<Option<Vec<i16>>, ErrorReport> {
+    pub fn attnums(&self, table: &Relation) -> Result<Option<Vec<i16>>, ErrorReport> {
         self.0.iter().map(|name| Ok(Column::find(table, name)?.map(|column| column.attnum))).collect()
     }
 

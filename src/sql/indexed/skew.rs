@@ -7,7 +7,7 @@ use std::ffi::CStr;
 use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
-use simhash::search::blocks::LAYOUTS;
+use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::nearness::Nearness;
 use simhash::search::recall::{recall, searches};
 use simhash::search::skew::skew;
@@ -108,7 +108,7 @@ impl SkewRow {
 /// The searches within a distance, with all layouts.
 fn within(max_distance: i32) -> Result<Vec<LayoutSearch>, ErrorReport> {
     let near = Nearness::within(check_distance(max_distance)?);
-    Ok(LAYOUTS.map(|blocks| (blocks, near)).collect())
+    Ok(BLOCK_COUNTS.map(|blocks| (blocks, near)).collect())
 }
 
 fn skew_rows(

@@ -123,8 +123,8 @@ fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Resul
             .next()
             .filter(|key| key.scope.is_empty() && key.call.fingerprint.as_own_column() == Some(fingerprint.attnum));
         match key {
-            Some(BlockKey { of: Keyed::Column(number), .. }) => {
-                if let Some(column) = Column::at(&relation, number) {
+            Some(BlockKey { of: Keyed::Column(attnum), .. }) => {
+                if let Some(column) = Column::at(&relation, attnum) {
                     return Ok(Some(quote_identifier(column.name()?)));
                 }
             }

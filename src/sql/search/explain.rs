@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, CustomScanState, ExplainState};
 
 use super::finder::FinderCounts;
 use super::plan::Settings;
-use crate::postgres::expression::{Expression, list};
+use crate::postgres::expression::{Expression, expressions};
 use crate::postgres::planner::custom_scan::NodeInstrumentation;
 use crate::sql::indexed::layouts::is_covering;
 
@@ -33,7 +33,7 @@ pub unsafe fn explain(
     unsafe {
         let output = Output(output);
         let plan = node.ss.ps.plan.cast::<pg_sys::CustomScan>();
-        let expressions = list((*plan).custom_exprs);
+        let expressions = expressions((*plan).custom_exprs);
         let shown =
             |index: usize| expressions.get(index).map(|&expression| output.deparsed(expression, plan, ancestors));
         if let (Some(fingerprint), Some(query)) = (shown(0).filter(|_| settings.is_ordered), shown(1)) {

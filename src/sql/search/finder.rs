@@ -18,6 +18,7 @@ use super::plan::Settings;
 use super::rows::FetchedRows;
 use crate::postgres::error::{out_of_memory, push};
 use crate::postgres::heap::entry_scan::{EntryScan, KeyCondition, MAX_VALUES_AT_ONCE, Read};
+use crate::postgres::heap::row::{tid_of_number, tid_to_number};
 use crate::sql::indexed::layouts::{IndexedBlock, block_indexes};
 
 /// A search in the indexes of a table. [`Finder::end`] releases all resources that it holds.
@@ -319,7 +320,7 @@ impl Finder {
         loop {
             while let Some(number) = task.to_fetch.pop() {
                 pgrx::check_for_interrupts!();
-                let tid = tid_of(number);
+                let tid = tid_of_number(number);
                 let fingerprint = if rows.fetch(tid) { rows.fingerprint() } else { None };
                 let Some(fingerprint) = fingerprint else { continue };
                 let distance = hamming(fingerprint, self.query);
@@ -336,7 +337,7 @@ impl Finder {
                 match scan.next(|_| true) {
                     Read::Entry(_) => {
                         task.entries += 1;
-                        push(&mut task.to_fetch, number_of(scan.tid()));
+                        push(&mut task.to_fetch, tid_to_number(scan.tid()));
                         if task.gives_up(Entries::Plain) {
                             return None;
                         }
@@ -358,7 +359,7 @@ impl Finder {
     fn is_new(&self, task: &Task, fingerprint: u64, tid: ItemPointerData) -> bool {
         task.kind == TaskKind::FullScan { skips_found: false }
             || self.growth.is_new(fingerprint ^ self.query)
-                && (self.seen.is_empty() || !self.seen.contains(&number_of(tid)))
+                && (self.seen.is_empty() || !self.seen.contains(&tid_to_number(tid)))
     }
 
     /// Looks up the next values of a task, unless the index scan may have further entries for the last values. False if
@@ -465,7 +466,7 @@ impl Task {
     /// Stores a tid that the step has found, for the case that the step is given up.
     fn remember(&mut self, tid: ItemPointerData) {
         if let Some(tids) = &mut self.found {
-            push(tids, number_of(tid));
+            push(tids, tid_to_number(tid));
             if tids.len() >= MAX_SEEN_TIDS {
                 self.stop_remembering();
             }
@@ -481,18 +482,5 @@ impl Task {
     fn gives_up(&self, entries: Entries) -> bool {
         let TaskKind::Step(step) = self.kind else { return false };
         self.found.is_some() && (self.entries - self.near) as f64 * entries.microseconds() > step.limit
-    }
-}
-
-/// A tid as a number, in the order of tids.
-fn number_of(tid: ItemPointerData) -> u64 {
-    u64::from(tid.ip_blkid.bi_hi) << 32 | u64::from(tid.ip_blkid.bi_lo) << 16 | u64::from(tid.ip_posid)
-}
-
-/// The tid that [`number_of`] has converted.
-fn tid_of(number: u64) -> ItemPointerData {
-    ItemPointerData {
-        ip_blkid: pg_sys::BlockIdData { bi_hi: (number >> 32) as u16, bi_lo: (number >> 16) as u16 },
-        ip_posid: number as u16,
     }
 }

@@ -5,7 +5,8 @@ use std::ffi::c_void;
 use pgrx::pg_sys::{self, Oid};
 
 use super::condition::{Limit, largest_distance};
-use crate::postgres::expression::{Expression, oids};
+use crate::postgres::expression::Expression;
+use crate::postgres::list::{integers, oids};
 use crate::sql::indexed::layouts::{IndexedBlock, Layout};
 
 /// A search of a table: within a distance of a query, nearest first, or both.
@@ -122,11 +123,8 @@ impl Settings {
     /// The list was made by `to_list`, or is a copy of such a list.
     pub unsafe fn from_list(written: *mut pg_sys::List) -> Option<Self> {
         // SAFETY: the list has a list of integers and a list of OIDs.
-        let (numbers, oids) = unsafe {
-            let numbers = pg_sys::list_nth(written, 0).cast::<pg_sys::List>();
-            let numbers: Vec<i32> = (0..(*numbers).length).map(|i| pg_sys::list_nth_int(numbers, i)).collect();
-            (numbers, oids(pg_sys::list_nth(written, 1).cast()))
-        };
+        let (numbers, oids) =
+            unsafe { (integers(pg_sys::list_nth(written, 0).cast()), oids(pg_sys::list_nth(written, 1).cast())) };
         let (&[is_ordered, is_strict, has_limit, has_radii, only_column, rows, pages, expected, scope], blocks) =
             numbers.split_first_chunk::<FIXED_INTEGERS>()?;
         let (scope, indexes) = oids.split_at_checked(3 * scope as usize)?;

@@ -15,7 +15,7 @@ use super::plan::Settings;
 use super::rows::FetchedRows;
 use super::scope::ScopeConditions;
 use crate::postgres::error::{raise, user_error};
-use crate::postgres::expression::{integer_value, list};
+use crate::postgres::expression::{expressions, integer_value};
 use crate::postgres::planner::custom_scan::{CustomScan, NodeInstrumentation};
 use crate::sql::radii::check_radii;
 
@@ -92,7 +92,7 @@ impl CustomScan for NearScan {
             let settings = Settings::from_list(plan.custom_private).unwrap_or_else(|| unreadable());
             let (state, table) = (node.ss.ps.state, node.ss.ss_currentRelation);
             let slot = prepare_slot(node, settings.only_column.is_some());
-            let expressions = list(plan.custom_exprs);
+            let expressions = expressions(plan.custom_exprs);
             let parent = &raw mut node.ss.ps;
             let compile = |index: usize| match expressions.get(index) {
                 Some(expression) => pg_sys::ExecInitExpr(expression.as_ptr().cast(), parent),

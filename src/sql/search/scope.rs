@@ -6,6 +6,7 @@ use pgrx::pg_sys::{self, CustomScanState, Datum};
 use super::plan::ScopeKey;
 use crate::postgres::expression::Expression;
 use crate::postgres::ffi::datum_copy;
+use crate::postgres::memory::small_context;
 
 /// The conditions that define a scope. Their values are evaluated when a search begins.
 pub struct ScopeConditions {
@@ -52,15 +53,7 @@ impl ScopeConditions {
         };
         let conditions = (1..).zip(keys.iter().zip(values)).map(condition).collect();
         // SAFETY: the new context is deleted with the current one, the query's.
-        let memory = unsafe {
-            pg_sys::AllocSetContextCreateInternal(
-                pg_sys::CurrentMemoryContext,
-                c"simhash scope".as_ptr(),
-                pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
-                pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
-                pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
-            )
-        };
+        let memory = unsafe { small_context(pg_sys::CurrentMemoryContext, c"simhash scope") };
         Self { conditions, memory }
     }
 

@@ -14,14 +14,14 @@ use super::interface::{ArrowArray, ArrowSchema, Owned, Release};
 
 /// The fingerprints of rows.
 #[derive(Default)]
-pub struct Column {
+pub struct FingerprintValues {
     /// 0 for a row without a fingerprint.
     pub values: Vec<i64>,
     /// Positions of the rows without a fingerprint, ascending.
     pub missing: Vec<usize>,
 }
 
-impl Column {
+impl FingerprintValues {
     /// Adds a row.
     pub fn push(&mut self, fingerprint: Option<i64>) -> Result<(), Error> {
         self.values.try_reserve(1)?;
@@ -50,8 +50,8 @@ struct Shared {
 pub struct FingerprintArray(Arc<Shared>);
 
 impl FingerprintArray {
-    pub fn new(column: Column) -> Self {
-        let Column { values, missing } = column;
+    pub fn new(column: FingerprintValues) -> Self {
+        let FingerprintValues { values, missing } = column;
         let mut validity = Vec::new();
         if !missing.is_empty() {
             validity.resize(values.len().div_ceil(8), u8::MAX);

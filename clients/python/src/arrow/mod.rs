@@ -12,6 +12,6 @@ mod interface;
 mod texts;
 
 pub use capsule::{Stream, read_arrow};
-pub use column::{Column, FingerprintArray};
+pub use column::{FingerprintArray, FingerprintValues};
 pub use fingerprints::arrow_fingerprints;
 pub use texts::{ArrowTexts, NotUtf8, arrow_texts};

@@ -13,6 +13,7 @@ use html5gum::{Readable, Reader};
 use super::elements::Element;
 use crate::error::Error;
 use crate::memory::check_available;
+use crate::text::mask::{CASE_BITS, HIGH_BITS, LOW_BITS};
 use crate::ticking::BYTES_BETWEEN_TICKS;
 
 /// The part of the document that html5gum has not read.
@@ -157,14 +158,9 @@ fn attribute_end(text: &[u8], offset: usize) -> Option<usize> {
         _ if end == start => None,
         quote @ (b'"' | b'\'') => Some(find(text, end + 2, |bytes| equal(quote, bytes))? + 1),
         0..=b' ' | b'>' => None,
-        _ => find(text, end + 1, |bytes| !at_least(b'!', bytes) & HIGH | equal(b'>', bytes)),
+        _ => find(text, end + 1, |bytes| !at_least(b'!', bytes) & HIGH_BITS | equal(b'>', bytes)),
     }
 }
-
-/// In capitals, these bits are not set, but they are in small letters and digits.
-const CASE_BITS: u64 = 0x2020_2020_2020_2020;
-const LOW: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// The offset of the first byte, at or after this offset, that `marked` marks. `marked` takes eight bytes, and sets the
 /// highest bit of each that it marks.
@@ -195,18 +191,18 @@ fn word(text: &[u8]) -> u64 {
 /// Marks bytes that are at least `least`, which is ASCII.
 #[inline(always)]
 fn at_least(least: u8, bytes: u64) -> u64 {
-    (((bytes & !HIGH) + LOW * u64::from(0x80 - least)) | bytes) & HIGH
+    (((bytes & !HIGH_BITS) + LOW_BITS * u64::from(0x80 - least)) | bytes) & HIGH_BITS
 }
 
 /// Marks bytes that are `byte`.
 #[inline(always)]
 fn equal(byte: u8, bytes: u64) -> u64 {
-    !at_least(1, bytes ^ (LOW * u64::from(byte))) & HIGH
+    !at_least(1, bytes ^ (LOW_BITS * u64::from(byte))) & HIGH_BITS
 }
 
 /// Marks bytes that end the name of an element: white space, slashes and the end of the tag. It also marks other
 /// control characters.
 #[inline(always)]
 fn ends_name(bytes: u64) -> u64 {
-    !at_least(b'!', bytes) & HIGH | equal(b'/', bytes) | equal(b'>', bytes)
+    !at_least(b'!', bytes) & HIGH_BITS | equal(b'/', bytes) | equal(b'>', bytes)
 }

@@ -3,6 +3,7 @@
 use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
+use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::nearness::Nearness;
 
 use super::criterion::{Criterion, by_radii};
@@ -49,7 +50,7 @@ const DEFAULT_DISTANCE_WITH_TEXTS: i32 = 6;
 const DEFAULT_DISTANCE: i32 = 3;
 /// Numbers of blocks, in the order in which a table's layouts are tried for the default radii: more blocks find more
 /// candidates, and read more index entries. Four blocks find nearly all copies.
-const PREFERRED_BLOCKS: [usize; 7] = [4, 3, 5, 6, 2, 7, 8];
+const PREFERRED_BLOCKS: [usize; 1 + (*BLOCK_COUNTS.end() - *BLOCK_COUNTS.start()) as usize] = [4, 3, 5, 6, 2, 7, 8];
 
 impl AskedCriterion {
     /// Reads the arguments of an SQL function. NULL means the default distance, the default radii, no comparison of

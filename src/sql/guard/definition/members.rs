@@ -12,7 +12,7 @@ use super::searched_table::SearchedTable;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::foreign::{is_foreign, server_name};
 use crate::postgres::catalog::partition::{check_owner, with_inheritors};
-use crate::postgres::catalog::relation::Relation;
+use crate::postgres::catalog::relation::{Relation, relation_kind};
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, user_error};
 use crate::postgres::spi::from_server;
@@ -36,8 +36,6 @@ impl Members {
 
     /// Like [`Members::read`], and also lists `detached`, a partition of the root that is being detached.
     pub fn read_with(root: Oid, detached: Option<Oid>) -> Result<Self, ErrorReport> {
-        // SAFETY: a look-up in a system cache, for a table that is locked.
-        let kind = |table: Oid| unsafe { pg_sys::get_rel_relkind(table) } as u8;
         let all = all_of(root, detached);
         check_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
@@ -53,7 +51,7 @@ impl Members {
                 ))));
         }
         let with_rows: Vec<_> =
-            all.iter().copied().filter(|&member| kind(member) == pg_sys::RELKIND_RELATION).collect();
+            all.iter().copied().filter(|&member| relation_kind(member) == pg_sys::RELKIND_RELATION).collect();
         with_rows.iter().try_for_each(|&member| check_is_heap(&Relation::open(member)))?;
         Ok(Self { all, with_rows })
     }
@@ -118,8 +116,7 @@ pub fn check_is_whole(table: &Target) -> Result<(), ErrorReport> {
 
 /// A table and, if it is partitioned, its partitions at all levels. All of them are locked.
 fn all_of(root: Oid, detached: Option<Oid>) -> Vec<Oid> {
-    // SAFETY: a look-up in a system cache, for a table that is locked.
-    if unsafe { pg_sys::get_rel_relkind(root) } as u8 != pg_sys::RELKIND_PARTITIONED_TABLE {
+    if relation_kind(root) != pg_sys::RELKIND_PARTITIONED_TABLE {
         return vec![root];
     }
     let mut all = with_inheritors(root, pg_sys::AccessShareLock as pg_sys::LOCKMODE);

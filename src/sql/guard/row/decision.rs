@@ -238,7 +238,7 @@ impl Statement {
     fn register(&self, row: &NewRow) {
         let Guard { identity, secret, key_blocks, .. } = &*self.guard;
         let scope = self.guard.own_table().scope.hash(&row.scope);
-        let keys = LockKeys { secret, scope, blocks: key_blocks };
+        let keys = LockKeys { secret, scope, key_blocks };
         self.current.borrow_mut().registration.register(identity.root, &keys, row.fingerprint);
     }
 }

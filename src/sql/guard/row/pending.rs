@@ -11,6 +11,7 @@ use super::search::NearQuery;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::heap::row::{Row, TableSlot, tid_numbers};
 use crate::postgres::heap::row_version::RowVersion;
+use crate::postgres::memory::small_context;
 use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::scope::{GuardScope, GuardScopeValues};
 
@@ -67,7 +68,9 @@ impl Pending {
             self.row = Some(PendingRow { fingerprint, table, slot, tid_before, command, scope: None, tuple });
             return;
         }
-        let memory = *self.memory.get_or_insert_with(|| new_memory(statement));
+        // SAFETY: the caller passes the statement's memory context.
+        let new_memory = || unsafe { small_context(statement, c"row accepted by pg_simhash") };
+        let memory = *self.memory.get_or_insert_with(new_memory);
         // SAFETY: a child of the statement's memory context. Only `self.row` used it, and has just been cleared.
         unsafe {
             pg_sys::MemoryContextReset(memory);
@@ -105,18 +108,5 @@ impl PendingRow {
     /// The row's table and a copy of the row; None if only its fingerprint and scope matter.
     pub fn tuple(&self) -> Option<(Oid, pg_sys::HeapTuple)> {
         self.tuple.map(|tuple| (self.table, tuple))
-    }
-}
-
-fn new_memory(statement: pg_sys::MemoryContext) -> pg_sys::MemoryContext {
-    // SAFETY: the statement's memory context exists as long as the statement.
-    unsafe {
-        pg_sys::AllocSetContextCreateInternal(
-            statement,
-            c"row accepted by pg_simhash".as_ptr(),
-            pg_sys::ALLOCSET_SMALL_MINSIZE as usize,
-            pg_sys::ALLOCSET_SMALL_INITSIZE as usize,
-            pg_sys::ALLOCSET_SMALL_MAXSIZE as usize,
-        )
     }
 }

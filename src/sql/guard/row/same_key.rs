@@ -15,7 +15,7 @@ use pgrx::pg_sys::{self, Datum, Oid};
 use crate::postgres::catalog::column::{Column, generation_of};
 use crate::postgres::catalog::index::is_inferable;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::expression::{Expression, list};
+use crate::postgres::expression::{Expression, expressions};
 use crate::postgres::heap::computed::Computed;
 use crate::postgres::heap::dirty_scan::{DirtyScan, VersionState};
 use crate::postgres::heap::moment::{Moment, Transaction};
@@ -71,7 +71,8 @@ impl UniqueIndexes {
                 }
                 let info = pg_sys::BuildIndexInfo(index.as_ptr());
                 pg_sys::BuildSpeculativeIndexInfo(index.as_ptr(), info);
-                let expressions = list((*info).ii_Expressions).into_iter().chain(list((*info).ii_Predicate));
+                let expressions =
+                    expressions((*info).ii_Expressions).into_iter().chain(expressions((*info).ii_Predicate));
                 needed.extend(expressions.flat_map(Expression::own_columns));
                 let columns = &(&(*info).ii_IndexAttrNumbers)[..(*info).ii_NumIndexKeyAttrs as usize];
                 // The attnum 0 stands for an expression.

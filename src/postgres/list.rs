@@ -1,0 +1,31 @@
+//! The elements of PostgreSQL's lists.
+
+use pgrx::PgList;
+use pgrx::pg_sys::{self, Oid};
+
+/// The nodes of a list, or its other elements of which the list has pointers.
+///
+/// # Safety
+/// `list` is a valid list of pointers to `T`, or null.
+pub unsafe fn nodes<T>(list: *mut pg_sys::List) -> Vec<*mut T> {
+    // SAFETY: the caller passes a valid list or null.
+    unsafe { PgList::from_pg(list) }.iter_ptr().collect()
+}
+
+/// The elements of a list of OIDs.
+///
+/// # Safety
+/// `list` is a valid list of OIDs, or null.
+pub unsafe fn oids(list: *mut pg_sys::List) -> Vec<Oid> {
+    // SAFETY: the caller passes a valid list or null.
+    unsafe { PgList::<Oid>::from_pg(list) }.iter_oid().collect()
+}
+
+/// The elements of a list of integers.
+///
+/// # Safety
+/// `list` is a valid list of integers, or null.
+pub unsafe fn integers(list: *mut pg_sys::List) -> Vec<i32> {
+    // SAFETY: the caller passes a valid list or null.
+    unsafe { PgList::<i32>::from_pg(list) }.iter_int().collect()
+}
