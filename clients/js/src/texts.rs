@@ -4,15 +4,13 @@ use std::cell::Cell;
 
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
+use simhash::fingerprint::options::WORD_COUNTS;
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
 use simhash::{Error, FORMAT, Options};
 
 use crate::input::{text, with_inputs};
 use crate::options;
 use crate::output::{Failed, answer};
-
-/// Most words of a wide fingerprint.
-const MAX_WORDS: i32 = 16;
 
 thread_local! {
     /// Scratch memory, up to 1 MB.
@@ -45,16 +43,15 @@ pub extern "C" fn simhash() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn wide(words: i32) -> u32 {
     answer(|output| {
-        if !(1..=MAX_WORDS).contains(&words) {
+        if !WORD_COUNTS.contains(&words) {
             return Err(Failed::Range(format!(
-                "number of words {words} is out of range. A wide fingerprint has 1 to {MAX_WORDS} words of 64 bits."
+                "number of words {words} is out of range. A wide fingerprint has 1 to {} words of 64 bits.",
+                WORD_COUNTS.end()
             )));
         }
         with_inputs(|[content, document, _]| {
             let (content, options) = (text(content)?, options::read(document)?);
-            let seeded: Vec<Options> = (0..words.unsigned_abs().into())
-                .map(|word: u64| options.with_seed(options.seed.wrapping_add(word)))
-                .collect::<Result<_, Error>>()?;
+            let seeded = options.of_words(words.unsigned_abs().into())?;
             let found = with_fingerprinter(|fingerprinter| fingerprinter.wide_fingerprint(content, &seeded, &|| ()))?;
             for word in &found {
                 output.push(&word.to_le_bytes())?;

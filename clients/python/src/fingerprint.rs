@@ -5,7 +5,7 @@ use std::cell::Cell;
 use ::simhash::FORMAT;
 use ::simhash::error::Error;
 use ::simhash::fingerprint::Fingerprinter;
-use ::simhash::fingerprint::options::Options;
+use ::simhash::fingerprint::options::{Options, WORD_COUNTS};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -16,9 +16,6 @@ use crate::error::{algorithm_error, wrong_type};
 use crate::numpy;
 use crate::options;
 use crate::texts::{element, is_bytes, required};
-
-/// Most words of a wide fingerprint.
-const MAX_WORDS: i64 = 16;
 
 /// Texts of a list that are fingerprinted at once, without the GIL: of so many bytes, or so many texts.
 const BATCH_BYTES: usize = 4 << 20;
@@ -185,9 +182,10 @@ pub fn simhash_wide<'py>(
     words: i64,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<Vec<i64>>> {
-    if !(1..=MAX_WORDS).contains(&words) {
+    if !i32::try_from(words).is_ok_and(|words| WORD_COUNTS.contains(&words)) {
         return Err(PyValueError::new_err(format!(
-            "number of words {words} is out of range. A wide fingerprint has 1 to {MAX_WORDS} words of 64 bits."
+            "number of words {words} is out of range. A wide fingerprint has 1 to {} words of 64 bits.",
+            WORD_COUNTS.end()
         )));
     }
     let options = options::read(options)?;
@@ -196,9 +194,7 @@ pub fn simhash_wide<'py>(
     }
     let content = required(text, "text")?;
     let found = detached_unless_small(text.py(), content.len(), |signals| {
-        let seeded: Vec<Options> = (0..words as u64)
-            .map(|word| options.with_seed(options.seed.wrapping_add(word)))
-            .collect::<Result<_, _>>()?;
+        let seeded = options.of_words(words as u64)?;
         with_fingerprinter(|fingerprinter| fingerprinter.wide_fingerprint(content, &seeded, &|| signals.tick()))
     })?;
     let words: Vec<i64> = found.map_err(algorithm_error)?.into_iter().map(u64::cast_signed).collect();

@@ -6,8 +6,7 @@ use pgrx::AnyArray;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use simhash::distance;
-use simhash::error::Error;
-use simhash::fingerprint::options::Options;
+use simhash::fingerprint::options::{Options, WORD_COUNTS};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{Document, RawJsonb, read};
@@ -15,9 +14,6 @@ use super::simhash::to_bigint;
 use crate::postgres::arrays::{bigints, null_element};
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::text::{RawText, decode};
-
-/// Most words of a fingerprint: 1,024 bits.
-const MAX_WORDS: i32 = 16;
 
 thread_local! {
     /// The options of each word of the last call. The options of the first word are the argument of the call. Seeding a
@@ -27,31 +23,21 @@ thread_local! {
 
 #[pg_extern(sql = false)]
 fn simhash_wide(content: RawText<'_>, words: i32, options: RawJsonb<'_>) -> Result<Option<Vec<i64>>, ErrorReport> {
-    if !(1..=MAX_WORDS).contains(&words) {
+    if !WORD_COUNTS.contains(&words) {
         let message = format!("number of words {words} is out of range");
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
-            .set_detail(format!("A wide fingerprint has 1 to {MAX_WORDS} words of 64 bits.")));
+            .set_detail(format!("A wide fingerprint has 1 to {} words of 64 bits.", WORD_COUNTS.end())));
     }
     let options = read(Document::Jsonb(options))?;
     let content = decode(content)?;
     LAST_OPTIONS.with_borrow_mut(|last| {
         if last.len() != words as usize || last[0] != options {
-            *last = seeded(&options, words as u64).map_err(algorithm_error)?;
+            *last = options.of_words(words as u64).map_err(algorithm_error)?;
         }
         let fingerprints = with_fingerprinter(|fingerprinter| fingerprinter.wide_fingerprint(&content, last, &tick))
             .map_err(algorithm_error)?;
         Ok((!fingerprints.is_empty()).then(|| fingerprints.into_iter().map(to_bigint).collect()))
     })
-}
-
-/// The options of each word, whose seeds follow one another modulo 2^64.
-fn seeded(options: &Options, words: u64) -> Result<Vec<Options>, Error> {
-    (0..words)
-        .map(|word| match word {
-            0 => Ok(options.clone()),
-            _ => options.with_seed(options.seed.wrapping_add(word)),
-        })
-        .collect()
 }
 
 /// The sum of the words' distances; None for fingerprints without words, since an empty array is no fingerprint.
