@@ -8,8 +8,7 @@ use pgrx::prelude::*;
 use pgrx::{AnyArray, Array, FromDatum};
 
 use super::error::user_error;
-use super::spi::from_bytes;
-use super::text::RawText;
+use super::text::{RawText, from_bytes};
 
 /// The elements of a `text[]`, with an error for each NULL. An array of several dimensions is refused.
 pub fn features(

@@ -13,7 +13,7 @@ use crate::postgres::catalog::names::role_name;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::{push, sendable, user_error};
 use crate::postgres::ffi::errcontext_msg;
-use crate::postgres::spi::{from_server, to_server};
+use crate::postgres::text::{from_server, to_server};
 
 /// Parses a condition on a row of an open table. An error unless it is one boolean expression of plain columns of the
 /// table, not volatile, without subqueries, and calls only code of the table's owner and of superusers. It is evaluated

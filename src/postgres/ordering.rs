@@ -9,7 +9,7 @@ use pgrx::prelude::*;
 
 use super::error::user_error;
 use super::ffi::{comparators, guarded};
-use super::spi::from_server;
+use super::text::from_server;
 
 type Comparator = unsafe extern "C-unwind" fn(Datum, Datum, pg_sys::SortSupport) -> c_int;
 type Converter = unsafe extern "C-unwind" fn(Datum, pg_sys::SortSupport) -> Datum;

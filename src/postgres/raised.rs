@@ -18,7 +18,7 @@ use pgrx::prelude::*;
 use super::error::{raise, sendable, user_error};
 use super::ffi::{errcode, errcontext_msg, errhint};
 use super::memory::small_context;
-use super::spi::from_server;
+use super::text::from_server;
 
 thread_local! {
     /// A copy of the last error, in a memory context of its own (`assoc_context`); null if there is none.

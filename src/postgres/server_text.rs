@@ -13,7 +13,7 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::pg_enc;
 
 /// The character that stands for byte 0. No server encoding but UTF-8 has such characters.
-const FIRST: u32 = 0xF_0000;
+const CHARACTER_OF_BYTE_0: u32 = 0xF_0000;
 
 /// A part of a text.
 pub enum TextPart<'a> {
@@ -32,13 +32,13 @@ pub fn encoding() -> pg_enc::Type {
 
 /// The bytes of a text in a server encoding other than UTF-8, as a `String` that [`each_part`] can split again.
 pub fn from_raw(text: &[u8]) -> String {
-    let private = |byte: u8| char::from_u32(FIRST + u32::from(byte)).filter(|_| !byte.is_ascii());
+    let private = |byte: u8| char::from_u32(CHARACTER_OF_BYTE_0 + u32::from(byte)).filter(|_| !byte.is_ascii());
     text.iter().map(|&byte| private(byte).unwrap_or(char::from(byte))).collect()
 }
 
 /// Calls `f` with the parts of a text, in order.
 pub fn each_part<E>(text: &str, mut f: impl FnMut(TextPart<'_>) -> Result<(), E>) -> Result<(), E> {
-    let byte = |c: char| u32::from(c).checked_sub(FIRST).and_then(|byte| u8::try_from(byte).ok());
+    let byte = |c: char| u32::from(c).checked_sub(CHARACTER_OF_BYTE_0).and_then(|byte| u8::try_from(byte).ok());
     let is_raw = |c: char| encoding() != pg_enc::PG_UTF8 && byte(c).is_some();
     let mut rest = text;
     while !rest.is_empty() {

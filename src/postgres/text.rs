@@ -1,7 +1,7 @@
-//! Conversion of text between the server's encoding and the algorithm's UTF-8.
+//! Conversion of texts and names between the server's encoding and UTF-8.
 
 use std::borrow::Cow;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString, NulError, c_char};
 use std::slice;
 use std::str;
 
@@ -16,7 +16,7 @@ use pgrx::{AnyElement, FromDatum, direct_function_call_as_datum};
 use simhash::error::Error;
 
 use super::error::{algorithm_error, user_error};
-use super::server_text::encoding;
+use super::server_text::{TextPart, each_part, encoding, from_raw};
 
 /// The bytes of a text, in the server's encoding, detoasted.
 ///
@@ -249,5 +249,62 @@ pub fn name_to_datum(name: &CStr) -> Option<AnyElement> {
     unsafe {
         let datum = direct_function_call_as_datum(pg_sys::namein, &[Some(name.as_ptr().into())]);
         datum.and_then(|datum| AnyElement::from_polymorphic_datum(datum, false, pg_sys::NAMEOID))
+    }
+}
+
+/// A name or a text of the server, as [`super::server_text`].
+///
+/// # Safety
+///
+/// `text` is NUL-terminated.
+pub unsafe fn from_server(text: *const c_char) -> Result<String, ErrorReport> {
+    // SAFETY: the caller passes a NUL-terminated text.
+    from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes())
+}
+
+/// As [`from_server`], for bytes that are not NUL-terminated.
+pub fn from_bytes(text: RawText<'_>) -> Result<String, ErrorReport> {
+    if encoding() == pg_sys::pg_enc::PG_UTF8 { decode_copy(text) } else { Ok(from_raw(text)) }
+}
+
+/// A text in the server's encoding: private-use characters become the server's bytes again, and all other characters
+/// are converted. An error if the text contains a NUL or is too long.
+pub fn to_server(text: &str) -> Result<CString, ErrorReport> {
+    let mut bytes = Vec::with_capacity(text.len());
+    each_part(text, |part| {
+        match part {
+            TextPart::Plain(text) => bytes.extend(encode(text)?.to_bytes()),
+            TextPart::Raw(raw) => bytes.extend(raw),
+        }
+        Ok(())
+    })?;
+    CString::new(bytes).map_err(contains_nul)
+}
+
+/// The text as a `text` value; never None.
+pub fn to_text(text: &str) -> Result<Option<AnyElement>, ErrorReport> {
+    let text = to_server(text)?;
+    // SAFETY: the string is NUL-terminated, and its copy is a `text`.
+    Ok(unsafe {
+        let datum = pg_sys::Datum::from(pg_sys::cstring_to_text(text.as_ptr()));
+        AnyElement::from_polymorphic_datum(datum, false, pg_sys::TEXTOID)
+    })
+}
+
+fn contains_nul(_: NulError) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text contains a NUL")
+}
+
+/// Encodes UTF-8 in the server's encoding; an error if it contains a NUL or is too long.
+fn encode(text: &str) -> Result<CString, ErrorReport> {
+    let utf8 = CString::new(text).map_err(contains_nul)?;
+    let Ok(length) = i32::try_from(text.len()) else {
+        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, "text is too long"));
+    };
+    // SAFETY: `utf8` is `length` readable bytes. The result is either that pointer, or a palloc'd, NUL-terminated
+    // string.
+    unsafe {
+        let encoded = pg_sys::pg_any_to_server(utf8.as_ptr(), length, pg_sys::pg_enc::PG_UTF8 as i32);
+        if encoded.cast_const() == utf8.as_ptr() { Ok(utf8) } else { Ok(CStr::from_ptr(encoded).to_owned()) }
     }
 }

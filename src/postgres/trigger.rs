@@ -9,7 +9,7 @@ use super::call::Call;
 use super::catalog::relation::Relation;
 use super::error::user_error;
 use super::heap::row::Row;
-use super::spi::from_server;
+use super::text::from_server;
 
 /// The call of a BEFORE trigger for a row that is to be inserted or updated.
 pub struct RowEvent<'a> {

@@ -6,7 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::postgres::error::user_error;
-use crate::postgres::spi::from_server;
+use crate::postgres::text::from_server;
 
 /// The value of an argument; an error if it is NULL.
 pub fn required<T>(value: Option<T>, argument: &str) -> Result<T, ErrorReport> {

@@ -14,7 +14,7 @@ use pgrx::prelude::*;
 use super::column::Column;
 use super::relation::{Relation, relation_name};
 use crate::postgres::error::user_error;
-use crate::postgres::spi::to_server;
+use crate::postgres::text::to_server;
 
 /// How Citus stores the rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::relation::Relation;
 use crate::postgres::error::user_error;
 use crate::postgres::expression::Expression;
 use crate::postgres::ffi::attribute;
-use crate::postgres::spi::{from_server, to_server};
+use crate::postgres::text::{from_server, to_server};
 
 pub struct Column {
     pub attnum: i16,

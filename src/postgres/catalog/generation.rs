@@ -6,7 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use super::column::Column;
 use super::names::{lock_object_names, lock_schema_name};
 use super::target::Target;
-use crate::postgres::spi;
+use crate::postgres::spi::query_strings;
 
 /// The generation expression as SQL; None if the column is not generated. Under the search path of
 /// [`as_owner`](crate::postgres::owner::as_owner), every name outside pg_catalog is schema-qualified.
@@ -17,7 +17,7 @@ pub fn generation_sql(table: &Target, column: &Column) -> Result<Option<String>,
         table.oid.to_u32(),
         column.attnum
     );
-    if column.is_generated { Ok(spi::strings(&query)?.pop()) } else { Ok(None) }
+    if column.is_generated { Ok(query_strings(&query)?.pop()) } else { Ok(None) }
 }
 
 /// The column's type and generation clause, as in CREATE TABLE.
@@ -41,7 +41,7 @@ pub fn lock_generation_names(table: &Target, column: &Column) -> Result<(), Erro
         table = table.oid.to_u32(),
         column = column.attnum
     );
-    for object in spi::strings(&query)? {
+    for object in query_strings(&query)? {
         let mut numbers = object.split(' ').filter_map(|number| number.parse().ok()).map(pg_sys::Oid::from_u32);
         match (numbers.next(), numbers.next()) {
             (Some(pg_sys::RelationRelationId), Some(relation)) => {

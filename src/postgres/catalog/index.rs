@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use super::relation::Relation;
 use crate::postgres::expression::{Expression, expressions};
-use crate::postgres::spi::from_server;
+use crate::postgres::text::from_server;
 
 pub struct Index {
     pub oid: Oid,

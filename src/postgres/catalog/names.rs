@@ -25,7 +25,7 @@ use pgrx::spi::quote_qualified_identifier;
 use super::relation::{Relation, relation_name};
 use super::row_lock::{RowLock, lock_row};
 use crate::postgres::error::user_error;
-use crate::postgres::spi::from_server;
+use crate::postgres::text::from_server;
 
 /// Locks a schema's name, and returns it; an error if the schema does not exist.
 pub fn lock_schema_name(schema: Oid) -> Result<String, ErrorReport> {

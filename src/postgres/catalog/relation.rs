@@ -9,7 +9,7 @@ use pgrx::prelude::*;
 
 use crate::postgres::error::user_error;
 use crate::postgres::list::oids;
-use crate::postgres::spi::from_server;
+use crate::postgres::text::from_server;
 
 /// An open relation. While it is open, its definition stays in memory and does not change.
 pub struct Relation {

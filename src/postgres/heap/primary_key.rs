@@ -12,7 +12,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::ffi::datum_copy;
 use crate::postgres::json;
 use crate::postgres::owner::{set, with_settings};
-use crate::postgres::spi::from_server;
+use crate::postgres::text::from_server;
 
 /// The columns of a primary key; empty if the table has no primary key.
 #[derive(Default)]

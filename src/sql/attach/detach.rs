@@ -23,7 +23,7 @@ use crate::postgres::catalog::index::Keyed;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{notice, sendable, user_error};
-use crate::postgres::spi::{execute, strings};
+use crate::postgres::spi::{execute, query_strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
@@ -273,7 +273,7 @@ impl<'a> Attached<'a> {
         let ours: Vec<_> = self.indexes.iter().map(|index| index.oid.to_u32().to_string()).collect();
         let ours = if ours.is_empty() { "0".to_owned() } else { ours.join(", ") };
         // A column's own expression is in pg_attrdef. A not-null constraint (contype n) is a property of the column.
-        let mut dependents = strings(&format!(
+        let mut dependents = query_strings(&format!(
             "WITH RECURSIVE ours (index) AS (
                  SELECT oid FROM pg_catalog.pg_class WHERE oid IN ({ours})
                  UNION SELECT inhrelid FROM pg_catalog.pg_inherits JOIN ours ON inhparent = index)

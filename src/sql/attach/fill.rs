@@ -23,7 +23,7 @@ use crate::postgres::error::{notice, sendable, tick, user_error};
 use crate::postgres::owner::{as_owner_with_triggers, set};
 use crate::postgres::raised::unchanged;
 use crate::postgres::report::Schedule;
-use crate::postgres::spi::{execute, execute_and_commit, strings};
+use crate::postgres::spi::{execute, execute_and_commit, query_strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::unfilled::MaintainedColumn;
@@ -316,7 +316,7 @@ impl Fill<'_> {
     /// not count.
     fn has_member(&self, table: pg_sys::Oid) -> Result<bool, ErrorReport> {
         let (root, table) = (self.root.to_u32(), table.to_u32());
-        let found = strings(&format!(
+        let found = query_strings(&format!(
             "WITH RECURSIVE above (relation) AS (
                  VALUES ('{table}'::pg_catalog.oid)
                  UNION SELECT inhparent FROM pg_catalog.pg_inherits, above
@@ -371,7 +371,7 @@ impl Fill<'_> {
     ) -> Result<UnfilledRows, ErrorReport> {
         let MaintainedColumn { column, fingerprint } = maintained;
         let name = table.sql();
-        let count = strings(&format!(
+        let count = query_strings(&format!(
             "SELECT pg_catalog.count(*) FROM {only}{name} WHERE {}",
             maintained.unfilled_condition()
         ))?;

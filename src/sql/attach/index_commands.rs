@@ -18,7 +18,8 @@ use crate::postgres::catalog::names::schema_name;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::notice;
-use crate::postgres::spi::{strings, to_text};
+use crate::postgres::spi::query_strings;
+use crate::postgres::text::to_text;
 use crate::sql::arguments::required;
 use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::indexed::recognise::BlockCall;
@@ -245,6 +246,6 @@ impl IndexCommands<'_> {
 fn parent_of(relation: pg_sys::Oid) -> Result<Option<pg_sys::Oid>, ErrorReport> {
     let query =
         format!("SELECT inhparent::pg_catalog.oid FROM pg_catalog.pg_inherits WHERE inhrelid = {}", relation.to_u32());
-    let parent = strings(&query)?.pop().and_then(|oid| oid.parse().ok());
+    let parent = query_strings(&query)?.pop().and_then(|oid| oid.parse().ok());
     Ok(parent.map(pg_sys::Oid::from_u32))
 }

@@ -8,7 +8,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 
 use super::prefix::Prefix;
 use crate::postgres::catalog::target::Target;
-use crate::postgres::spi;
+use crate::postgres::text::{from_server, to_server};
 
 /// The suffix that REINDEX CONCURRENTLY has added to an index's name: `ccnew` or `ccold`, with a number if that name
 /// existed.
@@ -20,7 +20,7 @@ pub fn leftover_label(name: &str) -> Option<&str> {
 
 /// The name that PostgreSQL composes of other names, shortened if it is too long.
 pub fn object_name(table: &CStr, column: Option<&CStr>, label: &str) -> Result<CString, ErrorReport> {
-    let label = spi::to_server(label)?;
+    let label = to_server(label)?;
     // SAFETY: the names are NUL-terminated; makeObjectName returns a palloc'd, NUL-terminated name.
     unsafe {
         let column = column.map_or(std::ptr::null(), CStr::as_ptr);
@@ -37,13 +37,13 @@ pub struct IndexNames {
 impl IndexNames {
     /// A name for the index of a block; `block` is what [`name_of_block`] returns.
     pub fn choose(&mut self, table: &Target, block: &str) -> Result<String, ErrorReport> {
-        let (table_name, block) = (spi::to_server(&table.name)?, spi::to_server(block)?);
+        let (table_name, block) = (to_server(&table.name)?, to_server(block)?);
         for number in 0u32.. {
             let label = if number == 0 { "idx".to_owned() } else { format!("idx{number}") };
             let name = object_name(&table_name, Some(&block), &label)?;
             let exists = table.has_beside(&name);
             // SAFETY: the name is a CString, and so NUL-terminated.
-            let name = unsafe { spi::from_server(name.as_ptr()) }?;
+            let name = unsafe { from_server(name.as_ptr()) }?;
             if !exists && self.given.insert((table.schema, name.clone())) {
                 return Ok(name);
             }
@@ -55,7 +55,7 @@ impl IndexNames {
     pub fn gives(table: &Target, block: &str, name: &str) -> Result<bool, ErrorReport> {
         /// A shortened name may have lost its number, so try the first few.
         const MOST_TRIED: u32 = 10;
-        let (table_name, block) = (spi::to_server(&table.name)?, spi::to_server(block)?);
+        let (table_name, block) = (to_server(&table.name)?, to_server(block)?);
         let leftover = leftover_label(name);
         let base = leftover.map_or(name, |label| &name[..name.len() - label.len() - 1]);
         let written = base.rsplit_once("_idx").and_then(|(_, number)| number.parse::<u32>().ok());
@@ -66,7 +66,7 @@ impl IndexNames {
                 Some(label) => object_name(&given, None, label)?,
                 None => given,
             };
-            if given.as_c_str() == spi::to_server(name)?.as_c_str() {
+            if given.as_c_str() == to_server(name)?.as_c_str() {
                 return Ok(true);
             }
         }

@@ -12,7 +12,7 @@ use crate::postgres::catalog::index::Index;
 use crate::postgres::catalog::names::relation_sql;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
-use crate::postgres::spi;
+use crate::postgres::spi::query_strings;
 use crate::sql::indexed::layouts::BlockKey;
 
 /// An index with its name.
@@ -96,6 +96,6 @@ fn dead_of(table: &Target) -> Result<Vec<pg_sys::Oid>, ErrorReport> {
          WHERE indrelid OPERATOR(pg_catalog.=) '{}'::pg_catalog.oid AND NOT indislive ORDER BY 1",
         table.oid.to_u32()
     );
-    let oids = spi::strings(&query)?;
+    let oids = query_strings(&query)?;
     Ok(oids.iter().filter_map(|oid| oid.parse().ok()).map(pg_sys::Oid::from_u32).collect())
 }

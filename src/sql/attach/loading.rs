@@ -17,7 +17,8 @@ use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::names::schema_name;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::notice;
-use crate::postgres::spi::{self, execute, strings};
+use crate::postgres::spi::{execute, query_strings};
+use crate::postgres::text::{from_server, to_server};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::source::as_bigint;
 
@@ -50,7 +51,7 @@ pub fn create(
     let relation = table.open();
     let (fingerprint, block) = (Column::named(&relation, fingerprint)?, Column::named(&relation, block)?);
     drop(relation);
-    let existing = strings(&format!(
+    let existing = query_strings(&format!(
         "SELECT '' FROM pg_catalog.pg_depend WHERE refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass \
              AND refobjid = {} AND refobjsubid = {} AND {}",
         table.oid.to_u32(),
@@ -77,16 +78,16 @@ pub fn create(
 
 /// A name that no statistics in the table's schema has.
 fn choose_name(table: &Target, prefix: &Prefix) -> Result<String, ErrorReport> {
-    let taken = strings(&format!(
+    let taken = query_strings(&format!(
         "SELECT stxname FROM pg_catalog.pg_statistic_ext WHERE stxnamespace = {}",
         table.schema.to_u32()
     ))?;
-    let (table_name, prefix) = (spi::to_server(&table.name)?, spi::to_server(prefix.fingerprint())?);
+    let (table_name, prefix) = (to_server(&table.name)?, to_server(prefix.fingerprint())?);
     for number in 0u32.. {
         let label = if number == 0 { "stat".to_owned() } else { format!("stat{number}") };
         let name = object_name(&table_name, Some(&prefix), &label)?;
         // SAFETY: the name is a CString, and so NUL-terminated.
-        let name = unsafe { spi::from_server(name.as_ptr()) }?;
+        let name = unsafe { from_server(name.as_ptr()) }?;
         if !taken.contains(&name) {
             return Ok(name);
         }

@@ -7,7 +7,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::postgres::error::user_error;
-use crate::postgres::spi::to_server;
+use crate::postgres::text::to_server;
 use crate::sql::arguments::name;
 
 /// The number of bytes that the longest of these names, the trigger's, adds to the prefix.

@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_literal;
 
 use super::prefix::Prefix;
-use crate::postgres::spi;
+use crate::postgres::text::from_server;
 
 /// The function that made an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ fn comment(
     // SAFETY: the comment is null or NUL-terminated.
     unsafe {
         let comment = pg_sys::GetComment(object, catalog, column.into());
-        if comment.is_null() { Ok(None) } else { spi::from_server(comment).map(Some) }
+        if comment.is_null() { Ok(None) } else { from_server(comment).map(Some) }
     }
 }
 

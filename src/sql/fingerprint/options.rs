@@ -10,8 +10,7 @@ use simhash::fingerprint::options::{InvalidOptions, Options};
 use simhash::memory::check_available;
 
 use crate::postgres::error::{algorithm_error, out_of_memory, user_error};
-use crate::postgres::spi::to_server;
-use crate::postgres::text::{RawText, decode, decode_copy};
+use crate::postgres::text::{RawText, decode, decode_copy, to_server};
 
 /// The content of a `jsonb` datum, without its length word.
 pub type RawJsonb<'a> = &'a [u8];

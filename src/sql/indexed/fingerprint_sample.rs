@@ -18,7 +18,7 @@ use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_na
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::expression::Variable;
 use crate::postgres::query::{Query, renamed};
-use crate::postgres::spi::to_server;
+use crate::postgres::text::to_server;
 
 /// The limit on the pages of a table that are sampled: 64 MB.
 const MAX_SAMPLED_PAGES: f64 = 8192.0;

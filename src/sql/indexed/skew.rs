@@ -16,7 +16,7 @@ use super::fingerprint_sample::SampledTable;
 use super::scope::Scope;
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::raised::unchanged;
-use crate::postgres::spi::from_server;
+use crate::postgres::text::from_server;
 use crate::sql::arguments::check_distance;
 
 type SkewTable = TableIterator<

@@ -6,7 +6,7 @@ use simhash::fingerprint::options::Options;
 
 use super::source::SourceKind;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::spi::{from_server, to_server};
+use crate::postgres::text::{from_server, to_server};
 use crate::postgres::trigger::{arguments, is_before_each_row, triggers};
 use crate::sql::fingerprint::options::{Document, read};
 use crate::sql::functions::ExtensionSchema;

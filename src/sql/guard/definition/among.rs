@@ -15,8 +15,7 @@ use crate::postgres::condition::{parse, to_sql};
 use crate::postgres::error::user_error;
 use crate::postgres::expression::Expression;
 use crate::postgres::owner::{set, with_settings};
-use crate::postgres::spi::from_bytes;
-use crate::postgres::text::RawText;
+use crate::postgres::text::{RawText, from_bytes};
 
 /// The argument's name, for errors.
 const ARGUMENT_NAME: &CStr = c"among";

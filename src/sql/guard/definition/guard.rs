@@ -26,7 +26,7 @@ use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
 use crate::postgres::owner::as_owner;
-use crate::postgres::spi::from_server;
+use crate::postgres::text::from_server;
 use crate::postgres::trigger::{RowEvent, table_of_original};
 use crate::sql::functions::ExtensionSchema;
 

@@ -17,7 +17,7 @@ use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_na
 use crate::postgres::error::{sendable, user_error};
 use crate::postgres::owner::as_owner;
 use crate::postgres::query::{Query, QueryPlan};
-use crate::postgres::spi::to_server;
+use crate::postgres::text::to_server;
 use crate::postgres::trigger::triggers;
 
 /// The columns that every log has, with their types. A log may have other columns, which get their defaults.

@@ -15,7 +15,7 @@ use crate::postgres::catalog::partition::{check_owner, with_inheritors};
 use crate::postgres::catalog::relation::{Relation, relation_kind};
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{sendable, user_error};
-use crate::postgres::spi::from_server;
+use crate::postgres::text::from_server;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
 use crate::sql::indexed::layouts::{Fingerprint, ScopedBlock, indexed_blocks};

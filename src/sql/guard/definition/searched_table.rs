@@ -17,7 +17,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::user_error;
 use crate::postgres::heap::primary_key::PrimaryKey;
 use crate::postgres::heap::row::Row;
-use crate::postgres::spi::to_server;
+use crate::postgres::text::to_server;
 use crate::sql::fingerprint::options::{Document, read};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{

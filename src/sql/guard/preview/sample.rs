@@ -14,7 +14,7 @@ use crate::postgres::call::Call;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::heap::row::{Row, TableSlot};
 use crate::postgres::query::{Query, renamed};
-use crate::postgres::spi::to_server;
+use crate::postgres::text::to_server;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::guard::definition::among::{AskedCondition, GuardCondition};
 use crate::sql::guard::definition::asked_criterion::AskedCriterion;

@@ -11,7 +11,7 @@ use crate::postgres::error::user_error;
 use crate::postgres::heap::row::Row;
 use crate::postgres::owner::as_owner;
 use crate::postgres::raised;
-use crate::postgres::spi::to_server;
+use crate::postgres::text::to_server;
 use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::log::{LoggedGuard, PreparedLog};
 

@@ -9,7 +9,7 @@ use super::disclosure::Disclosure;
 use crate::postgres::catalog::names::schema_name;
 use crate::postgres::error::{sendable, user_error};
 use crate::postgres::raised::{ErrorNames, raise_with};
-use crate::postgres::spi::to_server;
+use crate::postgres::text::to_server;
 use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::distribution::user_names_of;
 
