@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils'
+import { ColumnTypeEnum, bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
 import { createDatabase, createDocs, objects } from './database.js'
 
@@ -37,8 +37,22 @@ before(async () => {
       return result
     }
   }
+  // From PostgreSQL 18 on, a table with NOT NULL columns has constraints, whose type the engine reads as a character.
+  class Adapter extends PrismaPg {
+    async connect() {
+      const adapter = await super.connect()
+      const queryRaw = adapter.queryRaw.bind(adapter)
+      adapter.queryRaw = async (query) => {
+        const result = await queryRaw(query)
+        const type = result.columnNames.indexOf('constraint_type')
+        if (type >= 0) result.columnTypes[type] = ColumnTypeEnum.Character
+        return result
+      }
+      return adapter
+    }
+  }
   adapted = new Pool()
-  const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(adapted))
+  const adapter = bindMigrationAwareSqlAdapterFactory(new Adapter(adapted))
   engine = await bindings.SchemaEngine.new({ datamodels: [['schema.prisma', page]] }, () => {}, adapter)
 })
 after(() => Promise.all([pool.end(), adapted.end()]))
