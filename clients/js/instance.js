@@ -4,7 +4,7 @@ const url = new URL('./pg_simhash.wasm', import.meta.url)
 const compiled = await WebAssembly.compile(await load())
 
 /** An instance with more memory than this is replaced after the call: the memory of WebAssembly never shrinks. */
-const KEPT = 64 << 20
+const MAX_RETAINED_BYTES = 64 << 20
 
 /** What a function returns that has an output. */
 const [VALUE, NULL, TYPE_ERROR] = [0, 1, 2]
@@ -61,7 +61,7 @@ export function answer(name, inputs, ...numbers) {
     const message = decoder.decode(output)
     throw status === TYPE_ERROR ? new TypeError(message) : new RangeError(message)
   } finally {
-    if (instance.exports.memory.buffer.byteLength > KEPT) {
+    if (instance.exports.memory.buffer.byteLength > MAX_RETAINED_BYTES) {
       instance = new WebAssembly.Instance(compiled)
     }
   }

@@ -7,6 +7,9 @@ pub const ITEMS_BETWEEN_TICKS: usize = 1 << 12;
 /// Numbers that a simple loop handles between two ticks: half a millisecond at most.
 pub const NUMBERS_BETWEEN_TICKS: usize = 1 << 15;
 
+/// Pairs of texts that are compared between two ticks.
+pub const PAIRS_BETWEEN_TICKS: usize = 1 << 10;
+
 /// Bytes of text between two ticks.
 pub const BYTES_BETWEEN_TICKS: usize = 1 << 16;
 

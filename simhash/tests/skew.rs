@@ -11,7 +11,7 @@ use simhash::search::blocks::{BLOCK_COUNTS, Block};
 use simhash::search::cost::{cost, probes, uniform_candidates};
 use simhash::search::nearness::Nearness;
 use simhash::search::recall::recall;
-use simhash::search::skew::{FingerprintSample, MAX_SAMPLE, QUERIES, Skew, skew};
+use simhash::search::skew::{FingerprintSample, MAX_SAMPLE_FINGERPRINTS, QUERIES, Skew, skew};
 
 fn sample(fingerprints: impl IntoIterator<Item = u64>) -> FingerprintSample {
     let mut sample = FingerprintSample::new().expect("memory suffices");
@@ -95,11 +95,11 @@ proptest! {
 #[test]
 fn uniform_costs_match_theory() {
     for (rows, max_distance) in [(1e5, 3), (1e7, 0), (1e7, 3), (1e7, 5), (1e7, 8), (1e9, 3)] {
-        let layouts =
-            skew(sample(uniform(MAX_SAMPLE as u64)), rows, within(max_distance), &|| ()).expect("memory suffices");
+        let layouts = skew(sample(uniform(MAX_SAMPLE_FINGERPRINTS as u64)), rows, within(max_distance), &|| ())
+            .expect("memory suffices");
         for layout in layouts {
             let theory = uniform_candidates(rows, layout.blocks, layout.near);
-            let finds = theory / rows * (MAX_SAMPLE * QUERIES.start()) as f64;
+            let finds = theory / rows * (MAX_SAMPLE_FINGERPRINTS * QUERIES.start()) as f64;
             // Chance matters where a sample finds little.
             let tolerance = 0.02 + 3.0 / finds.sqrt();
             assert!(layout.candidates < theory * (1.0 + tolerance), "{rows} rows: theory {theory}, {layout:?}");
@@ -119,7 +119,7 @@ fn a_shared_block_is_read_completely() {
     let shared = |(n, fingerprint): (usize, u64)| {
         if n % 4 == 0 { fingerprint & !(0xffff << 32) | 0x1234 << 32 } else { fingerprint }
     };
-    let layouts = skew(sample(uniform(MAX_SAMPLE as u64).enumerate().map(shared)), 1e7, within(3), &|| ())
+    let layouts = skew(sample(uniform(MAX_SAMPLE_FINGERPRINTS as u64).enumerate().map(shared)), 1e7, within(3), &|| ())
         .expect("memory suffices");
     let four = layout_of(&layouts, 4);
     assert!((four.commonest[1] - 0.25).abs() < 1e-3, "{four:?}");
@@ -137,7 +137,8 @@ fn a_shared_block_is_read_completely() {
 
 #[test]
 fn any_layout_reads_true_duplicates() {
-    let duplicates = uniform(MAX_SAMPLE as u64).map(|fingerprint| if fingerprint % 2 == 0 { 42 } else { fingerprint });
+    let duplicates =
+        uniform(MAX_SAMPLE_FINGERPRINTS as u64).map(|fingerprint| if fingerprint % 2 == 0 { 42 } else { fingerprint });
     for layout in skew(sample(duplicates), 1e6, within(3), &|| ()).expect("memory suffices") {
         assert!((layout.worst / 1e6 - 0.5).abs() < 0.02, "{layout:?}");
         assert!((layout.candidates / 1e6 - 0.25).abs() < 0.03, "{layout:?}");
@@ -163,18 +164,18 @@ fn empty_tables_have_no_candidates() {
 fn samples_are_uniform() {
     // The fingerprints are the numbers from 0, five times as many as a sample has: 20,000 of each fifth, within 5
     // standard deviations.
-    let mut all = sample(0..5 * MAX_SAMPLE as u64);
-    assert_eq!(all.added(), 5 * MAX_SAMPLE as u64);
-    let again = sample(0..5 * MAX_SAMPLE as u64);
+    let mut all = sample(0..5 * MAX_SAMPLE_FINGERPRINTS as u64);
+    assert_eq!(all.added(), 5 * MAX_SAMPLE_FINGERPRINTS as u64);
+    let again = sample(0..5 * MAX_SAMPLE_FINGERPRINTS as u64);
     assert_eq!(all.fingerprints(), again.fingerprints());
-    assert_eq!(all.fingerprints().len(), MAX_SAMPLE);
+    assert_eq!(all.fingerprints().len(), MAX_SAMPLE_FINGERPRINTS);
     let mut fifths = [0; 5];
-    all.fingerprints().iter().for_each(|&number| fifths[number as usize / MAX_SAMPLE] += 1);
+    all.fingerprints().iter().for_each(|&number| fifths[number as usize / MAX_SAMPLE_FINGERPRINTS] += 1);
     assert!(fifths.iter().all(|count: &i32| (count - 20_000).abs() < 640), "{fifths:?}");
     let mut distinct = all.fingerprints().to_vec();
     distinct.sort_unstable();
     distinct.dedup();
-    assert_eq!(distinct.len(), MAX_SAMPLE);
+    assert_eq!(distinct.len(), MAX_SAMPLE_FINGERPRINTS);
     all.add(0);
-    assert_eq!(all.fingerprints().len(), MAX_SAMPLE);
+    assert_eq!(all.fingerprints().len(), MAX_SAMPLE_FINGERPRINTS);
 }

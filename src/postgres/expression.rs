@@ -157,11 +157,11 @@ impl Expression {
 
     /// The attnums of the columns of its table that a stored expression refers to.
     pub fn own_columns(self) -> Vec<i16> {
-        const OWN: pg_sys::Index = 1;
+        const OWN_VARNO: pg_sys::Index = 1;
         let (mut found, mut columns, mut member) = (std::ptr::null_mut(), Vec::new(), -1);
         // SAFETY: the expression is valid; the set is made here, and is null or valid.
         unsafe {
-            pg_sys::pull_varattnos(self.as_ptr(), OWN, &mut found);
+            pg_sys::pull_varattnos(self.as_ptr(), OWN_VARNO, &mut found);
             loop {
                 member = pg_sys::bms_next_member(found, member);
                 if member < 0 {

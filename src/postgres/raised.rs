@@ -36,7 +36,7 @@ thread_local! {
 /// Runs `f`, and forwards errors of other code unchanged.
 ///
 /// It must be the outermost call in a function that PostgreSQL calls: its effect lasts until pgrx reports the error.
-pub fn unchanged<T>(f: impl FnOnce() -> T) -> T {
+pub fn forward_errors<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: the first callback is in the stack as long as this function runs, and the second one is never freed.
     unsafe {
         forget();

@@ -13,7 +13,8 @@ const STRIDE: usize = 64;
 /// The features of a text that has some. 8 bytes a feature, or 16 if the options weigh features.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeatureSet {
-    /// A hash of the features and their weights; the first field, because it tells most sets apart.
+    /// A hash of the features, their weights, and the numbers that the options compare. The first field, because it
+    /// distinguishes most sets.
     digest: u64,
     /// The sum of the weights, more than 0.
     total: u128,
@@ -68,7 +69,7 @@ impl FeatureSet {
         share_at_least(needed, (self, of_self), (other, of_other), tick)
     }
 
-    /// A hash of the features and their weights.
+    /// A hash of the features, their weights, and the numbers that the options compare.
     pub fn digest(&self) -> u64 {
         self.digest
     }

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::text::dictionary::Dictionary;
 use crate::text::mask::{CASE_BITS, HIGH_BITS};
 use crate::text::shingle::Shingler;
-use crate::text::tokens::{LETTER, TokenSink, next_start, tokenize};
+use crate::text::tokens::{LETTER_BYTES, TokenSink, next_start, tokenize};
 use crate::ticking::ITEMS_BETWEEN_TICKS;
 
 /// Receives the features of a text.
@@ -190,7 +190,7 @@ impl<H: FeatureHash, E: FeatureSink> TokenSink for WordFeatures<'_, H, E> {
                 break last_two.map(|letter| letter.start);
             }
             let Some(start) = next_start(base, &mut starts) else { return Ok(()) };
-            self.spaceless(start..start + LETTER)?;
+            self.spaceless(start..start + LETTER_BYTES)?;
         };
         let Some(last) = starts.checked_ilog2() else { return Ok(()) };
         let before_last = (starts ^ 1 << last).checked_ilog2().map_or(last_two[1], |start| base + start as usize);
@@ -203,10 +203,10 @@ impl<H: FeatureHash, E: FeatureSink> TokenSink for WordFeatures<'_, H, E> {
             let (begin, end) = (two | third << 8, two >> 8 | third);
             two = end >> 16;
             let feature = (u128::from(end) << 8 | u128::from(begin)).to_le_bytes();
-            self.emit.feature(&feature[..3 * LETTER], self.hash.hash_9_to_16(begin, end, 3 * LETTER))?;
+            self.emit.feature(&feature[..3 * LETTER_BYTES], self.hash.hash_9_to_16(begin, end, 3 * LETTER_BYTES))?;
         }
         if let Some(run) = &mut self.spaceless {
-            run.skip(count, [before_last, base + last as usize].map(|start| start..start + LETTER));
+            run.skip(count, [before_last, base + last as usize].map(|start| start..start + LETTER_BYTES));
         }
         Ok(())
     }
@@ -251,7 +251,7 @@ impl<H: FeatureHash, E: FeatureSink> WordFeatures<'_, H, E> {
     #[inline]
     fn two_letters(&self) -> Option<[Range<usize>; 2]> {
         let last_two = self.spaceless.as_ref().filter(|run| run.length() == 3)?.last_two()?;
-        last_two.iter().all(|token| token.len() == LETTER).then_some(last_two)
+        last_two.iter().all(|token| token.len() == LETTER_BYTES).then_some(last_two)
     }
 }
 
@@ -260,7 +260,7 @@ impl<H: FeatureHash, E: FeatureSink> WordFeatures<'_, H, E> {
 fn read_letter(text: &[u8], at: usize) -> u64 {
     match text[at..].first_chunk() {
         Some(bytes) => u64::from(u32::from_le_bytes(*bytes) & 0xff_ffff),
-        None => text[at..at + LETTER].iter().rev().fold(0, |letter, byte| letter << 8 | u64::from(*byte)),
+        None => text[at..at + LETTER_BYTES].iter().rev().fold(0, |letter, byte| letter << 8 | u64::from(*byte)),
     }
 }
 

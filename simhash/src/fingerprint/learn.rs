@@ -12,18 +12,18 @@ use crate::error::Error;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bytes of a text that are read; they stand for the whole text.
-pub const MAX_READ: usize = 32 << 10;
+pub const MAX_READ_BYTES: usize = 32 << 10;
 /// Most texts in a sample: up to 320 MB.
-pub const MAX_SAMPLE: usize = 10_000;
+pub const MAX_SAMPLE_TEXTS: usize = 10_000;
 /// Most features with a weight.
 pub const MAX_LEARNT: usize = 10_000;
 /// Levels of weights: fine enough, and their numbers are short.
-const LEVELS: f64 = 5.0;
+const WEIGHT_LEVELS: f64 = 5.0;
 
-/// A sample of texts: those whose first [`MAX_READ`] bytes have the smallest hashes, equal ones counted once. So it
+/// A sample of texts: those whose first [`MAX_READ_BYTES`] bytes have the smallest hashes, equal ones counted once. So it
 /// depends on the texts alone, and not on their order or number of copies.
 ///
-/// Takes the memory of the texts in the sample, up to [`MAX_READ`] bytes each.
+/// Takes the memory of the texts in the sample, up to [`MAX_READ_BYTES`] bytes each.
 #[derive(Debug)]
 pub struct TextSample {
     size: usize,
@@ -48,7 +48,7 @@ impl TextSample {
 
     /// Offers a text. Most texts of a large table cost only their hash.
     pub fn add(&mut self, text: &str) -> Result<(), Error> {
-        let read = &text[..text.floor_char_boundary(MAX_READ)];
+        let read = &text[..text.floor_char_boundary(MAX_READ_BYTES)];
         let hash = xxh3_64(read.as_bytes());
         let Err(position) = self.texts.binary_search_by_key(&hash, |(hash, _)| *hash) else {
             return Ok(());
@@ -94,7 +94,7 @@ impl TextSample {
         let mut common = Vec::new();
         common.try_reserve_exact(most + NUMBERS_BETWEEN_TICKS)?;
         for (hash, frequency) in ticking(frequencies.iter(), tick) {
-            if fifths(texts, frequency) < LEVELS as u8 {
+            if fifths(texts, frequency) < WEIGHT_LEVELS as u8 {
                 common.push((Reverse(frequency), hash));
             }
             // Not one sort of all features, which could not be cancelled.
@@ -112,12 +112,12 @@ impl TextSample {
                 .iter()
                 .map(|(Reverse(frequency), _)| Learnt { feature: String::new(), fifths: fifths(texts, *frequency) }),
         );
-        self.name(&mut fingerprinter, &options, &common, &mut learnt, tick)?;
+        self.find_features(&mut fingerprinter, &options, &common, &mut learnt, tick)?;
         Ok(learnt)
     }
 
     /// Fills in the features of the hashes in `common`.
-    fn name(
+    fn find_features(
         &self,
         fingerprinter: &mut Fingerprinter,
         options: &Options,
@@ -149,7 +149,7 @@ fn fifths(texts: usize, frequency: u32) -> u8 {
     let weight = |frequency: u32| (texts as f64 / (1.0 + f64::from(frequency))).ln().max(0.0).ln_1p();
     let (weight, largest) = (weight(frequency), weight(1));
     let share = if largest > 0.0 { weight / largest } else { 1.0 };
-    (share * LEVELS).round().max(1.0) as u8
+    (share * WEIGHT_LEVELS).round().max(1.0) as u8
 }
 
 #[cfg(test)]

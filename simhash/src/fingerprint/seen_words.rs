@@ -17,7 +17,7 @@ pub struct SeenWords {
 }
 
 /// A shorter text has too few repetitions: English texts of 2 kB take 6 % longer with the cache.
-const SHORTEST: usize = 4096;
+const MIN_TEXT_BYTES: usize = 4096;
 const BYTES_PER_SLOT: usize = 16;
 /// 16 kB, so that the table of features also fits in the CPU's first-level cache.
 const MAX_SLOTS: usize = 2048;
@@ -26,7 +26,7 @@ impl SeenWords {
     /// Empties the cache, and sizes it for a text of `bytes` bytes.
     pub fn reset(&mut self, bytes: usize) -> Result<(), Error> {
         self.words.clear();
-        if bytes >= SHORTEST {
+        if bytes >= MIN_TEXT_BYTES {
             let slots = (bytes / BYTES_PER_SLOT).next_power_of_two().min(MAX_SLOTS);
             self.words.try_reserve_exact(slots)?;
             self.words.resize(slots, 0);

@@ -9,7 +9,7 @@ use super::memory::{push, resize};
 use super::search::PairSearch;
 use super::verification::{Component, ReadCandidate};
 use crate::error::Error;
-use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
 
 /// The verified clusters of a component of near rows. The first row of a cluster represents each of its rows.
 ///
@@ -191,6 +191,3 @@ impl Joining<'_> {
         false
     }
 }
-
-/// Pairs of nodes between two ticks.
-const PAIRS_BETWEEN_TICKS: usize = 1 << 10;

@@ -8,7 +8,7 @@ use super::memory::push;
 use super::verification::{Component, ReadCandidate};
 use crate::error::Error;
 use crate::fingerprint::feature_set::FeatureSet;
-use crate::ticking::NUMBERS_BETWEEN_TICKS;
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS};
 
 /// The rows of a component that are kept. A kept row represents itself. A row that is a confirmed near-duplicate of an
 /// earlier kept row is dropped, and the kept row represents it: of several, the nearest one and, among equally near
@@ -117,6 +117,3 @@ impl Kept {
         Ok(None)
     }
 }
-
-/// Pairs of texts that are compared between two ticks.
-const PAIRS_BETWEEN_TICKS: usize = 1 << 10;

@@ -40,11 +40,10 @@ use crate::search::nearness::Nearness;
 /// Most levels of slices within slices. Uniform fingerprints need three or four.
 const MAX_DEPTH: usize = 16;
 /// Smallest slice whose bits are sampled if it is larger than expected.
-const LARGE: usize = 256;
+const MIN_SAMPLED_ROWS: usize = 256;
 /// Bits of a bucket's number in addition to what a block is worth, since the values of a skewed block are not equally
 /// likely.
 const SPARE_BITS: u32 = 2;
-/// Slices up to this size are partitioned into a buffer that stays in the second-level cache.
 /// Number of buffers for larger slices.
 const LARGE_BUFFERS: usize = 2;
 /// Pairs to compare, or other work that takes as long, between two ticks: half a millisecond.
@@ -344,13 +343,13 @@ impl PairSearch {
             None => (0, Worths::uniform()),
         };
         // Sample the bits of a large slice at once if it is larger than expected.
-        let is_uneven = len > expected && len >= LARGE;
+        let is_uneven = len > expected && len >= MIN_SAMPLED_ROWS;
         let mut split = self.choose_split(&bucket, inherited, is_uneven);
         if self.try_split(&bucket, &mut split, tick)? {
             return self.partition(tick);
         }
         // The split is not worth it, since the bits are not as expected: sample them and choose others.
-        if !is_uneven && len >= LARGE && split.width.is_some() {
+        if !is_uneven && len >= MIN_SAMPLED_ROWS && split.width.is_some() {
             let worths = split.worths;
             split = self.choose_split(&bucket, worths, true);
             if self.try_split(&bucket, &mut split, tick)? {

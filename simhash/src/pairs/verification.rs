@@ -199,7 +199,7 @@ impl<C: Component> Verification<C> {
         Ok(())
     }
 
-    /// For each row, the position of the row that stands for it.
+    /// For each row, the position of the row that represents it.
     pub fn into_results(self) -> Vec<u32> {
         self.results
     }

@@ -37,8 +37,8 @@ pub struct BlockIndex {
 pub struct Growth {
     rows: f64,
     layouts: Vec<Vec<BlockProgress>>,
-    /// The index of the layout for the radii of the search, if all blocks that need a look-up are indexed; None without
-    /// radii.
+    /// The index of the layout whose blocks the radii of the search ask for; None without radii, or if one of these
+    /// blocks is not indexed.
     by_radii: Option<usize>,
     /// The expected cost of the steps so far, in microseconds.
     spent: f64,
@@ -251,7 +251,7 @@ impl Growth {
     /// The probes of a step, and the index entries that they find among uniform fingerprints.
     fn expected(&self, block: Block, radius: u32) -> (f64, f64) {
         let probes = block.ring_count(radius) as f64;
-        (probes, probes * self.rows / f64::from(block.width()).exp2())
+        (probes, probes * self.rows / (1u64 << block.width()) as f64)
     }
 }
 

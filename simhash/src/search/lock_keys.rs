@@ -29,14 +29,14 @@ impl KeyBlocks {
 /// reading all locks if another row has one of these keys by chance. The cost of reading all locks is that of a busy
 /// server.
 fn microseconds(blocks: &[(Block, u32)]) -> f64 {
-    const LOCK: f64 = 1.0;
-    const PROBE: f64 = 0.2;
-    const READ_ALL: f64 = 100.0;
+    const LOCK_MICROSECONDS: f64 = 1.0;
+    const PROBE_MICROSECONDS: f64 = 0.2;
+    const READ_ALL_MICROSECONDS: f64 = 100.0;
     let of_block = |&(block, radius): &(Block, u32)| {
         let probes = block.probe_count(Some(radius)) as f64;
-        LOCK + probes * (PROBE + READ_ALL / f64::from(block.width()).exp2())
+        LOCK_MICROSECONDS + probes * (PROBE_MICROSECONDS + READ_ALL_MICROSECONDS / f64::from(block.width()).exp2())
     };
-    if blocks.is_empty() { READ_ALL } else { blocks.iter().map(of_block).sum() }
+    if blocks.is_empty() { READ_ALL_MICROSECONDS } else { blocks.iter().map(of_block).sum() }
 }
 
 /// The keys of the rows of one scope of a table.

@@ -15,14 +15,14 @@ use super::recall::recall;
 use crate::error::Error;
 
 /// The most fingerprints in a sample: at 24 bytes each while they are counted, 2.4 MB.
-pub const MAX_SAMPLE: usize = 100_000;
+pub const MAX_SAMPLE_FINGERPRINTS: usize = 100_000;
 /// Number of searches that are simulated: at most 2,000, and at least 200 even if the sample is large and each takes
 /// long.
 pub const QUERIES: RangeInclusive<usize> = 200..=2_000;
 /// Number of fingerprints to compare in all searches of a layout: a fifth of a second.
-const WORK: f64 = 5e7;
+const MAX_COMPARISONS: f64 = 5e7;
 
-/// A sample of at most [`MAX_SAMPLE`] of the fingerprints that were added, each equally likely (algorithm R: Vitter,
+/// A sample of at most [`MAX_SAMPLE_FINGERPRINTS`] of the fingerprints that were added, each equally likely (algorithm R: Vitter,
 /// ACM TOMS 11, 1985). The same fingerprints in the same order give the same sample.
 pub struct FingerprintSample {
     fingerprints: Vec<u64>,
@@ -34,14 +34,14 @@ impl FingerprintSample {
     /// An empty sample. Allocates all its memory at once; fails if out of memory.
     pub fn new() -> Result<Self, Error> {
         let mut fingerprints = Vec::new();
-        fingerprints.try_reserve_exact(MAX_SAMPLE)?;
+        fingerprints.try_reserve_exact(MAX_SAMPLE_FINGERPRINTS)?;
         Ok(Self { fingerprints, added: 0, random: 0 })
     }
 
     /// Adds a fingerprint. If the sample is full, it replaces a random fingerprint or is left out.
     pub fn add(&mut self, fingerprint: u64) {
         self.added += 1;
-        if self.fingerprints.len() < MAX_SAMPLE {
+        if self.fingerprints.len() < MAX_SAMPLE_FINGERPRINTS {
             self.fingerprints.push(fingerprint);
             return;
         }
@@ -181,7 +181,7 @@ impl Counted {
         let compared =
             probed.iter().map(|&(block, radius)| compared_groups(self.groups.len(), block, radius)).sum::<u64>();
         let work = compared as f64 + self.groups.len() as f64 * finds.min(1.0);
-        let count = ((WORK / work) as usize).clamp(*QUERIES.start(), *QUERIES.end());
+        let count = ((MAX_COMPARISONS / work) as usize).clamp(*QUERIES.start(), *QUERIES.end());
         let mut searches = Vec::new();
         searches.try_reserve_exact(count)?;
         searches.extend(spaced_evenly(&self.queries, count).map(|query| SampledQuery { query, found: 0 }));

@@ -19,10 +19,10 @@ use crate::error::Error;
 use crate::memory::check_available;
 
 /// Bytes of a stretch that ICU4X gets at a time. A longer word is cut.
-const WINDOW: usize = 8 * 1024;
+const WINDOW_BYTES: usize = 8 * 1024;
 /// A word that ends within so many bytes of a window's end may depend on what follows. The longest words of the
 /// dictionaries take a few dozen letters.
-const MARGIN: usize = 1024;
+const MARGIN_BYTES: usize = 1024;
 
 /// Finds words by ICU4X's dictionaries.
 pub struct Dictionary {
@@ -34,7 +34,7 @@ pub struct Dictionary {
 impl Dictionary {
     /// The dictionaries that are compiled in. Cheap: they are in the library's read-only pages.
     pub fn new() -> Self {
-        Self::with_windows(WINDOW, MARGIN)
+        Self::with_windows(WINDOW_BYTES, MARGIN_BYTES)
     }
 
     fn with_windows(window: usize, margin: usize) -> Self {

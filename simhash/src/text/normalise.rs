@@ -22,7 +22,7 @@ use crate::memory::check_available;
 use crate::ticking::BYTES_BETWEEN_TICKS;
 
 /// After this many bytes, a span for ICU4X is cut at the next boundary, so that its scratch memory stays small.
-const SPAN: usize = 4 * 1024;
+const MIN_SPAN_BYTES: usize = 4 * 1024;
 /// Most bytes of NFKC that a byte of text can become: U+FDFA becomes 33 bytes from 3.
 const LONGEST_NFKC: usize = 11;
 /// Below this many marks (1 kB), skip the trial allocation: if the allocator cannot provide that, nothing else can go
@@ -188,7 +188,7 @@ fn changing_span_end(text: &str, start: usize, from: usize) -> Result<usize, Err
     for (offset, c) in text[from..].char_indices() {
         let end = from + offset;
         let class = if c.is_ascii() { PASSES | BOUNDARY } else { class(c.into()) };
-        if class & BOUNDARY != 0 && (class & PASSES != 0 || end - start >= SPAN) {
+        if class & BOUNDARY != 0 && (class & PASSES != 0 || end - start >= MIN_SPAN_BYTES) {
             return Ok(end);
         }
         if end - start > MAX_COMBINING_SEQUENCE {

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::ticking::BYTES_BETWEEN_TICKS;
 
 /// Bytes of a letter that is passed on together with others.
-pub const LETTER: usize = 3;
+pub const LETTER_BYTES: usize = 3;
 
 /// Receives the tokens of a text in order, as ranges of its bytes.
 pub trait TokenSink {
@@ -25,11 +25,11 @@ pub trait TokenSink {
     fn word(&mut self, token: Range<usize>) -> Result<(), Error>;
     /// A letter, with its marks, of a script written without spaces.
     fn spaceless(&mut self, token: Range<usize>) -> Result<(), Error>;
-    /// One or more letters without marks, of [`LETTER`] bytes each, of scripts written without spaces. Bit `i` of
+    /// One or more letters without marks, of [`LETTER_BYTES`] bytes each, of scripts written without spaces. Bit `i` of
     /// `starts` is 1 if one starts at byte `base + i`.
     fn letters(&mut self, base: usize, mut starts: u64) -> Result<(), Error> {
         while let Some(start) = next_start(base, &mut starts) {
-            self.spaceless(start..start + LETTER)?;
+            self.spaceless(start..start + LETTER_BYTES)?;
         }
         Ok(())
     }
@@ -120,10 +120,10 @@ impl OpenToken {
         // A mark belongs to the letter right before it.
         if from + at < text.len()
             && let Some(last) = starts.checked_ilog2()
-            && last as usize + LETTER == at
+            && last as usize + LETTER_BYTES == at
             && kind(decode(text, from + at).0) == MARK
         {
-            *self = Self { start: from + at - LETTER, kind: SPACELESS };
+            *self = Self { start: from + at - LETTER_BYTES, kind: SPACELESS };
             starts ^= 1 << last;
         }
         // Separators alone do not end a run of words.
@@ -215,10 +215,10 @@ fn chunk_letters(text: &[u8; CHUNK + 2]) -> (u64, usize) {
 #[inline]
 fn few_letters(text: &[u8]) -> (u64, usize) {
     let (mut starts, mut at) = (0, 0);
-    while at < CHUNK && at + LETTER <= text.len() {
+    while at < CHUNK && at + LETTER_BYTES <= text.len() {
         let (c, length) = match text[at] {
             0..0x80 => (u32::from(text[at]), 1),
-            0xe0..0xf0 => (decode(text, at).0, LETTER),
+            0xe0..0xf0 => (decode(text, at).0, LETTER_BYTES),
             _ => break,
         };
         let kind = kind(c);

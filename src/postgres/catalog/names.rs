@@ -139,6 +139,7 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
             let has_trusted_owner = row.and_then(|row| owner(&opened, row)).is_some_and(is_trusted);
             let locked = match row {
                 Some(row) if !pg_sys::XactReadOnly && !has_trusted_owner => lock_row(&opened, row),
+                // There is nothing to lock.
                 _ => RowLock::Held,
             };
             pg_sys::PopActiveSnapshot();
@@ -168,7 +169,7 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
     }
 }
 
-/// Makes the next lookup of a name read the catalogs. A snapshot may see that a transaction has ended before the
+/// Makes the next look-up of a name read the catalogs. A snapshot may see that a transaction has ended before the
 /// session has received its cache invalidations, so the caches may still have earlier names.
 fn forget_names() {
     // SAFETY: a transaction is running. Entries of the caches that are in use are removed when they are released.

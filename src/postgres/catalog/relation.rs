@@ -159,7 +159,7 @@ impl Relation {
     }
 
     /// The number of pages of the table's main fork.
-    pub fn block_count(&self) -> u32 {
+    pub fn page_count(&self) -> u32 {
         // SAFETY: the table is open.
         unsafe { pg_sys::RelationGetNumberOfBlocksInFork(self.as_ptr(), pg_sys::ForkNumber::MAIN_FORKNUM) }
     }

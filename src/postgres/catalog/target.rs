@@ -101,7 +101,7 @@ impl Target {
     }
 
     /// Whether a relation in the table's schema has this name.
-    pub fn has_beside(&self, name: &CStr) -> bool {
+    pub fn is_name_taken(&self, name: &CStr) -> bool {
         // SAFETY: a look-up in a system cache; the name is NUL-terminated.
         unsafe { pg_sys::get_relname_relid(name.as_ptr(), self.schema) != pg_sys::InvalidOid }
     }
@@ -124,8 +124,8 @@ impl Target {
         if self.is_ordinary() { self.open().estimated_rows() } else { 0.0 }
     }
 
-    pub fn block_count(&self) -> u32 {
-        self.open().block_count()
+    pub fn page_count(&self) -> u32 {
+        self.open().page_count()
     }
 
     fn check_kind(&self) -> Result<(), ErrorReport> {

@@ -32,7 +32,7 @@ pub struct DirtyScan<'a> {
     slot: &'a TableSlot,
     since: &'a Moment,
     /// Whether the scan is returning the versions of the current entry that are gone.
-    is_among_gone: bool,
+    returns_gone: bool,
     /// The number of entries that may still be refused.
     refusals_left: u64,
 }
@@ -57,7 +57,7 @@ impl<'a> DirtyScan<'a> {
         // scan.
         let entries = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, keys, included) };
         let entries = ManuallyDrop::new(entries);
-        Self { entries, snapshot, slot, since, is_among_gone: false, refusals_left: u64::MAX }
+        Self { entries, snapshot, slot, since, returns_gone: false, refusals_left: u64::MAX }
     }
 
     /// Begins to look up keys.
@@ -67,7 +67,7 @@ impl<'a> DirtyScan<'a> {
     pub unsafe fn rescan(&mut self, keys: &mut [pg_sys::ScanKeyData]) {
         // SAFETY: the caller passes valid keys.
         unsafe { self.entries.rescan(keys) };
-        self.is_among_gone = false;
+        self.returns_gone = false;
     }
 
     /// Begins to look up values of the index's key that comes after the keys `before`.
@@ -78,7 +78,7 @@ impl<'a> DirtyScan<'a> {
     pub unsafe fn look_up(&mut self, before: &[pg_sys::ScanKeyData], values: &[i32]) {
         // SAFETY: the caller says that the key is an integer, and that the index supports the others.
         unsafe { self.entries.look_up(before, before.len() as i16 + 1, KeyCondition::AnyOf(values)) };
-        self.is_among_gone = false;
+        self.returns_gone = false;
     }
 
     /// Limits how many entries may be refused from now on. The scan ends at this limit.
@@ -117,7 +117,7 @@ impl<'a> DirtyScan<'a> {
                     if self.refusals_left == 0 {
                         return None;
                     }
-                    self.is_among_gone = false;
+                    self.returns_gone = false;
                     (*description).xs_snapshot = &mut *self.snapshot;
                     let before = self.entries.entries;
                     let read = self.entries.next(&accepts);
@@ -131,12 +131,12 @@ impl<'a> DirtyScan<'a> {
                     }
                 }
                 if self.entries.fetch(slot) {
-                    break if self.is_among_gone { self.gone() } else { Some(state_of(&self.snapshot)) };
+                    break if self.returns_gone { self.gone() } else { Some(state_of(&self.snapshot)) };
                 }
                 // If `kill_prior_tuple` is set, the versions are dead to all transactions. Otherwise, return the
                 // versions that are gone.
                 if !is_same_entry && !(*description).kill_prior_tuple {
-                    self.is_among_gone = true;
+                    self.returns_gone = true;
                     (*description).xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
                     if self.entries.fetch(slot) {
                         break self.gone();

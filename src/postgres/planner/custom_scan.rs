@@ -13,7 +13,7 @@ use pgrx::pg_sys::panic::pgrx_extern_c_guard;
 use pgrx::pg_sys::{self, CustomExecMethods, CustomPathMethods, CustomScanMethods, CustomScanState};
 
 use crate::postgres::ffi::executor::ExecScan;
-use crate::postgres::raised::unchanged;
+use crate::postgres::raised::forward_errors;
 
 /// PostgreSQL's counters of a node in EXPLAIN (ANALYZE).
 #[cfg(not(feature = "pg19"))]
@@ -111,13 +111,13 @@ impl<T: CustomScan> Methods<T> {
     }
 }
 
-/// Runs `f`. A panic becomes a PostgreSQL error, and a PostgreSQL error is raised again unchanged.
+/// Runs `f`. A panic becomes a PostgreSQL error, and a PostgreSQL error is raised again forward_errors.
 ///
 /// # Safety
 /// The caller is a function that PostgreSQL has called.
 unsafe fn guard<R>(f: impl FnOnce() -> R) -> R {
     // SAFETY: the caller says that PostgreSQL's error handler surrounds the call.
-    unsafe { pgrx_extern_c_guard(|| unchanged(f)) }
+    unsafe { pgrx_extern_c_guard(|| forward_errors(f)) }
 }
 
 unsafe extern "C-unwind" fn plan<T: CustomScan>(

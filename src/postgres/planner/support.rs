@@ -5,7 +5,7 @@ use pgrx::pg_sys::{self, Datum, NodeTag};
 
 use super::planner_info::Planner;
 use crate::postgres::expression::{Expression, expressions};
-use crate::postgres::raised::unchanged;
+use crate::postgres::raised::forward_errors;
 
 /// A request from the planner to a support function.
 pub enum Request<'a> {
@@ -59,7 +59,7 @@ pub fn answer<E>(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Answer
         }
     };
     let answered = match asked {
-        Some(asked) => unchanged(|| f(asked))?,
+        Some(asked) => forward_errors(|| f(asked))?,
         None => Answer::Nothing,
     };
     // A null pointer, returned as a value that is not NULL, means no answer.

@@ -10,7 +10,7 @@ use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::distribution;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::owner::{as_owner, set, setting};
-use crate::postgres::raised::unchanged;
+use crate::postgres::raised::forward_errors;
 use crate::sql::functions::ExtensionSchema;
 
 /// A command on a family of tables, all of them locked.
@@ -34,7 +34,7 @@ pub fn run<T>(
     lock: Lock,
     f: impl FnOnce(Command) -> Result<T, ErrorReport>,
 ) -> Result<T, ErrorReport> {
-    unchanged(|| {
+    forward_errors(|| {
         let prefix = Prefix::read(prefix)?;
         let schema = ExtensionSchema::running(call)?;
         let table = Target::lock(target, lock)?;

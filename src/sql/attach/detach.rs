@@ -307,8 +307,8 @@ impl<'a> Attached<'a> {
     }
 }
 
-/// Whether `member`, which is `table` or a child, loses the column when `table` is detached. A column that a table
-/// inherits from a parent stays. So does a column that a child had before it got its parent, with all that depends on
+/// Whether `member`, which is `table` or an inheritor, loses the column when `table` is detached. A column that a table
+/// inherits from a parent stays. So does a column that an inheritor had before it got its parent, with all that depends on
 /// it.
 fn loses_column(table: &Target, member: &Target, attribute: &Column) -> bool {
     attribute.is_local == (member.oid == table.oid)

@@ -21,7 +21,7 @@ use crate::postgres::catalog::relation::{Relation, exists, relation_name};
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{notice, sendable, tick, user_error};
 use crate::postgres::owner::{as_owner_with_triggers, set};
-use crate::postgres::raised::unchanged;
+use crate::postgres::raised::forward_errors;
 use crate::postgres::report::Schedule;
 use crate::postgres::spi::{execute, execute_and_commit, query_strings};
 use crate::sql::arguments::required;
@@ -45,7 +45,7 @@ fn simhash_fill(
         let message = format!("batch_pages {batch_pages} is out of range");
         user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message).set_hint("It must be 1 or more.")
     })?;
-    unchanged(|| {
+    forward_errors(|| {
         // SAFETY: `fcinfo` belongs to the running call.
         let call = unsafe { Call::new(fcinfo) };
         let schema = ExtensionSchema::running(call)?;
@@ -61,7 +61,7 @@ fn simhash_fill(
         let mut fill = Fill { schema, prefix: &prefix, root: target, batch_pages, progress: FillProgress::new() };
         let mut unfilled_before = None;
         loop {
-            let pass = fill.pass()?;
+            let pass = fill.run_pass()?;
             let Some(unfilled) = execute_and_commit(|| with_snapshot(|| fill.unfilled_rows()))? else {
                 notice("fill: the table was dropped meanwhile".to_owned());
                 break;
@@ -130,7 +130,7 @@ struct Fill<'a> {
 
 /// The result of a pass.
 #[derive(Default)]
-struct Pass {
+struct PassResult {
     tables: Vec<pg_sys::Oid>,
     rows: u64,
     /// Whether a table was rewritten, dropped or detached while it was being filled.
@@ -138,7 +138,7 @@ struct Pass {
 }
 
 /// The progress of one table of the family.
-struct Walk {
+struct TableProgress {
     table: pg_sys::Oid,
     /// The file that the pages belong to; None before the first batch.
     file: Option<pg_sys::Oid>,
@@ -149,7 +149,7 @@ struct Walk {
 }
 
 /// The result of a batch.
-enum Batch {
+enum BatchResult {
     /// This many rows got a fingerprint.
     Filled(u64),
     /// The table has a new file, none of whose pages is filled yet.
@@ -177,20 +177,20 @@ impl UnfilledRows {
 
 impl Fill<'_> {
     /// Fills all tables of the family, each in batches of pages.
-    fn pass(&mut self) -> Result<Pass, ErrorReport> {
-        let mut pass = Pass::default();
+    fn run_pass(&mut self) -> Result<PassResult, ErrorReport> {
+        let mut pass = PassResult::default();
         let tables = execute_and_commit(|| with_snapshot(|| self.tables()))?;
         self.progress.pages = tables.iter().map(|(_, pages)| u64::from(*pages)).sum();
         self.progress.pages_done = 0;
         for (table, _) in tables {
             pass.tables.push(table);
-            self.fill(Walk { table, file: None, next: 0, pages: 0 }, &mut pass)?;
+            self.fill(TableProgress { table, file: None, next: 0, pages: 0 }, &mut pass)?;
         }
         Ok(pass)
     }
 
     /// Whether the family has tables that the pass did not list.
-    fn has_more_tables(&self, pass: &Pass) -> Result<bool, ErrorReport> {
+    fn has_more_tables(&self, pass: &PassResult) -> Result<bool, ErrorReport> {
         let tables = execute_and_commit(|| with_snapshot(|| self.tables()))?;
         Ok(tables.iter().any(|(table, _)| !pass.tables.contains(table)))
     }
@@ -203,32 +203,32 @@ impl Fill<'_> {
         let mut tables = Vec::new();
         for member in table.family(pg_sys::AccessShareLock as Lock)? {
             if member.is_ordinary() && self.has_member(member.oid)? {
-                tables.push((member.oid, member.block_count()));
+                tables.push((member.oid, member.page_count()));
             }
         }
         Ok(tables)
     }
 
-    fn fill(&mut self, mut walk: Walk, pass: &mut Pass) -> Result<(), ErrorReport> {
+    fn fill(&mut self, mut filled: TableProgress, pass: &mut PassResult) -> Result<(), ErrorReport> {
         let (mut pages, mut repeats) = (self.batch_pages, 0);
-        while walk.file.is_none() || walk.next < walk.pages {
-            let from = walk.next;
+        while filled.file.is_none() || filled.next < filled.pages {
+            let from = filled.next;
             let may_repeat = repeats < MOST_REPEATS;
             let batch = execute_and_commit(|| {
-                with_snapshot(|| in_subtransaction(may_repeat, || self.batch(&mut walk, pages)))
+                with_snapshot(|| in_subtransaction(may_repeat, || self.run_batch(&mut filled, pages)))
             })?;
             match batch {
-                Some(Batch::Filled(rows)) => {
+                Some(BatchResult::Filled(rows)) => {
                     pass.rows += rows;
-                    self.progress.add(walk.next.saturating_sub(from).into(), rows);
+                    self.progress.add(filled.next.saturating_sub(from).into(), rows);
                     pages = pages.saturating_mul(2).min(self.batch_pages);
                     repeats = 0;
                 }
-                Some(Batch::Rewritten) => {
+                Some(BatchResult::Rewritten) => {
                     pass.tables_changed = true;
-                    self.progress.pages += u64::from(walk.pages);
+                    self.progress.pages += u64::from(filled.pages);
                 }
-                Some(Batch::TableGone) => {
+                Some(BatchResult::TableGone) => {
                     pass.tables_changed = true;
                     break;
                 }
@@ -242,38 +242,38 @@ impl Fill<'_> {
     }
 
     /// Fills the unfilled rows of the next pages.
-    fn batch(&self, walk: &mut Walk, pages: u32) -> Result<Batch, ErrorReport> {
-        if !exists(walk.table) {
+    fn run_batch(&self, filled: &mut TableProgress, pages: u32) -> Result<BatchResult, ErrorReport> {
+        if !exists(filled.table) {
             notice("fill: a table was dropped meanwhile".to_owned());
-            return Ok(Batch::TableGone);
+            return Ok(BatchResult::TableGone);
         }
-        if !self.has_member(walk.table)? {
-            return self.table_detached(walk.table);
+        if !self.has_member(filled.table)? {
+            return self.table_detached(filled.table);
         }
-        let table = match Target::lock(walk.table, pg_sys::RowExclusiveLock as Lock) {
+        let table = match Target::lock(filled.table, pg_sys::RowExclusiveLock as Lock) {
             Ok(table) => table,
-            Err(_) if !exists(walk.table) => {
+            Err(_) if !exists(filled.table) => {
                 notice("fill: a table was dropped meanwhile".to_owned());
-                return Ok(Batch::TableGone);
+                return Ok(BatchResult::TableGone);
             }
             Err(error) => return Err(error),
         };
         // The table may have been detached, or its owner changed, while we waited for the lock.
         match Relation::open_for_planning(self.root) {
-            Some(root) if self.has_member(walk.table)? => check_same_owner(&root, &table.open())?,
-            _ => return self.table_detached(walk.table),
+            Some(root) if self.has_member(filled.table)? => check_same_owner(&root, &table.open())?,
+            _ => return self.table_detached(filled.table),
         }
-        check_owner(walk.table, &[])?;
+        check_owner(filled.table, &[])?;
         let file = Some(table.open().file_number());
-        if walk.file != file {
-            let is_new = walk.file.is_some();
-            *walk = Walk { table: walk.table, file, next: 0, pages: table.block_count() };
+        if filled.file != file {
+            let is_new = filled.file.is_some();
+            *filled = TableProgress { table: filled.table, file, next: 0, pages: table.page_count() };
             if is_new {
                 notice(format!("fill: table \"{}\" was rewritten, starting over", table.name));
-                return Ok(Batch::Rewritten);
+                return Ok(BatchResult::Rewritten);
             }
         }
-        let (first, end) = (walk.next, walk.next.saturating_add(pages).min(walk.pages));
+        let (first, end) = (filled.next, filled.next.saturating_add(pages).min(filled.pages));
         let rows = as_owner_with_triggers(table.owner, || {
             // If a policy hides rows from the owner, fail rather than fill half of the table.
             set(c"row_security", c"off");
@@ -291,8 +291,8 @@ impl Fill<'_> {
                 maintained.unfilled_condition()
             ))
         })?;
-        walk.next = end;
-        Ok(Batch::Filled(rows))
+        filled.next = end;
+        Ok(BatchResult::Filled(rows))
     }
 
     fn maintained_column(&self, table: &Target) -> Result<Option<MaintainedColumn>, ErrorReport> {
@@ -306,10 +306,10 @@ impl Fill<'_> {
             .set_hint("Call simhash_attach_online first, or create a trigger that executes simhash_update.")
     }
 
-    fn table_detached(&self, table: pg_sys::Oid) -> Result<Batch, ErrorReport> {
+    fn table_detached(&self, table: pg_sys::Oid) -> Result<BatchResult, ErrorReport> {
         let name = relation_name(table)?.unwrap_or_default();
         notice(format!("fill: table \"{name}\" was detached meanwhile"));
-        Ok(Batch::TableGone)
+        Ok(BatchResult::TableGone)
     }
 
     /// Whether a table is the one to fill, or inherits from it. A partition that is being detached concurrently does
@@ -345,21 +345,21 @@ impl Fill<'_> {
             }
             let family = table.family(pg_sys::AccessShareLock as Lock)?;
             let only = if table.is_partitioned() || family.len() == 1 { "" } else { "ONLY " };
-            let mut most: Option<UnfilledRows> = None;
+            let mut total: Option<UnfilledRows> = None;
             for member in family.iter().filter(|member| member.is_ordinary()) {
                 let Some(maintained) = self.maintained_column(member)? else { continue };
                 let unfilled = self.unfilled_rows_of(member, only, &maintained)?;
-                most = Some(match most {
+                total = Some(match total {
                     Some(UnfilledRows { table, rows, statement }) if rows > 0 => {
                         UnfilledRows { table, rows: rows + unfilled.rows, statement }
                     }
                     _ => unfilled,
                 });
             }
-            if most.is_none() && !table.is_partitioned() {
+            if total.is_none() && !table.is_partitioned() {
                 return Err(self.no_trigger(&table));
             }
-            Ok(Some(most.unwrap_or(UnfilledRows { table: table.name.clone(), rows: 0, statement: String::new() })))
+            Ok(Some(total.unwrap_or(UnfilledRows { table: table.name.clone(), rows: 0, statement: String::new() })))
         })
     }
 

@@ -231,7 +231,7 @@ impl IndexCommands<'_> {
             for block in 0..self.required.blocks {
                 if let Some(index) = self.existing(member, block)?
                     && index.is_on_expression()
-                    && member.block_count() > 0
+                    && member.page_count() > 0
                     && !has_statistics(index.oid, index.key.scope.len() + 1)
                 {
                     return Ok(true);

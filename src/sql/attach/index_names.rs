@@ -41,7 +41,7 @@ impl IndexNames {
         for number in 0u32.. {
             let label = if number == 0 { "idx".to_owned() } else { format!("idx{number}") };
             let name = object_name(&table_name, Some(&block), &label)?;
-            let exists = table.has_beside(&name);
+            let exists = table.is_name_taken(&name);
             // SAFETY: the name is a CString, and so NUL-terminated.
             let name = unsafe { from_server(name.as_ptr()) }?;
             if !exists && self.given.insert((table.schema, name.clone())) {

@@ -12,14 +12,14 @@ use crate::sql::arguments::name;
 
 /// The number of bytes that the longest of these names, the trigger's, adds to the prefix.
 const LONGEST_ADDITION: usize = "zz_".len() + "_update".len();
-const LONGEST_NAME: usize = pg_sys::NAMEDATALEN as usize - 1;
+const MAX_NAME_BYTES: usize = pg_sys::NAMEDATALEN as usize - 1;
 
 pub struct Prefix(String);
 
 impl Prefix {
     pub fn read(prefix: Option<&CStr>) -> Result<Self, ErrorReport> {
         let prefix = name(prefix, "prefix")?;
-        let longest = LONGEST_NAME - LONGEST_ADDITION;
+        let longest = MAX_NAME_BYTES - LONGEST_ADDITION;
         if prefix.is_empty() {
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_NAME, "prefix must not be empty"));
         }

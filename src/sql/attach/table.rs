@@ -108,7 +108,7 @@ impl Attachment {
         if self.has_columns {
             columns.extend(blocks);
         }
-        // Check children too: if one has a column of that name, PostgreSQL would silently merge the new one with it.
+        // Check inheritors too: if one has a column of that name, PostgreSQL would silently merge the new one with it.
         for member in family {
             for column in &columns {
                 self.check(member, column)?;
@@ -480,7 +480,7 @@ impl Attachment {
 }
 
 /// The tables that a command must name. A command on a partitioned table covers all partitions; one on another parent
-/// does not cover its children.
+/// does not cover its inheritors.
 pub fn one_by_one<'a>(table: &'a Target, family: &'a [Target]) -> impl Iterator<Item = &'a Target> {
     let members = if table.is_partitioned() { std::slice::from_ref(table) } else { family };
     members.iter().filter(|member| member.is_ordinary() || member.is_partitioned())

@@ -17,7 +17,7 @@ use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, no_such_column};
 use crate::postgres::error::user_error;
 use crate::postgres::heap::row::Row;
-use crate::postgres::raised::unchanged;
+use crate::postgres::raised::forward_errors;
 use crate::postgres::text::{TextArgument, from_server};
 use crate::postgres::trigger::{RowEvent, protocol_violated};
 use crate::sql::fingerprint::fingerprint_cache;
@@ -36,7 +36,7 @@ const NO_SOURCE_HINT: &str = "If the column was renamed, drop the trigger and ca
 
 #[pg_extern(sql = false)]
 fn simhash_update(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
-    unchanged(|| {
+    forward_errors(|| {
         // SAFETY: `fcinfo` belongs to the running call.
         let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_update", USAGE)?;
         let call = TriggerCall::new(event)?;
@@ -108,7 +108,7 @@ impl<'a> TriggerCall<'a> {
         Ok(Self { event, fingerprint, source, kind, options })
     }
 
-    /// Whether an UPDATE leaves the fingerprint and the value of the source unchanged.
+    /// Whether an UPDATE leaves the fingerprint and the value of the source forward_errors.
     fn is_unchanged(&self, old: Row<'_>) -> bool {
         let new = self.event.new_row();
         let fingerprint = |row: Row<'_>| row.value(self.fingerprint.attnum);

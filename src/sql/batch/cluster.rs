@@ -10,7 +10,7 @@ use simhash::search::nearness::Nearness;
 
 use super::partition::{number_of_current_row, read_fingerprints};
 use super::progress::Reporter;
-use super::verified::{CONTENT, Verified};
+use super::verified::{CONTENT, VerifiedArguments};
 use crate::postgres::call::Call;
 use crate::postgres::error::{algorithm_error, shorten, user_error};
 use crate::postgres::text::decode;
@@ -19,7 +19,7 @@ use crate::sql::arguments::check_distance;
 
 const NAME: &str = "simhash_cluster";
 /// The result, as an error names it.
-const TASK: &str = "clusters";
+const RESULT_NAME: &str = "clusters";
 
 /// The positions of the arguments without texts.
 const MAX_DISTANCE: c_int = 1;
@@ -30,12 +30,12 @@ const PROGRESS: c_int = 2;
 #[pg_extern(sql = false)]
 fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
-    number_of_current_row(unsafe { Call::new(fcinfo) }, TASK, |window| {
+    number_of_current_row(unsafe { Call::new(fcinfo) }, RESULT_NAME, |window| {
         // If the distance is NULL, so are all clusters.
         let Some(max_distance) = window.argument(MAX_DISTANCE).map(check_distance).transpose()? else { return Ok(()) };
         let reporter = Reporter::new(NAME, window.rows, window.argument(PROGRESS).unwrap_or(false));
         let rows = read_fingerprints(window, &reporter)?;
-        name(window, &unverified(rows, Nearness::within(max_distance), &reporter)?);
+        number_rows(window, &unverified(rows, Nearness::within(max_distance), &reporter)?);
         Ok(())
     })
 }
@@ -45,8 +45,8 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, Erro
 fn simhash_cluster_verified(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    number_of_current_row(call, TASK, |window| {
-        let Some(verified) = Verified::read(call, window)? else { return Ok(()) };
+    number_of_current_row(call, RESULT_NAME, |window| {
+        let Some(verified) = VerifiedArguments::read(call, window)? else { return Ok(()) };
         // If the content is the constant NULL, so are all clusters, as with a NULL distance.
         if verified.criterion.resemblance.is_some() && !has_content(call, window)? {
             return Ok(());
@@ -57,7 +57,7 @@ fn simhash_cluster_verified(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i
             Some(_) => verified.verify::<Confirmed>(window, rows, &reporter)?,
             None => unverified(rows, verified.criterion.near, &reporter)?,
         };
-        name(window, &firsts);
+        number_rows(window, &firsts);
         Ok(())
     })
 }
@@ -67,7 +67,7 @@ fn unverified(rows: Rows, near: Nearness, reporter: &Reporter) -> Result<Vec<u32
 }
 
 /// Numbers the rows that have a fingerprint by the first rows of their clusters.
-fn name(window: &mut Window, firsts: &[u32]) {
+fn number_rows(window: &mut Window, firsts: &[u32]) {
     for (number, first) in window.partition_memory()[1..].iter_mut().zip(firsts) {
         *number *= first + 1;
     }

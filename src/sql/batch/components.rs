@@ -13,7 +13,7 @@ use super::ids::Ids;
 use super::progress::Reporter;
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::ordering::TypeOrder;
-use crate::postgres::raised::unchanged;
+use crate::postgres::raised::forward_errors;
 
 type ComponentTable = TableIterator<'static, (name!(id, Option<AnyElement>), name!(component, Option<AnyElement>))>;
 
@@ -50,7 +50,7 @@ fn simhash_components(
         ids.datum(x).zip(ids.datum(y)).map_or(Ordering::Equal, |(x, y)| unsafe { order.compare(x, y) })
     };
     let compare: Option<Compare> = if order.has_whole_keys() { None } else { Some(&compare) };
-    let components = unchanged(|| Components::new(keys, compare, &|progress| reporter.tick(progress)));
+    let components = forward_errors(|| Components::new(keys, compare, &|progress| reporter.tick(progress)));
     let components = components.map_err(algorithm_error)?;
     Ok(TableIterator::new(components.map(move |(id, component)| (ids.get(id), ids.get(component)))))
 }

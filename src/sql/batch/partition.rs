@@ -10,7 +10,7 @@ use simhash::pairs::{Phase, Progress, Rows};
 use super::progress::Reporter;
 use crate::postgres::call::Call;
 use crate::postgres::error::{algorithm_error, user_error};
-use crate::postgres::raised::unchanged;
+use crate::postgres::raised::forward_errors;
 use crate::postgres::window::Window;
 
 /// The limit on the rows in a partition: their numbers are one palloc'd array, of up to 1 GB.
@@ -18,7 +18,7 @@ const MAX_ROWS: usize = (1 << 28) - 16;
 
 /// The number of rows whose fingerprints are fetched at once: a call into PostgreSQL takes longer than its work for one
 /// row.
-const AT_ONCE: usize = 16;
+const ROWS_AT_ONCE: usize = 16;
 
 /// The position of the argument that is the fingerprint.
 const FINGERPRINT: c_int = 0;
@@ -26,19 +26,19 @@ const FINGERPRINT: c_int = 0;
 /// Returns the number of the current row; NULL if that is 0.
 ///
 /// At the first row of a partition, `compute` sets the numbers of all its rows. They are stored in the partition's
-/// memory, 4 bytes per row. The number before them is 1 once they are computed. `task` names the result in an error.
+/// memory, 4 bytes per row. The number before them is 1 once they are computed. `result_name` names the result in an error.
 pub fn number_of_current_row(
     call: Call<'_>,
-    task: &str,
+    result_name: &str,
     compute: impl FnOnce(&mut Window) -> Result<(), ErrorReport>,
 ) -> Result<Option<i64>, ErrorReport> {
     let too_many = |rows| {
-        let message = format!("cannot find {task} among {rows} rows");
+        let message = format!("cannot find {result_name} among {rows} rows");
         user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
             .set_detail(format!("A partition has at most {MAX_ROWS} rows."))
             .set_hint("Partition the window, or leave out rows that have no fingerprint.")
     };
-    unchanged(|| {
+    forward_errors(|| {
         let mut window = Window::from_call(call, MAX_ROWS, too_many)?;
         if window.partition_memory()[0] == 0 {
             compute(&mut window)?;
@@ -58,11 +58,11 @@ pub fn read_fingerprints(window: &mut Window, reporter: &Reporter) -> Result<Row
     // The fingerprint may be computed here, as in simhash_cluster(simhash(body)), so memory is freed after each fetch:
     // the texts of all rows would take too much.
     let mut rows_context = PgMemoryContexts::new("simhash rows");
-    let mut fingerprints = [None; AT_ONCE];
+    let mut fingerprints = [None; ROWS_AT_ONCE];
     while rows.len() < window.rows {
         let position = rows.len();
         reporter.tick(Progress { phase: Phase::Read, share: position as f64 / window.rows as f64 });
-        let fingerprints = &mut fingerprints[..AT_ONCE.min(window.rows - position)];
+        let fingerprints = &mut fingerprints[..ROWS_AT_ONCE.min(window.rows - position)];
         // SAFETY: a fingerprint is a number, not a pointer into the context.
         unsafe { rows_context.switch_to(|_| window.bigints_from(FINGERPRINT, position, fingerprints)) };
         // SAFETY: nothing in the context is used any more.

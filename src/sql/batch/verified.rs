@@ -34,13 +34,13 @@ const RADII: c_int = 6;
 const LEAST_BUDGET: usize = 256 << 20;
 
 /// The arguments of a function, at the first row of the partition.
-pub struct Verified {
+pub struct VerifiedArguments {
     pub criterion: Criterion,
     pub progress: bool,
     options: Options,
 }
 
-impl Verified {
+impl VerifiedArguments {
     /// Reads the arguments; None if the distance, the radii or the options are NULL.
     pub fn read(call: Call<'_>, window: &Window) -> Result<Option<Self>, ErrorReport> {
         let max_distance = window.argument(MAX_DISTANCE).map(check_distance).transpose()?;

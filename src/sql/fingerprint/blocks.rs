@@ -52,14 +52,14 @@ fn simhash_probes(
 fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
     answer(request, |request| match request {
         Request::Simplify { call } => {
-            match layout_of(call).as_deref() {
+            match constants_after_fingerprint(call).as_deref() {
                 Some(&[block, blocks]) => drop(cut(block, blocks)?),
                 Some(&[block, blocks, max_distance]) => drop(cut_to_probe(block, blocks, max_distance)?),
                 _ => {}
             }
             Ok(Answer::Nothing)
         }
-        Request::Cost { call, start, each } => match call.and_then(layout_of).as_deref() {
+        Request::Cost { call, start, each } => match call.and_then(constants_after_fingerprint).as_deref() {
             Some(&[block, blocks, max_distance]) => {
                 let Some(cut) = Block::new(block, blocks) else { return Ok(Answer::Nothing) };
                 let probes = cut.probe_count(radius(block, blocks, max_distance));
@@ -76,7 +76,7 @@ fn simhash_block_support(request: Internal) -> Result<Internal, ErrorReport> {
 }
 
 /// The arguments of a call after the fingerprint; None unless all of them are constants.
-fn layout_of(call: Expression) -> Option<Vec<i32>> {
+fn constants_after_fingerprint(call: Expression) -> Option<Vec<i32>> {
     let (_, arguments) = call.call()?;
     arguments.iter().skip(1).map(|argument| argument.integer()).collect()
 }

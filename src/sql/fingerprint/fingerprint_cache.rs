@@ -19,7 +19,7 @@ use crate::postgres::text::{CachedText, TextArgument, decode};
 const MAX_CACHED_BYTES: usize = 8 << 20;
 
 #[derive(Default)]
-struct Backend {
+struct FingerprintCache {
     fingerprinter: Fingerprinter,
     /// The last text, and its options and fingerprint.
     text: CachedText,
@@ -38,7 +38,7 @@ thread_local! {
 }
 
 thread_local! {
-    static BACKEND: RefCell<Backend> = RefCell::default();
+    static BACKEND: RefCell<FingerprintCache> = RefCell::default();
 }
 
 /// The fingerprint of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
@@ -72,7 +72,7 @@ pub fn with_fingerprinter<T>(f: impl FnOnce(&mut Fingerprinter) -> T) -> T {
     BACKEND.with_borrow_mut(|backend| backend.with_fingerprinter(f))
 }
 
-impl Backend {
+impl FingerprintCache {
     /// Runs `f` with the fingerprinter. If `f` unwinds because the query was cancelled, the fingerprinter's memory is
     /// freed.
     fn with_fingerprinter<T>(&mut self, f: impl FnOnce(&mut Fingerprinter) -> T) -> T {

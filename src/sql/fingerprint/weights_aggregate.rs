@@ -7,7 +7,7 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, pg_extern};
-use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE, TextSample};
+use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE_TEXTS, TextSample};
 use simhash::fingerprint::options::Options;
 
 use super::options::{Document, MAX_BYTES, RawJsonb, read, to_jsonb};
@@ -22,7 +22,7 @@ const DEFAULT_SAMPLE: i32 = 300;
 /// Bytes of `jsonb` that a weight takes in addition to its feature, at most.
 const WEIGHT_BYTES: usize = 24;
 /// Bytes of `jsonb` that are left for other options.
-const OTHER_OPTIONS: usize = 1024;
+const OTHER_OPTIONS_BYTES: usize = 1024;
 
 /// The state of the aggregate: the arguments of the first row, which must be the same for all rows, and the sample.
 struct WeightsState {
@@ -63,7 +63,7 @@ fn simhash_weights_add_sized(
 ) -> Result<Internal, ErrorReport> {
     let options = read(Document::Jsonb(required(options, "options")?))?;
     let features = check_range(required(features, "features")?, "features", MAX_LEARNT)?;
-    let sample = check_range(required(sample, "sample")?, "sample", MAX_SAMPLE)?;
+    let sample = check_range(required(sample, "sample")?, "sample", MAX_SAMPLE_TEXTS)?;
     add(state, content, options, features, sample, fcinfo)
 }
 
@@ -112,7 +112,7 @@ fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>, ErrorRep
 /// The weights as JSON: of the commonest features, as many as fit into an options document with other options.
 fn document(learnt: &[Learnt]) -> String {
     let mut weights = serde_json::Map::new();
-    let mut bytes_left = MAX_BYTES - OTHER_OPTIONS;
+    let mut bytes_left = MAX_BYTES - OTHER_OPTIONS_BYTES;
     for Learnt { feature, fifths } in learnt {
         let Some(left) = bytes_left.checked_sub(feature.len() + WEIGHT_BYTES) else { break };
         bytes_left = left;

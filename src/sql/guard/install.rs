@@ -28,7 +28,7 @@ use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{notice, sendable, user_error, warn};
 use crate::postgres::heap::primary_key::PrimaryKey;
 use crate::postgres::owner::as_owner;
-use crate::postgres::raised::unchanged;
+use crate::postgres::raised::forward_errors;
 use crate::postgres::spi::execute;
 use crate::postgres::text::{RawText, decode_copy, from_server};
 use crate::postgres::trigger::{arguments, is_before_each_row, triggers};
@@ -119,7 +119,7 @@ impl GuardCall<'_> {
             log: asked_log(self.log_to, log_columns)?,
             among,
         };
-        unchanged(|| {
+        forward_errors(|| {
             let table = Target::lock(target, GUARD_LOCK)?;
             as_owner(table.owner, || guard.install(&table))
         })
@@ -130,7 +130,7 @@ impl GuardCall<'_> {
 fn simhash_unguard(target: Option<pg_sys::Oid>, fcinfo: pg_sys::FunctionCallInfo) -> Result<(), ErrorReport> {
     // SAFETY: `fcinfo` belongs to the running call.
     let schema = ExtensionSchema::running(unsafe { Call::new(fcinfo) })?;
-    unchanged(|| {
+    forward_errors(|| {
         // DROP TRIGGER takes the same lock.
         let table = Target::lock(required(target, "target")?, pg_sys::AccessExclusiveLock as Lock)?;
         as_owner(table.owner, || {

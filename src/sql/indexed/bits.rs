@@ -6,7 +6,7 @@ use crate::postgres::expression::Expression;
 use crate::sql::functions::ExtensionSchema;
 
 /// Number of bits of a fingerprint.
-pub const LENGTH: i32 = 64;
+pub const FINGERPRINT_BITS: i32 = 64;
 
 /// An expression whose value is the 64 bits of a fingerprint.
 #[derive(Clone, Copy, Debug)]
@@ -41,22 +41,24 @@ impl Bits {
     pub fn of_bit_string(expression: Expression) -> Option<Self> {
         if let Some((function, arguments)) = expression.applied() {
             match (function.to_u32(), &arguments[..]) {
-                (pg_sys::F_BIT_INT8_INT4, &[number, length]) if length.integer() == Some(LENGTH) => {
+                (pg_sys::F_BIT_INT8_INT4, &[number, length]) if length.integer() == Some(FINGERPRINT_BITS) => {
                     return Some(Self::of_bigint(number));
                 }
-                (pg_sys::F_BIT_BIT_INT4_BOOL, &[inner, length, is_explicit]) if length.integer() == Some(LENGTH) => {
+                (pg_sys::F_BIT_BIT_INT4_BOOL, &[inner, length, is_explicit])
+                    if length.integer() == Some(FINGERPRINT_BITS) =>
+                {
                     // An explicit cast pads or cuts the digits. An implicit one raises an error.
                     if let Some(digits) = hex_digits(inner).filter(|_| is_explicit.is_true()) {
                         return Some(Self::Hex { digits, bigint: expression.coerced_to(pg_sys::INT8OID)? });
                     }
-                    if inner.bit_length() == Some(LENGTH) {
+                    if inner.bit_length() == Some(FINGERPRINT_BITS) {
                         return Self::of_bit_string(inner);
                     }
                 }
                 _ => {}
             }
         }
-        (expression.bit_length() == Some(LENGTH)).then_some(Self::BitString(expression.without_relabelling()))
+        (expression.bit_length() == Some(FINGERPRINT_BITS)).then_some(Self::BitString(expression.without_relabelling()))
     }
 
     /// Reads an operand of type `bit` of the operator `#`, whose other operand has length 64. None if its length is
@@ -65,7 +67,7 @@ impl Bits {
     pub fn of_checked_bit_string(expression: Expression) -> Option<Self> {
         match expression.bit_length() {
             Some(_) => Self::of_bit_string(expression),
-            None => expression.assigned_to(pg_sys::BITOID, LENGTH).map(Self::BitString),
+            None => expression.assigned_to(pg_sys::BITOID, FINGERPRINT_BITS).map(Self::BitString),
         }
     }
 

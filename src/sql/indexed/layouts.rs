@@ -20,7 +20,7 @@ use crate::postgres::expression::Expression;
 
 /// A fingerprint of a table, whose blocks may be indexed.
 #[derive(Clone, Copy)]
-pub enum Fingerprint {
+pub enum FingerprintSource {
     /// The attnum of a column of the table.
     Column(i16),
     /// An expression of the table's columns, whose column references have varno 1, as in the catalogs.
@@ -71,7 +71,7 @@ pub type Layout = Vec<IndexedBlock>;
 impl IndexedBlocks {
     /// Reads the blocks that are indexed within the scope of these columns, which may be in any order.
     fn read(table: &Relation, fingerprint: i16, scope: &[i16]) -> Self {
-        let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint));
+        let found = indexed_blocks(table, table.open_indexes(), FingerprintSource::Column(fingerprint));
         let is_of_scope =
             |found: &ScopedBlock| found.has_own_equality && found.scope.len() == scope.len() && found.is_within(scope);
         let blocks = found.into_iter().filter(is_of_scope).map(|found| found.block).collect();
@@ -164,7 +164,7 @@ impl ScopedBlock {
     }
 }
 
-impl Fingerprint {
+impl FingerprintSource {
     /// A test whether an expression is this fingerprint of a table.
     pub fn recogniser(self, table: &Relation) -> impl Fn(Expression) -> bool {
         let (attnum, expression) = match self {
@@ -210,14 +210,14 @@ pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> boo
 pub fn indexed_blocks(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
-    fingerprint: Fingerprint,
+    fingerprint: FingerprintSource,
 ) -> Vec<ScopedBlock> {
     let is_wanted = fingerprint.recogniser(table);
     let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index)).filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
         let included = match fingerprint {
-            Fingerprint::Column(attnum) => index.attnum_of(attnum),
-            Fingerprint::Expression(_) => None,
+            FingerprintSource::Column(attnum) => index.attnum_of(attnum),
+            FingerprintSource::Expression(_) => None,
         };
         let BlockCall { block, blocks, .. } = key.call;
         let is_partial = index.is_partial;

@@ -15,7 +15,7 @@ use simhash::search::skew::skew;
 use super::fingerprint_sample::SampledTable;
 use super::scope::Scope;
 use crate::postgres::error::{algorithm_error, tick};
-use crate::postgres::raised::unchanged;
+use crate::postgres::raised::forward_errors;
 use crate::postgres::text::from_server;
 use crate::sql::arguments::check_distance;
 
@@ -117,7 +117,7 @@ fn skew_rows(
     searches: Vec<LayoutSearch>,
     scope: &Scope,
 ) -> Result<impl Iterator<Item = SkewRow> + 'static, ErrorReport> {
-    let (sample, rows, indexed) = unchanged(|| {
+    let (sample, rows, indexed) = forward_errors(|| {
         // SAFETY: a `name` argument is NUL-terminated.
         let table = SampledTable::lock(target, &unsafe { from_server(fingerprint.as_ptr()) }?, scope)?;
         let (sample, rows) = table.sample()?;

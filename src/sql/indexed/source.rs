@@ -5,7 +5,7 @@ use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 use simhash::fingerprint::options::Options;
 
-use super::bits::{Bits, LENGTH};
+use super::bits::{Bits, FINGERPRINT_BITS};
 use super::fingerprint_column::check_is_stored;
 use super::recognise::FingerprintCall;
 use crate::postgres::catalog::column::Column;
@@ -47,7 +47,7 @@ impl SourceKind {
         match unsafe { pg_sys::getBaseType(column_type) } {
             pg_sys::INT8OID => Some(Self::Fingerprints),
             pg_sys::TSVECTOROID => Some(Self::Document),
-            pg_sys::BITOID => (column.as_variable()?.bit_length()? == LENGTH).then_some(Self::BitStrings),
+            pg_sys::BITOID => (column.as_variable()?.bit_length()? == FINGERPRINT_BITS).then_some(Self::BitStrings),
             _ if becomes(pg_sys::TEXTOID) => Some(Self::Text),
             _ if becomes(pg_sys::TEXTARRAYOID) => Some(Self::Features),
             _ => None,
@@ -157,7 +157,7 @@ impl Source {
         Ok(format!("{}({}{options})", schema.locked_name(c"simhash", arguments)?, self.argument))
     }
 
-    /// Whether an expression computes the fingerprint of the source column in `relation`, which may be a child.
+    /// Whether an expression computes the fingerprint of the source column in `relation`, which may be an inheritor.
     pub fn is_fingerprint(
         &self,
         schema: ExtensionSchema,

@@ -21,9 +21,9 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::expression::Expression;
 use crate::postgres::planner::base_relation::{BaseRelation, Equality, Order, Outer, PathCost, UsableIndex};
 use crate::postgres::planner::custom_scan::{Methods, path_lists};
-use crate::postgres::raised::unchanged;
+use crate::postgres::raised::forward_errors;
 use crate::sql::indexed::layouts::{
-    Fingerprint, Layout, ScopedBlock, block_indexes, indexed_blocks, is_covering, layouts_of,
+    FingerprintSource, Layout, ScopedBlock, block_indexes, indexed_blocks, is_covering, layouts_of,
 };
 
 static IS_ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
@@ -60,7 +60,7 @@ unsafe extern "C-unwind" fn offer_scans(
 ) {
     // SAFETY: the planner passes what the hook is documented to get.
     unsafe {
-        unchanged(|| {
+        forward_errors(|| {
             if let Some(previous) = PREVIOUS_HOOK.get() {
                 pgrx::pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
             }
@@ -232,8 +232,8 @@ impl<'a> Indexes<'a> {
         let mut known = self.known.iter();
         let index = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
             let of = match column {
-                Some(column) => Fingerprint::Column(column),
-                None => Fingerprint::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
+                Some(column) => FingerprintSource::Column(column),
+                None => FingerprintSource::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
             };
             let indexes = self.usable.iter().map(|index| Relation::open_locked(index.oid));
             let table = Relation::open_locked(self.relation.table());

@@ -53,13 +53,13 @@ struct Text<'a> {
 
 /// Bytes of a name that are stored: one more than the longest names that [`Element::of`] knows have, so that no longer
 /// name is cut to one of them.
-const LONGEST_NAME: usize = 11;
+const MAX_NAME_BYTES: usize = 11;
 
 /// The tag that is being read.
 #[derive(Clone, Copy, Default)]
 struct Tag {
     /// The name, in small letters, which may be cut.
-    name: [u8; LONGEST_NAME],
+    name: [u8; MAX_NAME_BYTES],
     length: usize,
     is_end: bool,
     is_self_closing: bool,

@@ -58,6 +58,7 @@ impl AskedCondition {
     }
 }
 
+/// The condition `among` of a guard.
 pub struct GuardCondition {
     /// The condition as [`AskedCondition::check`] prints it.
     sql: String,

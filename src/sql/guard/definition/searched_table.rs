@@ -21,7 +21,7 @@ use crate::postgres::text::to_server;
 use crate::sql::fingerprint::options::{Document, read};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{
-    Fingerprint, Layout, ScopedBlock, block_indexes, indexed_blocks, is_covering, layouts_of,
+    FingerprintSource, Layout, ScopedBlock, block_indexes, indexed_blocks, is_covering, layouts_of,
 };
 use crate::sql::indexed::text_source::TextSource;
 use crate::sql::indexed::update_trigger::UpdateTrigger;
@@ -92,7 +92,7 @@ impl SearchedTable {
         };
         let made_from = made_from(table, fingerprint, schema)?;
         let fingerprint = fingerprint.attnum;
-        let found = indexed_blocks(table, table.open_indexes(), Fingerprint::Column(fingerprint));
+        let found = indexed_blocks(table, table.open_indexes(), FingerprintSource::Column(fingerprint));
         let Some(indexes) = SearchedIndexes::cheapest(table, &found, &scope, criterion.near) else { return Ok(None) };
         let is_covering = indexes.layouts.iter().all(is_covering);
         Ok(Some(Self {

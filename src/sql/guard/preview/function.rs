@@ -15,7 +15,7 @@ use crate::postgres::catalog::citus::check_has_rows;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{raise, user_error};
 use crate::postgres::owner::as_owner;
-use crate::postgres::raised::unchanged;
+use crate::postgres::raised::forward_errors;
 use crate::postgres::text::{RawText, to_text};
 use crate::sql::arguments::{name, required};
 use crate::sql::fingerprint::options::RawJsonb;
@@ -93,7 +93,7 @@ fn preview(
     }
     // SAFETY: `fcinfo` belongs to the running call.
     let call = unsafe { Call::new(fcinfo) };
-    let (is_hidden, groups) = unchanged(|| {
+    let (is_hidden, groups) = forward_errors(|| {
         let table = Target::lock(required(target, "target")?, pg_sys::AccessShareLock as Lock)?;
         check_has_rows(&table.open())?;
         check_is_whole(&table)?;

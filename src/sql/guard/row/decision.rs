@@ -64,7 +64,7 @@ impl Statement {
             return self.with_mark(event, None);
         };
         if let Some(old) = event.old_row()
-            && self.leaves_fingerprint(&row, old)
+            && self.needs_no_search(&row, old)
             && !self.begins_to_count(event, old)?
         {
             // The fingerprint and its source stay the same, so there is nothing to search for. If another session's
@@ -128,8 +128,8 @@ impl Statement {
         })
     }
 
-    /// Whether an UPDATE leaves the fingerprint, its source, the scope and the partition unchanged.
-    fn leaves_fingerprint(&self, row: &NewRow, old: Row<'_>) -> bool {
+    /// Whether an UPDATE leaves the fingerprint, its source, the scope and the partition forward_errors.
+    fn needs_no_search(&self, row: &NewRow, old: Row<'_>) -> bool {
         let (own, new) = (self.guard.own_table(), row.event.new_row());
         old.value(own.fingerprint).map(|old| old.value() as i64) == Some(row.fingerprint)
             && own.has_same_scope(old, new)

@@ -19,7 +19,7 @@
 //!
 //! An UPDATE has locked its row before its trigger registers the new version. So an INSERT waits for the transaction of
 //! such an UPDATE, if the row has the same key as the new row ([`super::same_key`]), while the new row is not
-//! registered. An UPDATE that changes neither the fingerprint and its source nor the unique keys registers nothing.
+//! registered. An UPDATE that need not be checked, and that leaves the unique keys forward_errors, registers nothing.
 
 use std::slice;
 
@@ -174,14 +174,14 @@ fn registered_elsewhere() -> Vec<pg_sys::LOCKTAG> {
 /// Takes a lock, or waits for it. The wait can be cancelled.
 fn lock(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) {
     // SAFETY: `tag` has built the tag, and a trigger function runs in a transaction.
-    of_transaction(|| unsafe { pg_sys::LockAcquire(tag, mode, false, false) });
+    for_transaction(|| unsafe { pg_sys::LockAcquire(tag, mode, false, false) });
 }
 
 fn unlock(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) {
     // SAFETY: `tag` has built the tag. After an error, PostgreSQL has released the lock already, and it is not held.
     unsafe {
         if is_held(tag, mode) {
-            of_transaction(|| pg_sys::LockRelease(tag, mode, false));
+            for_transaction(|| pg_sys::LockRelease(tag, mode, false));
         }
     }
 }
@@ -201,7 +201,7 @@ unsafe fn is_held(tag: &pg_sys::LOCKTAG, mode: pg_sys::LOCKMODE) -> bool {
 
 /// Takes or releases locks on behalf of the top-level transaction: a lock that one statement takes may be released by
 /// another, in another subtransaction.
-fn of_transaction<T>(f: impl FnOnce() -> T) -> T {
+fn for_transaction<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: both resource owners belong to the running transaction, and the current one is restored. After an error,
     // PostgreSQL resets it.
     unsafe {

@@ -8,13 +8,13 @@ use pgrx::prelude::*;
 
 use super::statement::Statement;
 use crate::postgres::call::Call;
-use crate::postgres::raised::unchanged;
+use crate::postgres::raised::forward_errors;
 use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::arguments::USAGE;
 
 #[pg_extern(sql = false)]
 fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal, ErrorReport> {
-    unchanged(|| {
+    forward_errors(|| {
         // SAFETY: `fcinfo` belongs to the running call.
         let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_dedup", USAGE)?;
         // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.

@@ -23,9 +23,9 @@ WHERE indrelid = %s::regclass
               WHERE (classid, objid) = ('pg_class'::regclass, indexrelid)
                 AND (refclassid, refobjid, refobjsubid) = ('pg_class'::regclass, indrelid, fingerprint.attnum))
   AND ARRAY(SELECT scope.attname::text
-            FROM generate_series(0, indnkeyatts - 2) AS place
-            JOIN pg_attribute AS scope ON (scope.attrelid, scope.attnum) = (indrelid, indkey[place])
-            ORDER BY place) = %s::text[]
+            FROM generate_series(0, indnkeyatts - 2) AS position
+            JOIN pg_attribute AS scope ON (scope.attrelid, scope.attnum) = (indrelid, indkey[position])
+            ORDER BY position) = %s::text[]
 ORDER BY 1
 """
 
