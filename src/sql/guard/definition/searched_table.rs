@@ -58,8 +58,8 @@ pub struct SearchedIndexes {
     /// An estimate of the number of rows that have the new row's values in these columns.
     pub rows: f64,
     pub layouts: Vec<Layout>,
-    /// Whether the layout of the criterion's radii is indexed, if it has radii.
-    serves_radii: bool,
+    /// Whether the layout of the criterion's radii is indexed; false without radii.
+    has_layout_of_radii: bool,
     /// An estimate of the work of a search.
     total: Total,
 }
@@ -106,7 +106,7 @@ impl SearchedTable {
             fetches: if is_covering { 0.0 } else { indexes.total.entries },
             probes: indexes.total.probes,
             entries: Cell::new(0),
-            serves_radii: criterion.near.blocks().is_none() || indexes.serves_radii,
+            serves_radii: criterion.near.blocks().is_none() || indexes.has_layout_of_radii,
             indexes,
         }))
     }
@@ -164,11 +164,11 @@ impl SearchedIndexes {
             let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
             let growth = Growth::new(rows, block_indexes(&layouts), near);
-            let (serves_radii, total) = (growth.serves_radii(), growth.total(near.max_distance())?);
+            let (has_layout_of_radii, total) = (growth.serves_radii(), growth.total(near.max_distance())?);
             let is_useful = total.probes <= MAX_PROBES_OF_SEARCH && total.entries <= MAX_SHARE_OF_ROWS * rows.max(1.0);
             let position = |column: &i16| columns.iter().position(|found| found == column);
             let before = before.iter().map(position).collect::<Option<_>>()?;
-            is_useful.then_some(Self { before, rows, layouts, serves_radii, total })
+            is_useful.then_some(Self { before, rows, layouts, has_layout_of_radii, total })
         };
         // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
         before.into_iter().rev().filter_map(of_scope).min_by(|a, b| {

@@ -192,7 +192,7 @@ impl Statement {
         // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may
         // be near it. A marked row does not count as a near-duplicate of later rows.
         let is_stored = !tuple.is_null() && matches!(same_key, SameKey::None);
-        self.prepare_to_store(row, tuple, is_stored && waits < MAX_WAITS_FOR_SAME_KEY && near.is_none());
+        self.prepare_to_store(row, tuple, is_stored && near.is_none());
         // Count each row once. A row that moves is checked again in its new partition. If ON CONFLICT updates the row
         // with the same key, the guard checks that UPDATE.
         if tuple.is_null() || is_stored && !row.moves {

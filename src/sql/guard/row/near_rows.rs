@@ -146,7 +146,7 @@ impl Statement {
             {
                 return Ok(false);
             }
-            Ok(new_text.map(|text| text.confirm(searched, slot.row())).transpose()? != Some(None))
+            new_text.map_or(Ok(true), |text| Ok(text.confirm(searched, slot.row())?.is_some()))
         }
     }
 }
@@ -174,10 +174,14 @@ impl<'a> NearRows<'a> {
             }
             VersionState::Gone { during_search } => self.may_have_moved |= during_search,
             VersionState::Present => {
-                let resemblance = new_text.map(|text| text.confirm_present(searched, row)).transpose()?;
-                if resemblance != Some(None) {
-                    self.nearest = Some(NearDuplicate::new(searched, candidate, resemblance.flatten()));
-                }
+                let resemblance = match new_text {
+                    Some(text) => match text.confirm_present(searched, row)? {
+                        None => return Ok(()),
+                        confirmed => confirmed,
+                    },
+                    None => None,
+                };
+                self.nearest = Some(NearDuplicate::new(searched, candidate, resemblance));
             }
         }
         Ok(())
