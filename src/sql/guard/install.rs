@@ -12,7 +12,7 @@ use super::definition::action::Action;
 use super::definition::among::AskedCondition;
 use super::definition::arguments::Arguments;
 use super::definition::asked_criterion::AskedCriterion;
-use super::definition::criterion::Criterion;
+use super::definition::criterion::GuardCriterion;
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
 use super::definition::log::{Log, LoggedGuard};
 use super::definition::mark_column::{self, Mark};
@@ -203,7 +203,7 @@ impl AskedGuard {
         Ok(())
     }
 
-    fn arguments(&self, criterion: Criterion, among: Option<String>) -> Arguments {
+    fn arguments(&self, criterion: GuardCriterion, among: Option<String>) -> Arguments {
         Arguments {
             action: self.action,
             criterion,
@@ -217,7 +217,7 @@ impl AskedGuard {
 
     /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the criterion of
     /// near-duplicates, and the tables to search.
-    fn check(&self, table: &Target, relation: &Relation) -> Result<(Criterion, Vec<SearchedTable>), ErrorReport> {
+    fn check(&self, table: &Target, relation: &Relation) -> Result<(GuardCriterion, Vec<SearchedTable>), ErrorReport> {
         check_is_whole(table)?;
         let members = Members::read(table.oid)?;
         let can_guard =

@@ -7,7 +7,7 @@
 use pgrx::pg_sys::panic::ErrorReport;
 
 use super::action::Action;
-use super::criterion::Criterion;
+use super::criterion::GuardCriterion;
 use super::log::Log;
 use crate::postgres::trigger::protocol_violated;
 
@@ -17,7 +17,7 @@ pub const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH
 
 pub struct Arguments {
     pub action: Action,
-    pub criterion: Criterion,
+    pub criterion: GuardCriterion,
     pub fingerprint: String,
     /// The mark column; given for the action mark only.
     pub mark_column: Option<String>,
@@ -34,7 +34,7 @@ impl Arguments {
                 .set_detail(format!("The trigger has {}.", arguments.len())));
         };
         let action = Action::named(action)?;
-        let criterion = Criterion::parse(criterion)?;
+        let criterion = GuardCriterion::parse(criterion)?;
         let (mark_column, following) = match columns {
             [] => (None, &[][..]),
             [mark, following @ ..] => (Some(mark.clone()).filter(|mark| !mark.is_empty()), following),

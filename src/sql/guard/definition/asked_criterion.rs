@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::nearness::Nearness;
 
-use super::criterion::{Criterion, by_radii};
+use super::criterion::{GuardCriterion, by_radii};
 use crate::postgres::error::user_error;
 use crate::sql::arguments::{check_distance, check_resemblance};
 use crate::sql::fingerprint::options::{Document, RawJsonb, read, to_json_text};
@@ -14,8 +14,8 @@ use crate::sql::radii::check_radii;
 
 /// Criteria in order of preference. A guard gets the first one whose layout its table has indexed.
 pub struct Criteria {
-    pub first: Criterion,
-    pub others: Vec<Criterion>,
+    pub first: GuardCriterion,
+    pub others: Vec<GuardCriterion>,
 }
 
 /// The criterion that a user asks for. The defaults depend on the table.
@@ -104,7 +104,7 @@ impl AskedCriterion {
             // If the default radii exclude no fingerprint within the distance, they only make the search longer.
             let is_by_distance = self.radii.is_none() && near.is_exact();
             let near = if is_by_distance { Nearness::within(near.max_distance()) } else { near };
-            Ok(Criterion { near, resemblance, options: self.options.clone() })
+            Ok(GuardCriterion { near, resemblance, options: self.options.clone() })
         };
         let first = criterion(radii.next().unwrap_or_default())?;
         Ok(Criteria { first, others: radii.map(criterion).collect::<Result<_, _>>()? })

@@ -13,7 +13,7 @@ use crate::sql::radii::wrong_radii;
 /// The criterion by which two rows are near-duplicates. As a trigger's argument: `3`, or `10 radii 1,1,1,1 resemblance
 /// 0.89 options {"numbers": "same"}`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Criterion {
+pub struct GuardCriterion {
     /// Which fingerprints are near.
     pub near: Nearness,
     /// The smallest resemblance of the texts; None if texts are not compared.
@@ -27,7 +27,7 @@ const RADII: &str = "radii";
 const RESEMBLANCE: &str = "resemblance";
 const OPTIONS: &str = " options ";
 
-impl Criterion {
+impl GuardCriterion {
     pub fn parse(argument: &str) -> Result<Self, ErrorReport> {
         let wrong = |of: &str, given: &str| {
             let message = format!("{of} \"{}\" is not a number", shorten(given));
@@ -60,7 +60,7 @@ impl Criterion {
     }
 }
 
-impl fmt::Display for Criterion {
+impl fmt::Display for GuardCriterion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.near.max_distance())?;
         if self.near.blocks().is_some() {

@@ -14,7 +14,7 @@ use super::action::Action;
 use super::among::GuardCondition;
 use super::arguments::Arguments;
 use super::cache::Cache;
-use super::criterion::Criterion;
+use super::criterion::GuardCriterion;
 use super::distribution::{check_sees_all, user_names_of};
 use super::log::Log;
 use super::mark_column::Mark;
@@ -48,7 +48,7 @@ pub struct Guard {
     pub secret: Secret,
     pub key_blocks: KeyBlocks,
     pub action: Action,
-    pub criterion: Criterion,
+    pub criterion: GuardCriterion,
     /// The table that gets a row for each row that is skipped or marked.
     pub log: Option<Log>,
     /// The condition under which existing rows count; None if all rows count.

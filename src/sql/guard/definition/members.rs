@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
 use super::asked_criterion::Criteria;
-use super::criterion::Criterion;
+use super::criterion::GuardCriterion;
 use super::scope::GuardScope;
 use super::searched_table::SearchedTable;
 use crate::postgres::catalog::column::Column;
@@ -61,7 +61,7 @@ impl Members {
         &self,
         fingerprint: &str,
         scope: &[String],
-        criterion: &Criterion,
+        criterion: &GuardCriterion,
         schema: Option<ExtensionSchema>,
     ) -> Result<Vec<SearchedTable>, ErrorReport> {
         let has_blocks = |schema: &ExtensionSchema| schema.function(c"simhash_block", SIMHASH_BLOCK).is_some();
@@ -90,8 +90,8 @@ impl Members {
         scope: &[String],
         criteria: Criteria,
         schema: ExtensionSchema,
-    ) -> Result<(Criterion, Vec<SearchedTable>), ErrorReport> {
-        let search = |criterion: Criterion| {
+    ) -> Result<(GuardCriterion, Vec<SearchedTable>), ErrorReport> {
+        let search = |criterion: GuardCriterion| {
             let searched = self.searched(fingerprint, scope, &criterion, Some(schema))?;
             Ok((criterion, searched))
         };

@@ -9,7 +9,7 @@ use simhash::fingerprint::options::Options;
 use simhash::search::growth::{Growth, Total};
 use simhash::search::nearness::Nearness;
 
-use super::criterion::Criterion;
+use super::criterion::GuardCriterion;
 use super::scope::GuardScope;
 use crate::postgres::catalog::column::{Column, distinct_values};
 use crate::postgres::catalog::partition::partition_columns;
@@ -83,7 +83,7 @@ impl SearchedTable {
         table: &Relation,
         fingerprint: &Column,
         scope: GuardScope,
-        criterion: &Criterion,
+        criterion: &GuardCriterion,
         schema: ExtensionSchema,
     ) -> Result<Option<Self>, ErrorReport> {
         let source = match criterion.resemblance {
@@ -182,7 +182,7 @@ impl SourceColumns {
     fn read(
         table: &Relation,
         fingerprint: &Column,
-        criterion: &Criterion,
+        criterion: &GuardCriterion,
         schema: ExtensionSchema,
     ) -> Result<Self, ErrorReport> {
         let Some(source) = TextSource::of_column(table, fingerprint, schema)? else {

@@ -10,7 +10,7 @@ use super::sample::Preview;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::{algorithm_error, notice, tick};
-use crate::sql::guard::definition::criterion::Criterion;
+use crate::sql::guard::definition::criterion::GuardCriterion;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::indexed::fingerprint_sample::SampledTable;
 use crate::sql::indexed::scope::Scope;
@@ -64,7 +64,7 @@ pub fn report_cost(
     table: &Target,
     family: &[Target],
     fingerprint: &str,
-    criterion: Criterion,
+    criterion: GuardCriterion,
     among: Option<String>,
     searched: Vec<SearchedTable>,
 ) -> Result<(), ErrorReport> {

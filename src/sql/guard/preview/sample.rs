@@ -18,7 +18,7 @@ use crate::postgres::text::to_server;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::guard::definition::among::{AskedCondition, GuardCondition};
 use crate::sql::guard::definition::asked_criterion::AskedCriterion;
-use crate::sql::guard::definition::criterion::Criterion;
+use crate::sql::guard::definition::criterion::GuardCriterion;
 use crate::sql::guard::definition::members::Members;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::guard::row::among::Among;
@@ -31,7 +31,7 @@ const MAX_TIMES_SAMPLE: i64 = 4;
 
 /// A guard that looks up sampled rows.
 pub struct Preview {
-    pub criterion: Criterion,
+    pub criterion: GuardCriterion,
     /// Whether the fingerprints are made from texts.
     pub has_text: bool,
     pub searched: Vec<SearchedTable>,
@@ -62,7 +62,7 @@ impl Preview {
         let (criterion, mut searched) = members.searched_by_layout(fingerprint, scope, criteria, schema)?;
         if has_text && criterion.resemblance.is_none() {
             // Show resemblances even if the criterion has none.
-            let with_texts = Criterion { resemblance: Some(0.0), ..criterion.clone() };
+            let with_texts = GuardCriterion { resemblance: Some(0.0), ..criterion.clone() };
             searched = members.searched(fingerprint, scope, &with_texts, Some(schema))?;
         }
         let among = among.map(|among| among.check(&relation, None)).transpose()?;
@@ -71,7 +71,7 @@ impl Preview {
 
     pub fn of_tables(
         function: Oid,
-        criterion: Criterion,
+        criterion: GuardCriterion,
         has_text: bool,
         among: Option<String>,
         owner: Oid,
