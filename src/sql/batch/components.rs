@@ -15,15 +15,14 @@ use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::ordering::TypeOrder;
 use crate::postgres::raised::forward_errors;
 
-type ComponentTable = TableIterator<'static, (name!(id, Option<AnyElement>), name!(component, Option<AnyElement>))>;
-
 #[pg_extern(sql = false)]
 fn simhash_components(
     a: AnyArray,
     b: AnyArray,
     progress: bool,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<ComponentTable, ErrorReport> {
+) -> Result<TableIterator<'static, (name!(id, Option<AnyElement>), name!(component, Option<AnyElement>))>, ErrorReport>
+{
     // As in simhash_pairs, PostgreSQL has made the arrays without a check for interrupts, and they live as long as the
     // iterator.
     tick();

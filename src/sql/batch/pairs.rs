@@ -15,16 +15,16 @@ use crate::postgres::arrays::bigints;
 use crate::postgres::error::{algorithm_error, raise, tick, user_error};
 use crate::sql::arguments::check_distance;
 
-type PairTable =
-    TableIterator<'static, (name!(a, Option<AnyElement>), name!(b, Option<AnyElement>), name!(distance, i32))>;
-
 #[pg_extern(sql = false)]
 fn simhash_pairs(
     ids: AnyArray,
     fingerprints: AnyArray,
     max_distance: i32,
     progress: bool,
-) -> Result<PairTable, ErrorReport> {
+) -> Result<
+    TableIterator<'static, (name!(a, Option<AnyElement>), name!(b, Option<AnyElement>), name!(distance, i32))>,
+    ErrorReport,
+> {
     let near = Nearness::within(check_distance(max_distance)?);
     // PostgreSQL does not check for interrupts while it makes arrays, which takes tens of milliseconds for ten million
     // elements.

@@ -11,11 +11,15 @@ use super::options::{Document, RawJsonb, read};
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{RawText, decode, to_datum};
 
-type DifferenceTable =
-    TableIterator<'static, (name!(side, &'static str), name!(feature, Option<AnyElement>), name!(weight, f64))>;
-
 #[pg_extern(sql = false)]
-fn simhash_difference(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) -> Result<DifferenceTable, ErrorReport> {
+fn simhash_difference(
+    a: RawText<'_>,
+    b: RawText<'_>,
+    options: RawJsonb<'_>,
+) -> Result<
+    TableIterator<'static, (name!(side, &'static str), name!(feature, Option<AnyElement>), name!(weight, f64))>,
+    ErrorReport,
+> {
     let options = read(Document::Jsonb(options))?;
     let (a, b) = (decode(a)?, decode(b)?);
     let lists = with_fingerprinter(|fingerprinter| difference(fingerprinter, &a, &b, &options, &tick))

@@ -10,10 +10,14 @@ use super::simhash::to_bigint;
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{RawText, decode, to_datum};
 
-type FeaturesTable = TableIterator<'static, (name!(feature, Option<AnyElement>), name!(weight, f64), name!(hash, i64))>;
-
 #[pg_extern(sql = false)]
-fn simhash_features(content: RawText<'_>, options: RawJsonb<'_>) -> Result<FeaturesTable, ErrorReport> {
+fn simhash_features(
+    content: RawText<'_>,
+    options: RawJsonb<'_>,
+) -> Result<
+    TableIterator<'static, (name!(feature, Option<AnyElement>), name!(weight, f64), name!(hash, i64))>,
+    ErrorReport,
+> {
     let options = read(Document::Jsonb(options))?;
     let content = decode(content)?;
     let features = with_fingerprinter(|fingerprinter| fingerprinter.features(&content, &options, &tick))

@@ -19,30 +19,31 @@ use crate::postgres::raised::forward_errors;
 use crate::postgres::text::from_server;
 use crate::sql::arguments::check_distance;
 
-type SkewTable = TableIterator<
-    'static,
-    (
-        name!(blocks, i32),
-        name!(indexed, bool),
-        name!(probes, i64),
-        name!(commonest, Vec<f64>),
-        name!(candidates, f64),
-        name!(worst, f64),
-        name!(cost, f64),
-        name!(best, bool),
-        name!(within, i32),
-        name!(radii, Vec<i32>),
-        name!(found, Option<f64>),
-    ),
->;
-
 #[pg_extern(sql = false)]
 fn simhash_skew_radii(
     target: Option<pg_sys::Oid>,
     fingerprint: Option<&CStr>,
     max_distance: Option<i32>,
     scope: Option<AnyArray>,
-) -> Result<SkewTable, ErrorReport> {
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(blocks, i32),
+            name!(indexed, bool),
+            name!(probes, i64),
+            name!(commonest, Vec<f64>),
+            name!(candidates, f64),
+            name!(worst, f64),
+            name!(cost, f64),
+            name!(best, bool),
+            name!(within, i32),
+            name!(radii, Vec<i32>),
+            name!(found, Option<f64>),
+        ),
+    >,
+    ErrorReport,
+> {
     let (Some(target), Some(fingerprint), true) = (target, fingerprint, scope.is_some()) else {
         return Ok(TableIterator::empty());
     };
@@ -55,20 +56,6 @@ fn simhash_skew_radii(
     })))
 }
 
-type ScopedSkewTable = TableIterator<
-    'static,
-    (
-        name!(blocks, i32),
-        name!(indexed, bool),
-        name!(probes, i64),
-        name!(commonest, Vec<f64>),
-        name!(candidates, f64),
-        name!(worst, f64),
-        name!(cost, f64),
-        name!(best, bool),
-    ),
->;
-
 /// The function as version 0.3.0 declares it, for databases that have not been updated: without radii.
 #[pg_extern(sql = false)]
 fn simhash_skew_scoped(
@@ -76,7 +63,22 @@ fn simhash_skew_scoped(
     fingerprint: &CStr,
     max_distance: i32,
     scope: AnyArray,
-) -> Result<ScopedSkewTable, ErrorReport> {
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(blocks, i32),
+            name!(indexed, bool),
+            name!(probes, i64),
+            name!(commonest, Vec<f64>),
+            name!(candidates, f64),
+            name!(worst, f64),
+            name!(cost, f64),
+            name!(best, bool),
+        ),
+    >,
+    ErrorReport,
+> {
     let rows = skew_rows(target, fingerprint, within(max_distance)?, &Scope::read(Some(scope))?)?;
     Ok(TableIterator::new(rows.map(SkewRow::into_columns)))
 }

@@ -52,7 +52,23 @@ fn simhash_preview_radii(
     options: Option<RawJsonb<'_>>,
     among: Option<RawText<'_>>,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<PreviewTable, ErrorReport> {
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(distance, Option<i32>),
+            name!(duplicate, bool),
+            name!(rows, i64),
+            name!(share, f64),
+            name!(resemblance, Option<f64>),
+            name!(example, Option<AnyElement>),
+            name!(earlier, Option<AnyElement>),
+            name!(example_text, Option<AnyElement>),
+            name!(earlier_text, Option<AnyElement>),
+        ),
+    >,
+    ErrorReport,
+> {
     let asked = AskedCriterion::read(max_distance, radii, resemblance, options)?;
     let among = among.map(AskedCondition::new).transpose()?;
     preview(target, asked, scope, fingerprint, sample, among, fcinfo)
@@ -69,7 +85,23 @@ fn simhash_preview(
     fingerprint: Option<&CStr>,
     sample: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
-) -> Result<PreviewTable, ErrorReport> {
+) -> Result<
+    TableIterator<
+        'static,
+        (
+            name!(distance, Option<i32>),
+            name!(duplicate, bool),
+            name!(rows, i64),
+            name!(share, f64),
+            name!(resemblance, Option<f64>),
+            name!(example, Option<AnyElement>),
+            name!(earlier, Option<AnyElement>),
+            name!(example_text, Option<AnyElement>),
+            name!(earlier_text, Option<AnyElement>),
+        ),
+    >,
+    ErrorReport,
+> {
     let asked = AskedCriterion::read(max_distance, None, resemblance, None)?.without_default_radii();
     preview(target, asked, scope, fingerprint, sample, None, fcinfo)
 }

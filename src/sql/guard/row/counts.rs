@@ -68,7 +68,8 @@ impl GuardCounts {
     }
 }
 
-type CountsTable = TableIterator<
+#[pg_extern(sql = false)]
+fn simhash_guard_counts() -> TableIterator<
     'static,
     (
         name!(target, Oid),
@@ -78,10 +79,7 @@ type CountsTable = TableIterator<
         name!(skipped, i64),
         name!(marked, i64),
     ),
->;
-
-#[pg_extern(sql = false)]
-fn simhash_guard_counts() -> CountsTable {
+> {
     let mut rows: Vec<_> = COUNTS.with_borrow(|counts| {
         let row = |((target, guard), counts): (&CountedGuard, &Rc<GuardCounts>)| {
             let GuardCounts { checked, rejected, skipped, marked } = &**counts;
