@@ -176,14 +176,6 @@ impl QueryPlan {
     }
 }
 
-/// The error if the names in a query mean another table than `table`.
-pub fn renamed(table: Oid) -> ErrorReport {
-    let message = format!("relation with OID {} was renamed while it was being sampled", table.to_u32());
-    user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
-        .set_detail("Its schema was probably renamed.")
-        .set_hint("Call the function again.")
-}
-
 fn not_one_statement() -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a query must be one statement")
 }

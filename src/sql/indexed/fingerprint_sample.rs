@@ -17,7 +17,7 @@ use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::{Relation, no_such_relation, relation_name};
 use crate::postgres::error::{algorithm_error, user_error};
 use crate::postgres::expression::Variable;
-use crate::postgres::query::{Query, renamed};
+use crate::postgres::query::Query;
 use crate::postgres::text::to_server;
 
 /// The limit on the pages of a table that are sampled: 64 MB.
@@ -85,7 +85,7 @@ impl SampledTable {
         let expected = Variable { varno: 1, attnum: self.column, levels_up: 0 };
         let column = query.returned().first().and_then(|returned| returned.without_relabelling().column());
         if query.table() != Some(self.oid) || column != Some(expected) {
-            return Err(renamed(self.oid));
+            return Err(renamed_while_sampled(self.oid));
         }
         query.each_value(|fingerprint| sample.add(fingerprint.value() as u64))?;
         let rows = sample.added() as f64 / (f64::from(percent) / 100.0);
@@ -158,4 +158,12 @@ fn check_is_here(table: pg_sys::Oid) -> Result<(), ErrorReport> {
 /// The error for a failed call of SPI. PostgreSQL raises its own errors about queries, so this is an internal error.
 fn internal(error: SpiError) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, error.to_string())
+}
+
+/// The error if the names in a query mean another table than `table`.
+pub fn renamed_while_sampled(table: pg_sys::Oid) -> ErrorReport {
+    let message = format!("relation with OID {} was renamed while it was being sampled", table.to_u32());
+    user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
+        .set_detail("Its schema was probably renamed.")
+        .set_hint("Call the function again.")
 }

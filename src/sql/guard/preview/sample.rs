@@ -13,7 +13,7 @@ use super::groups::{Example, GroupKey, GroupKind, PreviewGroups};
 use crate::postgres::call::Call;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::heap::row::{Row, TableSlot};
-use crate::postgres::query::{Query, renamed};
+use crate::postgres::query::Query;
 use crate::postgres::text::to_server;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::guard::definition::among::{AskedCondition, GuardCondition};
@@ -24,6 +24,7 @@ use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::guard::row::among::Among;
 use crate::sql::guard::row::confirmation::TextReader;
 use crate::sql::indexed::fingerprint_column::fingerprint_column;
+use crate::sql::indexed::fingerprint_sample::renamed_while_sampled;
 use crate::sql::indexed::text_source::TextSource;
 
 /// The limit on the rows that are looked up, as a multiple of the sample that is asked for.
@@ -165,7 +166,7 @@ fn sampled_tids(
     ))?)?;
     // The table is locked, but another table may have got its name.
     if query.table() != Some(table.oid) {
-        return Err(renamed(table.oid));
+        return Err(renamed_while_sampled(table.oid));
     }
     let mut tids = Vec::new();
     // SAFETY: a ctid is a pointer to a tid, which is copied.
