@@ -40,20 +40,3 @@ FROM generate_series(1, 100000) n;
 SELECT simhash(features) = simhash(features, weights) AS same,
     simhash(features) = (SELECT simhash_agg(feature, 1) FROM unnest(features) AS feature) AS rows
 FROM large;
-
--- Against the definition, bit by bit: the fingerprint of a single feature is its hash; a bit is 1 if the features that
--- have it weigh more than the others.
-CREATE TEMP TABLE bags AS
-SELECT bag, array_agg(feature ORDER BY n) AS features, array_agg(weight ORDER BY n) AS weights
-FROM (SELECT bag, n, md5(bag || '/' || n % 9), ('x' || left(md5(bag || '-' || n), 4))::bit(16)::int % 1000 / 8.0
-      FROM generate_series(1, 100) bag, LATERAL generate_series(1, 1 + bag % 23) n) AS votes (bag, n, feature, weight)
-GROUP BY bag;
-CREATE FUNCTION pg_temp.by_definition(features text[], weights numeric[]) RETURNS bigint LANGUAGE sql AS $$
-    SELECT bit_or(CASE WHEN sum > 0 THEN 1::bigint << bit ELSE 0 END)
-    FROM (SELECT bit, sum(CASE WHEN simhash(ARRAY[feature]) >> bit & 1 = 1 THEN weight ELSE -weight END)
-          FROM generate_series(0, 63) bit, unnest(features, weights) AS votes (feature, weight)
-          GROUP BY bit) AS sums (bit, sum)
-$$;
-SELECT count(*), bool_and(simhash(features, weights) = pg_temp.by_definition(features, weights)) AS weighted,
-    bool_and(simhash(features) = pg_temp.by_definition(features, array_fill(1, ARRAY[cardinality(features)]))) AS plain
-FROM bags WHERE (SELECT sum(w) FROM unnest(weights) w) > 0;

@@ -9,23 +9,6 @@ SELECT simhash_block(-1, 0, 2) AS half, simhash_block(-1, 0, 3) AS first_third, 
     simhash_block(-9223372036854775808, 0, 2) AS least, simhash_block(9223372036854775807, 0, 2) AS greatest;
 SELECT simhash_block(fingerprint => :fingerprint, block => 1, blocks => 4) = x'4567'::int AS named;
 
--- Widths: if 64 is not a multiple, the first blocks are one bit wider. All blocks together make up the fingerprint.
-CREATE TEMP TABLE layouts AS
-SELECT blocks, block, 64 / blocks + CASE WHEN block < 64 % blocks THEN 1 ELSE 0 END AS width
-FROM generate_series(2, 8) blocks, LATERAL generate_series(0, blocks - 1) block;
-CREATE TEMP TABLE fingerprints AS
-SELECT ('x' || left(md5(n::text), 16))::bit(64)::bigint AS fingerprint FROM generate_series(1, 300) n
-UNION VALUES (0), (-1), (1), (9223372036854775807), (-9223372036854775808);
-SELECT blocks, array_agg(width ORDER BY block) AS widths FROM layouts GROUP BY blocks ORDER BY blocks;
-SELECT blocks, count(*), bool_and(concatenated::bit(64)::bigint = fingerprint) AS gives_back,
-    bool_and(in_range) AS in_range
-FROM (SELECT blocks, fingerprint, string_agg(substring(value::bit(32)::text FROM 33 - width), '' ORDER BY block),
-          bool_and(width = 32 OR value BETWEEN 0 AND (1 << width) - 1)
-      FROM (SELECT blocks, block, width, fingerprint, simhash_block(fingerprint, block, blocks) AS value
-            FROM layouts, fingerprints) AS cut
-      GROUP BY blocks, fingerprint) AS cuts (blocks, fingerprint, concatenated, in_range)
-GROUP BY blocks ORDER BY blocks;
-
 -- NULL in, NULL out.
 SELECT simhash_block(NULL, 0) IS NULL AND simhash_block(1, NULL) IS NULL AND simhash_block(1, 0, NULL) IS NULL
     AND simhash_probes(NULL, 0, 4, 3) IS NULL AND simhash_probes(1, NULL, 4, 3) IS NULL

@@ -42,32 +42,6 @@ SELECT errors(
 \pset format aligned
 \pset tuples_only off
 
--- The same in SQL, from the features as simhash_features lists them.
-CREATE TEMP TABLE texts AS
-SELECT n AS id, string_agg(CASE word % 3 WHEN 0 THEN '检索' || chr(19968 + word) WHEN 1 THEN 'Word' ELSE 'w' END
-    || word % 31, CASE WHEN word % 2 = 0 THEN ' ' ELSE '' END ORDER BY i) AS body
-FROM generate_series(1, 20) n, generate_series(1, 60) i,
-    LATERAL (SELECT (n * n + i * i * (n % 4)) % 97) AS words (word)
-GROUP BY n;
-INSERT INTO texts VALUES (21, ''), (22, 'w1'), (23, 'W1 w1 w1'), (24, '检'), (25, '-');
-CREATE TEMP TABLE options (options) AS VALUES (jsonb '{}'), ('{"tokens": "chars"}'), ('{"ngram": 2}'),
-    ('{"weight": "log"}'), ('{"weight": "tf"}'), ('{"case_fold": false}'), ('{"top": 5}'),
-    ('{"tokens": "chars", "ngram": 1, "weight": "tf", "top": 7, "case_fold": false}');
-SELECT options, count(*) AS pairs, count(found) AS found, count(*) FILTER (WHERE found BETWEEN 0.01 AND 0.99) AS partly,
-    bool_and(found IS NOT DISTINCT FROM expected) AS right, bool_and(found BETWEEN 0 AND 1) AS in_bounds,
-    bool_and(found IS NOT DISTINCT FROM simhash_resemblance(b, a, options)) AS symmetric,
-    bool_and((found IS NULL) = (simhash(a, options) IS NULL OR simhash(b, options) IS NULL)) AS null_as_fingerprints
-FROM options CROSS JOIN texts AS first (a_id, a) CROSS JOIN texts AS second (b_id, b)
-    CROSS JOIN LATERAL (SELECT simhash_resemblance(a, b, options)) AS call (found)
-    LEFT JOIN LATERAL (
-        SELECT sum(least(coalesce(f.weight, 0), coalesce(s.weight, 0)))
-            / sum(greatest(coalesce(f.weight, 0), coalesce(s.weight, 0)))
-        FROM simhash_features(a, options) AS f FULL JOIN simhash_features(b, options) AS s USING (feature)
-        HAVING count(f.hash) > 0 AND count(s.hash) > 0
-    ) AS computed (expected) ON true
-WHERE a_id <= b_id
-GROUP BY options ORDER BY options::text;
-
 -- It confirms what fingerprints propose. The planner evaluates it last, as it costs the most.
 CREATE TABLE articles (id integer PRIMARY KEY, body text);
 INSERT INTO articles SELECT n, string_agg(substr(md5(n || ' ' || i), 1, 4), ' ' ORDER BY i)

@@ -4,23 +4,6 @@ SELECT n, string_agg(CASE n % 3 WHEN 0 THEN '检索' ELSE 'Word' END || word * n
 FROM generate_series(1, 20) n, generate_series(1, 60) word GROUP BY n
 UNION ALL VALUES (21, ''), (22, '?!'), (23, 'a'), (24, 'あ'), (25, NULL);
 
--- Element i is the fingerprint with the options' seed + i - 1.
-CREATE TEMP TABLE options (options) AS VALUES (jsonb '{}'), ('{"seed": 5}'), ('{"seed": 18446744073709551613}'),
-    ('{"tokens": "chars", "ngram": 3}'), ('{"weight": "tf", "top": 7}'), ('{"tokens": "dictionary"}'),
-    ('{"weights": {"Word9": 0.5, "word8": 0, "检索": 0.25}}'),
-    ('{"weight": "log", "top": 9, "weights": {"word7": 0.125}, "seed": 3}');
-CREATE FUNCTION pg_temp.seeded(options jsonb, further integer) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
-    SELECT options || jsonb_build_object('seed',
-        (coalesce((options ->> 'seed')::numeric, 0) + further) % 18446744073709551616)
-$$;
-SELECT options, count(*), count(wide) AS with_features, bool_and((wide IS NULL) = (first IS NULL)) AS null_as_simhash,
-    bool_and(cardinality(wide) = 4 AND array_lower(wide, 1) = 1) AS four, bool_and(wide[1] = first) AS first_is_simhash,
-    bool_and(wide[2] = simhash(body, pg_temp.seeded(options, 1)) AND wide[3] = simhash(body, pg_temp.seeded(options, 2))
-        AND wide[4] = simhash(body, pg_temp.seeded(options, 3))) AS seeds_follow,
-    bool_and(wide[1] <> wide[2]) AS words_differ
-FROM options, texts, LATERAL (SELECT simhash_wide(body, 4, options), simhash(body, options)) AS found (wide, first)
-GROUP BY options ORDER BY options::text;
-
 -- Two words by default; 1 to 16.
 SELECT simhash_wide('hello'), simhash('hello') AS first, simhash('hello', '{"seed": 1}') AS second,
     simhash_wide('hello', 1) AS one, cardinality(simhash_wide('hello', 16)) AS sixteen,
