@@ -264,8 +264,7 @@ class Interrupted(unittest.TestCase):
     def cancel_waiting(self, pid):
         """Cancels what this backend runs as soon as it waits for another session."""
         waiting = "SELECT pg_cancel_backend(%(pid)s) WHERE pg_blocking_pids(%(pid)s) <> '{}'"
-        while not self.connection.execute(waiting, {"pid": pid}).fetchone():
-            time.sleep(0.01)
+        until(lambda: self.connection.execute(waiting, {"pid": pid}).fetchone(), "a wait for another session")
 
     def interrupt_all(self, rounds):
         for _ in range(rounds):

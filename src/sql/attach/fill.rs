@@ -89,6 +89,9 @@ fn may_commit(call: Call<'_>) -> bool {
     context.is_some_and(|context| unsafe { !(*context.cast::<pg_sys::CallContext>()).atomic })
 }
 
+/// Progress is not reported for a family with fewer pages: it is filled within a second, unless it waits for others.
+const MIN_REPORTED_PAGES: u64 = 1_000;
+
 struct FillProgress {
     pages: u64,
     pages_done: u64,
@@ -104,7 +107,7 @@ impl FillProgress {
     fn add(&mut self, pages: u64, rows: u64) {
         self.pages_done += pages;
         self.rows += rows;
-        if self.schedule.is_due(Instant::now()) {
+        if self.pages >= MIN_REPORTED_PAGES && self.schedule.is_due(Instant::now()) {
             notice(format!("fill: {}, {} rows got a fingerprint", self.share(), self.rows));
         }
     }

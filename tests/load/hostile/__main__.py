@@ -112,7 +112,7 @@ class Session:
                 run(random_calls.statements(rng.choice(self.functions)))
             # Which may itself be cancelled.
             while self.client.set_timeout(3000) is None:
-                pass
+                self.client.leave_transaction()
         elif way == "short of memory":
             self.short_of_memory(rng, random_calls)
         elif way == "again":

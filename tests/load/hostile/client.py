@@ -50,9 +50,6 @@ class Client:
         )
         self.connection.add_notice_handler(self.notice)
         self.warnings = []
-        for name, value in SETTINGS.items():
-            self.connection.execute(f"SET {name} = '{value}'")
-        self.timeout = 3.0
         # Without memory, PostgreSQL says of a library what it says of one that is broken.
         for library in ("pg_simhash", "plpgsql"):
             self.connection.execute(f"LOAD '{library}'")
@@ -61,6 +58,9 @@ class Client:
         # Its first page takes memory for temporary tables, for lack of which PostgreSQL ends a session.
         self.connection.execute("INSERT INTO temporary VALUES (0)")
         self.connection.execute("DELETE FROM temporary")
+        # Last, so that the limits do not end what the client itself needs.
+        self.connection.execute("; ".join(f"SET {name} = '{value}'" for name, value in SETTINGS.items()))
+        self.timeout = 3.0
 
     def notice(self, diagnostics):
         if diagnostics.severity_nonlocalized == "WARNING":
@@ -149,4 +149,6 @@ class Client:
         before: where it cannot grow, the system ends the process, whatever that does."""
         self.run("SELECT repeat('[', 100000)::jsonb")
         limit = f"$(($(sed -n 's/^VmSize:[^0-9]*\\([0-9]*\\) kB/\\1/p' /proc/$PPID/status) * 1024 + {more}))"
+        self.set_timeout(60_000)
         self.execute(f"COPY (SELECT) TO PROGRAM $program$prlimit --pid $PPID --as={limit}:; cat >/dev/null$program$")
+        self.set_timeout(3000)

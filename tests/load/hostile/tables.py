@@ -254,7 +254,8 @@ class Table:
         )
         found = []
         for scan in ("off", "on"):
-            self.run("BEGIN")
+            if self.run("BEGIN") is None:
+                return
             self.run(f"SET LOCAL enable_seqscan = {scan}")
             if scan == "on":
                 self.run("SET LOCAL enable_indexscan = off")
@@ -313,7 +314,9 @@ class Table:
         """Some of it is undone, and so is what is known of the table."""
         rng = self.rng
         before = dict(self.attached), dict(self.online), self.guard
-        self.run("BEGIN" + rng.choice(("", " ISOLATION LEVEL REPEATABLE READ", " ISOLATION LEVEL SERIALIZABLE")))
+        isolation = rng.choice(("", " ISOLATION LEVEL REPEATABLE READ", " ISOLATION LEVEL SERIALIZABLE"))
+        if self.run("BEGIN" + isolation) is None:
+            return
         for _ in range(rng.randint(1, 4)):
             self.run("SAVEPOINT s")
             rng.choice((self.attach, self.detach, self.put_guard, self.write, self.write, self.attach_online))()

@@ -61,8 +61,11 @@ def vacuum():
 def kill_backend():
     with table.connect() as connection:
         found = connection.execute(BACKEND).fetchone()
-    if found:
-        os.kill(found[0], signal.SIGKILL)
+    try:
+        if found:
+            os.kill(found[0], signal.SIGKILL)
+    except ProcessLookupError:
+        return None  # It has ended by itself.
     return found
 
 
