@@ -138,8 +138,15 @@ SELECT * FROM compare('digits', ARRAY[
     'bit_count((''x'' || phash)::bit(32) # (''x'' || ''$H'')::bit(32)) <= $K',
     'bit_count((''x'' || lower(phash))::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K']);
 -- By a nondeterministic collation, replace raises an error, or from PostgreSQL 18 on may replace other characters too.
+-- Without ICU, no collation is nondeterministic.
+SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') AS has_icu \gset
+\if :has_icu
 CREATE COLLATION no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-SELECT form, is_searched('SELECT FROM numbers WHERE ' || form) AS searched FROM unnest(ARRAY[
+\else
+CREATE COLLATION no_case FROM "C";
+\endif
+SELECT form, is_searched('SELECT FROM numbers WHERE ' || form) AND (:'has_icu' OR form !~ 'replace.*no_case') AS searched
+FROM unnest(ARRAY[
     'length(replace((fp # 42)::bit(64)::text, ''0'' COLLATE "C", '''')) <= 3',
     'length(replace((fp # 42)::bit(64)::text COLLATE "C", ''0'', '''')) <= 3',
     'length(replace((fp # 42)::bit(64)::text, ''0'' COLLATE no_case, '''')) <= 3',
