@@ -21,6 +21,11 @@ impl<'a> Call<'a> {
         Self { info, lifetime: PhantomData }
     }
 
+    #[cfg(feature = "pg19")]
+    pub fn info(self) -> pg_sys::FunctionCallInfo {
+        self.info
+    }
+
     pub fn function(self) -> Oid {
         // SAFETY: a running call knows its function.
         unsafe { (*(*self.info).flinfo).fn_oid }

@@ -165,6 +165,12 @@ pub mod windowapi {
             is_out: *mut bool,
         ) -> Datum;
         pub fn WinGetFuncArgCurrent(window: WindowObject, argument: c_int, is_null: *mut bool) -> Datum;
+        #[cfg(feature = "pg19")]
+        pub fn WinCheckAndInitializeNullTreatment(
+            window: WindowObject,
+            is_allowed: bool,
+            call: pg_sys::FunctionCallInfo,
+        );
     }
 }
 

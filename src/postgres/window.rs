@@ -11,6 +11,8 @@ use pgrx::{AnyArray, FromDatum};
 use super::call::Call;
 use super::error::user_error;
 use super::ffi::guarded;
+#[cfg(feature = "pg19")]
+use super::ffi::windowapi::WinCheckAndInitializeNullTreatment;
 use super::ffi::windowapi::{
     FROM_HEAD, WinGetCurrentPosition, WinGetFuncArgCurrent, WinGetFuncArgInPartition, WinGetPartitionLocalMemory,
     WinGetPartitionRowCount, WinSetMarkPosition, WindowObject,
@@ -45,6 +47,9 @@ impl Window {
         // SAFETY: the window object of the running call. The memory has the same size in each call of a partition.
         unsafe {
             let (rows, current, numbers) = guarded(|| {
+                // An error with RESPECT NULLS or IGNORE NULLS.
+                #[cfg(feature = "pg19")]
+                WinCheckAndInitializeNullTreatment(object, false, call.info());
                 let rows = WinGetPartitionRowCount(object);
                 let current = WinGetCurrentPosition(object);
                 WinSetMarkPosition(object, current);

@@ -1,0 +1,10 @@
+-- RESPECT NULLS and IGNORE NULLS, which exist since PostgreSQL 19: rows without a fingerprint are in no cluster in any case.
+SELECT current_setting('server_version_num')::integer < 190000 AS without_ignore_nulls \gset
+\if :without_ignore_nulls
+\quit
+\endif
+\pset format unaligned
+\pset tuples_only on
+SELECT errors('SELECT simhash_cluster(f) IGNORE NULLS OVER () FROM (VALUES (1::bigint), (NULL)) AS docs (f)',
+    'SELECT simhash_cluster(f) RESPECT NULLS OVER () FROM (VALUES (1::bigint), (NULL)) AS docs (f)',
+    'SELECT simhash_duplicate_of(f, NULL) IGNORE NULLS OVER () FROM (VALUES (1::bigint), (NULL)) AS docs (f)');
