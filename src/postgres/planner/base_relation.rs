@@ -269,6 +269,19 @@ impl BaseRelation {
         })
     }
 
+    /// Whether another extension has chosen how this table is scanned, as pg_plan_advice does from PostgreSQL 19 on.
+    #[cfg(feature = "pg19")]
+    pub fn has_chosen_scan(&self) -> bool {
+        const SCANS: u32 = pg_sys::PGS_SEQSCAN
+            | pg_sys::PGS_INDEXSCAN
+            | pg_sys::PGS_INDEXONLYSCAN
+            | pg_sys::PGS_BITMAPSCAN
+            | pg_sys::PGS_TIDSCAN;
+        // SAFETY: the planner is at work on this relation.
+        let default = unsafe { (*(*self.root).glob).default_pgs_mask };
+        (self.rel().pgs_mask ^ default) & u64::from(SCANS) != 0
+    }
+
     fn index_infos(&self) -> impl Iterator<Item = &pg_sys::IndexOptInfo> {
         // SAFETY: the list has valid IndexOptInfo nodes, which live as long as the relation.
         unsafe { nodes(self.rel().indexlist).into_iter().map(|index: *mut pg_sys::IndexOptInfo| &*index) }

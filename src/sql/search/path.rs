@@ -66,7 +66,10 @@ unsafe extern "C-unwind" fn offer_scans(
             }
             if let Some(relation) = BaseRelation::new(root, relation, entry) {
                 let conditions = SearchCondition::all_of(relation);
-                if IS_ENABLED.get() && relation.is_table() {
+                let is_offered = IS_ENABLED.get() && relation.is_table();
+                #[cfg(feature = "pg19")]
+                let is_offered = is_offered && !relation.has_chosen_scan();
+                if is_offered {
                     offer(relation, &conditions);
                 }
                 estimate(relation, &conditions);

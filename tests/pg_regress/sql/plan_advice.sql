@@ -1,0 +1,20 @@
+-- pg_plan_advice, which exists since PostgreSQL 19: advice on how a table is scanned excludes the scan of block indexes.
+SELECT current_setting('server_version_num')::integer < 190000 AS without_plan_advice \gset
+\if :without_plan_advice
+\quit
+\endif
+LOAD 'pg_plan_advice';
+SET client_min_messages = warning;
+CREATE TABLE advised (id integer PRIMARY KEY, fp bigint);
+INSERT INTO advised SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 5000) AS n;
+SELECT simhash_attach('advised', 'fp', columns => false);
+EXPLAIN (COSTS OFF, PLAN_ADVICE) SELECT id FROM advised WHERE simhash_near(fp, 42);
+SET pg_plan_advice.advice = 'SEQ_SCAN(advised)';
+EXPLAIN (COSTS OFF) SELECT id FROM advised WHERE simhash_near(fp, 42);
+SET pg_plan_advice.advice = 'INDEX_SCAN(advised advised_pkey)';
+EXPLAIN (COSTS OFF) SELECT id FROM advised WHERE simhash_near(fp, 42) AND id < 10;
+-- Advice on another table, or on a join, excludes nothing.
+SET pg_plan_advice.advice = 'SEQ_SCAN(one) NESTED_LOOP_PLAIN(other)';
+EXPLAIN (COSTS OFF) SELECT one.id, other.id FROM advised AS one JOIN advised AS other ON simhash_near(one.fp, other.fp);
+RESET pg_plan_advice.advice;
+DROP TABLE advised;
