@@ -91,7 +91,8 @@ mod tests {
             USING (tenant, number)
         WHERE found.cluster IS DISTINCT FROM expected.cluster";
 
-    /// Inserts row by row, as a guard does, and counts the rows for which `simhash_duplicate_of` returns something else.
+    /// Inserts row by row, as a guard does, and counts the rows for which `simhash_duplicate_of` returns something
+    /// else.
     const ROW_BY_ROW: &str = "
         CREATE FUNCTION row_by_row(distance integer, bound double precision, options jsonb, radii integer[]) RETURNS bigint
         LANGUAGE plpgsql AS $$

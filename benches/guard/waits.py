@@ -45,7 +45,7 @@ def main():
             locks = value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid >= 3")
             found = pgbench(4, seconds, INSERT, lock_timeout=f"{max(1, seconds // 4)}s")
             copy.stdin.close()
-        blocked = found.count("aborted")
+        blocked = len(re.findall(r"client \d+ (?:script \d+ )?aborted", found))
         print(f"{locks} locks of the COPY {number('number of transactions actually processed', found):9,} rows"
               f" {blocked} writers failed, bar 0: {'reached' if blocked == 0 else 'MISSED'}", flush=True)
 
@@ -57,8 +57,8 @@ def create_docs():
 
 
 def idle_copy():
-    """A COPY that has sent two rows: PostgreSQL 19 processes a row only when the next one begins. psql sends what it has
-    read as soon as that is 8 kB."""
+    """A COPY that has sent three rows: PostgreSQL 19 processes a row only when the next one begins. psql sends what it
+    has read as soon as that is 8 kB."""
     copy = subprocess.Popen(["psql", "-Xq", "-c", "COPY docs (body) FROM STDIN"], stdin=subprocess.PIPE, text=True,
                             env=environment({}))
     for _ in range(3):
@@ -67,7 +67,8 @@ def idle_copy():
     waiting = ("SELECT count(*) FROM pg_stat_activity"
                " WHERE query LIKE 'COPY docs%' AND wait_event = 'ClientRead' AND backend_xid IS NOT NULL")
     while value(waiting) != "1":
-        pass
+        if copy.poll() is not None:
+            raise RuntimeError("the COPY has ended")
     return copy
 
 

@@ -4,9 +4,9 @@
 //! `cargo bench -p simhash --bench numbers -- FOLDER...`: the folders hold sets of documents with their true
 //! near-duplicates (see quality.rs).
 //!
-//! A pair is found as by a guard with the default arguments: the fingerprints differ in at most 10 bits, and some of four
-//! blocks in at most one; and the features of the texts have a resemblance of .89 or more. Precision is the share of the
-//! found pairs whose J is .8 or more, recall the share of the pairs whose J is .9 or more that are found.
+//! A pair is found as by a guard with the default arguments: the fingerprints differ in at most 10 bits, and some of
+//! four blocks in at most one; and the features of the texts have a resemblance of .89 or more. Precision is the share
+//! of the found pairs whose J is .8 or more, recall the share of the pairs whose J is .9 or more that are found.
 
 use std::collections::HashMap;
 use std::process::ExitCode;

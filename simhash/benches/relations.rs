@@ -5,9 +5,9 @@
 //! near-duplicates (see quality.rs; benches/debian_sets.py makes some).
 //!
 //! A pair is found if the fingerprints are near and the texts confirm it, by a resemblance of their features of .89 or
-//! more. Precision is the share of the found pairs whose J is .8 or more. Recall is the share of the pairs whose J is .9
-//! or more that are found; "confirmed" is the share that the texts confirm, which no recall can exceed. A pair is in the
-//! class of its shorter text, and in the language that the ids begin with.
+//! more. Precision is the share of the found pairs whose J is .8 or more. Recall is the share of the pairs whose J is
+//! .9 or more that are found; "confirmed" is the share that the texts confirm, which no recall can exceed. A pair is in
+//! the class of its shorter text, and in the language that the ids begin with.
 
 use std::collections::{BTreeSet, HashMap};
 use std::process::ExitCode;

@@ -6,13 +6,13 @@
 //!
 //! A pair is found if its fingerprints differ in at most 10 bits, and some of four blocks in at most one, and its texts
 //! have the resemblance. Precision is the share of the found pairs whose J is .8 or more. Recall is the share of the
-//! pairs whose J is .9 or more that are found; "near" is the share of these whose fingerprints are near, which no recall
-//! can exceed. "Proposed" is the number of all pairs whose fingerprints are near: so many texts are compared. "Equal"
-//! are the pairs whose fingerprints are equal.
+//! pairs whose J is .9 or more that are found; "near" is the share of these whose fingerprints are near, which no
+//! recall can exceed. "Proposed" is the number of all pairs whose fingerprints are near: so many texts are compared.
+//! "Equal" are the pairs whose fingerprints are equal.
 //!
-//! Each document is cut: its beginning with 8, 15, 25 and 40 features, up to the next space. Of beginnings that are equal
-//! but for case and punctuation, only one is kept. Their J is computed of the beginnings themselves, as that of whole
-//! documents: the Jaccard resemblance of the sets of 5-character shingles. J counts characters, so it favours
+//! Each document is cut: its beginning with 8, 15, 25 and 40 features, up to the next space. Of beginnings that are
+//! equal but for case and punctuation, only one is kept. Their J is computed of the beginnings themselves, as that of
+//! whole documents: the Jaccard resemblance of the sets of 5-character shingles. J counts characters, so it favours
 //! resemblances of characters a little. Whole documents have the J of their set; a pair is in the class of its shorter
 //! text.
 

@@ -3,7 +3,7 @@
 use pgrx::PgList;
 use pgrx::pg_sys::{self, Oid};
 
-/// The nodes of a list, or its other elements of which the list has pointers.
+/// The elements of a list of pointers, such as nodes.
 ///
 /// # Safety
 /// `list` is a valid list of pointers to `T`, or null.

@@ -20,8 +20,8 @@ pub const MAX_LEARNT: usize = 10_000;
 /// Levels of weights: fine enough, and their numbers are short.
 const WEIGHT_LEVELS: f64 = 5.0;
 
-/// A sample of texts: those whose first [`MAX_READ_BYTES`] bytes have the smallest hashes, equal ones counted once. So it
-/// depends on the texts alone, and not on their order or number of copies.
+/// A sample of texts: those whose first [`MAX_READ_BYTES`] bytes have the smallest hashes, equal ones counted once. So
+/// it depends on the texts alone, and not on their order or number of copies.
 ///
 /// Takes the memory of the texts in the sample, up to [`MAX_READ_BYTES`] bytes each.
 #[derive(Debug)]

@@ -69,8 +69,8 @@ impl Prepared {
         self.resemblance_from(0.0, fingerprinter, other, tick)
     }
 
-    /// The resemblance; None if it is less than `least`, or if a text has no feature. If all weights are 1, the other text is read only
-    /// until it has so many features of its own that its resemblance is smaller.
+    /// The resemblance; None if it is less than `least`, or if a text has no feature. If all weights are 1, the other
+    /// text is read only until it has so many features of its own that its resemblance is smaller.
     pub fn resemblance_from(
         &self,
         least: f64,

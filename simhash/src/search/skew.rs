@@ -22,8 +22,8 @@ pub const QUERIES: RangeInclusive<usize> = 200..=2_000;
 /// Number of fingerprints to compare in all searches of a layout: a fifth of a second.
 const MAX_COMPARISONS: f64 = 5e7;
 
-/// A sample of at most [`MAX_SAMPLE_FINGERPRINTS`] of the fingerprints that were added, each equally likely (algorithm R: Vitter,
-/// ACM TOMS 11, 1985). The same fingerprints in the same order give the same sample.
+/// A sample of at most [`MAX_SAMPLE_FINGERPRINTS`] of the fingerprints that were added, each equally likely (algorithm
+/// R: Vitter, ACM TOMS 11, 1985). The same fingerprints in the same order give the same sample.
 pub struct FingerprintSample {
     fingerprints: Vec<u64>,
     added: u64,

@@ -197,8 +197,8 @@ fn numbers(text: &str, options: &Options) -> Vec<String> {
     numbers
 }
 
-/// The resemblance of two texts: the sum of the smaller weights of their features divided by the sum of the larger; 0 if
-/// they must have the same numbers and do not.
+/// The resemblance of two texts: the sum of the smaller weights of their features divided by the sum of the larger; 0
+/// if they must have the same numbers and do not.
 pub fn resemblance(a: &str, b: &str, options: &Options) -> Option<f64> {
     let [of_a, of_b] = [a, b].map(|text| weighted_features(text, options));
     let has_wrong_numbers = options.numbers == Numbers::Same && numbers(a, options) != numbers(b, options);

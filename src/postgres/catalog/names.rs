@@ -139,7 +139,7 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
             let has_trusted_owner = row.and_then(|row| owner(&opened, row)).is_some_and(is_trusted);
             let locked = match row {
                 Some(row) if !pg_sys::XactReadOnly && !has_trusted_owner => lock_row(&opened, row),
-                // There is nothing to lock.
+                // There is no row, its owner is trusted, or the transaction is read-only.
                 _ => RowLock::Held,
             };
             pg_sys::PopActiveSnapshot();

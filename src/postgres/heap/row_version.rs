@@ -89,7 +89,7 @@ impl<'a> RowVersion<'a> {
         strong.find(|member| is_in_progress_elsewhere(member.xid)).map(|member| member.xid)
     }
 
-    /// Whether the transaction that is replacing the version leaves its key forward_errors: the new version has the same
+    /// Whether the transaction that is replacing the version leaves its key unchanged: the new version has the same
     /// values in the columns of all unique indexes that have neither expressions nor a predicate. False while the
     /// inserter is in progress.
     pub fn is_key_unchanged(self) -> bool {

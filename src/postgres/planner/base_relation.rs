@@ -272,14 +272,11 @@ impl BaseRelation {
     /// Whether another extension has chosen how this table is scanned, as pg_plan_advice does from PostgreSQL 19 on.
     #[cfg(feature = "pg19")]
     pub fn has_chosen_scan(&self) -> bool {
-        const SCANS: u32 = pg_sys::PGS_SEQSCAN
-            | pg_sys::PGS_INDEXSCAN
-            | pg_sys::PGS_INDEXONLYSCAN
-            | pg_sys::PGS_BITMAPSCAN
-            | pg_sys::PGS_TIDSCAN;
         // SAFETY: the planner is at work on this relation.
         let default = unsafe { (*(*self.root).glob).default_pgs_mask };
-        (self.rel().pgs_mask ^ default) & u64::from(SCANS) != 0
+        let scans = self.rel().pgs_mask & u64::from(pg_sys::PGS_SCAN_ANY);
+        // The settings of the planner, such as enable_seqscan, are in the default.
+        scans != default & u64::from(pg_sys::PGS_SCAN_ANY) && scans.count_ones() <= 1
     }
 
     fn index_infos(&self) -> impl Iterator<Item = &pg_sys::IndexOptInfo> {

@@ -111,7 +111,7 @@ impl<T: CustomScan> Methods<T> {
     }
 }
 
-/// Runs `f`. A panic becomes a PostgreSQL error, and a PostgreSQL error is raised again forward_errors.
+/// Runs `f`. A panic becomes a PostgreSQL error, and a PostgreSQL error is raised again unchanged.
 ///
 /// # Safety
 /// The caller is a function that PostgreSQL has called.

@@ -72,7 +72,8 @@ struct Columns {
     others: Vec<String>,
     /// Columns with the definition that attach would create, but with another comment.
     unlabelled: Vec<(String, Maker)>,
-    /// Columns of all these kinds that detaching may drop, because they belong to the table itself: see [`loses_column`].
+    /// Columns of all these kinds that detaching may drop, because they belong to the table itself: see
+    /// [`loses_column`].
     own: Vec<String>,
 }
 
@@ -308,8 +309,8 @@ impl<'a> Attached<'a> {
 }
 
 /// Whether `member`, which is `table` or an inheritor, loses the column when `table` is detached. A column that a table
-/// inherits from a parent stays. So does a column that an inheritor had before it got its parent, with all that depends on
-/// it.
+/// inherits from a parent stays. So does a column that an inheritor had before it got its parent, with all that depends
+/// on it.
 fn loses_column(table: &Target, member: &Target, attribute: &Column) -> bool {
     attribute.is_local == (member.oid == table.oid)
 }

@@ -89,8 +89,8 @@ fn may_commit(call: Call<'_>) -> bool {
     context.is_some_and(|context| unsafe { !(*context.cast::<pg_sys::CallContext>()).atomic })
 }
 
-/// Progress is not reported for a family with fewer pages: it is filled within a second, unless it waits for others.
-const MIN_REPORTED_PAGES: u64 = 1_000;
+/// Progress is not reported before so many rows are progress. If these take long, the fill has waited for other sessions.
+const MIN_REPORTED_ROWS: u64 = 1_000;
 
 struct FillProgress {
     pages: u64,
@@ -107,7 +107,7 @@ impl FillProgress {
     fn add(&mut self, pages: u64, rows: u64) {
         self.pages_done += pages;
         self.rows += rows;
-        if self.pages >= MIN_REPORTED_PAGES && self.schedule.is_due(Instant::now()) {
+        if self.rows >= MIN_REPORTED_ROWS && self.schedule.is_due(Instant::now()) {
             notice(format!("fill: {}, {} rows got a fingerprint", self.share(), self.rows));
         }
     }
@@ -136,7 +136,7 @@ struct Fill<'a> {
 struct PassResult {
     tables: Vec<pg_sys::Oid>,
     rows: u64,
-    /// Whether a table was rewritten, dropped or detached while it was being filled.
+    /// Whether a table was rewritten, dropped or detached while it was being progress.
     tables_changed: bool,
 }
 
@@ -147,7 +147,7 @@ struct TableProgress {
     file: Option<pg_sys::Oid>,
     /// The first page that is not filled yet.
     next: u32,
-    /// The length of the file in pages at the first batch. Later pages have new rows, which the trigger has filled.
+    /// The length of the file in pages at the first batch. Later pages have new rows, which the trigger has progress.
     pages: u32,
 }
 
@@ -212,24 +212,24 @@ impl Fill<'_> {
         Ok(tables)
     }
 
-    fn fill(&mut self, mut filled: TableProgress, pass: &mut PassResult) -> Result<(), ErrorReport> {
+    fn fill(&mut self, mut progress: TableProgress, pass: &mut PassResult) -> Result<(), ErrorReport> {
         let (mut pages, mut repeats) = (self.batch_pages, 0);
-        while filled.file.is_none() || filled.next < filled.pages {
-            let from = filled.next;
+        while progress.file.is_none() || progress.next < progress.pages {
+            let from = progress.next;
             let may_repeat = repeats < MOST_REPEATS;
             let batch = execute_and_commit(|| {
-                with_snapshot(|| in_subtransaction(may_repeat, || self.run_batch(&mut filled, pages)))
+                with_snapshot(|| in_subtransaction(may_repeat, || self.run_batch(&mut progress, pages)))
             })?;
             match batch {
                 Some(BatchResult::Filled(rows)) => {
                     pass.rows += rows;
-                    self.progress.add(filled.next.saturating_sub(from).into(), rows);
+                    self.progress.add(progress.next.saturating_sub(from).into(), rows);
                     pages = pages.saturating_mul(2).min(self.batch_pages);
                     repeats = 0;
                 }
                 Some(BatchResult::Rewritten) => {
                     pass.tables_changed = true;
-                    self.progress.pages += u64::from(filled.pages);
+                    self.progress.pages += u64::from(progress.pages);
                 }
                 Some(BatchResult::TableGone) => {
                     pass.tables_changed = true;
@@ -245,17 +245,17 @@ impl Fill<'_> {
     }
 
     /// Fills the unfilled rows of the next pages.
-    fn run_batch(&self, filled: &mut TableProgress, pages: u32) -> Result<BatchResult, ErrorReport> {
-        if !exists(filled.table) {
+    fn run_batch(&self, progress: &mut TableProgress, pages: u32) -> Result<BatchResult, ErrorReport> {
+        if !exists(progress.table) {
             notice("fill: a table was dropped meanwhile".to_owned());
             return Ok(BatchResult::TableGone);
         }
-        if !self.has_member(filled.table)? {
-            return self.table_detached(filled.table);
+        if !self.has_member(progress.table)? {
+            return self.table_detached(progress.table);
         }
-        let table = match Target::lock(filled.table, pg_sys::RowExclusiveLock as Lock) {
+        let table = match Target::lock(progress.table, pg_sys::RowExclusiveLock as Lock) {
             Ok(table) => table,
-            Err(_) if !exists(filled.table) => {
+            Err(_) if !exists(progress.table) => {
                 notice("fill: a table was dropped meanwhile".to_owned());
                 return Ok(BatchResult::TableGone);
             }
@@ -263,20 +263,20 @@ impl Fill<'_> {
         };
         // The table may have been detached, or its owner changed, while we waited for the lock.
         match Relation::open_for_planning(self.root) {
-            Some(root) if self.has_member(filled.table)? => check_same_owner(&root, &table.open())?,
-            _ => return self.table_detached(filled.table),
+            Some(root) if self.has_member(progress.table)? => check_same_owner(&root, &table.open())?,
+            _ => return self.table_detached(progress.table),
         }
-        check_owner(filled.table, &[])?;
+        check_owner(progress.table, &[])?;
         let file = Some(table.open().file_number());
-        if filled.file != file {
-            let is_new = filled.file.is_some();
-            *filled = TableProgress { table: filled.table, file, next: 0, pages: table.page_count() };
+        if progress.file != file {
+            let is_new = progress.file.is_some();
+            *progress = TableProgress { table: progress.table, file, next: 0, pages: table.page_count() };
             if is_new {
                 notice(format!("fill: table \"{}\" was rewritten, starting over", table.name));
                 return Ok(BatchResult::Rewritten);
             }
         }
-        let (first, end) = (filled.next, filled.next.saturating_add(pages).min(filled.pages));
+        let (first, end) = (progress.next, progress.next.saturating_add(pages).min(progress.pages));
         let rows = as_owner_with_triggers(table.owner, || {
             // If a policy hides rows from the owner, fail rather than fill half of the table.
             set(c"row_security", c"off");
@@ -294,7 +294,7 @@ impl Fill<'_> {
                 maintained.unfilled_condition()
             ))
         })?;
-        filled.next = end;
+        progress.next = end;
         Ok(BatchResult::Filled(rows))
     }
 

@@ -108,7 +108,7 @@ impl<'a> TriggerCall<'a> {
         Ok(Self { event, fingerprint, source, kind, options })
     }
 
-    /// Whether an UPDATE leaves the fingerprint and the value of the source forward_errors.
+    /// Whether an UPDATE leaves the fingerprint and the value of the source unchanged.
     fn is_unchanged(&self, old: Row<'_>) -> bool {
         let new = self.event.new_row();
         let fingerprint = |row: Row<'_>| row.value(self.fingerprint.attnum);

@@ -26,7 +26,8 @@ const FINGERPRINT: c_int = 0;
 /// Returns the number of the current row; NULL if that is 0.
 ///
 /// At the first row of a partition, `compute` sets the numbers of all its rows. They are stored in the partition's
-/// memory, 4 bytes per row. The number before them is 1 once they are computed. `result_name` names the result in an error.
+/// memory, 4 bytes per row. The number before them is 1 once they are computed. `result_name` names the result in an
+/// error.
 pub fn number_of_current_row(
     call: Call<'_>,
     result_name: &str,

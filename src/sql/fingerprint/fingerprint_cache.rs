@@ -38,30 +38,30 @@ thread_local! {
 }
 
 thread_local! {
-    static BACKEND: RefCell<FingerprintCache> = RefCell::default();
+    static CACHE: RefCell<FingerprintCache> = RefCell::default();
 }
 
 /// The fingerprint of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
 pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Option<u64>, ErrorReport> {
-    BACKEND.with_borrow_mut(|backend| {
+    CACHE.with_borrow_mut(|cache| {
         let identity = content.identity();
-        if let Some(last) = &backend.last
+        if let Some(last) = &cache.last
             && last.options == *options
-            && backend.text.is(identity)
+            && cache.text.is(identity)
         {
             return Ok(last.fingerprint);
         }
         // Clear the cache first: after an error or a cancelled query it must not pair this text with the last
         // fingerprint.
-        backend.last = None;
+        cache.last = None;
         #[cfg(feature = "pg_test")]
         COMPUTED.set(COMPUTED.get() + 1);
         let text = decode(content.detoast())?;
-        let fingerprint = backend
+        let fingerprint = cache
             .with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(&text, options, &tick))
             .map_err(algorithm_error)?;
-        if backend.text.remember(identity, MAX_CACHED_BYTES) {
-            backend.last = Some(LastFingerprint { options: options.clone(), fingerprint });
+        if cache.text.remember(identity, MAX_CACHED_BYTES) {
+            cache.last = Some(LastFingerprint { options: options.clone(), fingerprint });
         }
         Ok(fingerprint)
     })
@@ -69,7 +69,7 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
 
 /// Runs `f` with the backend's fingerprinter, to reuse its scratch memory.
 pub fn with_fingerprinter<T>(f: impl FnOnce(&mut Fingerprinter) -> T) -> T {
-    BACKEND.with_borrow_mut(|backend| backend.with_fingerprinter(f))
+    CACHE.with_borrow_mut(|cache| cache.with_fingerprinter(f))
 }
 
 impl FingerprintCache {

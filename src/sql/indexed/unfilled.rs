@@ -66,8 +66,8 @@ pub fn warn_of_unfilled(
     family: &[Target],
     look: Look,
 ) -> Result<(), ErrorReport> {
-    // Without inheritors, ONLY is not needed. For a distributed table, it would select only the local part, which has no
-    // rows.
+    // Without inheritors, ONLY is not needed. For a distributed table, it would select only the local part, which has
+    // no rows.
     let only = if table.is_partitioned() || family.len() == 1 { "" } else { "ONLY " };
     for member in family.iter().filter(|member| member.is_ordinary()) {
         if !can_be_read(member) {

@@ -1,4 +1,4 @@
--- RESPECT NULLS and IGNORE NULLS, which exist since PostgreSQL 19: rows without a fingerprint are in no cluster in any case.
+-- RESPECT NULLS and IGNORE NULLS, which exist since PostgreSQL 19, are errors.
 SELECT current_setting('server_version_num')::integer < 190000 AS without_ignore_nulls \gset
 \if :without_ignore_nulls
 \quit

@@ -1,4 +1,4 @@
--- pg_plan_advice, which exists since PostgreSQL 19: advice on how a table is scanned excludes the scan of block indexes.
+-- pg_plan_advice, which exists since PostgreSQL 19: advice for another scan of a table is followed.
 SELECT current_setting('server_version_num')::integer < 190000 AS without_plan_advice \gset
 \if :without_plan_advice
 \quit

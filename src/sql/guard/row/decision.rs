@@ -128,7 +128,7 @@ impl Statement {
         })
     }
 
-    /// Whether an UPDATE leaves the fingerprint, its source, the scope and the partition forward_errors.
+    /// Whether an UPDATE leaves the fingerprint, its source, the scope and the partition unchanged.
     fn needs_no_search(&self, row: &NewRow, old: Row<'_>) -> bool {
         let (own, new) = (self.guard.own_table(), row.event.new_row());
         old.value(own.fingerprint).map(|old| old.value() as i64) == Some(row.fingerprint)
@@ -192,7 +192,9 @@ impl Statement {
         // PostgreSQL does not store a row if another row has the same key. It stores any other row, and later rows may
         // be near it. A marked row does not count as a near-duplicate of later rows.
         let is_stored = !tuple.is_null() && matches!(same_key, SameKey::None);
-        self.prepare_to_store(row, tuple, is_stored && near.is_none());
+        // If the transaction that the row with the same key depends on rolls back, PostgreSQL stores the row after all.
+        let may_be_stored = !tuple.is_null() && !matches!(same_key, SameKey::Present);
+        self.prepare_to_store(row, tuple, may_be_stored && near.is_none());
         // Count each row once. A row that moves is checked again in its new partition. If ON CONFLICT updates the row
         // with the same key, the guard checks that UPDATE.
         if tuple.is_null() || is_stored && !row.moves {

@@ -19,7 +19,7 @@
 //!
 //! An UPDATE has locked its row before its trigger registers the new version. So an INSERT waits for the transaction of
 //! such an UPDATE, if the row has the same key as the new row ([`super::same_key`]), while the new row is not
-//! registered. An UPDATE that need not be checked, and that leaves the unique keys forward_errors, registers nothing.
+//! registered. An UPDATE that need not be checked, and that leaves the unique keys unchanged, registers nothing.
 
 use std::slice;
 

@@ -53,7 +53,7 @@ impl Statement {
         Ok(unsafe { event.with_value(own.column.into(), value) })
     }
 
-    /// The new row with the old mark, if an UPDATE leaves the text forward_errors and writes both the text and the mark
+    /// The new row with the old mark, if an UPDATE leaves the text unchanged and writes both the text and the mark
     /// column. An application that saves whole rows writes the mark that it has read before, or none. An UPDATE that
     /// writes the mark column but not the text sets the mark.
     pub fn with_old_mark(&self, event: &RowEvent, old: Row<'_>) -> Option<HeapTuple> {
