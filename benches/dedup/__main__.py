@@ -2,8 +2,8 @@
 
     python benches/dedup FOLDER ...
 
-A FOLDER holds sets of documents with their true near-duplicates, as simhash/benches/quality.rs describes them: every pair
-whose resemblance J (of the sets of 5-character shingles) is at least 0.5.
+A FOLDER holds sets of documents with their true near-duplicates, as simhash/benches/quality.rs describes them: every
+pair whose resemblance J (of the sets of 5-character shingles) is at least 0.5.
 
 - A guard with the action `mark` gets the documents one by one, in the order of the file. It compares a row with the
   earlier rows without a mark, and so do these figures: precision is the share of the marked rows that have such a row

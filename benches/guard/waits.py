@@ -3,9 +3,9 @@
     python benches/guard/waits.py RUNS SECONDS
 
 Six sessions insert 200 rows in each transaction, and an AFTER trigger of each row updates one counter: the transactions
-and the deadlocks among them. Then a COPY that has sent two rows idles in its transaction beside four writers: its locks
-of the guard, the rows of the writers, and how many of them failed because they waited for a lock for a quarter of the
-time. The guard skips near-duplicates at its default. All texts are 80 random words.
+and the deadlocks among them. Then a COPY that has sent three rows idles in its transaction beside four writers: its
+locks of the guard, the rows of the writers, and how many of them failed because they waited for a lock for a quarter of
+the time. The guard skips near-duplicates at its default. All texts are 80 random words.
 
 Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash.
 """
@@ -14,8 +14,8 @@ import random
 import re
 import subprocess
 import sys
-import tempfile
 
+from server import pgbench
 from statements import environment, psql, value
 
 INSERT = "INSERT INTO docs (body) VALUES (random_text());\n"
@@ -34,7 +34,7 @@ def main():
         create_docs()
         psql("DROP TABLE IF EXISTS counter", "CREATE TABLE counter (n bigint)", "INSERT INTO counter VALUES (0)",
              "CREATE TRIGGER counter AFTER INSERT ON docs FOR EACH ROW EXECUTE FUNCTION count_row()")
-        found = pgbench(6, seconds, 200 * INSERT, "--failures-detailed")
+        found = pgbench(6, f"BEGIN;\n{200 * INSERT}COMMIT;\n", "-T", str(seconds), "--failures-detailed")
         deadlocks = number("number of deadlock failures", found)
         print(f"{number('number of transactions actually processed', found):7,} transactions"
               f" {deadlocks:5,} deadlocks, bar 0: {'reached' if deadlocks == 0 else 'MISSED'}", flush=True)
@@ -43,7 +43,7 @@ def main():
         create_docs()
         with idle_copy() as copy:
             locks = value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid >= 3")
-            found = pgbench(4, seconds, INSERT, lock_timeout=f"{max(1, seconds // 4)}s")
+            found = pgbench(4, INSERT, "-T", str(seconds), lock_timeout=f"{max(1, seconds // 4)}s")
             copy.stdin.close()
         blocked = len(re.findall(r"client \d+ (?:script \d+ )?aborted", found))
         print(f"{locks} locks of the COPY {number('number of transactions actually processed', found):9,} rows"
@@ -70,16 +70,6 @@ def idle_copy():
         if copy.poll() is not None:
             raise RuntimeError("the COPY has ended")
     return copy
-
-
-def pgbench(clients, seconds, script, *options, **settings):
-    with tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".sql") as file:
-        file.write(f"BEGIN;\n{script}COMMIT;\n")
-        file.flush()
-        return subprocess.run(
-            ["pgbench", "-n", "-c", str(clients), "-j", str(clients), "-T", str(seconds), *options, "-f", file.name],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(settings),
-        ).stdout
 
 
 def number(what, found):

@@ -174,13 +174,11 @@ impl<'a> NearRows<'a> {
             }
             VersionState::Gone { during_search } => self.may_have_moved |= during_search,
             VersionState::Present => {
-                let resemblance = match new_text {
-                    Some(text) => match text.confirm_present(searched, row)? {
-                        None => return Ok(()),
-                        confirmed => confirmed,
-                    },
-                    None => None,
-                };
+                let mut resemblance = None;
+                if let Some(text) = new_text {
+                    let Some(confirmed) = text.confirm_present(searched, row)? else { return Ok(()) };
+                    resemblance = Some(confirmed);
+                }
                 self.nearest = Some(NearDuplicate::new(searched, candidate, resemblance));
             }
         }
