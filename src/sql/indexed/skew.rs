@@ -63,22 +63,7 @@ fn simhash_skew_scoped(
     fingerprint: &CStr,
     max_distance: i32,
     scope: AnyArray,
-) -> Result<
-    TableIterator<
-        'static,
-        (
-            name!(blocks, i32),
-            name!(indexed, bool),
-            name!(probes, i64),
-            name!(commonest, Vec<f64>),
-            name!(candidates, f64),
-            name!(worst, f64),
-            name!(cost, f64),
-            name!(best, bool),
-        ),
-    >,
-    ErrorReport,
-> {
+) -> Result<TableIterator<'static, (i32, bool, i64, Vec<f64>, f64, f64, f64, bool)>, ErrorReport> {
     let rows = skew_rows(target, fingerprint, within(max_distance)?, &Scope::read(Some(scope))?)?;
     Ok(TableIterator::new(rows.map(SkewRow::into_columns)))
 }
