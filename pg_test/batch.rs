@@ -7,10 +7,10 @@ mod tests {
 
     use pgrx::prelude::*;
 
-    use crate::pg_test::random::Random;
     use crate::postgres::report::INTERVAL;
     use crate::sql::batch::progress::Reporter;
     use simhash::pairs::{Phase, Progress};
+    use simhash::random::Random;
 
     /// Counts the pairs that only simhash_pairs finds or only the definition has.
     const PAIRS: &str = "
@@ -120,7 +120,7 @@ mod tests {
         END $$";
 
     #[pg_extern(sql = false)]
-    fn random_verified_clusters_and_duplicates() {
+    fn random_verified_clusters() {
         let mut random = Random(11);
         Spi::run("CREATE TABLE texts (position integer, tenant integer, fp bigint, body text)").expect("a table");
         Spi::run(ROW_BY_ROW).expect("a function");
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[pg_extern(sql = false)]
-    fn progress_is_reported_on_request() {
+    fn reports_progress_on_request() {
         let start = Instant::now();
         let progress = Progress { phase: Phase::Near, share: 0.426 };
         let reporter = Reporter::new("simhash_pairs", 900, true);
@@ -261,7 +261,7 @@ mod tests {
 
     #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
-    fn pairs_report_a_lack_of_memory() {
+    fn pairs_out_of_memory() {
         create_sqlstate_of();
         Spi::run(
             "CREATE TABLE arrays AS SELECT rows, array_agg(n) AS ids, array_agg(hashint8extended(n, 0)) AS fps
@@ -288,7 +288,7 @@ mod tests {
 
     #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
-    fn components_report_a_lack_of_memory() {
+    fn components_out_of_memory() {
         create_sqlstate_of();
         Spi::run(
             "CREATE TABLE arrays AS SELECT array_agg(hashint8extended(n, 0)) AS numbers, array_agg(md5(n::text)) AS texts
@@ -304,7 +304,7 @@ mod tests {
     /// Half of the rows are near others and resemble few of them.
     #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
-    fn features_report_a_lack_of_memory() {
+    fn features_out_of_memory() {
         create_sqlstate_of();
         for call in
             ["simhash_cluster(n / 16, 'text ' || n % 700, 2)", "simhash_duplicate_of(n / 16, 'text ' || n % 700, 2)"]
@@ -320,7 +320,7 @@ mod tests {
     /// The probes take a few MB, and PostgreSQL's array of them takes more.
     #[pg_extern(sql = false)]
     #[cfg(target_os = "linux")]
-    fn probes_report_a_lack_of_memory() {
+    fn probes_out_of_memory() {
         create_sqlstate_of();
         let statement = "SELECT count(simhash_probes(n, 0, 3, 25)) FROM generate_series(1, 3) AS n";
         check_lack_of_memory(statement, (1..20).map(|megabytes| megabytes << 10), 3);

@@ -14,7 +14,7 @@ mod tests {
     }
 
     #[pg_extern(sql = false)]
-    fn a_row_costs_one_fingerprint() {
+    fn row_costs_one_fingerprint() {
         Spi::run(
             "CREATE TABLE docs (
                 body text,
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[pg_extern(sql = false)]
-    fn a_search_costs_one_fingerprint() {
+    fn search_costs_one_fingerprint() {
         Spi::run("CREATE TABLE docs AS SELECT simhash('document ' || n) FROM generate_series(1, 100) AS n")
             .expect("a table");
         Spi::run("SET plan_cache_mode = force_generic_plan; PREPARE search (text) AS
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[pg_extern(sql = false)]
-    fn compared_text_is_prepared_once() {
+    fn prepares_compared_text_once() {
         Spi::run(
             "CREATE TABLE docs (id integer, body text);
             ALTER TABLE docs ALTER body SET STORAGE EXTERNAL;

@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[pg_extern(sql = false)]
-    fn a_guard_refuses_another_access_method() -> spi::Result<()> {
+    fn guard_refuses_access_method() -> spi::Result<()> {
         Spi::run(
             "CREATE FUNCTION other_heap(internal) RETURNS table_am_handler LANGUAGE c
                  AS '$libdir/pg_simhash', 'other_heap_wrapper';

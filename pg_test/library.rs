@@ -4,7 +4,7 @@ mod tests {
     use pgrx::prelude::*;
 
     #[pg_extern(sql = false)]
-    fn name_and_version_match_the_extension() {
+    fn name_and_version_match() {
         if cfg!(any(feature = "pg15", feature = "pg16", feature = "pg17")) {
             return;
         }

@@ -3,8 +3,8 @@
 mod tests {
     use pgrx::prelude::*;
 
-    use crate::pg_test::random::Random;
     use simhash::fingerprint::hash::hash;
+    use simhash::random::Random;
 
     /// The fingerprint by definition: +weight or -weight for each bit; a bit is 1 if the sum is above 0. None if no
     /// feature has a weight.

@@ -8,7 +8,7 @@ mod tests {
     use simhash::fingerprint::resemblance::resemblance;
     use simhash::search::nearness::Nearness;
 
-    use crate::pg_test::random::Random;
+    use simhash::random::Random;
 
     // The defaults of guards.
     const MAX_DISTANCE: i32 = 10;

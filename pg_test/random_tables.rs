@@ -1,6 +1,6 @@
 //! Random tables with fingerprints and indexes on their blocks: whole layouts, and damaged ones.
 
-use super::random::Random;
+use simhash::random::Random;
 
 /// The fingerprints of one test, as centres of clusters. They are written as numbers or as texts.
 pub enum Values {

@@ -5,10 +5,10 @@ mod tests {
     use pgrx::prelude::*;
     use serde_json::{Map, Value, json};
 
-    use crate::pg_test::random::Random;
     use simhash::fingerprint::Fingerprinter;
     use simhash::fingerprint::options::Options;
     use simhash::fingerprint::resemblance::resemblance;
+    use simhash::random::Random;
 
     const PIECES: [&str; 28] = [
         "word",

@@ -16,8 +16,8 @@ import tempfile
 from statements import environment, psql, value
 
 # A run takes so long, unless that would be fewer or more transactions than these.
-SECONDS = 0.05 if os.environ.get("QUICK") else 0.5
-LEAST, MOST = 20, 5000
+RUN_SECONDS = 0.05 if os.environ.get("QUICK") else 0.5
+MIN_TRANSACTIONS, MAX_TRANSACTIONS = 20, 5000
 
 
 def exists(function):
@@ -54,7 +54,7 @@ class Times:
         return statistics.median(run[way] / run[other] for run in self.runs)
 
 
-def measure(ways, runs, tables, plans="force_generic_plan", least=LEAST, before=(), **settings):
+def measure(ways, runs, tables, plans="force_generic_plan", least=MIN_TRANSACTIONS, before=(), **settings):
     """Runs the ways in turns, one after the other in each transaction, and in every other run in the opposite order.
 
     All runs are of one backend, which has touched all of the tables and their btrees, and run the statements `before`:
@@ -72,7 +72,7 @@ def measure(ways, runs, tables, plans="force_generic_plan", least=LEAST, before=
     ]
     touch += map(Way, before)
     (first,) = run_script([*touch, *ways.values()], [ways], least, settings)
-    transactions = min(max(least, round(SECONDS * 1e3 / sum(first.values()))), MOST)
+    transactions = min(max(least, round(RUN_SECONDS * 1e3 / sum(first.values()))), MAX_TRANSACTIONS)
     opposite = dict(reversed(ways.items()))
     orders = list(itertools.islice(itertools.cycle((ways, opposite)), runs))
     return Times(run_script([*touch, *ways.values()], orders, transactions, settings))

@@ -4,20 +4,17 @@
 //! `cargo bench -p simhash --bench pairs [-- PART OF A NAME...]`: the median of three runs, by kind of fingerprints,
 //! distance and radii.
 
-#[path = "../tests/random/mod.rs"]
-mod random;
-
 use std::cell::Cell;
 use std::time::Instant;
 
-use random::Random;
 use simhash::error::Error;
 use simhash::pairs::{Pairs, Progress, Rows, clusters};
+use simhash::random::Random;
 use simhash::search::nearness::Nearness;
 
 const RUNS: usize = 3;
 /// A run ends after this many pairs, since equal fingerprints have more than anyone can wait for.
-const MOST: usize = 1_000_000_000;
+const MAX_PAIRS: usize = 1_000_000_000;
 
 /// `count` fingerprints of a kind.
 fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
@@ -85,7 +82,7 @@ fn run(fingerprints: &[u64], near: Nearness) -> Result<Run, Error> {
     let mut all = Pairs::new(rows()?, near, &tick)?;
     let sort = start.elapsed().as_secs_f64();
     let mut found = 0;
-    while found < MOST && all.next(&tick)?.is_some() {
+    while found < MAX_PAIRS && all.next(&tick)?.is_some() {
         found += 1;
     }
     let pairs = start.elapsed().as_secs_f64();

@@ -11,7 +11,7 @@ use std::fmt;
 pub const MAX_COMBINING_SEQUENCE: usize = 1 << 20;
 /// Longest normal form of a text, and longest list of its features, in bytes: the most that one PostgreSQL value can
 /// hold.
-pub const MAX_BYTES: usize = (1 << 30) - (1 << 16);
+pub const MAX_VALUE_BYTES: usize = (1 << 30) - (1 << 16);
 /// Most distinct features of a text: their table takes 1 GB.
 pub const MAX_FEATURES: usize = 1 << 26;
 /// Most rows in which pairs or clusters are searched, since positions are 32 bits wide.
@@ -24,11 +24,11 @@ pub enum Error {
     OutOfMemory,
     /// The text has a combining sequence of more than [`MAX_COMBINING_SEQUENCE`] bytes.
     CombiningSequenceTooLong,
-    /// The normal form of the text has more than [`MAX_BYTES`] bytes.
+    /// The normal form of the text has more than [`MAX_VALUE_BYTES`] bytes.
     NormalFormTooLong,
     /// The text has more than [`MAX_FEATURES`] distinct features.
     TooManyFeatures,
-    /// The features of the text have more than [`MAX_BYTES`] bytes in all.
+    /// The features of the text have more than [`MAX_VALUE_BYTES`] bytes in all.
     FeaturesTooLong,
     /// The sum of the weights exceeds the range of a [`crate::fingerprint::tally::Tally`].
     WeightOverflow,
@@ -49,9 +49,9 @@ impl fmt::Display for Error {
             Error::CombiningSequenceTooLong => {
                 write!(f, "text has a combining sequence of more than {MAX_COMBINING_SEQUENCE} bytes")
             }
-            Error::NormalFormTooLong => write!(f, "normal form of the text is longer than {MAX_BYTES} bytes"),
+            Error::NormalFormTooLong => write!(f, "normal form of the text is longer than {MAX_VALUE_BYTES} bytes"),
             Error::TooManyFeatures => write!(f, "text has more than {MAX_FEATURES} distinct features"),
-            Error::FeaturesTooLong => write!(f, "features of the text are longer than {MAX_BYTES} bytes in all"),
+            Error::FeaturesTooLong => write!(f, "features of the text are longer than {MAX_VALUE_BYTES} bytes in all"),
             Error::WeightOverflow => write!(f, "sum of the weights is out of range"),
             Error::TooManyRows => write!(f, "more than {MAX_ROWS} rows"),
         }

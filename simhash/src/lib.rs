@@ -24,8 +24,7 @@ pub mod error;
 pub mod fingerprint;
 pub mod memory;
 pub mod pairs;
-#[cfg(test)]
-mod random;
+pub mod random;
 pub mod search;
 mod simple;
 pub mod text;

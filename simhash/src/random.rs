@@ -1,12 +1,34 @@
-//! Pseudo-random numbers for unit tests, the same in every run.
+//! Pseudo-random numbers for samples, tests and benchmarks. The same seed gives the same numbers.
 
-/// The 64-bit numbers of a xorshift generator (Marsaglia, Journal of Statistical Software, 2003) with a fixed seed.
-pub fn random() -> impl FnMut() -> u64 {
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
+/// 2^64 divided by the golden ratio, a factor for hashes (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+pub const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The generator SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). Its value is the seed.
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next 64 bits.
+    #[expect(clippy::should_implement_trait, reason = "an iterator would return options")]
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(GOLDEN_RATIO);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
+    }
+
+    /// One of the choices, of which there is at least one.
+    pub fn one_of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.below(choices.len() as u64) as usize]
+    }
+
+    /// The fingerprint with `bits` random bits flipped. The same bit may be flipped more than once.
+    pub fn near(&mut self, fingerprint: u64, bits: u64) -> u64 {
+        (0..bits).fold(fingerprint, |fingerprint, _| fingerprint ^ 1 << self.below(64))
     }
 }

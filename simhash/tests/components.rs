@@ -1,15 +1,13 @@
 //! Components of pairs are what a breadth-first search finds, whatever orders the ids.
 
-mod random;
-
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use random::Random;
 use simhash::pairs::{Compare, Components, Phase, Progress, Rows};
+use simhash::random::Random;
 
 /// The components by breadth-first search, from the smallest id on: each id, and the smallest id that it reaches.
 fn reached(pairs: &[(u64, u64)]) -> Vec<(u64, u64)> {
@@ -74,7 +72,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn few_pairs_agree_with_the_definition(
+    fn few_pairs_match_oracle(
         pairs in prop::collection::vec((any::<u64>(), any::<u64>()), 0..150),
         ids in select(vec![1u64, 2, 10, 60, 200, u64::MAX]),
         kind in select(KEYS.to_vec()),
@@ -110,7 +108,7 @@ const SHAPES: [&str; 7] =
     ["scattered", "a giant component", "a chain", "a chain from its end", "stars", "a tree", "alone"];
 
 #[test]
-fn many_pairs_agree_with_the_definition() {
+fn many_pairs_match_oracle() {
     for shape in SHAPES {
         let pairs = shaped(shape, 50_000, &mut Random(3));
         for kind in KEYS {
@@ -140,7 +138,7 @@ fn order_does_not_matter() {
 }
 
 #[test]
-fn components_of_parts_can_be_joined() {
+fn joins_components_of_parts() {
     let mut random = Random(5);
     // Components of up to 50 ids; each part has some cycles.
     let mut pair = || (random.below(5000), random.below(50));
@@ -189,7 +187,7 @@ fn any_tick_may_panic() {
 }
 
 #[test]
-fn shares_ascend_to_the_end() {
+fn shares_ascend() {
     for shape in SHAPES {
         let ids = by_position(&shaped(shape, 200_000, &mut Random(7)));
         for kind in KEYS {

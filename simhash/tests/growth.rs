@@ -73,7 +73,7 @@ proptest! {
 
     // Layouts of few blocks have too many values at large radii to be tried here.
     #[test]
-    fn near_fingerprints_are_found_once(
+    fn finds_near_fingerprints_once(
         fingerprints in fingerprints(),
         layouts in prop::collection::vec((4i32..=8, any::<u8>()), 1..3),
         rows in 1.0f64..1e9,
@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn near_by_radii_is_found_once(
+    fn finds_by_radii_once(
         fingerprints in fingerprints(),
         layouts in prop::collection::vec(4i32..=8, 1..3),
         radii in prop::collection::vec(-1i32..=2, 4..=8),
@@ -127,7 +127,7 @@ proptest! {
 }
 
 #[test]
-fn radii_agree_with_the_definition() {
+fn radii_match_oracle() {
     for blocks in BLOCK_COUNTS {
         for distance in 0..=9 {
             let mut growth = Growth::new(1e7, [layout(blocks, Entries::Covering)], ANY);
@@ -164,7 +164,7 @@ fn radii_need_fewer_probes() {
 }
 
 #[test]
-fn the_cheapest_layout_is_searched() {
+fn searches_cheapest_layout() {
     // Blocks of the layout that is searched, by the distance, among 10 million rows with both layouts.
     for (layouts, distance, expected) in
         [([4, 2], 3, 4), ([4, 2], 1, 2), ([4, 3], 3, 4), ([4, 3], 5, 3), ([4, 3], 8, 3)]
@@ -179,7 +179,7 @@ fn the_cheapest_layout_is_searched() {
 }
 
 #[test]
-fn large_distances_need_a_full_scan() {
+fn large_distances_scan_fully() {
     let growth = Growth::new(1e6, [layout(4, Entries::Covering)], ANY);
     let full_scan = 1e6 * Entries::Covering.microseconds();
     assert!(growth.next(8, full_scan).is_some());
@@ -188,7 +188,7 @@ fn large_distances_need_a_full_scan() {
 }
 
 #[test]
-fn common_values_are_given_up() {
+fn gives_up_common_values() {
     let mut growth = Growth::new(1e7, [layout(4, Entries::Covering)], ANY);
     let first = growth.next(3, NO_FULL_SCAN).expect("a step");
     // One more radius in another block has 16 probes, and finds 16 * 153 entries.

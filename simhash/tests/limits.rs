@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 
-use simhash::error::{Error, MAX_BYTES, MAX_COMBINING_SEQUENCE, MAX_FEATURES};
+use simhash::error::{Error, MAX_COMBINING_SEQUENCE, MAX_FEATURES, MAX_VALUE_BYTES};
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::feature_table::FeatureTable;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
+use simhash::random::GOLDEN_RATIO;
 use simhash::text::markup::text_of_html;
 use simhash::text::normalise::normalise;
 
@@ -125,7 +126,7 @@ fn many_features_tick() {
 }
 
 #[test]
-fn long_combining_sequences_are_refused() {
+fn refuses_long_combining_sequences() {
     let fingerprint = |marks: usize| {
         let text = format!("a{} b", "\u{301}".repeat(marks));
         Fingerprinter::default().fingerprint(&text, &Options::default(), &|| ())
@@ -135,21 +136,21 @@ fn long_combining_sequences_are_refused() {
 }
 
 #[test]
-fn long_normal_forms_are_refused() {
-    let mut normal = "x".repeat(MAX_BYTES - 3);
+fn refuses_long_normal_forms() {
+    let mut normal = "x".repeat(MAX_VALUE_BYTES - 3);
     assert_eq!(normalise("abc", true, &mut normal, &|| ()), Ok(()));
     assert_eq!(normalise("d", true, &mut normal, &|| ()), Err(Error::NormalFormTooLong));
-    normal.truncate(MAX_BYTES - 30);
+    normal.truncate(MAX_VALUE_BYTES - 30);
     assert_eq!(normalise("ﷺ", true, &mut normal, &|| ()), Err(Error::NormalFormTooLong));
-    assert_eq!(normal.len(), MAX_BYTES - 30);
+    assert_eq!(normal.len(), MAX_VALUE_BYTES - 30);
 }
 
 #[test]
-fn too_many_features_are_refused() {
+fn refuses_too_many_features() {
     let mut features = FeatureTable::default();
     features.reset(1 << 30, false, &|| ()).expect("memory suffices");
     // Multiplying by an odd number spreads the numbers and keeps them distinct.
-    let insert = |features: &mut FeatureTable, i: u64| features.insert(i.wrapping_mul(0x9e37_79b9_7f4a_7c15), &|| ());
+    let insert = |features: &mut FeatureTable, i: u64| features.insert(i.wrapping_mul(GOLDEN_RATIO), &|| ());
     for i in 1..=MAX_FEATURES as u64 {
         assert_eq!(insert(&mut features, i), Ok(true), "feature {i}");
     }

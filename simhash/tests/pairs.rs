@@ -2,7 +2,6 @@
 
 #[path = "oracle/pairs.rs"]
 mod oracle;
-mod random;
 
 use std::cell::{Cell, RefCell};
 use std::ops::RangeInclusive;
@@ -11,9 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use oracle::{check, found, rows};
 use proptest::prelude::*;
 use proptest::sample::select;
-use random::Random;
 use simhash::error::{Error, MAX_ROWS};
 use simhash::pairs::{Pair, Pairs, Phase, Progress, Rows, clusters};
+use simhash::random::Random;
 use simhash::search::nearness::Nearness;
 
 /// The names of the shapes of fingerprints.
@@ -95,7 +94,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn few_rows_agree_with_the_definition(fingerprints in fingerprints(), near in nearness(0..=70)) {
+    fn few_rows_match_oracle(fingerprints in fingerprints(), near in nearness(0..=70)) {
         check(&fingerprints, near, "few rows");
     }
 }
@@ -104,7 +103,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn shapes_agree_with_the_definition(
+    fn shapes_match_oracle(
         shape in select(SHAPES.to_vec()),
         count in 100usize..2500,
         near in prop_oneof![4 => nearness(0..=9), 1 => nearness(10..=64)],
@@ -117,7 +116,7 @@ proptest! {
 }
 
 #[test]
-fn many_rows_agree_with_the_definition() {
+fn many_rows_match_oracle() {
     for shape in SHAPES {
         // Some shapes have millions of pairs at larger distances.
         let dense = ["duplicates", "all equal", "a subcube", "balls of radius 2", "ascending numbers"].contains(&shape);
@@ -186,7 +185,7 @@ fn any_tick_may_panic() {
 }
 
 #[test]
-fn shares_ascend_to_the_end() {
+fn shares_ascend() {
     let by_radii = by_radii(10, &[1, 1, 1, 1]);
     for (shape, count, near) in [
         ("uniform", 200_000, Nearness::within(3)),
@@ -244,7 +243,7 @@ fn long_work_ticks() {
 }
 
 #[test]
-fn equal_rows_are_one_fingerprint() {
+fn equal_rows_share_fingerprint() {
     let equal = vec![Some(7); 1_000_000];
     let clusters = clusters(rows(&equal), Nearness::within(3), &|_| ()).expect("memory suffices");
     assert!(clusters.iter().all(|&first| first == 0));
@@ -257,7 +256,7 @@ fn equal_rows_are_one_fingerprint() {
 }
 
 #[test]
-fn rows_without_a_fingerprint_count() {
+fn counts_rows_without_fingerprint() {
     let fingerprints = [None, Some(1), None, Some(7), Some(3), None, Some(1), None];
     let mut pairs = found(&fingerprints, Nearness::within(1), &|_| ());
     pairs.sort_unstable();
@@ -268,7 +267,7 @@ fn rows_without_a_fingerprint_count() {
 }
 
 #[test]
-fn the_end_stays_the_end() {
+fn end_stays_end() {
     for fingerprints in [vec![], vec![None; 3], vec![Some(0)], vec![Some(0), Some(u64::MAX)], vec![Some(5), Some(5)]] {
         for max_distance in [0, 1, 3, 63] {
             let mut pairs =
@@ -287,7 +286,7 @@ fn the_end_stays_the_end() {
 }
 
 #[test]
-fn no_radius_makes_nothing_near() {
+fn no_radius_finds_none() {
     let equal = [Some(7), None, Some(7)];
     for near in [Nearness::within(-1), by_radii(64, &[-1, -1])] {
         assert_eq!(found(&equal, near, &|_| ()), []);
@@ -296,6 +295,6 @@ fn no_radius_makes_nothing_near() {
 }
 
 #[test]
-fn too_many_rows_are_an_error() {
+fn refuses_too_many_rows() {
     assert_eq!(Rows::with_capacity(MAX_ROWS + 1).err(), Some(Error::TooManyRows));
 }

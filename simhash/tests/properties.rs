@@ -176,7 +176,7 @@ proptest! {
 
     /// Long enough for the cache of words that a text has had.
     #[test]
-    fn long_texts_match_the_oracle(text in text(), other in text(), options in options()) {
+    fn long_texts_match_oracle(text in text(), other in text(), options in options()) {
         let text = format!("{text} {other} {text}").repeat(1 + 5000 / (text.len() + 1));
         for options in [&Options::default(), &options] {
             let fingerprint = Fingerprinter::default().fingerprint(&text, options, &|| ());
@@ -189,7 +189,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn default_fingerprint_matches_the_oracle(text in text()) {
+    fn default_fingerprint_matches_oracle(text in text()) {
         let fingerprint = Fingerprinter::default().fingerprint(&text, &Options::default(), &|| ());
         prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, &Options::default())));
     }
@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn single_letters_match_the_oracle(line in "([A-Za-z0-9] ){0,125}", case_fold in any::<bool>()) {
+    fn single_letters_match_oracle(line in "([A-Za-z0-9] ){0,125}", case_fold in any::<bool>()) {
         let options = Options { case_fold, ..Options::default() };
         let fingerprint = Fingerprinter::default().fingerprint(&line, &options, &|| ());
         prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&line, &options)));
@@ -220,7 +220,7 @@ proptest! {
     }
 
     #[test]
-    fn html_is_fingerprinted_as_its_text(html in html(), options in options()) {
+    fn html_fingerprint_matches_text(html in html(), options in options()) {
         let mut fingerprinter = Fingerprinter::default();
         let read = Options { markup: None, ..options.clone() };
         let expected = fingerprinter.fingerprint(&oracle::text_of_html(&html), &read, &|| ());
@@ -229,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn text_of_html_matches_the_oracle(html in html(), before in "[a-z]{0,3}") {
+    fn html_text_matches_oracle(html in html(), before in "[a-z]{0,3}") {
         let mut text = before;
         prop_assert_eq!(text_of_html(&html, &mut text, &|| ()), Ok(()));
         let expected = oracle::text_of_html(&html);
@@ -237,7 +237,7 @@ proptest! {
     }
 
     #[test]
-    fn wide_fingerprint_has_one_per_seed(text in text(), options in options(), words in 1u64..6) {
+    fn wide_fingerprint_matches_seeds(text in text(), options in options(), words in 1u64..6) {
         let seeded = |word| options.with_seed(options.seed.wrapping_add(word)).expect("memory suffices");
         let seeded: Vec<Options> = (0..words).map(seeded).collect();
         let mut fingerprinter = Fingerprinter::default();
@@ -247,7 +247,7 @@ proptest! {
     }
 
     #[test]
-    fn listed_weights_match_the_oracle(text in text(), options in options()) {
+    fn listed_weights_match_oracle(text in text(), options in options()) {
         let list = Fingerprinter::default().features(&text, &options, &|| ()).expect("memory suffices");
         let scale = if options.weights.is_some() { 1_000_000_000 / list.one() } else { 1 };
         let mut listed: Vec<(u64, u64)> =
@@ -257,14 +257,14 @@ proptest! {
     }
 
     #[test]
-    fn repeated_text_is_counted_right(text in text(), times in 1usize..40, options in options()) {
+    fn counts_repeated_text(text in text(), times in 1usize..40, options in options()) {
         let text = format!("{text} ").repeat(times);
         let fingerprint = Fingerprinter::default().fingerprint(&text, &options, &|| ());
         prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, &options)));
     }
 
     #[test]
-    fn scratch_memory_leaves_no_trace(texts in prop::collection::vec((text(), options()), 1..6)) {
+    fn scratch_leaves_no_trace(texts in prop::collection::vec((text(), options()), 1..6)) {
         let mut fingerprinter = Fingerprinter::default();
         for (text, options) in texts {
             let reused = fingerprinter.fingerprint(&text, &options, &|| ());
@@ -273,7 +273,7 @@ proptest! {
     }
 
     #[test]
-    fn listed_features_give_the_fingerprint(text in text(), options in options()) {
+    fn listed_features_give_fingerprint(text in text(), options in options()) {
         let mut fingerprinter = Fingerprinter::default();
         let mut tally = Tally::default();
         let features = fingerprinter.features(&text, &options, &|| ()).expect("memory suffices");
@@ -310,7 +310,7 @@ proptest! {
     }
 
     #[test]
-    fn tally_is_the_majority_vote(weighted in prop::collection::vec((any::<u64>(), weight()), 0..100)) {
+    fn tally_is_majority_vote(weighted in prop::collection::vec((any::<u64>(), weight()), 0..100)) {
         let mut tally = Tally::default();
         for &(hash, weight) in &weighted {
             tally.add(hash, weight).expect("the sum is in range");
@@ -319,7 +319,7 @@ proptest! {
     }
 
     #[test]
-    fn unit_votes_are_weights_of_1(hashes in prop::collection::vec((any::<u64>(), any::<bool>()), 0..200)) {
+    fn unit_votes_weigh_1(hashes in prop::collection::vec((any::<u64>(), any::<bool>()), 0..200)) {
         let mut tally = Tally::default();
         hashes.iter().for_each(|&(hash, counts)| tally.vote(hash, counts));
         let mut weighted: Vec<(u64, u64)> = hashes.iter().map(|&(hash, counts)| (hash, counts.into())).collect();
@@ -331,7 +331,7 @@ proptest! {
     }
 
     #[test]
-    fn a_table_counts_each_hash(hashes in prop::collection::vec(0u64..300, 0..900), at_once in 1usize..=FEATURE_BATCH, counted in any::<bool>()) {
+    fn table_counts_each_hash(hashes in prop::collection::vec(0u64..300, 0..900), at_once in 1usize..=FEATURE_BATCH, counted in any::<bool>()) {
         let mut table = FeatureTable::default();
         table.reset(0, counted, &|| ()).expect("memory suffices");
         let mut counts = std::collections::BTreeMap::new();
@@ -399,7 +399,7 @@ proptest! {
     }
 
     #[test]
-    fn seen_words_are_found_again(words in prop::collection::vec(1u64..300, 0..600), bytes in 0usize..9000) {
+    fn finds_seen_words_again(words in prop::collection::vec(1u64..300, 0..600), bytes in 0usize..9000) {
         let mut seen = SeenWords::default();
         let mut before = std::collections::BTreeSet::new();
         seen.reset(bytes).expect("memory suffices");
@@ -415,7 +415,7 @@ proptest! {
     }
 
     #[test]
-    fn mixed_chinese_matches_the_oracle(
+    fn mixed_chinese_matches_oracle(
         pieces in prop::collection::vec(prop_oneof![6 => "[一-鿿]{1,90}", 1 => "[ぁ-ヿ，。 \n]{1,9}", 1 => piece()], 1..12),
         options in options(),
     ) {
@@ -427,7 +427,7 @@ proptest! {
     }
 
     #[test]
-    fn cleared_tally_is_a_new_one(weighted in prop::collection::vec((any::<u64>(), weight()), 0..60), hash in any::<u64>()) {
+    fn cleared_tally_is_new(weighted in prop::collection::vec((any::<u64>(), weight()), 0..60), hash in any::<u64>()) {
         let mut tally = Tally::default();
         for &(hash, weight) in &weighted {
             tally.add(hash, weight).expect("the sum is in range");
@@ -449,7 +449,7 @@ proptest! {
     }
 
     #[test]
-    fn blocks_make_up_the_fingerprint(fingerprint in any::<u64>(), blocks in 2i32..=8) {
+    fn blocks_make_up_fingerprint(fingerprint in any::<u64>(), blocks in 2i32..=8) {
         let mut whole: u128 = 0;
         for number in 0..blocks {
             let block = Block::new(number, blocks).expect("a block of the layout");
@@ -461,7 +461,7 @@ proptest! {
     }
 
     #[test]
-    fn no_near_fingerprint_is_missed(
+    fn misses_no_near_fingerprint(
         fingerprint in any::<u64>(),
         flipped in prop::collection::vec(0u32..64, 0..10),
         blocks in 2i32..=8,
@@ -496,7 +496,7 @@ proptest! {
     }
 
     #[test]
-    fn probes_are_all_values_within_radius(fingerprint in any::<u64>(), number in 0i32..8, radius in prop::option::of(0u32..10)) {
+    fn probes_match_oracle(fingerprint in any::<u64>(), number in 0i32..8, radius in prop::option::of(0u32..10)) {
         let block = Block::new(number, 8).expect("a block of the layout");
         let mut probes: Vec<i32> = block.probes(fingerprint, radius).collect();
         probes.sort_unstable();
@@ -515,7 +515,7 @@ fn weight() -> impl Strategy<Value = u64> {
 }
 
 #[test]
-fn radii_fulfil_the_pigeonhole_principle() {
+fn radii_fulfil_pigeonhole_principle() {
     for blocks in 2..=8 {
         for max_distance in 0..=64 {
             let radii = (0..blocks).map(|number| radius(number, blocks, max_distance).map_or(-1, i64::from));
@@ -532,7 +532,7 @@ fn radii_fulfil_the_pigeonhole_principle() {
 
 /// Every character, in each kind of context that normalisation looks at.
 #[test]
-fn every_character_matches_the_oracle() {
+fn all_characters_match_oracle() {
     let single = Options { ngram: Some(1), ..Options::default() };
     let neighbourhoods = [
         ("", ""),
@@ -553,7 +553,7 @@ fn every_character_matches_the_oracle() {
 
 /// Pairs of characters that change or combine: enough pairs to have every pair of combining classes.
 #[test]
-fn order_of_marks_matches_the_oracle() {
+fn mark_order_matches_oracle() {
     let single = Options { ngram: Some(1), ..Options::default() };
     let marks: Vec<char> = ('\u{300}'..='\u{36f}')
         .chain('\u{591}'..='\u{5c7}')

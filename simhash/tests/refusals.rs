@@ -2,19 +2,17 @@
 //! allocation in Rust's own collections. The allocator of this test refuses what exceeds an allowance, and the
 //! allowance grows until it is enough.
 
-mod random;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr;
 
-use random::Random;
 use simhash::error::Error;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::pairs::{Pairs, Rows, clusters};
+use simhash::random::Random;
 use simhash::search::blocks::Block;
 use simhash::search::nearness::Nearness;
 use simhash::search::skew::{FingerprintSample, skew};

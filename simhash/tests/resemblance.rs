@@ -74,12 +74,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn resemblance_agrees_with_listed_features(a in text(), b in text(), options in options()) {
+    fn resemblance_matches_features(a in text(), b in text(), options in options()) {
         prop_assert_eq!(compare(&a, &b, &options), Ok(of_lists(&a, &b, &options)));
     }
 
     #[test]
-    fn difference_agrees_with_listed_features(a in text(), b in text(), options in options()) {
+    fn difference_matches_features(a in text(), b in text(), options in options()) {
         let [of_a, of_b] = [&a, &b].map(|text| listed(text, &options));
         let more_than = |own: &[(String, u64)], other: &[(String, u64)]| -> Vec<(String, u64)> {
             let other: HashMap<_, _> = other.iter().cloned().collect();
@@ -116,7 +116,7 @@ proptest! {
     }
 
     #[test]
-    fn texts_without_common_words_differ(
+    fn disjoint_texts_differ(
         a in "([a-m]{1,9} ){1,20}",
         b in "([n-z]{1,9} ){1,20}",
         options in options(),
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn scratch_memory_leaves_no_trace(texts in prop::collection::vec((text(), text(), options()), 1..6)) {
+    fn scratch_leaves_no_trace(texts in prop::collection::vec((text(), text(), options()), 1..6)) {
         let mut fingerprinter = Fingerprinter::default();
         for (a, b, options) in texts {
             let reused = resemblance(&mut fingerprinter, &a, &b, &options, &|| ());
@@ -195,7 +195,7 @@ fn simple_cases() {
 }
 
 #[test]
-fn long_texts_grow_the_tables() {
+fn long_texts_grow_tables() {
     let words = |numbers: std::ops::Range<u32>| numbers.map(|n| format!("{n} ")).collect::<String>();
     let (a, b) = (words(0..300_000), words(100_000..400_000));
     assert_eq!(compare(&a, &b, &Options::default()), Ok(Some(0.5)));
@@ -221,7 +221,7 @@ fn table_counts_features() {
 }
 
 #[test]
-fn errors_of_either_text_are_returned() {
+fn returns_errors_of_both() {
     let endless = format!("a{} b", "\u{301}".repeat(1 << 20));
     for (a, b) in [(endless.as_str(), "a"), ("a", &endless), ("", &endless), (&endless, "")] {
         assert_eq!(compare(a, b, &Options::default()), Err(Error::CombiningSequenceTooLong));

@@ -1,12 +1,10 @@
 //! Skew is what the definition counts and, for uniform fingerprints, what theory predicts.
 
-mod random;
-
 use std::collections::HashMap;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use random::Random;
+use simhash::random::Random;
 use simhash::search::blocks::{BLOCK_COUNTS, Block};
 use simhash::search::cost::{cost, probes, uniform_candidates};
 use simhash::search::nearness::Nearness;
@@ -54,7 +52,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn small_tables_are_counted_exactly(fingerprints in fingerprints(), max_distance in 0i32..=64) {
+    fn counts_small_tables_exactly(fingerprints in fingerprints(), max_distance in 0i32..=64) {
         let rows = fingerprints.len() as f64;
         let by_radii = [&[1, 1, 1][..], &[0, 2, -1, 1], &[0; 5]].map(|radii| Nearness::by_radii(10, radii).expect("a layout"));
         let searches = within(max_distance).chain(by_radii.map(|near| (near.blocks().expect("has radii"), near)));
@@ -114,7 +112,7 @@ fn uniform_costs_match_theory() {
 }
 
 #[test]
-fn a_shared_block_is_read_completely() {
+fn reads_shared_blocks_completely() {
     // A quarter of ten million rows share the second of four blocks.
     let shared = |(n, fingerprint): (usize, u64)| {
         if n % 4 == 0 { fingerprint & !(0xffff << 32) | 0x1234 << 32 } else { fingerprint }
@@ -136,7 +134,7 @@ fn a_shared_block_is_read_completely() {
 }
 
 #[test]
-fn any_layout_reads_true_duplicates() {
+fn all_layouts_read_duplicates() {
     let duplicates =
         uniform(MAX_SAMPLE_FINGERPRINTS as u64).map(|fingerprint| if fingerprint % 2 == 0 { 42 } else { fingerprint });
     for layout in skew(sample(duplicates), 1e6, within(3), &|| ()).expect("memory suffices") {
@@ -146,7 +144,7 @@ fn any_layout_reads_true_duplicates() {
 }
 
 #[test]
-fn empty_tables_have_no_candidates() {
+fn empty_table_has_no_candidates() {
     for (fingerprints, rows) in [(vec![], 0.0), (vec![7], 1.0)] {
         for layout in skew(sample(fingerprints), rows, within(3), &|| ()).expect("memory suffices") {
             assert_eq!((layout.candidates, layout.worst), (0.0, 0.0), "{layout:?}");

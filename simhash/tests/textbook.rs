@@ -13,7 +13,7 @@ fn sums(weighted: &[(u64, i64)]) -> [i64; 6] {
 }
 
 #[test]
-fn weighted_hashes_sum_to_the_fingerprint() {
+fn weighted_hashes_give_fingerprint() {
     let weighted = [(0b100101, 4), (0b101011, 5)];
     assert_eq!(sums(&weighted), [9, -9, 1, -1, 1, 9]);
     let mut tally = Tally::default();
@@ -24,7 +24,7 @@ fn weighted_hashes_sum_to_the_fingerprint() {
 }
 
 #[test]
-fn signs_of_sums_are_bits() {
+fn signs_give_bits() {
     let expected = [-7, 1, -9, 9, 3, 9];
     // Nine features of weight 1: (9 + sum) / 2 of them have the bit set.
     let feature = |i: i64| expected.iter().fold(0, |hash, sum| hash << 1 | u64::from(i < (9 + sum) / 2));

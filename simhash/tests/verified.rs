@@ -2,7 +2,6 @@
 
 #[path = "oracle/verified.rs"]
 mod oracle;
-mod random;
 
 use std::cell::Cell;
 use std::num::NonZeroU32;
@@ -11,12 +10,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use oracle::{Row, clusters, duplicates};
 use proptest::prelude::*;
 use proptest::sample::select;
-use random::Random;
 use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::{Numbers, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::pairs::{Component, Confirmed, Criterion, Kept, Phase, Progress, Rows, Verification};
+use simhash::random::Random;
 use simhash::search::nearness::Nearness;
 
 const AMPLE: usize = 1 << 30;
@@ -81,7 +80,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn results_agree_with_the_definition(
+    fn results_match_oracle(
         drawn in prop::collection::vec((fingerprint(), text()), 0..60),
         max_distance in prop_oneof![0..10, Just(64)],
         radii in select(vec![&[][..], &[0, 0, 0, 0], &[1, 1, 1, 1], &[1, -1, 0]]),
@@ -97,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn features_resemble_as_texts_do(a in text(), b in text(), options in options(), least in 0.0..1.0) {
+    fn features_match_texts(a in text(), b in text(), options in options(), least in 0.0..1.0) {
         let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
         let expected = resemblance(&mut Fingerprinter::default(), &a, &b, &options, &|| ()).expect("memory suffices");
         let sets = features(&a, &options).zip(features(&b, &options));
@@ -113,7 +112,7 @@ proptest! {
 
 /// Texts of many features are sorted in parts, and compared in strides.
 #[test]
-fn long_texts_resemble_like_short_ones() {
+fn long_texts_match_oracle() {
     let mut random = Random(3);
     let words: Vec<String> = (0..150_000).map(|_| format!("w{} ", random.below(1 << 20))).collect();
     let (a, b) = (words[..140_000].concat(), words[10_000..].concat());
@@ -154,7 +153,7 @@ fn few_ticks(rows: usize) -> impl Fn(Progress) {
 }
 
 #[test]
-fn identical_rows_cost_no_more() {
+fn compares_identical_rows_once() {
     let owned = many(2, 200_000);
     let rows = borrowed(&owned);
     for resemblance in [0.5, 1.0] {
@@ -171,7 +170,7 @@ fn identical_rows_cost_no_more() {
 /// Different texts that are all confirmed, except that one in 20,000 resembles no other: each is compared with few
 /// others.
 #[test]
-fn large_clusters_need_few_comparisons() {
+fn compares_large_clusters_little() {
     let words = (0..40).map(|word| format!("w{word} ")).collect::<String>();
     let text = |n: u64| if n.is_multiple_of(20_000) { format!("no {n}") } else { format!("{words} {n}") };
     let owned: Vec<(u64, String)> = (0..200_000).map(|n| (n % 3, text(n))).collect();
@@ -184,7 +183,7 @@ fn large_clusters_need_few_comparisons() {
 }
 
 #[test]
-fn near_texts_are_read_once() {
+fn reads_near_texts_once() {
     let mut owned: Vec<(u64, String)> = Vec::new();
     let mut random = Random(8);
     for n in 0..2000u64 {
@@ -211,7 +210,7 @@ fn near_texts_are_read_once() {
 }
 
 #[test]
-fn progress_ascends_and_ticks_may_panic() {
+fn progress_ascends() {
     let owned = many(500, 4);
     let rows = borrowed(&owned);
     let criterion = Criterion { near: Nearness::within(2), resemblance: Some(1.0) };

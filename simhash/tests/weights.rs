@@ -12,7 +12,7 @@ fn log_of(count: u32) -> Option<u32> {
 }
 
 #[test]
-fn log_is_the_rounded_logarithm() {
+fn log_is_rounded_logarithm() {
     let mut undecided = 0;
     for count in 1..=2_000_000 {
         match log_of(count) {
@@ -25,7 +25,7 @@ fn log_is_the_rounded_logarithm() {
 
 /// Between two steps of the rounded logarithm the result is constant, so it is enough to test both sides of each step.
 #[test]
-fn log_steps_match_the_logarithm() {
+fn log_steps_match_logarithm() {
     assert_eq!(log(0), 0);
     assert_eq!(log(1), 256);
     assert_eq!(log(u32::MAX), 5934);
@@ -57,7 +57,7 @@ fn weights_count_in_billionths() {
 }
 
 #[test]
-fn sums_out_of_range_are_refused() {
+fn refuses_large_sums() {
     let mut tally = Tally::default();
     tally.add(1, u64::MAX).expect("one fits");
     for _ in 0..40 {

@@ -192,11 +192,11 @@ fn is_utf8_server() -> bool {
 }
 
 /// For a shorter text, which is probably ASCII, simdutf8 takes longer than `is_ascii`.
-const SHORT_BYTES: usize = 256;
+const MAX_ASCII_TEST_BYTES: usize = 256;
 
 #[inline]
 fn check(text: &[u8]) -> Result<&str, ErrorReport> {
-    if text.len() < SHORT_BYTES && text.is_ascii() {
+    if text.len() < MAX_ASCII_TEST_BYTES && text.is_ascii() {
         // SAFETY: ASCII is UTF-8.
         return Ok(unsafe { str::from_utf8_unchecked(text) });
     }

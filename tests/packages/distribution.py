@@ -99,7 +99,7 @@ def check_python_package(files, version):
     check(len(set(map(tuple, lists.values()))) == 1, f"the versions of maturin differ: {lists}")
 
 
-def check_version_is_said_once(files, version):
+def check_single_version(files, version):
     for name, content in files.items():
         if not MAY_SAY_VERSION.fullmatch(name):
             check(version.encode() not in content, f"{name} says {version}, which is for Cargo.toml to say")
@@ -120,7 +120,7 @@ def main():
         check_specification(meta, files)
         check_agreement(meta, version, postgres)
     check_python_package(files, version)
-    check_version_is_said_once(files, version)
+    check_single_version(files, version)
     for message in wrong:
         print(message, file=sys.stderr)
     print(f"{path.rpartition('/')[2]}: {len(files)} files, {len(wrong)} remarks")

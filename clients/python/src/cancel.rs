@@ -14,7 +14,7 @@ const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Work on fewer bytes keeps the GIL: releasing it takes as long as a fingerprint of 50 bytes, and it takes 10 us at
 /// most to fingerprint so many.
-const SMALL: usize = 1 << 12;
+const MAX_BYTES_WITH_GIL: usize = 1 << 12;
 
 /// Looks for signals when the work ticks.
 pub struct Signals {
@@ -50,7 +50,7 @@ pub fn detached_unless_small<T: Send>(
     bytes: usize,
     work: impl FnOnce(&Signals) -> T + Send,
 ) -> PyResult<T> {
-    if bytes < SMALL { cancellable(work) } else { detached(py, work) }
+    if bytes < MAX_BYTES_WITH_GIL { cancellable(work) } else { detached(py, work) }
 }
 
 fn cancellable<T>(work: impl FnOnce(&Signals) -> T) -> PyResult<T> {

@@ -130,7 +130,7 @@ class Arrow(unittest.TestCase):
         gc.collect()
         self.assertEqual(pa.total_allocated_bytes(), before)
 
-    def test_a_result_is_a_sequence(self):
+    def test_result_is_sequence(self):
         found = simhash(pa.array(["one text", None]))
         self.assertEqual(len(found), 2)
         self.assertEqual([found[0], found[-1], found[-2]], [FINGERPRINTS[0], None, FINGERPRINTS[0]])
@@ -160,7 +160,7 @@ class Arrow(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "an Arrow column of fingerprints must be of int64, not of format"):
             pairs(pa.array([1], pa.uint64()))
 
-    def test_a_reader_of_batches_is_a_table(self):
+    def test_reader_of_batches(self):
         for batches in [[], [pa.record_batch({"text": ["a"]})]]:
             reader = pa.RecordBatchReader.from_batches(pa.schema({"text": pa.string()}), batches)
             with self.assertRaisesRegex(TypeError, "Pass a column, not a table.$"):
@@ -185,7 +185,7 @@ class Arrow(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "^the Arrow data has been released$"):
             simhash(once)
 
-    def test_objects_that_are_no_capsules(self):
+    def test_objects_without_capsules(self):
         class Wrong:
             def __init__(self, result):
                 self.result = result
@@ -198,7 +198,7 @@ class Arrow(unittest.TestCase):
             with self.subTest(wrong), self.assertRaises((TypeError, ValueError)):
                 simhash(Wrong(wrong))
 
-    def test_bytes_that_are_no_text(self):
+    def test_invalid_text(self):
         wrong = pa.Array.from_buffers(
             pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], "i4")), pa.py_buffer(b"\xff")]
         )

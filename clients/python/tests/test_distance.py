@@ -63,7 +63,7 @@ class Blocks(unittest.TestCase):
         self.assertEqual([block(self.FINGERPRINT, i) for i in range(4)], [0x0123, 0x4567, 0x89AB, 0xCDEF])
         self.assertEqual(block(fingerprint=-1, block=1, blocks=2), -1)
 
-    def test_probes_are_the_values_within_the_radius(self):
+    def test_probes_within_radius(self):
         for blocks, max_distance in [(4, 3), (2, 3), (3, 4), (8, 3)]:
             for i in range(blocks):
                 found = probes(self.FINGERPRINT, i, blocks, max_distance)

@@ -8,7 +8,7 @@ import pg_simhash
 
 
 class Golden(unittest.TestCase):
-    def test_fingerprints_and_numbers_of_features(self):
+    def test_golden_vectors(self):
         entries = golden.entries("golden.jsonl")
         self.assertGreaterEqual(len(entries), 300)
         for entry in entries:

@@ -37,7 +37,7 @@ assert "numpy" not in sys.modules
 
 
 class NumPy(unittest.TestCase):
-    def test_arrays_of_objects_keep_their_shape(self):
+    def test_shape_of_object_arrays(self):
         found = simhash(np.array(TEXTS, dtype=object))
         self.assertIs(type(found), np.ma.MaskedArray)
         self.assertEqual(found.dtype, np.int64)
@@ -51,7 +51,7 @@ class NumPy(unittest.TestCase):
                 self.assertEqual(simhash(texts[::-2]).tolist(), [simhash("naïve café"), simhash("one text")])
         self.assertEqual(simhash(np.array([], dtype=object)).tolist(), [])
 
-    def test_masked_texts_have_no_fingerprint(self):
+    def test_masked_texts(self):
         texts = np.ma.MaskedArray(["one text", "another"], [True, False])
         self.assertEqual(simhash(texts).tolist(), [None, simhash("another")])
 
@@ -59,12 +59,12 @@ class NumPy(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, r"^texts\[0\] must be str or None, not int$"):
             simhash(np.array([1]))
 
-    def test_the_results_can_be_written(self):
+    def test_results_are_writable(self):
         found = simhash(np.array(["one text"]))
         found[0] = 7
         self.assertEqual(found.tolist(), [7])
 
-    def test_the_package_works_without_numpy(self):
+    def test_without_numpy(self):
         subprocess.run([sys.executable, "-c", WITHOUT_NUMPY], check=True, timeout=600)
 
 

@@ -62,7 +62,7 @@ class Options(unittest.TestCase):
                 pg_simhash.simhash(TEXT, **options)
             self.assertEqual(str(raised.exception), message)
 
-    def test_an_unknown_option_is_a_type_error(self):
+    def test_unknown_option(self):
         with self.assertRaises(TypeError) as raised:
             pg_simhash.simhash(TEXT, n_gram=2)
         self.assertEqual(
@@ -71,7 +71,7 @@ class Options(unittest.TestCase):
             'The options are "tokens", "ngram", "weight", "weights", "case_fold", "top", "seed", "markup", "numbers".',
         )
 
-    def test_values_that_are_no_json(self):
+    def test_values_without_json(self):
         with self.assertRaisesRegex(TypeError, "not JSON serializable"):
             pg_simhash.simhash(TEXT, ngram={1})
         with self.assertRaisesRegex(ValueError, "not JSON compliant"):

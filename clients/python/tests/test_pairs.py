@@ -134,13 +134,13 @@ class Verified(unittest.TestCase):
                         )
                         self.assertEqual(found.tolist(), expected)
 
-    def test_defaults_are_those_of_sql(self):
+    def test_same_defaults(self):
         apart = [0, 0b111, 0b11111111 << 10]
         self.assertEqual(clusters(apart).tolist(), [0, 0, 2])
         self.assertEqual(clusters(apart, texts=["a"] * 3).tolist(), [0, 0, 0])
         self.assertEqual(clusters([0, 0], texts=["a b c d e f g h i", "a b c d e f g h"]).tolist(), [0, 1])
 
-    def test_a_missing_text_resembles_none(self):
+    def test_missing_text(self):
         self.assertEqual(clusters([1, 1, 1, None], texts=["a", None, "a", "a"]).tolist(), [0, 1, 0, -1])
 
     def test_errors(self):

@@ -106,7 +106,7 @@ class Server(unittest.TestCase):
         self.assertGreater(sum(fingerprint is not None for fingerprint in ours), 3000)
         self.assertGreater(sum(fingerprint is None for fingerprint in ours), 10)
 
-    def test_lists_with_the_same_options(self):
+    def test_lists_with_options(self):
         query = "SELECT simhash(t, %s) FROM unnest(%s::text[]) WITH ORDINALITY AS u(t, i) ORDER BY i"
         for options in [{}, {"tokens": "chars", "weight": "log"}, {"ngram": 2, "seed": 9}]:
             theirs = [fingerprint for (fingerprint,) in self.rows(query, json.dumps(options), self.texts)]
@@ -274,7 +274,7 @@ class Server(unittest.TestCase):
         theirs = [-1 if number is None else number - 1 for (number,) in self.rows(query, rows, texts)]
         self.compare(pg_simhash.clusters(rows, texts=texts).tolist(), theirs)
 
-    def test_wrong_options_have_the_same_message(self):
+    def test_wrong_options(self):
         for options in [
             {"ngram": 17},
             {"ngram": 2.5},
@@ -296,7 +296,7 @@ class Server(unittest.TestCase):
                 diag = theirs.exception.diag
                 self.assertEqual(str(ours.exception), f"{diag.message_primary}. {diag.message_hint}")
 
-    def test_the_format_is_the_same(self):
+    def test_same_format(self):
         self.compare([(pg_simhash.format(),)], self.rows("SELECT simhash_format()"))
 
 

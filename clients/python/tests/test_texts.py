@@ -18,11 +18,11 @@ HELLO = -7685981735718036227
 
 
 class Texts(unittest.TestCase):
-    def test_a_text_has_an_int(self):
+    def test_one_text(self):
         self.assertEqual(simhash("hello"), HELLO)
         self.assertIs(type(simhash("hello")), int)
 
-    def test_no_text_and_no_feature_have_none(self):
+    def test_without_text_or_feature(self):
         for text in [None, "", " ... \n", "\0"]:
             with self.subTest(text):
                 self.assertIsNone(simhash(text))
@@ -35,7 +35,7 @@ class Texts(unittest.TestCase):
         self.assertEqual(difference("!", ""), [])
         self.assertEqual(features("!"), [])
 
-    def test_any_iterable_has_a_list(self):
+    def test_any_iterable(self):
         texts = ["hello", None, "world"]
         expected = [HELLO, None, simhash("world")]
         for iterable in [texts, tuple(texts), iter(texts), dict.fromkeys(texts), (text for text in texts)]:
@@ -43,14 +43,14 @@ class Texts(unittest.TestCase):
                 self.assertEqual(simhash(iterable), expected)
         self.assertEqual(simhash([]), [])
 
-    def test_many_texts_are_fingerprinted_in_several_batches(self):
+    def test_several_batches(self):
         # More texts, and more bytes, than one batch has.
         texts = [f"text number {number}" for number in range(40_000)]
         self.assertEqual(simhash(texts), [simhash(text) for text in texts])
         long = ["the same words again " * 100_000, None, "hello"] * 5
         self.assertEqual(simhash(long), [simhash(text) for text in long])
 
-    def test_a_subclass_of_str_is_a_text(self):
+    def test_subclass_of_str(self):
         class Text(str):
             def __str__(self):
                 return "something else"
@@ -74,7 +74,7 @@ class Texts(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "^a must be str, not int$"):
             difference(1, "b")
 
-    def test_an_error_of_an_iterator_is_passed_on(self):
+    def test_error_of_iterator(self):
         def broken():
             yield "a"
             raise ConnectionError("broken")
@@ -82,7 +82,7 @@ class Texts(unittest.TestCase):
         with self.assertRaisesRegex(ConnectionError, "^broken$"):
             simhash(broken())
 
-    def test_lone_surrogates_are_no_text(self):
+    def test_lone_surrogates(self):
         for wrong in ["\ud800", ["a", "\udfff"]]:
             with self.subTest(ascii(wrong)), self.assertRaises(UnicodeEncodeError):
                 simhash(wrong)
@@ -112,7 +112,7 @@ class Features(unittest.TestCase):
         self.assertIs(type(found[0]), Feature)
         self.assertEqual([simhash("b"), simhash("a")], [feature.hash for feature in found])
 
-    def test_a_fingerprint_is_that_of_its_features(self):
+    def test_fingerprint_of_features(self):
         text = "Some words, and some words more than once, and once more"
         for options in [{}, {"weight": "tf"}, {"tokens": "chars", "top": 9}, {"weights": {"words": 0.25, "and": 0}}]:
             with self.subTest(options):
@@ -146,7 +146,7 @@ class Features(unittest.TestCase):
 
 
 class Resemblance(unittest.TestCase):
-    def test_it_is_the_share_of_common_features(self):
+    def test_share_of_common_features(self):
         self.assertEqual(resemblance("a b c", "b c d"), 0.5)
         self.assertEqual(resemblance("a a b", "a b b", weight="tf"), 0.5)
         self.assertEqual(resemblance("Same", "same"), 1.0)
@@ -155,13 +155,13 @@ class Resemblance(unittest.TestCase):
         self.assertEqual(resemblance("4,000 tonnes", "5,000 tonnes", numbers="same"), 0.0)
         self.assertEqual(resemblance("4,000 tonnes", "tonnes: 4,000", numbers="same"), 1.0)
 
-    def test_containment_is_the_share_of_the_first_text(self):
+    def test_containment_of_first_text(self):
         self.assertEqual(containment("to be", "To be, or not to be"), 1.0)
         self.assertEqual(containment("To be, or not to be", "to be"), 0.5)
         self.assertEqual(containment("a a b", "a b b", weight="tf"), 2 / 3)
         self.assertEqual(containment("4,000 tonnes", "4 tonnes", numbers="same"), 2 / 3)
 
-    def test_difference_is_what_one_text_has(self):
+    def test_difference_of_one_text(self):
         found = difference("Forty thousand tonnes in May", "forty thousand barrels in June, in May")
         self.assertEqual(found, [("a", "tonnes", 1.0), ("b", "barrels", 1.0), ("b", "june", 1.0)])
         self.assertIs(type(found[0]), Difference)

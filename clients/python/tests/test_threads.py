@@ -77,19 +77,19 @@ class Threads(unittest.TestCase):
                 ended = run(BESIDE, call)
                 self.assertEqual((ended.stdout, ended.stderr), ("went on\n", ""))
 
-    def test_a_signal_ends_the_call(self):
+    def test_signal_ends_call(self):
         for name, call in CALLS.items():
             with self.subTest(name):
                 ended = run(INTERRUPTED, call)
                 self.assertEqual((ended.stdout, ended.stderr), ("interrupted\n", ""))
 
-    def test_a_signal_handler_may_call_simhash(self):
+    def test_simhash_in_signal_handler(self):
         handler = "signal.signal(signal.SIGALRM, lambda *_: print(pg_simhash.simhash('hello')) or exit())"
         program = INTERRUPTED.replace("signal.signal(signal.SIGALRM, signal.default_int_handler)", handler)
         ended = run(program, CALLS["a long text"])
         self.assertEqual((ended.stdout, ended.stderr), ("-7685981735718036227\n", ""))
 
-    def test_threads_do_not_share_scratch_memory(self):
+    def test_scratch_memory_of_threads(self):
         texts = [f"{word} and more words, in text {number} " * 300 for number in range(40) for word in "abcdef"]
         expected = [simhash(text) for text in texts]
         with ThreadPoolExecutor(8) as pool:

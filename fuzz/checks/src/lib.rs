@@ -9,7 +9,5 @@ pub mod options;
 #[path = "../../../simhash/tests/oracle/mod.rs"]
 mod oracle;
 pub mod pairs;
-#[path = "../../../simhash/tests/random/mod.rs"]
-mod random;
 pub mod text;
 pub mod tsvector;

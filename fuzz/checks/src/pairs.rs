@@ -4,7 +4,7 @@
 //! of rows: a digit for the kind of group, the number of its rows, a fingerprint, and a mask.
 
 use super::input::Input;
-use super::random::Random;
+use simhash::random::Random;
 use simhash::search::nearness::Nearness;
 
 #[path = "../../../simhash/tests/oracle/pairs.rs"]

@@ -11,6 +11,7 @@ use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::options::{Numbers, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::weight_map::WeightMap;
+use simhash::random::GOLDEN_RATIO;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::input::Input;
@@ -23,7 +24,7 @@ pub fn check(input: &[u8]) {
     let mut input = Input(input);
     let (kinds, ngram, top, times) = (input.number(), input.number(), input.number(), input.number());
     let case_fold = kinds & 2 == 0;
-    let seed = if kinds & 32 == 0 { 0 } else { (u64::from(top) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) };
+    let seed = if kinds & 32 == 0 { 0 } else { (u64::from(top) + 1).wrapping_mul(GOLDEN_RATIO) };
     let mut options = Options {
         tokens: match (kinds & 16, kinds & 1) {
             (0, 0) => Tokens::Words,

@@ -1,6 +1,6 @@
 //! The list of a text's features, for people to read.
 
-use crate::error::{Error, MAX_BYTES};
+use crate::error::{Error, MAX_VALUE_BYTES};
 
 /// The features of a text.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ impl FeatureList {
     }
 
     pub(super) fn push(&mut self, feature: &[u8], hash: u64) -> Result<(), Error> {
-        if self.bytes.len() + feature.len() > MAX_BYTES {
+        if self.bytes.len() + feature.len() > MAX_VALUE_BYTES {
             return Err(Error::FeaturesTooLong);
         }
         self.bytes.try_reserve(feature.len())?;

@@ -5,10 +5,11 @@ use super::numbers::NumberSum;
 use super::options::Options;
 use super::resemblance::share;
 use crate::error::Error;
+use crate::random::GOLDEN_RATIO;
 use crate::ticking::{ITEMS_BETWEEN_TICKS, NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Features that are compared between two checks whether the rest can still matter.
-const STRIDE: usize = 64;
+const FEATURES_BETWEEN_CHECKS: usize = 64;
 
 /// The features of a text that has some. 8 bytes a feature, or 16 if the options weigh features.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl FeatureSet {
             0 => hashes.len() as u128,
             _ => ticking(&weights, tick).map(|weight| u128::from(*weight)).sum(),
         };
-        let mix = |digest: u64, number: u64| (digest.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mix = |digest: u64, number: u64| (digest.rotate_left(5) ^ number).wrapping_mul(GOLDEN_RATIO);
         let numbers = fingerprinter.numbers(text, options, tick)?;
         let digest =
             ticking(&hashes, tick).fold(mix(total as u64, numbers.digest()), |digest, hash| mix(digest, *hash));
@@ -177,10 +178,11 @@ fn share_at_least(
         if common + rest_a.min(rest_b) < needed {
             return false;
         }
-        if stride % (ITEMS_BETWEEN_TICKS / STRIDE) == 0 {
+        if stride % (ITEMS_BETWEEN_TICKS / FEATURES_BETWEEN_CHECKS) == 0 {
             tick();
         }
-        let (end_i, end_j) = ((i + STRIDE).min(a.hashes.len()), (j + STRIDE).min(b.hashes.len()));
+        let (end_i, end_j) =
+            ((i + FEATURES_BETWEEN_CHECKS).min(a.hashes.len()), (j + FEATURES_BETWEEN_CHECKS).min(b.hashes.len()));
         // Which hash is smaller is unpredictable, so nothing branches on it.
         while i < end_i && j < end_j {
             let (of_a, of_b) = (u128::from(weight_a(i)), u128::from(weight_b(j)));

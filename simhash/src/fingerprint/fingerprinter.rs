@@ -293,7 +293,7 @@ impl Collector {
 }
 
 /// Bytes of a text that repeats few features if it is in a script without spaces.
-const SHORT_BYTES: usize = 4096;
+const DIVERSE_TEXT_BYTES: usize = 4096;
 
 /// A guess of the number of distinct features in a text, from its length and first characters. A table that is too
 /// small grows, and one that is too large does not stay in the first-level cache.
@@ -305,7 +305,7 @@ fn expected_features(normal: &str) -> usize {
         Some(sample) if sample.iter().filter(|byte| byte.is_ascii()).count() > sample.len() / 2 => {
             8 + normal.len() / 32
         }
-        _ if normal.len() <= SHORT_BYTES => normal.len() / 4,
+        _ if normal.len() <= DIVERSE_TEXT_BYTES => normal.len() / 4,
         _ => normal.len() / 8,
     }
 }

@@ -17,8 +17,8 @@ pub const MAX_READ_BYTES: usize = 32 << 10;
 pub const MAX_SAMPLE_TEXTS: usize = 10_000;
 /// Most features with a weight.
 pub const MAX_LEARNT: usize = 10_000;
-/// Levels of weights: fine enough, and their numbers are short.
-const WEIGHT_LEVELS: f64 = 5.0;
+/// A weight is a multiple of a fifth: fine enough, and its decimal is short.
+pub const WEIGHT_LEVELS: u8 = 5;
 
 /// A sample of texts: those whose first [`MAX_READ_BYTES`] bytes have the smallest hashes, equal ones counted once. So
 /// it depends on the texts alone, and not on their order or number of copies.
@@ -94,7 +94,7 @@ impl TextSample {
         let mut common = Vec::new();
         common.try_reserve_exact(most + NUMBERS_BETWEEN_TICKS)?;
         for (hash, frequency) in ticking(frequencies.iter(), tick) {
-            if fifths(texts, frequency) < WEIGHT_LEVELS as u8 {
+            if fifths(texts, frequency) < WEIGHT_LEVELS {
                 common.push((Reverse(frequency), hash));
             }
             // Not one sort of all features, which could not be cancelled.
@@ -149,7 +149,7 @@ fn fifths(texts: usize, frequency: u32) -> u8 {
     let weight = |frequency: u32| (texts as f64 / (1.0 + f64::from(frequency))).ln().max(0.0).ln_1p();
     let (weight, largest) = (weight(frequency), weight(1));
     let share = if largest > 0.0 { weight / largest } else { 1.0 };
-    (share * WEIGHT_LEVELS).round().max(1.0) as u8
+    (share * f64::from(WEIGHT_LEVELS)).round().max(1.0) as u8
 }
 
 #[cfg(test)]
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn order_and_copies_change_nothing() {
+    fn order_changes_nothing() {
         let texts: Vec<String> = (0..400).map(|n| format!("{} {} {} {}", n % 7, n % 11, n % 13, n)).collect();
         let mut texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
         let learnt = learn(&texts, 50, 10);
@@ -200,14 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn few_texts_give_no_weights() {
+    fn few_texts_give_none() {
         for texts in [&[][..], &["a"], &["a", "a b"], &["", "!", "a"]] {
             assert_eq!(learn(texts, 300, 100), [], "{texts:?}");
         }
     }
 
     #[test]
-    fn weights_fall_with_the_frequency() {
+    fn weights_fall_with_frequency() {
         for texts in [3, 10, 300, 10_000] {
             let weights: Vec<u8> = (1..=texts).map(|frequency| fifths(texts as usize, frequency)).collect();
             assert_eq!((weights[0], weights[texts as usize - 1]), (5, 1));

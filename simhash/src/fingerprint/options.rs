@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_by_value() {
+    fn reads_numbers_by_value() {
         for (number, value) in [
             ("1", 1),
             ("1e0", 1),
@@ -559,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_rounded_to_billionths() {
+    fn rounds_weights_to_billionths() {
         for (number, billionths) in [
             ("0", 0),
             ("-0.0", 0),
@@ -594,7 +594,7 @@ mod tests {
     }
 
     #[test]
-    fn features_with_weights_are_normalised() {
+    fn normalises_weighted_features() {
         let expected = vec![("of the".to_owned(), 500_000_000), ("\u{6570}\u{636e}".to_owned(), 0)];
         assert_eq!(weights(r#"{"weights": {"OF the": 0.5, "\u6570\u636e": 0, "x": 1}}"#), Ok(expected));
         assert_eq!(weights(r#"{"weights": {"A": 0.5}, "case_fold": false}"#), Ok(vec![("A".into(), 500_000_000)]));
@@ -604,19 +604,19 @@ mod tests {
     }
 
     #[test]
-    fn options_without_effect_are_default() {
+    fn ineffective_options_are_default() {
         assert_eq!(Options::from_json(r#"{"weights": {"a": 1, "b": 1.0}, "seed": 0}"#), Ok(Options::default()));
     }
 
     #[test]
-    fn last_of_equal_keys_counts() {
+    fn last_equal_key_counts() {
         let read = |json: &str| Options::from_json(json).map(|options| options.ngram);
         assert_eq!(read(r#"{"ngram": 99, "ngram": 2}"#), Ok(Some(2)));
         assert!(matches!(read(r#"{"ngram": 2, "ngram": 99}"#), Err(InvalidOptions::Value { .. })));
     }
 
     #[test]
-    fn a_deep_value_is_refused() {
+    fn refuses_deep_value() {
         let deep = format!(r#"{{"top": {}{}}}"#, "[".repeat(4000), "]".repeat(4000));
         assert!(matches!(Options::from_json(&deep), Err(InvalidOptions::Value { .. })));
     }

@@ -7,6 +7,7 @@
 //! the time without it, and source code 0.70.
 
 use crate::error::Error;
+use crate::random::GOLDEN_RATIO;
 
 /// A cache of words of 1 to 8 bytes, none of which is 0.
 #[derive(Debug, Default)]
@@ -38,8 +39,7 @@ impl SeenWords {
     /// Whether the word is known to have occurred before. Remembers it.
     #[inline(always)]
     pub fn repeats(&mut self, word: u64) -> bool {
-        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-        match self.words.get_mut((word.wrapping_mul(GOLDEN) >> (self.shift & 63)) as usize) {
+        match self.words.get_mut((word.wrapping_mul(GOLDEN_RATIO) >> (self.shift & 63)) as usize) {
             Some(slot) => std::mem::replace(slot, word) == word,
             None => false,
         }

@@ -66,19 +66,19 @@ impl Worths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::random;
+    use crate::random::Random;
 
     #[test]
-    fn worths_are_measured_in_a_sample() {
-        let mut random = random();
-        let uniform: Vec<u64> = (0..1000).map(|_| random()).collect();
+    fn measures_worths_by_sample() {
+        let mut random = Random(0);
+        let uniform: Vec<u64> = (0..1000).map(|_| random.next()).collect();
         assert!((63..=65).contains(&Worths::sample(&uniform).below(64)));
         let halved: Vec<u64> = uniform.iter().map(|fingerprint| fingerprint & 0xffff_ffff).collect();
         assert!((31..=33).contains(&Worths::sample(&halved).below(64)));
         assert!((31..=33).contains(&Worths::sample(&halved).below(32)));
         assert_eq!(Worths::sample(&[7; 1000]).below(64), 0);
         // An eighth of the bits are 1, so 25 of 32 pairs agree on a bit.
-        let rare: Vec<u64> = (0..1000).map(|_| random() & random() & random()).collect();
+        let rare: Vec<u64> = (0..1000).map(|_| random.next() & random.next() & random.next()).collect();
         let expected = 64.0 * (32f32 / 25.0).log2();
         assert!((Worths::sample(&rare).below(64) as f32 - expected).abs() < 4.0);
     }

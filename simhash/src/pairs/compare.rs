@@ -265,11 +265,11 @@ fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::random;
+    use crate::random::Random;
 
     fn fingerprints(count: usize) -> Vec<u64> {
-        let mut random = random();
-        (0..count).map(|_| random() & 0x0000_0101_1111_ffff).collect()
+        let mut random = Random(0);
+        (0..count).map(|_| random.next() & 0x0000_0101_1111_ffff).collect()
     }
 
     /// All pairs in the range that the kernel finds, in calls that end after about `pairs` pairs.
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_agree_with_the_definition() {
+    fn kernels_match_oracle() {
         let all = fingerprints(5000 + LANES);
         assert!(Kernel::available().count() >= 1);
         for kernel in Kernel::available() {

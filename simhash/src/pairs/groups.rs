@@ -242,11 +242,12 @@ fn insertion_sort(rows: SliceMut<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::GOLDEN_RATIO;
 
     #[test]
     fn groups_keep_row_order() {
         for (count, mask) in [(0, 0), (1, 0), (5, 0), (1000, 0xff00_0000_0000_00ff), (100_000, u64::MAX), (90_000, 7)] {
-            let fingerprint = |row: u64| (row % 70_000).wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
+            let fingerprint = |row: u64| (row % 70_000).wrapping_mul(GOLDEN_RATIO) & mask;
             let mut rows = Rows::with_capacity(10).expect("memory suffices");
             (0..count).for_each(|row| rows.push(Some(fingerprint(row))).expect("memory suffices"));
             let (groups, [distinct, _], len) = Groups::new(rows, &|_| ()).expect("memory suffices");

@@ -2,14 +2,13 @@
 
 use super::compare::LANES;
 use crate::error::Error;
+use crate::random::GOLDEN_RATIO;
 use crate::search::blocks::words_of_weight;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
 
 /// Number of fingerprints whose positions are looked up before any is copied. A CPU that does not know yet where it
 /// will store cannot load ahead; looking up in batches makes a copy a third faster.
 const COPY_BATCH: usize = 16;
-/// 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Consecutive bits of a fingerprint, and the number of buckets for their values.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +28,7 @@ impl PartitionBlock {
     /// are fewer buckets than values, a hash assigns several values to a bucket.
     pub fn new(low: u32, width: u32, bits: u32) -> Self {
         let mask = if width < 64 { (1 << width) - 1 } else { u64::MAX };
-        let (factor, shift) = if width <= bits { (1, 0) } else { (GOLDEN, 64 - bits) };
+        let (factor, shift) = if width <= bits { (1, 0) } else { (GOLDEN_RATIO, 64 - bits) };
         Self { low, radius: 0, mask, bits: bits.min(width), factor, shift }
     }
 

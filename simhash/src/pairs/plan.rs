@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_large_slices_are_split() {
+    fn splits_only_large_slices() {
         for max_distance in [0, 3, 5, 8] {
             let mut plan = Plan::new(1 << 23, max_distance).expect("memory suffices");
             assert_eq!(plan.choose(10, 64, max_distance).width, None);

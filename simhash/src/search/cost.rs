@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn costs_agree_with_the_literature() {
+    fn costs_match_literature() {
         // Blocks, distance, probes, and candidates among 10 million rows. The first line has the figures of Manku, Jain
         // and Das Sarma.
         for (blocks, max_distance, expected_probes, expected_candidates) in [
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn layouts_serve_up_to_max_probes() {
+    fn layouts_respect_max_probes() {
         let within = Nearness::within;
         assert_eq!(probes(2, within(-1)), Some(0));
         assert_eq!(uniform_share(2, within(-1)), 0.0);

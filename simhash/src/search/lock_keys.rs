@@ -102,11 +102,11 @@ impl LockKeys<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::random;
+    use crate::random::Random;
 
     fn secret() -> Secret {
-        let mut random = random();
-        Secret(std::array::from_fn(|_| random() as u8))
+        let mut random = Random(0);
+        Secret(std::array::from_fn(|_| random.next() as u8))
     }
 
     fn within(max_distance: i32) -> KeyBlocks {
@@ -114,15 +114,15 @@ mod tests {
     }
 
     #[test]
-    fn near_fingerprints_share_a_key() {
-        let (mut random, secret) = (random(), secret());
+    fn near_fingerprints_share_key() {
+        let (mut random, secret) = (Random(0), secret());
         let by_radii = [[1, 1, 1, 1], [1, -1, 0, 3], [-1; 4], [64; 4]].map(|radii| Nearness::by_radii(10, &radii));
         for near in (-1..=64).map(Nearness::within).chain(by_radii.into_iter().flatten()) {
             let blocks = KeyBlocks::of(near);
-            let keys = LockKeys { secret: &secret, scope: random(), key_blocks: &blocks };
+            let keys = LockKeys { secret: &secret, scope: random.next(), key_blocks: &blocks };
             for _ in 0..500 {
-                let a = random();
-                let b = (0..near.max_distance()).fold(a, |b, _| b ^ 1 << (random() % 64));
+                let a = random.next();
+                let b = (0..near.max_distance()).fold(a, |b, _| b ^ 1 << (random.next() % 64));
                 let own: Vec<_> = keys.own(a).collect();
                 let is_found = keys.of_near(b).any(|key| own.contains(&key)) && keys.is_near(keys.encrypt(a), b);
                 assert!(is_found || !near.contains(a ^ b), "{a:x} {b:x} {near:?}");
@@ -131,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn far_fingerprints_rarely_share_keys() {
-        let (mut random, secret) = (random(), secret());
+    fn far_fingerprints_share_few() {
+        let (mut random, secret) = (Random(0), secret());
         for (max_distance, most) in [(3, 5), (6, 300), (8, 600)] {
             let blocks = within(max_distance);
             let keys = LockKeys { secret: &secret, scope: 0, key_blocks: &blocks };
-            let own: Vec<_> = keys.own(random()).collect();
+            let own: Vec<_> = keys.own(random.next()).collect();
             let shares_one = |fingerprint| keys.of_near(fingerprint).any(|key| own.contains(&key));
-            let count = (0..10_000).filter(|_| shares_one(random())).count();
+            let count = (0..10_000).filter(|_| shares_one(random.next())).count();
             assert!(count <= most, "{count} of 10,000 at distance {max_distance}");
         }
     }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_and_secrets_change_keys() {
+    fn scopes_change_keys() {
         let blocks = within(3);
         let (secret, other) = (secret(), Secret([7; _]));
         let keys = |secret, scope| LockKeys { secret, scope, key_blocks: &blocks };
@@ -177,13 +177,14 @@ mod tests {
 
     #[test]
     fn fingerprints_are_encrypted() {
-        let (mut random, secret, blocks) = (random(), secret(), within(3));
+        let (mut random, secret, blocks) = (Random(0), secret(), within(3));
         for _ in 0..1000 {
-            let (fingerprint, keys) = (random(), LockKeys { secret: &secret, scope: random(), key_blocks: &blocks });
+            let (fingerprint, keys) =
+                (random.next(), LockKeys { secret: &secret, scope: random.next(), key_blocks: &blocks });
             let encrypted = keys.encrypt(fingerprint);
             assert_eq!(keys.decrypt(encrypted), fingerprint);
             // One bit of the fingerprint changes about half of all bits.
-            let changed = (keys.encrypt(fingerprint ^ 1 << (random() % 64)) ^ encrypted).count_ones();
+            let changed = (keys.encrypt(fingerprint ^ 1 << (random.next() % 64)) ^ encrypted).count_ones();
             assert!((8..=56).contains(&changed), "{changed}");
         }
     }

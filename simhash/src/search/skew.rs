@@ -13,6 +13,7 @@ use super::cost::{cost, probes, uniform_share};
 use super::nearness::Nearness;
 use super::recall::recall;
 use crate::error::Error;
+use crate::random::Random;
 
 /// The most fingerprints in a sample: at 24 bytes each while they are counted, 2.4 MB.
 pub const MAX_SAMPLE_FINGERPRINTS: usize = 100_000;
@@ -27,7 +28,7 @@ const MAX_COMPARISONS: f64 = 5e7;
 pub struct FingerprintSample {
     fingerprints: Vec<u64>,
     added: u64,
-    random: u64,
+    random: Random,
 }
 
 impl FingerprintSample {
@@ -35,7 +36,7 @@ impl FingerprintSample {
     pub fn new() -> Result<Self, Error> {
         let mut fingerprints = Vec::new();
         fingerprints.try_reserve_exact(MAX_SAMPLE_FINGERPRINTS)?;
-        Ok(Self { fingerprints, added: 0, random: 0 })
+        Ok(Self { fingerprints, added: 0, random: Random(0) })
     }
 
     /// Adds a fingerprint. If the sample is full, it replaces a random fingerprint or is left out.
@@ -45,7 +46,7 @@ impl FingerprintSample {
             self.fingerprints.push(fingerprint);
             return;
         }
-        let index = (u128::from(self.next_random()) * u128::from(self.added)) >> 64;
+        let index = self.random.below(self.added);
         if let Some(replaced) = usize::try_from(index).ok().and_then(|index| self.fingerprints.get_mut(index)) {
             *replaced = fingerprint;
         }
@@ -59,14 +60,6 @@ impl FingerprintSample {
     /// Number of fingerprints that were added.
     pub fn added(&self) -> u64 {
         self.added
-    }
-
-    /// The next number of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-    fn next_random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.random ^ self.random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
     }
 }
 

@@ -17,7 +17,7 @@ use writeable::Writeable;
 use super::classes::{BOUNDARY, PASSES, REORDERS, class};
 use super::mask::{CHUNK, HIGH_BITS, mask};
 use super::utf8::decode;
-use crate::error::{Error, MAX_BYTES, MAX_COMBINING_SEQUENCE};
+use crate::error::{Error, MAX_COMBINING_SEQUENCE, MAX_VALUE_BYTES};
 use crate::memory::check_available;
 use crate::ticking::BYTES_BETWEEN_TICKS;
 
@@ -35,7 +35,7 @@ const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizer::new_nfkc
 const FOLD: CaseMapperBorrowed<'static> = CaseMapper::new();
 
 /// Appends the normal form of `text` to `out`: usually no longer than the text, at most [`LONGEST_NFKC`] times as long,
-/// and never longer than [`MAX_BYTES`].
+/// and never longer than [`MAX_VALUE_BYTES`].
 ///
 /// Full-width punctuation, and other separators that NFKC would turn into separators, may stay as they are, since no
 /// token contains them. `tick` is called at least every 64 kB.
@@ -57,7 +57,7 @@ pub fn normalise_beyond_capitals(
 ) -> Result<bool, Error> {
     match next_changing_span(text, 0, tick)? {
         Some(span) => normalise_from(text, span, case_fold, out, tick).map(|()| true),
-        None if text.len() > MAX_BYTES => Err(Error::NormalFormTooLong),
+        None if text.len() > MAX_VALUE_BYTES => Err(Error::NormalFormTooLong),
         None => Ok(false),
     }
 }
@@ -103,7 +103,7 @@ fn copy(span: &str, case_fold: bool, out: &mut String, tick: &dyn Fn()) -> Resul
 }
 
 fn reserve(out: &mut String, bytes: usize) -> Result<(), Error> {
-    if out.len() + bytes > MAX_BYTES {
+    if out.len() + bytes > MAX_VALUE_BYTES {
         return Err(Error::NormalFormTooLong);
     }
     Ok(out.try_reserve(bytes)?)

@@ -10,7 +10,7 @@ use simhash::search::nearness::Nearness;
 
 use super::partition::{number_of_current_row, read_fingerprints};
 use super::progress::Reporter;
-use super::verified::{CONTENT, VerifiedArguments};
+use super::verified::{CONTENT_ARGUMENT, VerifiedArguments};
 use crate::postgres::call::Call;
 use crate::postgres::error::{algorithm_error, shorten, user_error};
 use crate::postgres::text::decode;
@@ -22,8 +22,8 @@ const NAME: &str = "simhash_cluster";
 const RESULT_NAME: &str = "clusters";
 
 /// The positions of the arguments without texts.
-const MAX_DISTANCE: c_int = 1;
-const PROGRESS: c_int = 2;
+const MAX_DISTANCE_ARGUMENT: c_int = 1;
+const PROGRESS_ARGUMENT: c_int = 2;
 
 /// Returns the cluster of the current row: the position, from 1, of the cluster's first row; NULL for a row without a
 /// fingerprint.
@@ -32,8 +32,10 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, Erro
     // SAFETY: `fcinfo` belongs to the running call.
     number_of_current_row(unsafe { Call::new(fcinfo) }, RESULT_NAME, |window| {
         // If the distance is NULL, so are all clusters.
-        let Some(max_distance) = window.argument(MAX_DISTANCE).map(check_distance).transpose()? else { return Ok(()) };
-        let reporter = Reporter::new(NAME, window.rows, window.argument(PROGRESS).unwrap_or(false));
+        let Some(max_distance) = window.argument(MAX_DISTANCE_ARGUMENT).map(check_distance).transpose()? else {
+            return Ok(());
+        };
+        let reporter = Reporter::new(NAME, window.rows, window.argument(PROGRESS_ARGUMENT).unwrap_or(false));
         let rows = read_fingerprints(window, &reporter)?;
         number_rows(window, &unverified(rows, Nearness::within(max_distance), &reporter)?);
         Ok(())
@@ -77,10 +79,10 @@ fn number_rows(window: &mut Window, firsts: &[u32]) {
 /// unknown type for the content: a literal in quotes, NULL, or a parameter without a type.
 fn has_content(call: Call<'_>, window: &Window) -> Result<bool, ErrorReport> {
     let arguments = call.expression().and_then(|call| call.window_arguments()).unwrap_or_default();
-    if !arguments.get(CONTENT as usize).is_some_and(|content| content.is_fixed()) {
+    if !arguments.get(CONTENT_ARGUMENT as usize).is_some_and(|content| content.is_fixed()) {
         return Ok(true);
     }
-    let content = window.with_text(CONTENT, window.current, |text| decode(text).map(|text| text.into_owned()));
+    let content = window.with_text(CONTENT_ARGUMENT, window.current, |text| decode(text).map(|text| text.into_owned()));
     let Some(content) = content.transpose()? else { return Ok(false) };
     if content.trim().parse::<i32>().is_err() {
         return Ok(true);

@@ -14,7 +14,7 @@ use crate::postgres::raised::forward_errors;
 use crate::postgres::window::Window;
 
 /// The limit on the rows in a partition: their numbers are one palloc'd array, of up to 1 GB.
-const MAX_ROWS: usize = (1 << 28) - 16;
+const MAX_PARTITION_ROWS: usize = (1 << 28) - 16;
 
 /// The number of rows whose fingerprints are fetched at once: a call into PostgreSQL takes longer than its work for one
 /// row.
@@ -36,11 +36,11 @@ pub fn number_of_current_row(
     let too_many = |rows| {
         let message = format!("cannot find {result_name} among {rows} rows");
         user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-            .set_detail(format!("A partition has at most {MAX_ROWS} rows."))
+            .set_detail(format!("A partition has at most {MAX_PARTITION_ROWS} rows."))
             .set_hint("Partition the window, or leave out rows that have no fingerprint.")
     };
     forward_errors(|| {
-        let mut window = Window::from_call(call, MAX_ROWS, too_many)?;
+        let mut window = Window::from_call(call, MAX_PARTITION_ROWS, too_many)?;
         if window.partition_memory()[0] == 0 {
             compute(&mut window)?;
             window.partition_memory()[0] = 1;

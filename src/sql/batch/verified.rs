@@ -21,13 +21,13 @@ use crate::sql::fingerprint::options::{Document, RawJsonb, read};
 use crate::sql::radii::check_radii;
 
 /// The positions of the arguments, after the fingerprint.
-pub const CONTENT: c_int = 1;
-const MAX_DISTANCE: c_int = 2;
-const RESEMBLANCE: c_int = 3;
-const OPTIONS: c_int = 4;
-const PROGRESS: c_int = 5;
+pub const CONTENT_ARGUMENT: c_int = 1;
+const MAX_DISTANCE_ARGUMENT: c_int = 2;
+const RESEMBLANCE_ARGUMENT: c_int = 3;
+const OPTIONS_ARGUMENT: c_int = 4;
+const PROGRESS_ARGUMENT: c_int = 5;
 /// Missing in the declarations of version 0.3.0, without radii.
-const RADII: c_int = 6;
+const RADII_ARGUMENT: c_int = 6;
 
 /// Bytes of features that are in memory at once, unless `work_mem` is larger. A tenth would need ten passes over the
 /// rows of a window instead of one.
@@ -43,13 +43,13 @@ pub struct VerifiedArguments {
 impl VerifiedArguments {
     /// Reads the arguments; None if the distance, the radii or the options are NULL.
     pub fn read(call: Call<'_>, window: &Window) -> Result<Option<Self>, ErrorReport> {
-        let max_distance = window.argument(MAX_DISTANCE).map(check_distance).transpose()?;
-        let resemblance = window.argument(RESEMBLANCE).map(check_resemblance).transpose()?;
-        let options = window.argument::<RawJsonb<'_>>(OPTIONS).map(Document::Jsonb).map(read).transpose()?;
-        let progress = window.argument(PROGRESS).unwrap_or(false);
+        let max_distance = window.argument(MAX_DISTANCE_ARGUMENT).map(check_distance).transpose()?;
+        let resemblance = window.argument(RESEMBLANCE_ARGUMENT).map(check_resemblance).transpose()?;
+        let options = window.argument::<RawJsonb<'_>>(OPTIONS_ARGUMENT).map(Document::Jsonb).map(read).transpose()?;
+        let progress = window.argument(PROGRESS_ARGUMENT).unwrap_or(false);
         let near = match max_distance {
-            Some(distance) if call.has_argument(RADII) => {
-                window.array(RADII).map(|radii| check_radii(distance, &radii)).transpose()?
+            Some(distance) if call.has_argument(RADII_ARGUMENT) => {
+                window.array(RADII_ARGUMENT).map(|radii| check_radii(distance, &radii)).transpose()?
             }
             distance => distance.map(Nearness::within),
         };
@@ -89,7 +89,7 @@ impl VerifiedArguments {
     }
 
     fn features(&self, window: &Window, row: usize) -> Result<Option<FeatureSet>, ErrorReport> {
-        let read = window.with_text(CONTENT, row, |text| {
+        let read = window.with_text(CONTENT_ARGUMENT, row, |text| {
             let text = decode(text)?;
             with_fingerprinter(|fingerprinter| FeatureSet::new(fingerprinter, &text, &self.options, &tick))
                 .map_err(algorithm_error)

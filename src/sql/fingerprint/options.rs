@@ -35,7 +35,7 @@ struct CachedOptions {
 }
 
 /// The longest document, in bytes: a thousand weights of long features.
-pub const MAX_BYTES: usize = 128 << 10;
+pub const MAX_OPTIONS_BYTES: usize = 128 << 10;
 /// The memory that the JSON parser and the map of weights take for each byte of a document, in bytes: 5 MB at most.
 const MEMORY_OF_BYTE: usize = 40;
 /// How many documents are cached: a row may have several fingerprints. With their options, they take 100 kB for a
@@ -45,10 +45,10 @@ const MAX_CACHED_DOCUMENTS: usize = 4;
 /// The options in a document; an error if they are invalid or the document is too long.
 pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
     let (Document::Text(bytes) | Document::Jsonb(bytes)) = document;
-    if bytes.len() > MAX_BYTES {
+    if bytes.len() > MAX_OPTIONS_BYTES {
         let message = format!("simhash options are {} bytes long", bytes.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-            .set_detail(format!("At most {MAX_BYTES} are read."))
+            .set_detail(format!("At most {MAX_OPTIONS_BYTES} are read."))
             .set_hint(format!("The options are {}.", InvalidOptions::KEYS)));
     }
     let is_jsonb = matches!(document, Document::Jsonb(_));

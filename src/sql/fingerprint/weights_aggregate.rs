@@ -7,10 +7,10 @@ use pgrx::datum::Internal;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use pgrx::{AnyElement, pg_extern};
-use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE_TEXTS, TextSample};
+use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE_TEXTS, TextSample, WEIGHT_LEVELS};
 use simhash::fingerprint::options::Options;
 
-use super::options::{Document, MAX_BYTES, RawJsonb, read, to_jsonb};
+use super::options::{Document, MAX_OPTIONS_BYTES, RawJsonb, read, to_jsonb};
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::memory;
 use crate::postgres::text::{RawText, decode};
@@ -112,11 +112,11 @@ fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>, ErrorRep
 /// The weights as JSON: of the commonest features, as many as fit into an options document with other options.
 fn document(learnt: &[Learnt]) -> String {
     let mut weights = serde_json::Map::new();
-    let mut bytes_left = MAX_BYTES - OTHER_OPTIONS_BYTES;
+    let mut bytes_left = MAX_OPTIONS_BYTES - OTHER_OPTIONS_BYTES;
     for Learnt { feature, fifths } in learnt {
         let Some(left) = bytes_left.checked_sub(feature.len() + WEIGHT_BYTES) else { break };
         bytes_left = left;
-        weights.insert(feature.clone(), (f64::from(*fifths) / 5.0).into());
+        weights.insert(feature.clone(), (f64::from(*fifths) / f64::from(WEIGHT_LEVELS)).into());
     }
     serde_json::Value::Object(weights).to_string()
 }

@@ -1,6 +1,6 @@
 """Calls every function of the extension at random, with hostile arguments and in unusual parts of statements.
 
-    python tests/load/hostile [--scenarios N] [--clients N] [--seed N] [--only N] [--huge N] [--encoding ENCODING]
+    python tests/load/hostile [--scenarios N] [--clients N] [--seed N] [--only N] [--huge N]
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
 tests/requirements.txt. The run fails if the server crashes, an error has an unexpected SQLSTATE (errors.py), memory or
@@ -139,7 +139,7 @@ class Session:
 
 
 def setup(options):
-    database.create("pg_simhash_hostile", options.encoding)
+    database.create("pg_simhash_hostile")
     with psycopg.connect(autocommit=True) as connection:
         connection.execute("SET client_min_messages = error")
         connection.execute(options.tables)
@@ -240,7 +240,6 @@ def read_options():
     parser.add_argument("--only", type=int, metavar="NUMBER", help="of a scenario")
     parser.add_argument("--huge", type=int, default=0, metavar="N", help="so many values of up to 1 GB")
     parser.add_argument("--huge-digits", type=float, default=9.03, metavar="N", help="their size is up to 10 ^ N bytes")
-    parser.add_argument("--encoding", default="UTF8", help="of the database")
     parser.add_argument("--journal", metavar="FILE", help="write all statements to FILE.0, FILE.1 and so on")
     options = parser.parse_args()
     if options.only is not None:

@@ -59,7 +59,7 @@ class Proof(unittest.TestCase):
         self.refuse(4, 2)
         self.expect([(1, 0), (3, 2)], "without a reason", inactive=(3,))
 
-    def test_marked_with_an_inactive_row(self):
+    def test_marked_with_inactive_row(self):
         self.write(3, 2, active=False)
         self.write(4, 2, mark=3)
         self.expect([(1, 0), (3, 2), (4, 2, 3)], "was marked with row 3", inactive=(3,))
@@ -127,16 +127,16 @@ class Proof(unittest.TestCase):
         self.write(3, 1, mark=3)
         self.expect([(1, 0), (3, 1, 3)], "was marked with row 3, which was not near")
 
-    def test_marked_with_a_row_that_is_not_near(self):
+    def test_marked_with_distant_row(self):
         self.write(3, 3, mark=1)
         self.expect([(1, 0), (3, 3, 1)], "was marked with row 1")
 
-    def test_marked_with_a_marked_row(self):
+    def test_marked_with_marked_row(self):
         self.write(3, 1, mark=1)
         self.write(4, 1, mark=3)
         self.expect([(1, 0), (3, 1, 1), (4, 1, 3)], "was marked with row 3")
 
-    def test_marked_with_a_row_that_was_gone(self):
+    def test_marked_with_deleted_row(self):
         self.delete(1)
         self.write(3, 1, mark=1)
         self.expect([(3, 1, 1)], "was marked with row 1")
@@ -147,13 +147,13 @@ class Proof(unittest.TestCase):
         self.write(3, 1, mark=1)
         self.expect([(3, 1, 1)])
 
-    def test_kept_mark_of_an_equal_text(self):
+    def test_mark_of_equal_text(self):
         self.write(3, 0, mark=1)
         self.delete(1)
         self.write(3, 4, mark=1)
         self.expect([(3, 4, 1)])
 
-    def test_kept_mark_of_another_text(self):
+    def test_mark_of_other_text(self):
         self.write(3, 0, mark=1)
         self.delete(1)
         self.write(3, 1, mark=1)

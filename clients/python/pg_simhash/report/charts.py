@@ -13,8 +13,8 @@ WIDTH, HEIGHT = 420, 200
 LEFT, TOP, BOTTOM = 4, 34, 30
 """Above the bars is room for the limit's name and the counts, and below them for the ticks."""
 
-STEP = 0.02
-STEPS = 15
+BIN_WIDTH = 0.02
+BINS_BELOW_LIMIT = 15
 """The histogram of resemblances has bins of this width, so many below the limit. The limit is between two bins."""
 
 
@@ -77,14 +77,14 @@ def resemblances(summary: Summary) -> Chart:
     """The sampled rows by the resemblance to the earlier row that decides."""
     limit = summary.criterion.resemblance
     center = 0.9 if limit is None else limit
-    first = max(-STEPS, -int(center / STEP))
-    last = int((1 - center) / STEP + 1e-9)
+    first = max(-BINS_BELOW_LIMIT, -int(center / BIN_WIDTH))
+    last = int((1 - center) / BIN_WIDTH + 1e-9)
     by_bin: dict[int, list[Pair]] = {}
     for pair in summary.pairs:
         by_bin.setdefault(max(_bin(pair.resemblance, center), first - 1), []).append(pair)
     bins = []
     for number in range(first - 1, last + 1):
-        edges = [center + STEP * number, min(center + STEP * (number + 1), 1.0)]
+        edges = [center + BIN_WIDTH * number, min(center + BIN_WIDTH * (number + 1), 1.0)]
         title = f"resemblance {edges[0]:.2f} to {edges[1]:.2f}" if number >= first else f"below {edges[1]:.2f}"
         tick = _short(edges[0]) if number >= first and number % 5 == 0 else ""
         bins.append(Bin(title, tick, *_split(by_bin.get(number, []))))
@@ -112,7 +112,7 @@ def sizes(summary: Summary) -> Chart:
 
 def _bin(resemblance: float, center: float) -> int:
     """The number of the bin: negative below the limit, whatever rounding does."""
-    number = int(abs(resemblance - center) / STEP)
+    number = int(abs(resemblance - center) / BIN_WIDTH)
     return number if resemblance >= center else -number - 1
 
 

@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-LENGTH = 700
+MAX_EXCERPT_CHARACTERS = 700
 """Characters of a text that are shown."""
 
-CONTEXT = 60
+CONTEXT_CHARACTERS = 60
 """Characters that are shown before and after a mark."""
 
 SPACELESS = re.compile(
@@ -142,11 +142,12 @@ def _windows(text: str, marks: list[bool]) -> list[tuple[int, int]]:
     """The parts to show: the marks with their context, as many as there is space for, or else the beginning."""
     length = len(text)
     windows: list[tuple[int, int]] = []
-    space = LENGTH
+    space = MAX_EXCERPT_CHARACTERS
     for at, is_marked in enumerate(marks):
-        if not is_marked or windows and at + CONTEXT <= windows[-1][1]:
+        if not is_marked or windows and at + CONTEXT_CHARACTERS <= windows[-1][1]:
             continue
-        start, end = _at_space(text, max(at - CONTEXT, 0), -1), _at_space(text, min(at + CONTEXT, length), 1)
+        start = _at_space(text, max(at - CONTEXT_CHARACTERS, 0), -1)
+        end = _at_space(text, min(at + CONTEXT_CHARACTERS, length), 1)
         if windows and start <= windows[-1][1] + 1:
             space -= end - windows[-1][1]
             start = windows.pop()[0]
@@ -156,15 +157,15 @@ def _windows(text: str, marks: list[bool]) -> list[tuple[int, int]]:
         if space <= 0:
             break
     if not windows:
-        return [(0, min(length, LENGTH))] if length else []
-    if len(windows) == 1 and windows[0][1] <= LENGTH:
-        return [(0, min(length, LENGTH))]
+        return [(0, min(length, MAX_EXCERPT_CHARACTERS))] if length else []
+    if len(windows) == 1 and windows[0][1] <= MAX_EXCERPT_CHARACTERS:
+        return [(0, min(length, MAX_EXCERPT_CHARACTERS))]
     return windows
 
 
 def _at_space(text: str, at: int, step: int) -> int:
     """The next position in this direction at which a word ends, if one is near."""
-    for position in range(at, at + step * CONTEXT // 3, step):
+    for position in range(at, at + step * CONTEXT_CHARACTERS // 3, step):
         if not 0 < position < len(text):
             return min(max(position, 0), len(text))
         if text[position - 1].isspace() or text[position].isspace():

@@ -12,13 +12,13 @@ from psycopg.sql import SQL, Literal
 
 from . import charts
 from .difference import Piece, Reading, excerpt, visible
-from .sample import MOST_NEAR, Text, beginnings, searched_distance, texts
+from .sample import MAX_NEAR_ROWS, Text, beginnings, searched_distance, texts
 from .summary import Kind, Pair, Summary
 from .table import Layout, Table
 
-GROUPS = 8
-KEYS = 5
-BEGINNING = 160
+MAX_SHOWN_GROUPS = 8
+MAX_SHOWN_KEYS = 5
+BEGINNING_CHARACTERS = 160
 
 FEW_ROWS = 200_000
 """Up to so many rows, the layout makes no difference that anybody notices (docs/choosing.md)."""
@@ -78,7 +78,7 @@ def render(table: Table, summary: Summary, examples: int) -> str:
         unrelated=summary.count(Kind.UNRELATED),
         histograms=[charts.distances(summary, searched_distance(table)), charts.resemblances(summary)],
         sizes=charts.sizes(summary),
-        groups=[_group(table, group.size, group.row_ids) for group in summary.groups[:GROUPS]],
+        groups=[_group(table, group.size, group.row_ids) for group in summary.groups[:MAX_SHOWN_GROUPS]],
         pairs={kind.name: pairs(kind) for kind in (Kind.DUPLICATE, Kind.OTHER_TEXT, Kind.TOO_FAR)},
         layouts=layouts,
         indexed=[layout for layout in layouts if layout.indexed],
@@ -86,7 +86,7 @@ def render(table: Table, summary: Summary, examples: int) -> str:
         cheapest=min((layout for layout in layouts if layout.indexed), key=_cost, default=None),
         few_rows=FEW_ROWS,
         commands=_commands(table),
-        most_near=MOST_NEAR,
+        most_near=MAX_NEAR_ROWS,
         visible=visible,
     )
     return html.strip()
@@ -112,7 +112,7 @@ def _shown_text(text: Text, reading: Reading) -> ShownText:
 
 
 def _group(table: Table, size: int, row_ids: list[tuple[int, str]]) -> ShownGroup:
-    found = beginnings(table, row_ids[:KEYS], BEGINNING)
+    found = beginnings(table, row_ids[:MAX_SHOWN_KEYS], BEGINNING_CHARACTERS)
     return ShownGroup(size, [visible(key) for key, _ in found], visible(found[0][1]))
 
 

@@ -17,27 +17,27 @@ from .table import Table
 
 RowId = tuple[int, str]
 
-MOST_NEAR = 20
+MAX_NEAR_ROWS = 20
 """How many near rows are read of each row: the nearest of those before it, and the nearest of those after it."""
 
-MOST_TIMES = 4
+MAX_SAMPLE_FACTOR = 4
 """The most rows that are looked up, as a multiple of the sample: the number of rows is an estimate."""
 
-PAGES = 10
+SAMPLED_PAGES_FACTOR = 10
 """Neighbours in the table are often alike: the sample is from so many times as many pages as its rows take."""
 
-FURTHER = 2
-LEAST_SEARCHED = 10
+SEARCHED_BITS_BEYOND = 2
+MIN_SEARCHED_DISTANCE = 10
 """How far the look-ups search: so many bits beyond the limit, and at least to this distance."""
 
-COUNTS = "pg_simhash counts"
+COUNTS_COLUMN = "pg_simhash counts"
 """What the condition says about a sampled row, by a name that no column is likely to have."""
 
-TEXT = 20_000
+MAX_TEXT_CHARACTERS = 20_000
 """Characters of a text that are read to be shown."""
 
-FEATURES = 2_000
-FEATURE = 200
+MAX_FEATURES = 2_000
+MAX_FEATURE_BYTES = 200
 """How many of the features that one text alone has are read, and how long they may be, in bytes."""
 
 
@@ -72,7 +72,7 @@ class Text(NamedTuple):
 
 
 def searched_distance(table: Table) -> int:
-    return min(max(table.criterion.max_distance + FURTHER, LEAST_SEARCHED), 64)
+    return min(max(table.criterion.max_distance + SEARCHED_BITS_BEYOND, MIN_SEARCHED_DISTANCE), 64)
 
 
 def rows(table: Table, size: int) -> Iterator[Row]:
@@ -126,11 +126,11 @@ def _query(table: Table, size: int) -> Composed:
                 SQL(" AND {} = {}").format(Identifier("other", name), Identifier("own", name)) for name in table.scope
             ),
             counts=counts,
-            most_near=SQL(str(MOST_NEAR)),
+            most_near=SQL(str(MAX_NEAR_ROWS)),
         )
 
     share = size / max(table.rows, 1)
-    pages = min(share * PAGES, 1.0)
+    pages = min(share * SAMPLED_PAGES_FACTOR, 1.0)
     # Columns that are not needed, such as other long texts, are not read.
     columns = dict.fromkeys([table.fingerprint, table.column, *table.key, *table.scope])
     return SQL(
@@ -147,14 +147,14 @@ def _query(table: Table, size: int) -> Composed:
         options=table.options,
         columns=SQL(", ").join(map(Identifier, columns)),
         among=among,
-        counts=Identifier(COUNTS),
+        counts=Identifier(COUNTS_COLUMN),
         table=table.sql,
         percent=SQL(f"{100 * pages:.6f}"),
         fingerprint=Identifier(table.fingerprint),
         kept=SQL(str(math.ceil(65536 * min(share / pages, 1)))),
-        most=SQL(str(size * MOST_TIMES)),
+        most=SQL(str(size * MAX_SAMPLE_FACTOR)),
         earlier=near("<", [SQL(str(searched_distance(table)))], among),
-        later=near(">", limit, Identifier("own", COUNTS)),
+        later=near(">", limit, Identifier("own", COUNTS_COLUMN)),
     )
 
 
@@ -175,11 +175,11 @@ def texts(table: Table, a: RowId, b: RowId) -> tuple[Text, Text]:
             key=table.key_of(row),
             row=Identifier(row),
             text=table.text(row),
-            beginning=table.beginning(table.text(row), TEXT),
+            beginning=table.beginning(table.text(row), MAX_TEXT_CHARACTERS),
             of_row=of_row,
-            longest=SQL(str(FEATURE)),
+            longest=SQL(str(MAX_FEATURE_BYTES)),
             of_other=of_other,
-            most_features=SQL(str(FEATURES)),
+            most_features=SQL(str(MAX_FEATURES)),
         )
 
     query = SQL(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .criterion import Criterion
-from .sample import MOST_NEAR, Near, Row, RowId
+from .sample import MAX_NEAR_ROWS, Near, Row, RowId
 
 
 class Kind(enum.Enum):
@@ -140,7 +140,7 @@ SIZES: Sequence[tuple[str, int, int]] = [
     ("3", 3, 3),
     ("4–5", 4, 5),
     ("6–10", 6, 10),
-    (f"11–{MOST_NEAR}", 11, MOST_NEAR),
-    (f"> {MOST_NEAR}", MOST_NEAR + 1, 2 * MOST_NEAR + 1),
+    (f"11–{MAX_NEAR_ROWS}", 11, MAX_NEAR_ROWS),
+    (f"> {MAX_NEAR_ROWS}", MAX_NEAR_ROWS + 1, 2 * MAX_NEAR_ROWS + 1),
 ]
 """Classes of the sizes of groups: name, smallest and largest. No more rows than that are read."""

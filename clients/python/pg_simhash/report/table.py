@@ -20,7 +20,7 @@ from .criterion import (
     default_radii,
 )
 
-KEY = 100
+MAX_KEY_CHARACTERS = 100
 """Characters of a key that are shown."""
 
 
@@ -87,9 +87,9 @@ class Table:
     def key_of(self, row: str) -> Composable:
         """What names a row on the page, cut; its ctid, if the table has no key."""
         if not self.labels:
-            return self.beginning(SQL("{}::text").format(Identifier(row, "ctid")), KEY)
+            return self.beginning(SQL("{}::text").format(Identifier(row, "ctid")), MAX_KEY_CHARACTERS)
         columns = SQL(", ").join(SQL("{}::text").format(Identifier(row, column)) for column in self.labels)
-        return self.beginning(SQL("concat_ws(', ', {})").format(columns), KEY)
+        return self.beginning(SQL("concat_ws(', ', {})").format(columns), MAX_KEY_CHARACTERS)
 
     def beginning(self, text: Composable, length: int) -> Composable:
         """The beginning of a text, as bytes: a database in SQL_ASCII cuts texts within characters."""

@@ -53,7 +53,7 @@ class Counts(WithDatabase):
         self.table("copies", texts + [texts[0]] * 60)
         result = self.check("copies")
         self.assertGreaterEqual(result.groups[0].size, 61)
-        self.assertGreaterEqual(sum(result.sizes[size] for size in result.sizes if size > sample.MOST_NEAR), 61)
+        self.assertGreaterEqual(sum(result.sizes[size] for size in result.sizes if size > sample.MAX_NEAR_ROWS), 61)
 
     def test_guard(self):
         """The limits and the scope of the table's guard, also on partitions."""

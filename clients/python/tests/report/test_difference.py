@@ -59,7 +59,7 @@ class Excerpt(unittest.TestCase):
     def test_case(self):
         self.assertEqual(marked("Size or size", "size", Reading(keeps_case=True), case_fold=False)[0], ["Size", "or"])
 
-    def test_no_part_of_a_word(self):
+    def test_whole_words(self):
         self.assertEqual(marked("15 1 5", "15 5"), (["1"], []))
 
     def test_pairs_of_words(self):

@@ -1,11 +1,6 @@
-"""The page in Chromium: hostile texts are shown as text, nothing is loaded, and it fits a phone, dark and light.
+"""The page in Chromium: hostile texts are shown as text, nothing is loaded, and it fits a phone, dark and light."""
 
-Screenshots are in the directory SCREENSHOTS, if that is set.
-"""
-
-import base64
 import json
-import os
 import shutil
 import tempfile
 import unittest
@@ -73,11 +68,6 @@ class Page(WithDatabase):
         size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
         command("Emulation.setDeviceMetricsOverride", size)
         self.browser.get(self.file.as_uri())
-        if directory := os.environ.get("SCREENSHOTS"):
-            Path(directory).mkdir(parents=True, exist_ok=True)
-            clip = {"x": 0, "y": 0, "width": width, "height": min(self.script("document.body.scrollHeight"), 4000)}
-            shot = command("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": {**clip, "scale": 1}})
-            Path(directory, f"{theme}-{width}.png").write_bytes(base64.b64decode(shot["data"]))
 
     def script(self, expression):
         return self.browser.execute_script(f"return {expression}")

@@ -2,6 +2,8 @@
 
 use html5gum::State;
 
+use crate::random::GOLDEN_RATIO;
+
 /// What an element means for the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Element {
@@ -85,5 +87,5 @@ const fn insert(table: &mut [(u64, Element); SLOTS], names: &[&str], element: El
 }
 
 const fn slot(name: u64) -> usize {
-    (name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+    (name.wrapping_mul(GOLDEN_RATIO) >> 56) as usize
 }

@@ -11,7 +11,7 @@ use std::cell::Cell;
 
 use html5gum::{Emitter, State, Tokenizer};
 
-use crate::error::{Error, MAX_BYTES};
+use crate::error::{Error, MAX_VALUE_BYTES};
 use elements::Element;
 use source::HtmlSource;
 
@@ -79,7 +79,7 @@ impl<'a> Text<'a> {
 
     #[inline(always)]
     fn push(&mut self, text: &[u8]) {
-        if self.out.len() + text.len() > MAX_BYTES {
+        if self.out.len() + text.len() > MAX_VALUE_BYTES {
             self.failure = Some(Error::NormalFormTooLong);
         } else if let Err(error) = self.out.try_reserve(text.len()) {
             self.failure = Some(error.into());

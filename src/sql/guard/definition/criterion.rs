@@ -23,9 +23,9 @@ pub struct GuardCriterion {
 }
 
 /// The keywords in the argument before the radii, the resemblance and the options.
-const RADII: &str = "radii";
-const RESEMBLANCE: &str = "resemblance";
-const OPTIONS: &str = " options ";
+const RADII_KEYWORD: &str = "radii";
+const RESEMBLANCE_KEYWORD: &str = "resemblance";
+const OPTIONS_KEYWORD: &str = " options ";
 
 impl GuardCriterion {
     pub fn parse(argument: &str) -> Result<Self, ErrorReport> {
@@ -36,15 +36,17 @@ impl GuardCriterion {
                  radii 1,1,1,1 resemblance 0.89.",
             )
         };
-        let (argument, options) = match argument.split_once(OPTIONS) {
+        let (argument, options) = match argument.split_once(OPTIONS_KEYWORD) {
             Some((numbers, options)) => (numbers, Some(options.to_owned())),
             None => (argument, None),
         };
         let words: Vec<_> = argument.split_ascii_whitespace().collect();
         let (distance, radii, resemblance) = match words[..] {
-            [distance, RADII, radii, RESEMBLANCE, resemblance] => (distance, Some(radii), Some(resemblance)),
-            [distance, RADII, radii] => (distance, Some(radii), None),
-            [distance, RESEMBLANCE, resemblance] => (distance, None, Some(resemblance)),
+            [distance, RADII_KEYWORD, radii, RESEMBLANCE_KEYWORD, resemblance] => {
+                (distance, Some(radii), Some(resemblance))
+            }
+            [distance, RADII_KEYWORD, radii] => (distance, Some(radii), None),
+            [distance, RESEMBLANCE_KEYWORD, resemblance] => (distance, None, Some(resemblance)),
             _ => (argument, None, None),
         };
         let max_distance = distance.parse().map_err(|_| wrong("maximum distance", distance))?;
@@ -53,7 +55,7 @@ impl GuardCriterion {
             .transpose()?;
         let near = by_radii(check_distance(max_distance)?, &radii.unwrap_or_default())?;
         let resemblance = match resemblance {
-            Some(given) => Some(check_resemblance(given.parse().map_err(|_| wrong(RESEMBLANCE, given))?)?),
+            Some(given) => Some(check_resemblance(given.parse().map_err(|_| wrong(RESEMBLANCE_KEYWORD, given))?)?),
             None => None,
         };
         Ok(Self { near, resemblance, options })
@@ -65,13 +67,13 @@ impl fmt::Display for GuardCriterion {
         write!(f, "{}", self.near.max_distance())?;
         if self.near.blocks().is_some() {
             let radii: Vec<_> = self.near.radii().map(|radius| radius.to_string()).collect();
-            write!(f, " {RADII} {}", radii.join(","))?;
+            write!(f, " {RADII_KEYWORD} {}", radii.join(","))?;
         }
         if let Some(resemblance) = self.resemblance {
-            write!(f, " {RESEMBLANCE} {resemblance}")?;
+            write!(f, " {RESEMBLANCE_KEYWORD} {resemblance}")?;
         }
         match &self.options {
-            Some(options) => write!(f, "{OPTIONS}{options}"),
+            Some(options) => write!(f, "{OPTIONS_KEYWORD}{options}"),
             None => Ok(()),
         }
     }

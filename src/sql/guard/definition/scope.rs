@@ -6,6 +6,7 @@ use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 use pgrx::prelude::*;
+use simhash::random::GOLDEN_RATIO;
 
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
@@ -105,7 +106,7 @@ impl GuardScope {
             (_, value) => u32::from(value.is_some()),
         };
         let hashes = self.0.iter().zip(&values.0).map(hash);
-        hashes.fold(0, |all: u64, hash| (all ^ u64::from(hash)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32))
+        hashes.fold(0, |all: u64, hash| (all ^ u64::from(hash)).wrapping_mul(GOLDEN_RATIO).rotate_left(32))
     }
 
     /// Copies scope values into a memory context.

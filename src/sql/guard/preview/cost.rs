@@ -33,7 +33,7 @@ const TIMES_CHEAPER: f64 = 3.0;
 const MAX_MORE_MISSED: f64 = 0.05;
 
 /// The approximate number of rows that [`report_cost`] looks up.
-const SAMPLE_ROWS: i32 = 500;
+const COST_SAMPLE_ROWS: i32 = 500;
 /// [`report_cost`] stops after this many comparisons with texts that do not resemble the row.
 const MAX_REFUTED: usize = 10_000;
 
@@ -73,7 +73,7 @@ pub fn report_cost(
     }
     let preview = Preview::of_tables(function, criterion, true, among, table.owner, searched);
     let preview = Preview { compares_all: true, ..preview };
-    preview.of_sample(family, fingerprint, SAMPLE_ROWS, MAX_REFUTED)?;
+    preview.of_sample(family, fingerprint, COST_SAMPLE_ROWS, MAX_REFUTED)?;
     report_refuted(&preview, table);
     report_cheaper_radii(&preview, table, fingerprint)
 }
