@@ -13,7 +13,7 @@ mod tests {
     // The defaults of guards.
     const MAX_DISTANCE: i32 = 10;
     const RADII: [i32; 4] = [1, 1, 1, 1];
-    const LEAST: f64 = 0.89;
+    const MIN_RESEMBLANCE: f64 = 0.89;
 
     #[derive(Clone, Debug)]
     struct ModelRow {
@@ -44,7 +44,7 @@ mod tests {
         let resembles = || {
             resemblance(&mut Fingerprinter::default(), &a.text, &b.text, &Options::default(), &|| ())
                 .expect("memory suffices")
-                .is_some_and(|resemblance| resemblance >= LEAST)
+                .is_some_and(|resemblance| resemblance >= MIN_RESEMBLANCE)
         };
         let near = Nearness::by_radii(MAX_DISTANCE, &RADII).expect("radii of a layout");
         near.contains(a.fingerprint ^ b.fingerprint) && resembles()

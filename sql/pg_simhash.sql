@@ -330,7 +330,7 @@ CREATE FUNCTION simhash_skew(
     OUT candidates double precision, OUT worst double precision, OUT cost double precision, OUT best boolean,
     OUT within integer, OUT radii integer[], OUT found double precision
 ) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'simhash_skew_radii_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_skew_wrapper'
     LANGUAGE c STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
 COMMENT ON FUNCTION simhash_skew(regclass, name, integer, text[]) IS
     'what searches of a table cost: those within a distance, by the number of blocks; for NULL, those by radii, and what share of the copies they find';
@@ -349,7 +349,7 @@ CREATE FUNCTION simhash_guard(
     log_to regclass DEFAULT NULL, log_columns text[] DEFAULT '{}', radii integer[] DEFAULT NULL,
     options jsonb DEFAULT NULL, among text DEFAULT NULL
 ) RETURNS void
-    AS 'MODULE_PATHNAME', 'simhash_guard_radii_wrapper'
+    AS 'MODULE_PATHNAME', 'simhash_guard_wrapper'
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_guard(
     regclass, text, integer, text[], name, name, double precision, regclass, text[], integer[], jsonb, text

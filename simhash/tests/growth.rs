@@ -7,7 +7,7 @@ use proptest::sample::select;
 use simhash::distance::hamming;
 use simhash::search::blocks::{BLOCK_COUNTS, Block, radius};
 use simhash::search::cost::Entries;
-use simhash::search::growth::{BlockIndex, Growth, LARGEST_DISTANCE};
+use simhash::search::growth::{Growth, LARGEST_DISTANCE, SearchBlock};
 use simhash::search::nearness::Nearness;
 
 /// The cost of the alternative to steps, if there is none.
@@ -15,9 +15,9 @@ const NO_FULL_SCAN: f64 = f64::INFINITY;
 /// The distance decides, and [`Growth::next`] takes it.
 const ANY: Nearness = Nearness::within(64);
 
-fn layout(blocks: i32, entries: Entries) -> Vec<BlockIndex> {
+fn layout(blocks: i32, entries: Entries) -> Vec<SearchBlock> {
     let block = |number| Block::new(number, blocks).expect("a block of the layout");
-    (0..blocks).map(|number| BlockIndex { block: block(number), entries }).collect()
+    (0..blocks).map(|number| SearchBlock { block: block(number), entries }).collect()
 }
 
 /// Makes the steps of a search for the fingerprints that are near the first one; `given_up` says which steps to give
@@ -26,7 +26,7 @@ fn layout(blocks: i32, entries: Entries) -> Vec<BlockIndex> {
 fn search(
     growth: &mut Growth,
     near: Nearness,
-    layouts: &[Vec<BlockIndex>],
+    layouts: &[Vec<SearchBlock>],
     fingerprints: &[u64],
     distance: i32,
     given_up: Vec<bool>,

@@ -4,10 +4,11 @@ use std::ffi::{CStr, c_char, c_void};
 
 use pgrx::pg_guard;
 use pgrx::pg_sys::panic::ErrorReport;
-use pgrx::pg_sys::{self, Oid, ParseExprKind, heap_tuple_get_struct};
+use pgrx::pg_sys::{self, Oid, ParseExprKind};
 use pgrx::prelude::*;
 
 use super::expression::Expression;
+use crate::postgres::catalog::cache::read_cached;
 use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::names::role_name;
 use crate::postgres::catalog::relation::Relation;
@@ -101,16 +102,15 @@ enum Code {
 impl Code {
     /// An error unless the code belongs to the table's owner or to a superuser, and cannot read other tables.
     fn check(&self, table: &Relation, name: &str) -> Result<(), ErrorReport> {
-        // SAFETY: look-ups in system caches. A row is valid until it is released, and its owner is copied. The texts
-        // are NUL-terminated.
+        // SAFETY: look-ups in system caches, whose rows are of these forms. The texts are NUL-terminated.
         let (owner, result, what) = unsafe {
             match *self {
                 Self::Function(function) | Self::Conversion(function) => {
                     let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::PROCOID as i32, function.into());
-                    let found = heap_tuple_get_struct::<pg_sys::FormData_pg_proc>(row).as_ref();
-                    let found = found.map(|found| (found.proowner, found.prorettype, takes_type_by_name(found)));
-                    pg_sys::ReleaseSysCache(row);
-                    let (owner, result, takes_type) = found.unwrap_or_default();
+                    let read = |found: &pg_sys::FormData_pg_proc| {
+                        (found.proowner, found.prorettype, takes_type_by_name(found))
+                    };
+                    let (owner, result, takes_type) = read_cached(row, read).unwrap_or_default();
                     let what = format!("function {}", from_server(pg_sys::format_procedure(function))?);
                     if takes_type && matches!(self, Self::Function(_)) {
                         let message = format!("cannot use {what} in {name}");
@@ -128,9 +128,7 @@ impl Code {
                 }
                 Self::Type(of_type) => {
                     let row = pg_sys::SearchSysCache1(pg_sys::SysCacheIdentifier::TYPEOID as i32, of_type.into());
-                    let found = heap_tuple_get_struct::<pg_sys::FormData_pg_type>(row).as_ref();
-                    let owner = found.map(|found| found.typowner).unwrap_or_default();
-                    pg_sys::ReleaseSysCache(row);
+                    let owner = read_cached(row, |found: &pg_sys::FormData_pg_type| found.typowner).unwrap_or_default();
                     (owner, of_type, format!("type {}", from_server(pg_sys::format_type_be(of_type))?))
                 }
             }
@@ -268,7 +266,7 @@ unsafe extern "C-unwind" fn add_context(texts: *mut c_void) {
     // SAFETY: PostgreSQL calls this while it raises an error. The argument is two NUL-terminated texts.
     unsafe {
         let [query, name] = *texts.cast::<[*const c_char; 2]>();
-        errcontext_msg(c"argument \"%s\" of the guard".as_ptr(), name);
+        errcontext_msg(c"argument \"%s\"".as_ptr(), name);
         let position = pg_sys::geterrposition();
         if position > 0 {
             pg_sys::errposition(0);

@@ -4,7 +4,7 @@
 //! [`catalog`] models the catalogs, and locks the names in statements against renaming. [`expression`] reads and builds
 //! expression trees, [`condition`] parses conditions, [`planner`] works with the planner, and [`heap`] reads the rows
 //! of tables. [`call`], [`arrays`], [`text`], [`trigger`] and [`window`] read a function's input. [`spi`] and [`query`]
-//! run statements, with names as [`server_text`]. [`owner`] runs code with the rights of a table's owner. [`portal`]
+//! run statements, with names as [`server_text`]. [`owner`] runs code with the rights of a table's owner, and [`settings`] changes settings. [`portal`]
 //! reads the client's statement. [`error`] makes errors and notices, [`raised`] forwards other errors unchanged,
 //! [`json`] writes JSON, and [`report`] says when a progress report is due. [`ordering`] compares values of any type,
 //! [`list`] reads lists, and [`memory`] has memory contexts. [`ffi`] declares what pgrx does not bind.
@@ -28,6 +28,7 @@ pub mod query;
 pub mod raised;
 pub mod report;
 pub mod server_text;
+pub mod settings;
 pub mod spi;
 pub mod text;
 pub mod trigger;

@@ -6,6 +6,8 @@
 
 use pgrx::prelude::*;
 
+use super::settings::{set_locally, with_settings};
+
 /// Whether the current user owns the relation, is a member of the owner's role, or is a superuser.
 pub fn is_owner(relation: pg_sys::Oid) -> bool {
     // SAFETY: the ownership check looks up system caches.
@@ -30,7 +32,7 @@ pub fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
         pg_sys::SetUserIdAndSecContext(owner, context | restriction);
         let result = with_settings(|| {
-            set(c"search_path", c"pg_catalog, pg_temp");
+            set_locally(c"search_path", c"pg_catalog, pg_temp");
             f()
         });
         pg_sys::SetUserIdAndSecContext(user, context);
@@ -45,42 +47,4 @@ pub fn as_owner_with_triggers<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T
     // SAFETY: no arguments, no conditions.
     let is_owner = unsafe { pg_sys::GetUserId() } == owner;
     if is_owner { with_settings(f) } else { as_owner(owner, f) }
-}
-
-/// Runs `f`, then restores the settings that it has changed with [`set`].
-pub fn with_settings<T>(f: impl FnOnce() -> T) -> T {
-    // SAFETY: a transaction is running, as in every function call.
-    unsafe {
-        let settings = pg_sys::NewGUCNestLevel();
-        let result = f();
-        pg_sys::AtEOXact_GUC(false, settings);
-        result
-    }
-}
-
-/// The value of a setting; None if there is no such setting.
-pub fn setting(name: &std::ffi::CStr) -> Option<String> {
-    // SAFETY: the name is NUL-terminated; the result is null, or NUL-terminated and copied at once.
-    unsafe {
-        let value = pg_sys::GetConfigOption(name.as_ptr(), true, false);
-        (!value.is_null()).then(|| std::ffi::CStr::from_ptr(value).to_string_lossy().into_owned())
-    }
-}
-
-/// Changes a setting until the enclosing [`with_settings`] or [`as_owner`] ends.
-pub fn set(name: &'static std::ffi::CStr, value: &std::ffi::CStr) {
-    // SAFETY: both strings are NUL-terminated, and PostgreSQL copies the value. Any user may change the settings that
-    // are set here.
-    unsafe {
-        pg_sys::set_config_option(
-            name.as_ptr(),
-            value.as_ptr(),
-            pg_sys::GucContext::PGC_USERSET,
-            pg_sys::GucSource::PGC_S_SESSION,
-            pg_sys::GucAction::GUC_ACTION_SAVE,
-            true,
-            0,
-            false,
-        );
-    }
 }

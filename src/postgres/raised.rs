@@ -111,7 +111,7 @@ pub struct ErrorNames {
 }
 
 /// Raises an error of this library with names of objects, which pgrx's reports lack.
-pub fn raise_with(code: PgSqlErrorCode, report: ErrorReport, names: &ErrorNames) -> ! {
+pub fn raise_with_names(code: PgSqlErrorCode, report: ErrorReport, names: &ErrorNames) -> ! {
     forget();
     // SAFETY: an error of all zeros has no fields. The strings are NUL-terminated, and copied.
     unsafe {

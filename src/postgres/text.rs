@@ -212,7 +212,7 @@ fn check_slowly(text: &[u8]) -> Result<&str, ErrorReport> {
     str::from_utf8(text).map_err(|error| {
         let wrong = &text[error.valid_up_to()..];
         let wrong: Vec<String> = wrong.iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();
-        user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text to fingerprint is not valid UTF-8")
+        user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text is not valid UTF-8")
             .set_detail(format!("Invalid byte sequence at byte {}: {}.", error.valid_up_to() + 1, wrong.join(" ")))
             .set_hint("In a SQL_ASCII database, store text as UTF-8, or convert it with convert_from().")
     })

@@ -8,6 +8,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
 use crate::postgres::call::Call;
+use crate::postgres::catalog::cache::read_cached;
 use crate::postgres::catalog::names::{lock_object_names, lock_schema_name};
 use crate::postgres::error::user_error;
 
@@ -68,8 +69,8 @@ impl ExtensionSchema {
     /// Only functions in C count, which only superusers can create. If the library is newer than the extension in a
     /// database, a function may not exist yet, and other users may be allowed to create one in the extension's schema.
     pub fn function(self, name: &CStr, arguments: &[Oid]) -> Option<Oid> {
-        // SAFETY: the keys of this cache are name, argument types and schema, which it copies if need be. The row is
-        // held until it is released, and its values are copied.
+        // SAFETY: the keys of this cache are name, argument types and schema, which it copies if need be. Its rows are of
+        // this form.
         unsafe {
             let arguments = pg_sys::buildoidvector(arguments.as_ptr(), arguments.len() as i32);
             let row = pg_sys::SearchSysCache3(
@@ -78,13 +79,8 @@ impl ExtensionSchema {
                 arguments.into(),
                 self.0.into(),
             );
-            if row.is_null() {
-                return None;
-            }
-            let found = &*pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_proc>(row);
-            let (function, language) = (found.oid, found.prolang);
-            pg_sys::ReleaseSysCache(row);
-            (language == C_LANGUAGE).then_some(function)
+            let found = read_cached(row, |found: &pg_sys::FormData_pg_proc| (found.oid, found.prolang));
+            found.filter(|(_, language)| *language == C_LANGUAGE).map(|(function, _)| function)
         }
     }
 
@@ -98,7 +94,7 @@ impl ExtensionSchema {
         // The function may have been renamed or moved to another schema while we waited.
         if function.is_none() || function != self.function(name, arguments) {
             let message =
-                format!("function {} of pg_simhash is not in the schema of the others", name.to_string_lossy());
+                format!("function {} of pg_simhash does not exist in the extension's schema", name.to_string_lossy());
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                 .set_hint("If the extension is being moved to another schema, call again; or run ALTER EXTENSION pg_simhash UPDATE."));
         }

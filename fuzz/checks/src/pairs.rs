@@ -11,7 +11,7 @@ use simhash::search::nearness::Nearness;
 mod oracle;
 
 /// Most rows: with more, the definition takes too much of the time.
-const MOST_ROWS: usize = 300;
+const MAX_ROWS: usize = 300;
 
 pub fn check(input: &[u8]) {
     let mut input = Input(input);
@@ -25,10 +25,10 @@ pub fn check(input: &[u8]) {
     let radii: Vec<i32> = (0..radii.min(8)).map(|_| i32::from(input.number() % 5) - 1).collect();
     let mut rows: Vec<Option<u64>> = Vec::new();
     let mut random = Random(0);
-    while !input.is_empty() && rows.len() < MOST_ROWS {
+    while !input.is_empty() && rows.len() < MAX_ROWS {
         let (kind, count, base, mask) = (input.number() % 6, input.u16(), input.u64(), input.u64());
         random.0 ^= base ^ mask;
-        for n in 0..u64::from(count % 512).min((MOST_ROWS - rows.len()) as u64) {
+        for n in 0..u64::from(count % 512).min((MAX_ROWS - rows.len()) as u64) {
             rows.push(match kind {
                 0 => None,
                 1 => Some(base),

@@ -23,14 +23,13 @@ pub const FEATURE_BATCH: usize = 64;
 
 /// The first table has four slots for each expected feature, within these bounds.
 const SLOTS_PER_FEATURE: usize = 4;
-const FEWEST_SLOTS: usize = 2 * FEATURE_BATCH;
-const MOST_FIRST_SLOTS: usize = 16 * 1024;
+const MIN_SLOTS: usize = 2 * FEATURE_BATCH;
+const MAX_FIRST_SLOTS: usize = 16 * 1024;
 
 impl FeatureTable {
     /// Empties the table, and sizes it for about so many features. `counted` says whether occurrences are counted.
     pub fn reset(&mut self, features: usize, counted: bool, tick: &dyn Fn()) -> Result<(), Error> {
-        let slots =
-            features.saturating_mul(SLOTS_PER_FEATURE).clamp(FEWEST_SLOTS, MOST_FIRST_SLOTS).next_power_of_two();
+        let slots = features.saturating_mul(SLOTS_PER_FEATURE).clamp(MIN_SLOTS, MAX_FIRST_SLOTS).next_power_of_two();
         self.distinct = 0;
         self.zero = 0;
         if self.hashes.len() == slots && !counted && slots <= NUMBERS_BETWEEN_TICKS {

@@ -26,7 +26,7 @@ pub const MAX_BITS: u32 = 13;
 /// Most bits of a block that number the buckets of a search within a radius: the counts of three blocks take 12 MB.
 const MAX_WITHIN_BITS: u32 = 20;
 /// Largest distance at which a slice is split. Beyond it, blocks are too narrow to tell fingerprints apart.
-pub const MAX_DISTANCE: u32 = 16;
+pub const MAX_SPLIT_DISTANCE: u32 = 16;
 /// Slices smaller than this are never split.
 pub const MIN_SPLIT_ROWS: usize = 32;
 
@@ -55,13 +55,13 @@ impl Plan {
     pub fn new(len: usize, max_distance: u32) -> Result<Self, Error> {
         let sizes = if len < MIN_SPLIT_ROWS { 0 } else { size(len) as usize + 1 };
         let mut choices = Vec::new();
-        resize(&mut choices, sizes * BIT_COUNTS * (max_distance.min(MAX_DISTANCE) as usize + 1), None)?;
+        resize(&mut choices, sizes * BIT_COUNTS * (max_distance.min(MAX_SPLIT_DISTANCE) as usize + 1), None)?;
         Ok(Self { sizes, choices })
     }
 
     /// The cheapest way to find the pairs at a distance of at most `budget` among `len` fingerprints of `bits` bits.
     pub fn choose(&mut self, len: usize, bits: u32, budget: u32) -> Choice {
-        if len < MIN_SPLIT_ROWS || budget > MAX_DISTANCE {
+        if len < MIN_SPLIT_ROWS || budget > MAX_SPLIT_DISTANCE {
             return Choice { cost: compare_all(len as f64), width: None };
         }
         self.choice(size(len), bits.min(64), budget)

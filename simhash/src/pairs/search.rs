@@ -31,7 +31,7 @@ use super::bits::Worths;
 use super::compare::{Cursor, Kernel, RowPairs};
 use super::memory::{push, resize};
 use super::partition::{Numbered, PartitionBlock, begins};
-use super::plan::{self, CACHED_ROWS, MAX_DISTANCE, MIN_SPLIT_ROWS, Plan};
+use super::plan::{self, CACHED_ROWS, MAX_SPLIT_DISTANCE, MIN_SPLIT_ROWS, Plan};
 use super::progress::{Phase, Progress};
 use crate::distance::hamming;
 use crate::error::Error;
@@ -333,7 +333,7 @@ impl PairSearch {
             }
             return Ok(());
         }
-        if self.depth == MAX_DEPTH || self.max_distance > MAX_DISTANCE {
+        if self.depth == MAX_DEPTH || self.max_distance > MAX_SPLIT_DISTANCE {
             self.compare(&bucket);
             return Ok(());
         }

@@ -9,7 +9,7 @@
 //! If [`Nearness`] has radii, everything near has also been found when the steps of each block of its layout are
 //! complete up to its radius, whatever the distance.
 //!
-//! The next step is the cheapest step on the cheapest way to the distance of the search. Costs rise with the radius, so
+//! The next step is the cheapest of the cheapest steps to the distance of the search. Costs rise with the radius, so
 //! always taking the cheapest step gives the cheapest radii. Costs are estimated for uniform fingerprints. If a value
 //! turns out to be much more common, the caller gives the step up ([`Growth::give_up`]), and the search goes on with
 //! other blocks.
@@ -21,11 +21,11 @@ use super::nearness::Nearness;
 /// The largest distance of two fingerprints.
 pub const LARGEST_DISTANCE: i32 = 64;
 /// A step is given up only after it has cost this many times its expected cost.
-const LEAST_EXCESS: f64 = 8.0;
+const MIN_COST_FACTOR: f64 = 8.0;
 
 /// A block that is indexed.
 #[derive(Clone, Copy, Debug)]
-pub struct BlockIndex {
+pub struct SearchBlock {
     /// The block.
     pub block: Block,
     /// Whether the entries of its index have the fingerprint.
@@ -47,7 +47,7 @@ pub struct Growth {
 /// The progress of one block.
 #[derive(Clone, Debug)]
 struct BlockProgress {
-    of: BlockIndex,
+    searched: SearchBlock,
     /// Number of radii, from 0 on, that have been looked up.
     radii: u32,
     /// Number of radii to look up so that everything near by the radii of the search is found.
@@ -73,7 +73,7 @@ pub struct Step {
 
 /// The expected work of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Total {
+pub struct ExpectedWork {
     /// Number of values that are looked up.
     pub probes: f64,
     /// Number of index entries that are read.
@@ -84,8 +84,9 @@ pub struct Total {
     pub microseconds: f64,
 }
 
-/// The cheapest way to a distance.
-struct Way {
+/// The remaining steps to a distance.
+struct StepSequence {
+    /// The expected cost of all of them, in microseconds.
     cost: f64,
     /// The index of the block that comes next.
     first: usize,
@@ -93,8 +94,8 @@ struct Way {
 
 impl Growth {
     /// The beginning of a search among `rows` rows by the indexed blocks of one or more layouts.
-    pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<BlockIndex>>, near: Nearness) -> Self {
-        let progress = |of| BlockProgress { of, radii: 0, needed: 0, at_least: 0.0 };
+    pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<SearchBlock>>, near: Nearness) -> Self {
+        let progress = |searched| BlockProgress { searched, radii: 0, needed: 0, at_least: 0.0 };
         let layouts = layouts.into_iter().map(|blocks| blocks.into_iter().map(progress).collect()).collect();
         let mut growth = Self { rows: rows.max(1.0), layouts, by_radii: None, spent: 0.0 };
         if let Some(probed) = near.blocks().and_then(|blocks| near.probed_blocks(blocks)) {
@@ -128,23 +129,24 @@ impl Growth {
         if self.complete_within() >= distance.min(LARGEST_DISTANCE) {
             return None;
         }
-        let ways = |except: Option<(usize, usize)>| {
-            let ways = self.layouts.iter().enumerate().filter_map(move |(layout, blocks)| {
+        let sequences = |except: Option<(usize, usize)>| {
+            let sequences = self.layouts.iter().enumerate().filter_map(move |(layout, blocks)| {
                 let except = except.filter(|(of, _)| *of == layout).map(|(_, block)| block);
-                Some((layout, self.cheapest_way(blocks, distance, except)?))
+                Some((layout, self.cheapest_steps(blocks, distance, except)?))
             });
             let by_radii = self.by_radii.filter(|layout| except.is_none_or(|(of, _)| of != *layout));
-            let ways =
-                ways.chain(by_radii.and_then(|layout| Some((layout, self.way_by_radii(&self.layouts[layout])?))));
-            ways.min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))
+            let sequences = sequences
+                .chain(by_radii.and_then(|layout| Some((layout, self.steps_by_radii(&self.layouts[layout])?))));
+            sequences.min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))
         };
-        let (layout, way) = ways(None).filter(|(_, way)| way.cost <= otherwise)?;
-        let progress = &self.layouts[layout][way.first];
+        let (layout, sequence) = sequences(None).filter(|(_, sequence)| sequence.cost <= otherwise)?;
+        let progress = &self.layouts[layout][sequence.first];
         let cost = self.step_cost(progress, progress.radii);
-        // Once the step has cost more than this, the cheapest way without its block is cheaper.
-        let others = ways(Some((layout, way.first))).map_or(otherwise, |(_, other)| other.cost.min(otherwise));
-        let limit = (others - (way.cost - cost)).max(cost * LEAST_EXCESS);
-        Some(Step { layout, block: way.first, radius: progress.radii, cost, limit })
+        // Once the step has cost more than this, the cheapest steps without its block are cheaper.
+        let others =
+            sequences(Some((layout, sequence.first))).map_or(otherwise, |(_, other)| other.cost.min(otherwise));
+        let limit = (others - (sequence.cost - cost)).max(cost * MIN_COST_FACTOR);
+        Some(Step { layout, block: sequence.first, radius: progress.radii, cost, limit })
     }
 
     /// Records that a step is complete.
@@ -165,7 +167,7 @@ impl Growth {
     /// Whether no complete step has found a fingerprint that differs from the query in these bits.
     #[inline]
     pub fn is_new(&self, difference: u64) -> bool {
-        !self.layouts.iter().flatten().any(|progress| progress.of.block.ones(difference) < progress.radii)
+        !self.layouts.iter().flatten().any(|progress| progress.searched.block.ones(difference) < progress.radii)
     }
 
     /// The expected cost of all complete steps, in microseconds.
@@ -189,11 +191,11 @@ impl Growth {
 
     /// The expected work of the steps that are left until everything within a distance is found; None if there is no
     /// block.
-    pub fn total(&self, distance: i32) -> Option<Total> {
-        let (mut rest, mut total) = (self.clone(), Total::default());
+    pub fn total(&self, distance: i32) -> Option<ExpectedWork> {
+        let (mut rest, mut total) = (self.clone(), ExpectedWork::default());
         while rest.complete_within() < distance.min(LARGEST_DISTANCE) {
             let step = rest.next(distance, f64::INFINITY)?;
-            let BlockIndex { block, entries } = rest.layouts[step.layout][step.block].of;
+            let SearchBlock { block, entries } = rest.layouts[step.layout][step.block].searched;
             let (probes, found) = rest.expected(block, step.radius);
             total.probes += probes;
             total.entries += found;
@@ -206,43 +208,46 @@ impl Growth {
         Some(total)
     }
 
-    /// The cheapest way to find everything within a distance by the blocks of one layout, without the block at
+    /// The cheapest steps to find everything within a distance by the blocks of one layout, without the block at
     /// `except`; None if there is no other block.
-    fn cheapest_way(&self, blocks: &[BlockProgress], distance: i32, except: Option<usize>) -> Option<Way> {
+    fn cheapest_steps(&self, blocks: &[BlockProgress], distance: i32, except: Option<usize>) -> Option<StepSequence> {
         let mut radii: Vec<u32> = blocks.iter().map(|progress| progress.radii).collect();
-        let mut way: Option<Way> = None;
+        let mut sequence: Option<StepSequence> = None;
         let mut first_cost = f64::INFINITY;
         for _ in complete_within(blocks)..distance.min(LARGEST_DISTANCE) {
             // If all values of a block have been looked up, everything has been found.
-            if blocks.iter().zip(&radii).any(|(progress, &radius)| radius > progress.of.block.width()) {
+            if blocks.iter().zip(&radii).any(|(progress, &radius)| radius > progress.searched.block.width()) {
                 break;
             }
             let steps = blocks.iter().zip(&radii).enumerate().filter(|(block, _)| Some(*block) != except);
             let steps = steps.map(|(block, (progress, &radius))| (block, self.step_cost(progress, radius)));
             let (block, cost) = steps.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
             radii[block] += 1;
-            let so_far = way.get_or_insert(Way { cost: 0.0, first: block });
+            let so_far = sequence.get_or_insert(StepSequence { cost: 0.0, first: block });
             so_far.cost += cost;
             if cost < first_cost {
                 (so_far.first, first_cost) = (block, cost);
             }
         }
-        way
+        sequence
     }
 
     /// The steps that are left until everything near by the radii of the search is found; None if none is left.
-    fn way_by_radii(&self, blocks: &[BlockProgress]) -> Option<Way> {
+    fn steps_by_radii(&self, blocks: &[BlockProgress]) -> Option<StepSequence> {
         let cost = |progress: &BlockProgress, radii: std::ops::Range<u32>| -> f64 {
             radii.map(|radius| self.step_cost(progress, radius)).sum()
         };
         let left = blocks.iter().enumerate().filter(|(_, progress)| progress.radii < progress.needed);
         let first_cost = |progress: &BlockProgress| cost(progress, progress.radii..progress.radii + 1);
         let (first, _) = left.clone().min_by(|(_, a), (_, b)| first_cost(a).total_cmp(&first_cost(b)))?;
-        Some(Way { cost: left.map(|(_, progress)| cost(progress, progress.radii..progress.needed)).sum(), first })
+        Some(StepSequence {
+            cost: left.map(|(_, progress)| cost(progress, progress.radii..progress.needed)).sum(),
+            first,
+        })
     }
 
     fn step_cost(&self, progress: &BlockProgress, radius: u32) -> f64 {
-        let BlockIndex { block, entries } = progress.of;
+        let SearchBlock { block, entries } = progress.searched;
         let (probes, found) = self.expected(block, radius);
         let expected = probes * PROBE_MICROSECONDS + found * entries.microseconds();
         if radius == progress.radii { expected.max(progress.at_least) } else { expected }
@@ -257,12 +262,12 @@ impl Growth {
 
 /// Stores the radii of a search with the blocks of a layout; false if the layout lacks one of the blocks.
 fn set_needed_radii(blocks: &mut [BlockProgress], probed: &[(Block, u32)]) -> bool {
-    let is_indexed = |(block, _): &(Block, u32)| blocks.iter().any(|progress| progress.of.block == *block);
+    let is_indexed = |(block, _): &(Block, u32)| blocks.iter().any(|progress| progress.searched.block == *block);
     if !probed.iter().all(is_indexed) {
         return false;
     }
     for &(block, radius) in probed {
-        for progress in blocks.iter_mut().filter(|progress| progress.of.block == block) {
+        for progress in blocks.iter_mut().filter(|progress| progress.searched.block == block) {
             progress.needed = radius.min(block.width()) + 1;
         }
     }
@@ -271,7 +276,7 @@ fn set_needed_radii(blocks: &mut [BlockProgress], probed: &[(Block, u32)]) -> bo
 
 /// The largest distance within which the blocks of one layout have found everything.
 fn complete_within(blocks: &[BlockProgress]) -> i32 {
-    if blocks.iter().any(|progress| progress.radii > progress.of.block.width()) {
+    if blocks.iter().any(|progress| progress.radii > progress.searched.block.width()) {
         return LARGEST_DISTANCE;
     }
     blocks.iter().map(|progress| progress.radii as i32).sum::<i32>() - 1

@@ -17,7 +17,7 @@ pub struct KeyBlocks {
 }
 
 impl KeyBlocks {
-    /// The cheapest blocks.
+    /// The blocks with which it is cheapest to register a row.
     pub fn of(near: Nearness) -> Self {
         let layouts = BLOCK_COUNTS.filter_map(|blocks| near.probed_blocks(blocks)).map(Iterator::collect);
         let cost = |a: &Vec<_>, b: &Vec<_>| microseconds(a).total_cmp(&microseconds(b));
@@ -30,11 +30,11 @@ impl KeyBlocks {
 /// server.
 fn microseconds(blocks: &[(Block, u32)]) -> f64 {
     const LOCK_MICROSECONDS: f64 = 1.0;
-    const PROBE_MICROSECONDS: f64 = 0.2;
+    const KEY_PROBE_MICROSECONDS: f64 = 0.2;
     const READ_ALL_MICROSECONDS: f64 = 100.0;
     let of_block = |&(block, radius): &(Block, u32)| {
         let probes = block.probe_count(Some(radius)) as f64;
-        LOCK_MICROSECONDS + probes * (PROBE_MICROSECONDS + READ_ALL_MICROSECONDS / f64::from(block.width()).exp2())
+        LOCK_MICROSECONDS + probes * (KEY_PROBE_MICROSECONDS + READ_ALL_MICROSECONDS / f64::from(block.width()).exp2())
     };
     if blocks.is_empty() { READ_ALL_MICROSECONDS } else { blocks.iter().map(of_block).sum() }
 }

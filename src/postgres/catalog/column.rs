@@ -6,6 +6,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 
+use super::cache::read_cached;
 use super::relation::Relation;
 use crate::postgres::error::user_error;
 use crate::postgres::expression::Expression;
@@ -156,7 +157,7 @@ pub fn btree_family(data_type: Oid) -> Option<Oid> {
 /// planner, assumes 200 if the table was not analyzed.
 pub fn distinct_values(table: &Relation, attnum: i16, rows: f64) -> f64 {
     const UNKNOWN: f64 = 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
-    // SAFETY: a look-up in a system cache by keys of its types. The row is held until it is released.
+    // SAFETY: a look-up in a system cache by keys of its types, whose rows are of this form.
     let found = unsafe {
         let row = pg_sys::SearchSysCache3(
             pg_sys::SysCacheIdentifier::STATRELATTINH as i32,
@@ -164,11 +165,7 @@ pub fn distinct_values(table: &Relation, attnum: i16, rows: f64) -> f64 {
             attnum.into(),
             false.into(),
         );
-        (!row.is_null()).then(|| {
-            let found = (*pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(row)).stadistinct;
-            pg_sys::ReleaseSysCache(row);
-            f64::from(found)
-        })
+        read_cached(row, |found: &pg_sys::FormData_pg_statistic| f64::from(found.stadistinct))
     };
     // A negative number is a share of the rows, 0 is unknown.
     let values = match found {
@@ -177,4 +174,12 @@ pub fn distinct_values(table: &Relation, attnum: i16, rows: f64) -> f64 {
         _ => UNKNOWN,
     };
     values.min(rows).max(1.0)
+}
+
+/// The attnum of the column with this name in a table that need not be locked, so the answer may change at any time.
+/// None if there is no such column, or if it is a system column.
+pub fn attnum_of(table: Oid, name: &CStr) -> Option<i16> {
+    // SAFETY: get_attnum looks up a system cache; the name is NUL-terminated.
+    let attnum = unsafe { pg_sys::get_attnum(table, name.as_ptr()) };
+    (attnum > 0).then_some(attnum)
 }

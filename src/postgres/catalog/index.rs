@@ -34,7 +34,7 @@ pub struct Index {
 /// A key of an index.
 #[derive(Clone, Copy)]
 pub struct IndexKey {
-    pub of: Keyed,
+    pub kind: KeyKind,
     /// Whether the index is a btree that compares the key with PostgreSQL's own operators on `int4`.
     pub is_integer: bool,
     /// The operator family and the collation by which the index compares the key.
@@ -44,7 +44,7 @@ pub struct IndexKey {
 
 /// The column or the expression that an index key is.
 #[derive(Clone, Copy)]
-pub enum Keyed {
+pub enum KeyKind {
     Column(i16),
     /// An expression of the table's columns, whose column references have varno 1.
     Expression(Expression),
@@ -69,11 +69,11 @@ impl Index {
             let mut expressions = key_expressions(index).into_iter();
             let mut keys = Vec::with_capacity(count);
             for (position, &column) in columns.iter().take(count).enumerate() {
-                let of = if column == 0 { Keyed::Expression(expressions.next()?) } else { Keyed::Column(column) };
+                let kind = if column == 0 { KeyKind::Expression(expressions.next()?) } else { KeyKind::Column(column) };
                 let (family, collation) = (*index.rd_opfamily.add(position), *index.rd_indcollation.add(position));
                 let compares_integers =
                     *index.rd_opcintype.add(position) == pg_sys::INT4OID && family == pg_sys::INTEGER_BTREE_FAM_OID;
-                keys.push(IndexKey { of, is_integer: is_btree && compares_integers, family, collation });
+                keys.push(IndexKey { kind, is_integer: is_btree && compares_integers, family, collation });
             }
             let constrains = row.indisunique || row.indisprimary || row.indisexclusion;
             (!keys.is_empty()).then(|| Self {

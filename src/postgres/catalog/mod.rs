@@ -1,9 +1,9 @@
-//! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es and [`partition`]s. [`unlocked`]
-//! reads about tables that are not locked, and [`foreign`] about foreign tables. A [`target`] is the table that a
-//! command changes; [`generation`] returns its generation expressions as SQL, and [`foreign_key`] lists its foreign
-//! keys. [`names`] locks names of objects against renaming, also by a [`row_lock`]. [`citus`] reads the catalogs of
-//! Citus.
+//! PostgreSQL's catalogs as types: an open [`relation`], its [`column`]s, [`index`]es and [`partition`]s. [`foreign`]
+//! reads about foreign tables, and [`cache`] reads rows of the system caches. A [`target`] is the table that a command
+//! changes; [`generation`] returns its generation expressions as SQL, and [`foreign_key`] lists its foreign keys.
+//! [`names`] locks names of objects against renaming, also by a [`row_lock`]. [`citus`] reads the catalogs of Citus.
 
+pub mod cache;
 pub mod citus;
 pub mod column;
 pub mod foreign;
@@ -15,4 +15,3 @@ pub mod partition;
 pub mod relation;
 pub mod row_lock;
 pub mod target;
-pub mod unlocked;

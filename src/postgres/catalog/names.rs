@@ -22,6 +22,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
+use super::cache::read_cached;
 use super::relation::{Relation, relation_name};
 use super::row_lock::{RowLock, lock_row};
 use crate::postgres::error::user_error;
@@ -101,15 +102,12 @@ unsafe fn oid_in(catalog: &Relation, row: pg_sys::HeapTuple, column: i16) -> Opt
 /// Whether a role gains no rights by renaming its objects: it is a superuser, or the current user.
 fn is_trusted(role: Oid) -> bool {
     let database_owner = Oid::from_u32(pg_sys::ROLE_PG_DATABASE_OWNER);
-    // SAFETY: look-ups in system caches. The session's database exists, and its owner is copied before its row is
-    // released.
+    // SAFETY: look-ups in system caches, whose rows are of this form.
     unsafe {
         if role == database_owner {
             let cache = pg_sys::SysCacheIdentifier::DATABASEOID as i32;
             let row = pg_sys::SearchSysCache1(cache, pg_sys::MyDatabaseId.into());
-            let owner =
-                pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_database>(row).as_ref().map(|row| row.datdba);
-            pg_sys::ReleaseSysCache(row);
+            let owner = read_cached(row, |database: &pg_sys::FormData_pg_database| database.datdba);
             return owner.is_some_and(|owner| owner != database_owner && is_trusted(owner));
         }
         role == pg_sys::GetUserId() || pg_sys::superuser_arg(role)

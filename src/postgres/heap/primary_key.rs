@@ -11,7 +11,7 @@ use crate::postgres::catalog::column::Column;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::ffi::datum_copy;
 use crate::postgres::json;
-use crate::postgres::owner::{set, with_settings};
+use crate::postgres::settings::{set_locally, with_settings};
 use crate::postgres::text::from_server;
 
 /// The columns of a primary key; empty if the table has no primary key.
@@ -132,7 +132,7 @@ impl PrimaryKey {
             return Ok(None);
         }
         let texts = with_settings(|| {
-            SETTINGS.into_iter().for_each(|(name, value)| set(name, value));
+            SETTINGS.into_iter().for_each(|(name, value)| set_locally(name, value));
             key.texts()
         })?;
         let value = |((data_type, _), text): (&(Oid, Datum), &String)| {

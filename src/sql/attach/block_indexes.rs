@@ -12,7 +12,7 @@ use super::index_names::{IndexNames, name_of_block};
 use super::indexes::NamedIndex;
 use super::prefix::Prefix;
 use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::index::Keyed;
+use crate::postgres::catalog::index::KeyKind;
 use crate::postgres::catalog::target::Target;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{BlockKey, block_keys, has_own_equality};
@@ -71,7 +71,7 @@ impl Deref for NamedBlockIndex {
 impl NamedBlockIndex {
     /// Whether the block is an expression, rather than a column.
     pub fn is_on_expression(&self) -> bool {
-        matches!(self.key.of, Keyed::Expression(_))
+        matches!(self.key.kind, KeyKind::Expression(_))
     }
 }
 
@@ -90,9 +90,9 @@ impl BlockIndexes<'_> {
         }
         let is_block = |key: &BlockKey| {
             key.call.blocks == self.blocks
-                && match key.of {
-                    Keyed::Column(column) => columns.contains(&column),
-                    Keyed::Expression(_) => key.call.fingerprint.as_own_column() == Some(fingerprint.attnum),
+                && match key.kind {
+                    KeyKind::Column(column) => columns.contains(&column),
+                    KeyKind::Expression(_) => key.call.fingerprint.as_own_column() == Some(fingerprint.attnum),
                 }
         };
         let mut found = Vec::new();

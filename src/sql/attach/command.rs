@@ -9,8 +9,9 @@ use super::prefix::Prefix;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::citus::distribution;
 use crate::postgres::catalog::target::{Lock, Target};
-use crate::postgres::owner::{as_owner, set, setting};
+use crate::postgres::owner::as_owner;
 use crate::postgres::raised::forward_errors;
+use crate::postgres::settings::{read_setting, set_locally};
 use crate::sql::functions::ExtensionSchema;
 
 /// A command on a family of tables, all of them locked.
@@ -40,8 +41,8 @@ pub fn run<T>(
         let table = Target::lock(target, lock)?;
         as_owner(table.owner, || {
             // Citus refuses to run a command on all servers after it has run a command on this server alone.
-            if distribution(table.oid)?.is_some() && setting(LOCAL_EXECUTION).is_some() {
-                set(LOCAL_EXECUTION, c"off");
+            if distribution(table.oid)?.is_some() && read_setting(LOCAL_EXECUTION).is_some() {
+                set_locally(LOCAL_EXECUTION, c"off");
             }
             let family = table.family(lock)?;
             f(Command { schema, prefix, table: &table, family: &family })

@@ -19,7 +19,7 @@ use super::provenance::{Maker, has_comment, is_labelled_for, is_labelled_relatio
 use super::renamed::RenamedBlock;
 use crate::postgres::call::Call;
 use crate::postgres::catalog::column::{Column, generation_of};
-use crate::postgres::catalog::index::Keyed;
+use crate::postgres::catalog::index::KeyKind;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{notice, sendable, user_error};
@@ -153,11 +153,11 @@ impl<'a> Attached<'a> {
         for index in NamedIndex::all_of(member)? {
             let key = block_keys(&relation, &index).next();
             let column = match &key {
-                Some(BlockKey { of: Keyed::Expression(_), call, .. }) => call.fingerprint.as_own_column(),
-                Some(BlockKey { of: Keyed::Column(column), .. }) => Some(*column),
-                None => match index.keys[0].of {
-                    Keyed::Column(column) => Some(column),
-                    Keyed::Expression(_) => None,
+                Some(BlockKey { kind: KeyKind::Expression(_), call, .. }) => call.fingerprint.as_own_column(),
+                Some(BlockKey { kind: KeyKind::Column(column), .. }) => Some(*column),
+                None => match index.keys[0].kind {
+                    KeyKind::Column(column) => Some(column),
+                    KeyKind::Expression(_) => None,
                 },
             };
             let is_on_column = column.is_some_and(|column| attnums.contains(&column));

@@ -20,16 +20,17 @@ use crate::postgres::catalog::partition::{check_owner, check_same_owner, with_in
 use crate::postgres::catalog::relation::{Relation, exists, relation_name};
 use crate::postgres::catalog::target::{Lock, Target};
 use crate::postgres::error::{notice, sendable, tick, user_error};
-use crate::postgres::owner::{as_owner_with_triggers, set};
+use crate::postgres::owner::as_owner_with_triggers;
 use crate::postgres::raised::forward_errors;
 use crate::postgres::report::Schedule;
+use crate::postgres::settings::set_locally;
 use crate::postgres::spi::{execute, execute_and_commit, query_strings};
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::unfilled::MaintainedColumn;
 
 /// How often to retry a batch of one page, while other transactions move its rows to other partitions.
-const MOST_REPEATS: u32 = 100;
+const MAX_BATCH_RETRIES: u32 = 100;
 
 #[pg_extern(sql = false)]
 fn simhash_fill(
@@ -89,7 +90,8 @@ fn may_commit(call: Call<'_>) -> bool {
     context.is_some_and(|context| unsafe { !(*context.cast::<pg_sys::CallContext>()).atomic })
 }
 
-/// Progress is not reported before so many rows are progress. If these take long, the fill has waited for other sessions.
+/// Progress is not reported before this many rows are filled. If these take long, the fill has waited for other
+/// sessions.
 const MIN_REPORTED_ROWS: u64 = 1_000;
 
 struct FillProgress {
@@ -136,7 +138,7 @@ struct Fill<'a> {
 struct PassResult {
     tables: Vec<pg_sys::Oid>,
     rows: u64,
-    /// Whether a table was rewritten, dropped or detached while it was being progress.
+    /// Whether a table was rewritten, dropped or detached while the pass filled it.
     tables_changed: bool,
 }
 
@@ -147,7 +149,8 @@ struct TableProgress {
     file: Option<pg_sys::Oid>,
     /// The first page that is not filled yet.
     next: u32,
-    /// The length of the file in pages at the first batch. Later pages have new rows, which the trigger has progress.
+    /// The length of the file in pages at the first batch. Later pages have only new rows, whose fingerprints the trigger
+    /// has computed.
     pages: u32,
 }
 
@@ -216,7 +219,7 @@ impl Fill<'_> {
         let (mut pages, mut repeats) = (self.batch_pages, 0);
         while progress.file.is_none() || progress.next < progress.pages {
             let from = progress.next;
-            let may_repeat = repeats < MOST_REPEATS;
+            let may_repeat = repeats < MAX_BATCH_RETRIES;
             let batch = execute_and_commit(|| {
                 with_snapshot(|| in_subtransaction(may_repeat, || self.run_batch(&mut progress, pages)))
             })?;
@@ -279,7 +282,7 @@ impl Fill<'_> {
         let (first, end) = (progress.next, progress.next.saturating_add(pages).min(progress.pages));
         let rows = as_owner_with_triggers(table.owner, || {
             // If a policy hides rows from the owner, fail rather than fill half of the table.
-            set(c"row_security", c"off");
+            set_locally(c"row_security", c"off");
             if first == end {
                 return Ok(0);
             }
@@ -339,7 +342,7 @@ impl Fill<'_> {
         }
         let table = Target::lock(self.root, pg_sys::AccessShareLock as Lock)?.with_locked_names()?;
         as_owner_with_triggers(table.owner, || {
-            set(c"row_security", c"off");
+            set_locally(c"row_security", c"off");
             if table.is_partitioned()
                 && let Some(maintained) = self.maintained_column(&table)?
             {

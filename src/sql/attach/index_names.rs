@@ -54,12 +54,12 @@ impl IndexNames {
     /// Whether the index of a block may have been named `name`, with or without a suffix of REINDEX CONCURRENTLY.
     pub fn gives(table: &Target, block: &str, name: &str) -> Result<bool, ErrorReport> {
         /// A shortened name may have lost its number, so try the first few.
-        const MOST_TRIED: u32 = 10;
+        const MAX_TRIED_NUMBERS: u32 = 10;
         let (table_name, block) = (to_server(&table.name)?, to_server(block)?);
         let leftover = leftover_label(name);
         let base = leftover.map_or(name, |label| &name[..name.len() - label.len() - 1]);
         let written = base.rsplit_once("_idx").and_then(|(_, number)| number.parse::<u32>().ok());
-        for number in (0..MOST_TRIED).chain(written) {
+        for number in (0..MAX_TRIED_NUMBERS).chain(written) {
             let label = if number == 0 { "idx".to_owned() } else { format!("idx{number}") };
             let given = object_name(&table_name, Some(&block), &label)?;
             let given = match leftover {

@@ -8,7 +8,7 @@ use super::indexes::NamedIndex;
 use super::prefix::Prefix;
 use super::provenance::{Maker, is_labelled_relation, maker_of};
 use crate::postgres::catalog::column::{Column, generation_of};
-use crate::postgres::catalog::index::Keyed;
+use crate::postgres::catalog::index::KeyKind;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::expression::Expression;
@@ -61,7 +61,7 @@ impl RenamedBlock {
     fn is_of(&self, table: &Target, attnum: pg_sys::AttrNumber, prefix: &Prefix) -> Result<bool, ErrorReport> {
         let block = self.call.block;
         for index in NamedIndex::all_of(table)? {
-            let is_on_it = index.keys.iter().any(|key| matches!(key.of, Keyed::Column(column) if column == attnum));
+            let is_on_it = index.keys.iter().any(|key| matches!(key.kind, KeyKind::Column(column) if column == attnum));
             // After the block, the name has the scope, or the suffix of all names of indexes.
             if is_on_it && is_labelled_relation(index.oid, 0)? && index.name.contains(&format!("_block{block}_")) {
                 return Ok(index.name.contains(&format!("_{}_", prefix.block(block))));

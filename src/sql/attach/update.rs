@@ -21,7 +21,7 @@ use crate::postgres::raised::forward_errors;
 use crate::postgres::text::{TextArgument, from_server};
 use crate::postgres::trigger::{RowEvent, protocol_violated};
 use crate::sql::fingerprint::fingerprint_cache;
-use crate::sql::fingerprint::options::{Document, read};
+use crate::sql::fingerprint::options::{OptionsDocument, read_options};
 use crate::sql::fingerprint::simhash::{simhash_features_array, to_bigint};
 use crate::sql::fingerprint::tsvector::simhash_tsvector;
 use crate::sql::indexed::source::SourceKind;
@@ -102,7 +102,7 @@ impl<'a> TriggerCall<'a> {
                 let error = wrong_type(&source)?;
                 return Err(error.set_detail("Options say how the features of a text are made."));
             }
-            Some(options) => read(Document::Text(options.to_bytes()))?,
+            Some(options) => read_options(OptionsDocument::Text(options.to_bytes()))?,
         };
         drop(arguments);
         Ok(Self { event, fingerprint, source, kind, options })
@@ -129,7 +129,7 @@ impl<'a> TriggerCall<'a> {
                     Some(features) => simhash_features_array(features),
                     None => Ok(None),
                 },
-                SourceKind::Document => match <&[u8]>::from_datum(source, false) {
+                SourceKind::Tsvector => match <&[u8]>::from_datum(source, false) {
                     Some(document) => simhash_tsvector(document),
                     None => Ok(None),
                 },

@@ -22,8 +22,8 @@ const NAME: &str = "simhash_cluster";
 const RESULT_NAME: &str = "clusters";
 
 /// The positions of the arguments without texts.
-const MAX_DISTANCE_ARGUMENT: c_int = 1;
-const PROGRESS_ARGUMENT: c_int = 2;
+const DISTANCE_ARGUMENT_WITHOUT_TEXT: c_int = 1;
+const PROGRESS_ARGUMENT_WITHOUT_TEXT: c_int = 2;
 
 /// Returns the cluster of the current row: the position, from 1, of the cluster's first row; NULL for a row without a
 /// fingerprint.
@@ -32,10 +32,12 @@ fn simhash_cluster(fcinfo: pg_sys::FunctionCallInfo) -> Result<Option<i64>, Erro
     // SAFETY: `fcinfo` belongs to the running call.
     number_of_current_row(unsafe { Call::new(fcinfo) }, RESULT_NAME, |window| {
         // If the distance is NULL, so are all clusters.
-        let Some(max_distance) = window.argument(MAX_DISTANCE_ARGUMENT).map(check_distance).transpose()? else {
+        let Some(max_distance) = window.argument(DISTANCE_ARGUMENT_WITHOUT_TEXT).map(check_distance).transpose()?
+        else {
             return Ok(());
         };
-        let reporter = Reporter::new(NAME, window.rows, window.argument(PROGRESS_ARGUMENT).unwrap_or(false));
+        let reporter =
+            Reporter::new(NAME, window.rows, window.argument(PROGRESS_ARGUMENT_WITHOUT_TEXT).unwrap_or(false));
         let rows = read_fingerprints(window, &reporter)?;
         number_rows(window, &unverified(rows, Nearness::within(max_distance), &reporter)?);
         Ok(())

@@ -21,7 +21,7 @@ const MAX_PARTITION_ROWS: usize = (1 << 28) - 16;
 const ROWS_AT_ONCE: usize = 16;
 
 /// The position of the argument that is the fingerprint.
-const FINGERPRINT: c_int = 0;
+const FINGERPRINT_ARGUMENT: c_int = 0;
 
 /// Returns the number of the current row; NULL if that is 0.
 ///
@@ -65,7 +65,7 @@ pub fn read_fingerprints(window: &mut Window, reporter: &Reporter) -> Result<Row
         reporter.tick(Progress { phase: Phase::Read, share: position as f64 / window.rows as f64 });
         let fingerprints = &mut fingerprints[..ROWS_AT_ONCE.min(window.rows - position)];
         // SAFETY: a fingerprint is a number, not a pointer into the context.
-        unsafe { rows_context.switch_to(|_| window.bigints_from(FINGERPRINT, position, fingerprints)) };
+        unsafe { rows_context.switch_to(|_| window.bigints_from(FINGERPRINT_ARGUMENT, position, fingerprints)) };
         // SAFETY: nothing in the context is used any more.
         unsafe { rows_context.reset() };
         for (number, fingerprint) in window.partition_memory()[position + 1..].iter_mut().zip(fingerprints) {

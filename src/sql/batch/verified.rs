@@ -17,7 +17,7 @@ use crate::postgres::text::decode;
 use crate::postgres::window::Window;
 use crate::sql::arguments::{check_distance, check_resemblance};
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
-use crate::sql::fingerprint::options::{Document, RawJsonb, read};
+use crate::sql::fingerprint::options::{OptionsDocument, RawJsonb, read_options};
 use crate::sql::radii::check_radii;
 
 /// The positions of the arguments, after the fingerprint.
@@ -31,7 +31,7 @@ const RADII_ARGUMENT: c_int = 6;
 
 /// Bytes of features that are in memory at once, unless `work_mem` is larger. A tenth would need ten passes over the
 /// rows of a window instead of one.
-const LEAST_BUDGET: usize = 256 << 20;
+const MIN_FEATURE_BUDGET_BYTES: usize = 256 << 20;
 
 /// The arguments of a function, at the first row of the partition.
 pub struct VerifiedArguments {
@@ -45,7 +45,11 @@ impl VerifiedArguments {
     pub fn read(call: Call<'_>, window: &Window) -> Result<Option<Self>, ErrorReport> {
         let max_distance = window.argument(MAX_DISTANCE_ARGUMENT).map(check_distance).transpose()?;
         let resemblance = window.argument(RESEMBLANCE_ARGUMENT).map(check_resemblance).transpose()?;
-        let options = window.argument::<RawJsonb<'_>>(OPTIONS_ARGUMENT).map(Document::Jsonb).map(read).transpose()?;
+        let options = window
+            .argument::<RawJsonb<'_>>(OPTIONS_ARGUMENT)
+            .map(OptionsDocument::Jsonb)
+            .map(read_options)
+            .transpose()?;
         let progress = window.argument(PROGRESS_ARGUMENT).unwrap_or(false);
         let near = match max_distance {
             Some(distance) if call.has_argument(RADII_ARGUMENT) => {
@@ -71,7 +75,8 @@ impl VerifiedArguments {
         // SAFETY: the setting is a plain number, of kilobytes.
         let work_mem = usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024);
         let report = |progress| reporter.tick(progress);
-        let verification = Verification::<C>::new(rows, self.criterion, work_mem.max(LEAST_BUDGET), &report);
+        let verification =
+            Verification::<C>::new(rows, self.criterion, work_mem.max(MIN_FEATURE_BUDGET_BYTES), &report);
         let mut verification = verification.map_err(algorithm_error)?;
         // A text is freed before the next is read.
         let mut text_context = PgMemoryContexts::new("simhash text");

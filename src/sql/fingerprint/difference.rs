@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use simhash::fingerprint::difference::{containment, difference};
 
 use super::fingerprint_cache::with_fingerprinter;
-use super::options::{Document, RawJsonb, read};
+use super::options::{OptionsDocument, RawJsonb, read_options};
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{RawText, decode, to_datum};
 
@@ -20,7 +20,7 @@ fn simhash_difference(
     TableIterator<'static, (name!(side, &'static str), name!(feature, Option<AnyElement>), name!(weight, f64))>,
     ErrorReport,
 > {
-    let options = read(Document::Jsonb(options))?;
+    let options = read_options(OptionsDocument::Jsonb(options))?;
     let (a, b) = (decode(a)?, decode(b)?);
     let lists = with_fingerprinter(|fingerprinter| difference(fingerprinter, &a, &b, &options, &tick))
         .map_err(algorithm_error)?;
@@ -37,7 +37,7 @@ fn simhash_difference(
 
 #[pg_extern(sql = false)]
 fn simhash_containment(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) -> Result<Option<f64>, ErrorReport> {
-    let options = read(Document::Jsonb(options))?;
+    let options = read_options(OptionsDocument::Jsonb(options))?;
     let (a, b) = (decode(a)?, decode(b)?);
     with_fingerprinter(|fingerprinter| containment(fingerprinter, &a, &b, &options, &tick)).map_err(algorithm_error)
 }

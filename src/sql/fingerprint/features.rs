@@ -5,7 +5,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::fingerprint_cache::with_fingerprinter;
-use super::options::{Document, RawJsonb, read};
+use super::options::{OptionsDocument, RawJsonb, read_options};
 use super::simhash::to_bigint;
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{RawText, decode, to_datum};
@@ -18,7 +18,7 @@ fn simhash_features(
     TableIterator<'static, (name!(feature, Option<AnyElement>), name!(weight, f64), name!(hash, i64))>,
     ErrorReport,
 > {
-    let options = read(Document::Jsonb(options))?;
+    let options = read_options(OptionsDocument::Jsonb(options))?;
     let content = decode(content)?;
     let features = with_fingerprinter(|fingerprinter| fingerprinter.features(&content, &options, &tick))
         .map_err(algorithm_error)?;

@@ -16,7 +16,7 @@ use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{CachedText, TextArgument, decode};
 
 /// The longest text to cache, in bytes as it is passed: the limit on the memory that one backend spends on it.
-const MAX_CACHED_BYTES: usize = 8 << 20;
+const MAX_CACHED_TEXT_BYTES: usize = 8 << 20;
 
 #[derive(Default)]
 struct FingerprintCache {
@@ -60,7 +60,7 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
         let fingerprint = cache
             .with_fingerprinter(|fingerprinter| fingerprinter.fingerprint(&text, options, &tick))
             .map_err(algorithm_error)?;
-        if cache.text.remember(identity, MAX_CACHED_BYTES) {
+        if cache.text.remember(identity, MAX_CACHED_TEXT_BYTES) {
             cache.last = Some(LastFingerprint { options: options.clone(), fingerprint });
         }
         Ok(fingerprint)

@@ -17,7 +17,7 @@ pub type RawJsonb<'a> = &'a [u8];
 
 /// An options document as SQL passes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Document<'a> {
+pub enum OptionsDocument<'a> {
     Jsonb(RawJsonb<'a>),
     Text(RawText<'a>),
 }
@@ -43,15 +43,15 @@ const MEMORY_OF_BYTE: usize = 40;
 const MAX_CACHED_DOCUMENTS: usize = 4;
 
 /// The options in a document; an error if they are invalid or the document is too long.
-pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
-    let (Document::Text(bytes) | Document::Jsonb(bytes)) = document;
+pub fn read_options(document: OptionsDocument<'_>) -> Result<Options, ErrorReport> {
+    let (OptionsDocument::Text(bytes) | OptionsDocument::Jsonb(bytes)) = document;
     if bytes.len() > MAX_OPTIONS_BYTES {
         let message = format!("simhash options are {} bytes long", bytes.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
             .set_detail(format!("At most {MAX_OPTIONS_BYTES} are read."))
             .set_hint(format!("The options are {}.", InvalidOptions::KEYS)));
     }
-    let is_jsonb = matches!(document, Document::Jsonb(_));
+    let is_jsonb = matches!(document, OptionsDocument::Jsonb(_));
     let known = CACHED.with_borrow_mut(|last| {
         let same = |known: &CachedOptions| known.is_jsonb == is_jsonb && *known.document == *bytes;
         let position = last.iter().position(same)?;
@@ -63,8 +63,8 @@ pub fn read(document: Document<'_>) -> Result<Options, ErrorReport> {
     }
     reserve_for_document(bytes.len());
     let options = match document {
-        Document::Text(text) => parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION)?,
-        Document::Jsonb(jsonb) => parse(&to_json(jsonb), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)?,
+        OptionsDocument::Text(text) => parse(text, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION)?,
+        OptionsDocument::Jsonb(jsonb) => parse(&to_json(jsonb), PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)?,
     };
     let cached = CachedOptions { is_jsonb, document: bytes.into(), options: options.clone() };
     CACHED.with_borrow_mut(|last| {

@@ -12,12 +12,12 @@ use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::Prepared;
 
 use super::fingerprint_cache::with_fingerprinter;
-use super::options::{Document, RawJsonb, read};
+use super::options::{OptionsDocument, RawJsonb, read_options};
 use crate::postgres::error::{algorithm_error, tick};
 use crate::postgres::text::{CachedText, TextArgument, decode};
 
 /// The most bytes of the features that are cached, and of each of the two texts, as they are passed.
-const MAX_CACHED_BYTES: usize = 1 << 20;
+const MAX_CACHED_FEATURE_BYTES: usize = 1 << 20;
 
 #[derive(Default)]
 struct LastTexts {
@@ -44,7 +44,7 @@ fn simhash_resemblance(
     b: TextArgument<'_>,
     options: RawJsonb<'_>,
 ) -> Result<Option<f64>, ErrorReport> {
-    let options = read(Document::Jsonb(options))?;
+    let options = read_options(OptionsDocument::Jsonb(options))?;
     LAST_TEXTS.with_borrow_mut(|last| last.resemblance([a, b], &options))
 }
 
@@ -68,9 +68,11 @@ impl LastTexts {
         let other = decode(texts[1 - side].detoast())?;
         let found = with_fingerprinter(|fingerprinter| prepared.resemblance(fingerprinter, &other, &tick));
         let found = found.map_err(algorithm_error)?;
-        if prepared.memory() <= MAX_CACHED_BYTES && self.text.remember(identities[side], MAX_CACHED_BYTES) {
+        if prepared.memory() <= MAX_CACHED_FEATURE_BYTES
+            && self.text.remember(identities[side], MAX_CACHED_FEATURE_BYTES)
+        {
             self.prepared = Some(prepared);
-            self.other.remember(identities[1 - side], MAX_CACHED_BYTES);
+            self.other.remember(identities[1 - side], MAX_CACHED_FEATURE_BYTES);
         }
         Ok(found)
     }

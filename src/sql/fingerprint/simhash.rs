@@ -11,7 +11,7 @@ use simhash::fingerprint::weights::{MAX_WEIGHT, from_float};
 use simhash::ticking::ticking;
 
 use super::fingerprint_cache;
-use super::options::{Document, RawJsonb, read};
+use super::options::{OptionsDocument, RawJsonb, read_options};
 use crate::postgres::arrays::{features, weights};
 use crate::postgres::error::{algorithm_error, raise, tick, user_error};
 use crate::postgres::text::{RawText, TextArgument, decode};
@@ -35,14 +35,14 @@ fn simhash_text(content: TextArgument<'_>) -> Option<i64> {
 
 #[pg_extern(sql = false)]
 fn simhash_text_jsonb(content: TextArgument<'_>, options: RawJsonb<'_>) -> Result<Option<i64>, ErrorReport> {
-    fingerprint_of(content, &read(Document::Jsonb(options))?)
+    fingerprint_of(content, &read_options(OptionsDocument::Jsonb(options))?)
 }
 
 /// `simhash` with options as text, for literals and parameters without a declared type: with `simhash(text, jsonb)` and
 /// `simhash(text[], double precision[])` alone, these would be ambiguous.
 #[pg_extern(sql = false)]
 fn simhash_text_text(content: TextArgument<'_>, options: RawText<'_>) -> Result<Option<i64>, ErrorReport> {
-    fingerprint_of(content, &read(Document::Text(options))?)
+    fingerprint_of(content, &read_options(OptionsDocument::Text(options))?)
 }
 
 #[pg_extern(sql = false)]

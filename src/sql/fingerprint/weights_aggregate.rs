@@ -10,7 +10,7 @@ use pgrx::{AnyElement, pg_extern};
 use simhash::fingerprint::learn::{Learnt, MAX_LEARNT, MAX_SAMPLE_TEXTS, TextSample, WEIGHT_LEVELS};
 use simhash::fingerprint::options::Options;
 
-use super::options::{Document, MAX_OPTIONS_BYTES, RawJsonb, read, to_jsonb};
+use super::options::{MAX_OPTIONS_BYTES, OptionsDocument, RawJsonb, read_options, to_jsonb};
 use crate::postgres::error::{algorithm_error, tick, user_error};
 use crate::postgres::memory;
 use crate::postgres::text::{RawText, decode};
@@ -48,7 +48,7 @@ fn simhash_weights_add_options(
     options: Option<RawJsonb<'_>>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<Internal, ErrorReport> {
-    let options = read(Document::Jsonb(required(options, "options")?))?;
+    let options = read_options(OptionsDocument::Jsonb(required(options, "options")?))?;
     add(state, content, options, DEFAULT_FEATURES, DEFAULT_SAMPLE, fcinfo)
 }
 
@@ -61,7 +61,7 @@ fn simhash_weights_add_sized(
     sample: Option<i32>,
     fcinfo: pg_sys::FunctionCallInfo,
 ) -> Result<Internal, ErrorReport> {
-    let options = read(Document::Jsonb(required(options, "options")?))?;
+    let options = read_options(OptionsDocument::Jsonb(required(options, "options")?))?;
     let features = check_range(required(features, "features")?, "features", MAX_LEARNT)?;
     let sample = check_range(required(sample, "sample")?, "sample", MAX_SAMPLE_TEXTS)?;
     add(state, content, options, features, sample, fcinfo)

@@ -9,7 +9,7 @@ use simhash::distance;
 use simhash::fingerprint::options::{Options, WORD_COUNTS};
 
 use super::fingerprint_cache::with_fingerprinter;
-use super::options::{Document, RawJsonb, read};
+use super::options::{OptionsDocument, RawJsonb, read_options};
 use super::simhash::to_bigint;
 use crate::postgres::arrays::{bigints, null_element};
 use crate::postgres::error::{algorithm_error, tick, user_error};
@@ -28,7 +28,7 @@ fn simhash_wide(content: RawText<'_>, words: i32, options: RawJsonb<'_>) -> Resu
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE, message)
             .set_detail(format!("A wide fingerprint has 1 to {} words of 64 bits.", WORD_COUNTS.end())));
     }
-    let options = read(Document::Jsonb(options))?;
+    let options = read_options(OptionsDocument::Jsonb(options))?;
     let content = decode(content)?;
     LAST_OPTIONS.with_borrow_mut(|last| {
         if last.len() != words as usize || last[0] != options {

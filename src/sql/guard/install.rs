@@ -15,7 +15,7 @@ use super::definition::asked_criterion::AskedCriterion;
 use super::definition::criterion::GuardCriterion;
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
 use super::definition::log::{Log, LoggedGuard};
-use super::definition::mark_column::{self, Mark};
+use super::definition::mark_column::{self, MarkColumn};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::scope::GuardScope;
 use super::definition::searched_table::SearchedTable;
@@ -59,7 +59,7 @@ struct GuardCall<'a> {
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
-fn simhash_guard_radii(
+fn simhash_guard(
     target: Option<pg_sys::Oid>,
     action: Option<RawText<'_>>,
     max_distance: Option<i32>,
@@ -243,7 +243,7 @@ impl AskedGuard {
         match (self.action, &self.mark_column) {
             (Action::Mark, Some(mark)) => {
                 mark_column::check(relation, mark, None, searched)?;
-                searched.iter().try_for_each(|own| Mark::of(own, mark, searched).map(drop))
+                searched.iter().try_for_each(|own| MarkColumn::of(own, mark, searched).map(drop))
             }
             (Action::Mark, None) => Err(wrong("the action mark needs a mark_column")
                 .set_hint("Add a column of the primary key's type, or of type jsonb, and name it.")),

@@ -13,14 +13,14 @@ use simhash::search::nearness::Nearness;
 use super::bits::Bits;
 use super::recognise::BlockCall;
 use crate::postgres::catalog::column::{Column, btree_family, generation_of};
-use crate::postgres::catalog::index::{Index, Keyed};
+use crate::postgres::catalog::index::{Index, KeyKind};
 use crate::postgres::catalog::partition::with_inheritors;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::expression::Expression;
 
 /// A fingerprint of a table, whose blocks may be indexed.
 #[derive(Clone, Copy)]
-pub enum FingerprintSource {
+pub enum TableFingerprint {
     /// The attnum of a column of the table.
     Column(i16),
     /// An expression of the table's columns, whose column references have varno 1, as in the catalogs.
@@ -54,7 +54,7 @@ pub struct BlockKey {
     /// The columns that are keys before the block.
     pub scope: Vec<i16>,
     /// The column or the expression that is the key.
-    pub of: Keyed,
+    pub kind: KeyKind,
     pub call: BlockCall,
 }
 
@@ -71,7 +71,7 @@ pub type Layout = Vec<IndexedBlock>;
 impl IndexedBlocks {
     /// Reads the blocks that are indexed within the scope of these columns, which may be in any order.
     fn read(table: &Relation, fingerprint: i16, scope: &[i16]) -> Self {
-        let found = indexed_blocks(table, table.open_indexes(), FingerprintSource::Column(fingerprint));
+        let found = indexed_blocks(table, table.open_indexes(), TableFingerprint::Column(fingerprint));
         let is_of_scope =
             |found: &ScopedBlock| found.has_own_equality && found.scope.len() == scope.len() && found.is_within(scope);
         let blocks = found.into_iter().filter(is_of_scope).map(|found| found.block).collect();
@@ -136,14 +136,14 @@ pub fn is_covering(layout: &Layout) -> bool {
 }
 
 /// The layouts as arguments of [`growth::Growth::new`].
-pub fn block_indexes(layouts: &[Layout]) -> impl Iterator<Item = Vec<growth::BlockIndex>> {
+pub fn block_indexes(layouts: &[Layout]) -> impl Iterator<Item = Vec<growth::SearchBlock>> {
     layouts.iter().map(|layout| layout.iter().filter_map(IndexedBlock::block_index).collect())
 }
 
 impl IndexedBlock {
     /// The block as an argument of [`growth::Growth::new`]; None if there is no such block.
-    fn block_index(&self) -> Option<growth::BlockIndex> {
-        Some(growth::BlockIndex { block: Block::new(self.block, self.blocks)?, entries: self.entries() })
+    fn block_index(&self) -> Option<growth::SearchBlock> {
+        Some(growth::SearchBlock { block: Block::new(self.block, self.blocks)?, entries: self.entries() })
     }
 
     /// Whether the entries of the index have the fingerprint.
@@ -164,7 +164,7 @@ impl ScopedBlock {
     }
 }
 
-impl FingerprintSource {
+impl TableFingerprint {
     /// A test whether an expression is this fingerprint of a table.
     pub fn recogniser(self, table: &Relation) -> impl Fn(Expression) -> bool {
         let (attnum, expression) = match self {
@@ -181,19 +181,19 @@ impl FingerprintSource {
 
 /// The keys of a btree that are blocks, after keys that are columns.
 pub fn block_keys(table: &Relation, index: &Index) -> impl Iterator<Item = BlockKey> {
-    let column = |key: Keyed| match key {
-        Keyed::Column(column) => Some(column),
-        Keyed::Expression(_) => None,
+    let column = |key: KeyKind| match key {
+        KeyKind::Column(column) => Some(column),
+        KeyKind::Expression(_) => None,
     };
     (0..index.keys.len()).filter_map(move |position| {
         let key = index.keys[position];
-        let scope = index.keys[..position].iter().map(|before| column(before.of)).collect::<Option<Vec<_>>>()?;
-        let expression = match key.of {
-            Keyed::Column(attnum) => generation_of(table, attnum),
-            Keyed::Expression(expression) => Some(expression),
+        let scope = index.keys[..position].iter().map(|before| column(before.kind)).collect::<Option<Vec<_>>>()?;
+        let expression = match key.kind {
+            KeyKind::Column(attnum) => generation_of(table, attnum),
+            KeyKind::Expression(expression) => Some(expression),
         };
         let call = expression.filter(|_| key.is_integer).and_then(BlockCall::read)?;
-        Some(BlockKey { scope, of: key.of, call })
+        Some(BlockKey { scope, kind: key.kind, call })
     })
 }
 
@@ -210,14 +210,14 @@ pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> boo
 pub fn indexed_blocks(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
-    fingerprint: FingerprintSource,
+    fingerprint: TableFingerprint,
 ) -> Vec<ScopedBlock> {
     let is_wanted = fingerprint.recogniser(table);
     let found = indexes.into_iter().filter_map(|index| Index::read_usable(&index)).filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
         let included = match fingerprint {
-            FingerprintSource::Column(attnum) => index.attnum_of(attnum),
-            FingerprintSource::Expression(_) => None,
+            TableFingerprint::Column(attnum) => index.attnum_of(attnum),
+            TableFingerprint::Expression(_) => None,
         };
         let BlockCall { block, blocks, .. } = key.call;
         let is_partial = index.is_partial;

@@ -10,7 +10,7 @@ use simhash::search::blocks::DEFAULT_BLOCKS;
 
 use crate::postgres::expression::Expression;
 use crate::postgres::text::RawText;
-use crate::sql::fingerprint::options::{Document, RawJsonb, read};
+use crate::sql::fingerprint::options::{OptionsDocument, RawJsonb, read_options};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 
 /// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.
@@ -74,10 +74,10 @@ fn constant_options(constant: Expression) -> Option<Options> {
     // SAFETY: the value is of type `of_type`; both types are varlenas, and the value lives as long as the expression.
     unsafe {
         let document = match of_type {
-            pg_sys::JSONBOID => Document::Jsonb(RawJsonb::from_datum(value, false)?),
-            pg_sys::TEXTOID => Document::Text(RawText::from_datum(value, false)?),
+            pg_sys::JSONBOID => OptionsDocument::Jsonb(RawJsonb::from_datum(value, false)?),
+            pg_sys::TEXTOID => OptionsDocument::Text(RawText::from_datum(value, false)?),
             _ => return None,
         };
-        read(document).ok()
+        read_options(document).ok()
     }
 }

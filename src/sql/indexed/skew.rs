@@ -20,7 +20,7 @@ use crate::postgres::text::from_server;
 use crate::sql::arguments::check_distance;
 
 #[pg_extern(sql = false)]
-fn simhash_skew_radii(
+fn simhash_skew(
     target: Option<pg_sys::Oid>,
     fingerprint: Option<&CStr>,
     max_distance: Option<i32>,

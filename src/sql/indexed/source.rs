@@ -14,7 +14,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::user_error;
 use crate::postgres::expression::Expression;
-use crate::sql::fingerprint::options::{Document, RawJsonb, read, to_json_text};
+use crate::sql::fingerprint::options::{OptionsDocument, RawJsonb, read_options, to_json_text};
 use crate::sql::functions::ExtensionSchema;
 
 /// The kinds of source columns.
@@ -31,7 +31,7 @@ pub enum SourceKind {
     /// `text[]`: features.
     Features,
     /// `tsvector`.
-    Document,
+    Tsvector,
 }
 
 impl SourceKind {
@@ -46,7 +46,7 @@ impl SourceKind {
         // SAFETY: a look-up in a system cache.
         match unsafe { pg_sys::getBaseType(column_type) } {
             pg_sys::INT8OID => Some(Self::Fingerprints),
-            pg_sys::TSVECTOROID => Some(Self::Document),
+            pg_sys::TSVECTOROID => Some(Self::Tsvector),
             pg_sys::BITOID => (column.as_variable()?.bit_length()? == FINGERPRINT_BITS).then_some(Self::BitStrings),
             _ if becomes(pg_sys::TEXTOID) => Some(Self::Text),
             _ if becomes(pg_sys::TEXTARRAYOID) => Some(Self::Features),
@@ -66,7 +66,7 @@ impl SourceKind {
             Self::BitStrings => (pg_sys::BITOID, "pg_catalog.bit"),
             Self::Hex | Self::Text => (pg_sys::TEXTOID, "pg_catalog.text"),
             Self::Features => (pg_sys::TEXTARRAYOID, "pg_catalog.text[]"),
-            Self::Document => (pg_sys::TSVECTOROID, "pg_catalog.tsvector"),
+            Self::Tsvector => (pg_sys::TSVECTOROID, "pg_catalog.tsvector"),
         }
     }
 }
@@ -113,7 +113,7 @@ impl Source {
                 (Options::default(), None)
             }
             Some(document) => {
-                let options = read(Document::Jsonb(document))?;
+                let options = read_options(OptionsDocument::Jsonb(document))?;
                 let json = if options == Options::default() { None } else { Some(to_json_text(document)?) };
                 (options, json)
             }
@@ -171,7 +171,7 @@ impl Source {
             SourceKind::Fingerprints => Bits::Bigint(argument),
             SourceKind::BitStrings => Bits::BitString(argument.without_relabelling()),
             SourceKind::Hex => Bits::Hex { digits: argument, bigint: expression },
-            SourceKind::Text | SourceKind::Features | SourceKind::Document => {
+            SourceKind::Text | SourceKind::Features | SourceKind::Tsvector => {
                 let expected = FingerprintCall { source: argument, options: self.options.clone() };
                 return Ok(FingerprintCall::read(expression, schema).is_some_and(|call| call.equals(&expected)));
             }

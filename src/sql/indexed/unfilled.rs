@@ -9,12 +9,12 @@ use super::layouts::{BlockKey, block_keys};
 use super::source::{Source, block_sql};
 use super::update_trigger::UpdateTrigger;
 use crate::postgres::catalog::column::Column;
-use crate::postgres::catalog::index::{Index, Keyed};
+use crate::postgres::catalog::index::{Index, KeyKind};
 use crate::postgres::catalog::names::schema_name;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::catalog::target::Target;
 use crate::postgres::error::{sendable, user_error, warn};
-use crate::postgres::owner::{set, with_settings};
+use crate::postgres::settings::{set_locally, with_settings};
 use crate::postgres::spi::execute;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 
@@ -84,7 +84,7 @@ pub fn warn_of_unfilled(
             condition = format!("{block} IS NULL AND {condition}");
         }
         let found = with_settings(|| {
-            set(c"row_security", c"off");
+            set_locally(c"row_security", c"off");
             execute(&format!("SELECT FROM {only}{} WHERE {condition} LIMIT 1", member.sql()))
         })?;
         if found > 0 {
@@ -123,12 +123,12 @@ fn indexed_block(schema: ExtensionSchema, table: &Target, column: &str) -> Resul
             .next()
             .filter(|key| key.scope.is_empty() && key.call.fingerprint.as_own_column() == Some(fingerprint.attnum));
         match key {
-            Some(BlockKey { of: Keyed::Column(attnum), .. }) => {
+            Some(BlockKey { kind: KeyKind::Column(attnum), .. }) => {
                 if let Some(column) = Column::at(&relation, attnum) {
                     return Ok(Some(quote_identifier(column.name()?)));
                 }
             }
-            Some(BlockKey { of: Keyed::Expression(_), call, .. }) => {
+            Some(BlockKey { kind: KeyKind::Expression(_), call, .. }) => {
                 let function = schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?;
                 return Ok(Some(block_sql(&function, &fingerprint, call.block, call.blocks)?));
             }

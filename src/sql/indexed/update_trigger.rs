@@ -8,7 +8,7 @@ use super::source::SourceKind;
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::text::{from_server, to_server};
 use crate::postgres::trigger::{arguments, is_before_each_row, triggers};
-use crate::sql::fingerprint::options::{Document, read};
+use crate::sql::fingerprint::options::{OptionsDocument, read_options};
 use crate::sql::functions::ExtensionSchema;
 
 /// A trigger of a table that calls `simhash_update`.
@@ -30,7 +30,7 @@ impl UpdateTrigger {
     /// The options among its arguments; an error if they are invalid.
     pub fn options(&self) -> Result<Options, ErrorReport> {
         match &self.options_json {
-            Some(json) => read(Document::Text(to_server(json)?.to_bytes())),
+            Some(json) => read_options(OptionsDocument::Text(to_server(json)?.to_bytes())),
             None => Ok(Options::default()),
         }
     }
@@ -77,7 +77,7 @@ pub fn kind_of_stored(of_type: pg_sys::Oid) -> Option<SourceKind> {
         let base = pg_sys::getBaseType(of_type);
         let is_text = |of_type| of_type == pg_sys::BPCHAROID || pg_sys::IsBinaryCoercible(of_type, pg_sys::TEXTOID);
         match base {
-            pg_sys::TSVECTOROID => Some(SourceKind::Document),
+            pg_sys::TSVECTOROID => Some(SourceKind::Tsvector),
             // A character(n) differs from its text only in trailing spaces, which are in no feature.
             _ if is_text(base) => Some(SourceKind::Text),
             _ => {

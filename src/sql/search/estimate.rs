@@ -6,10 +6,10 @@ use simhash::search::nearness::Nearness;
 use crate::postgres::expression::Expression;
 use crate::postgres::planner::planner_info::Planner;
 
-/// The number of near-duplicates of a fingerprint that the planner expects, in addition to rows that are near by
+/// The number of near rows that the planner expects for a fingerprint, in addition to rows that are near by
 /// chance. With more than one, the planner would prefer a sequential scan for `LIMIT 1`, which it would expect to end
 /// early.
-const NEAR_DUPLICATES: f64 = 1.0;
+const EXPECTED_NEAR_ROWS: f64 = 1.0;
 /// The least share of rows that the planner expects to have a near row. It is PostgreSQL's default for a semi-join.
 const MIN_SHARE_WITH_NEAR_ROW: f64 = 0.5;
 
@@ -46,7 +46,7 @@ impl Estimate {
         if self.distance < 0 {
             return 0.0;
         }
-        let by_chance = share_within(self.distance) + NEAR_DUPLICATES / rows.max(1.0);
+        let by_chance = share_within(self.distance) + EXPECTED_NEAR_ROWS / rows.max(1.0);
         (self.common + self.rest * by_chance).min(1.0)
     }
 

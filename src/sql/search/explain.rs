@@ -12,7 +12,7 @@ use crate::sql::indexed::layouts::is_covering;
 
 /// The work of a scan in this process.
 pub struct ScanWork {
-    /// The radius within which the last search has looked up each block; None if it has made no step.
+    /// The radius within which the last search has looked up each block; None if it has completed no step.
     pub radii: Option<Vec<Option<u32>>>,
     pub counts: FinderCounts,
     pub searches: u64,

@@ -57,7 +57,7 @@ pub struct FinderCounts {
 
 /// An index on a block.
 struct SearchedIndex {
-    of: IndexedBlock,
+    indexed: IndexedBlock,
     block: Block,
     entries: Entries,
     relation: pg_sys::Relation,
@@ -126,11 +126,11 @@ const MAX_SEEN_TIDS: usize = 1 << 15;
 impl Finder {
     /// A finder in a table of about `row_count` rows. It opens the indexes until [`Finder::end`].
     pub fn new(settings: &Settings, row_count: f64) -> Self {
-        let index = |of: &IndexedBlock| {
-            let block = Block::new(of.block, of.blocks)?;
+        let index = |indexed: &IndexedBlock| {
+            let block = Block::new(indexed.block, indexed.blocks)?;
             // SAFETY: the index is one of the plan, whose table is locked, so that the index exists.
-            let relation = unsafe { pg_sys::index_open(of.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
-            Some(SearchedIndex { of: *of, block, entries: of.entries(), relation, scan: None })
+            let relation = unsafe { pg_sys::index_open(indexed.index, pg_sys::AccessShareLock as pg_sys::LOCKMODE) };
+            Some(SearchedIndex { indexed: *indexed, block, entries: indexed.entries(), relation, scan: None })
         };
         Self {
             layouts: settings.layouts.iter().map(|layout| layout.iter().filter_map(index).collect()).collect(),
@@ -419,9 +419,9 @@ impl Finder {
         let layouts = self.layouts.iter().zip(self.growth.radii());
         let (layout, found) = layouts.max_by_key(|(_, radii)| radii.iter().flatten().count())?;
         let first = layout.first().filter(|_| found.iter().any(Option::is_some))?;
-        let mut radii = vec![None; first.of.blocks as usize];
+        let mut radii = vec![None; first.indexed.blocks as usize];
         for (index, radius) in layout.iter().zip(found) {
-            radii[index.of.block as usize] = radius;
+            radii[index.indexed.block as usize] = radius;
         }
         Some(radii)
     }
@@ -449,7 +449,8 @@ impl Finder {
 impl SearchedIndex {
     /// Begins a scan with `keys` scan keys, unless it has begun.
     fn open(&mut self, rows: &FetchedRows, keys: usize) {
-        let (table, index, snapshot, included) = (rows.table(), self.relation, rows.snapshot(), self.of.fingerprint);
+        let (table, index, snapshot, included) =
+            (rows.table(), self.relation, rows.snapshot(), self.indexed.fingerprint);
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. A fingerprint is a
         // bigint.
         self.scan.get_or_insert_with(|| unsafe { EntryScan::begin(table, index, snapshot, keys, included) });

@@ -23,7 +23,7 @@ use crate::postgres::planner::base_relation::{BaseRelation, Equality, Order, Out
 use crate::postgres::planner::custom_scan::{Methods, path_lists};
 use crate::postgres::raised::forward_errors;
 use crate::sql::indexed::layouts::{
-    FingerprintSource, Layout, ScopedBlock, block_indexes, indexed_blocks, is_covering, layouts_of,
+    Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, is_covering, layouts_of,
 };
 
 static IS_ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
@@ -235,8 +235,8 @@ impl<'a> Indexes<'a> {
         let mut known = self.known.iter();
         let index = known.position(|(known, _)| known.equals(fingerprint)).unwrap_or_else(|| {
             let of = match column {
-                Some(column) => FingerprintSource::Column(column),
-                None => FingerprintSource::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
+                Some(column) => TableFingerprint::Column(column),
+                None => TableFingerprint::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
             };
             let indexes = self.usable.iter().map(|index| Relation::open_locked(index.oid));
             let table = Relation::open_locked(self.relation.table());

@@ -5,7 +5,7 @@ import random
 import unittest
 
 import pg_simhash
-from pg_simhash.report.difference import LENGTH, Reading, excerpt, tokens, visible
+from pg_simhash.report.difference import MAX_EXCERPT_CHARACTERS, Reading, excerpt, tokens, visible
 
 SEED = int(os.environ.get("SEED") or random.randrange(2**32))
 
@@ -87,7 +87,7 @@ class Excerpt(unittest.TestCase):
         pieces, elsewhere = excerpt(text, len(text) + 10**6, ["here", "beyond"], Reading())
         self.assertEqual([piece.is_gap for piece in pieces], [True, False, False, False, True])
         self.assertEqual(pieces[2].text, "here")
-        self.assertLess(sum(len(piece.text) for piece in pieces), LENGTH)
+        self.assertLess(sum(len(piece.text) for piece in pieces), MAX_EXCERPT_CHARACTERS)
         self.assertEqual(elsewhere, ["beyond"])
 
     def test_bounded(self):
@@ -95,7 +95,7 @@ class Excerpt(unittest.TestCase):
         for text in "other " * 4000, "x" * 20_000, "<" * 20_000, "e" + "\u0301" * 20_000, "\n" * 20_000:
             pieces, _ = excerpt(text, len(text), difference(text, "word"), Reading(reads_tags=False))
             shown = sum(len(piece.text) for piece in pieces)
-            self.assertLess(shown, 20_001 if "x" in text else LENGTH * 2)
+            self.assertLess(shown, 20_001 if "x" in text else MAX_EXCERPT_CHARACTERS * 2)
 
     def test_control_characters(self):
         self.assertEqual(visible("a\x1b[2J\u202eb\r\n\n\nc\x07"), "a\u241b[2J\ufffdb\nc\u2407")

@@ -14,7 +14,7 @@ use crate::postgres::catalog::relation::Relation;
 use crate::postgres::condition::{parse, to_sql};
 use crate::postgres::error::user_error;
 use crate::postgres::expression::Expression;
-use crate::postgres::owner::{set, with_settings};
+use crate::postgres::settings::{set_locally, with_settings};
 use crate::postgres::text::{RawText, from_bytes};
 
 /// The argument's name, for errors.
@@ -38,7 +38,7 @@ impl AskedCondition {
     /// if it is not a condition on a row of the table, or if it reads the mark column.
     pub fn check(&self, table: &Relation, mark_column: Option<&str>) -> Result<String, ErrorReport> {
         let condition = with_settings(|| {
-            set(c"search_path", &self.search_path);
+            set_locally(c"search_path", &self.search_path);
             parse(table, &self.condition, ARGUMENT_NAME)
         })?;
         let mark = mark_column.map(|mark| Column::find(table, mark)).transpose()?.flatten();
@@ -49,10 +49,10 @@ impl AskedCondition {
         }
         // The same settings as pg_dump's, so that constants mean the same whatever a writer has set.
         with_settings(|| {
-            set(c"DateStyle", c"ISO");
-            set(c"IntervalStyle", c"postgres");
-            set(c"extra_float_digits", c"1");
-            set(c"quote_all_identifiers", c"off");
+            set_locally(c"DateStyle", c"ISO");
+            set_locally(c"IntervalStyle", c"postgres");
+            set_locally(c"extra_float_digits", c"1");
+            set_locally(c"quote_all_identifiers", c"off");
             to_sql(table, condition)
         })
     }
@@ -79,9 +79,9 @@ impl GuardCondition {
         // Parse as the current user: a literal runs its type's input function before the parser checks who owns that
         // function.
         with_settings(|| {
-            set(c"search_path", c"pg_catalog, pg_temp");
-            set(c"transform_null_equals", c"off");
-            set(c"array_nulls", c"on");
+            set_locally(c"search_path", c"pg_catalog, pg_temp");
+            set_locally(c"transform_null_equals", c"off");
+            set_locally(c"array_nulls", c"on");
             parse(&Relation::open(table), &self.sql, ARGUMENT_NAME)
         })
     }

@@ -9,7 +9,7 @@ use simhash::search::nearness::Nearness;
 use super::criterion::{GuardCriterion, by_radii};
 use crate::postgres::error::user_error;
 use crate::sql::arguments::{check_distance, check_resemblance};
-use crate::sql::fingerprint::options::{Document, RawJsonb, read, to_json_text};
+use crate::sql::fingerprint::options::{OptionsDocument, RawJsonb, read_options, to_json_text};
 use crate::sql::radii::check_radii;
 
 /// Criteria in order of preference. A guard gets the first one whose layout its table has indexed.
@@ -67,7 +67,7 @@ impl AskedCriterion {
             Some(least) => AskedResemblance::Least(check_resemblance(least)?),
         };
         let radii = radii.map(|radii| check_radii(0, &radii)).transpose()?.map(|near| near.radii().collect());
-        let checked = |options| read(Document::Jsonb(options)).and_then(|_| to_json_text(options));
+        let checked = |options| read_options(OptionsDocument::Jsonb(options)).and_then(|_| to_json_text(options));
         let options = options.map(checked).transpose()?;
         Ok(Self { max_distance: max_distance.map(check_distance).transpose()?, radii, resemblance, options })
     }

@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 use crate::postgres::catalog::citus::{Distribution, check_has_rows, distribution, table_of_shard, without_number};
 use crate::postgres::catalog::relation::{Relation, relation_name};
 use crate::postgres::error::{sendable, user_error};
-use crate::postgres::owner::setting;
+use crate::postgres::settings::read_setting;
 
 /// Refuses a guard that would not see all rows that it must compare, or that Citus would not create.
 pub fn check_can_guard(table: &Relation, scope: &[String], has_log: bool) -> Result<(), ErrorReport> {
@@ -20,7 +20,7 @@ pub fn check_can_guard(table: &Relation, scope: &[String], has_log: bool) -> Res
 /// Refuses to create or drop a trigger while Citus does not allow it.
 pub fn check_allows_triggers(table: &Relation) -> Result<(), ErrorReport> {
     let is_local = distribution(table.oid())?.is_none_or(|found| found == Distribution::Local);
-    if is_local || setting(c"citus.enable_unsafe_triggers").as_deref() == Some("on") {
+    if is_local || read_setting(c"citus.enable_unsafe_triggers").as_deref() == Some("on") {
         return Ok(());
     }
     let name = table.name()?;

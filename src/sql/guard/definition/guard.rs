@@ -17,7 +17,7 @@ use super::cache::Cache;
 use super::criterion::GuardCriterion;
 use super::distribution::{check_sees_all, user_names_of};
 use super::log::Log;
-use super::mark_column::Mark;
+use super::mark_column::MarkColumn;
 use super::members::{Members, no_index};
 use super::searched_table::SearchedTable;
 use super::secret::secret;
@@ -57,7 +57,7 @@ pub struct Guard {
     pub searched: Vec<SearchedTable>,
     positions: HashMap<Oid, usize>,
     /// The mark column of each table in `searched`; empty if the guard does not mark.
-    marks: Vec<Mark>,
+    mark_columns: Vec<MarkColumn>,
     /// All tables that the guard depends on, including partitioned ones.
     members: Vec<Oid>,
 }
@@ -100,8 +100,8 @@ impl TriggerGuard {
     }
 
     /// The mark column of the trigger's table; None if the guard does not mark.
-    pub fn own_mark(&self) -> Option<&Mark> {
-        self.marks.get(self.position)
+    pub fn own_mark_column(&self) -> Option<&MarkColumn> {
+        self.mark_columns.get(self.position)
     }
 }
 
@@ -162,8 +162,8 @@ impl Guard {
         let owner = Relation::open(identity.root).owner();
         let searched = as_owner(owner, || members.searched(&fingerprint, &scope, &criterion, schema))?;
         let Members { all, with_rows } = members;
-        let mark_of = |own: &SearchedTable| mark_column.as_ref().map(|mark| Mark::of(own, mark, &searched));
-        let marks = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;
+        let mark_of = |own: &SearchedTable| mark_column.as_ref().map(|mark| MarkColumn::of(own, mark, &searched));
+        let mark_columns = searched.iter().filter_map(mark_of).collect::<Result<_, _>>()?;
         let positions = with_rows.into_iter().enumerate().map(|(position, member)| (member, position)).collect();
         let tables = all.iter().copied().collect();
         let guard = Self {
@@ -176,7 +176,7 @@ impl Guard {
             among: among.map(GuardCondition::new).map(Rc::new),
             searched,
             positions,
-            marks,
+            mark_columns,
             members: all,
         };
         Ok((guard, tables))
@@ -188,8 +188,8 @@ impl Guard {
     }
 
     /// The mark column of a table that is searched; None if the guard does not mark.
-    pub fn mark(&self, table: Oid) -> Option<&Mark> {
-        self.positions.get(&table).and_then(|&position| self.marks.get(position))
+    pub fn mark_column(&self, table: Oid) -> Option<&MarkColumn> {
+        self.positions.get(&table).and_then(|&position| self.mark_columns.get(position))
     }
 }
 

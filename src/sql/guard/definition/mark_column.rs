@@ -9,6 +9,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
 use super::searched_table::SearchedTable;
+use crate::postgres::catalog::cache::read_cached;
 use crate::postgres::catalog::column::{Column, type_name};
 use crate::postgres::catalog::relation::Relation;
 use crate::postgres::error::{sendable, user_error};
@@ -16,7 +17,7 @@ use crate::postgres::heap::primary_key::KeyValue;
 use crate::sql::fingerprint::options::to_jsonb;
 
 /// The mark column of a table, and the part of this table's keys that a mark stores.
-pub struct Mark {
+pub struct MarkColumn {
     /// The attnum of the mark column.
     pub column: i16,
     content: MarkContent,
@@ -31,7 +32,7 @@ enum MarkContent {
     Object,
 }
 
-impl Mark {
+impl MarkColumn {
     /// The mark column of a searched table. An error if it cannot store the keys of all searched tables.
     pub fn of(own: &SearchedTable, name: &str, searched: &[SearchedTable]) -> Result<Self, ErrorReport> {
         let table = Relation::open(own.oid);
@@ -163,17 +164,11 @@ fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Resu
 /// The first NOT NULL domain among a type and the domains that it is based on.
 fn not_null_domain(mut data_type: Oid) -> Option<Oid> {
     loop {
-        // SAFETY: a look-up in a system cache by OID; its rows are of this form, and the row is released after use.
+        // SAFETY: a look-up in a system cache by OID, whose rows are of this form.
         let (is_not_null, base) = unsafe {
             let cache = pg_sys::SysCacheIdentifier::TYPEOID as i32;
             let row = pg_sys::SearchSysCache1(cache, data_type.into());
-            if row.is_null() {
-                return None;
-            }
-            let form = &*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_type>();
-            let found = (form.typnotnull, form.typbasetype);
-            pg_sys::ReleaseSysCache(row);
-            found
+            read_cached(row, |found: &pg_sys::FormData_pg_type| (found.typnotnull, found.typbasetype))?
         };
         if is_not_null {
             return Some(data_type);

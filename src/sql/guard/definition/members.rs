@@ -18,7 +18,7 @@ use crate::postgres::error::{sendable, user_error};
 use crate::postgres::text::from_server;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 use crate::sql::indexed::fingerprint_column::{check_is_stored, fingerprint_column};
-use crate::sql::indexed::layouts::{FingerprintSource, ScopedBlock, indexed_blocks};
+use crate::sql::indexed::layouts::{ScopedBlock, TableFingerprint, indexed_blocks};
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
@@ -154,7 +154,7 @@ fn no_usable_index(
     scope: &[String],
     max_distance: i32,
 ) -> Result<ErrorReport, ErrorReport> {
-    let found = indexed_blocks(table, table.open_indexes(), FingerprintSource::Column(fingerprint.attnum));
+    let found = indexed_blocks(table, table.open_indexes(), TableFingerprint::Column(fingerprint.attnum));
     let names = |found: &ScopedBlock| -> Result<Vec<String>, ErrorReport> {
         found.scope.iter().filter_map(|&column| Column::at(table, column)).map(|column| column.name()).collect()
     };

@@ -6,7 +6,7 @@ use pgrx::pg_sys::Oid;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use simhash::fingerprint::options::Options;
-use simhash::search::growth::{Growth, Total};
+use simhash::search::growth::{ExpectedWork, Growth};
 use simhash::search::nearness::Nearness;
 
 use super::criterion::GuardCriterion;
@@ -18,10 +18,10 @@ use crate::postgres::error::user_error;
 use crate::postgres::heap::primary_key::PrimaryKey;
 use crate::postgres::heap::row::Row;
 use crate::postgres::text::to_server;
-use crate::sql::fingerprint::options::{Document, read};
+use crate::sql::fingerprint::options::{OptionsDocument, read_options};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::layouts::{
-    FingerprintSource, Layout, ScopedBlock, block_indexes, indexed_blocks, is_covering, layouts_of,
+    Layout, ScopedBlock, TableFingerprint, block_indexes, indexed_blocks, is_covering, layouts_of,
 };
 use crate::sql::indexed::text_source::TextSource;
 use crate::sql::indexed::update_trigger::UpdateTrigger;
@@ -61,7 +61,7 @@ pub struct SearchedIndexes {
     /// Whether the layout of the criterion's radii is indexed; false without radii.
     has_layout_of_radii: bool,
     /// An estimate of the work of a search.
-    total: Total,
+    total: ExpectedWork,
 }
 
 /// The columns of a text that fingerprints are made from.
@@ -92,7 +92,7 @@ impl SearchedTable {
         };
         let made_from = made_from(table, fingerprint, schema)?;
         let fingerprint = fingerprint.attnum;
-        let found = indexed_blocks(table, table.open_indexes(), FingerprintSource::Column(fingerprint));
+        let found = indexed_blocks(table, table.open_indexes(), TableFingerprint::Column(fingerprint));
         let Some(indexes) = SearchedIndexes::cheapest(table, &found, &scope, criterion.near) else { return Ok(None) };
         let is_covering = indexes.layouts.iter().all(is_covering);
         Ok(Some(Self {
@@ -189,7 +189,7 @@ impl SourceColumns {
             return Err(not_from_text(table)?);
         };
         let options = match &criterion.options {
-            Some(json) => read(Document::Text(to_server(json)?.to_bytes()))?,
+            Some(json) => read_options(OptionsDocument::Text(to_server(json)?.to_bytes()))?,
             None => source.options,
         };
         Ok(Self { columns: source.expression.own_columns(), options })

@@ -17,20 +17,20 @@ use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::unfilled::can_be_read;
 
 /// Report this many or more fetches for each new row: an insert takes about as long as forty fetches.
-const MANY_FETCHES: f64 = 20.0;
+const MIN_REPORTED_FETCHES: f64 = 20.0;
 /// Report this many or more probes for each new row: a probe takes two microseconds, and an insert a
 /// hundred.
-const MANY_PROBES: f64 = 1000.0;
+const MIN_REPORTED_PROBES: f64 = 1000.0;
 /// Report this many or more texts that are compared with each new row and do not resemble it: a comparison takes some
 /// microseconds for a page of text, and an insert a hundred.
-const MANY_REFUTED: f64 = 100.0;
+const MIN_REPORTED_REFUTED: f64 = 100.0;
 /// Look for other radii if a guard reads this many or more index entries for each new row: they take a hundred
 /// microseconds, like an insert.
-const MANY_ENTRIES: f64 = 2000.0;
+const MIN_REPORTED_ENTRIES: f64 = 2000.0;
 /// Report other radii if the guard's radii cost at least this many times as much.
-const TIMES_CHEAPER: f64 = 3.0;
+const MIN_COST_RATIO: f64 = 3.0;
 /// The limit on the share of copies that other radii may miss in addition.
-const MAX_MORE_MISSED: f64 = 0.05;
+const MAX_MISSED_SHARE: f64 = 0.05;
 
 /// The approximate number of rows that [`report_cost`] looks up.
 const COST_SAMPLE_ROWS: i32 = 500;
@@ -40,7 +40,7 @@ const MAX_REFUTED: usize = 10_000;
 /// Reports if many rows are fetched, or many values looked up in the indexes, by the planner's estimates.
 pub fn report_estimates(table: &Target, searched: &[SearchedTable]) {
     let fetches: f64 = searched.iter().map(|member| member.fetches).sum();
-    if fetches >= MANY_FETCHES {
+    if fetches >= MIN_REPORTED_FETCHES {
         notice(format!(
             "for each new row, about {fetches:.0} rows of table \"{}\" will be fetched; with covering indexes \
              (simhash_attach with covering => true), only those that are near",
@@ -48,7 +48,7 @@ pub fn report_estimates(table: &Target, searched: &[SearchedTable]) {
         ));
     }
     let probes: f64 = searched.iter().map(|member| member.probes).sum();
-    if probes >= MANY_PROBES {
+    if probes >= MIN_REPORTED_PROBES {
         notice(format!(
             "for each new row, about {probes:.0} values will be looked up in the indexes of table \"{}\"; a layout \
              of more blocks needs fewer (see simhash_skew)",
@@ -83,7 +83,7 @@ pub fn report_refuted(preview: &Preview, table: &Target) {
     // On average, half of all rows are earlier.
     let share = if preview.compares_all { 1.0 } else { 0.5 };
     let refuted = preview.refuted.get() as f64 / share / preview.rows.get().max(1) as f64;
-    if refuted >= MANY_REFUTED {
+    if refuted >= MIN_REPORTED_REFUTED {
         notice(format!(
             "for each new row, about {refuted:.0} texts of table \"{}\" will be compared that do not resemble it; \
              with a smaller max_distance they are fewer",
@@ -97,11 +97,11 @@ pub fn report_refuted(preview: &Preview, table: &Target) {
 fn report_cheaper_radii(preview: &Preview, table: &Target, fingerprint: &str) -> Result<(), ErrorReport> {
     let Preview { criterion, searched, rows, .. } = preview;
     let entries: u64 = searched.iter().map(|member| member.entries.get()).sum();
-    let has_many = entries as f64 >= MANY_ENTRIES * rows.get().max(1) as f64;
+    let has_many = entries as f64 >= MIN_REPORTED_ENTRIES * rows.get().max(1) as f64;
     let (Some(found), Some(first), true) = (recall(criterion.near), searched.first(), has_many) else { return Ok(()) };
     let (layouts, before) = first.layouts();
     let own = layouts.map(|blocks| (blocks, criterion.near));
-    let others = searches().filter(|(_, near)| recall(*near).is_some_and(|other| other >= found - MAX_MORE_MISSED));
+    let others = searches().filter(|(_, near)| recall(*near).is_some_and(|other| other >= found - MAX_MISSED_SHARE));
 
     let names = before.into_iter().filter_map(|column| Some(Column::at(&table.open(), column)?.name()));
     let scope = Scope::of_index(names.collect::<Result<_, _>>()?);
@@ -111,7 +111,7 @@ fn report_cheaper_radii(preview: &Preview, table: &Target, fingerprint: &str) ->
     let cheapest = |a: &&Skew, b: &&Skew| a.cost.total_cmp(&b.cost);
     let (own, other) = (costs.iter().filter(is_own).min_by(cheapest), costs.iter().min_by(cheapest));
     if let (Some(own), Some(other)) = (own, other)
-        && other.cost * TIMES_CHEAPER <= own.cost
+        && other.cost * MIN_COST_RATIO <= own.cost
     {
         notice(format!(
             "for each new row, {} of table \"{}\"; with max_distance => {}, radii => '{{{}}}' and indexes on {} \

@@ -11,9 +11,9 @@ use pgrx::prelude::*;
 
 use super::near_duplicate::NearDuplicate;
 use crate::postgres::catalog::column::Column;
+use crate::postgres::catalog::column::attnum_of;
 use crate::postgres::catalog::partition::ancestors;
 use crate::postgres::catalog::relation::Relation;
-use crate::postgres::catalog::unlocked::attnum_of;
 use crate::postgres::json;
 
 /// The report for the current user.

@@ -44,7 +44,7 @@ impl Statement {
     pub fn find_near(&self, query: &NearQuery, new_text: Option<&NewText>) -> Result<Outcome<'_>, ErrorReport> {
         let mut found = NearRows::default();
         for searched in &self.guard.searched {
-            let mark = self.guard.mark(searched.oid).map(|mark| mark.column);
+            let mark = self.guard.mark_column(searched.oid).map(|mark| mark.column);
             let flow = query
                 .each_near(searched, |candidate| {
                     match self.may_count(searched, candidate, mark) {

@@ -52,7 +52,7 @@ impl Registration {
     pub fn register(&mut self, table: Oid, keys: &LockKeys, fingerprint: i64) {
         let fingerprint = fingerprint.cast_unsigned();
         let row = row_tag(keys.encrypt(fingerprint));
-        let is_row = |held: &pg_sys::LOCKTAG| fingerprint_in(held) == fingerprint_in(&row);
+        let is_row = |held: &pg_sys::LOCKTAG| encrypted_fingerprint(held) == encrypted_fingerprint(&row);
         // SAFETY: `row_tag` has built the tag.
         if self.held.first().is_some_and(|(held, _)| is_row(held) && unsafe { is_held(held, ROW_LOCK_MODE) }) {
             return;
@@ -67,7 +67,7 @@ impl Registration {
             let mut others = Vec::new();
             if keys.of_near(fingerprint).any(|key| is_held_elsewhere(&key_tag(table, key))) {
                 others = registered_elsewhere();
-                others.retain(|other| keys.is_near(fingerprint_in(other), fingerprint));
+                others.retain(|other| keys.is_near(encrypted_fingerprint(other), fingerprint));
             }
             if others.is_empty() {
                 return;
@@ -115,7 +115,7 @@ fn row_tag(encrypted: u64) -> pg_sys::LOCKTAG {
 }
 
 /// The encrypted fingerprint in the tag of a lock on a row.
-fn fingerprint_in(tag: &pg_sys::LOCKTAG) -> u64 {
+fn encrypted_fingerprint(tag: &pg_sys::LOCKTAG) -> u64 {
     u64::from(tag.locktag_field2) << 32 | u64::from(tag.locktag_field3)
 }
 

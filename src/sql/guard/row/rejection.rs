@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use super::disclosure::Disclosure;
 use crate::postgres::catalog::names::schema_name;
 use crate::postgres::error::{sendable, user_error};
-use crate::postgres::raised::{ErrorNames, raise_with};
+use crate::postgres::raised::{ErrorNames, raise_with_names};
 use crate::postgres::text::to_server;
 use crate::postgres::trigger::RowEvent;
 use crate::sql::guard::definition::distribution::user_names_of;
@@ -28,5 +28,5 @@ pub fn reject(event: &RowEvent, near: &Disclosure) -> Result<Infallible, ErrorRe
     let report = user_error(CODE, format!("near-duplicate violates guard \"{name}\" of table \"{table}\""))
         .set_detail(sendable(near.to_sentence()))
         .set_hint("Skip the row, or change the existing one.");
-    raise_with(CODE, report, &names)
+    raise_with_names(CODE, report, &names)
 }

@@ -42,14 +42,15 @@ impl Statement {
 
     /// The new row with a mark that names its near-duplicate, or with NULL in the mark column if it has none.
     pub fn with_mark(&self, event: &RowEvent, near: Option<&NearDuplicate>) -> Result<HeapTuple, ErrorReport> {
-        let Some(own) = self.guard.own_mark() else { return Ok(event.new_tuple()) };
-        let of_near =
-            |near: &NearDuplicate| self.guard.mark(near.searched.oid).map(|mark| mark.value(near.searched, &near.key));
+        let Some(own) = self.guard.own_mark_column() else { return Ok(event.new_tuple()) };
+        let of_near = |near: &NearDuplicate| {
+            self.guard.mark_column(near.searched.oid).map(|mark| mark.value(near.searched, &near.key))
+        };
         let value = near.and_then(of_near).transpose()?.flatten();
         if value.is_none() && event.new_row().value(own.column).is_none() {
             return Ok(event.new_tuple());
         }
-        // SAFETY: the trigger's table has this column, and the value is of its type, as `Mark::of` has checked.
+        // SAFETY: the trigger's table has this column, and the value is of its type, as `MarkColumn::of` has checked.
         Ok(unsafe { event.with_value(own.column.into(), value) })
     }
 
@@ -57,7 +58,7 @@ impl Statement {
     /// column. An application that saves whole rows writes the mark that it has read before, or none. An UPDATE that
     /// writes the mark column but not the text sets the mark.
     pub fn with_old_mark(&self, event: &RowEvent, old: Row<'_>) -> Option<HeapTuple> {
-        let mark = self.guard.own_mark()?.column;
+        let mark = self.guard.own_mark_column()?.column;
         let writes_text = || self.guard.own_table().made_from.iter().any(|&column| event.writes(column));
         if event.new_row().has_same_values(old, std::iter::once(mark)) || !writes_text() {
             return None;
